@@ -1,0 +1,41 @@
+"""genperf: fit, extrapolate and explain the execution time of distributed deep learning.
+
+The public names are handed on lazily, so that importing `genperf` costs nothing until one is used.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+__version__ = "0.1.0"
+
+_HOME = {
+    "read_table": "genperf.table",
+    "Table": "genperf.table",
+    "Expression": "genperf.expression",
+    "MODELS": "genperf.models",
+    "fit": "genperf.fit",
+    "FitResult": "genperf.result",
+    "load_model": "genperf.result",
+    "predict": "genperf.prediction",
+    "validate": "genperf.validation",
+    "explain": "genperf.attribution",
+    "datasets": "genperf.datasets",
+    "GenperfError": "genperf.errors",
+}
+
+__all__ = ["__version__", *_HOME]  # noqa: PLE0604
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'genperf' has no attribute '{name}'")
+    home = import_module(_HOME[name])
+    value = home if name == "datasets" else getattr(home, name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

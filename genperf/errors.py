@@ -1,0 +1,123 @@
+"""Errors that point at the place and say what to try.
+
+Every error a user can cause is a `GenperfError`; the command line prints it and exits with status 1,
+so no traceback reaches anyone for bad input.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+class GenperfError(Exception):
+    """The data or the model says no.
+
+    Parameters
+    ----------
+    message : str
+        What was found and what was expected, as one sentence.
+    hint : str, optional
+        What to try next.
+    where : str, optional
+        The place: a file, with line and column where they are known.
+
+    Examples
+    --------
+    >>> print(GenperfError("no rows are left", hint="check the filter", where="runs.csv"))
+    runs.csv: no rows are left
+      try: check the filter
+    """
+
+    def __init__(self, message: str, *, hint: str | None = None, where: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+        self.where = where
+
+    def __str__(self) -> str:
+        head = f"{self.where}: {self.message}" if self.where else self.message
+        return f"{head}\n  try: {self.hint}" if self.hint else head
+
+
+class TableError(GenperfError):
+    """A table cannot be read as asked, or holds values that cannot be used."""
+
+
+class ModelError(GenperfError):
+    """A model does not fit the table, or a model file cannot be used."""
+
+
+class FitError(GenperfError):
+    """The constants cannot be found from this data."""
+
+
+class FormulaError(GenperfError):
+    """A formula is refused; a caret stands under the place.
+
+    Parameters
+    ----------
+    message : str
+        What is wrong.
+    text : str
+        The formula.
+    column : int
+        0-based position in `text`.
+    width : int
+        Characters to underline.
+    hint : str, optional
+        What to try.
+
+    Examples
+    --------
+    >>> print(FormulaError("'.' is not allowed", text="a.b + 1", column=1))
+    '.' is not allowed
+      a.b + 1
+       ^
+    """
+
+    def __init__(self, message: str, *, text: str, column: int, width: int = 1, hint: str | None = None) -> None:
+        super().__init__(message, hint=hint)
+        self.text = text
+        self.column = column
+        self.width = max(1, width)
+
+    def __str__(self) -> str:
+        line = self.text.replace("\n", " ").replace("\t", " ")
+        start = 0 if self.column < 70 else self.column - 30
+        shown = line[start : start + 100]
+        room = max(1, min(self.width, len(shown) - (self.column - start)))
+        parts = [self.message, f"  {shown}", "  " + " " * (self.column - start) + "^" * room]
+        return "\n".join([*parts, f"  try: {self.hint}"] if self.hint else parts)
+
+
+@dataclass(frozen=True)
+class Note:
+    """Something the user should know that does not stop the work.
+
+    Attributes
+    ----------
+    text : str
+        One sentence, with the advice in it.
+    kind : str
+        A short stable name, for machine-readable output.
+    """
+
+    text: str
+    kind: str = "note"
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def suggest(word: str, known: list[str] | tuple[str, ...]) -> str | None:
+    """Say which known word the user may have meant.
+
+    Examples
+    --------
+    >>> suggest("workrs", ["workers", "batch"])
+    "did you mean 'workers'?"
+    """
+    import difflib
+
+    near = difflib.get_close_matches(word, [str(k) for k in known], n=1, cutoff=0.6)
+    return f"did you mean '{near[0]}'?" if near else None
