@@ -15,7 +15,7 @@ _HOME = {
     "Table": "genperf.table",
     "Expression": "genperf.expression",
     "MODELS": "genperf.models",
-    "fit": "genperf.fit",
+    "fit": "genperf.fitting",
     "FitResult": "genperf.result",
     "load_model": "genperf.result",
     "predict": "genperf.prediction",
@@ -25,7 +25,7 @@ _HOME = {
     "GenperfError": "genperf.errors",
 }
 
-__all__ = ["__version__", *_HOME]  # noqa: PLE0604
+__all__ = ["__version__", *_HOME]
 
 
 def __getattr__(name: str) -> Any:

@@ -1,0 +1,33 @@
+"""Formulas: text → checked tree → vectorised values, exact derivatives, text and LaTeX.
+
+A formula is data. Only arithmetic, comparison, an allow-list of functions and the names it was given
+are read; everything else is refused with a caret under the place, and nothing is ever executed.
+"""
+
+from genperf.formula.bind import bind, bind_values
+from genperf.formula.evaluate import evaluate, evaluate_with_gradient
+from genperf.formula.functions import FUNCTIONS
+from genperf.formula.nodes import Call, Name, Node, Number, Text, call, names_in, substitute
+from genperf.formula.parse import Formula, parse
+from genperf.formula.render import latex, quote_name, render
+
+__all__ = [
+    "FUNCTIONS",
+    "Call",
+    "Formula",
+    "Name",
+    "Node",
+    "Number",
+    "Text",
+    "bind",
+    "bind_values",
+    "call",
+    "evaluate",
+    "evaluate_with_gradient",
+    "latex",
+    "names_in",
+    "parse",
+    "quote_name",
+    "render",
+    "substitute",
+]

@@ -1,0 +1,117 @@
+"""Binding: put a table's columns into a tree once, so that only what depends on the constants is left to compute."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from genperf.formula.evaluate import evaluate
+from genperf.formula.nodes import Call, Column, Name, Node, Number, PowerProduct, Text, names_in, substitute
+
+
+def bind(node: Node, columns: Mapping[str, Any]) -> Node:
+    """Return the tree with `columns` put in and every part that no longer varies computed.
+
+    Products of powers of positive columns become one `PowerProduct`, which a whole population of exponents
+    evaluates as one matrix product.
+
+    Parameters
+    ----------
+    node : Node
+        A parsed tree.
+    columns : mapping of str to ndarray
+        Values of shape (rows,) for names in the tree; other names stay.
+
+    Returns
+    -------
+    Node
+        An equivalent tree in the names that are left.
+
+    Examples
+    --------
+    >>> from genperf.formula import parse
+    >>> tree = bind(parse("a*(n/2)**p").node, {"n": np.array([2.0, 8.0])})
+    >>> sorted(names_in(tree)), evaluate(tree, {"a": 3.0, "p": 0.5})
+    (['a', 'p'], array([3., 6.]))
+    """
+    return _fuse(_fold(node, columns))
+
+
+def bind_values(node: Node, values: Mapping[str, float]) -> Node:
+    """Return the tree with some names fixed to numbers.
+
+    Examples
+    --------
+    >>> from genperf.formula import parse, render
+    >>> render(bind_values(parse("a*n + c").node, {"c": 0.5}))
+    'a*n + 0.5'
+    """
+    return substitute(node, {name: Number(float(v)) for name, v in values.items()})
+
+
+def _fold(node: Node, columns: Mapping[str, Any]) -> Node:
+    match node:
+        case Name(name):
+            return Column(np.asarray(columns[name])) if name in columns else node
+        case Call(function, arguments):
+            folded = Call(function, tuple(_fold(a, columns) for a in arguments))
+            if names_in(folded):
+                return folded
+            if any(isinstance(a, Column) for a in folded.arguments):
+                return Column(np.asarray(evaluate(folded, {})))
+            if any(isinstance(a, Text) for a in folded.arguments):
+                return folded
+            return Number(float(evaluate(folded, {})))
+        case _:
+            return node
+
+
+def _fuse(node: Node) -> Node:
+    """Gather the powers of positive columns of each product into a `PowerProduct`."""
+    if not isinstance(node, Call):
+        return node
+    if node.function != "multiply" and not _column_power(node):
+        return Call(node.function, tuple(_fuse(a) for a in node.arguments))
+    powers: list[tuple[Column, Node]] = []
+    others: list[Node] = []
+    for factor in _factors(node):
+        power = _column_power(factor)
+        if power:
+            powers.append(power)
+        else:
+            others.append(_fuse(factor))
+    if powers:
+        logarithms = np.array([np.log(base.values.astype(float)) for base, _ in powers])
+        others.append(PowerProduct(logarithms, tuple(_fuse(exponent) for _, exponent in powers)))
+    product = others[0]
+    for factor in others[1:]:
+        product = Call("multiply", (product, factor))
+    return product
+
+
+def _factors(node: Node) -> list[Node]:
+    if isinstance(node, Call) and node.function == "multiply":
+        return [f for a in node.arguments for f in _factors(a)]
+    return [node]
+
+
+def _column_power(node: Node) -> tuple[Column, Node] | None:
+    """Return base and exponent of `column ** (something in the constants)` if the column is positive throughout."""
+    if not (isinstance(node, Call) and node.function == "power"):
+        return None
+    base, exponent = node.arguments
+    if not (isinstance(base, Column) and base.values.ndim == 1) or _holds_column(exponent):
+        return None
+    return (base, exponent) if bool(np.all(base.values.astype(float) > 0)) else None
+
+
+def _holds_column(node: Node) -> bool:
+    match node:
+        case Column() | PowerProduct():
+            return True
+        case Call(_, arguments):
+            return any(_holds_column(a) for a in arguments)
+        case _:
+            return False

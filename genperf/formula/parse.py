@@ -1,0 +1,354 @@
+"""Text to a checked tree. Python's own grammar reads the text; only allow-listed syntax gets through."""
+
+from __future__ import annotations
+
+import ast
+import math
+import re
+import warnings
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+import numpy as np
+import numpy.typing as npt
+
+from genperf.errors import FormulaError, suggest
+from genperf.formula.evaluate import evaluate
+from genperf.formula.functions import CALLABLE, FUNCTIONS, LOGICAL
+from genperf.formula.nodes import Call, Name, Node, Number, Text, names_in
+
+LONGEST = 4000
+DEEPEST = 60
+LARGEST_EXPONENT = 64.0
+
+_BINARY: Mapping[type[ast.operator], str] = {
+    ast.Add: "add",
+    ast.Sub: "subtract",
+    ast.Mult: "multiply",
+    ast.Div: "divide",
+    ast.Mod: "remainder",
+    ast.Pow: "power",
+}
+_COMPARE: Mapping[type[ast.cmpop], str] = {
+    ast.Lt: "less",
+    ast.LtE: "less_equal",
+    ast.Gt: "greater",
+    ast.GtE: "greater_equal",
+    ast.Eq: "equal",
+    ast.NotEq: "not_equal",
+}
+
+
+@dataclass(frozen=True)
+class Formula:
+    """A checked formula.
+
+    Attributes
+    ----------
+    text : str
+        As it was written.
+    node : Node
+        Its tree.
+
+    Examples
+    --------
+    >>> formula = parse("batch*layers*filters**2", ["batch", "layers", "filters"])
+    >>> sorted(formula.names)
+    ['batch', 'filters', 'layers']
+    >>> formula.evaluate({"batch": np.array([8.0]), "layers": np.array([2.0]), "filters": np.array([3.0])})
+    array([144.])
+    """
+
+    text: str
+    node: Node
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The names the formula reads."""
+        return names_in(self.node)
+
+    @property
+    def logical(self) -> bool:
+        """Whether the result is true or false rather than a number."""
+        return isinstance(self.node, Call) and self.node.function in LOGICAL
+
+    def evaluate(self, columns: Mapping[str, Any]) -> npt.NDArray[Any]:
+        """Return the values, broadcast to the columns' shape."""
+        value = evaluate(self.node, columns)
+        shape = np.broadcast_shapes(np.shape(value), *(np.shape(c) for c in columns.values()))
+        return np.broadcast_to(np.asarray(value), shape).copy()
+
+
+def parse(text: str, names: Collection[str] | None = None, texts: Collection[str] = ()) -> Formula:
+    """Read a formula.
+
+    Parameters
+    ----------
+    text : str
+        Arithmetic (`+ - * / % **`), comparison, `and or not`, and the functions of the allow-list. A name that is
+        not a plain word stands in back-ticks.
+    names : collection of str, optional
+        The names that may be used; None allows any (a user's own expression, whose constants are found by name).
+    texts : collection of str, optional
+        Those of the names that are text columns; they may only be compared with a text by `==` or `!=`.
+
+    Returns
+    -------
+    Formula
+
+    Raises
+    ------
+    FormulaError
+        For anything else, with the place marked.
+
+    Examples
+    --------
+    >>> parse("a*batch/workers + b*log2(workers)").names == {"a", "b", "batch", "workers"}
+    True
+    >>> parse("__import__('os')", ["workers"])
+    Traceback (most recent call last):
+    ...
+    genperf.errors.FormulaError: unknown function '__import__'
+      __import__('os')
+      ^^^^^^^^^^
+      try: one of log, log2, sqrt, exp, abs, min, max, ceil, floor, where
+    """
+    return _Reader(text, names, texts).read()
+
+
+class _Reader:
+    """One reading of one text: the checks need the text for the caret."""
+
+    def __init__(self, text: str, names: Collection[str] | None, texts: Collection[str]) -> None:
+        self.text = re.sub(r"[\r\n\t]", " ", text)
+        self.names = names
+        self.texts = frozenset(texts)
+        self.quoted: dict[str, str] = {}
+
+    def read(self) -> Formula:
+        if not self.text.strip():
+            raise FormulaError("the formula is empty", text=self.text or " ", column=0)
+        if len(self.text) > LONGEST:
+            raise FormulaError(
+                f"the formula has {len(self.text)} characters; at most {LONGEST} are read",
+                text=self.text,
+                column=LONGEST,
+            )
+        self.check_nesting()
+        self.source = self.unquote()
+        self.shift = len(self.source) - len(self.source.lstrip())
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                tree = ast.parse(self.source.lstrip(), mode="eval")
+        except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+            self.explain_syntax(error)
+        return Formula(self.text.strip(), self.node(tree.body, 0))
+
+    def check_nesting(self) -> None:
+        """Refuse deep nesting before Python's own parser meets it."""
+        depth = signs = 0
+        for column, c in enumerate(self.text):
+            depth += (c in "([{") - (c in ")]}")
+            signs = signs + 1 if c in "+-~" else (signs if c == " " else 0)
+            if depth > DEEPEST or signs > DEEPEST:
+                raise FormulaError(f"nested more than {DEEPEST} deep", text=self.text, column=column)
+
+    def unquote(self) -> str:
+        """Put a plain word of the same width in the place of each back-ticked name, so that columns still agree."""
+        prefix = "_q"
+        while prefix in self.text:
+            prefix += "q"
+
+        def plain(match: re.Match[str]) -> str:
+            word = f"{prefix}{len(self.quoted)}".ljust(len(match[0]), "_")
+            self.quoted[word] = match[1]
+            return word
+
+        source = re.sub(r"`([^`]+)`", plain, self.text)
+        if "`" in source:
+            raise FormulaError("this back-tick has no partner", text=self.text, column=source.index("`"))
+        return source
+
+    def explain_syntax(self, error: BaseException) -> NoReturn:
+        if not isinstance(error, SyntaxError):
+            raise FormulaError("the formula cannot be read", text=self.text, column=0) from None
+        column = min((error.offset or 1) - 1, len(self.text)) if error.offset else len(self.text.rstrip())
+        said = (error.msg or "").split(". Perhaps")[0]
+        if not error.offset or "eof" in said.lower() or "never closed" in said:
+            said = "the formula ends too early or a bracket is not closed"
+        elif said == "invalid syntax":
+            said = "this is not part of a formula"
+        hint = "write == to compare" if "=" in self.text and "==" not in self.text else None
+        raise FormulaError(said, text=self.text, column=column, hint=hint) from None
+
+    def refuse(self, node: ast.AST, message: str, hint: str | None = None, width: int | None = None) -> NoReturn:
+        start = getattr(node, "col_offset", 0)
+        end = getattr(node, "end_col_offset", start + 1) or start + 1
+        # ast counts bytes of UTF-8.
+        encoded = self.source.lstrip().encode()
+        column = len(encoded[:start].decode(errors="ignore")) + self.shift
+        raise FormulaError(
+            message,
+            text=self.text,
+            column=column,
+            width=width or max(1, len(encoded[start:end].decode(errors="ignore"))),
+            hint=hint,
+        )
+
+    def node(self, node: ast.expr, depth: int) -> Node:
+        if depth > 4 * DEEPEST:
+            self.refuse(node, "nested too deep", width=1)
+        match node:
+            case ast.Constant(value=value):
+                return self.constant(node, value)
+            case ast.Name(id=word):
+                return self.name(node, word)
+            case ast.UnaryOp(op=ast.USub(), operand=operand):
+                inner = self.number(operand, depth)
+                return Number(-inner.value) if isinstance(inner, Number) else Call("negative", (inner,))
+            case ast.UnaryOp(op=ast.UAdd(), operand=operand):
+                return self.number(operand, depth)
+            case ast.UnaryOp(op=ast.Not(), operand=operand):
+                return Call("not", (self.truth(operand, depth),))
+            case ast.BinOp(left=left, op=op, right=right) if type(op) in _BINARY:
+                arguments = (self.number(left, depth), self.number(right, depth))
+                if isinstance(op, ast.Pow):
+                    self.check_power(right, arguments[1])
+                return Call(_BINARY[type(op)], arguments)
+            case ast.BoolOp(op=op, values=values):
+                function = "and" if isinstance(op, ast.And) else "or"
+                return _chain(function, [self.truth(v, depth) for v in values])
+            case ast.Compare():
+                return self.comparison(node, depth)
+            case ast.Call():
+                return self.call(node, depth)
+            case _:
+                self.refuse(node, f"{_NAMES.get(type(node), 'this')} is not allowed in a formula")
+
+    def constant(self, node: ast.expr, value: Any) -> Node:
+        if isinstance(value, bool) or not isinstance(value, int | float | str):
+            self.refuse(node, f"{value!r} is not a number")
+        if isinstance(value, str):
+            return Text(value)
+        try:
+            number = float(value)
+        except OverflowError:
+            number = math.inf
+        if not math.isfinite(number):
+            self.refuse(node, "this number is too large")
+        return Number(number)
+
+    def name(self, node: ast.expr, word: str) -> Node:
+        name = self.quoted.get(word, word)
+        if self.names is not None and name not in self.names:
+            known = sorted(self.names)
+            shown = ", ".join(known[:12]) + (", …" if len(known) > 12 else "")
+            if word in CALLABLE:
+                self.refuse(node, f"'{word}' is a function and needs brackets")
+            self.refuse(node, f"unknown name '{name}'", suggest(name, known) or f"one of {shown}")
+        if name in CALLABLE and word == name:
+            self.refuse(node, f"'{word}' is a function and needs brackets")
+        if word.startswith("__"):
+            self.refuse(node, f"unknown name '{name}'")
+        return Name(name)
+
+    def number(self, node: ast.expr, depth: int) -> Node:
+        """Read a part that must be a number."""
+        read = self.node(node, depth + 1)
+        if isinstance(read, Text):
+            self.refuse(node, "a text can only be compared with a column", "write column == 'text'")
+        if isinstance(read, Name) and read.name in self.texts:
+            self.refuse(
+                node,
+                f"'{read.name}' is a text column",
+                f"compare it: {read.name} == 'value', inside where(…) for a number",
+            )
+        if isinstance(read, Call) and read.function in LOGICAL:
+            self.refuse(node, "a comparison is not a number", "write where(comparison, 1, 0)")
+        return read
+
+    def truth(self, node: ast.expr, depth: int) -> Node:
+        """Read a part that must be true or false."""
+        read = self.node(node, depth + 1)
+        if not (isinstance(read, Call) and read.function in LOGICAL):
+            self.refuse(node, "a comparison is needed here", "for example workers > 1")
+        return read
+
+    def check_power(self, node: ast.expr, exponent: Node) -> None:
+        if names_in(exponent):
+            return
+        value = float(evaluate(exponent, {}))
+        if not abs(value) <= LARGEST_EXPONENT:
+            self.refuse(node, f"this exponent is {value:g}; at most {LARGEST_EXPONENT:g} is allowed")
+
+    def comparison(self, node: ast.Compare, depth: int) -> Node:
+        parts: list[Node] = []
+        sides = [node.left, *node.comparators]
+        for left, op, right in zip(sides, node.ops, sides[1:], strict=False):
+            if type(op) not in _COMPARE:
+                self.refuse(node, "only < <= > >= == != compare")
+            pair = (self.node(left, depth + 1), self.node(right, depth + 1))
+            if any(isinstance(side, Text) or (isinstance(side, Name) and side.name in self.texts) for side in pair):
+                self.check_text_comparison(node, op, pair)
+            else:
+                pair = (self.number(left, depth), self.number(right, depth))
+            parts.append(Call(_COMPARE[type(op)], pair))
+        return _chain("and", parts)
+
+    def check_text_comparison(self, node: ast.Compare, op: ast.cmpop, pair: tuple[Node, Node]) -> None:
+        kinds = {type(side) for side in pair}
+        named = [side.name for side in pair if isinstance(side, Name)]
+        if kinds != {Text, Name} or (self.names is not None and named[0] not in self.texts):
+            self.refuse(node, "a text can only be compared with a text column")
+        if not isinstance(op, ast.Eq | ast.NotEq):
+            self.refuse(node, "texts are compared with == or !=")
+
+    def call(self, node: ast.Call, depth: int) -> Node:
+        if not isinstance(node.func, ast.Name):
+            self.refuse(node.func, "only the functions of the list can be called", f"one of {', '.join(CALLABLE)}")
+        word = node.func.id
+        if word not in CALLABLE:
+            self.refuse(
+                node.func, f"unknown function '{word}'", suggest(word, CALLABLE) or f"one of {', '.join(CALLABLE)}"
+            )
+        if node.keywords or any(isinstance(a, ast.Starred) for a in node.args):
+            self.refuse(node, f"{word} takes plain arguments only")
+        held = FUNCTIONS[word]
+        if not held.least <= len(node.args) <= held.most:
+            wanted = str(held.least) if held.least == held.most else f"{held.least} to {held.most}"
+            self.refuse(node, f"{word} takes {wanted} argument{'s' * (wanted != '1')}, not {len(node.args)}")
+        if word == "where":
+            test = self.truth(node.args[0], depth)
+            return Call(word, (test, *(self.number(a, depth) for a in node.args[1:])))
+        return Call(word, tuple(self.number(a, depth) for a in node.args))
+
+
+def _chain(function: str, parts: list[Node]) -> Node:
+    whole = parts[0]
+    for part in parts[1:]:
+        whole = Call(function, (whole, part))
+    return whole
+
+
+_NAMES: Mapping[type[ast.AST], str] = {
+    ast.Attribute: "attribute access",
+    ast.Subscript: "a subscript",
+    ast.Lambda: "a lambda",
+    ast.ListComp: "a comprehension",
+    ast.SetComp: "a comprehension",
+    ast.DictComp: "a comprehension",
+    ast.GeneratorExp: "a comprehension",
+    ast.IfExp: "if … else (write where(test, a, b))",
+    ast.List: "a list",
+    ast.Tuple: "a tuple",
+    ast.Dict: "a dictionary",
+    ast.Set: "a set",
+    ast.NamedExpr: "an assignment",
+    ast.JoinedStr: "a formatted text",
+    ast.Await: "await",
+    ast.Starred: "a star",
+    ast.BinOp: "this operator",
+    ast.UnaryOp: "this operator",
+}
