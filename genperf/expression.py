@@ -1,0 +1,240 @@
+"""What is asked of a fit: an execution-time expression with named terms and bounded constants."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from genperf.formula import (
+    Call,
+    Name,
+    Node,
+    bind,
+    bind_values,
+    evaluate,
+    evaluate_with_gradient,
+    latex,
+    names_in,
+    render,
+    substitute,
+)
+
+Array = npt.NDArray[np.float64]
+Kind = Literal["coefficient", "exponent", "level", "shape"]
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """A constant to be found.
+
+    Attributes
+    ----------
+    name : str
+    kind : {"coefficient", "exponent", "level", "shape"}
+        A *coefficient* multiplies a term: the total is homogeneous of degree one in all of them together. The
+        others are non-linear: an *exponent* of a factor, the *level* of a categorical factor (its logarithmic
+        effect), a *shape* of the total (such as the order of a p-norm).
+    lower, upper : float
+        Bounds; a coefficient has lower bound 0 unless it may have either sign.
+    start : float
+        Where a search without other knowledge begins; for a coefficient, in units of its scale.
+    penalised : bool
+        Whether the penalty pulls it towards zero.
+    unit : str
+        For printing.
+    """
+
+    name: str
+    kind: Kind
+    lower: float = 0.0
+    upper: float = float("inf")
+    start: float = 1.0
+    penalised: bool = True
+    unit: str = ""
+
+
+def coefficient(name: str, unit: str = "s") -> Constant:
+    """Return a coefficient that is not negative.
+
+    Examples
+    --------
+    >>> coefficient("a").lower
+    0.0
+    """
+    return Constant(name, "coefficient", unit=unit)
+
+
+def exponent(name: str, lower: float, upper: float, start: float = 0.0) -> Constant:
+    """Return an exponent within bounds.
+
+    Examples
+    --------
+    >>> exponent("p", -2, 4).kind
+    'exponent'
+    """
+    return Constant(name, "exponent", float(lower), float(upper), start)
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """A named part of the time, in seconds."""
+
+    name: str
+    node: Node
+
+
+@dataclass(frozen=True)
+class Expression:
+    """An execution-time expression: `T = total(terms)`, by default their sum.
+
+    Attributes
+    ----------
+    family : str
+        Name of the family it belongs to, or `formula` for a user's own.
+    terms : tuple of Term
+        In the order they are printed.
+    constants : tuple of Constant
+    total : Node or None
+        A tree over the terms' names (`forward + max(backward, communication)`); None is the sum.
+    texts : tuple of str
+        Names of categorical factors.
+
+    Examples
+    --------
+    >>> from genperf.formula import parse
+    >>> amdahl = Expression(
+    ...     "amdahl",
+    ...     (Term("serial", parse("c").node), Term("parallel", parse("a/workers").node)),
+    ...     (coefficient("c"), coefficient("a")),
+    ... )
+    >>> str(amdahl)
+    'c + a/workers'
+    >>> amdahl.evaluate({"workers": np.array([1.0, 4.0])}, {"c": 1.0, "a": 8.0})
+    array([9., 3.])
+    """
+
+    family: str
+    terms: tuple[Term, ...]
+    constants: tuple[Constant, ...]
+    total: Node | None = None
+    texts: tuple[str, ...] = ()
+
+    @cached_property
+    def node(self) -> Node:
+        """The whole expression as one tree."""
+        return substitute(self._total, {t.name: t.node for t in self.terms})
+
+    @property
+    def _total(self) -> Node:
+        if self.total is not None:
+            return self.total
+        whole: Node = Name(self.terms[0].name)
+        for term in self.terms[1:]:
+            whole = Call("add", (whole, Name(term.name)))
+        return whole
+
+    @property
+    def constant_names(self) -> tuple[str, ...]:
+        """Names of the constants, in order."""
+        return tuple(c.name for c in self.constants)
+
+    @cached_property
+    def factors(self) -> tuple[str, ...]:
+        """Names of the factors it reads."""
+        return tuple(sorted(names_in(self.node) - set(self.constant_names)))
+
+    @property
+    def is_sum(self) -> bool:
+        """Whether the total is the sum of its terms."""
+        return self.total is None
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def text(self, constants: Mapping[str, float] | None = None, digits: int = 4) -> str:
+        """Return the expression as text, with numbers in the place of the constants where they are given."""
+        return render(self._filled(constants), lambda v: f"{v:.{digits}g}")
+
+    def latex(self, constants: Mapping[str, float] | None = None, digits: int = 4) -> str:
+        """Return the expression as LaTeX."""
+        return "T = " + latex(self._filled(constants), lambda v: f"{v:.{digits}g}")
+
+    def _filled(self, constants: Mapping[str, float] | None) -> Node:
+        return self.node if constants is None else bind_values(self.node, constants)
+
+    def evaluate(self, columns: Mapping[str, Any], constants: Mapping[str, Any]) -> Array:
+        """Return the times in seconds.
+
+        Parameters
+        ----------
+        columns : mapping of str to ndarray of shape (rows,)
+        constants : mapping of str to float, or to ndarray of shape (sets, 1)
+
+        Returns
+        -------
+        ndarray of shape (rows,) or (sets, rows)
+        """
+        value = evaluate(self.node, {**columns, **constants})
+        return _spread(value, columns, constants)
+
+    def term_values(self, columns: Mapping[str, Any], constants: Mapping[str, Any]) -> dict[str, Array]:
+        """Return each term's seconds, shaped as `evaluate` does."""
+        values = {**columns, **constants}
+        return {t.name: _spread(evaluate(t.node, values), columns, constants) for t in self.terms}
+
+    def gradient(
+        self, columns: Mapping[str, Any], constants: Mapping[str, Any], by: Sequence[str]
+    ) -> tuple[Array, dict[str, Array]]:
+        """Return the times and their exact derivatives by factors or constants."""
+        value, slopes = evaluate_with_gradient(self.node, {**columns, **constants}, by)
+        return (
+            _spread(value, columns, constants),
+            {name: _spread(slopes.get(name, 0.0), columns, constants) for name in by},
+        )
+
+    def bind(self, columns: Mapping[str, Any]) -> BoundExpression:
+        """Put a table's columns in; what is left is a function of the constants alone."""
+        rows = len(next(iter(columns.values())))
+        return BoundExpression(self, bind(self.node, columns), rows)
+
+
+def _spread(value: Any, columns: Mapping[str, Any], constants: Mapping[str, Any]) -> Array:
+    shape = np.broadcast_shapes(
+        np.shape(value), *(np.shape(c) for c in columns.values()), *(np.shape(c) for c in constants.values())
+    )
+    return np.asarray(np.broadcast_to(value, shape), float)
+
+
+@dataclass(frozen=True)
+class BoundExpression:
+    """An expression with a table's columns put in: constants (sets, n) → times (sets, rows)."""
+
+    expression: Expression
+    node: Node
+    rows: int
+    index: dict[str, int] = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "index", {name: j for j, name in enumerate(self.expression.constant_names)})
+
+    def _values(self, constants: Array) -> dict[str, Array]:
+        return {name: constants[:, j : j + 1] for name, j in self.index.items()}
+
+    def times(self, constants: Array) -> Array:
+        """Return predicted seconds of shape (sets, rows)."""
+        value = evaluate(self.node, self._values(constants))
+        return np.asarray(np.broadcast_to(value, (len(constants), self.rows)), float)
+
+    def jacobian(self, constants: Array) -> tuple[Array, Array]:
+        """Return predicted seconds (sets, rows) and their exact derivatives (sets, rows, n)."""
+        value, slopes = evaluate_with_gradient(self.node, self._values(constants), self.index)
+        shape = (len(constants), self.rows)
+        out = np.zeros((*shape, len(self.index)))
+        for name, slope in slopes.items():
+            out[:, :, self.index[name]] = np.broadcast_to(slope, shape)
+        return np.asarray(np.broadcast_to(value, shape), float), out

@@ -1,0 +1,87 @@
+"""How good predictions are: errors in per cent, coverage and width of intervals."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+
+def absolute_percentage_errors(predicted: npt.ArrayLike, measured: npt.ArrayLike) -> npt.NDArray[np.float64]:
+    """Return |predicted/measured − 1| of each pair, in per cent.
+
+    Examples
+    --------
+    >>> absolute_percentage_errors([1.1, 3.0], [1.0, 4.0]).round(6)
+    array([10., 25.])
+    """
+    return np.asarray(np.abs(np.asarray(predicted, float) / np.asarray(measured, float) - 1.0) * 100.0)
+
+
+def mape(predicted: npt.ArrayLike, measured: npt.ArrayLike) -> float:
+    """Return the mean absolute percentage error, in per cent.
+
+    Examples
+    --------
+    >>> round(mape([1.1, 3.0], [1.0, 4.0]), 6)
+    17.5
+    """
+    return float(np.mean(absolute_percentage_errors(predicted, measured)))
+
+
+def median_ape(predicted: npt.ArrayLike, measured: npt.ArrayLike) -> float:
+    """Return the median absolute percentage error, in per cent.
+
+    Examples
+    --------
+    >>> round(median_ape([1.1, 3.0, 2.0], [1.0, 4.0, 2.0]), 6)
+    10.0
+    """
+    return float(np.median(absolute_percentage_errors(predicted, measured)))
+
+
+def rmse(predicted: npt.ArrayLike, measured: npt.ArrayLike) -> float:
+    """Return the root mean squared error, in the unit of the times (seconds).
+
+    Examples
+    --------
+    >>> rmse([1.0, 2.0], [1.0, 4.0]).__round__(4)
+    1.4142
+    """
+    return float(np.sqrt(np.mean((np.asarray(predicted, float) - np.asarray(measured, float)) ** 2)))
+
+
+def r2(predicted: npt.ArrayLike, measured: npt.ArrayLike) -> float:
+    """Return the coefficient of determination; not a number where the measured times are all equal.
+
+    Examples
+    --------
+    >>> r2([1.0, 2.0, 3.0], [1.0, 2.0, 3.0])
+    1.0
+    """
+    t = np.asarray(measured, float)
+    spread = float(np.sum((t - t.mean()) ** 2))
+    return 1.0 - float(np.sum((np.asarray(predicted, float) - t) ** 2)) / spread if spread > 0 else float("nan")
+
+
+def coverage(lower: npt.ArrayLike, upper: npt.ArrayLike, measured: npt.ArrayLike) -> float:
+    """Return the share of measured times inside their interval, in per cent.
+
+    Examples
+    --------
+    >>> coverage([0.9, 0.9], [1.1, 1.1], [1.0, 1.2])
+    50.0
+    """
+    t = np.asarray(measured, float)
+    return float(np.mean((np.asarray(lower, float) <= t) & (t <= np.asarray(upper, float))) * 100.0)
+
+
+def relative_width(lower: npt.ArrayLike, upper: npt.ArrayLike, reference: npt.ArrayLike) -> float:
+    """Return the median of (upper − lower)/reference, in per cent.
+
+    Examples
+    --------
+    >>> relative_width([0.9], [1.1], [1.0]).__round__(6)
+    20.0
+    """
+    width = np.asarray(upper, float) - np.asarray(lower, float)
+    return float(np.median(width / np.asarray(reference, float)) * 100.0)
