@@ -1,0 +1,197 @@
+"""Cells to checked numbers and labels; every cell that cannot be used is named with its reason."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+MISSING = frozenset({"nan", "na", "n/a", "#n/a", "null", "none", "<na>", "nat", "-", "?"})
+_COMMA = re.compile(r"[+-]?\d[\d.' ]*(,\d+)+(\.\d+)?([eE][+-]?\d+)?")
+
+Reasons = dict[int, str]
+
+
+@dataclass(frozen=True)
+class Rejection:
+    """One cell, or one row, that cannot be used.
+
+    Attributes
+    ----------
+    source : str
+        The file as it was given.
+    line : int
+        Where the row starts in the file, from 1. For a DataFrame or Parquet the row's position, from 0.
+    column : str
+        The column; empty where the whole row is at fault.
+    value : str
+        The cell's text.
+    reason : str
+        What is wrong with it.
+    unit : str
+        What `line` counts: "line" or "row".
+
+    Examples
+    --------
+    >>> print(Rejection("runs.csv", 7, "time", "abc", "is not a number"))
+    runs.csv: line 7, column 'time': 'abc' is not a number
+    """
+
+    source: str
+    line: int
+    column: str
+    value: str
+    reason: str
+    unit: str = "line"
+
+    @property
+    def place(self) -> str:
+        """Where it is inside the file."""
+        return f"{self.unit} {self.line}" + (f", column '{self.column}'" if self.column else "")
+
+    @property
+    def complaint(self) -> str:
+        """What was found there, without the file."""
+        shown = " ".join(self.value.split())
+        shown = shown if len(shown) <= 40 else shown[:37] + "…"
+        subject = f"'{shown}'" if shown else "the cell"
+        return f"{self.place}: {subject} {self.reason}" if self.column else f"{self.place}: {self.reason}"
+
+    def __str__(self) -> str:
+        return f"{self.source}: {self.complaint}"
+
+
+def numbers(cells: Sequence[Any] | pd.Series) -> tuple[npt.NDArray[np.float64], Reasons]:
+    """Read cells as numbers, correctly rounded.
+
+    Parameters
+    ----------
+    cells : sequence or Series
+        Texts, numbers or both.
+
+    Returns
+    -------
+    values : ndarray of float
+        NaN where a cell is not a finite number.
+    reasons : dict of int to str
+        For each of those positions, why.
+
+    Examples
+    --------
+    >>> values, reasons = numbers(["1e-3", " 8", "0,5", ""])
+    >>> values
+    array([1.e-03, 8.e+00,    nan,    nan])
+    >>> reasons
+    {2: "is not a number (write the decimal sign as '.', and nothing between thousands)", 3: 'is empty'}
+    """
+    cells = list(cells)
+    values = np.array([_number(cell) for cell in cells], dtype=float)
+    bad = np.flatnonzero(~np.isfinite(values)).tolist()
+    values[bad] = np.nan
+    return values, {i: _why_not_a_number(cells[i]) for i in bad}
+
+
+def labels(cells: Sequence[Any] | pd.Series) -> npt.NDArray[np.object_]:
+    """Read cells as texts.
+
+    Examples
+    --------
+    >>> labels([" fp16", 8.0, None])
+    array(['fp16', '8', ''], dtype=object)
+    """
+    return np.array([label(cell) for cell in cells], dtype=object)
+
+
+def label(cell: Any) -> str:
+    """Write a cell as text: whole numbers without a decimal point, missing ones empty.
+
+    Examples
+    --------
+    >>> label(8.0), label(0.1), label(" fp16 "), label(None), label(float("nan"))
+    ('8', '0.1', 'fp16', '', '')
+    """
+    if isinstance(cell, str):
+        return cell.strip()
+    if cell is None or str(cell) in {"nan", "<NA>", "NaT"}:
+        return ""
+    if isinstance(cell, float | np.floating):
+        value = float(cell)
+        return str(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value)
+    return str(cell).strip()
+
+
+def above_zero(values: npt.NDArray[np.float64], what: str) -> Reasons:
+    """Say which numbers are not above zero; NaN is left to those who made it.
+
+    Examples
+    --------
+    >>> above_zero(np.array([0.5, 0.0, -1.0]), "a time")
+    {1: 'is zero (a time must be above zero)', 2: 'is negative (a time must be above zero)'}
+    """
+    return {
+        int(i): f"is {'zero' if values[i] == 0 else 'negative'} ({what} must be above zero)"
+        for i in np.flatnonzero(values <= 0)
+    }
+
+
+def not_negative(values: npt.NDArray[np.float64], what: str) -> Reasons:
+    """Say which numbers are below zero.
+
+    Examples
+    --------
+    >>> not_negative(np.array([0.0, -1.0]), "a weight")
+    {1: 'is negative (a weight must not be)'}
+    """
+    return {int(i): f"is negative ({what} must not be)" for i in np.flatnonzero(values < 0)}
+
+
+def mostly_numbers(cells: Sequence[Any]) -> bool:
+    """Whether at least half of the cells that hold something are numbers: a few bad cells do not make a text column.
+
+    Examples
+    --------
+    >>> mostly_numbers(["1", "2", "oom", ""]), mostly_numbers(["fp16", "fp32"]), mostly_numbers(["", ""])
+    (True, False, False)
+    """
+    filled = [cell for cell in cells if label(cell)]
+    numeric = sum(1 for cell in filled if math.isfinite(_number(cell)))
+    return bool(filled) and 2 * numeric >= len(filled)
+
+
+def _number(cell: Any) -> float:
+    """Return the number in a cell, infinite if it is, else NaN."""
+    if isinstance(cell, bool | np.bool_):
+        return math.nan
+    try:
+        # Python also reads 1_000 and digits of other scripts; a measurement file means something else by them.
+        if isinstance(cell, str) and ("_" in cell or not cell.isascii()):
+            return math.nan
+        return float(cell)
+    except (TypeError, ValueError):
+        return math.nan
+    except OverflowError:
+        return math.inf
+
+
+def _why_not_a_number(cell: Any) -> str:
+    if math.isinf(_number(cell)):
+        return "is infinite"
+    text = label(cell)
+    # A missing cell of a DataFrame is written NaN there, an empty one of a file is nothing at all.
+    if not text and isinstance(cell, float):
+        return "is NaN"
+    if not text:
+        return "is empty"
+    if text.lower() in MISSING:
+        return "is NaN" if text.lower() == "nan" else "is a missing value, not a number"
+    if _COMMA.fullmatch(text):
+        return "is not a number (write the decimal sign as '.', and nothing between thousands)"
+    if text.lower() in {"true", "false"}:
+        return "is not a number but true or false"
+    return "is not a number"

@@ -1,0 +1,177 @@
+"""The columns a table asks for: checked when first asked for, derived by formulas, filtered."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from typing import Any, NoReturn
+
+import numpy as np
+import numpy.typing as npt
+
+from genperf.errors import FormulaError, TableError, suggest
+from genperf.formula import Formula, parse
+from genperf.table.clean import Reasons, Rejection, label, labels, mostly_numbers, numbers
+from genperf.table.source import Source
+
+
+class Columns:
+    """Checked columns of one source, each read once.
+
+    Parameters
+    ----------
+    source : Source
+        The cells.
+    texts : collection of str
+        Columns that are text in formulas whatever they hold (categorical ones: their levels are text). Of the
+        others a column is text if fewer than half of its cells are numbers.
+
+    Notes
+    -----
+    A cell that cannot be used is not an error yet: a filter may leave its row out. Its value is NaN, its row is marked
+    in `unusable[column]`, and a derived column inherits the marks of those it is made from, so that each fault is
+    reported once, where it stands in the file.
+    """
+
+    def __init__(self, source: Source, texts: Collection[str] = ()) -> None:
+        self.source = source
+        self.texts = set(texts)
+        self.derived: dict[str, str] = {}
+        self.made_from: dict[str, frozenset[str]] = {}
+        self.reasons: dict[str, Reasons] = {}
+        self.unusable: dict[str, npt.NDArray[np.bool_]] = {}
+        self._numbers: dict[str, npt.NDArray[np.float64]] = {}
+        self._labels: dict[str, npt.NDArray[np.object_]] = {}
+
+    @property
+    def names(self) -> list[str]:
+        """All columns: the source's, then the derived ones."""
+        return [*(str(c) for c in self.source.frame.columns if c not in self.derived), *self.derived]
+
+    def number(self, name: str) -> npt.NDArray[np.float64]:
+        """Return a column as numbers, NaN where a cell is none."""
+        if name not in self._numbers:
+            cells = self._cells(name)
+            values, reasons = numbers(cells)
+            if reasons and len(reasons) == len(values):
+                self._refuse(name, cells, reasons)
+            self._numbers[name] = values
+            self.reject(name, reasons)
+        return self._numbers[name]
+
+    def label(self, name: str) -> npt.NDArray[np.object_]:
+        """Return a column as texts, none of which may be empty."""
+        values = self._text(name)
+        if name not in self.derived:
+            self.reject(name, {int(i): "is empty" for i in np.flatnonzero(values == "")})
+        return values
+
+    def reject(self, name: str, reasons: Reasons) -> None:
+        """Mark rows that cannot be used because of this column; the first reason of a cell stays."""
+        mask = self.unusable.setdefault(name, np.zeros(len(self.source.frame), dtype=bool))
+        mask[list(reasons)] = True
+        self.reasons[name] = {**reasons, **self.reasons.get(name, {})}
+
+    def derive(self, name: str, text: str) -> npt.NDArray[np.float64]:
+        """Add a column computed from others and return it; a value that is not finite is a reason."""
+        formula = self.parse(text)
+        values = self._evaluate(formula).astype(float)
+        inherited = self._inherited(formula)
+        self.derived[name] = text
+        self.made_from[name] = formula.names
+        self._numbers[name] = values
+        self.unusable[name] = inherited.copy()
+        bad = np.flatnonzero(~np.isfinite(values) & ~inherited)
+        self.reject(name, {int(i): f"is not finite ({name} = {text})" for i in bad})
+        return values
+
+    def filter(self, text: str | None) -> tuple[npt.NDArray[np.bool_], frozenset[str]]:
+        """Return which rows a comparison keeps, and the columns it depends on.
+
+        A row on which the comparison cannot be decided is kept, to be reported.
+        """
+        if text is None:
+            return np.ones(len(self.source.frame), dtype=bool), frozenset()
+        formula = self.parse(text)
+        if not formula.logical:
+            raise FormulaError("a filter is a comparison", text=text, column=0, width=len(text), hint="workers > 1")
+        return self._evaluate(formula).astype(bool) | self._inherited(formula), self.origins(formula.names)
+
+    def origins(self, names: Iterable[str]) -> frozenset[str]:
+        """Return the columns, with all those they are made from."""
+        found: set[str] = set()
+        for name in names:
+            found |= {name} | self.origins(self.made_from.get(name, ()))
+        return frozenset(found)
+
+    def rejections(self, keep: npt.NDArray[np.bool_]) -> list[Rejection]:
+        """Return the faults found so far in the rows kept, in the order of the file."""
+        rows = np.flatnonzero(keep)
+        found = [
+            (row, position, self.source.rejection(row, name, self._shown(name, row), self.reasons[name][row]))
+            for position, name in enumerate(self.reasons)
+            if self.reasons[name]
+            for row in rows[self.unusable[name][rows]].tolist()
+            if row in self.reasons[name]
+        ]
+        return [rejection for *_, rejection in sorted(found, key=lambda f: f[:2])]
+
+    def missing(self, name: str, role: str) -> TableError:
+        """Say that a column is not there, and which one may have been meant."""
+        known = self.names
+        shown = ", ".join(known[:12]) + (f", … ({len(known)} in all)" if len(known) > 12 else "")
+        near = suggest(name, known)
+        return TableError(
+            f"no column '{name}' (named as {role})",
+            hint=f"{near}; the columns are {shown}" if near else f"one of {shown}",
+            where=self.source.name,
+        )
+
+    def usable(self) -> npt.NDArray[np.bool_]:
+        """Return which rows have no fault in any column that was asked for."""
+        mask = np.ones(len(self.source.frame), dtype=bool)
+        for unusable in self.unusable.values():
+            mask &= ~unusable
+        return mask
+
+    def _text(self, name: str) -> npt.NDArray[np.object_]:
+        """Return a column as texts; in a formula an empty one can be compared."""
+        if name not in self._labels:
+            cells = self._numbers[name].tolist() if name in self.derived else self._cells(name).tolist()
+            self._labels[name] = labels(cells)
+        return self._labels[name]
+
+    def _cells(self, name: str) -> Any:
+        return self.source.frame[name]
+
+    def _shown(self, name: str, row: int) -> Any:
+        return self._numbers[name][row] if name in self.derived else self._cells(name).iloc[row]
+
+    def parse(self, text: str) -> Formula:
+        """Read a formula over the columns."""
+        # Whether a column is text is decided only where a formula may read it.
+        undecided = {n for n in self.names if n in text} - self.texts - set(self._numbers)
+        self.texts |= {n for n in undecided if not mostly_numbers(self._cells(n).tolist())}
+        return parse(text, self.names, self.texts)
+
+    def _evaluate(self, formula: Formula) -> npt.NDArray[Any]:
+        columns = {n: self._text(n) if n in self.texts else self.number(n) for n in formula.names}
+        return np.broadcast_to(formula.evaluate(columns), (len(self.source.frame),))
+
+    def _inherited(self, formula: Formula) -> npt.NDArray[np.bool_]:
+        mask = np.zeros(len(self.source.frame), dtype=bool)
+        for name in formula.names:
+            if name not in self.texts:
+                mask |= self.unusable[name]
+        return mask
+
+    def _refuse(self, name: str, cells: Any, reasons: Reasons) -> NoReturn:
+        """Say that a column holds no number at all: leaving rows out would not help."""
+        first = next((i for i, cell in enumerate(cells) if label(cell)), None)
+        if first is None:
+            raise TableError(f"column '{name}' is empty", where=self.source.name)
+        found = self.source.rejection(first, name, cells.iloc[first], reasons[first])
+        raise TableError(
+            f"no cell of the column is a number; the first, '{found.value}', {found.reason}",
+            hint=f"name another column, or --categorical {name} if it names kinds of runs",
+            where=f"{self.source.name}: {found.place}",
+        )

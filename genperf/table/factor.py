@@ -1,0 +1,92 @@
+"""A factor: one column that a time may depend on, and the range over which it was measured."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+Role = Literal["intrinsic", "extrinsic", "categorical"]
+
+
+@dataclass(frozen=True)
+class Factor:
+    """One factor of a table.
+
+    Attributes
+    ----------
+    name : str
+        The column.
+    role : {"intrinsic", "extrinsic", "categorical"}
+        A property of the program; how it is run; a name without an order.
+    lower, upper : float
+        The measured range, in the column's unit; 0 for a categorical factor.
+    centre : float
+        What the factor is divided by before fitting: the geometric mean over the distinct configurations (repeats count
+        once). Where a value is zero or negative it is the mean of the absolute values instead, and 1 if all are
+        zero or the factor is categorical.
+    distinct : int
+        How many different values or levels were measured.
+    levels : tuple of str
+        Of a categorical factor: most frequent first, then by name. The first is the reference. Empty otherwise.
+    integer : bool
+        Whether all values are whole numbers.
+    positive : bool
+        Whether all values are above zero, so that powers and logarithms of the factor exist.
+    """
+
+    name: str
+    role: Role
+    lower: float = 0.0
+    upper: float = 0.0
+    centre: float = 1.0
+    distinct: int = 0
+    levels: tuple[str, ...] = ()
+    integer: bool = False
+    positive: bool = False
+
+    @property
+    def numeric(self) -> bool:
+        """Whether the factor has values rather than levels."""
+        return self.role != "categorical"
+
+
+def measure(name: str, role: Role, values: Sequence[Any] | npt.NDArray[Any]) -> Factor:
+    """Describe a factor by its values, one per distinct configuration.
+
+    Examples
+    --------
+    >>> workers = measure("workers", "extrinsic", [1.0, 2.0, 4.0, 8.0])
+    >>> workers.lower, workers.upper, round(workers.centre, 3), workers.integer
+    (1.0, 8.0, 2.828, True)
+    >>> measure("framework", "categorical", ["tensorflow", "mxnet", "pytorch", "mxnet"]).levels
+    ('mxnet', 'pytorch', 'tensorflow')
+    """
+    if role == "categorical":
+        counts = Counter(str(v) for v in values)
+        levels = tuple(sorted(counts, key=lambda level: (-counts[level], level)))
+        return Factor(name, role, distinct=len(levels), levels=levels)
+    numbers = np.asarray(values, dtype=float)
+    return Factor(
+        name,
+        role,
+        lower=float(numbers.min()),
+        upper=float(numbers.max()),
+        centre=_centre(numbers),
+        distinct=len(np.unique(numbers)),
+        integer=bool(np.all(numbers == np.floor(numbers))),
+        positive=bool(np.all(numbers > 0)),
+    )
+
+
+def _centre(numbers: npt.NDArray[np.float64]) -> float:
+    if np.all(numbers > 0):
+        centre = float(np.exp(np.mean(np.log(numbers))))
+        # exp(log(x)) is not x to the last digit; a factor of one value must be divided by that value.
+        return float(np.clip(centre, numbers.min(), numbers.max()))
+    # Dividing by the number of values first: the sum of large ones would overflow.
+    return float(np.sum(np.abs(numbers) / len(numbers))) or 1.0

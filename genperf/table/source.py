@@ -1,0 +1,272 @@
+"""Where a table comes from: a file, standard input or a DataFrame → unchecked cells, each row with its line."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import io
+import sys
+import zlib
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from genperf.errors import TableError, suggest
+from genperf.table.clean import Rejection
+
+DELIMITERS = (",", ";", "\t", "|")
+_COMPRESSED = {b"\x1f\x8b": "gzip", b"BZh": "bz2", b"\xfd7zXZ\x00": "lzma"}
+_BYTE_ORDER_MARKS = {codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
+_DELIMITER_NAMES = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "space": " ", "pipe": "|"}
+
+# One cell may hold a long command line; only a quote that is never closed makes a larger one.
+_LONGEST_CELL = 1 << 20
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """Unchecked cells.
+
+    Attributes
+    ----------
+    name : str
+        What messages call it.
+    frame : DataFrame
+        The cells: text from a delimited file, as they are from a DataFrame.
+    lines : ndarray of int
+        For each row the line it starts in, from 1; for a DataFrame or Parquet its position, from 0.
+    unit : str
+        "line" or "row".
+    ragged : tuple of Rejection
+        Rows with too few or too many fields, which are not in `frame`.
+    """
+
+    name: str
+    frame: pd.DataFrame
+    lines: npt.NDArray[np.int64]
+    unit: str = "line"
+    ragged: tuple[Rejection, ...] = ()
+
+    def rejection(self, row: int, column: str, value: Any, reason: str) -> Rejection:
+        """Name a cell that cannot be used."""
+        shown = "" if value is None else str(value)
+        return Rejection(self.name, int(self.lines[row]), column, shown, reason, self.unit)
+
+
+def open_source(source: str | Path | pd.DataFrame, delimiter: str | None = None) -> Source:
+    """Read the cells of a file, of standard input ("-") or of a DataFrame.
+
+    Delimited text in UTF-8 (UTF-16 with its mark), also compressed, or Parquet: told apart by content, not by name.
+    Lines that start with `#` are comments.
+
+    Raises
+    ------
+    TableError
+        If there is nothing to read, or it is not a table.
+    """
+    if isinstance(source, pd.DataFrame):
+        return _from_frame(source, "DataFrame")
+    if not isinstance(source, str | Path):
+        raise TableError(f"a table is read from a path or a DataFrame, not from {type(source).__name__}")
+    name, data = ("standard input", _read_standard_input()) if str(source) == "-" else (str(source), _read_file(source))
+    data = _decompress(data, name)
+    if data[:4] == b"PAR1":
+        return _from_parquet(data, name)
+    if data[:4] in (b"PK\x03\x04", b"\xd0\xcf\x11\xe0"):
+        raise TableError("is a spreadsheet or an archive, not text", hint="save the sheet as CSV", where=name)
+    return _from_text(_decode(data, name), name, delimiter)
+
+
+def _read_file(path: str | Path) -> bytes:
+    try:
+        return Path(path).expanduser().read_bytes()
+    except FileNotFoundError:
+        near = _neighbour(Path(path))
+        raise TableError("no such file", hint=near, where=str(path)) from None
+    except IsADirectoryError:
+        raise TableError("is a directory, not a table", hint="name a file in it", where=str(path)) from None
+    except (OSError, ValueError, RuntimeError) as error:
+        said = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise TableError(f"cannot be read ({said})", where=str(path)) from None
+
+
+def _neighbour(path: Path) -> str | None:
+    """Say which file of the same folder may have been meant."""
+    try:
+        return suggest(path.name, [p.name for p in path.expanduser().parent.iterdir()])
+    except (OSError, RuntimeError):
+        return None
+
+
+def _read_standard_input() -> bytes:
+    stream: Any = getattr(sys.stdin, "buffer", sys.stdin)
+    data = stream.read()
+    return data.encode() if isinstance(data, str) else bytes(data)
+
+
+def _decompress(data: bytes, name: str) -> bytes:
+    for magic, module in _COMPRESSED.items():
+        if data.startswith(magic):
+            try:
+                return bytes(import_module(module).decompress(data))
+            except (OSError, EOFError, ValueError, zlib.error, import_module("lzma").LZMAError):
+                raise TableError("the compressed file is damaged or cut off", where=name) from None
+    return data
+
+
+def _decode(data: bytes, name: str) -> str:
+    encoding = next((e for mark, e in _BYTE_ORDER_MARKS.items() if data.startswith(mark)), "utf-8-sig")
+    try:
+        text = data.decode(encoding)
+    except UnicodeDecodeError as error:
+        before = data[: error.start]
+        line, byte = before.count(b"\n") + 1, error.start - (before.rfind(b"\n") + 1) + 1
+        raise TableError(
+            f"byte {byte} of this line is not {encoding.removesuffix('-sig').upper()} text",
+            hint="save the file as UTF-8",
+            where=f"{name}: line {line}",
+        ) from None
+    if "\0" in text:
+        line = text[: text.index("\0")].count("\n") + 1
+        raise TableError("holds a NUL byte: this is not a text file", where=f"{name}: line {line}")
+    return text
+
+
+def _from_text(text: str, name: str, delimiter: str | None) -> Source:
+    if not text.strip():
+        raise TableError("the file is empty", hint="a header line and a line per run are needed", where=name)
+    separator = _guess_delimiter(text) if delimiter is None else _DELIMITER_NAMES.get(delimiter, delimiter)
+    if len(separator) != 1 or separator in '"\r\n':
+        raise TableError(f"the delimiter must be one character, not {delimiter!r}", hint="for example --delimiter ';'")
+    records = _records(text, separator, name)
+    head = next(records, None)
+    if head is None:
+        raise TableError("the file holds only comments", hint="a header line is needed", where=name)
+    columns = _column_names(head[1], name, head[0])
+    rows: list[list[str]] = []
+    lines: list[int] = []
+    ragged: list[Rejection] = []
+    for line, record in records:
+        if len(record) == len(columns):
+            rows.append(record)
+            lines.append(line)
+        else:
+            fields = f"{len(record)} field" + ("" if len(record) == 1 else "s")
+            reason = f"{fields} where the header has {len(columns)}"
+            ragged.append(Rejection(name, line, "", separator.join(record), reason))
+    if not rows and not ragged:
+        raise TableError("a header and no rows", hint="a line per run is needed below it", where=name)
+    frame = pd.DataFrame(rows, columns=pd.Index(columns), dtype=object)
+    return Source(name, frame, np.array(lines, dtype=np.int64), "line", tuple(ragged))
+
+
+def _records(text: str, delimiter: str, name: str) -> Iterator[tuple[int, list[str]]]:
+    """Yield each record with the line it starts in; quoted line ends, blank lines and comments do not shift it."""
+    line, first, between = 0, 0, True
+
+    def feed() -> Iterator[str]:
+        nonlocal line, first, between
+        for physical in io.StringIO(text, newline=""):
+            line += 1
+            if between:
+                if not physical.strip() or physical.lstrip().startswith("#"):
+                    continue
+                first, between = line, False
+            yield physical.strip(" \r\n") + "\n" if delimiter == " " else physical
+
+    before = csv.field_size_limit(_LONGEST_CELL)
+    try:
+        # Blanks after a delimiter are padding, also before a quote.
+        for record in csv.reader(feed(), delimiter=delimiter, skipinitialspace=True, strict=True):
+            yield first, record
+            between = True
+    except csv.Error as error:
+        said = str(error)
+        unclosed = "unexpected end" in said or "field limit" in said
+        raise TableError(
+            "a quote is opened here and not closed" if unclosed else f"a quote stands in the wrong place ({said})",
+            hint='double a quote inside a quoted cell: ""',
+            where=f"{name}: line {first}",
+        ) from None
+    finally:
+        csv.field_size_limit(before)
+
+
+def _guess_delimiter(text: str) -> str:
+    r"""Return the delimiter that cuts most of the first rows into as many fields as the header.
+
+    `csv.Sniffer` is not used: it also takes letters and digits for delimiters.
+
+    Examples
+    --------
+    >>> _guess_delimiter("workers;time\n1;0,5\n2;0,7\n"), _guess_delimiter("workers time\n1   0.5\n")
+    (';', ' ')
+    """
+
+    def agreement(delimiter: str) -> tuple[float, int]:
+        widths: list[int] = []
+        try:
+            for _, record in _records(text, delimiter, ""):
+                widths.append(len(record))
+                if len(widths) > 200:
+                    break
+        except TableError:
+            pass  # a quote in the wrong place for this delimiter; what was read before it counts
+        if not widths or widths[0] < 2:
+            return 0.0, 0
+        return Counter(widths)[widths[0]] / len(widths), widths[0]
+
+    best = max(DELIMITERS, key=agreement)
+    if agreement(best)[1]:
+        return best
+    return " " if agreement(" ")[1] else ","
+
+
+def _column_names(cells: list[str], name: str, line: int) -> list[str]:
+    # A spreadsheet or `DataFrame.to_csv` leaves the name of an index column empty.
+    columns = [cell.strip() or f"column {i}" for i, cell in enumerate(cells, 1)]
+    _refuse_duplicates(columns, f"{name}: line {line}")
+    return columns
+
+
+def _refuse_duplicates(columns: list[str], where: str) -> None:
+    twice = [c for c, count in Counter(columns).items() if count > 1]
+    if twice:
+        at = [str(i) for i, c in enumerate(columns, 1) if c == twice[0]]
+        places = ", ".join(at[:-1]) + f" and {at[-1]}"
+        raise TableError(f"columns {places} are both named '{twice[0]}'", hint="rename one of them", where=where)
+
+
+def _from_parquet(data: bytes, name: str) -> Source:
+    try:
+        import_module("pyarrow")
+    except ImportError:
+        raise TableError("reading Parquet needs pyarrow", hint='pip install "genperf[parquet]"', where=name) from None
+    read: Callable[[Any], pd.DataFrame] = pd.read_parquet
+    try:
+        frame = read(io.BytesIO(data))
+    except Exception as error:  # pyarrow's errors have no common class of their own
+        said = str(error).split("\n")[0]
+        raise TableError(f"is not a Parquet file that can be read ({said})", where=name) from None
+    return _from_frame(frame, name)
+
+
+def _from_frame(frame: pd.DataFrame, name: str) -> Source:
+    # A named index is data (as after groupby or set_index); a row number is not.
+    if any(label is not None for label in frame.index.names):
+        frame = frame.reset_index()
+    columns = [str(c).strip() for c in frame.columns]
+    _refuse_duplicates(columns, name)
+    if not columns:
+        raise TableError("the table has no columns", where=name)
+    if not len(frame):
+        raise TableError("the table has columns and no rows", where=name)
+    frame = frame.set_axis(pd.Index(columns), axis=1).reset_index(drop=True)
+    return Source(name, frame, np.arange(len(frame), dtype=np.int64), "row")

@@ -1,0 +1,308 @@
+"""A checked table of measurements: times, factors, groups, weights and repeats."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from genperf.errors import Note, TableError, suggest
+from genperf.table.clean import Rejection, label
+from genperf.table.factor import Factor, Role, measure
+
+REPEATS = "_repeats"
+"""The column of `Table.medians().frame` that counts the rows behind each median."""
+
+FloatArray = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Measured times with the factors they may depend on, a row per run.
+
+    Made by `read_table`.
+
+    Attributes
+    ----------
+    frame : DataFrame
+        The rows. Numeric factors, time, weight and derived columns are float; categorical factors, groups and repeats
+        are text; columns in no role are carried along as they came.
+    time : str
+        The column of `frame` that holds the time, in seconds.
+    factors : tuple of Factor
+        As given: intrinsic, then extrinsic, then categorical.
+    group : tuple of str
+        Columns that split the table: one model per combination of their values.
+    weight, repeat : str or None
+        The column of weights, and the one that tells repeats of a configuration apart.
+    source : str
+        Where the rows come from.
+    rejected : tuple of Rejection
+        Rows left out because they could not be used.
+    unused : tuple of str
+        Columns in no role.
+    derived : dict of str to str
+        Columns that were computed, with their formulas.
+    notes : tuple of Note
+        What the user should know about the table.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from genperf.table import read_table
+    >>> runs = pd.DataFrame({"workers": [1, 1, 2, 2], "seconds": [1.0, 1.1, 0.6, 0.6], "run": [0, 1, 0, 1]})
+    >>> table = read_table(runs, time="seconds", extrinsic="workers", repeat="run")
+    >>> table.configuration
+    array([0, 0, 1, 1])
+    >>> table.medians().seconds
+    array([1.05, 0.6 ])
+    >>> print(table)
+    DataFrame: 4 rows, 2 configurations, noise 4.8 %; time 'seconds' 0.6 to 1.1 s
+       factor      role  min  max  distinct levels
+      workers extrinsic    1    2         2
+    """
+
+    frame: pd.DataFrame
+    time: str
+    factors: tuple[Factor, ...]
+    group: tuple[str, ...] = ()
+    weight: str | None = None
+    repeat: str | None = None
+    source: str = "DataFrame"
+    rejected: tuple[Rejection, ...] = ()
+    unused: tuple[str, ...] = ()
+    derived: dict[str, str] = field(default_factory=dict)
+    notes: tuple[Note, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.frame)
+
+    @cached_property
+    def seconds(self) -> FloatArray:
+        """The times, shape (rows,)."""
+        return self.frame[self.time].to_numpy(dtype=float)
+
+    @cached_property
+    def columns(self) -> dict[str, npt.NDArray[Any]]:
+        """The factors' values by name, each of shape (rows,): floats, or texts for a categorical factor."""
+        return {f.name: self.frame[f.name].to_numpy(dtype=float if f.numeric else object) for f in self.factors}
+
+    @cached_property
+    def weights(self) -> FloatArray:
+        """The rows' weights, of mean 1, shape (rows,)."""
+        if self.weight is None:
+            return np.ones(len(self))
+        weights = self.frame[self.weight].to_numpy(dtype=float)
+        largest = weights.max()
+        if not largest > 0:
+            raise TableError("all weights are zero", hint="at least one row must count", where=self.source)
+        return np.asarray(weights / largest / np.mean(weights / largest))
+
+    @cached_property
+    def configuration(self) -> npt.NDArray[np.int64]:
+        """Equal where all factors and groups are; numbered by first appearance, shape (rows,)."""
+        return number_rows(self.frame, [f.name for f in self.factors] + list(self.group))
+
+    @cached_property
+    def numeric(self) -> tuple[Factor, ...]:
+        """The intrinsic and extrinsic factors."""
+        return tuple(f for f in self.factors if f.numeric)
+
+    @cached_property
+    def categorical(self) -> tuple[Factor, ...]:
+        """The categorical factors."""
+        return tuple(f for f in self.factors if not f.numeric)
+
+    @cached_property
+    def constant(self) -> tuple[str, ...]:
+        """Names of the factors with a single value, whose effect no model can see."""
+        return tuple(f.name for f in self.factors if f.distinct == 1)
+
+    def factor(self, name: str) -> Factor:
+        """Return a factor by name.
+
+        Raises
+        ------
+        TableError
+            If there is none of that name.
+        """
+        for factor in self.factors:
+            if factor.name == name:
+                return factor
+        names = [f.name for f in self.factors]
+        hint = suggest(name, names) or f"one of {', '.join(names)}"
+        raise TableError(f"no factor '{name}'", hint=hint, where=self.source)
+
+    def take(self, rows: npt.ArrayLike) -> Table:
+        """Return some rows as a table, with the factors' ranges, centres and levels taken from these rows alone.
+
+        Parameters
+        ----------
+        rows : array of bool, shape (rows,), or of int
+            A mask or positions.
+        """
+        chosen = np.asarray(rows)
+        if chosen.dtype == bool:
+            if chosen.shape != (len(self),):
+                raise ValueError(f"a mask of shape {chosen.shape} for {len(self)} rows")
+            chosen = np.flatnonzero(chosen)
+        return self._with(self.frame.iloc[chosen.astype(int)].reset_index(drop=True))
+
+    def medians(self) -> Table:
+        """Return one row per configuration, in order of first appearance.
+
+        Its time is the median of the repeats, its weight their sum, and the column `REPEATS` of the frame counts
+        them. Other columns keep the value of the configuration's first row.
+        """
+        by = self.frame.groupby(self.configuration, sort=True)
+        frame = by.head(1).reset_index(drop=True)
+        frame = frame.assign(**{self.time: by[self.time].median().to_numpy()})
+        if self.weight is not None:
+            frame = frame.assign(**{self.weight: by[self.weight].sum().to_numpy()})
+        return self._with(frame.assign(**{REPEATS: by.size().to_numpy()}))
+
+    def noise(self) -> float:
+        """Return the relative standard deviation of repeats around their configuration's mean.
+
+        Pooled over the configurations with at least two repeats, each of which spends one degree of freedom:
+        s² = Σ (t/t̄ − 1)² / Σ (repeats − 1). NaN without repeats.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from genperf.table import read_table
+        >>> runs = pd.DataFrame({"n": [1, 1, 2], "t": [0.9, 1.1, 7.0]})  # (0.1² + 0.1²) / 1 = 0.02
+        >>> round(read_table(runs, time="t", extrinsic="n").noise() ** 2, 6)
+        0.02
+        """
+        rows = np.bincount(self.configuration)
+        freedom = len(self) - len(rows)
+        if freedom == 0:
+            return float("nan")
+        mean = np.bincount(self.configuration, weights=self.seconds) / rows
+        return float(np.sqrt(np.sum((self.seconds / mean[self.configuration] - 1.0) ** 2) / freedom))
+
+    def groups(self) -> Iterator[tuple[tuple[str, ...], Table]]:
+        """Yield the values of the group columns, as text, with their rows, in order of first appearance.
+
+        A table without group columns is one group, of key ().
+        """
+        if not self.group:
+            yield (), self
+            return
+        number = number_rows(self.frame, list(self.group))
+        for g in range(number.max() + 1):
+            rows = np.flatnonzero(number == g)
+            key = tuple(label(self.frame[name].iloc[rows[0]]) for name in self.group)
+            yield key, self.take(rows)
+
+    @cached_property
+    def sha256(self) -> str:
+        """A hash of what a fit sees: roles, names and values of the columns in a role, row by row."""
+        roles = [[f.name, f.role] for f in self.factors] + [[self.time, "time"]]
+        roles += [[name, "group"] for name in self.group]
+        roles += [[name, role] for name, role in ((self.weight, "weight"), (self.repeat, "repeat")) if name]
+        digest = hashlib.sha256(json.dumps(roles).encode())
+        for name, _ in roles:
+            column = self.frame[name]
+            if pd.api.types.is_numeric_dtype(column):
+                # + 0.0 makes −0 and 0 one value; little-endian on every machine.
+                digest.update((column.to_numpy(dtype=float) + 0.0).astype("<f8").tobytes())
+            else:
+                digest.update(json.dumps(column.tolist()).encode())
+        return digest.hexdigest()
+
+    def summary(self) -> pd.DataFrame:
+        """Return a row per factor: factor, role, min, max, distinct, levels."""
+        return pd.DataFrame(
+            {
+                "factor": [f.name for f in self.factors],
+                "role": [f.role for f in self.factors],
+                "min": [f.lower if f.numeric else np.nan for f in self.factors],
+                "max": [f.upper if f.numeric else np.nan for f in self.factors],
+                "distinct": [f.distinct for f in self.factors],
+                "levels": [", ".join(f.levels[:6]) + (", …" if len(f.levels) > 6 else "") for f in self.factors],
+            }
+        )
+
+    def __repr__(self) -> str:
+        return f"<Table {self._headline()}>"
+
+    def __str__(self) -> str:
+        lines = self._shown().to_string(index=False).splitlines()
+        return "\n".join(
+            [self._headline(), *(f"  {line.rstrip()}" for line in lines), *(f"note: {n}" for n in self.notes)]
+        )
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        notes = "".join(f"<li>{escape(str(n))}</li>" for n in self.notes)
+        table = self._shown().to_html(index=False, border=0)
+        return f"<p>{escape(self._headline())}</p>{table}" + (f"<ul>{notes}</ul>" if notes else "")
+
+    def _shown(self) -> pd.DataFrame:
+        """Return the summary with numbers as one would write them."""
+        return self.summary().assign(
+            **{c: [f"{v:g}" if np.isfinite(v) else "" for v in self.summary()[c]] for c in ("min", "max")}
+        )
+
+    def _headline(self) -> str:
+        configurations = len(np.unique(self.configuration))
+        noise = self.noise()
+        parts = [
+            f"{len(self)} row{'s' * (len(self) != 1)}",
+            f"{configurations} configuration{'s' * (configurations != 1)}",
+            *([f"noise {100 * noise:.1f} %"] if np.isfinite(noise) else []),
+        ]
+        low, high = self.seconds.min(), self.seconds.max()
+        return f"{self.source}: {', '.join(parts)}; time '{self.time}' {low:.4g} to {high:.4g} s"
+
+    def _with(self, frame: pd.DataFrame) -> Table:
+        """Return the same table with other rows."""
+        if frame.empty:
+            raise TableError("no rows are left", where=self.source)
+        factors = measure_factors(frame, [(f.name, f.role) for f in self.factors], self.group)
+        kept = tuple(n for n in self.notes if n.kind != "factor_constant")
+        return replace(self, frame=frame, factors=factors, notes=kept + constant_notes(factors))
+
+
+def measure_factors(
+    frame: pd.DataFrame, roles: Sequence[tuple[str, Role]], group: Sequence[str] = ()
+) -> tuple[Factor, ...]:
+    """Describe the factors over the distinct configurations of a frame."""
+    names = [name for name, _ in roles]
+    number = number_rows(frame, names + list(group))
+    _, first = np.unique(number, return_index=True)
+    return tuple(measure(name, role, frame[name].to_numpy()[first]) for name, role in roles)
+
+
+def constant_notes(factors: Sequence[Factor]) -> tuple[Note, ...]:
+    """Say which factors have a single value."""
+    return tuple(
+        Note(
+            f"factor '{f.name}' has one value ({f.levels[0] if f.levels else format(f.lower, 'g')}): "
+            "its effect cannot be fitted and it is left out of the model",
+            "factor_constant",
+        )
+        for f in factors
+        if f.distinct == 1
+    )
+
+
+def number_rows(frame: pd.DataFrame, names: list[str]) -> npt.NDArray[np.int64]:
+    """Return for each row the number of its combination of values, counted by first appearance.
+
+    Examples
+    --------
+    >>> number_rows(pd.DataFrame({"n": [4, 2, 4], "b": [8, 8, 8]}), ["n", "b"])
+    array([0, 1, 0])
+    """
+    return np.asarray(frame.groupby(list(dict.fromkeys(names)), sort=False).ngroup(), dtype=np.int64)

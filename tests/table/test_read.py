@@ -1,0 +1,298 @@
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from genperf.errors import FormulaError, GenperfError, TableError
+from genperf.table import read_table
+
+
+@pytest.fixture
+def read(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    def reader(text, **options):
+        (tmp_path / "runs.csv").write_text(text)
+        return read_table("runs.csv", **{"time": "t", "extrinsic": "n", **options})
+
+    return reader
+
+
+RUNS = "n,b,fw,t\n1,8,tf,4.0\n2,8,tf,2.5\n4,16,mx,3.0\n"
+
+# One bad cell or row each: the file, where it is, and what is said about it.
+BAD_ROWS = [
+    ("n,t\n1,0.5\n2,abc\n", 3, "t", "abc", "is not a number"),
+    ("n,t\n1,0.5\n2,\n", 3, "t", "", "is empty"),
+    ("n,t\n1,0.5\n2,NaN\n", 3, "t", "NaN", "is NaN"),
+    ("n,t\n1,0.5\n2,inf\n", 3, "t", "inf", "is infinite"),
+    ("n,t\n1,0.5\n2,0\n", 3, "t", "0", "is zero (a time must be above zero)"),
+    ("n,t\n1,0.5\n2,-1e-3\n", 3, "t", "-1e-3", "is negative (a time must be above zero)"),
+    ("n,t\n1,0.5\n2,1e-400\n", 3, "t", "1e-400", "is zero (a time must be above zero)"),
+    ("n,t\n1,0.5\n\n# note\nx,1\n", 5, "n", "x", "is not a number"),
+    ("n,t\n1,0.5\n2,true\n", 3, "t", "true", "is not a number but true or false"),
+    ('n,t,c\n1,0.5,"a\nb"\n2,?,c\n', 4, "t", "?", "is a missing value, not a number"),
+    ("n,t\n1,0.5\n2\n", 3, "", "2", "1 field where the header has 2"),
+    ("n,t\n1,0.5\n2,1,1\n", 3, "", "2,1,1", "3 fields where the header has 2"),
+]
+
+
+@pytest.mark.parametrize(("text", "line", "column", "value", "reason"), BAD_ROWS)
+def test_a_bad_row_is_named(read, text, line, column, value, reason):
+    with pytest.raises(TableError) as caught:
+        read(text)
+    assert f"line {line}" in str(caught.value)
+    assert str(caught.value).startswith("runs.csv: 1 of 2 rows cannot be used\n")
+    assert "--skip-bad-rows" in str(caught.value)
+
+    table = read(text, skip_bad_rows=True)
+    assert len(table) == 1
+    (rejection,) = table.rejected
+    assert (rejection.source, rejection.line, rejection.column) == ("runs.csv", line, column)
+    assert (rejection.value, rejection.reason) == (value, reason)
+    assert [n.kind for n in table.notes] == ["rows_rejected", "factor_constant"]
+
+
+@pytest.mark.parametrize(
+    ("options", "column", "reason"),
+    [
+        ({"weight": "x"}, "x", "is negative (a weight must not be)"),
+        ({"let": "y=log(x)"}, "y", "is not finite (y = log(x))"),
+        ({"intrinsic": "y", "let": "y=1/(x+1)"}, "y", "is not finite (y = 1/(x+1))"),
+        ({"time": None, "throughput": "x", "work": "n"}, "x", "is negative (a speed must be above zero)"),
+        ({"time": None, "throughput": "t", "work": "x"}, "time", "is negative (a time must be above zero)"),
+        ({"time": "x"}, "x", "is negative (a time must be above zero)"),
+        ({"categorical": "fw"}, "fw", "is empty"),
+        ({"group": "fw"}, "fw", "is empty"),
+        ({"repeat": "fw"}, "fw", "is empty"),
+    ],
+)
+def test_a_value_that_its_role_cannot_have(read, options, column, reason):
+    text = "n,x,t,fw\n1,1,1,a\n2,-1,1,\n"
+    (rejection,) = read(text, skip_bad_rows=True, **options).rejected
+    assert (rejection.line, rejection.column, rejection.reason) == (3, column, reason)
+
+
+def test_all_bad_rows_are_counted_and_the_first_shown(read):
+    text = "n,t\n" + "".join(f"{n},oops\n" for n in range(1, 9)) + "9,1\n" + "x,y\n"
+    with pytest.raises(TableError) as caught:
+        read(text)
+    message = str(caught.value)
+    assert "9 of 10 rows cannot be used" in message
+    assert "line 2, column 't': 'oops'" in message
+    assert "and 5 more" in message
+    table = read(text, skip_bad_rows=True)
+    assert [r.line for r in table.rejected] == [*range(2, 10), 11, 11]
+    assert "9 rows left out" in str(table.notes[0])
+
+
+def test_skipping_every_row_is_an_error(read):
+    with pytest.raises(TableError, match="2 of 2 rows cannot be used"):
+        read("n,t\n1,0\n2,-1\n", skip_bad_rows=True)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"extrinsic": "m"}, "runs.csv: no column 'm' (named as extrinsic)"),
+        ({"group": "bb"}, "no column 'bb' (named as group)"),
+        ({"time": "T"}, "no column 'T' (named as time)"),
+        ({"time": None}, "no column of times is named"),
+        ({"throughput": "b"}, "time and throughput are both named"),
+        ({"time": None, "throughput": "b"}, "a throughput needs the work of a step"),
+        ({"work": "n"}, "a work formula goes with a throughput"),
+        ({"extrinsic": ""}, "--intrinsic or --extrinsic with some of n, b"),
+        ({"intrinsic": "n"}, "column 'n' is named both as intrinsic and as extrinsic"),
+        ({"extrinsic": "n,n"}, "column 'n' is named twice as extrinsic"),
+        ({"extrinsic": "n,t"}, "both as extrinsic and as time"),
+        ({"weight": "n"}, "both as extrinsic and as weight"),
+        ({"group": "fw", "repeat": "fw"}, "both as group and as repeat"),
+        ({"extrinsic": "fw"}, "line 2, column 'fw': no cell of the column is a number; the first, 'tf'"),
+        ({"extrinsic": "fw"}, "--categorical fw"),
+        ({"where": "n > 100"}, "no row fulfils the filter n > 100"),
+        ({"let": "n"}, "'n' is not of the form name=formula"),
+        ({"let": "n==1"}, "'n==1' is not of the form name=formula"),
+        ({"let": "n=b"}, "'n' is a column already"),
+        ({"let": ["k=b", "k=n"]}, "'k' is derived twice"),
+        ({"weight": "z", "let": "z=n*0"}, "all weights are zero"),
+        ({"time": None, "throughput": "b", "work": "n", "let": "time=n"}, "is named 'time'"),
+    ],
+)
+def test_roles_that_do_not_fit_the_file(read, options, message):
+    with pytest.raises(TableError) as caught:
+        read(RUNS, **options)
+    assert message in str(caught.value)
+
+
+def test_a_column_that_may_have_been_meant_is_named(read):
+    with pytest.raises(TableError, match="did you mean 'workers'"):
+        read("workers,t\n1,2\n", extrinsic="worker")
+
+
+def test_a_file_of_ragged_rows_alone(read):
+    for skip in (False, True):
+        with pytest.raises(TableError, match="line 2: 3 fields where the header has 2"):
+            read("n,t\n1,2,3\n", skip_bad_rows=skip)
+
+
+def test_an_empty_column(read):
+    with pytest.raises(TableError, match=r"runs\.csv: column 'b' is empty"):
+        read("n,b,t\n1,,2\n2,,3\n", intrinsic="b")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"where": "m > 1"}, "unknown name 'm'"),
+        ({"where": "n + 1"}, "a filter is a comparison"),
+        ({"where": "fw > 1"}, "fw > 1\n"),
+        ({"let": "k=__import__('os')"}, "__import__('os')\n  ^"),
+        ({"let": "k=fw*2"}, "'fw' is a text column"),
+        ({"let": ["k=j", "j=n"]}, "unknown name 'j'"),  # only an earlier one can be used
+        ({"time": None, "throughput": "b", "work": "n*q"}, "  n*q\n    ^"),
+    ],
+)
+def test_formulas_that_are_refused_show_the_place(read, options, message):
+    with pytest.raises(FormulaError) as caught:
+        read(RUNS, **options)
+    assert message in str(caught.value)
+
+
+def test_roles_and_types(read):
+    table = read(RUNS, intrinsic=["b"], categorical="fw", let={"k": "b*n", "l": "k/2"}, where="fw == 'tf'")
+    assert [(f.name, f.role) for f in table.factors] == [
+        ("b", "intrinsic"),
+        ("n", "extrinsic"),
+        ("fw", "categorical"),
+    ]
+    assert table.frame["n"].dtype == float
+    assert table.columns["fw"].tolist() == ["tf", "tf"]
+    assert table.frame["l"].tolist() == [4.0, 8.0]
+    assert table.derived == {"k": "b*n", "l": "k/2"}
+    assert table.constant == ("b", "fw")
+
+
+def test_numbers_in_a_categorical_column_are_levels(read):
+    assert read("n,v,t\n1,8,1\n2,8.0,2\n", categorical="v").factor("v").levels == ("8", "8.0")
+
+
+def test_throughput_becomes_time(read):
+    table = read("n,speed,time\n1,320,x\n4,640,y\n", time=None, throughput="speed", work="32*n")
+    assert table.time == "time"
+    assert table.seconds.tolist() == [0.1, 0.2]
+    assert table.derived == {"time": "(32*n)/speed"}
+
+
+def test_a_derived_column_can_play_any_role(read):
+    table = read("n,ms,t\n1,250,1\n4,125,1\n", let=["s=ms/1000", "big=where(n>2, 1, 0)"], time="s", categorical="big")
+    assert table.seconds.tolist() == [0.25, 0.125]
+    assert table.factor("big").levels == ("0", "1")
+
+
+def test_names_with_blanks_stand_in_back_ticks(read):
+    table = read("gpu count,t\n1,2\n8,1\n", extrinsic="gpu count", let="half=`gpu count`/2", where="`gpu count` > 1")
+    assert table.frame["half"].tolist() == [4.0]
+
+
+def test_only_rows_that_pass_the_filter_are_checked(read):
+    table = read("n,t,status\n1,4,ok\n2,,failed\n4,1,ok\n", where="status == 'ok'")
+    assert table.seconds.tolist() == [4.0, 1.0]
+    assert table.rejected == ()
+
+
+def test_a_row_on_which_the_filter_cannot_be_decided_is_named(read):
+    with pytest.raises(TableError, match="line 3, column 'm': 'x' is not a number"):
+        read("n,t,m\n1,4,1\n2,3,x\n4,1,2\n", where="m > 0")
+
+
+def test_a_fault_is_reported_once_where_it_stands(read):
+    table = read("n,t,m\n1,4,1\n2,3,x\n4,1,2\n", let=["k=2*m", "j=k+1"], intrinsic="j", skip_bad_rows=True)
+    assert [r.column for r in table.rejected] == ["m"]
+    assert table.frame["j"].tolist() == [3.0, 5.0]
+
+
+def test_unused_columns_are_listed_and_carried_along(read):
+    table = read(RUNS, where="fw != 'x'")
+    assert table.unused == ("b",)
+    assert table.frame["b"].tolist() == ["8", "8", "16"]
+
+
+def test_a_group_may_be_a_factor(read):
+    table = read(RUNS, intrinsic="b", group="b,fw")
+    assert [(key, len(part)) for key, part in table.groups()] == [(("8", "tf"), 2), (("16", "mx"), 1)]
+
+
+@pytest.mark.parametrize(
+    ("repeat", "text", "mixed"),
+    [
+        (None, "n,run,xla,t\n1,0,0,4\n1,1,0,5\n", "'run'"),
+        ("run", "n,run,xla,t\n1,0,0,4\n1,1,0,5\n", None),
+        ("run", "n,run,xla,t\n1,0,0,4\n1,0,1,5\n", "'xla'"),
+        ("run", "n,run,xla,t\n1,0,0,4\n2,0,1,5\n", None),
+    ],
+)
+def test_repeats_that_differ_in_an_unnamed_setting_are_noted(read, repeat, text, mixed):
+    found = [n.text for n in read(text, repeat=repeat).notes if n.kind == "configuration_mixed"]
+    assert bool(found) == bool(mixed)
+    assert not found or f"differ in {mixed}:" in found[0]
+
+
+def test_a_frame_is_read_like_its_file(read):
+    from_file = read(RUNS, intrinsic="b", categorical="fw")
+    frame = pd.DataFrame({"n": [1, 2, 4], "b": [8, 8, 16], "fw": ["tf", "tf", "mx"], "t": [4.0, 2.5, 3.0]})
+    from_frame = read_table(frame, time="t", extrinsic="n", intrinsic="b", categorical="fw")
+    assert from_frame.sha256 == from_file.sha256
+    assert from_frame.factors == from_file.factors
+
+
+@pytest.mark.parametrize(
+    "bad", [pd.Series([1, None], dtype="Int64"), pd.Series([1.0, np.nan]), pd.Series([1, "x"], dtype=object)]
+)
+def test_a_bad_cell_of_a_frame_is_named_by_its_position(bad):
+    with pytest.raises(TableError, match="DataFrame: 1 of 2 rows cannot be used\n  row 1, column 'n'"):
+        read_table(pd.DataFrame({"n": bad, "t": [1.0, 2.0]}), time="t", extrinsic="n")
+
+
+def test_true_and_false_are_no_numbers():
+    frame = pd.DataFrame({"n": [1, 2], "xla": [True, False], "t": [1.0, 2.0]})
+    with pytest.raises(TableError, match="--categorical xla"):
+        read_table(frame, time="t", extrinsic="n,xla")
+    assert read_table(frame, time="t", extrinsic="n", categorical="xla").factor("xla").levels == ("False", "True")
+
+
+times = st.floats(1e-9, 1e9)
+rows = st.lists(st.tuples(st.integers(1, 4096), st.floats(-1e9, 1e9), times), min_size=1, max_size=20)
+
+
+@given(rows, st.sampled_from([",", ";", "\t", "|"]))
+def test_a_written_table_is_read_back_exactly(tmp_path_factory, rows, delimiter):
+    path = tmp_path_factory.mktemp("round") / "runs.csv"
+    frame = pd.DataFrame(rows, columns=["n", "x", "t"])
+    frame.to_csv(path, index=False, sep=delimiter)
+    table = read_table(path, time="t", extrinsic="n", intrinsic="x")
+    assert table.frame[["n", "x", "t"]].to_numpy().tolist() == frame.astype(float).to_numpy().tolist()
+    assert table.sha256 == read_table(frame, time="t", extrinsic="n", intrinsic="x").sha256
+
+
+@given(st.binary(max_size=200))
+def test_any_bytes_are_a_table_or_an_explained_error(tmp_path_factory, data):
+    path = tmp_path_factory.mktemp("any") / "runs.csv"
+    path.write_bytes(data)
+    with pytest.raises(GenperfError):
+        read_table(path, time="a column that is not there", extrinsic="n")
+
+
+@given(st.text(alphabet='n,t12."#\n\r; \t', max_size=60))
+def test_any_scrambled_text_is_a_table_or_an_explained_error(tmp_path_factory, text):
+    path = tmp_path_factory.mktemp("any") / "runs.csv"
+    path.write_text("n,t\n" + text, newline="")
+    try:
+        table = read_table(path, time="t", extrinsic="n", skip_bad_rows=True)
+    except TableError as error:
+        refused = str(error)
+    else:
+        refused = None
+        assert np.all(table.seconds > 0)
+        assert np.all(np.isfinite(table.columns["n"]))
+    assert refused is None or "runs.csv" in refused

@@ -1,0 +1,155 @@
+import bz2
+import gzip
+import io
+import lzma
+import sys
+
+import pandas as pd
+import pytest
+
+from genperf.errors import TableError
+from genperf.table.source import open_source
+
+
+def write(folder, content, name="runs.csv"):
+    path = folder / name
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return path
+
+
+def refused(source, **options):
+    with pytest.raises(TableError) as caught:
+        open_source(source, **options)
+    return caught.value
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|", " "])
+def test_the_delimiter_is_found(tmp_path, delimiter):
+    path = write(tmp_path, "n,t,name\n1,0.5,a\n2,0.25,b\n".replace(",", delimiter))
+    source = open_source(path)
+    assert list(source.frame.columns) == ["n", "t", "name"]
+    assert source.frame["t"].tolist() == ["0.5", "0.25"]
+    assert source.lines.tolist() == [2, 3]
+
+
+@pytest.mark.parametrize(
+    ("text", "columns"),
+    [
+        ("n;t\n1;0,5\n2;0,7\n", ["n", "t"]),  # decimal commas
+        ("gpu count,run name,t\n1,run a,2\n2,run b,3\n", ["gpu count", "run name", "t"]),
+        ('n,cmd\n1,"a;b;c"\n2,"d;e;f"\n', ["n", "cmd"]),
+        ("n   t\n1   2\n 10  3 \n", ["n", "t"]),
+        ("seconds\n1\n2\n", ["seconds"]),
+        (",n,t\n0,1,2\n", ["column 1", "n", "t"]),  # as DataFrame.to_csv writes it
+        ("n, t\n1, 2\n", ["n", "t"]),
+    ],
+)
+def test_headers(tmp_path, text, columns):
+    assert list(open_source(write(tmp_path, text)).frame.columns) == columns
+
+
+@pytest.mark.parametrize("delimiter", [":", "tab", "\\t", "semicolon"])
+def test_a_delimiter_can_be_named(tmp_path, delimiter):
+    actual = {"tab": "\t", "\\t": "\t", "semicolon": ";"}.get(delimiter, delimiter)
+    path = write(tmp_path, f"n{actual}t\n1{actual}2\n")
+    assert list(open_source(path, delimiter).frame.columns) == ["n", "t"]
+
+
+@pytest.mark.parametrize("delimiter", ["", "::", '"', "\n"])
+def test_what_cannot_delimit_is_refused(tmp_path, delimiter):
+    assert "one character" in str(refused(write(tmp_path, "n,t\n1,2\n"), delimiter=delimiter))
+
+
+def test_line_numbers_are_those_of_the_file(tmp_path):
+    text = '# host a\nn,t\n\n1,2\r\n# pause\n"two\nlines, one cell",3\n\n\n4,"# no comment"\n5\n6,7,8\n'
+    source = open_source(write(tmp_path, text))
+    assert source.lines.tolist() == [4, 6, 10]
+    assert source.frame["t"].tolist() == ["2", "3", "# no comment"]
+    assert [(r.line, r.reason) for r in source.ragged] == [
+        (11, "1 field where the header has 2"),
+        (12, "3 fields where the header has 2"),
+    ]
+
+
+@pytest.mark.parametrize("compress", [gzip.compress, bz2.compress, lzma.compress])
+def test_compressed_files_are_told_by_content(tmp_path, compress):
+    plain = b"n,t\n1,2\n3,4\n"
+    assert open_source(write(tmp_path, compress(plain))).frame["n"].tolist() == ["1", "3"]
+    cut = write(tmp_path, compress(plain)[:-6], "cut.csv.gz")
+    assert "damaged or cut off" in str(refused(cut))
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+def test_encodings(tmp_path, encoding):
+    source = open_source(write(tmp_path, "größe,t\n1,2\n".encode(encoding)))
+    assert list(source.frame.columns) == ["größe", "t"]
+
+
+def test_parquet(tmp_path):
+    frame = pd.DataFrame({"n": [1, 2], "name": ["a", None]})
+    frame.to_parquet(tmp_path / "runs.bin")
+    source = open_source(tmp_path / "runs.bin")
+    assert source.unit == "row"
+    assert source.lines.tolist() == [0, 1]
+    pd.testing.assert_frame_equal(source.frame, frame, check_dtype=False)
+
+
+def test_parquet_without_pyarrow_says_what_to_install(tmp_path, monkeypatch):
+    pd.DataFrame({"n": [1]}).to_parquet(tmp_path / "runs.parquet")
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    assert 'pip install "genperf[parquet]"' in str(refused(tmp_path / "runs.parquet"))
+
+
+@pytest.mark.parametrize("stream", [io.TextIOWrapper(io.BytesIO(b"n,t\n1,2\n")), io.StringIO("n,t\n1,2\n")])
+def test_standard_input(monkeypatch, stream):
+    monkeypatch.setattr(sys, "stdin", stream)
+    source = open_source("-")
+    assert source.name == "standard input"
+    assert source.frame["t"].tolist() == ["2"]
+
+
+def test_a_named_index_of_a_frame_is_a_column():
+    frame = pd.DataFrame({"t": [1.0]}, index=pd.Index([8], name="n"))
+    assert list(open_source(frame).frame.columns) == ["n", "t"]
+    assert list(open_source(frame.rename_axis(None)).frame.columns) == ["t"]
+
+
+BAD = [
+    (b"", "runs.csv: the file is empty"),
+    (b"\n \n", "runs.csv: the file is empty"),
+    (b"# only\n# this\n", "runs.csv: the file holds only comments"),
+    (b"n,t\n", "runs.csv: a header and no rows"),
+    (b"n,t,n\n1,2,3\n", "runs.csv: line 1: columns 1 and 3 are both named 'n'"),
+    (b"n,t\n1,2\n3,\xe9\n", "runs.csv: line 3: byte 3 of this line is not UTF-8 text"),
+    (b'n,t\n1,2\n"3,4\n5,6\n', "runs.csv: line 3: a quote is opened here and not closed"),
+    (b'n,t\n1,"2"x\n', "runs.csv: line 2: a quote stands in the wrong place"),
+    (b"n,t\n1,\x00\n", "runs.csv: line 2: holds a NUL byte"),
+    (b"PK\x03\x04rest", "runs.csv: is a spreadsheet or an archive"),
+    (b"PAR1 and no more", "runs.csv: is not a Parquet file that can be read"),
+]
+
+
+@pytest.mark.parametrize(("content", "message"), BAD)
+def test_what_is_no_table_is_refused(tmp_path, monkeypatch, content, message):
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path, content)
+    assert str(refused("runs.csv")).startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ("none.csv", "none.csv: no such file"),
+        ("rums.csv", "did you mean 'runs.csv'?"),
+        (".", "is a directory"),
+        ("a\0b", "cannot be read"),
+        (3, "not from int"),
+        (pd.DataFrame(), "no columns"),
+        (pd.DataFrame({"n": []}), "no rows"),
+        (pd.DataFrame([[1, 2]], columns=["n", "n"]), "columns 1 and 2 are both named 'n'"),
+    ],
+)
+def test_what_cannot_be_opened_is_refused(tmp_path, monkeypatch, source, message):
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path, "n,t\n1,2\n")
+    assert message in str(refused(source))
