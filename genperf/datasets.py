@@ -1,0 +1,138 @@
+"""The bundled measurements: published and measured timing tables of distributed training.
+
+`data/README.md` says where each comes from, `data/columns.csv` what each column means and in which unit.
+
+Examples
+--------
+>>> names()
+('dlperf', 'dlperf_gpt', 'dlperf_insightface', 'dlperf_widedeep', 'pytorch_cpu')
+>>> table = load("pytorch_cpu")
+>>> len(table), [f.name for f in table.factors if f.role == "extrinsic"]
+(759, ['workers'])
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from genperf.errors import TableError, suggest
+from genperf.table import Table, read_table
+
+# Enough categorical factors that rows with equal factors are repeats of one configuration and nothing else.
+_ROLES: dict[str, dict[str, str]] = {
+    "dlperf": {
+        "intrinsic": "batch_per_device",
+        "extrinsic": "nodes,devices",
+        "categorical": "framework,model,precision,framework_version,xla,dali,loss_scale,grad_clip,"
+        "graph_kernel_fusion,loader_workers,data,session",
+        "repeat": "repeat",
+    },
+    "dlperf_gpt": {
+        "intrinsic": "hidden_size,num_layers,seq_length,micro_batch,grad_accumulation",
+        "extrinsic": "data_parallel,tensor_parallel,pipeline_parallel,nodes",
+        "categorical": "implementation,optimizer_sharding",
+    },
+    "dlperf_insightface": {
+        "intrinsic": "batch_per_device,sample_ratio",
+        "extrinsic": "nodes,devices",
+        "categorical": "implementation,backbone,dataset,loss,parallelism",
+        "repeat": "repeat",
+    },
+    "dlperf_widedeep": {
+        "intrinsic": "batch_per_device,vocab_size,embedding_dim,hidden_layers",
+        "extrinsic": "nodes,devices",
+        "categorical": "framework_version",
+    },
+    "pytorch_cpu": {
+        "intrinsic": "batch_per_worker,layers,filters,kernel_size,hidden",
+        "extrinsic": "workers",
+        "repeat": "repeat",
+    },
+}
+_TIME = "step_time_s"
+
+
+def names() -> tuple[str, ...]:
+    """Return the names of the bundled tables."""
+    return tuple(_ROLES)
+
+
+def path(name: str) -> Path:
+    """Return where a bundled table lies, in a checkout or installed.
+
+    Raises
+    ------
+    TableError
+        If there is no table of that name.
+    """
+    if name not in _ROLES:
+        hint = suggest(name, names()) or f"one of {', '.join(names())}"
+        raise TableError(f"no bundled table '{name}'", hint=hint)
+    return _folder() / f"{name}.csv"
+
+
+def frame(name: str) -> pd.DataFrame:
+    """Return a bundled table as it is, without roles.
+
+    Only an empty cell is missing; "none" and "na" are values here.
+    """
+    return pd.read_csv(path(name), keep_default_na=False, na_values=[""])
+
+
+def load(name: str, **options: Any) -> Table:
+    """Return a bundled table with its roles.
+
+    Parameters
+    ----------
+    name : str
+        One of `names()`.
+    **options
+        Options of `read_table` in the place of the table's own.
+
+    Examples
+    --------
+    >>> series = load("dlperf", categorical="", group="config", where="framework == 'mxnet' and nodes == 1")
+    >>> len(list(series.groups()))
+    7
+    """
+    given = {"time": _TIME, **_ROLES.get(name, {}), **options}
+    if options.get("throughput"):
+        given["time"] = options.get("time")
+    # The file's place differs between machines; what is fitted to it must not.
+    return replace(read_table(path(name), **given), source=f"{name}.csv")
+
+
+def columns(name: str) -> pd.DataFrame:
+    """Return the column dictionary of a bundled table: column, unit, meaning, in the table's order.
+
+    Examples
+    --------
+    >>> columns("pytorch_cpu").set_index("column").loc["step_time_s", "unit"]
+    's'
+    """
+    order = pd.read_csv(path(name), nrows=0).columns
+    dictionary = pd.read_csv(_folder() / "columns.csv", keep_default_na=False)
+    mine = dictionary[[name in datasets.split() for datasets in dictionary["datasets"]]].drop(columns="datasets")
+    return mine.set_index("column").loc[order].rename_axis("column").reset_index()
+
+
+def describe(name: str) -> str:
+    """Return where a bundled table comes from and what its columns mean, as text."""
+    _, _, after = (path(name).parent / "README.md").read_text(encoding="utf-8").partition(f"\n## {name}\n")
+    provenance = after.partition("\n## ")[0].strip()
+    dictionary = columns(name).to_numpy(dtype=object)
+    lines = [f"  {column}{f' [{unit}]' if unit else ''}: {meaning}" for column, unit, meaning in dictionary]
+    return "\n".join([name, "", provenance, "", "Columns", *lines])
+
+
+def _folder() -> Path:
+    here = Path(__file__).parent
+    installed, checkout = here / "_data", here.parent / "data"
+    for folder in (installed, checkout):
+        if (folder / "columns.csv").is_file():
+            return folder
+    raise TableError("the bundled measurements are missing", hint="install genperf again", where=str(installed))
