@@ -6,26 +6,33 @@ from pathlib import Path
 PACKAGE = Path(__file__).parents[1] / "genperf"
 LAYERS = {
     "errors": 0,
-    "losses": 0,
-    "metrics": 0,
-    "formula": 1,
-    "solver": 1,
-    "table": 2,
-    "expression": 2,
-    "models": 3,
-    "datasets": 3,
-    "prediction": 3,
-    "result": 4,
-    "estimate": 5,
-    "ensemble": 6,
-    "fitting": 7,
-    "validation": 8,
-    "attribution": 8,
-    "advice": 9,
-    "estimator": 9,
-    "plots": 9,
-    "report": 10,
-    "cli": 11,
+    "losses": 1,
+    "metrics": 1,
+    "formula": 2,
+    "solver": 2,
+    "table": 3,
+    "expression": 3,
+    "models": 4,
+    "datasets": 4,
+    "prediction": 4,
+    "result": 5,
+    "estimate": 6,
+    "ensemble": 7,
+    "fitting": 8,
+    "validation": 9,
+    "attribution": 9,
+    "advice": 10,
+    "estimator": 10,
+    "plots": 10,
+    "report": 11,
+    "cli": 12,
+}
+
+
+FILES = {
+    ".".join(("genperf", *path.relative_to(PACKAGE).with_suffix("").parts)).removesuffix(".__init__"): path
+    for path in sorted(PACKAGE.rglob("*.py"))
+    if path.parent != PACKAGE or path.name not in ("__init__.py", "__main__.py")
 }
 
 
@@ -34,21 +41,20 @@ def imports_of(path: Path) -> set[str]:
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("genperf"):
             assert node.level == 0
-            found.update([node.module] if node.module != "genperf" else [f"genperf.{a.name}" for a in node.names])
+            inner = {f"{node.module}.{a.name}" for a in node.names}
+            found.update(inner & set(FILES))
+            if not inner <= set(FILES):
+                found.add(str(node.module))
         elif isinstance(node, ast.Import):
             found.update(a.name for a in node.names if a.name.startswith("genperf"))
     return found
 
 
 def room_of(module: str) -> str:
-    return (module.split(".") + [""])[1]
+    return [*module.split("."), ""][1]
 
 
-MODULES = {
-    ".".join(("genperf", *path.relative_to(PACKAGE).with_suffix("").parts)).removesuffix(".__init__"): imports_of(path)
-    for path in sorted(PACKAGE.rglob("*.py"))
-    if path.parent != PACKAGE or path.name not in ("__init__.py", "__main__.py")
-}
+MODULES = {module: imports_of(path) for module, path in FILES.items()}
 
 
 def test_every_room_has_a_layer() -> None:
@@ -71,9 +77,6 @@ def test_no_circles_inside_a_room() -> None:
     inner = {m: {t for t in ts if t in MODULES and room_of(t) == room_of(m)} for m, ts in MODULES.items()}
 
     def reaches(start: str, now: str, seen: set[str]) -> bool:
-        for target in inner[now] - seen:
-            if target == start or reaches(start, target, seen | {target}):
-                return True
-        return False
+        return any(target == start or reaches(start, target, seen | {target}) for target in inner[now] - seen)
 
     assert not [m for m in inner if reaches(m, m, set())]

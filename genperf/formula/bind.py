@@ -69,21 +69,21 @@ def _fold(node: Node, columns: Mapping[str, Any]) -> Node:
 
 
 def _fuse(node: Node) -> Node:
-    """Gather the powers of positive columns of each product into a `PowerProduct`."""
+    """Gather the powers of positive columns, and the exponentials of columns, of each product into a `PowerProduct`."""
     if not isinstance(node, Call):
         return node
-    if node.function != "multiply" and not _column_power(node):
+    if node.function != "multiply" and not _power(node):
         return Call(node.function, tuple(_fuse(a) for a in node.arguments))
     powers: list[tuple[Column, Node]] = []
     others: list[Node] = []
     for factor in _factors(node):
-        power = _column_power(factor)
+        power = _power(factor)
         if power:
             powers.append(power)
         else:
             others.append(_fuse(factor))
     if powers:
-        logarithms = np.array([np.log(base.values.astype(float)) for base, _ in powers])
+        logarithms = np.array([column.values.astype(float) for column, _ in powers])
         others.append(PowerProduct(logarithms, tuple(_fuse(exponent) for _, exponent in powers)))
     product = others[0]
     for factor in others[1:]:
@@ -97,14 +97,25 @@ def _factors(node: Node) -> list[Node]:
     return [node]
 
 
-def _column_power(node: Node) -> tuple[Column, Node] | None:
-    """Return base and exponent of `column ** (something in the constants)` if the column is positive throughout."""
-    if not (isinstance(node, Call) and node.function == "power"):
-        return None
-    base, exponent = node.arguments
-    if not (isinstance(base, Column) and base.values.ndim == 1) or _holds_column(exponent):
-        return None
-    return (base, exponent) if bool(np.all(base.values.astype(float) > 0)) else None
+def _power(node: Node) -> tuple[Column, Node] | None:
+    """Return L and p of a node that is `exp(L·p)` for a column L and p in the constants alone.
+
+    Both `column**p`, for a column that is positive throughout (L is its logarithm), and `exp(p*column)` are.
+    """
+    match node:
+        case Call("power", (Column(values), exponent)) if _varies(values) and not _holds_column(exponent):
+            base = values.astype(float)
+            return (Column(np.log(base)), exponent) if bool(np.all(base > 0)) else None
+        case Call("exp", (Call("multiply", (Column(values) as column, other)),)) if _varies(values):
+            return None if _holds_column(other) else (column, other)
+        case Call("exp", (Call("multiply", (other, Column(values) as column)),)) if _varies(values):
+            return None if _holds_column(other) else (column, other)
+        case _:
+            return None
+
+
+def _varies(values: np.ndarray[Any, Any]) -> bool:
+    return values.ndim == 1
 
 
 def _holds_column(node: Node) -> bool:

@@ -1,6 +1,6 @@
 import numpy as np
 
-from genperf.formula import bind, bind_values, evaluate, evaluate_with_gradient, names_in, parse, render
+from genperf.formula import Call, bind, bind_values, evaluate, evaluate_with_gradient, names_in, parse, render
 from genperf.formula.nodes import Column, Number, PowerProduct
 
 COLUMNS = {"n": np.array([1.0, 2.0, 8.0]), "b": np.array([16.0, 32.0, 32.0]), "z": np.array([0.0, 1.0, 2.0])}
@@ -45,3 +45,12 @@ def test_text_comparison_is_bound() -> None:
     node = parse("where(framework == 'mxnet', d, 0)", texts=["framework"], names=["framework", "d"]).node
     tree = bind(node, {"framework": np.array(["mxnet", "pytorch"])})
     assert evaluate(tree, {"d": 2.0}).tolist() == [2.0, 0.0]
+
+
+def test_exponential_of_a_column_joins_the_product() -> None:
+    node = parse("a*(n/2)**p*exp(d*where(n > 1, 1, 0))").node
+    tree = bind(node, COLUMNS)
+    constants = {"a": 2.0, "p": 0.5, "d": -0.3}
+    assert isinstance(tree, Call)
+    assert isinstance(tree.arguments[1], PowerProduct)
+    assert np.allclose(evaluate(tree, constants), evaluate(node, {**COLUMNS, **constants}))

@@ -1,0 +1,54 @@
+"""`genperf check`: reads, validates, summarises; nothing is fitted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from genperf.cli.options import output_options, read, table_options
+from genperf.cli.output import say, show_frame, show_json
+
+
+@click.command("check")
+@click.argument("table")
+@table_options
+@output_options
+def command(table: str, as_json: bool, quiet: bool, no_color: bool, **given: Any) -> None:
+    """Read TABLE (CSV, Parquet, or - for standard input), say what is in it and what stands out."""
+    measured = read(table, given)
+    configurations = len(measured.medians())
+    noise = measured.noise()
+    if as_json:
+        show_json(
+            {
+                "source": measured.source,
+                "rows": len(measured),
+                "configurations": configurations,
+                "rejected": [str(r) for r in measured.rejected],
+                "time": {"column": measured.time, "min": measured.seconds.min(), "max": measured.seconds.max()},
+                "noise": noise,
+                "factors": measured.summary().to_dict("records"),
+                "group": list(measured.group),
+                "unused": list(measured.unused),
+                "derived": measured.derived,
+                "notes": [str(n) for n in measured.notes],
+                "sha256": measured.sha256,
+            }
+        )
+        return
+    low, high = measured.seconds.min(), measured.seconds.max()
+    click.echo(f"{measured.source}: {len(measured)} rows, {configurations} configurations")
+    click.echo(f"time: {measured.time}, {low:.4g} to {high:.4g} s")
+    click.echo("repeats: " + (f"vary by {noise:.1%}" if noise == noise else "none, so the noise is not known"))
+    if measured.group:
+        click.echo(f"groups: {sum(1 for _ in measured.groups())} of {', '.join(measured.group)}")
+    show_frame(measured.summary(), plain=no_color)
+    if measured.unused:
+        click.echo(f"left out, in no role: {', '.join(measured.unused)}")
+    if measured.rejected:
+        click.echo(f"rejected: {len(measured.rejected)} rows")
+        for rejection in measured.rejected[:20]:
+            click.echo(f"  {rejection}")
+    for note in measured.notes:
+        say(f"note: {note}", quiet)

@@ -1,0 +1,154 @@
+"""Options that several commands share, and the table they describe."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from genperf.errors import GenperfError
+
+if TYPE_CHECKING:
+    from genperf.table import Table
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+_ROLES = (
+    click.option("--time", metavar="COL", help="Column of measured times, in seconds."),
+    click.option("--throughput", metavar="COL", help="Column of samples per second, instead of --time."),
+    click.option("--work", metavar="FORMULA", help="Samples per step, to make a time from --throughput."),
+    click.option("--intrinsic", metavar="A,B", default="", help="Properties of the program: batch, layers, …"),
+    click.option("--extrinsic", metavar="A,B", default="", help="How it is run: workers, nodes, servers, …"),
+    click.option("--categorical", metavar="A,B", default="", help="Names without an order: framework, …"),
+    click.option("--group", metavar="A,B", default="", help="One model per combination of these columns."),
+    click.option("--weight", metavar="COL", help="Column of weights."),
+    click.option("--repeat", metavar="COL", help="Column that numbers the repeats of a configuration."),
+    click.option("--let", metavar="NAME=FORMULA", multiple=True, help="Derive a column; may be repeated."),
+    click.option("--where", metavar="FORMULA", help="Keep only rows where this holds."),
+    click.option("--skip-bad-rows", is_flag=True, help="Go on without rows that cannot be read; they are counted."),
+    click.option("--delimiter", metavar="CHAR", help="What separates columns, where it is not recognised."),
+)
+
+_FIT = (
+    click.option("--structure", default="auto", show_default=True, help="separable, per-term, product or auto."),
+    click.option("--loss", default="relative", show_default=True, help="relative, log, absolute, squared or huber."),
+    click.option("--penalty", default="l2", show_default=True, help="l2, l1 or elastic-net."),
+    click.option("--lambda", "lam", metavar="X|cv", help="Strength of the penalty; cv chooses by cross-validation."),
+    click.option("--solver", default="projected", show_default=True, help="projected or de."),
+    click.option("--map", "mapping", metavar="FACTOR=COL", multiple=True, help="Which column a family's factor is."),
+    click.option("--fix", metavar="NAME=X", multiple=True, help="Hold a constant of the model at a value."),
+    click.option("--seed", default=0, show_default=True, type=click.IntRange(min=0)),
+    click.option("--workers", default=1, show_default=True, type=click.IntRange(min=1), help="Processes to fit with."),
+)
+
+_OUTPUT = (
+    click.option("--json", "as_json", is_flag=True, help="Machine-readable result on standard output."),
+    click.option("--quiet", "-q", is_flag=True, help="Say nothing but the result."),
+    click.option("--no-color", is_flag=True, help="Plain text, also on a terminal."),
+)
+
+
+def _apply(options: tuple[Callable[[Command], Command], ...]) -> Callable[[Command], Command]:
+    def decorate(command: Command) -> Command:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
+
+
+def table_options(command: Command) -> Command:
+    """Add the roles of a table's columns."""
+    return _apply(_ROLES)(command)
+
+
+def fit_options(command: Command) -> Command:
+    """Add how a model is fitted."""
+    return _apply(_FIT)(command)
+
+
+def output_options(command: Command) -> Command:
+    """Add how a result is shown."""
+    return _apply(_OUTPUT)(command)
+
+
+def pairs(values: tuple[str, ...], option: str) -> dict[str, str]:
+    """Read repeated `name=value` options.
+
+    Examples
+    --------
+    >>> pairs(("workers=32,64", "batch=8"), "--at")
+    {'workers': '32,64', 'batch': '8'}
+    """
+    out: dict[str, str] = {}
+    for value in values:
+        name, equals, rest = value.partition("=")
+        if not equals or not name.strip() or not rest.strip():
+            raise click.BadParameter(f"'{value}' is not NAME=VALUE", param_hint=option)
+        out[name.strip()] = rest.strip()
+    return out
+
+
+def number(text: str, option: str) -> float:
+    """Read a finite number from an option."""
+    try:
+        value = float(text)
+    except ValueError:
+        raise click.BadParameter(f"'{text}' is not a number", param_hint=option) from None
+    if value != value or value in (float("inf"), float("-inf")):
+        raise click.BadParameter(f"'{text}' is not finite", param_hint=option)
+    return value
+
+
+def read(source: str, given: dict[str, Any]) -> Table:
+    """Read the table that the options describe, taking them out of `given`."""
+    from genperf.table import read_table
+
+    roles = {
+        key: given.pop(key)
+        for key in (
+            "time",
+            "throughput",
+            "work",
+            "intrinsic",
+            "extrinsic",
+            "categorical",
+            "group",
+            "weight",
+            "repeat",
+            "where",
+            "skip_bad_rows",
+            "delimiter",
+        )
+    }
+    return read_table(source, **roles, let=pairs(given.pop("let"), "--let") or None)
+
+
+def fit_arguments(given: dict[str, Any]) -> dict[str, Any]:
+    """Take the options of a fit out of `given`, as `genperf.fit` wants them."""
+    lam = given.pop("lam")
+    fixed = pairs(given.pop("fix"), "--fix")
+    return {
+        **{key: given.pop(key) for key in ("structure", "loss", "penalty", "solver", "seed", "workers")},
+        "lam": lam if lam in (None, "cv") else number(lam, "--lambda"),
+        "mapping": pairs(given.pop("mapping"), "--map"),
+        "fix": {name: number(value, "--fix") for name, value in fixed.items()},
+    }
+
+
+def grid(at: tuple[str, ...]) -> dict[str, list[str]]:
+    """Read `--at name=v1,v2` options into the values asked for.
+
+    Raises
+    ------
+    GenperfError
+        Where a factor is named twice.
+    """
+    names = [value.partition("=")[0].strip() for value in at]
+    twice = {name for name in names if names.count(name) > 1}
+    if twice:
+        raise GenperfError(
+            f"--at names {', '.join(sorted(twice))} twice", hint="list values with commas: workers=32,64"
+        )
+    return {name: [v.strip() for v in values.split(",")] for name, values in pairs(at, "--at").items()}

@@ -1,0 +1,134 @@
+"""Showing results: tables for people, JSON for machines, files written whole or not at all."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import tempfile
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def write_whole(path: str | Path, content: str | bytes) -> None:
+    """Write a file so that a stop at any moment leaves the old one or the new one, never half.
+
+    Parameters
+    ----------
+    path : str or Path
+        `-` is standard output.
+    content : str or bytes
+    """
+    data = content.encode() if isinstance(content, str) else content
+    if str(path) == "-":
+        sys.stdout.buffer.write(data)
+        return
+    target = Path(path)
+    mode = target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~_umask()
+    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+        os.chmod(name, mode)
+        os.replace(name, target)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def show_json(value: Any) -> None:
+    """Print strict JSON: what is not finite is null."""
+    click.echo(json.dumps(finite(value), indent=1, allow_nan=False, ensure_ascii=False))
+
+
+def finite(value: Any) -> Any:
+    """Replace numbers that JSON does not have by None, and numpy's by Python's.
+
+    Examples
+    --------
+    >>> finite({"r2": float("nan"), "mape": [1.5]})
+    {'r2': None, 'mape': [1.5]}
+    """
+    if isinstance(value, dict):
+        return {str(k): finite(v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [finite(v) for v in value]
+    if hasattr(value, "item"):
+        value = value.item()
+    if isinstance(value, float) and not (value == value and abs(value) != float("inf")):
+        return None
+    return value
+
+
+def show_frame(frame: pd.DataFrame, title: str | None = None, plain: bool = False) -> None:
+    """Print a table: drawn on a terminal, plain aligned text in a pipe."""
+    rows = [[cell(v) for v in row] for row in frame.itertuples(index=False)]
+    show_rows([str(c) for c in frame.columns], rows, title, plain)
+
+
+def show_rows(
+    head: Sequence[str], rows: Iterable[Sequence[str]], title: str | None = None, plain: bool = False
+) -> None:
+    """Print rows of text under a head; numbers stand right."""
+    body = [list(row) for row in rows]
+    right = [bool(body) and all(_numeric(row[j]) for row in body) for j in range(len(head))]
+    if sys.stdout.isatty() and not plain and "NO_COLOR" not in os.environ:
+        from rich.console import Console
+        from rich.table import Table as Drawn
+        from rich.text import Text
+
+        drawn = Drawn(title=title, title_justify="left")
+        for name, aligned in zip(head, right, strict=True):
+            drawn.add_column(name, justify="right" if aligned else "left")
+        for row in body:
+            drawn.add_row(*(Text(c) for c in row))
+        Console().print(drawn)
+        return
+    widths = [max(len(head[j]), *(len(row[j]) for row in body), 0) if body else len(head[j]) for j in range(len(head))]
+    if title:
+        click.echo(title)
+    for row in [list(head), *body]:
+        cells = [c.rjust(w) if aligned else c.ljust(w) for c, w, aligned in zip(row, widths, right, strict=True)]
+        click.echo("  ".join(cells).rstrip())
+
+
+def _numeric(text: str) -> bool:
+    stripped = text.replace("%", "").replace("±", "").strip()
+    try:
+        float(stripped)
+    except ValueError:
+        return stripped in ("", "–")
+    return True
+
+
+def cell(value: Any) -> str:
+    """Write one value as a person would.
+
+    Examples
+    --------
+    >>> cell(0.123456), cell(3.0), cell(None), cell(float("nan")), cell("mxnet")
+    ('0.1235', '3', '–', '–', 'mxnet')
+    """
+    if value is None or (isinstance(value, float) and value != value):
+        return "–"
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    return str(value)
+
+
+def say(text: str, quiet: bool = False) -> None:
+    """Say something beside the result, on standard error."""
+    if not quiet:
+        click.echo(text, err=True)

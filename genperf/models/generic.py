@@ -1,0 +1,197 @@
+"""The generic expression: intrinsic processes, each scaled by extrinsic factors, plus a constant."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from genperf.errors import ModelError
+from genperf.expression import Constant, Expression, Term, coefficient, exponent
+from genperf.formula import Call, Name, Node, Number, Text, call
+from genperf.models.family import Family
+from genperf.table import Factor
+
+StructureName = Literal["separable", "per-term", "product"]
+STRUCTURES: tuple[StructureName, ...] = ("separable", "per-term", "product")
+
+INTRINSIC_EXPONENTS = (-2.0, 4.0)
+EXTRINSIC_EXPONENTS = (-2.0, 3.0)
+#: Product terms that are tried at most.
+MOST_PRODUCTS = 6
+#: A level of a categorical factor, or working together instead of alone, changes a term by at most exp(±3) = 20 times.
+LEVELS = (-3.0, 3.0)
+
+
+@dataclass(frozen=True)
+class Structure:
+    """How the generic expression is put together.
+
+    Attributes
+    ----------
+    name : {"separable", "per-term", "product"}
+        `separable`: one term per intrinsic factor, one exponent per extrinsic factor shared by all terms (the fewest
+        constants). `per-term`: each term has extrinsic exponents of its own. `product`: each term holds every
+        factor, intrinsic and extrinsic, with exponents of its own.
+    products : int
+        Terms of the `product` structure.
+    """
+
+    name: StructureName = "separable"
+    products: int = 1
+
+    def __str__(self) -> str:
+        return f"product {self.products}" if self.name == "product" else self.name
+
+
+def generic(factors: Sequence[Factor], structure: Structure | None = None) -> Expression:
+    """Write down the generic expression for some factors.
+
+        T = C + Σ_i a_i · I_i^p_i · Π_j E_j^q_ij · Π_c exp(d_ic[level])
+
+    after Kavarakuntla et al. (2023), "A generic performance model for deep learning in a distributed environment";
+    the formula is our derivation from its abstract (see `docs/papers.md`). Each factor is divided by its geometric
+    mean, rounded to three digits, so that coefficients are seconds at the centre of the data. A factor with values of zero enters as `1 + x/centre`. In the `product` structure an extrinsic count that was
+    measured at 1 and at two or more larger values has, in each term, besides its power, a step exp(d) between alone
+    and together: communication begins with the second worker.
+
+    Parameters
+    ----------
+    factors : sequence of Factor
+        Those with a single value are left out.
+    structure : Structure, optional
+        `separable` where omitted.
+
+    Returns
+    -------
+    Expression
+
+    Raises
+    ------
+    ModelError
+        Where no factor varies, or for an unknown structure.
+
+    Examples
+    --------
+    >>> layers = Factor("layers", "intrinsic", 2, 8, centre=4.0, distinct=3, positive=True)
+    >>> workers = Factor("workers", "extrinsic", 1, 16, centre=4.0, distinct=5, positive=True)
+    >>> print(generic([layers, workers]))
+    C + a_layers*(layers/4)**p_layers*(workers/4)**q_workers
+    """
+    structure = structure or Structure()
+    if structure.name not in STRUCTURES:
+        raise ModelError(f"unknown structure '{structure.name}'", hint=f"one of {', '.join(STRUCTURES)}, auto")
+    varying = [f for f in factors if f.distinct > 1]
+    if not varying:
+        raise ModelError("no factor varies, so there is nothing to fit", hint="name more columns, or measure more")
+    return _Writer(varying, structure).write()
+
+
+class _Writer:
+    """Collects terms and constants while the expression is written."""
+
+    def __init__(self, factors: Sequence[Factor], structure: Structure) -> None:
+        self.intrinsic = [f for f in factors if f.role == "intrinsic"]
+        self.extrinsic = [f for f in factors if f.role == "extrinsic"]
+        self.categorical = [f for f in factors if not f.numeric]
+        self.structure = structure
+        self.columns = {f.name for f in factors}
+        self.constants: dict[str, Constant] = {}
+
+    def write(self) -> Expression:
+        terms = [Term("constant", self.constant(coefficient("C")))]
+        if self.structure.name == "product":
+            for k in range(1, self.structure.products + 1):
+                powers = [self.power(f, f"p{k}") for f in self.intrinsic]
+                powers += [self.power(f, f"q{k}") for f in self.extrinsic]
+                powers += [self.step(f, f"d{k}") for f in self.extrinsic if has_step(f)]
+                terms.append(self.term(f"term {k}", f"a{k}", [*powers, *self.levels(f"d{k}")]))
+        else:
+            shared = self.structure.name == "separable"
+            for f in self.intrinsic:
+                q, d = ("q", "d") if shared else (f"q_{f.name}", f"d_{f.name}")
+                powers = [self.power(f, "p"), *(self.power(e, q) for e in self.extrinsic), *self.levels(d)]
+                terms.append(self.term(f.name, f"a_{f.name}", powers))
+            if not self.intrinsic:
+                powers = [*(self.power(e, "q") for e in self.extrinsic), *self.levels("d")]
+                terms.append(self.term("work", "a", powers))
+        return Expression(
+            "generic", tuple(terms), tuple(self.constants.values()), texts=tuple(f.name for f in self.categorical)
+        )
+
+    def constant(self, constant: Constant) -> Node:
+        """Take a constant up, under a name that no column has."""
+        while constant.name in self.columns:
+            constant = Constant(
+                constant.name + "_", constant.kind, constant.lower, constant.upper, constant.start, unit=constant.unit
+            )
+        self.constants.setdefault(constant.name, constant)
+        return Name(constant.name)
+
+    def term(self, name: str, scale: str, powers: list[Node]) -> Term:
+        whole = self.constant(coefficient(scale))
+        for power in powers:
+            whole = call("multiply", whole, power)
+        return Term(name, whole)
+
+    def power(self, factor: Factor, prefix: str) -> Node:
+        bounds = INTRINSIC_EXPONENTS if factor.role == "intrinsic" else EXTRINSIC_EXPONENTS
+        relative: Node = call("divide", Name(factor.name), rounded(factor.centre))
+        if not factor.positive:
+            relative = call("add", 1.0, relative)
+        return call("power", relative, self.constant(exponent(f"{prefix}_{factor.name}", *bounds)))
+
+    def step(self, factor: Factor, prefix: str) -> Node:
+        together = call("where", call("greater", Name(factor.name), 1.0), 1.0, 0.0)
+        size = self.constant(Constant(f"{prefix}_{factor.name}", "level", *LEVELS, start=0.0))
+        return call("exp", call("multiply", size, together))
+
+    def levels(self, prefix: str) -> list[Node]:
+        """Return one factor exp(d) for each level of each categorical factor but the first, which is the reference."""
+        out: list[Node] = []
+        for factor in self.categorical:
+            for level in factor.levels[1:]:
+                is_level = Call("where", (call("equal", Name(factor.name), Text(level)), Number(1.0), Number(0.0)))
+                size = self.constant(Constant(f"{prefix}_{factor.name}[{level}]", "level", *LEVELS, start=0.0))
+                out.append(call("exp", call("multiply", size, is_level)))
+        return out
+
+
+def structures(factors: Sequence[Factor]) -> list[Structure]:
+    """Return the structures worth trying for some factors, simplest first.
+
+    Without two factors that can share a term, all structures are one.
+
+    Examples
+    --------
+    >>> [str(s) for s in structures([Factor("workers", "extrinsic", 1, 16, distinct=5)])]
+    ['product 1', 'product 2']
+    """
+    varying = [f for f in factors if f.distinct > 1]
+    products = [Structure("product", k) for k in range(1, MOST_PRODUCTS + 1)]
+    if sum(f.role == "intrinsic" for f in varying) < 2:
+        return products[:2]
+    return [Structure("separable"), Structure("per-term"), *products]
+
+
+def has_step(factor: Factor) -> bool:
+    """Tell whether an extrinsic count was measured alone and at two or more larger values."""
+    return factor.role == "extrinsic" and factor.integer and factor.lower == 1.0 and factor.distinct >= 3
+
+
+def rounded(centre: float) -> float:
+    """Round a factor's centre to three digits: it only sets the scale, and prints better."""
+    return float(f"{centre:.3g}")
+
+
+FAMILY = Family(
+    name="generic",
+    equation="C + Σ a_i·I_i^p_i·Π E_j^q_ij·exp(d[level])",
+    source="Kavarakuntla et al. 2023",
+    purpose="any table: intrinsic factors scaled by extrinsic ones",
+    needs=(),
+    build=lambda found: generic(found.factors),
+    candidates=lambda found: [generic(found.factors, s) for s in structures(found.factors)],
+)
+
+__all__ = ["FAMILY", "STRUCTURES", "Structure", "generic", "has_step", "rounded", "structures"]
