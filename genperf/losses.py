@@ -19,6 +19,7 @@ import numpy.typing as npt
 from genperf.errors import FitError, suggest
 
 Array: TypeAlias = npt.NDArray[np.float64]
+Scale: TypeAlias = float | Array
 
 #: Relative residual beyond which the Huber loss grows linearly.
 HUBER_DELTA = 0.1
@@ -26,7 +27,7 @@ HUBER_DELTA = 0.1
 ABSOLUTE_ROUNDING = 1e-4
 #: Penalties on exponents are rounded off below this, for the same reason.
 PENALTY_ROUNDING = 1e-4
-#: A predicted time is not taken to be shorter than this share of the measured one inside the log loss.
+#: Share of the measured time below which the log loss goes on as its tangent, so that times ≤ 0 have a cost too.
 SHORTEST = 1e-6
 
 
@@ -37,44 +38,48 @@ class Loss:
     Attributes
     ----------
     value : callable
-        `(T, t, scale) -> loss` for each row; `scale` is the weighted mean measured time in seconds.
+        `(T, t, scale) -> loss` for each row; `scale` is the weighted mean measured time in seconds, a number or one
+        for each set of constants.
     curvature : callable
         `(T, t, scale) -> ω` for each row, with `2·ω·(T − t)` the derivative of the loss by T.
     quadratic : bool
         Whether ω is the same for every T: one least-squares solution is then exact.
     """
 
-    value: Callable[[Array, Array, float], Array]
-    curvature: Callable[[Array, Array, float], Array]
+    value: Callable[[Array, Array, Scale], Array]
+    curvature: Callable[[Array, Array, Scale], Array]
     quadratic: bool
 
 
-def _log_value(T: Array, t: Array, _: float) -> Array:
-    return np.asarray(np.log(np.maximum(T / t, SHORTEST)) ** 2)
+def _log_value(T: Array, t: Array, _: Scale) -> Array:
+    ratio = T / t
+    logarithm = np.log(np.maximum(ratio, SHORTEST))
+    return np.asarray(logarithm**2 + 2.0 * logarithm / SHORTEST * np.minimum(ratio - SHORTEST, 0.0))
 
 
-def _log_curvature(T: Array, t: Array, _: float) -> Array:
-    ratio = np.maximum(T / t, SHORTEST)
-    off = ratio - 1.0
+def _log_curvature(T: Array, t: Array, _: Scale) -> Array:
+    off = T / t - 1.0
+    held = np.maximum(1.0 + off, SHORTEST)
+    # ln(r)/(r − 1) is 1 − (r − 1)/2 + … where r is near 1
     near = np.abs(off) < 1e-6
-    slope = np.where(near, 1.0 - 0.5 * off, np.log(ratio) / np.where(near, 1.0, off))
-    return np.asarray(slope / ratio / t**2)
+    slope = np.where(near, 1.0 - 0.5 * off, np.log(held) / np.where(near, 1.0, off))
+    return np.asarray(slope / held / t**2)
 
 
-def _absolute_value(T: Array, t: Array, scale: float) -> Array:
+def _absolute_value(T: Array, t: Array, scale: Scale) -> Array:
     return np.asarray(np.hypot((T - t) / scale, ABSOLUTE_ROUNDING) - ABSOLUTE_ROUNDING)
 
 
-def _absolute_curvature(T: Array, t: Array, scale: float) -> Array:
+def _absolute_curvature(T: Array, t: Array, scale: Scale) -> Array:
     return np.asarray(0.5 / (scale**2 * np.hypot((T - t) / scale, ABSOLUTE_ROUNDING)))
 
 
-def _huber_value(T: Array, t: Array, _: float) -> Array:
+def _huber_value(T: Array, t: Array, _: Scale) -> Array:
     r = np.abs(T / t - 1.0)
     return np.asarray(np.where(r <= HUBER_DELTA, r**2, 2.0 * HUBER_DELTA * r - HUBER_DELTA**2))
 
 
-def _huber_curvature(T: Array, t: Array, _: float) -> Array:
+def _huber_curvature(T: Array, t: Array, _: Scale) -> Array:
     return np.asarray(np.minimum(1.0, HUBER_DELTA / np.maximum(np.abs(T / t - 1.0), 1e-300)) / t**2)
 
 
@@ -83,7 +88,7 @@ LOSSES: dict[str, Loss] = {
     "log": Loss(_log_value, _log_curvature, False),
     "absolute": Loss(_absolute_value, _absolute_curvature, False),
     "squared": Loss(
-        lambda T, t, scale: ((T - t) / scale) ** 2, lambda T, _, scale: np.full(T.shape, 1.0 / scale**2), True
+        lambda T, t, scale: ((T - t) / scale) ** 2, lambda T, _, scale: np.broadcast_to(1.0 / scale**2, T.shape), True
     ),
     "huber": Loss(_huber_value, _huber_curvature, False),
 }

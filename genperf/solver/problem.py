@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
-from genperf.losses import Loss, Penalty
+from genperf.losses import PENALTY_ROUNDING, Loss, Penalty
 from genperf.solver.nonnegative import nonnegative_least_squares
 
 Array = npt.NDArray[np.float64]
@@ -49,6 +49,9 @@ class Problem:
         Where a search without other knowledge begins.
     loss, penalty
         What is minimised.
+    basis : callable, optional
+        Constants (sets, n) → derivatives by the coefficients alone, of shape (sets, rows, coefficients): what
+        `jacobian` also gives, for less work.
     """
 
     times: Callable[[Array], Array]
@@ -64,15 +67,7 @@ class Problem:
     start: Array
     loss: Loss
     penalty: Penalty
-    time_scale: float = field(init=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "time_scale", float(np.average(self.measured, weights=self.weights)))
-
-    @property
-    def free(self) -> npt.NDArray[np.bool_]:
-        """Coefficients that may have either sign."""
-        return np.asarray(np.isneginf(self.lower[self.coefficient]))
+    basis: Callable[[Array], Array] | None = None
 
     def reweighted(self, weights: Array) -> Problem:
         """Return the same problem with other weights of shape (rows,)."""
@@ -98,18 +93,54 @@ class Problem:
         """
         out = np.empty(len(constants))
         for block in self.blocks(len(constants), self.measured.size):
-            out[block] = self._cost_of(self.times(constants[block]), self._weights(weights, block))
-        return np.asarray(out + self.penalty.value(self.scaled(constants)))
+            out[block] = self._cost_of(self.times(constants[block]), constants[block], self._shares(weights, block))
+        return out
 
-    def _weights(self, weights: Array | None, block: slice) -> Array:
+    def _shares(self, weights: Array | None, block: slice = slice(None)) -> Array:
         w = self.weights[None, :] if weights is None else weights[block]
         return np.asarray(w / w.sum(axis=1, keepdims=True))
 
-    def _cost_of(self, times: Array, shares: Array) -> Array:
+    def _cost_of(self, times: Array, constants: Array, shares: Array) -> Array:
         with np.errstate(all="ignore"):
-            each = self.loss.value(times, self.measured, self.time_scale)
-            total = np.sum(shares * each, axis=1)
+            each = self.loss.value(times, self.measured, self._time_scale(shares))
+            total = np.sum(shares * each, axis=1) + self.penalty.value(self.scaled(constants))
         return np.asarray(np.where(np.isfinite(total), np.minimum(total, IMPOSSIBLE), IMPOSSIBLE))
+
+    def _time_scale(self, shares: Array) -> Array:
+        """Return the weighted mean measured time of each set: a replicate's cost is that of its own fit."""
+        return np.asarray((shares @ self.measured)[:, None])
+
+    def derivatives(self, constants: Array, weights: Array | None = None) -> tuple[Array, Array]:
+        """Return the cost's gradient and its Gauss-Newton curvature, both by the scaled constants.
+
+        The gradient is exact. The curvature is `JᵀωJ` of the loss's ω plus the penalty's: exact where the loss is
+        quadratic and the times are linear.
+
+        Parameters
+        ----------
+        constants : ndarray of shape (sets, n)
+            Not cut into blocks: the caller does.
+        weights : ndarray of shape (sets, rows), optional
+
+        Returns
+        -------
+        gradient : ndarray of shape (sets, n)
+        curvature : ndarray of shape (sets, n, n)
+        """
+        shares = self._shares(weights)
+        times, J = self.jacobian(constants)
+        with np.errstate(all="ignore"):
+            omega = shares * self.loss.curvature(times, self.measured, self._time_scale(shares))
+            known = np.isfinite(omega) & np.isfinite(times)
+            J = np.where(np.isfinite(J), J, 0.0) * self.scale
+            weighted = J * np.where(known, omega, 0.0)[:, :, None]
+            curvature = 2.0 * (np.swapaxes(weighted, 1, 2) @ J)
+            off = np.where(known, times - self.measured, 0.0)
+            gradient = 2.0 * np.squeeze(np.swapaxes(weighted, 1, 2) @ off[:, :, None], axis=2)
+            scaled = self.scaled(constants)
+            own = np.where(self.penalised, self.penalty.curvature(scaled), 0.0)
+            curvature[:, range(len(self.scale)), range(len(self.scale))] += own
+            return gradient + own * scaled, curvature
 
     def project(self, constants: Array, weights: Array | None = None) -> Array:
         """Return the sets with their coefficients replaced by the best ones for their other constants.
@@ -125,51 +156,57 @@ class Problem:
         weights : ndarray of shape (sets, rows), optional
         """
         out = constants.copy()
-        k = int(self.coefficient.sum())
-        for block in self.blocks(len(constants), self.measured.size * (k + 2)):
-            out[block] = self._project(constants[block], self._weights(weights, block))
+        for block in self.blocks(len(constants), self.measured.size * (self.lower.size + 2)):
+            out[block] = self._project(constants[block], self._shares(weights, block))
         return out
 
     def _project(self, constants: Array, shares: Array) -> Array:
-        passes = 1 if self.linear and self.loss.quadratic else PASSES
-        current = constants.copy()
+        at_once = self.linear and self.loss.quadratic and not self._rounded.any()
+        basis = self._basis(constants)
+        # The first pass knows no times yet: it takes the loss's curvature at a perfect fit.
+        current = self._with_coefficients(constants, basis, shares, self.measured[None, :])
+        if at_once:
+            return current
         best, best_cost = current, np.full(len(current), np.inf)
-        basis: Array | None = None
-        for step in range(passes + 1):
-            if basis is None or not self.linear:
-                _, slopes = self.jacobian(current)
-                basis = slopes[:, :, self.coefficient]
-            held = current[:, self.coefficient]
-            times = np.einsum("srk,sk->sr", basis, held)
-            if passes > 1:
-                cost = self._cost_of(times, shares) + self.penalty.value(self.scaled(current))
-                better = cost < best_cost
-                best = np.where(better[:, None], current, best)
-                best_cost = np.where(better, cost, best_cost)
-            if step == passes:
-                break
-            # The first pass knows no times yet: it takes the loss's curvature at a perfect fit.
-            at = times if step > 0 else np.broadcast_to(self.measured, times.shape)
-            current = current.copy()
-            current[:, self.coefficient] = self._coefficients(basis, shares, at, held)
-        return current if passes == 1 else best
+        for step in range(PASSES):
+            if not self.linear:
+                basis = self._basis(current)
+            with np.errstate(all="ignore"):
+                times = np.squeeze(basis @ current[:, self.coefficient, None], axis=2)
+            cost = self._cost_of(times, current, shares)
+            better = cost < best_cost
+            best = np.where(better[:, None], current, best)
+            best_cost = np.where(better, cost, best_cost)
+            if step < PASSES - 1:
+                current = self._with_coefficients(current, basis, shares, times)
+        return best
 
-    def _coefficients(self, basis: Array, shares: Array, at: Array, held: Array) -> Array:
+    def _basis(self, constants: Array) -> Array:
+        return self.jacobian(constants)[1][:, :, self.coefficient] if self.basis is None else self.basis(constants)
+
+    @property
+    def _rounded(self) -> npt.NDArray[np.bool_]:
+        """Coefficients whose L1 penalty has a kink inside their bounds; for the others it is linear."""
+        lasso = self.penalty.strength * self.penalty.l1_share > 0.0
+        return np.asarray(lasso & self.penalised & self.coefficient & (self.lower < 0.0) & (self.upper > 0.0))
+
+    def _with_coefficients(self, constants: Array, basis: Array, shares: Array, at: Array) -> Array:
+        """Return the sets with the coefficients that are best if the loss's curvature is what it is at these times."""
+        which = self.coefficient
         with np.errstate(all="ignore"):
-            omega = shares * self.loss.curvature(at, self.measured, self.time_scale)
-            weighted = basis * omega[:, :, None]
+            omega = shares * self.loss.curvature(at, self.measured, self._time_scale(shares))
+            weighted = basis * np.broadcast_to(omega, basis.shape[:2])[:, :, None]
             gram = np.swapaxes(weighted, 1, 2) @ basis
-            moment = np.einsum("srk,r->sk", weighted, self.measured)
-        scale = self.scale[self.coefficient]
-        seen = self.penalised[self.coefficient]
-        if self.penalty.strength > 0.0:
-            # For coefficients that cannot be negative L1 is linear, so it needs no reweighting.
-            ridge, lasso = 1.0 - self.penalty.l1_share, self.penalty.l1_share
-            own = np.where(seen, 0.5 * self.penalty.strength * ridge / scale**2, 0.0)
-            if self.free.any():
-                rounded = 0.5 * self.penalty.strength * lasso / (np.hypot(held / scale, 1e-4) * scale**2)
-                own = own + np.where(seen & self.free, rounded, 0.0)
-            gram = gram + own[..., None] * np.eye(len(scale))
-            moment = moment - np.where(seen & ~self.free, 0.5 * self.penalty.strength * lasso / scale, 0.0)
-        found = nonnegative_least_squares(gram, moment, self.free)
-        return np.minimum(found, self.upper[self.coefficient])
+            moment = np.swapaxes(weighted, 1, 2) @ self.measured
+        scale, held = self.scale[which], constants[:, which]
+        ridge = self.penalty.strength * (1.0 - self.penalty.l1_share)
+        lasso = self.penalty.strength * self.penalty.l1_share
+        kinked = self._rounded[which]
+        own = ridge + np.where(kinked, lasso / np.hypot(held / scale, PENALTY_ROUNDING), 0.0)
+        own = np.where(self.penalised[which], 0.5 * own / scale**2, 0.0)
+        slope = np.where(self.penalised[which] & ~kinked, 0.5 * lasso / scale, 0.0)
+        gram[:, range(len(scale)), range(len(scale))] += own
+        moment -= np.where(self.upper[which] > 0.0, slope, -slope)
+        out = constants.copy()
+        out[:, which] = nonnegative_least_squares(gram, moment, self.lower[which], self.upper[which])
+        return out
