@@ -232,9 +232,17 @@ class BoundExpression:
 
     def jacobian(self, constants: Array) -> tuple[Array, Array]:
         """Return predicted seconds (sets, rows) and their exact derivatives (sets, rows, n)."""
-        value, slopes = evaluate_with_gradient(self.node, self._values(constants), self.index)
+        return self._derivatives(constants, self.expression.constant_names)
+
+    def basis(self, constants: Array) -> Array:
+        """Return the derivatives by the coefficients alone, (sets, rows, coefficients)."""
+        return self._derivatives(constants, [c.name for c in self.expression.constants if c.kind == "coefficient"])[1]
+
+    def _derivatives(self, constants: Array, by: Sequence[str]) -> tuple[Array, Array]:
+        value, slopes = evaluate_with_gradient(self.node, self._values(constants), by)
         shape = (len(constants), self.rows)
-        out = np.zeros((*shape, len(self.index)))
-        for name, slope in slopes.items():
-            out[:, :, self.index[name]] = np.broadcast_to(slope, shape)
-        return np.asarray(np.broadcast_to(value, shape), float), out
+        # Each derivative is written to memory of its own; the view has it last.
+        out = np.zeros((shape[0], len(by), shape[1]))
+        for j, name in enumerate(by):
+            out[:, j, :] = slopes.get(name, 0.0)
+        return np.asarray(np.broadcast_to(value, shape), float), np.swapaxes(out, 1, 2)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from genperf.formula.functions import FUNCTIONS
-from genperf.formula.nodes import Call, Column, Name, Node, Number, PowerProduct, Text, names_in
+from genperf.formula.nodes import Call, Column, Name, Node, Number, PowerProduct, Text
 
 Gradient = dict[str, Any]
 
@@ -103,8 +103,6 @@ def _dual(node: Node, values: Mapping[str, Any], by: frozenset[str]) -> tuple[An
         case Name(name):
             return values[name], ({name: 1.0} if name in by else {})
         case Call(function, arguments):
-            if by.isdisjoint(names_in(node)):
-                return _value(node, values), {}
             duals = [_dual(a, values, by) for a in arguments]
             return _chain(function, duals)
         case PowerProduct(logarithms, exponents):
@@ -112,11 +110,18 @@ def _dual(node: Node, values: Mapping[str, Any], by: frozenset[str]) -> tuple[An
             result = _power_product(logarithms, [v for v, _ in duals])
             gradient: Gradient = {}
             for row, (_, inner) in zip(logarithms, duals, strict=True):
+                partial = result * row if inner else 0.0
                 for name, slope in inner.items():
-                    gradient[name] = gradient.get(name, 0.0) + result * row * slope
+                    moved = partial if _is_one(slope) else partial * slope
+                    gradient[name] = gradient[name] + moved if name in gradient else moved
             return result, gradient
         case _:
             return _value(node, values), {}
+
+
+def _is_one(slope: Any) -> bool:
+    """Say whether a derivative is the plain number one: most are, and arrays need not be multiplied by it."""
+    return isinstance(slope, float) and slope == 1.0
 
 
 def _chain(function: str, duals: list[tuple[Any, Gradient]]) -> tuple[Any, Gradient]:
@@ -124,10 +129,10 @@ def _chain(function: str, duals: list[tuple[Any, Gradient]]) -> tuple[Any, Gradi
     arguments = [v for v, _ in duals]
     result = held.value(*arguments)
     gradient: Gradient = {}
-    if held.partials is None:
+    if held.partials is None or not any(inner for _, inner in duals):
         return result, gradient
     for partial, (_, inner) in zip(held.partials(arguments, result), duals, strict=True):
         for name, slope in inner.items():
-            moved = partial * slope
+            moved = slope if _is_one(partial) else partial if _is_one(slope) else partial * slope
             gradient[name] = gradient[name] + moved if name in gradient else moved
     return result, gradient
