@@ -7,13 +7,18 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from genperf.solver.nonnegative import nonnegative_least_squares
 from genperf.solver.problem import Problem
 
 Array = npt.NDArray[np.float64]
 
 MOST_STEPS = 200
-#: A set is done when a step lowers its cost by less than this share.
+#: A set is done when its model of the cost promises less than this share of it.
 SETTLED = 1e-9
+#: Costs are of the order of one; below this there is nothing left to lower.
+EXACT = 1e-28
+#: Damping beyond which even a step down the gradient does not help: the cost has a kink there.
+MOST_DAMPING = 1e8
 
 
 @dataclass(frozen=True)
@@ -25,9 +30,9 @@ class Polished:
     constants : ndarray of shape (sets, n)
     cost : ndarray of shape (sets,)
     settled : ndarray of bool of shape (sets,)
-        Whether the last steps moved nothing.
+        Whether nothing was left to gain; otherwise the steps ran out.
     evaluations : int
-        Sets × evaluations made.
+        Sets of constants whose cost was computed.
     """
 
     constants: Array
@@ -39,9 +44,11 @@ class Polished:
 def polish(problem: Problem, starts: Array, weights: Array | None = None, steps: int = MOST_STEPS) -> Polished:
     """Levenberg-Marquardt within bounds, batched over sets of constants.
 
-    Each step solves `(H + P + μD)·δ = −g` with the exact gradient g of loss and penalty, the Gauss-Newton H = JᵀωJ of
-    the loss's curvature ω, the penalty's curvature P and D = diag(H + P); constants held at a bound by their gradient
-    stay there. Bootstrap replicates, folds and restarts are sets that differ only in their weights or start.
+    Each step minimises `gᵀδ + ½ δᵀ(H + μD)δ` within the bounds, with the exact gradient g of loss and penalty, H their
+    Gauss-Newton curvature and D its diagonal. Beside it a second step, in the constants which the first leaves off
+    their bounds, adds to H a symmetric rank-one secant estimate of what it leaves out (Dennis, Gay & Welsch 1981),
+    without which large residuals and losses that are not quadratic converge slowly; the better is taken. Bootstrap
+    replicates, folds and restarts are sets that differ only in weights or start.
 
     Parameters
     ----------
@@ -57,69 +64,82 @@ def polish(problem: Problem, starts: Array, weights: Array | None = None, steps:
     Polished
     """
     sets, n = starts.shape
-    rows = problem.measured.size
     constants = np.clip(starts, problem.lower, problem.upper)
     cost = np.empty(sets)
     settled = np.zeros(sets, bool)
     evaluations = 0
-    for block in problem.blocks(sets, rows * (n + 2)):
-        own = problem.weights[None, :].repeat(block.stop - block.start, 0) if weights is None else weights[block]
+    for block in problem.blocks(sets, problem.measured.size * (n + 2)):
+        own = None if weights is None else weights[block]
         found = _polish_block(problem, constants[block], own, steps)
         constants[block], cost[block], settled[block] = found.constants, found.cost, found.settled
         evaluations += found.evaluations
     return Polished(constants, cost, settled, evaluations)
 
 
-def _polish_block(problem: Problem, x: Array, weights: Array, steps: int) -> Polished:
-    x = x.copy()
-    shares = weights / weights.sum(axis=1, keepdims=True)
+def _polish_block(problem: Problem, x: Array, weights: Array | None, steps: int) -> Polished:
     cost = problem.cost(x, weights)
+    gradient, normal = problem.derivatives(x, weights)
+    secant = np.zeros_like(normal)
     damping = np.full(len(x), 1e-3)
-    calm = np.zeros(len(x), int)
-    active = np.arange(len(x))
+    settled = cost <= EXACT
     evaluations = len(x)
     for _ in range(steps):
-        if active.size == 0:
+        a = np.flatnonzero(~settled)
+        if a.size == 0:
             break
-        trial = x[active] + _step(problem, x[active], shares[active], damping[active])
-        trial = np.clip(trial, problem.lower, problem.upper)
-        trial_cost = problem.cost(trial, weights[active])
-        evaluations += 2 * active.size
-        lower = trial_cost < cost[active]
-        gain = np.where(lower, cost[active] - trial_cost, 0.0)
-        small = gain <= SETTLED * np.abs(cost[active])
-        x[active] = np.where(lower[:, None], trial, x[active])
-        cost[active] = np.where(lower, trial_cost, cost[active])
-        damping[active] = np.clip(np.where(lower, damping[active] * 0.2, damping[active] * 6.0), 1e-12, 1e12)
-        # Calm only counts where the step was taken nearly whole, or where even a tiny one does not help.
-        calm[active] = np.where(small & (lower | (damping[active] > 1e6)), calm[active] + 1, 0)
-        active = active[(calm[active] < 2) & (cost[active] > 1e-28)]
-    done = np.ones(len(x), bool)
-    done[active] = False
-    return Polished(x, cost, done, evaluations)
+        own = None if weights is None else weights[a]
+        plain, other, promised = _steps(problem, x[a], gradient[a], normal[a], secant[a], damping[a])
+        costs = np.stack([problem.cost(plain, own), problem.cost(other, own)])
+        trial = np.where((costs[1] < costs[0])[:, None], other, plain)
+        gain = cost[a] - costs.min(axis=0)
+        evaluations += 2 * a.size
+        lower = gain > 0.0
+        ratio = gain / np.maximum(promised, 1e-300)
+        small = SETTLED * cost[a]
+        rest = (promised <= small) & (gain <= small) & (damping[a] <= 1.0)
+        moved = a[lower]
+        if moved.size:
+            before = x[moved], gradient[moved]
+            x[moved], cost[moved] = trial[lower], costs.min(axis=0)[lower]
+            gradient[moved], normal[moved] = problem.derivatives(x[moved], None if own is None else own[lower])
+            s = (x[moved] - before[0]) / problem.scale
+            secant[moved] = _rank_one(secant[moved], s, gradient[moved] - before[1], normal[moved])
+        damping[a] *= np.where(lower, np.where(ratio > 0.25, 0.2, 1.0), 6.0)
+        settled[a] = rest | (cost[a] <= EXACT) | (damping[a] > MOST_DAMPING)
+        damping = np.maximum(damping, 1e-12)
+    return Polished(x, cost, settled, evaluations)
 
 
-def _step(problem: Problem, x: Array, shares: Array, damping: Array) -> Array:
-    times, J = problem.jacobian(x)
-    with np.errstate(all="ignore"):
-        omega = shares * problem.loss.curvature(times, problem.measured, problem.time_scale)
-        omega = np.where(np.isfinite(omega), omega, 0.0)
-        off = np.where(np.isfinite(times), times - problem.measured, 0.0)
-    J = np.where(np.isfinite(J), J, 0.0) * problem.scale
-    weighted = J * omega[:, :, None]
-    hessian = 2.0 * np.swapaxes(weighted, 1, 2) @ J
-    gradient = 2.0 * np.einsum("srn,sr->sn", weighted, off)
-    scaled = problem.scaled(x)
-    own = np.where(problem.penalised, problem.penalty.curvature(scaled), 0.0)
+def _steps(
+    problem: Problem, x: Array, gradient: Array, normal: Array, secant: Array, damping: Array
+) -> tuple[Array, Array, Array]:
+    """Return where the two damped steps lead, and how much the first promises to lower the cost."""
     n = x.shape[1]
-    hessian[:, range(n), range(n)] += own
-    gradient = gradient + own * scaled
-    held = ((x <= problem.lower) & (gradient > 0.0)) | ((x >= problem.upper) & (gradient < 0.0))
-    gradient = np.where(held, 0.0, gradient)
-    hessian = np.where(held[:, :, None] | held[:, None, :], 0.0, hessian)
-    diagonal = np.einsum("snn->sn", hessian)
+    diagonal = np.einsum("snn->sn", normal)
     floor = 1e-10 * np.maximum(diagonal.max(axis=1, keepdims=True), 1e-30)
-    hessian[:, range(n), range(n)] += damping[:, None] * np.maximum(diagonal, floor) + floor
-    hessian[:, range(n), range(n)] = np.where(held, 1.0, hessian[:, range(n), range(n)])
-    step = -np.linalg.solve(hessian, gradient[:, :, None])[:, :, 0]
-    return np.asarray(step * problem.scale)
+    H = normal.copy()
+    H[:, range(n), range(n)] += damping[:, None] * np.maximum(diagonal, floor) + floor
+    low, high = (problem.lower - x) / problem.scale, (problem.upper - x) / problem.scale
+    plain = nonnegative_least_squares(H, -gradient, low, high)
+    promised = -np.einsum("sn,sn->s", plain, gradient + 0.5 * np.einsum("snm,sm->sn", H, plain))
+    free = (plain > low) & (plain < high)
+    H = np.where(free[:, :, None] & free[:, None, :], H + secant, np.eye(n))
+    rest = gradient + np.einsum("snm,sm->sn", normal + secant, np.where(free, 0.0, plain))
+    other = np.where(free, np.linalg.solve(H, -rest[:, :, None])[:, :, 0], plain)
+    both = np.stack([plain, other]) * problem.scale + x
+    both = np.clip(both, problem.lower, problem.upper)
+    return both[0], both[1], promised
+
+
+def _rank_one(secant: Array, step: Array, change: Array, normal: Array) -> Array:
+    """Update the secant estimate so that (normal + secant)·step is the change of the gradient."""
+    with np.errstate(all="ignore"):
+        wanted = change - np.einsum("snm,sm->sn", normal, step)
+        had = np.einsum("snm,sm->sn", secant, step)
+        size = np.abs(np.einsum("sn,sn->s", step, wanted)) / np.abs(np.einsum("sn,sn->s", step, had))
+        shrink = np.where(np.isfinite(size), np.minimum(size, 1.0), 1.0)
+        off = wanted - shrink[:, None] * had
+        along = np.einsum("sn,sn->s", off, step)
+        safe = np.abs(along) > 1e-8 * np.linalg.norm(off, axis=1) * np.linalg.norm(step, axis=1)
+        update = off[:, :, None] * off[:, None, :] / np.where(safe, along, 1.0)[:, None, None]
+    return np.asarray(shrink[:, None, None] * secant + np.where(safe[:, None, None], update, 0.0))
