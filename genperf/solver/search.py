@@ -22,11 +22,16 @@ RESTARTS = 3
 AGREE = 1e-3
 #: A search stops when the best cost has not fallen by `AGREE` in this many generations.
 PATIENCE = 12
+#: Members of the first population of a projected search that are polished before it, and by how many steps.
+SEEDS = 12
+SEED_STEPS = 15
 MOST_GENERATIONS = 400
 #: Members of the last population that are polished.
 POLISHED = 8
-#: Where a coefficient has no upper bound of its own, the direct search goes to this many times its scale.
+#: Where a constant has no bound of its own, a search goes to this many times its scale.
 REACH = 10.0
+#: And where its beginning is searched on a logarithmic scale, down to ten to this negative power of its scale.
+LOG_REACH = 3.0
 
 
 @dataclass(frozen=True)
@@ -69,8 +74,9 @@ def solve(
     problem : Problem
     solver : {"projected", "de"}
         `de` lets `scipy.optimize.differential_evolution` search every constant, as published. `projected` lets it
-        search only the non-linear constants and solves the coefficients inside by non-negative least squares
-        (variable projection): the same cost, far less work. Both are polished.
+        search only the non-linear constants, from a population whose best are already part polished, and solves the
+        coefficients inside by non-negative least squares (variable projection): the same cost, far less work. Both
+        end with a polish.
     seed : int
     restarts : int
         Independent searches; the best is returned, with how many reached it.
@@ -89,10 +95,8 @@ def solve(
     if solver not in SOLVERS:
         raise FitError(f"unknown solver '{solver}'", hint=suggest(solver, list(SOLVERS)) or "projected or de")
     given = problem.start[None, :] if starts is None else np.vstack([starts, problem.start[None, :]])
-    nonlinear = ~problem.coefficient & (problem.lower < problem.upper)
-    if not nonlinear.any() and solver == "projected":
-        found = polish(problem, problem.project(given))
-        return _best([found], solver, len(given))
+    if solver == "projected" and problem.linear and not np.any(~problem.coefficient & (problem.lower < problem.upper)):
+        restarts = 1  # nothing is searched, so nothing depends on the seed
     runs = []
     spent = 0
     for child in np.random.SeedSequence(seed).spawn(max(1, restarts)):
@@ -171,30 +175,45 @@ def _first_population(lower: Array, upper: Array, rng: np.random.Generator, star
 
 
 def _projected(problem: Problem, rng: np.random.Generator, given: Array) -> tuple[Array, int]:
-    nonlinear = ~problem.coefficient & (problem.lower < problem.upper)
+    moving = problem.lower < problem.upper
+    searched = np.flatnonzero(moving & ~problem.coefficient)
+    # Where the total is not a sum, what the passes of the projection reach depends on where the coefficients begin
+    # (a term hidden by a larger one has no derivative), so that is searched too, on a logarithmic scale.
+    begun = np.flatnonzero(moving & problem.coefficient & (not problem.linear))
+    unit = problem.scale[begun]
+    lower, upper = _box(problem)
+    low = np.concatenate([lower[searched], np.full(begun.size, -LOG_REACH)])
+    high = np.concatenate([upper[searched], np.full(begun.size, np.log10(REACH))])
 
     def fill(x: Array) -> Array:
         sets = np.broadcast_to(problem.start, (len(x), problem.start.size)).copy()
-        sets[:, nonlinear] = x
+        sets[:, searched] = x[:, : searched.size]
+        sets[:, begun] = unit * 10.0 ** x[:, searched.size :]
         return problem.project(sets)
 
-    population, evaluations = _evolve(
-        lambda x: problem.cost(fill(x)),
-        problem.lower[nonlinear],
-        problem.upper[nonlinear],
-        rng,
-        given[:, nonlinear],
-        4,
-    )
-    return np.vstack([fill(_spread(population)), given]), evaluations
+    def read(sets: Array) -> Array:
+        return np.hstack([sets[:, searched], np.log10(np.maximum(np.abs(sets[:, begun]) / unit, 10.0**-LOG_REACH))])
+
+    if low.size == 0:
+        return np.vstack([fill(np.zeros((1, 0))), given]), 1
+    first = fill(_first_population(low, high, rng, read(given), 4))
+    best = np.argsort(problem.cost(first), kind="stable")[:SEEDS]
+    seeds = polish(problem, first[best], steps=SEED_STEPS)
+    population, evaluations = _evolve(lambda x: problem.cost(fill(x)), low, high, rng, read(seeds.constants), 4)
+    return np.vstack([fill(_spread(population)), given]), evaluations + seeds.evaluations + len(first)
 
 
 def _direct(problem: Problem, rng: np.random.Generator, given: Array) -> tuple[Array, int]:
-    reach = REACH * problem.scale
-    lower = np.where(np.isfinite(problem.lower), problem.lower, -reach)
-    upper = np.where(np.isfinite(problem.upper), problem.upper, reach)
-    population, evaluations = _evolve(problem.cost, lower, upper, rng, given, 8)
+    population, evaluations = _evolve(problem.cost, *_box(problem), rng, given, 8)
     return _spread(population), evaluations
+
+
+def _box(problem: Problem) -> tuple[Array, Array]:
+    """Return bounds that are finite: a search has to begin somewhere."""
+    reach = REACH * problem.scale
+    lower = np.where(np.isfinite(problem.lower), problem.lower, np.minimum(problem.upper, 0.0) - reach)
+    upper = np.where(np.isfinite(problem.upper), problem.upper, np.maximum(problem.lower, 0.0) + reach)
+    return lower, upper
 
 
 def _spread(population: Array) -> Array:
