@@ -18,7 +18,7 @@ _HOME = {
     "fit": "genperf.fitting",
     "FitResult": "genperf.result",
     "load_model": "genperf.result",
-    "predict": "genperf.prediction",
+    "save_model": "genperf.result",
     "validate": "genperf.validation",
     "explain": "genperf.attribution",
     "datasets": "genperf.datasets",

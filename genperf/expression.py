@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal
 
@@ -157,7 +157,10 @@ class Expression:
         return self.text()
 
     def text(self, constants: Mapping[str, float] | None = None, digits: int = 4) -> str:
-        """Return the expression as text, with numbers in the place of the constants where they are given."""
+        """Return the expression as text, with numbers in the place of the constants where they are given.
+
+        Terms of a sum that are zero are then left out.
+        """
         return render(self._filled(constants), lambda v: f"{v:.{digits}g}")
 
     def latex(self, constants: Mapping[str, float] | None = None, digits: int = 4) -> str:
@@ -165,7 +168,12 @@ class Expression:
         return "T = " + latex(self._filled(constants), lambda v: f"{v:.{digits}g}")
 
     def _filled(self, constants: Mapping[str, float] | None) -> Node:
-        return self.node if constants is None else bind_values(self.node, constants)
+        if constants is None:
+            return self.node
+        zero = {c.name for c in self.constants if c.kind == "coefficient" and constants[c.name] == 0.0}
+        kept = tuple(t for t in self.terms if not _all_zero(names_in(t.node), self.constants, zero))
+        shown = replace(self, terms=kept) if self.is_sum and kept else self
+        return bind_values(shown.node, constants)
 
     def evaluate(self, columns: Mapping[str, Any], constants: Mapping[str, Any]) -> Array:
         """Return the times in seconds.
@@ -201,6 +209,11 @@ class Expression:
         """Put a table's columns in; what is left is a function of the constants alone."""
         rows = len(next(iter(columns.values())))
         return BoundExpression(self, bind(self.node, columns), rows)
+
+
+def _all_zero(names: frozenset[str], constants: Sequence[Constant], zero: set[str]) -> bool:
+    own = {c.name for c in constants if c.kind == "coefficient" and c.name in names}
+    return bool(own) and own <= zero
 
 
 def _spread(value: Any, columns: Mapping[str, Any], constants: Mapping[str, Any]) -> Array:

@@ -1,0 +1,42 @@
+"""`genperf models`: the families, their equations, and what they need."""
+
+from __future__ import annotations
+
+import click
+
+from genperf.cli.output import show_json, show_rows
+
+
+@click.command("models")
+@click.option("--json", "as_json", is_flag=True, help="Machine-readable result on standard output.")
+@click.option("--no-color", is_flag=True, help="Plain text, also on a terminal.")
+def command(as_json: bool, no_color: bool) -> None:
+    """List the families: equation, source, the factors needed and how columns are matched to them."""
+    from genperf.models import ALIASES, MODELS
+
+    if as_json:
+        show_json(
+            {
+                "models": [
+                    {
+                        "name": f.name,
+                        "equation": f.equation,
+                        "source": f.source,
+                        "purpose": f.purpose,
+                        "needs": [n.name for n in f.needs if n.required],
+                        "uses": [n.name for n in f.needs if not n.required],
+                    }
+                    for f in MODELS.values()
+                ],
+                "matching": {name: list(aliases) for name, aliases in ALIASES.items()},
+            }
+        )
+        return
+    rows = []
+    for family in MODELS.values():
+        needs = ", ".join(n.name if n.required else f"[{n.name}]" for n in family.needs)
+        rows.append([family.name, family.equation, needs or "any", family.purpose, family.source])
+    show_rows(["model", "equation", "needs", "for", "source"], rows, plain=no_color)
+    click.echo("\nFactors are found by column name (case does not matter), or by --map FACTOR=COLUMN:")
+    for name, aliases in ALIASES.items():
+        click.echo(f"  {name}: {', '.join(aliases)}")

@@ -1,0 +1,49 @@
+"""`genperf predict`: a fitted model and values of its factors → times, bands, verdicts."""
+
+from __future__ import annotations
+
+import click
+
+from genperf.cli.options import grid, output_options
+from genperf.cli.output import say, show_frame, show_json, write_whole
+
+
+@click.command("predict")
+@click.argument("model")
+@click.option("--data", metavar="CSV", help="Predict every row of a table (- for standard input).")
+@click.option("--at", metavar="FACTOR=V,…", multiple=True, help="Predict at these values; combined each with each.")
+@click.option("--interval", default=0.9, show_default=True, type=float, help="Nominal coverage of the interval.")
+@click.option(
+    "--band",
+    default="prediction",
+    show_default=True,
+    type=click.Choice(["prediction", "confidence"]),
+    help="Of a new run, or of the mean.",
+)
+@click.option("-o", "--output", metavar="CSV", help="Write the predictions here.")
+@output_options
+def command(
+    model: str,
+    data: str | None,
+    at: tuple[str, ...],
+    interval: float,
+    band: str,
+    output: str | None,
+    as_json: bool,
+    quiet: bool,
+    no_color: bool,
+) -> None:
+    """Predict times with MODEL, in seconds, each with an interval and a verdict."""
+    from genperf.result import load_model
+
+    if bool(data) == bool(at):
+        raise click.UsageError("give either --data CSV or --at FACTOR=VALUE")
+    fitted = load_model(model)
+    predicted = fitted.predict(data or grid(at), interval, "confidence" if band == "confidence" else "prediction")
+    if output:
+        write_whole(output, predicted.to_csv(index=False, float_format="%.9g"))
+        say(f"wrote {output}", quiet)
+    if as_json:
+        show_json({"predictions": predicted.to_dict("records")})
+    elif not output or not quiet:
+        show_frame(predicted, plain=no_color)

@@ -1,0 +1,6 @@
+"""One family on one table → one fitted member; structure and λ are chosen inside."""
+
+from genperf.estimate.fit import Estimate, estimate
+from genperf.estimate.options import FitOptions
+
+__all__ = ["Estimate", "FitOptions", "estimate"]

@@ -1,0 +1,59 @@
+"""Replicates: the same fit on configurations drawn again, as many sets of weights polished at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from genperf.solver import Problem, polish
+
+Array = npt.NDArray[np.float64]
+
+#: Steps of the polish: a replicate starts from the best constants and need not come fully to rest.
+STEPS = 25
+
+
+@dataclass(frozen=True, eq=False)
+class Replicates:
+    """Bootstrap replicates of a fit.
+
+    Attributes
+    ----------
+    constants : ndarray of shape (replicates, n)
+    misfit : float
+        Root mean square of ln(measured/predicted) over the configurations a replicate did not see: what a prediction
+        of a new configuration inside the measured range errs by. Within the range it holds noise and form.
+    """
+
+    constants: Array
+    misfit: float
+
+
+def bootstrap(problem: Problem, best: Array, draws: int, rng: np.random.Generator) -> Replicates:
+    """Draw configurations with replacement, and refit from the best constants.
+
+    Parameters
+    ----------
+    problem : Problem
+        One row per configuration.
+    best : ndarray of shape (n,)
+    draws : int
+    rng : Generator
+
+    Returns
+    -------
+    Replicates
+    """
+    rows = problem.measured.size
+    counts = np.stack([np.bincount(rng.integers(rows, size=rows), minlength=rows) for _ in range(draws)]).astype(float)
+    weights = counts * problem.weights
+    empty = weights.sum(axis=1) <= 0.0
+    weights[empty] = problem.weights
+    found = polish(problem, np.broadcast_to(best, (draws, best.size)).copy(), weights, STEPS).constants
+    with np.errstate(all="ignore"):
+        off = np.log(problem.measured / problem.times(found))
+    unseen = (counts == 0.0) & np.isfinite(off)
+    misfit = float(np.sqrt(np.mean(off[unseen] ** 2))) if unseen.any() else float("nan")
+    return Replicates(found, misfit)

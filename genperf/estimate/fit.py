@@ -1,0 +1,192 @@
+"""One family on one table: choose, fit, draw replicates, and see how it extrapolates."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from genperf.errors import FitError, Note
+from genperf.estimate.bootstrap import bootstrap
+from genperf.estimate.diagnose import at_bounds, unidentified
+from genperf.estimate.options import FitOptions
+from genperf.estimate.problem import problem_of
+from genperf.estimate.select import Candidate, best_of, candidates_of
+from genperf.expression import Expression
+from genperf.losses import loss_named, penalty_named
+from genperf.prediction import Evidence, Member, Spread, Status
+from genperf.solver import Problem, Solution, polish, solve
+from genperf.table import Table
+
+Array = npt.NDArray[np.float64]
+
+#: Used where too few configurations are measured to see the misfit: one tenth.
+UNKNOWN_MISFIT = 0.1
+
+
+@dataclass(frozen=True, eq=False)
+class Estimate:
+    """One fitted member with what is known of its errors.
+
+    Attributes
+    ----------
+    member : Member
+    strength : float
+        λ, as given or chosen.
+    spread : Spread
+    evidence : tuple of Evidence
+    notes : tuple of Note
+    """
+
+    member: Member
+    strength: float
+    spread: Spread
+    evidence: tuple[Evidence, ...]
+    notes: tuple[Note, ...] = ()
+
+
+def estimate(expressions: Sequence[Expression], table: Table, options: FitOptions, seed: int) -> Estimate:
+    """Fit the best of some expressions to a table.
+
+    Parameters
+    ----------
+    expressions : sequence of Expression
+        Simplest first; one is simply fitted, of several the best is chosen by cross-validation.
+    table : Table
+        With its repeats: each configuration's median is fitted.
+    options : FitOptions
+    seed : int
+
+    Returns
+    -------
+    Estimate
+
+    Raises
+    ------
+    FitError
+        Where there are fewer configurations than the smallest expression has constants.
+    """
+    medians = table.medians()
+    usable, notes = _affordable(expressions, len(medians))
+    if len(usable) == 1 and options.lam != "cv":
+        problem = _problem(usable[0], medians, options, options.strength)
+        solution, strength = solve(problem, options.solver, seed), options.strength
+    else:
+        best = best_of(candidates_of(usable, medians, options, seed))
+        solution, strength = _refined(best, medians, options, seed)
+        problem = _problem(best.expression, medians, options, strength)
+        usable = [best.expression]
+    return _finish(usable[0], problem, solution, strength, table, medians, options, seed, notes)
+
+
+def _problem(expression: Expression, medians: Table, options: FitOptions, strength: float) -> Problem:
+    return problem_of(expression, medians, loss_named(options.loss), penalty_named(options.penalty, strength))
+
+
+def _refined(best: Candidate, medians: Table, options: FitOptions, seed: int) -> tuple[Solution, float]:
+    """Search once more with the chosen λ, from the constants found on the path too."""
+    problem = _problem(best.expression, medians, options, best.strength)
+    return solve(problem, options.solver, seed, starts=best.solution.constants[None, :]), best.strength
+
+
+def _affordable(expressions: Sequence[Expression], configurations: int) -> tuple[list[Expression], list[Note]]:
+    """Leave out the expressions with more constants than configurations, and say so."""
+    usable = [e for e in expressions if len(e.constants) <= configurations]
+    if not usable:
+        fewest = min(len(e.constants) for e in expressions)
+        raise FitError(
+            f"{configurations} configuration{'s' * (configurations != 1)} cannot determine the {fewest} constants of "
+            f"'{expressions[0].family}'",
+            hint=f"measure at least {fewest} configurations, or name fewer factors",
+        )
+    left_out = len(expressions) - len(usable)
+    if not left_out:
+        return usable, []
+    text = f"{left_out} larger structure{'s' * (left_out > 1)} left out: {configurations} configurations are too few"
+    return usable, [Note(text, "fewer_terms")]
+
+
+def _finish(
+    expression: Expression,
+    problem: Problem,
+    solution: Solution,
+    strength: float,
+    table: Table,
+    medians: Table,
+    options: FitOptions,
+    seed: int,
+    notes: list[Note],
+) -> Estimate:
+    best = solution.constants
+    rng = np.random.default_rng([seed, 1])
+    replicates = bootstrap(problem, best, options.draws, rng)
+    residual = _residual_sd(problem, best)
+    misfit = replicates.misfit if np.isfinite(replicates.misfit) else max(residual, UNKNOWN_MISFIT)
+    evidence = tuple(_look_back(problem, best, medians))
+    steps = [seen.error / seen.doublings for seen in evidence if seen.doublings > 0]
+    noise = table.noise()
+    spread = Spread(
+        noise=noise if np.isfinite(noise) else 0.0,
+        misfit=misfit,
+        per_doubling=max(steps) if steps else misfit,
+    )
+    member = Member(
+        expression,
+        best,
+        replicates.constants,
+        1.0,
+        Status(
+            solution.solver,
+            solution.cost,
+            solution.settled,
+            solution.evaluations,
+            solution.restarts,
+            solution.agreed,
+        ),
+        at_bounds(problem, expression, best),
+        unidentified(problem, expression, best),
+    )
+    return Estimate(member, strength, spread, evidence, tuple(notes))
+
+
+def _residual_sd(problem: Problem, constants: Array) -> float:
+    off = np.log(problem.measured / problem.times(constants[None, :])[0])
+    freedom = max(1, off.size - constants.size)
+    return float(np.sqrt(np.sum(off**2) / freedom))
+
+
+def _look_back(problem: Problem, best: Array, medians: Table) -> list[Evidence]:
+    """Predict the largest scale of each extrinsic factor from the smaller ones."""
+    out = []
+    for factor in medians.numeric:
+        values = medians.columns[factor.name]
+        scales = np.unique(values)
+        if factor.role != "extrinsic" or len(scales) < 3 or scales[-2] <= 0:
+            continue
+        train = values < scales[-1]
+        weights = np.where(train, problem.weights, 0.0)[None, :]
+        constants = polish(problem, best[None, :], weights).constants
+        predicted = problem.times(constants)[0][~train]
+        with np.errstate(all="ignore"):
+            error = float(np.mean(np.abs(np.log(predicted / problem.measured[~train]))))
+        if np.isfinite(error):
+            last = _last_point_error(medians, factor.name, train)
+            out.append(Evidence(factor.name, float(scales[-1]), float(np.log2(scales[-1] / scales[-2])), error, last))
+    return out
+
+
+def _last_point_error(medians: Table, name: str, train: npt.NDArray[np.bool_]) -> float:
+    """Return the error of "as at the largest smaller scale" for the held-out rows that have such a partner."""
+    others = [f.name for f in medians.factors if f.name != name and f.role != "extrinsic"]
+    frame = medians.frame.assign(_seconds=medians.seconds, _train=train)
+    known = frame[frame._train].sort_values(name, kind="stable").groupby(others or (lambda _: 0)).tail(1)
+    held = frame[~frame._train]
+    if others:
+        joined = held.merge(known[[*others, "_seconds"]], on=others, suffixes=("", "_last"))
+    else:
+        joined = held.assign(_seconds_last=known["_seconds"].iloc[-1])
+    if joined.empty:
+        return float("nan")
+    return float(np.mean(np.abs(np.log(joined["_seconds_last"] / joined["_seconds"]))))

@@ -1,0 +1,172 @@
+"""The door to every fit: names, groups and workers → a result."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+from genperf import metrics
+from genperf.errors import FitError, GenperfError, ModelError, Note
+from genperf.estimate import Estimate, FitOptions, estimate
+from genperf.expression import Expression
+from genperf.models import MODELS, family_named
+from genperf.models.generic import Structure, generic, structures
+from genperf.prediction import central_times, schema_of
+from genperf.result import FitResult, GroupedResult
+from genperf.table import Table
+
+
+def fit(
+    table: Table,
+    model: str = "generic",
+    *,
+    structure: str = "auto",
+    loss: str = "relative",
+    penalty: str = "l2",
+    lam: float | Literal["cv"] | None = None,
+    solver: str = "projected",
+    seed: int = 0,
+    mapping: Mapping[str, str] | None = None,
+    fix: Mapping[str, float] | None = None,
+    draws: int | None = None,
+    workers: int = 1,
+) -> FitResult | GroupedResult:
+    """Fit a model to a table.
+
+    Parameters
+    ----------
+    table : Table
+        From `read_table` or `datasets.load`. With group columns, one model is fitted per group.
+    model : str
+        A family's name (`genperf models` lists them).
+    structure : {"auto", "separable", "per-term", "product"}
+        Of the generic expression; `auto` chooses by cross-validation inside the table.
+    loss : {"relative", "log", "absolute", "squared", "huber"}
+    penalty : {"l2", "l1", "elastic-net"}
+    lam : float, "cv" or None
+        λ, the strength of the penalty. None takes the cross-validated one where the structure is chosen too, and 1e-4
+        otherwise.
+    solver : {"projected", "de"}
+        `de` searches every constant by `scipy.optimize.differential_evolution`; `projected` only the non-linear ones,
+        and solves the coefficients inside.
+    seed : int
+        Same table and seed, same result, whatever the number of workers.
+    mapping : mapping of str to str, optional
+        Canonical factor name → column, where a family does not find it by name.
+    fix : mapping of str to float, optional
+        Constants held at a value.
+    draws : int, optional
+        Bootstrap replicates.
+    workers : int
+        Processes to fit groups with.
+
+    Returns
+    -------
+    FitResult, or GroupedResult for a table with group columns
+
+    Raises
+    ------
+    ModelError
+        For an unknown family, or one whose factors the table lacks.
+    FitError
+        Where the constants cannot be found from this table.
+
+    Examples
+    --------
+    >>> import genperf as gp
+    >>> import pandas as pd
+    >>> runs = pd.DataFrame({"workers": [1, 2, 4, 8], "seconds": [9.0, 5.0, 3.0, 2.0]})
+    >>> result = gp.fit(gp.read_table(runs, time="seconds", extrinsic="workers"), model="amdahl")
+    >>> result.best.values["a"].__round__(2)
+    8.0
+    """
+    options = FitOptions(
+        structure=structure,
+        loss=loss,
+        penalty=penalty,
+        lam=lam,
+        solver=solver,
+        mapping=dict(mapping or {}),
+        fix=dict(fix or {}),
+        **({} if draws is None else {"draws": draws}),
+    )
+    if not table.group:
+        return fit_one(table, model, options, seed)
+    return _fit_groups(table, model, options, seed, workers)
+
+
+def fit_one(table: Table, model: str, options: FitOptions, seed: int) -> FitResult:
+    """Fit one model to the whole table, whatever its groups."""
+    expressions = _expressions(table, model, options)
+    found = estimate(expressions, table, options, seed)
+    return _result(table, model, options, seed, found)
+
+
+def _fit_groups(table: Table, model: str, options: FitOptions, seed: int, workers: int) -> GroupedResult:
+    from joblib import Parallel, delayed
+
+    groups = list(table.groups())
+    outcomes = Parallel(n_jobs=workers)(delayed(_try_fit)(part, model, options, seed) for _, part in groups)
+    results: dict[tuple[str, ...], FitResult] = {}
+    failures: dict[tuple[str, ...], str] = {}
+    for (key, _), outcome in zip(groups, outcomes, strict=True):
+        if isinstance(outcome, FitResult):
+            results[key] = outcome
+        else:
+            failures[key] = outcome
+    if not results:
+        key, why = next(iter(failures.items()))
+        raise FitError(f"none of {len(failures)} groups could be fitted; {', '.join(key)}: {why}")
+    return GroupedResult(table.group, results, failures)
+
+
+def _try_fit(table: Table, model: str, options: FitOptions, seed: int) -> FitResult | str:
+    try:
+        return fit_one(table, model, options, seed)
+    except GenperfError as error:
+        return error.message
+
+
+def _expressions(table: Table, model: str, options: FitOptions) -> Sequence[Expression]:
+    factors = table.factors
+    if all(f.distinct <= 1 for f in factors):
+        raise FitError(
+            "every factor has one value, so nothing can be said of any other",
+            where=table.source,
+            hint="measure at least one more value of a factor",
+        )
+    if model == "generic" and options.structure != "auto":
+        wanted = [s for s in structures(factors) if s.name == options.structure] or [Structure(options.structure)]  # type: ignore[arg-type]
+        return [generic(factors, s) for s in wanted]
+    if model not in MODELS and options.structure not in ("auto",):
+        raise ModelError("a structure can be chosen for the generic model only")
+    return family_named(model).expressions(factors, options.mapping)
+
+
+def _result(table: Table, model: str, options: FitOptions, seed: int, found: Estimate) -> FitResult:
+    medians = table.medians()
+    predicted = central_times([found.member], medians.columns)
+    measured = medians.seconds
+    used: dict[str, Any] = {
+        "loss": options.loss,
+        "penalty": options.penalty,
+        "lambda": found.strength,
+        "solver": options.solver,
+        "draws": options.draws,
+    }
+    return FitResult(
+        model=model,
+        schema=schema_of(table),
+        members=(found.member,),
+        spread=found.spread,
+        evidence=found.evidence,
+        options=used,
+        seed=seed,
+        metrics={
+            "mape": metrics.mape(predicted, measured),
+            "median_ape": metrics.median_ape(predicted, measured),
+            "rmse": metrics.rmse(predicted, measured),
+            "r2": metrics.r2(predicted, measured),
+        },
+        notes=tuple(n for n in table.notes if isinstance(n, Note)) + found.notes,
+    )

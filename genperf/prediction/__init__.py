@@ -1,0 +1,29 @@
+"""From a fitted model to predicted times: queries checked, bands drawn, verdicts given."""
+
+from genperf.prediction.bands import mixture_quantiles
+from genperf.prediction.member import Member, Status
+from genperf.prediction.predict import PREDICTED, Band, Spread, band_of, central_times, predict
+from genperf.prediction.query import Query, read_query
+from genperf.prediction.schema import Schema, schema_of
+from genperf.prediction.verdict import VERDICTS, Evidence, Verdict, doublings_beyond, verdicts
+
+__all__ = [
+    "PREDICTED",
+    "VERDICTS",
+    "Band",
+    "Evidence",
+    "Member",
+    "Query",
+    "Schema",
+    "Spread",
+    "Status",
+    "Verdict",
+    "band_of",
+    "central_times",
+    "doublings_beyond",
+    "mixture_quantiles",
+    "predict",
+    "read_query",
+    "schema_of",
+    "verdicts",
+]

@@ -1,0 +1,141 @@
+"""Members × draws × noise → predicted times with bands and verdicts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from genperf.errors import GenperfError
+from genperf.prediction.bands import mixture_quantiles
+from genperf.prediction.member import Member
+from genperf.prediction.query import Query, read_query
+from genperf.prediction.schema import Schema
+from genperf.prediction.verdict import Evidence, doublings_beyond, verdicts
+
+Array = npt.NDArray[np.float64]
+Band = Literal["prediction", "confidence"]
+
+#: Columns a prediction adds, in order.
+PREDICTED = ("time", "lower", "upper", "verdict", "reason")
+#: A time is never taken to be shorter than this share of the shortest measured one.
+SHORTEST = 1e-6
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Standard deviations of ln T that the constants' uncertainty does not hold.
+
+    Attributes
+    ----------
+    noise : float
+        Of repeats of one configuration.
+    misfit : float
+        Of a configuration inside the measured range that was not fitted: noise and form together.
+    per_doubling : float
+        What each doubling beyond the measured range adds, from predicting the largest scale from the smaller ones.
+    """
+
+    noise: float = 0.0
+    misfit: float = 0.0
+    per_doubling: float = 0.0
+
+
+def central_times(members: Sequence[Member], columns: Mapping[str, Any]) -> Array:
+    """Return the weighted geometric mean of the members' times, shape (rows,), seconds."""
+    weights = np.array([m.weight for m in members])
+    logarithms = np.array([np.log(m.times(columns)) for m in members])
+    return np.asarray(np.exp(weights @ logarithms / weights.sum()))
+
+
+def band_of(
+    members: Sequence[Member],
+    query: Query,
+    schema: Schema,
+    spread: Spread,
+    interval: float,
+    band: Band,
+) -> tuple[Array, Array]:
+    """Return the lower and upper ends of a band, each of shape (rows,).
+
+    The *confidence* band holds the mean time: families and their constants, and how far beyond the data it is asked.
+    The *prediction* band holds a new run: the misfit and noise on top.
+    """
+    far = np.zeros(len(query.frame))
+    for factor in schema.factors:
+        if factor.numeric:
+            far = far + doublings_beyond(factor, query.columns[factor.name])
+    variance = (spread.per_doubling * far) ** 2
+    if band == "prediction":
+        variance = variance + max(spread.misfit, spread.noise) ** 2
+    floor = np.log(SHORTEST * schema.shortest) if schema.shortest > 0 else -np.inf
+    logarithms, shares = [], []
+    for member in members:
+        with np.errstate(all="ignore"):
+            drawn = np.log(member.time_draws(query.columns))
+        logarithms.append(np.maximum(np.nan_to_num(drawn, nan=floor, neginf=floor), floor))
+        shares.append(np.full(len(drawn), member.weight / len(drawn)))
+    tail = (1.0 - interval) / 2.0
+    lower, upper = mixture_quantiles(
+        np.vstack(logarithms), np.concatenate(shares), np.sqrt(variance), np.array([tail, 1.0 - tail])
+    )
+    return lower, upper
+
+
+def predict(
+    members: Sequence[Member],
+    schema: Schema,
+    spread: Spread,
+    evidence: Sequence[Evidence],
+    data: str | Path | pd.DataFrame | Mapping[str, Any],
+    interval: float = 0.9,
+    band: Band = "prediction",
+) -> pd.DataFrame:
+    """Predict times.
+
+    Parameters
+    ----------
+    members : sequence of Member
+    schema : Schema
+    spread : Spread
+    evidence : sequence of Evidence
+    data : path, DataFrame or mapping
+        Values of the factors, as `read_query` takes them.
+    interval : float
+        Nominal coverage, above 0 and below 1.
+    band : {"prediction", "confidence"}
+        Of a new run, or of the mean.
+
+    Returns
+    -------
+    DataFrame
+        The given columns and `time, lower, upper, verdict, reason`; seconds.
+
+    Raises
+    ------
+    GenperfError
+        For an interval outside (0, 1), an unknown band, or a query that `read_query` refuses.
+    """
+    if not 0.0 < interval < 1.0:
+        raise GenperfError(f"the interval must lie between 0 and 1, not {interval}", hint="--interval 0.9")
+    if band not in ("prediction", "confidence"):
+        raise GenperfError(f"unknown band '{band}'", hint="prediction or confidence")
+    query = read_query(data, schema)
+    time = central_times(members, query.columns)
+    if not np.all(np.isfinite(time)):
+        row = int(np.argmin(np.isfinite(time)))
+        given = ", ".join(f"{k}={v[row]}" for k, v in query.columns.items())
+        raise GenperfError(f"the model has no finite time at {given}", hint="ask nearer to the measured range")
+    lower, upper = band_of(members, query, schema, spread, interval, band)
+    low90, high90 = band_of(members, query, schema, spread, 0.9, "prediction")
+    unidentified = sorted({name for m in members for name in m.unidentified})
+    verdict, reason = verdicts(schema, query, evidence, unidentified, (high90 - low90) / (2.0 * time))
+    given_columns = query.frame.drop(columns=[c for c in PREDICTED if c in query.frame.columns])
+    return given_columns.assign(
+        time=time, lower=np.minimum(lower, time), upper=np.maximum(upper, time), verdict=verdict, reason=reason
+    )

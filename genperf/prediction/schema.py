@@ -1,0 +1,77 @@
+"""What a prediction must know of the table a model was fitted to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from genperf.table import Factor, Table
+
+
+@dataclass(frozen=True)
+class Schema:
+    """The table behind a model, without its rows.
+
+    Attributes
+    ----------
+    factors : tuple of Factor
+        With measured ranges and levels.
+    time : str
+        Name of the measured column, in seconds.
+    group : tuple of str
+        Group columns, where one model was fitted per group.
+    derived : dict of str to str
+        Factors computed from other columns, with their formulas.
+    source, sha256 : str
+        Where the rows came from, and a hash of them.
+    rows, configurations, rejected : int
+    noise : float
+        Relative standard deviation of repeats; NaN where nothing was repeated.
+    shortest, longest : float
+        Range of the measured times, seconds.
+    """
+
+    factors: tuple[Factor, ...]
+    time: str
+    group: tuple[str, ...] = ()
+    derived: dict[str, str] = field(default_factory=dict)
+    source: str = ""
+    sha256: str = ""
+    rows: int = 0
+    configurations: int = 0
+    rejected: int = 0
+    noise: float = float("nan")
+    shortest: float = 0.0
+    longest: float = 0.0
+
+    @property
+    def varying(self) -> tuple[Factor, ...]:
+        """The factors with more than one value."""
+        return tuple(f for f in self.factors if f.distinct > 1)
+
+
+def schema_of(table: Table) -> Schema:
+    """Describe a table.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from genperf.table import read_table
+    >>> runs = pd.DataFrame({"workers": [1, 2, 4], "seconds": [1.0, 0.6, 0.4]})
+    >>> schema_of(read_table(runs, time="seconds", extrinsic="workers")).factors[0].upper
+    4.0
+    """
+    names = {f.name for f in table.factors}
+    return Schema(
+        factors=table.factors,
+        time=table.time,
+        group=table.group,
+        derived={name: text for name, text in table.derived.items() if name in names},
+        source=table.source,
+        sha256=table.sha256,
+        rows=len(table),
+        configurations=len(table.medians()),
+        rejected=len(table.rejected),
+        noise=table.noise(),
+        shortest=float(table.seconds.min()),
+        longest=float(table.seconds.max()),
+    )

@@ -1,0 +1,206 @@
+"""What came back from a fit: frozen, printable, and able to predict. It never calls the solver."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from genperf.errors import Note, TableError
+from genperf.prediction import Band, Evidence, Member, Schema, Spread, predict
+from genperf.prediction.query import combine
+from genperf.table.clean import label
+from genperf.table.source import open_source
+
+
+@dataclass(frozen=True, eq=False)
+class FitResult:
+    """A fitted model.
+
+    Attributes
+    ----------
+    model : str
+        Family, `auto`, or the user's formula.
+    schema : Schema
+        The table it was fitted to, without its rows.
+    members : tuple of Member
+        The fitted expressions with their weights; one unless the model is an ensemble.
+    spread : Spread
+    evidence : tuple of Evidence
+        How it predicted the largest measured scale from the smaller ones.
+    options : dict
+        Loss, penalty, λ, solver, structure, as used.
+    seed : int
+    metrics : dict of str to float
+        On the rows it was fitted to: mape and median_ape in %, rmse in seconds, r2.
+    notes : tuple of Note
+
+    Examples
+    --------
+    >>> import genperf as gp
+    >>> import pandas as pd
+    >>> runs = pd.DataFrame({"workers": [1, 2, 4, 8], "seconds": [9.0, 5.0, 3.0, 2.0]})
+    >>> table = gp.read_table(runs, time="seconds", extrinsic="workers")
+    >>> result = gp.fit(table, model="amdahl")
+    >>> print(result.best.expression.text(result.best.values))
+    1 + 7.999/workers
+    >>> result.predict({"workers": 16})[["workers", "time", "verdict"]].round(3)
+       workers  time verdict
+    0     16.0   1.5 caution
+    """
+
+    model: str
+    schema: Schema
+    members: tuple[Member, ...]
+    spread: Spread
+    evidence: tuple[Evidence, ...]
+    options: dict[str, Any]
+    seed: int
+    metrics: dict[str, float]
+    notes: tuple[Note, ...] = ()
+
+    @property
+    def best(self) -> Member:
+        """The member of largest weight."""
+        return max(self.members, key=lambda m: m.weight)
+
+    def predict(
+        self, data: str | Path | pd.DataFrame | Mapping[str, Any], interval: float = 0.9, band: Band = "prediction"
+    ) -> pd.DataFrame:
+        """Predict times.
+
+        Parameters
+        ----------
+        data : path, DataFrame or mapping
+            A column per factor; or values by name, lists being combined each with each.
+        interval : float
+            Nominal coverage.
+        band : {"prediction", "confidence"}
+            Of a new run, or of the mean.
+
+        Returns
+        -------
+        DataFrame
+            The given columns and `time, lower, upper, verdict, reason`; seconds.
+
+        Raises
+        ------
+        TableError
+            Where a factor is missing, or a value is not one the model can take.
+        """
+        return predict(self.members, self.schema, self.spread, self.evidence, data, interval, band)
+
+    def constants(self, interval: float = 0.9) -> pd.DataFrame:
+        """Return a row per constant: member, constant, value, lower, upper, unit, state."""
+        rows = []
+        for member in self.members:
+            ends = member.constant_interval(interval)
+            for j, constant in enumerate(member.expression.constants):
+                state = [
+                    *(["at its bound"] if constant.name in member.at_bound else []),
+                    *(["not determined"] if constant.name in member.unidentified else []),
+                ]
+                rows.append(
+                    (
+                        member.name,
+                        constant.name,
+                        float(member.constants[j]),
+                        float(ends[j, 0]),
+                        float(ends[j, 1]),
+                        constant.unit,
+                        ", ".join(state),
+                    )
+                )
+        return pd.DataFrame(rows, columns=["member", "constant", "value", "lower", "upper", "unit", "state"])
+
+    def __str__(self) -> str:
+        best = self.best
+        lines = [
+            f"{self.model}: T = {best.expression.text(best.values)}",
+            f"fitted to {self.schema.configurations} configurations of {self.schema.source}, "
+            f"mean error {self.metrics.get('mape', float('nan')):.1f} %",
+        ]
+        if len(self.members) > 1:
+            shares = sorted(self.members, key=lambda m: -m.weight)
+            lines.append("members: " + ", ".join(f"{m.name} {m.weight:.0%}" for m in shares[:6]))
+        return "\n".join([*lines, *(f"note: {n}" for n in self.notes)])
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        return f"<pre>{escape(str(self))}</pre>{self.constants().to_html(index=False, border=0)}"
+
+
+@dataclass(frozen=True, eq=False)
+class GroupedResult:
+    """One fitted model per group.
+
+    Attributes
+    ----------
+    group : tuple of str
+        The group columns.
+    results : dict of tuple of str to FitResult
+    failures : dict of tuple of str to str
+        Groups that could not be fitted, and why.
+    """
+
+    group: tuple[str, ...]
+    results: dict[tuple[str, ...], FitResult]
+    failures: dict[tuple[str, ...], str] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.results)
+
+    def __getitem__(self, key: str | tuple[str, ...]) -> FitResult:
+        wanted = (key,) if isinstance(key, str) else tuple(key)
+        if wanted not in self.results:
+            why = self.failures.get(wanted)
+            shown = ", ".join(wanted)
+            raise TableError(f"group {shown} was not fitted: {why}" if why else f"there is no group {shown}")
+        return self.results[wanted]
+
+    def predict(
+        self, data: str | Path | pd.DataFrame | Mapping[str, Any], interval: float = 0.9, band: Band = "prediction"
+    ) -> pd.DataFrame:
+        """Predict times, each row by the model of its group.
+
+        Without the group columns, every group is asked for every row. The group columns come first.
+        """
+        given = pd.DataFrame()
+        if not isinstance(data, Mapping):
+            given = open_source(data).frame.reset_index(drop=True)
+        names = set(data) if isinstance(data, Mapping) else set(given.columns)
+        missing = [g for g in self.group if g not in names]
+        if missing and len(missing) < len(self.group):
+            raise TableError(f"group column '{missing[0]}' is missing", hint="give all group columns, or none")
+        parts = []
+        if missing:
+            for key, result in self.results.items():
+                parts.append(self._labelled(result.predict(data, interval, band), key))
+            return pd.concat(parts, ignore_index=True)
+        if isinstance(data, Mapping):
+            given = combine(data)
+        keys = list(zip(*([label(v) for v in given[g]] for g in self.group), strict=True))
+        for key in dict.fromkeys(keys):
+            rows = [i for i, k in enumerate(keys) if k == key]
+            out = self[key].predict(given.iloc[rows].reset_index(drop=True), interval, band)
+            parts.append(self._labelled(out, key).set_axis(pd.Index(rows)))
+        return pd.concat(parts).sort_index(kind="stable").reset_index(drop=True)
+
+    def _labelled(self, frame: pd.DataFrame, key: tuple[str, ...]) -> pd.DataFrame:
+        rest = frame.drop(columns=[g for g in self.group if g in frame.columns])
+        first = pd.DataFrame({g: np.full(len(frame), v, dtype=object) for g, v in zip(self.group, key, strict=True)})
+        return pd.concat([first, rest.reset_index(drop=True)], axis=1)
+
+    def __str__(self) -> str:
+        lines = [f"{len(self.results)} groups of {', '.join(self.group)}"]
+        for key, result in list(self.results.items())[:20]:
+            lines.append(f"  {', '.join(key)}: mean error {result.metrics.get('mape', float('nan')):.1f} %")
+        if len(self.results) > 20:
+            lines.append("  …")
+        lines += [f"  {', '.join(key)}: not fitted, {why}" for key, why in list(self.failures.items())[:20]]
+        return "\n".join(lines)
