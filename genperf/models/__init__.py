@@ -6,10 +6,45 @@ The command line, the documentation's table and the tests read `MODELS`; adding 
 from __future__ import annotations
 
 from genperf.errors import ModelError, suggest
-from genperf.models import amdahl, generic
+from genperf.models import (
+    adam,
+    amdahl,
+    cntk,
+    ernest,
+    generic,
+    goodput,
+    logarithmic,
+    parameter_server,
+    peer_to_peer,
+    pmnf,
+    power_law,
+    ring_allreduce,
+    s_sgd,
+    topology,
+    usl,
+)
 from genperf.models.family import ALIASES, Factors, Family, Need, compose
 
-MODELS: dict[str, Family] = {module.FAMILY.name: module.FAMILY for module in (generic, amdahl)}
+_REGISTERED = (
+    generic.FAMILY,
+    amdahl.FAMILY,
+    usl.FAMILY,
+    ernest.FAMILY,
+    logarithmic.FAMILY,
+    power_law.FAMILY,
+    topology.FAMILY,
+    ring_allreduce.FAMILY,
+    parameter_server.FAMILY,
+    peer_to_peer.FAMILY,
+    s_sgd.FAMILY,
+    s_sgd.INPUT,
+    s_sgd.NONE,
+    cntk.FAMILY,
+    adam.FAMILY,
+    goodput.FAMILY,
+    pmnf.FAMILY,
+)
+MODELS: dict[str, Family] = {family.name: family for family in _REGISTERED}
 
 
 def family_named(name: str) -> Family:
@@ -23,7 +58,7 @@ def family_named(name: str) -> Family:
     Examples
     --------
     >>> family_named("amdahl").equation
-    'c + a/workers'
+    'c + a/workers, or c + s·batch·workers + a·batch'
     """
     if name not in MODELS:
         raise ModelError(f"unknown family '{name}'", hint=suggest(name, list(MODELS)) or f"one of {', '.join(MODELS)}")

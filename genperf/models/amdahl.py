@@ -3,31 +3,40 @@
 from __future__ import annotations
 
 from genperf.expression import Expression, coefficient
-from genperf.models.family import Factors, Family, Need, compose
+from genperf.models.family import Factors, Family, Need, compose, share
 
 
 def build(found: Factors) -> Expression:
-    """Write `T = serial + parallel·work/workers`; with a batch per worker the work is what one worker does.
+    """Write Amdahl's law for a fixed amount of work, or for a batch per worker.
+
+        T = c + a/n                    a fixed amount of work
+        T = c + s·n·b + a·b            b samples per worker: the serial part of the work grows with all of it
+
+    Amdahl (1967), "Validity of the single processor approach to achieving large scale computing capabilities". In the
+    second form, our derivation, c is what a step costs whatever its work; with b = B/n (a fixed global batch B) it is
+    the first.
 
     Examples
     --------
     >>> from genperf.table import Factor
     >>> print(build(Factors((Factor("workers", "extrinsic"),))))
     c + a/workers
+    >>> print(build(Factors((Factor("workers", "extrinsic"), Factor("batch", "extrinsic")))))
+    c + s*batch*workers + a*batch
     """
-    return compose(
-        "amdahl",
-        {"serial": "c", "parallel": "a/workers"},
-        [coefficient("c"), coefficient("a")],
-        found,
-    )
+    work = share(found, job=True)
+    terms = {"constant": "c"}
+    if work.known:
+        terms["serial"] = f"s*{work.whole}"
+    terms["parallel"] = work.of("a")
+    return compose("amdahl", terms, [coefficient("c"), coefficient("s", work.unit), coefficient("a", work.unit)], found)
 
 
 FAMILY = Family(
     name="amdahl",
-    equation="c + a/workers",
+    equation="c + a/workers, or c + s·batch·workers + a·batch",
     source="Amdahl 1967",
-    purpose="strong scaling with a serial part and no communication",
-    needs=(Need("workers"),),
+    purpose="a serial part and a parallel one, no communication",
+    needs=(Need("workers"), Need("batch", False), Need("work", False), Need("samples", False)),
     build=build,
 )

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from genperf.errors import ModelError, suggest
 from genperf.expression import Constant, Expression, Term
-from genperf.formula import Name, Node, names_in, parse, substitute
+from genperf.formula import Name, Node, names_in, parse, render, substitute
 from genperf.table import Factor
 
-#: The field's names for a factor, the canonical one first. Families ask for the canonical one.
+#: The field's names for a factor, the canonical one first. Families ask for the canonical one. `batch` is one worker's
+#: samples in a step, `work` one worker's operations in a step, `samples` the whole data set.
 ALIASES: dict[str, tuple[str, ...]] = {
     "workers": ("workers", "devices", "gpus", "accelerators", "ranks", "processes", "chips", "replicas", "world_size"),
     "nodes": ("nodes", "hosts", "machines"),
@@ -41,8 +43,25 @@ ALIASES: dict[str, tuple[str, ...]] = {
 DERIVED: tuple[tuple[str, str], ...] = (
     ("bytes", "4*parameters"),
     ("batch", "global_batch/workers"),
+    ("global_batch", "batch*workers"),
+    ("iterations", "samples/global_batch"),
     ("nodes", "ceil(workers/devices_per_node)"),
     ("devices_per_node", "workers/nodes"),
+)
+
+#: What a factor is counted in; the others are numbers.
+UNITS: dict[str, str] = {
+    "bytes": "B",
+    "activations": "B",
+    "batch": "sample",
+    "global_batch": "sample",
+    "samples": "sample",
+    "work": "flop",
+}
+
+#: Factors that are divided by or raised to powers: a column with a zero in it (no servers) is not one of them.
+COUNTS = frozenset(
+    {"workers", "nodes", "devices_per_node", "servers", "partitions", "threads", "batch", "global_batch"}
 )
 
 
@@ -99,7 +118,7 @@ class Factors:
 
     def find(self, canonical: str) -> Factor | None:
         """Return the column that is the factor, or None."""
-        by_name = {f.name: f for f in self.factors if f.numeric}
+        by_name = {f.name: f for f in self.factors if f.numeric and not _has_zero(f, canonical)}
         if canonical in self.mapping:
             return by_name.get(self.mapping[canonical])
         lowered = {name.lower(): f for name, f in by_name.items()}
@@ -109,6 +128,10 @@ class Factors:
             if found is not None and found.name not in taken:
                 return found
         return None
+
+    def has(self, canonical: str) -> bool:
+        """Tell whether the table has the factor, or others that it follows from."""
+        return self.node(canonical) is not None
 
     def node(self, canonical: str) -> Node | None:
         """Return the factor as a formula over the table's columns, derived from others where it has no column."""
@@ -127,6 +150,91 @@ class Factors:
             if len(known) == len(parts):
                 return substitute(formula.node, known)
         return None
+
+
+def _has_zero(factor: Factor, canonical: str) -> bool:
+    return canonical in COUNTS and factor.distinct > 0 and not factor.positive
+
+
+@dataclass(frozen=True)
+class Share:
+    """The work that one worker does.
+
+    Attributes
+    ----------
+    each : str
+        One worker's work, as a formula over canonical names.
+    whole : str
+        All workers' work.
+    unit : str
+        Of seconds per work.
+    """
+
+    each: str
+    whole: str
+    unit: str
+
+    @property
+    def known(self) -> bool:
+        """Whether the table says how much work there is; if not, a fixed amount is shared."""
+        return self.each != "1/workers"
+
+    def of(self, coefficient: str) -> str:
+        """Return the seconds of one worker's work at so many per unit."""
+        return f"{coefficient}*{self.each}" if self.known else f"{coefficient}/workers"
+
+
+def share(found: Factors, job: bool = False) -> Share:
+    """Say what one worker's computation is proportional to, from what the table has.
+
+    In this order: the operations of one worker's step (`work`); its samples (`batch`, also `global_batch/workers`);
+    otherwise a fixed amount shared by the workers (`1/workers`). The times of a table with a factor `samples` are those
+    of a whole job or epoch: the laws of whole jobs (`job`) then take `samples/workers` first.
+
+    A batch per worker that is constant along a series is weak scaling, one that falls as `1/workers` strong scaling;
+    the same formula holds for both and for series in between.
+
+    Examples
+    --------
+    >>> share(Factors((Factor("gpus", "extrinsic"), Factor("global_batch", "extrinsic")))).each
+    'batch'
+    >>> share(Factors((Factor("gpus", "extrinsic"),))).each
+    '1/workers'
+    """
+    if job and found.has("samples"):
+        return Share("samples/workers", "samples", "s/sample")
+    for name in ("work", "batch"):
+        if found.has(name):
+            return Share(name, f"{name}*workers", f"s/{UNITS[name]}")
+    return Share("1/workers", "1", "s")
+
+
+def times(found: Factors, name: str) -> tuple[str, str]:
+    """Return a factor as the head of a product, and the unit its coefficient has; nothing where it is not there.
+
+    Examples
+    --------
+    >>> times(Factors((Factor("bytes", "intrinsic"),)), "bytes"), times(Factors(()), "bytes")
+    (('bytes*', 's/B'), ('', 's'))
+    """
+    if not found.has(name):
+        return "", "s"
+    return f"{name}*", f"s/{UNITS[name]}" if name in UNITS else "s"
+
+
+def ratio(coefficient: str, above: Sequence[str], below: Sequence[str]) -> tuple[str, str]:
+    """Return a coefficient times a ratio of factors, and the unit with which that is seconds.
+
+    Examples
+    --------
+    >>> ratio("beta", ["bytes", "samples"], ["batch", "servers"])
+    ('beta*bytes*samples/batch/servers', 's/B')
+    """
+    powers = Counter(UNITS[name] for name in below if name in UNITS)
+    powers.subtract(UNITS[name] for name in above if name in UNITS)
+    up = [f"*{unit}" for unit, power in sorted(powers.items()) for _ in range(power)]
+    down = [f"/{unit}" for unit, power in sorted(powers.items()) for _ in range(-power)]
+    return "*".join([coefficient, *above]) + "".join(f"/{name}" for name in below), "".join(["s", *up, *down])
 
 
 @dataclass(frozen=True)
@@ -160,7 +268,18 @@ class Family:
 
     def missing(self, factors: Factors) -> list[str]:
         """Return the required factors that the table lacks."""
-        return [n.name for n in self.needs if n.required and factors.node(n.name) is None]
+        return [n.name for n in self.needs if n.required and not factors.has(n.name)]
+
+    def left_out(self, factors: Sequence[Factor], mapping: Mapping[str, str] | None = None) -> list[str]:
+        """Return the factors the family could use and the table lacks: a coefficient takes in what they would say."""
+        matched = Factors(tuple(factors), mapping or {})
+        return [n.name for n in self.needs if not n.required and not matched.has(n.name)]
+
+    def matched(self, factors: Sequence[Factor], mapping: Mapping[str, str] | None = None) -> dict[str, str]:
+        """Return the factors the family uses, each with the column or the formula over columns that it is here."""
+        found = Factors(tuple(factors), mapping or {})
+        nodes = {n.name: found.node(n.name) for n in self.needs}
+        return {name: render(node) for name, node in nodes.items() if node is not None}
 
     def expressions(self, factors: Sequence[Factor], mapping: Mapping[str, str] | None = None) -> list[Expression]:
         """Write the family down for a table's factors: all its candidates, simplest first.
@@ -174,6 +293,7 @@ class Family:
         missing = self.missing(matched)
         if missing:
             first = missing[0]
+            _refuse_zeros(self.name, first, matched)
             columns = [f.name for f in factors if f.numeric]
             also = ", ".join(ALIASES[first][:4])
             raise ModelError(
@@ -182,6 +302,17 @@ class Family:
                 hint=f"--map {first}=COLUMN, name a column {also}, or derive it: --let '{first}=…'",
             )
         return list(self.candidates(matched)) if self.candidates else [self.build(matched)]
+
+
+def _refuse_zeros(family: str, canonical: str, found: Factors) -> None:
+    """Say so where a column has the name that is looked for, but zeros in it."""
+    names = {found.mapping.get(canonical, ""), *ALIASES[canonical]}
+    for factor in found.factors:
+        if _has_zero(factor, canonical) and (factor.name in names or factor.name.lower() in names):
+            raise ModelError(
+                f"family '{family}' divides by '{canonical}', and column '{factor.name}' goes down to {factor.lower:g}",
+                hint=f"leave those rows out: --where '{factor.name} > 0'",
+            )
 
 
 def compose(
@@ -214,7 +345,7 @@ def compose(
     'c + a/`gpu count`'
     """
     columns = {f.name for f in factors.factors}
-    fresh = {c.name: c.name + "_" * (c.name in columns) for c in constants}
+    fresh = {c.name: _unlike(c.name, columns) for c in constants}
     by_name: dict[str, Node] = {old: Name(new) for old, new in fresh.items()}
     trees = {name: parse(text).node for name, text in terms.items()}
     whole = parse(total).node if total is not None else None
@@ -231,3 +362,9 @@ def compose(
         kept,
         None if whole is None else substitute(whole, {k: v for k, v in by_name.items() if k not in terms}),
     )
+
+
+def _unlike(name: str, columns: Collection[str]) -> str:
+    while name in columns:
+        name += "_"
+    return name

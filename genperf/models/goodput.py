@@ -1,0 +1,61 @@
+"""Partly overlapped computation and synchronisation, as a p-norm of the two."""
+
+from __future__ import annotations
+
+from genperf.expression import Constant, Expression, coefficient
+from genperf.models.family import Factors, Family, Need, compose, share
+
+#: 1 is no overlap, infinity all of it; 10 is within 8 % of all.
+ORDER = (1.0, 10.0)
+
+
+def build(found: Factors) -> Expression:
+    """Write the step time that Pollux's goodput is made of.
+
+        T = (T_grad^γ + T_sync^γ)^(1/γ)
+        T_grad = c + a·w
+        T_sync = 0 for n = 1, α_r + β_r·(n−2) inside one node, α_n + β_n·(n−2) across nodes
+
+    Qiao et al. (2021), "Pollux: co-adaptive cluster scheduling for goodput-optimized deep learning", section 3.2;
+    w is one worker's work. Without nodes there is one T_sync for all n > 1.
+
+    Examples
+    --------
+    >>> from genperf.table import Factor
+    >>> print(build(Factors((Factor("workers", "extrinsic"), Factor("batch", "extrinsic")))))
+    ((c + a*batch)**gamma + where(workers > 1, alpha_n + beta_n*(workers - 2), 0)**gamma)**(1/gamma)
+    """
+    work = share(found)
+    between = "alpha_n + beta_n*(workers - 2)"
+    if found.has("nodes"):
+        sync = {
+            "inside nodes": "where(workers > 1 and nodes <= 1, alpha_r + beta_r*(workers - 2), 0)",
+            "between nodes": f"where(nodes > 1, {between}, 0)",
+        }
+    else:
+        sync = {"synchronisation": f"where(workers > 1, {between}, 0)"}
+    return compose(
+        "goodput",
+        {"constant": "c", "compute": work.of("a"), **sync},
+        [
+            coefficient("c"),
+            coefficient("a", work.unit),
+            coefficient("alpha_r"),
+            coefficient("beta_r"),
+            coefficient("alpha_n"),
+            coefficient("beta_n"),
+            Constant("gamma", "shape", *ORDER, start=2.0, penalised=False),
+        ],
+        found,
+        total=f"((constant + compute)**gamma + ({' + '.join(f'`{name}`' for name in sync)})**gamma)**(1/gamma)",
+    )
+
+
+FAMILY = Family(
+    name="goodput",
+    equation="((c + a·batch)^γ + (α + β·(workers − 2))^γ)^(1/γ), α and β of the node or of the network",
+    source="Qiao et al. 2021",
+    purpose="computation and synchronisation that overlap in part",
+    needs=(Need("workers"), Need("nodes", False), Need("batch", False), Need("work", False)),
+    build=build,
+)

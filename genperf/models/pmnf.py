@@ -1,0 +1,174 @@
+"""The performance model normal form: sums of products of powers and logarithms, searched."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
+from itertools import product
+from typing import NamedTuple
+
+from genperf.expression import Expression, Term, coefficient
+from genperf.formula import Name, Node, call
+from genperf.models.family import Factors, Family
+from genperf.models.generic import rounded
+from genperf.table import Factor
+
+
+class Exponents(NamedTuple):
+    """One building block `x^i·log2(x)^j`."""
+
+    i: Fraction
+    j: int
+
+
+def _blocks(text: str) -> tuple[Exponents, ...]:
+    return tuple(
+        Exponents(Fraction(block.partition(":")[0]), int(block.partition(":")[2] or 0)) for block in text.split()
+    )
+
+
+#: Extra-P's building blocks, the simplest first: powers i, or i:j with a logarithm to the power of j.
+GROWING = _blocks(
+    "0:1 1 1/2 2 1:1 0:2 1/3 2/3 1/4 3/4 3/2 3 4/5 4/3 5/4 1/2:1 2:1 1:2 1/3:1 1/4:1 2/3:1 3/4:1 3/2:1 3:1 5/3 5/2"
+    " 7/3 7/4 8/3 9/4 11/4 4/3:1 5/4:1 5/2:1 1/2:2 1/3:2 1/4:2 2/3:2 3/4:2 2:2 3/2:2 5/2:2"
+)
+SHRINKING = _blocks("-1 -1/2 -2 -1/3 -2/3 -1/4 -3/4 -3/2 -3 -4/5 -4/3 -5/4 -5/3 -5/2 -7/3 -7/4 -8/3 -9/4 -11/4")
+#: Two terms of one factor: something that is shared or grows slowly, and something that grows.
+FIRST = _blocks("-1 -1/2 -2 0:1")
+SECOND = _blocks("0:1 0:2 1/4 1/3 1/2 1/2:1 2/3 1 1:1 3/2 2 3")
+#: For two factors or more.
+FEW = _blocks("1 -1 0:1 1/2 1:1 2 -1/2")
+
+
+def candidates(found: Factors) -> list[Expression]:
+    """Return the hypotheses among which a fit chooses, fewer than 150, the simplest first.
+
+        T = c_0 + Σ_k c_k·Π_x x^i_kx·log2(x)^j_kx
+
+    Calotoiu et al. (2013), "Using automated performance modeling to find scalability bugs in complex codes", with the
+    exponents of Extra-P, its negative ones included, and coefficients that are not negative. One factor: each of
+    Extra-P's building blocks, and pairs of a falling or a logarithmic and a growing one. Two: a few blocks for each,
+    added and multiplied. More: the factors of a role share their block; all are added, all multiplied, or the sum over
+    the intrinsic factors is multiplied by the extrinsic ones. The powers are of x over its centre, so that coefficients
+    are seconds there. The logarithms are left out for a factor with values below 1.
+
+    Examples
+    --------
+    >>> from genperf.table.factor import measure
+    >>> few = candidates(Factors((measure("workers", "extrinsic", [1, 4, 16]),)))
+    >>> [str(e) for e in few[:4]]
+    ['c', 'c + c1*log2(workers)', 'c + c1*(workers/4)', 'c + c1*sqrt(workers/4)']
+    >>> len(few)
+    109
+    """
+    varying = [f for f in found.factors if f.numeric and f.distinct != 1]
+    write = _Writer({f.name for f in found.factors})
+    if not varying:
+        return [write([])]
+    if len(varying) == 1:
+        return list(_one(varying[0], write))
+    if len(varying) == 2:
+        return list(_two(varying[0], varying[1], write))
+    return list(_many(varying, write))
+
+
+Write = Callable[[Sequence[Sequence[tuple[Factor, Exponents]]]], Expression]
+
+
+def _one(x: Factor, write: Write) -> Iterator[Expression]:
+    yield write([])
+    for block in _usable(GROWING + SHRINKING, x):
+        yield write([[(x, block)]])
+    for first, second in product(_usable(FIRST, x), _usable(SECOND, x)):
+        if first != second:
+            yield write([[(x, first)], [(x, second)]])
+
+
+def _two(x: Factor, y: Factor, write: Write) -> Iterator[Expression]:
+    yield write([])
+    for factor in (x, y):
+        for block in _usable(FEW, factor):
+            yield write([[(factor, block)]])
+    pairs = list(product(_usable(FEW, x), _usable(FEW, y)))
+    for first, second in pairs:
+        yield write([[(x, first), (y, second)]])
+    for first, second in pairs:
+        yield write([[(x, first)], [(y, second)]])
+
+
+def _many(factors: Sequence[Factor], write: Write) -> Iterator[Expression]:
+    inside = [f for f in factors if f.role == "intrinsic"]
+    outside = [f for f in factors if f.role == "extrinsic"]
+    yield write([])
+    blocks = {f.name: _usable(FEW, f) for f in factors}
+    shared = [[b for b in FEW if all(b in blocks[f.name] for f in group)] or [FEW[0]] for group in (inside, outside)]
+    pairs = list(product(shared[0] if inside else shared[0][:1], shared[1] if outside else shared[1][:1]))
+    every = [([(f, i) for f in inside], [(f, o) for f in outside]) for i, o in pairs]
+    for within, without in every:
+        yield write([within + without])
+    if inside and outside:
+        for within, without in every:
+            yield write([[one, *without] for one in within])
+    for within, without in every:
+        yield write([[one] for one in within + without])
+
+
+def _usable(blocks: Sequence[Exponents], factor: Factor) -> list[Exponents]:
+    return [b for b in blocks if b.j == 0 or factor.lower >= 1.0]
+
+
+class _Writer:
+    """Writes `c + Σ_k c_k·Π x^i·log2(x)^j`, with constants named unlike the columns."""
+
+    def __init__(self, columns: set[str]) -> None:
+        self.columns = columns
+
+    def __call__(self, terms: Sequence[Sequence[tuple[Factor, Exponents]]]) -> Expression:
+        names = [self.unlike("c" if k == 0 else f"c{k}") for k in range(len(terms) + 1)]
+        written = [Term("constant", Name(names[0]))]
+        for name, powers in zip(names[1:], terms, strict=True):
+            node: Node = Name(name)
+            for factor, block in powers:
+                for part in _parts(factor, block):
+                    node = call("multiply", node, part)
+            written.append(Term(" · ".join(_shown(f, b) for f, b in powers), node))
+        return Expression("pmnf", tuple(written), tuple(coefficient(name) for name in names))
+
+    def unlike(self, name: str) -> str:
+        while name in self.columns:
+            name += "_"
+        return name
+
+
+def _parts(factor: Factor, block: Exponents) -> Iterator[Node]:
+    x: Node = Name(factor.name)
+    centre = rounded(factor.centre)
+    relative: Node = x if centre == 1.0 else call("divide", x, centre)
+    if not factor.positive and factor.distinct:
+        relative = call("add", 1.0, relative)
+    i = block.i
+    if i == Fraction(1, 2):
+        yield call("sqrt", relative)
+    elif i != 0:
+        power: Node | float = float(i) if i.denominator == 1 else call("divide", i.numerator, i.denominator)
+        yield relative if i == 1 else call("power", relative, power)
+    if block.j:
+        logarithm = call("log2", x)
+        yield logarithm if block.j == 1 else call("power", logarithm, block.j)
+
+
+def _shown(factor: Factor, block: Exponents) -> str:
+    power = "" if block.i == 0 else factor.name if block.i == 1 else f"{factor.name}^{block.i}"
+    logarithm = "" if block.j == 0 else f"log2({factor.name})" + ("" if block.j == 1 else f"^{block.j}")
+    return "·".join(part for part in (power, logarithm) if part)
+
+
+FAMILY = Family(
+    name="pmnf",
+    equation="c + Σ c_k·Π x^i·log2(x)^j, i and j from a list",
+    source="Calotoiu et al. 2013 (Extra-P)",
+    purpose="any numeric factors, searched: powers and logarithms",
+    needs=(),
+    build=lambda found: candidates(found)[0],
+    candidates=candidates,
+)

@@ -1,0 +1,53 @@
+"""A step at the node boundary: rings inside the nodes, a ring between them, and a latency per doubling."""
+
+from __future__ import annotations
+
+from genperf.expression import Expression, coefficient
+from genperf.models.family import Factors, Family, Need, compose, share, times
+
+
+def build(found: Factors) -> Expression:
+    """Write a hierarchical all-reduce on m nodes of g = n/m devices.
+
+        T = c + a·w + β_r·M·(g−1)/g + β_n·M·(m−1)/m + α·log2 m
+
+    Our derivation: the bandwidth-optimal ring of k members moves 2·M·(k−1)/k bytes over each link (Patarasuk & Yuan
+    2009), once inside the nodes and once between them; the factor 2 is in the coefficients. The second ring appears
+    as a step when the second node is added, and flattens as (m−1)/m does.
+
+    Examples
+    --------
+    >>> from genperf.table import Factor
+    >>> print(build(Factors((Factor("gpus", "extrinsic"), Factor("nodes", "extrinsic")))))
+    c + a/gpus + beta_r*(1 - nodes/gpus) + beta_n*(1 - 1/nodes) + alpha*log2(nodes)
+    """
+    work = share(found)
+    message, unit = times(found, "bytes")
+    return compose(
+        "topology",
+        {
+            "constant": "c",
+            "compute": work.of("a"),
+            "inside nodes": f"beta_r*{message}(1 - nodes/workers)",
+            "between nodes": f"beta_n*{message}(1 - 1/nodes)",
+            "latency": "alpha*log2(nodes)",
+        },
+        [
+            coefficient("c"),
+            coefficient("a", work.unit),
+            coefficient("beta_r", unit),
+            coefficient("beta_n", unit),
+            coefficient("alpha"),
+        ],
+        found,
+    )
+
+
+FAMILY = Family(
+    name="topology",
+    equation="c + a·batch + β_r·bytes·(g − 1)/g + β_n·bytes·(m − 1)/m + α·log2 m, m nodes of g devices",
+    source="Patarasuk & Yuan 2009",
+    purpose="a step where training leaves the first node",
+    needs=(Need("workers"), Need("nodes"), Need("batch", False), Need("work", False), Need("bytes", False)),
+    build=build,
+)
