@@ -1,0 +1,347 @@
+"""A user's own formula: constants found by name, and which of them are coefficients by structure."""
+
+from __future__ import annotations
+
+import difflib
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import combinations
+from typing import NoReturn
+
+from genperf.errors import FormulaError, ModelError, suggest
+from genperf.expression import Constant, Expression, Term
+from genperf.formula import Call, Name, Node, Number, bind_values, call, names_in, parse, render, substitute
+from genperf.models.family import ALIASES, Factors
+from genperf.table import Factor
+
+EXPONENTS = (-4.0, 4.0)
+SHAPES = (1e-3, 1e3)
+#: Coefficients are looked for among all but this many of the constants that stand where a coefficient may.
+MOST_LEFT_OUT = 3
+
+Bounds = tuple[float, float]
+
+
+def user_expression(
+    text: str,
+    factors: Sequence[Factor],
+    *,
+    mapping: Mapping[str, str] | None = None,
+    fix: Mapping[str, float] | None = None,
+    bounds: Mapping[str, Bounds] | None = None,
+) -> Expression:
+    """Write down a user's own expression.
+
+    A name that is a column, or the field's name for one (`workers` where the column is `gpus`), is a factor; every
+    other name is a constant. The terms are the addends of the sum, and of the sums inside a `max` among them.
+
+    A constant is a *coefficient* where the time is linear in all coefficients together, or homogeneous, as
+    `max(a*n, b*m)` and `(x**g + y**g)**(1/g)` are: it is not negative, unless its bounds say so. One that stands alone
+    in an exponent lies in [-4, 4]; any other (`k` in `n/(n + k)`, the second of `a*b*n`) is a positive shape in
+    [0.001, 1000]. Where it is not plain from the structure that a constant is a coefficient, it is a shape.
+
+    Parameters
+    ----------
+    text : str
+    factors : sequence of Factor
+        The table's.
+    mapping : mapping of str to str, optional
+        The field's name → column.
+    fix : mapping of str to float, optional
+        Constants that are not fitted, and their values.
+    bounds : mapping of str to (float, float), optional
+        Lower and upper bound of constants; a coefficient with a lower bound below zero may have either sign.
+
+    Returns
+    -------
+    Expression
+        Of family `formula`.
+
+    Raises
+    ------
+    FormulaError
+        Where the text cannot be read, has no constant, or a name in it looks like a mistyped or missing column.
+    ModelError
+        For `fix` or `bounds` of something that is no constant, or that are no numbers.
+
+    Examples
+    --------
+    >>> factors = [Factor("gpus", "extrinsic"), Factor("batch", "extrinsic")]
+    >>> own = user_expression("a*batch/workers**p + b*log2(workers) + c", factors, fix={"c": 0.1})
+    >>> print(own)
+    a*batch/gpus**p + b*log2(gpus) + 0.1
+    >>> [(c.name, c.kind) for c in own.constants], [t.name for t in own.terms]
+    ([('a', 'coefficient'), ('p', 'exponent'), ('b', 'coefficient')], ['a*batch/gpus**p', 'b*log2(gpus)', '0.1'])
+    """
+    fix, bounds = dict(fix or {}), dict(bounds or {})
+    node = _with_factors(text, factors, mapping)
+    names = [name for name in _in_order(node) if name not in {f.name for f in factors}]
+    if not names:
+        raise FormulaError(
+            "there is no constant to fit",
+            text=text,
+            column=0,
+            width=len(text),
+            hint="names that are not columns are constants, as a and c in a/workers + c",
+        )
+    for option, given in (("fix", fix), ("bounds", bounds)):
+        for name in given:
+            if name not in names:
+                hint = suggest(name, names) or f"one of {', '.join(names)}"
+                raise ModelError(f"--{option} {name}: the formula has no constant '{name}'", hint=hint)
+    for name, value in fix.items():
+        if not math.isfinite(value):
+            raise ModelError(f"--fix {name}={value}: not a finite number")
+    node = bind_values(node, fix)
+    free = [name for name in names if name not in fix]
+    if not free:
+        raise ModelError("every constant of the formula is fixed", hint="leave one free, or there is nothing to fit")
+    linear = coefficients(node, free)
+    terms = _Terms(frozenset(linear))
+    total = terms.take(node)
+    return Expression(
+        "formula",
+        tuple(Term(name, part) for name, part in terms.parts.items()),
+        tuple(_bounded(_constant(name, node, linear), bounds.get(name)) for name in free),
+        None if terms.is_sum else total,
+        texts=tuple(f.name for f in factors if not f.numeric and f.name in names_in(node)),
+    )
+
+
+def _with_factors(text: str, factors: Sequence[Factor], mapping: Mapping[str, str] | None) -> Node:
+    """Read the text, and put columns in the place of the field's names for them."""
+    found = Factors(tuple(factors), mapping or {})
+    columns = [f.name for f in factors]
+    node = parse(text, texts=[f.name for f in factors if not f.numeric]).node
+    canonical = {alias: name for name, aliases in ALIASES.items() for alias in (*aliases, name)}
+    by_name: dict[str, Node] = {}
+    for name in _in_order(node):
+        if name in columns:
+            continue
+        if name in canonical:
+            column = found.node(canonical[name])
+            if column is not None:
+                by_name[name] = column
+                continue
+            _refuse(text, name, "is a factor, and the table has no such column", suggest(name, columns))
+        elif len(name) > 3 and difflib.get_close_matches(name, columns, n=1, cutoff=0.8):
+            _refuse(text, name, "is not a column", f"{suggest(name, columns)} a constant needs another name")
+    return substitute(node, by_name)
+
+
+def _refuse(text: str, name: str, message: str, hint: str | None) -> NoReturn:
+    place = re.search(rf"\b{re.escape(name)}\b", text)
+    raise FormulaError(
+        f"'{name}' {message}",
+        text=text,
+        column=place.start() if place else 0,
+        width=len(name),
+        hint=hint or "--map says which column it is, --let derives it",
+    )
+
+
+def _in_order(node: Node) -> list[str]:
+    """Return the names in the tree in the order of their first occurrence."""
+    match node:
+        case Name(name):
+            return [name]
+        case Call(_, arguments):
+            return list(dict.fromkeys(name for a in arguments for name in _in_order(a)))
+        case _:
+            return []
+
+
+def coefficients(node: Node, names: Sequence[str]) -> list[str]:
+    """Return the largest set of names in which the tree is, by its structure, linear or homogeneous of degree one.
+
+    Examples
+    --------
+    >>> coefficients(parse("a*n + b*c*n").node, ["a", "b", "c"])
+    ['a', 'b']
+    >>> coefficients(parse("a*max(b*n, c) + d").node, ["a", "b", "c", "d"])
+    ['b', 'c', 'd']
+    >>> coefficients(parse("a*n/(n + k) + c*2**p").node, ["a", "k", "c", "p"])
+    ['a', 'c']
+    """
+    # All at once, then fewer: in max(a*n, b) neither name is a coefficient without the other.
+    able = [n for n in names if n not in _elsewhere(node)]
+    for left_out in range(min(MOST_LEFT_OUT, len(able)) + 1):
+        for kept in combinations(able, len(able) - left_out):
+            if kept and degree(node, frozenset(kept)) in (ONE, AFFINE):
+                return list(kept)
+    return []
+
+
+def _elsewhere(node: Node) -> frozenset[str]:
+    """Return the names that stand in an exponent, a divisor, a comparison, or under another function than `max`."""
+    match node:
+        case Call("add" | "subtract" | "multiply" | "negative" | "max" | "min", arguments):
+            return frozenset().union(*(_elsewhere(a) for a in arguments))
+        case Call("where", (test, yes, no)):
+            return names_in(test) | _elsewhere(yes) | _elsewhere(no)
+        case Call("divide", (above, below)):
+            return _elsewhere(above) | names_in(below)
+        case Call("power", (base, exponent)):
+            return _elsewhere(base) | names_in(exponent)
+        case Call(_, arguments):
+            return frozenset().union(*(names_in(a) for a in arguments))
+        case _:
+            return frozenset()
+
+
+NONE, ONE = Number(0.0), Number(1.0)
+AFFINE = Name("affine")
+
+
+def degree(node: Node, names: frozenset[str]) -> Node | None:
+    """Return the degree in which the tree is homogeneous in the names, by its structure.
+
+    Returns
+    -------
+    Node or None
+        0 where none of the names occurs, 1 where it is proportional to them, or what a power makes of it (`g` for
+        `(a*n)**g`); `AFFINE` for something proportional and something constant; None for anything else.
+
+    Examples
+    --------
+    >>> [degree(parse(t).node, frozenset("ab")) for t in ("max(a*n, b)", "(a*n)**g", "a + 2", "a*b")]
+    [Number(value=1.0), Name(name='g'), Name(name='affine'), None]
+    """
+    if names.isdisjoint(names_in(node)):
+        return NONE
+    match node:
+        case Name():
+            return ONE
+        case Call("negative", (inner,)):
+            return degree(inner, names)
+        case Call("multiply", (first, second)):
+            degrees = (degree(first, names), degree(second, names))
+            return degrees[0] if degrees[1] == NONE else degrees[1] if degrees[0] == NONE else None
+        case Call("divide", (above, below)):
+            return degree(above, names) if degree(below, names) == NONE else None
+        case Call("power", (base, exponent)):
+            return _raised(degree(base, names), exponent) if degree(exponent, names) == NONE else None
+        case Call("add" | "subtract", arguments):
+            return _together(arguments, names, affine=True)
+        case Call("where", (test, *values)):
+            return _together(values, names, affine=True) if degree(test, names) == NONE else None
+        case Call("max" | "min", arguments):
+            return _together(arguments, names, affine=False)
+        case _:
+            return None
+
+
+def _together(parts: Sequence[Node], names: frozenset[str], affine: bool) -> Node | None:
+    degrees = {_key(degree(p, names)) for p in parts if p != Number(0.0)}
+    if len(degrees) == 1:
+        return degree(next(p for p in parts if p != Number(0.0)), names)
+    linear = {_key(NONE), _key(ONE), _key(AFFINE)}
+    return AFFINE if affine and degrees <= linear else None
+
+
+def _key(node: Node | None) -> str:
+    return "" if node is None else render(node)
+
+
+def _raised(base: Node | None, exponent: Node) -> Node | None:
+    if base == ONE:
+        return exponent
+    if isinstance(base, Name) and base != AFFINE and exponent == call("divide", 1.0, base):
+        return ONE
+    if isinstance(base, Number) and isinstance(exponent, Number):
+        return Number(base.value * exponent.value)
+    if isinstance(base, Number) and exponent == call("divide", 1.0, base):
+        return ONE
+    return None
+
+
+class _Terms:
+    """Takes a tree apart into terms: the addends of its sum, and of the sums inside a `max` among them."""
+
+    def __init__(self, coefficients: frozenset[str]) -> None:
+        self.coefficients = coefficients
+        self.parts: dict[str, Node] = {}
+        self.is_sum = True
+
+    def take(self, node: Node) -> Node:
+        """Take the terms up, and return the tree that is left, over their names."""
+        match node:
+            case Call("add", (left, right)):
+                return call("add", self.take(left), self.take(right))
+            case Call("subtract", (left, right)):
+                return call("add", self.take(left), self.take(_negative(right)))
+            case Call("max" | "min" as function, arguments) if degree(node, self.coefficients) == ONE:
+                self.is_sum = False
+                return Call(function, tuple(self.take(a) for a in arguments))
+            case _:
+                self.is_sum = self.is_sum and self.linear(node)
+                return Name(self.name(node))
+
+    def linear(self, node: Node) -> bool:
+        """Tell whether a part is linear in the coefficients, not only homogeneous."""
+        return not any(
+            inner.function in ("max", "min", "power") and not self.coefficients.isdisjoint(names_in(inner))
+            for inner in _calls(node)
+        )
+
+    def name(self, node: Node) -> str:
+        text = render(node, lambda v: f"{v:.4g}").replace("`", "")
+        name, count = text, 1
+        while name in self.parts:
+            count += 1
+            name = f"{text} ({count})"
+        self.parts[name] = node
+        return name
+
+
+def _negative(node: Node) -> Node:
+    match node:
+        case Call("add", (left, right)):
+            return call("add", _negative(left), _negative(right))
+        case Call("subtract", (left, right)):
+            return call("add", _negative(left), right)
+        case Call("negative", (inner,)):
+            return inner
+        case _:
+            return call("negative", node)
+
+
+def _calls(node: Node) -> Iterator[Call]:
+    if isinstance(node, Call):
+        yield node
+        for argument in node.arguments:
+            yield from _calls(argument)
+
+
+def _constant(name: str, node: Node, linear: Sequence[str]) -> Constant:
+    if name in linear:
+        return Constant(name, "coefficient")
+    if _only_exponent(name, node):
+        return Constant(name, "exponent", *EXPONENTS, start=0.5)
+    return Constant(name, "shape", *SHAPES, start=1.0, penalised=False)
+
+
+def _only_exponent(name: str, node: Node) -> bool:
+    """Tell whether every occurrence of the name is an exponent, with a sign or not."""
+    match node:
+        case Call("power", (base, Name(exponent) | Call("negative", (Name(exponent),)))) if exponent == name:
+            return _only_exponent(name, base)
+        case Call(_, arguments):
+            return all(_only_exponent(name, a) for a in arguments)
+        case _:
+            return node != Name(name)
+
+
+def _bounded(constant: Constant, bounds: Bounds | None) -> Constant:
+    if bounds is None:
+        return constant
+    lower, upper = (float(b) for b in bounds)
+    infinite = constant.kind != "coefficient" and not (math.isfinite(lower) and math.isfinite(upper))
+    if math.isnan(lower) or math.isnan(upper) or not lower < upper or infinite:
+        wanted = "two finite numbers, the smaller first" if infinite else "two numbers, the smaller first"
+        raise ModelError(f"bounds of '{constant.name}' are {lower:g} to {upper:g}", hint=wanted)
+    # A coefficient starts in units of its scale, which the data sets.
+    start = constant.start if constant.kind == "coefficient" else min(max(constant.start, lower), upper)
+    return replace(constant, lower=lower, upper=upper, start=start)
