@@ -1,0 +1,154 @@
+"""A table's factors as the columns a learner takes: logarithms, standardised, a column per level."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from genperf.table import Factor, Table
+
+Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Forecast:
+    """Predicted times.
+
+    Attributes
+    ----------
+    time, lower, upper : ndarray, shape (rows,)
+        Seconds; NaN where there is none.
+    """
+
+    time: Array
+    lower: Array
+    upper: Array
+
+
+@dataclass(frozen=True)
+class Axis:
+    """How one numeric factor is read.
+
+    Attributes
+    ----------
+    name : str
+    scale : {"log", "log1p", "linear"}
+        ln x where all values are above zero; ln(1 + x/centre) where one is zero; x/centre where one is negative.
+    centre : float
+        The factor's centre (see `Factor`).
+    """
+
+    name: str
+    scale: Literal["log", "log1p", "linear"]
+    centre: float
+
+    @classmethod
+    def of(cls, factor: Factor) -> Axis:
+        """Return the axis of a numeric factor."""
+        scale: Literal["log", "log1p", "linear"] = "log" if factor.positive else "log1p"
+        return cls(factor.name, "linear" if factor.lower < 0 else scale, factor.centre)
+
+    def read(self, data: Mapping[str, Any] | pd.DataFrame) -> Array:
+        """Return the values; not finite where the factor has none on this scale.
+
+        Examples
+        --------
+        >>> Axis("servers", "log1p", 2.0).read({"servers": [0, 2]}).round(3)
+        array([0.   , 0.693])
+        """
+        values = np.asarray(data[self.name], dtype=float)
+        with np.errstate(all="ignore"):
+            if self.scale == "log":
+                return np.asarray(np.log(values))
+            return np.asarray(np.log1p(values / self.centre) if self.scale == "log1p" else values / self.centre)
+
+
+@dataclass(frozen=True, eq=False)
+class Encoder:
+    """Factors → matrix, learned from the training part alone.
+
+    Attributes
+    ----------
+    axes : tuple of Axis
+        The numeric factors with more than one value.
+    levels : tuple of (str, str)
+        Categorical factor and level, a column of 0 and 1 each.
+    shift, spread : ndarray, shape (axes,)
+        What is subtracted from each axis, and what it is then divided by.
+    """
+
+    axes: tuple[Axis, ...]
+    levels: tuple[tuple[str, str], ...]
+    shift: Array
+    spread: Array
+
+    @classmethod
+    def of(cls, train: Table, *, standardise: bool = True, reference: bool = True) -> Encoder:
+        """Learn the encoding of a table.
+
+        Parameters
+        ----------
+        train : Table
+        standardise : bool
+            Whether axes get mean 0 and standard deviation 1.
+        reference : bool
+            Whether the most frequent level has a column too.
+        """
+        axes = tuple(Axis.of(f) for f in train.numeric if f.distinct > 1)
+        levels = tuple(
+            (f.name, level) for f in train.categorical if f.distinct > 1 for level in f.levels[0 if reference else 1 :]
+        )
+        shift, spread = np.zeros(len(axes)), np.ones(len(axes))
+        if standardise and axes:
+            read = np.stack([a.read(train.frame) for a in axes], axis=1)
+            shift, spread = read.mean(axis=0), read.std(axis=0)
+        return cls(axes, levels, shift, np.where(spread > 0, spread, 1.0))
+
+    @property
+    def names(self) -> list[str]:
+        """The columns' names."""
+        return [a.name for a in self.axes] + [f"{factor}={level}" for factor, level in self.levels]
+
+    def matrix(self, data: pd.DataFrame) -> Array:
+        """Return the matrix, shape (rows, columns).
+
+        Examples
+        --------
+        >>> from genperf.table import read_table
+        >>> runs = pd.DataFrame({"n": [1, 4], "net": ["a", "b"], "t": [4.0, 1.0]})
+        >>> Encoder.of(read_table(runs, time="t", extrinsic="n", categorical="net")).matrix(runs)
+        array([[-1.,  1.,  0.],
+               [ 1.,  0.,  1.]])
+        """
+        parts = [(a.read(data) - m) / s for a, m, s in zip(self.axes, self.shift, self.spread, strict=True)]
+        parts += [(data[factor] == level).to_numpy(dtype=float) for factor, level in self.levels]
+        return np.stack(parts, axis=1) if parts else np.zeros((len(data), 0))
+
+
+def half_width(residuals: Array, interval: float) -> float:
+    """Return what to add and subtract so that a share `interval` of new residuals of the same kind lies within.
+
+    The rank ⌈(n + 1)·interval⌉ of the n absolute residuals (split conformal prediction); NaN where n is too small.
+
+    Examples
+    --------
+    >>> half_width(np.array([0.1, -0.2, 0.3, -0.4]), 0.8), half_width(np.array([0.1]), 0.9)
+    (0.4, nan)
+    """
+    absolute = np.sort(np.abs(residuals[np.isfinite(residuals)]))
+    rank = int(np.ceil((len(absolute) + 1) * interval - 1e-9))
+    return float(absolute[rank - 1]) if 0 < rank <= len(absolute) else float("nan")
+
+
+def forecast(log_time: Array, half: Array | float = np.nan) -> Forecast:
+    """Return times and bounds from logarithms of times; what overflows is not a prediction."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        parts = [np.exp(log_time + sign * np.asarray(half)) for sign in (-1.0, 1.0)]
+        time = np.exp(log_time)
+    lower, upper = (np.where(np.isfinite(p), p, np.nan) for p in parts)
+    return Forecast(np.where(np.isfinite(time), time, np.nan), lower, upper)

@@ -1,0 +1,230 @@
+"""The learners a user could have taken instead: all of them log time on log factors, none of them tuned.
+
+scikit-learn and statsmodels are imported when a learner is used, never before.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from genperf.errors import FitError
+from genperf.table import Table
+from genperf.validation.features import Array, Encoder, Forecast, forecast, half_width
+from genperf.validation.last_point import last_point
+
+Learner = Callable[[Table, pd.DataFrame, float, int, Mapping[str, str] | None], Forecast]
+
+_FOLDS = 5
+
+
+@dataclass(frozen=True, eq=False)
+class _Rows:
+    """What a learner is given: features and log times of the training part, features of the rest."""
+
+    x: Array
+    y: Array
+    weights: Array
+    new: Array
+    usable: npt.NDArray[np.bool_]
+
+    def place(self, values: Array) -> Array:
+        """Return values of the usable rows at their places, NaN at the others."""
+        full = np.full(len(self.usable), np.nan)
+        full[self.usable] = values
+        return full
+
+
+def _rows(train: Table, data: pd.DataFrame, encoder: Encoder) -> _Rows:
+    x, new = encoder.matrix(train.frame), encoder.matrix(data)
+    if x.shape[1] == 0:
+        # Nothing varies in the training part: the learners still need a column.
+        x, new = np.zeros((len(x), 1)), np.zeros((len(new), 1))
+    usable = np.asarray(np.isfinite(new).all(axis=1))
+    counts = train.weights > 0
+    return _Rows(x[counts], np.log(train.seconds[counts]), train.weights[counts], new[usable], usable)
+
+
+def linear(
+    train: Table, data: pd.DataFrame, interval: float, seed: int, mapping: Mapping[str, str] | None = None
+) -> Forecast:
+    """Predict by linear regression (statsmodels), with its interval for a new run.
+
+    ln T = c + Σ p_j·ln x_j + Σ d_level, weighted by the table's weights.
+
+    Parameters
+    ----------
+    train : Table
+        One row per configuration.
+    data : DataFrame
+    interval : float
+    seed : int
+        Not used: nothing is random.
+    mapping : mapping of str to str, optional
+        Not used.
+
+    Raises
+    ------
+    FitError
+        If there are fewer configurations than coefficients.
+    """
+    encoder = Encoder.of(train, standardise=False, reference=False)
+    model = _least_squares(train, encoder)
+    new = encoder.matrix(data)
+    usable = np.isfinite(new).all(axis=1)
+    if not usable.any():
+        return forecast(np.full(len(data), np.nan))
+    design = np.column_stack([np.ones(int(usable.sum())), new[usable]])
+    log_time, half = np.full(len(data), np.nan), np.full(len(data), np.nan)
+    log_time[usable] = design @ model.params
+    if model.df_resid > 0:
+        bounds = model.get_prediction(design).conf_int(obs=True, alpha=1.0 - interval)
+        half[usable] = (bounds[:, 1] - bounds[:, 0]) / 2.0
+    return forecast(log_time, half)
+
+
+def linear_coefficients(table: Table, interval: float = 0.9) -> pd.DataFrame:
+    """Return the coefficients of the `linear` learner with their standard errors.
+
+    The estimate of a numeric factor is its elasticity, ∂ln T/∂ln x; that of a level its log ratio to the
+    reference.
+
+    Returns
+    -------
+    DataFrame
+        coefficient, estimate, standard_error, lower, upper.
+
+    Examples
+    --------
+    >>> from genperf.table import read_table
+    >>> runs = pd.DataFrame({"n": [1.0, 2.0, 4.0, 8.0], "t": [8.0, 4.0, 2.0, 1.0]})
+    >>> linear_coefficients(read_table(runs, time="t", extrinsic="n")).estimate.round(6).tolist()
+    [2.079442, -1.0]
+    """
+    train = table.medians()
+    encoder = Encoder.of(train, standardise=False, reference=False)
+    model = _least_squares(train, encoder)
+    known = model.df_resid > 0
+    bounds = model.conf_int(alpha=1.0 - interval) if known else np.full((len(model.params), 2), np.nan)
+    return pd.DataFrame(
+        {
+            "coefficient": ["constant", *encoder.names],
+            "estimate": model.params,
+            "standard_error": model.bse if known else np.nan,
+            "lower": bounds[:, 0],
+            "upper": bounds[:, 1],
+        }
+    )
+
+
+def _least_squares(train: Table, encoder: Encoder) -> Any:
+    from statsmodels.regression.linear_model import WLS
+
+    counts = train.weights > 0
+    x = encoder.matrix(train.frame)[counts]
+    design = np.column_stack([np.ones(len(x)), x])
+    if len(design) < design.shape[1]:
+        raise FitError(
+            f"linear regression has {design.shape[1]} coefficients, and there are {len(design)} configurations",
+            hint="fewer factors, or more measurements",
+            where=train.source,
+        )
+    return WLS(np.log(train.seconds[counts]), design, weights=train.weights[counts]).fit()
+
+
+def random_forest(
+    train: Table, data: pd.DataFrame, interval: float, seed: int, mapping: Mapping[str, str] | None = None
+) -> Forecast:
+    """Predict by a random forest of 300 trees; the interval is the spread of the trees."""
+    from sklearn.ensemble import RandomForestRegressor
+
+    rows = _rows(train, data, Encoder.of(train))
+    if not len(rows.new):
+        return forecast(rows.place(np.zeros(0)))
+    model = RandomForestRegressor(n_estimators=300, random_state=seed)
+    model.fit(rows.x, rows.y, sample_weight=rows.weights)
+    trees = np.stack([tree.predict(rows.new) for tree in model.estimators_])
+    lower, upper = np.quantile(trees, [(1.0 - interval) / 2.0, (1.0 + interval) / 2.0], axis=0)
+    return Forecast(np.exp(rows.place(trees.mean(axis=0))), np.exp(rows.place(lower)), np.exp(rows.place(upper)))
+
+
+def gradient_boosting(
+    train: Table, data: pd.DataFrame, interval: float, seed: int, mapping: Mapping[str, str] | None = None
+) -> Forecast:
+    """Predict by gradient boosting, 300 trees of depth 3; interval from folds of the training part."""
+    from sklearn.ensemble import GradientBoostingRegressor
+
+    return _with_residuals(
+        lambda: GradientBoostingRegressor(n_estimators=300, random_state=seed), train, data, interval, seed
+    )
+
+
+def svr(
+    train: Table, data: pd.DataFrame, interval: float, seed: int, mapping: Mapping[str, str] | None = None
+) -> Forecast:
+    """Predict by support vector regression, Gaussian kernel, C = 10, ε = 0.05; interval as for gradient boosting."""
+    from sklearn.svm import SVR
+
+    return _with_residuals(lambda: SVR(C=10.0, epsilon=0.05), train, data, interval, seed)
+
+
+def gaussian_process(
+    train: Table, data: pd.DataFrame, interval: float, seed: int, mapping: Mapping[str, str] | None = None
+) -> Forecast:
+    """Predict by a Gaussian process, one length scale a factor and white noise, with its own interval.
+
+    The table's weights are not used.
+    """
+    from scipy.special import ndtri
+    from sklearn.gaussian_process import GaussianProcessRegressor
+    from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
+
+    rows = _rows(train, data, Encoder.of(train))
+    if not len(rows.new):
+        return forecast(rows.place(np.zeros(0)))
+    kernel = ConstantKernel() * RBF(np.ones(rows.x.shape[1])) + WhiteKernel(1e-2)
+    model = GaussianProcessRegressor(kernel, normalize_y=True, random_state=seed)
+    with warnings.catch_warnings():
+        # A length scale at its bound is a factor without effect: no news to the reader of a baseline.
+        warnings.simplefilter("ignore")
+        model.fit(rows.x, rows.y)
+        mean, deviation = model.predict(rows.new, return_std=True)
+    return forecast(rows.place(mean), rows.place(deviation * float(ndtri((1.0 + interval) / 2.0))))
+
+
+def _with_residuals(make: Callable[[], Any], train: Table, data: pd.DataFrame, interval: float, seed: int) -> Forecast:
+    """Fit and predict; the interval is that of the residuals of folds of the training part."""
+    rows = _rows(train, data, Encoder.of(train))
+    if not len(rows.new):
+        return forecast(rows.place(np.zeros(0)))
+
+    def predicted(use: Any, at: Array) -> Array:
+        model = make().fit(rows.x[use], rows.y[use], sample_weight=rows.weights[use])
+        return np.asarray(model.predict(at), dtype=float)
+
+    count = len(rows.y)
+    residuals = np.full(count, np.nan)
+    if count > 1:
+        fold = np.empty(count, dtype=np.int64)
+        fold[np.random.default_rng(seed).permutation(count)] = np.arange(count) % min(_FOLDS, count)
+        for k in range(min(_FOLDS, count)):
+            residuals[fold == k] = rows.y[fold == k] - predicted(fold != k, rows.x[fold == k])
+    everything = np.ones(count, dtype=bool)
+    return forecast(rows.place(predicted(everything, rows.new)), half_width(residuals, interval))
+
+
+#: The learners by name.
+LEARNERS: dict[str, Learner] = {
+    "last-point": last_point,
+    "linear": linear,
+    "random-forest": random_forest,
+    "gradient-boosting": gradient_boosting,
+    "svr": svr,
+    "gaussian-process": gaussian_process,
+}

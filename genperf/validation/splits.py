@@ -1,0 +1,217 @@
+"""Which configurations are fitted and which are predicted; repeats of a configuration always stay together."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from genperf.errors import TableError, suggest
+from genperf.table import Table
+from genperf.table.clean import label
+from genperf.table.table import number_rows
+
+#: The schemes, as they are written, with what they ask.
+SCHEMES: dict[str, str] = {
+    "kfold:K": "how well configurations between the measured ones are predicted",
+    "leave-one-out": "the same, each configuration from all others",
+    "leave-group-out:COLUMN": "how well a kind of runs is predicted from the other kinds",
+    "extrapolate:COLUMN[:LIMIT]": "how well configurations beyond the measured ones are predicted",
+}
+
+Mask = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """One fold.
+
+    Attributes
+    ----------
+    name : str
+        What is held out, in words or as a number.
+    train, test : ndarray of bool, shape (rows,)
+        Rows of the table; those in neither are not used.
+    """
+
+    name: str
+    train: Mask
+    test: Mask
+
+
+def split(table: Table, scheme: str, seed: int = 0) -> tuple[Split, ...]:
+    """Split a table's configurations.
+
+    Parameters
+    ----------
+    table : Table
+    scheme : str
+        - ``kfold:K``: shuffled by `seed` and dealt into K folds of equal size, group by group, so that every fold has
+          its share of every group;
+        - ``leave-one-out``: each configuration is a fold;
+        - ``leave-group-out:COLUMN``: each value of any column of the table is a fold;
+        - ``extrapolate:COLUMN[:LIMIT]``: one fold, COLUMN > LIMIT, predicted from COLUMN ≤ LIMIT. Without a limit it is
+          the second largest value, so that the largest is predicted; in a grouped table that of each group.
+    seed : int
+
+    Raises
+    ------
+    TableError
+        If the scheme is not one of these, or the table cannot be split so.
+
+    Examples
+    --------
+    >>> from genperf.table import read_table
+    >>> runs = pd.DataFrame({"n": [1, 1, 2, 4, 8], "t": [8.0, 8.1, 4.2, 2.3, 1.4]})
+    >>> (fold,) = split(read_table(runs, time="t", extrinsic="n"), "extrapolate:n:2")
+    >>> fold.name, fold.train, fold.test
+    ('n > 2', array([ True, True, True, False, False]), array([False, False, False, True, True]))
+    """
+    kind, _, rest = scheme.strip().partition(":")
+    if kind == "kfold":
+        return _kfold(table, rest, seed)
+    if kind == "leave-one-out" and not rest:
+        return _by_configuration(table, np.arange(_count(table)))
+    if kind == "leave-group-out" and rest:
+        return _leave_group_out(table, rest)
+    if kind == "extrapolate" and rest:
+        return _extrapolate(table, *_column_and_limit(table, rest))
+    near = suggest(kind, [s.partition(":")[0] for s in SCHEMES])
+    known = "one of " + ", ".join(SCHEMES)
+    raise TableError(f"'{scheme}' is not a scheme of validation", hint=f"{near}; {known}" if near else known)
+
+
+def _kfold(table: Table, text: str, seed: int) -> tuple[Split, ...]:
+    if not (text.isdecimal() and int(text) >= 2):
+        raise TableError(f"'kfold:{text}' does not say into how many folds (2 or more)", hint="kfold:5")
+    count = _count(table)
+    folds = int(text)
+    if folds > count:
+        raise TableError(
+            f"{folds} folds need at least {folds} configurations, and there are {count}",
+            hint="leave-one-out, or fewer folds",
+            where=table.source,
+        )
+    order = np.random.default_rng(seed).permutation(count)
+    if table.group:
+        _, first = np.unique(table.configuration, return_index=True)
+        group = number_rows(table.frame, list(table.group))[first]
+        order = order[np.argsort(group[order], kind="stable")]
+    fold = np.empty(count, dtype=np.int64)
+    fold[order] = np.arange(count) % folds
+    return _by_configuration(table, fold)
+
+
+def _by_configuration(table: Table, fold: npt.NDArray[np.int64]) -> tuple[Split, ...]:
+    if len(fold) < 2:
+        raise TableError("there is only one configuration: nothing can be held out", where=table.source)
+    of_row = fold[table.configuration]
+    return tuple(Split(str(k + 1), of_row != k, of_row == k) for k in range(int(fold.max()) + 1))
+
+
+def _leave_group_out(table: Table, column: str) -> tuple[Split, ...]:
+    values = _column(table, column)
+    _same_within_configurations(table, column)
+    if pd.api.types.is_numeric_dtype(values):
+        names = [label(v) for v in sorted(values.dropna().unique().tolist())]
+    else:
+        names = sorted({label(v) for v in values} - {""})
+    texts = np.array([label(v) for v in values], dtype=object)
+    if len(names) < 2:
+        raise TableError(
+            f"column '{column}' has {'one value' if names else 'no value'}: no group can be left out",
+            hint="kfold:5, or another column",
+            where=table.source,
+        )
+    return tuple(Split(f"{column} = {name}", texts != name, texts == name) for name in names)
+
+
+def _extrapolate(table: Table, column: str, limit: float | None) -> tuple[Split, ...]:
+    values = _numbers(table, column)
+    _same_within_configurations(table, column)
+    if limit is None:
+        limits = _second_largest(table, values)
+        name = f"largest {column}" if table.group else f"{column} > {limits[0]:g}"
+    else:
+        limits, name = np.full(len(table), limit), f"{column} > {limit:g}"
+    train, test = values <= limits, values > limits
+    if not test.any() or not train.any():
+        measured = f"{values.min():g} to {values.max():g}"
+        what = "one value" if values.min() == values.max() else measured
+        side = "above" if not test.any() else "up to"
+        at = f" {limit:g}" if limit is not None else " the second largest value"
+        raise TableError(
+            f"no configuration has {column} {side}{at}: the table has {what}",
+            hint=f"extrapolate:{column}:LIMIT with measurements on both sides of the limit",
+            where=table.source,
+        )
+    return (Split(name, train, test),)
+
+
+def _second_largest(table: Table, values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Return for each row the second largest value of its group; the only one where there is no second."""
+    group = number_rows(table.frame, list(table.group)) if table.group else np.zeros(len(table), dtype=np.int64)
+    limits = np.empty(len(table))
+    by_group = pd.Series(values).groupby(group)
+    for rows in by_group.indices.values():
+        distinct = np.unique(values[rows])
+        limits[rows] = distinct[max(len(distinct) - 2, 0)]
+    return limits
+
+
+def _column_and_limit(table: Table, text: str) -> tuple[str, float | None]:
+    if text in table.frame:
+        return text, None
+    column, colon, limit = text.rpartition(":")
+    if not colon:
+        return text, None
+    try:
+        number = float(limit)
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number):
+        raise TableError(f"the limit '{limit}' is not a number", hint=f"extrapolate:{column or 'COLUMN'}:8")
+    return column, number
+
+
+def _column(table: Table, name: str) -> pd.Series[Any]:
+    if name not in table.frame:
+        names = [str(c) for c in table.frame.columns]
+        raise TableError(
+            f"no column '{name}'", hint=suggest(name, names) or f"one of {', '.join(names)}", where=table.source
+        )
+    return table.frame[name]
+
+
+def _numbers(table: Table, name: str) -> npt.NDArray[np.float64]:
+    """Return a column as numbers; one in no role has not been checked yet."""
+    values = pd.to_numeric(_column(table, name), errors="coerce").to_numpy(dtype=float)
+    bad = np.flatnonzero(~np.isfinite(values))
+    if len(bad):
+        shown = label(table.frame[name].iloc[int(bad[0])]) or "an empty cell"
+        raise TableError(
+            f"column '{name}' has no order to extrapolate along: '{shown}' is not a number",
+            hint=f"leave-group-out:{name}",
+            where=table.source,
+        )
+    return values
+
+
+def _same_within_configurations(table: Table, column: str) -> None:
+    """Refuse a column that would put repeats of one configuration on both sides."""
+    texts = pd.Series([label(v) for v in table.frame[column]])
+    first = texts.groupby(table.configuration).transform("first")
+    if (texts != first).any():
+        raise TableError(
+            f"column '{column}' differs between repeats of one configuration, which would land on both sides",
+            hint=f"name '{column}' as a factor, or split by another column",
+            where=table.source,
+        )
+
+
+def _count(table: Table) -> int:
+    return int(table.configuration.max()) + 1

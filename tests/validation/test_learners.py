@@ -1,0 +1,154 @@
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from genperf.errors import FitError
+from genperf.table import Table, read_table
+from genperf.validation import LEARNERS, linear_coefficients
+from genperf.validation.features import Axis, Encoder, half_width
+
+FITTED = [name for name in LEARNERS if name != "last-point"]
+
+
+def power_law(noise: float = 0.0, **roles: str) -> tuple[pd.DataFrame, Table]:
+    """T = 0.01·b^0.5·n^−0.25, times 2 for framework b."""
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame(
+        [(f, b, n) for f in "ab" for b in (8, 16, 32, 64) for n in (1, 2, 4, 8, 16)], columns=["framework", "b", "n"]
+    )
+    clean = 0.01 * frame.b**0.5 * frame.n**-0.25 * np.where(frame.framework == "b", 2.0, 1.0)
+    frame["t"] = clean * np.exp(noise * rng.normal(size=len(frame)))
+    return frame, read_table(frame, time="t", intrinsic="b", extrinsic="n", categorical="framework", **roles)
+
+
+@pytest.mark.parametrize("name", FITTED)
+def test_a_smooth_law_is_learned(name: str) -> None:
+    frame, table = power_law()
+    keep = np.arange(len(frame)) % 7 != 3
+    found = LEARNERS[name](table.take(keep), frame[~keep], 0.9, 0, None)
+    error = np.abs(found.time / frame.t[~keep] - 1)
+    assert error.mean() < {"linear": 1e-9, "gaussian-process": 0.02, "svr": 0.06}.get(name, 0.15)
+
+
+@pytest.mark.parametrize("name", list(LEARNERS))
+def test_bounds_hold_the_time_and_widen_with_the_interval(name: str) -> None:
+    frame, table = power_law(noise=0.1)
+    keep = np.arange(len(frame)) % 7 != 3
+    narrow, wide = (LEARNERS[name](table.take(keep), frame[~keep], i, 0, None) for i in (0.5, 0.9))
+    assert np.array_equal(narrow.time, wide.time)
+    assert (narrow.upper - narrow.lower < wide.upper - wide.lower).all()
+    assert ((wide.lower > 0) & (wide.lower <= wide.time) & (wide.time <= wide.upper)).all()
+
+
+@pytest.mark.parametrize("name", list(LEARNERS))
+def test_the_seed_decides(name: str) -> None:
+    frame, table = power_law(noise=0.1)
+    first, again = (LEARNERS[name](table, frame, 0.9, 3, None) for _ in range(2))
+    for a, b in zip(vars(first).values(), vars(again).values(), strict=True):
+        assert np.array_equal(a, b)
+
+
+@pytest.mark.parametrize("name", list(LEARNERS))
+@pytest.mark.parametrize("column", ["zero", "constant", "negative"])
+def test_zeros_constants_and_negative_numbers_are_read(name: str, column: str) -> None:
+    frame, _ = power_law()
+    frame["x"] = {"zero": frame.n - 1, "constant": frame.n * 0 + 3, "negative": frame.n - 8}[column]
+    table = read_table(frame, time="t", intrinsic="b", extrinsic="n,x", categorical="framework")
+    found = LEARNERS[name](table, frame, 0.9, 0, None)
+    assert np.isfinite(found.time).all()
+
+
+@pytest.mark.parametrize("name", list(LEARNERS))
+def test_a_single_configuration_predicts_itself_or_is_refused_in_words(name: str) -> None:
+    frame, table = power_law()
+    found = LEARNERS[name](table.take([0]), frame.iloc[[0]], 0.9, 0, None)
+    assert found.time == pytest.approx(frame.t[:1])
+
+
+@pytest.mark.parametrize("name", FITTED)
+def test_a_value_that_has_no_logarithm_is_left_unpredicted(name: str) -> None:
+    frame, table = power_law()
+    asked = frame.iloc[[0, 1]].assign(n=[0.0, 2.0])
+    found = LEARNERS[name](table, asked, 0.9, 0, None)
+    assert np.isnan([found.time[0], found.lower[0], found.upper[0]]).all()
+    assert np.isfinite(found.time[1])
+    assert np.isnan(LEARNERS[name](table, asked.iloc[[0]], 0.9, 0, None).time).all()
+
+
+@pytest.mark.parametrize("name", FITTED)
+def test_rows_of_weight_zero_do_not_count(name: str) -> None:
+    frame, _ = power_law()
+    frame["w"] = np.where(frame.index % 7 == 3, 0.0, 2.0)
+    spoiled = frame.assign(t=frame.t.where(frame.w > 0, 50.0))
+    one, other = (
+        read_table(f, time="t", intrinsic="b", extrinsic="n", categorical="framework", weight="w")
+        for f in (frame, spoiled)
+    )
+    assert np.array_equal(*(LEARNERS[name](t, frame, 0.9, 0, None).time for t in (one, other)))
+
+
+def test_linear_regression_gives_elasticities_with_standard_errors() -> None:
+    _, table = power_law(noise=0.05)
+    found = linear_coefficients(table).set_index("coefficient")
+    truth = {"b": 0.5, "n": -0.25, "framework=b": np.log(2)}
+    for name, value in truth.items():
+        row = found.loc[name]
+        assert abs(row.estimate - value) < 4 * row.standard_error
+        assert row.lower < row.estimate < row.upper
+    # σ/√(Σ (x − x̄)²): 40 rows, ln n is 0 … 4 times ln 2 with variance 2·ln²2.
+    assert found.loc["n"].standard_error == pytest.approx(0.05 / np.sqrt(40 * 2 * np.log(2) ** 2), rel=0.3)
+
+
+def test_as_many_coefficients_as_configurations_give_no_interval_and_more_are_refused() -> None:
+    frame = pd.DataFrame({"n": [1, 2], "b": [8, 16], "t": [1.0, 2.0]})
+    exact = LEARNERS["linear"](read_table(frame, time="t", extrinsic="n"), pd.DataFrame({"n": [4]}), 0.9, 0, None)
+    assert exact.time == pytest.approx([4.0])
+    assert np.isnan(exact.lower).all()
+    assert linear_coefficients(read_table(frame, time="t", extrinsic="n")).standard_error.isna().all()
+    with pytest.raises(FitError, match="3 coefficients, and there are 2 configurations"):
+        LEARNERS["linear"](read_table(frame, time="t", extrinsic="n,b"), frame, 0.9, 0, None)
+
+
+@pytest.mark.parametrize(
+    ("values", "asked", "expected"),
+    [
+        ([1.0, 4.0], [2.0, 0.0], [np.log(2), -np.inf]),
+        ([0.0, 4.0], [0.0, 2.0], [0.0, np.log(2)]),  # centre is the mean, 2
+        ([-3.0, 1.0], [-2.0, 4.0], [-1.0, 2.0]),  # centre is the mean absolute value, 2
+    ],
+)
+def test_an_axis_reads_logarithms_where_there_are(
+    values: list[float], asked: list[float], expected: list[float]
+) -> None:
+    table = read_table(pd.DataFrame({"x": values, "t": 1.0}), time="t", extrinsic="x")
+    assert Axis.of(table.factor("x")).read({"x": asked}) == pytest.approx(expected)
+
+
+def test_factors_of_one_value_are_no_columns() -> None:
+    _, table = power_law()
+    assert Encoder.of(table).names == ["b", "n", "framework=a", "framework=b"]
+    assert Encoder.of(table, reference=False).names == ["b", "n", "framework=b"]
+    some = table.take((table.frame.n == 1).to_numpy() & (table.frame.framework == "a").to_numpy())
+    assert Encoder.of(some).names == ["b"]
+
+
+@pytest.mark.parametrize(
+    ("count", "interval", "expected"),
+    [(9, 0.9, 9.0), (8, 0.9, np.nan), (99, 0.9, 90.0), (4, 0.5, 3.0), (0, 0.5, np.nan)],
+)
+def test_half_width_is_the_conformal_rank(count: int, interval: float, expected: float) -> None:
+    residuals = np.arange(1.0, count + 1) * np.where(np.arange(count) % 2, -1, 1)
+    assert half_width(residuals, interval) == pytest.approx(expected, nan_ok=True)
+
+
+def test_importing_the_room_imports_no_heavy_library() -> None:
+    code = (
+        "import sys, genperf.validation\n"
+        "heavy = ('sklearn', 'statsmodels', 'scipy.stats', 'joblib', 'matplotlib')\n"
+        "print([m for m in heavy if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

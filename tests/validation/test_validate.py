@@ -1,0 +1,336 @@
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from genperf.errors import FormulaError, GenperfError, ModelError
+from genperf.table import Table, read_table
+from genperf.validation import LEARNERS, run, validate
+
+SIMPLE = "last-point,linear"
+
+
+def frame(repeats: int = 2) -> pd.DataFrame:
+    rows = [
+        (net, b, n, r, 0.01 * b / n + 0.02 * k * n**0.5 + 0.001 * r)
+        for k, net in enumerate(("x", "y", "z"), start=1)
+        for b in (16, 32)
+        for n in (1, 2, 4, 8)
+        for r in range(repeats)
+    ]
+    return pd.DataFrame(rows, columns=["net", "batch", "workers", "repeat", "t"])
+
+
+def table(data: pd.DataFrame | None = None, **roles: str) -> Table:
+    roles = {"categorical": "net", **roles}
+    data = frame() if data is None else data
+    return read_table(data, time="t", intrinsic="batch", extrinsic="workers", repeat="repeat", **roles)
+
+
+class Fits:
+    """Stands in for `fit`: remembers what it was given; predicts the mean of the training part."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[Table, str, dict[str, Any]]] = []
+
+    def __call__(self, table: Table, model: str = "auto", **options: Any) -> "Fits":
+        if model == "amdahl":
+            raise ModelError("family 'amdahl' says no", hint="ask another")
+        self.asked.append((table, model, options))
+        return self
+
+    def predict(self, data: pd.DataFrame, interval: float = 0.9) -> pd.DataFrame:
+        self.interval = interval
+        mean = float(self.asked[-1][0].seconds.mean())
+        return data.assign(time=mean, lower=mean / 2, upper=mean * 2, verdict="caution", reason="it is a mean")
+
+
+@pytest.fixture
+def fits(monkeypatch: pytest.MonkeyPatch) -> Iterator[Fits]:
+    stand_in = Fits()
+    monkeypatch.setattr(run, "fit", stand_in)
+    return stand_in
+
+
+def test_the_metrics_are_those_of_the_held_out_medians() -> None:
+    data = pd.DataFrame({"n": [1, 1, 1, 2, 4, 4], "t": [1.0, 2.0, 9.0, 4.0, 5.0, 5.0], "repeat": [0, 1, 2, 0, 0, 1]})
+    found = validate(read_table(data, time="t", extrinsic="n", repeat="repeat"), ["last-point"], "leave-one-out")
+    score = found["last-point"]
+    # 1 from 2: 4 against the median 2; 2 from 4 (as near as 1, and larger): 5 against 4; 4 from 2: 4 against 5.
+    assert [(p.measured, round(p.time or 0, 9)) for p in score.predictions] == [(2.0, 4.0), (4.0, 5.0), (5.0, 4.0)]
+    assert score.mape == pytest.approx((100 + 25 + 20) / 3)
+    assert score.median_ape == pytest.approx(25)
+    assert score.rmse == pytest.approx(np.sqrt((4 + 1 + 1) / 3))
+    assert score.r2 == pytest.approx(1 - 6 / (42 / 9))
+    assert score.coverage is None
+    assert score.width is None
+
+
+def test_a_model_sees_the_training_part_alone(fits: Fits) -> None:
+    t = table()
+    found = validate(t, ["generic"], "kfold:4", seed=7, interval=0.5, lam=0.1, structure="product")
+    assert len(fits.asked) == 4
+    assert (fits.interval, found.interval) == (0.5, 0.5)
+    held_out = [p.values for p in found["generic"].predictions]
+    assert len({tuple(v.values()) for v in held_out}) == 24
+    for (train, model, options), part in zip(fits.asked, np.split(np.arange(24), 4), strict=True):
+        assert (model, options) == ("generic", {"seed": 7, "lam": 0.1, "structure": "product"})
+        seen = set(zip(train.frame.net, train.frame.batch, train.frame.workers, strict=True))
+        assert len(train) == 36
+        assert not seen & {(held_out[i]["net"], held_out[i]["batch"], held_out[i]["workers"]) for i in part}
+
+
+def test_every_scheme_gives_one_entry_per_held_out_configuration(fits: Fits) -> None:
+    for scheme, count in (("kfold:5", 24), ("leave-one-out", 24), ("leave-group-out:batch", 24),
+                          ("extrapolate:workers", 6), ("extrapolate:workers:2", 12)):  # fmt: skip
+        assert len(validate(table(), "generic", scheme)["generic"].predictions) == count
+
+
+def test_the_dictionary_is_the_contract(fits: Fits) -> None:
+    found = validate(table(), ["generic", "last-point"], "extrapolate:workers").to_dict()
+    assert json.loads(json.dumps(found, allow_nan=False)) == found
+    assert list(found) == ["models"]
+    generic, last = found["models"]
+    keys = ["model", "mape", "median_ape", "rmse", "r2", "coverage", "width", "seconds", "predictions"]
+    assert list(generic) == list(last) == keys
+    assert (generic["model"], last["model"]) == ("generic", "last-point")
+    first = generic["predictions"][0]
+    assert list(first) == ["batch", "workers", "net", "fold", "measured", "time", "lower", "upper", "verdict"]
+    assert (first["net"], first["batch"], first["workers"], first["fold"]) == ("x", 16.0, 8.0, "workers > 4")
+    assert first["measured"] == pytest.approx(0.01 * 2 + 0.02 * 8**0.5 + 0.0005)
+    assert first["verdict"] == "caution"
+    assert last["predictions"][0]["verdict"] is None
+    assert "seconds" not in validate(table(), "last-point").to_dict(timing=False)["models"][0]
+
+
+def test_a_group_has_a_model_of_its_own() -> None:
+    t = table(group="net", categorical="")
+    together, apart = (validate(x, "linear", "extrapolate:workers")["linear"] for x in (table(categorical=""), t))
+    alone = [
+        validate(sub, "linear", "extrapolate:workers")["linear"].predictions[i].time
+        for _, sub in table(group="net", categorical="").groups()
+        for i in range(2)
+    ]
+    assert [p.time for p in apart.predictions] == alone
+    assert len(together.predictions) == 2  # without the network three are repeats of one configuration
+    assert list(apart.predictions[0].values) == ["net", "batch", "workers"]
+
+
+def test_an_unseen_level_is_left_unpredicted_with_a_note(fits: Fits) -> None:
+    data = frame().query("net != 'z' or workers == 8")
+    found = validate(table(data), ["generic", *LEARNERS], "extrapolate:workers")
+    for score in found.models:
+        assert [p.time is None for p in score.predictions] == [p.values["net"] == "z" for p in score.predictions]
+        assert score.predicted == 4
+        assert [str(n) for n in score.notes] == [
+            "2 of 6 configurations left unpredicted: level 'z' of 'net' is not in the training part"
+        ]
+    assert found.to_dict()["models"][0]["notes"] == [str(found.models[0].notes[0])]
+    assert f"note: generic: {found.models[0].notes[0]}" in str(found)
+
+
+def test_a_level_must_be_known_in_its_own_group() -> None:
+    data = frame().assign(cluster=lambda d: np.where(d.net == "x", "one", "two"))
+    data = data.query("net != 'z' or workers == 8")
+    score = validate(table(data, group="cluster"), "last-point", "extrapolate:workers")["last-point"]
+    assert [p.values["net"] for p in score.predictions if p.time is None] == ["z", "z"]
+
+
+def test_an_unseen_group_is_left_unpredicted_with_a_note() -> None:
+    data = frame().query("net != 'z' or workers == 8")
+    found = validate(table(data, group="net", categorical=""), SIMPLE, "extrapolate:workers:4")
+    assert [p.values["net"] for p in found["linear"].predictions if p.time is None] == ["z", "z"]
+    assert "its group has no configuration in the training part" in str(found)
+
+
+def test_nobody_can_predict_kinds_that_were_never_seen() -> None:
+    with pytest.raises(GenperfError, match="level 'x' of 'net' is not in the training part"):
+        validate(table(), SIMPLE, "leave-group-out:net")
+
+
+def test_a_model_that_fails_is_reported_and_the_others_go_on(fits: Fits) -> None:
+    found = validate(table(), "amdahl,last-point", "kfold:3")
+    amdahl, last = found.to_dict()["models"]
+    assert amdahl["failed"] == "family 'amdahl' says no"
+    assert amdahl["predictions"] == []
+    assert amdahl["mape"] is None
+    assert last["mape"] > 0
+    assert "amdahl failed: family 'amdahl' says no" in str(found)
+    assert found.frame().failed.tolist() == ["family 'amdahl' says no", ""]
+
+
+def test_if_all_fail_the_first_says_why(fits: Fits) -> None:
+    with pytest.raises(GenperfError) as error:
+        validate(table(), "amdahl", "kfold:3")
+    assert (error.value.message, error.value.hint) == ("family 'amdahl' says no", "ask another")
+
+
+def test_a_refused_formula_keeps_its_caret(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(table: Table, model: str, **options: Any) -> None:
+        raise FormulaError("'.' is not allowed", text=model, column=1)
+
+    monkeypatch.setattr(run, "fit", refuse)
+    with pytest.raises(GenperfError, match=r"'\.' is not allowed\n  a\.b\+1\n   \^"):
+        validate(table(), "a.b+1", "kfold:3")
+
+
+def test_a_group_that_cannot_be_fitted_does_not_stop_the_others() -> None:
+    data = frame().query("net != 'z' or workers in (4, 8) and batch == 16")
+    found = validate(table(data, group="net", categorical=""), "linear", "extrapolate:workers")["linear"]
+    # Group z is fitted on one configuration: a constant, without an interval.
+    assert [p.lower is None for p in found.predictions] == [p.values["net"] == "z" for p in found.predictions]
+    data = pd.concat([data, frame().query("net == 'z' and workers == 2 and batch == 32")])
+    found = validate(table(data, group="net", categorical=""), "linear", "extrapolate:workers")["linear"]
+    assert [p.time is None for p in found.predictions] == [p.values["net"] == "z" for p in found.predictions]
+    assert "linear regression has 3 coefficients, and there are 2 configurations" in str(found.notes[0])
+
+
+@pytest.mark.parametrize("column", ["time", "fold", "measured"])
+def test_a_factor_may_be_named_as_a_result_is(column: str) -> None:
+    t = read_table(frame().rename(columns={"workers": column}), time="t", extrinsic=column, repeat="repeat")
+    first = validate(t, "last-point", "leave-one-out").to_dict()["models"][0]["predictions"][0]
+    assert first[f"{column}_"] == 1.0
+    assert first["fold"] == "1"
+
+
+NAMES = [
+    ("last-point", ["last-point"]),
+    ("svr, linear,svr", ["svr", "linear"]),
+    (["generic", "amdahl"], ["generic", "amdahl"]),
+    ("generic,max(a, b*workers) + c", ["generic", "max(a, b*workers) + c"]),
+    (("a/workers",), ["a/workers"]),
+]
+
+
+@pytest.mark.parametrize(("asked", "expected"), NAMES)
+def test_models_are_named_by_text_or_by_list(asked: Any, expected: list[str]) -> None:
+    assert run.choose_models(asked, table())[0] == expected
+
+
+def test_all_is_every_learner_and_every_family_that_applies() -> None:
+    chosen, notes = run.choose_models("all", table())
+    assert chosen[: len(LEARNERS)] == list(LEARNERS)
+    assert {"generic", "amdahl"} <= set(chosen)
+    unnamed = read_table(frame().rename(columns={"workers": "w"}), time="t", extrinsic="w", repeat="repeat")
+    chosen, notes = run.choose_models("all", unnamed)
+    assert "amdahl" not in chosen
+    assert "family 'amdahl' is left out: it needs 'workers'" in [str(n) for n in notes]
+    assert "amdahl" in run.choose_models("all", unnamed, {"workers": "w"})[0]
+
+
+@pytest.mark.parametrize(
+    ("models", "options", "message", "hint"),
+    [
+        ("random-forst", {}, "no model 'random-forst'", "did you mean 'random-forest'?"),
+        ("lots", {}, "no model 'lots'", "one of last-point"),
+        ("", {}, "no model is named", "last-point"),
+        ([], {}, "no model is named", "last-point"),
+        ("svr", {"interval": 90}, "an interval of 90 is not between 0 and 1", "0.9"),
+        ("svr", {"interval": 0.0}, "an interval of 0 is not between 0 and 1", "0.9"),
+        ("svr", {"workers": 0}, "0 is not a number of worker processes", "1 or more"),
+    ],
+)
+def test_what_cannot_be_asked_is_refused_with_advice(
+    models: Any, options: dict[str, Any], message: str, hint: str
+) -> None:
+    with pytest.raises(ModelError) as error:
+        validate(table(), models, **options)
+    assert error.value.message == message
+    assert hint in (error.value.hint or "")
+
+
+def test_the_bytes_do_not_depend_on_the_number_of_workers() -> None:
+    def found(workers: int) -> str:
+        result = validate(
+            table(), ["amdahl", "linear", "random-forest", "gaussian-process", "svr"], workers=workers, seed=5
+        )
+        return json.dumps(result.to_dict(timing=False)) + result.table(timing=False)
+
+    assert found(1) == found(2) == found(1)
+
+
+def test_the_seed_decides() -> None:
+    one, other = (validate(table(), "linear", seed=s).to_dict(timing=False) for s in (0, 1))
+    assert one != other
+
+
+def test_interval_and_seed_reach_the_learners() -> None:
+    def found(interval: float, seed: int) -> tuple[float | None, float | None]:
+        score = validate(table(), "random-forest", "extrapolate:workers", interval=interval, seed=seed).models[0]
+        return score.mape, score.width
+
+    (mape, width), (same, narrow), (other, _) = found(0.9, 0), found(0.5, 0), found(0.9, 1)
+    assert mape == same != other
+    assert narrow is not None
+    assert width is not None
+    assert narrow < width
+
+
+def test_one_worker_starts_no_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    import joblib
+
+    def never(*args: Any, **kwargs: Any) -> None:
+        raise AssertionError("a process was started")
+
+    monkeypatch.setattr(joblib, "Parallel", never)
+    assert validate(table(), SIMPLE, workers=1)["linear"].mape is not None
+
+
+def test_progress_counts_the_fits() -> None:
+    seen: list[tuple[int, int]] = []
+    validate(table(), SIMPLE, "kfold:3", progress=lambda done, total: seen.append((done, total)))
+    assert seen == [(i, 6) for i in range(1, 7)]
+
+
+def test_it_is_shown_as_text_and_as_a_page(fits: Fits) -> None:
+    found = validate(table(), "generic,last-point", "extrapolate:workers")
+    assert str(found).splitlines()[0] == (
+        "extrapolate:workers, 6 held-out configurations; errors in %, intervals of 90 %"
+    )
+    assert found._repr_html_().count("<tr") == 3
+    assert found.frame().columns.tolist() == [
+        "model", "mape", "median_ape", "rmse", "r2", "coverage", "width", "seconds", "predicted", "failed"
+    ]  # fmt: skip
+    held_out = found.predictions()
+    assert len(held_out) == 12
+    assert held_out.columns[0] == "model"
+    with pytest.raises(KeyError):
+        found["svr"]
+
+
+def test_what_a_library_cannot_use_is_said_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*args: Any) -> None:
+        raise ValueError("the matrix is not positive definite")
+
+    monkeypatch.setitem(LEARNERS, "svr", broken)
+    found = validate(table(), "svr,last-point")
+    assert found["svr"].failed == "svr cannot use this data: the matrix is not positive definite"
+    assert found["last-point"].failed is None
+
+
+def test_a_learner_refuses_where_no_group_can_be_fitted() -> None:
+    few = frame().query("batch == 16 and workers == 2 or batch == 32 and workers == 4 or workers == 8")
+    with pytest.raises(GenperfError, match="linear regression has 3 coefficients, and there are 2 configurations"):
+        validate(table(few, group="net", categorical=""), "linear", "extrapolate:workers:4")
+
+
+def test_a_group_with_nothing_held_out_is_passed_over() -> None:
+    data = frame().query("net != 'x' or workers == 1")
+    found = validate(table(data, group="net", categorical=""), SIMPLE, "extrapolate:workers")
+    assert {p.values["net"] for p in found["linear"].predictions} == {"y", "z"}
+
+
+def test_a_single_fit_of_many_groups_gets_the_workers(fits: Fits) -> None:
+    validate(table(group="net", categorical=""), "generic", "extrapolate:workers", workers=2)
+    assert fits.asked[0][2] == {"seed": 0, "workers": 2}
+
+
+def test_a_family_that_cannot_fit_one_group_predicts_the_others() -> None:
+    data = frame().query("net != 'z' or workers in (4, 8) and batch == 16")
+    found = validate(table(data, group="net", categorical=""), "amdahl", "extrapolate:workers")["amdahl"]
+    assert {p.values["net"]: p.time is None for p in found.predictions} == {"x": False, "y": False, "z": True}
+    assert "every factor has one value" in str(found.notes[0])
+    assert {p.verdict for p in found.predictions if p.time is not None} <= {"ok", "caution", "extrapolating-blind"}
