@@ -55,7 +55,7 @@ def nonnegative_least_squares(
     x, solved = _exchange(G, h, low, high)
     if not solved.all():
         x[~solved] = _descend(G[~solved], h[~solved], low[~solved], high[~solved])
-    return np.asarray(np.clip(x, low, high) * unit)
+    return np.where(x <= low, lower, np.where(x >= high, upper, x * unit))
 
 
 def _exchange(G: Array, h: Array, low: Array, high: Array) -> tuple[Array, npt.NDArray[np.bool_]]:

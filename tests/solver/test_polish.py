@@ -1,0 +1,120 @@
+"""The polish ends where other codes do, within bounds, for many sets at once."""
+
+import numpy as np
+import pytest
+from scipy.optimize import least_squares
+from solver_problems import GENERIC, MAXIMUM, P_NORM, Case, problem_of, with_bounds
+
+from genperf.losses import HUBER_DELTA, LOSSES, Penalty
+from genperf.solver import Problem, polish
+
+START = np.array([[0.3, 1.5, 1.0, 0.4, 0.5, 0.1]])
+
+
+def scipy_optimum(problem: Problem, loss: str, start: np.ndarray) -> tuple[np.ndarray, float]:
+    """Minimise the same cost with `least_squares`: residuals whose squares add up to it."""
+    t, size = problem.measured, problem.measured.size
+    ridge = np.sqrt(problem.penalty.strength / 2.0)
+
+    def residuals(scaled: np.ndarray) -> np.ndarray:
+        times = problem.times((scaled * problem.scale)[None])[0]
+        fit = {
+            "relative": lambda: times / t - 1.0,
+            "huber": lambda: times / t - 1.0,
+            "log": lambda: np.log(np.maximum(times / t, 1e-6)),
+            "squared": lambda: (times - t) / t.mean(),
+        }[loss]()
+        return np.concatenate([fit / np.sqrt(size), ridge * scaled])
+
+    bounds = (problem.lower / problem.scale, problem.upper / problem.scale)
+    robust = {"loss": "huber", "f_scale": HUBER_DELTA / np.sqrt(size)} if loss == "huber" else {}
+    found = least_squares(
+        residuals, start / problem.scale, bounds=bounds, xtol=1e-15, ftol=1e-15, gtol=1e-13, max_nfev=5000, **robust
+    )
+    return found.x * problem.scale, problem.cost((found.x * problem.scale)[None]).item()
+
+
+@pytest.mark.parametrize("loss", ["relative", "log", "squared", "huber"])
+@pytest.mark.parametrize("strength", [0.0, 1e-3])
+def test_same_optimum_as_scipy(loss: str, strength: float) -> None:
+    # scipy's Huber would bend the penalty's residuals too; these stay below its δ only without a penalty.
+    strength = 0.0 if loss == "huber" else strength
+    problem = problem_of(GENERIC, loss, Penalty(strength), noise=0.1)
+    expected, cost = scipy_optimum(problem, loss, START[0])
+    found = polish(problem, START)
+    assert found.settled.all()
+    assert found.cost[0] == pytest.approx(cost, rel=1e-7)
+    np.testing.assert_allclose(found.constants[0], expected, rtol=1e-3, atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("lower", "upper", "at"),
+    [
+        # the optimum without them is near C = 0.5, p = 1.3, q = 0.7
+        ([0, 0, -1, 0, -2, -1], [0.2, np.inf, 4, np.inf, 3, 1], {0: 0.2}),
+        ([0, 0, -1, 0, -2, -1], [np.inf, np.inf, 1, np.inf, 0.4, 1], {2: 1.0, 4: 0.4}),
+        ([0.9, 0, -1, 0, -2, 0], [np.inf, np.inf, 4, np.inf, 3, 0], {0: 0.9, 5: 0.0}),
+    ],
+)
+def test_bounds_are_kept_and_reached(lower: list[float], upper: list[float], at: dict[int, float]) -> None:
+    problem = with_bounds(problem_of(GENERIC, noise=0.02), lower, upper)
+    found = polish(problem, START)
+    assert found.settled.all()
+    assert np.all((found.constants >= problem.lower) & (found.constants <= problem.upper))
+    assert {j: found.constants[0, j] for j in at} == at
+    gradient, _ = problem.derivatives(found.constants)
+    inside = (found.constants[0] > problem.lower) & (found.constants[0] < problem.upper)
+    np.testing.assert_allclose(gradient[0, inside], 0.0, atol=1e-5)
+    between = problem.lower < problem.upper
+    assert np.all(gradient[0, between & (found.constants[0] <= problem.lower)] >= -1e-5)
+    assert np.all(gradient[0, between & (found.constants[0] >= problem.upper)] <= 1e-5)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("case", [GENERIC, MAXIMUM, P_NORM], ids=["sum", "max", "p-norm"])
+def test_exact_data_gives_back_the_constants(case: Case, loss: str) -> None:
+    problem = problem_of(case, loss)
+    found = polish(problem, np.array([case.truth]) * 1.05)
+    assert found.settled.all()
+    np.testing.assert_allclose(found.constants[0], case.truth, rtol=1e-6)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_nothing_near_the_result_costs_less(loss: str) -> None:
+    problem = problem_of(GENERIC, loss, Penalty(1e-4, 0.5), noise=0.1)
+    found = polish(problem, START)
+    rng = np.random.default_rng(0)
+    for size in (1e-2, 1e-3, 1e-4):
+        near = found.constants + size * problem.scale * rng.standard_normal((500, 6))
+        near = np.clip(near, problem.lower, problem.upper)
+        assert problem.cost(near).min() >= found.cost[0] * (1.0 - 1e-6)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_replicates_as_weights_are_separate_fits(loss: str) -> None:
+    problem = problem_of(GENERIC, loss, Penalty(1e-4), noise=0.05)
+    weights = np.random.default_rng(4).multinomial(40, np.full(40, 1 / 40), 4).astype(float)
+    together = polish(problem, np.repeat(START, 4, axis=0), weights)
+    alone = [polish(problem.reweighted(w), START) for w in weights]
+    assert len(np.unique(together.cost.round(9))) == 4
+    np.testing.assert_allclose(together.cost, [a.cost[0] for a in alone], rtol=1e-7)
+
+
+def test_never_worse_than_the_start_and_no_steps_is_the_start() -> None:
+    problem = problem_of(GENERIC, "absolute", noise=0.1)
+    starts = problem.lower + np.random.default_rng(0).random((20, 6)) * np.array([5, 5, 5, 5, 5, 2.0])
+    cost = problem.cost(starts)
+    np.testing.assert_array_equal(polish(problem, starts, steps=0).constants, starts)
+    assert np.all(polish(problem, starts, steps=3).cost < cost)
+
+
+def test_a_start_outside_the_bounds_is_brought_in() -> None:
+    problem = problem_of(GENERIC, noise=0.1)
+    found = polish(problem, np.array([[-1.0, 9.0, 99.0, -1.0, -99.0, 5.0]]), steps=0)
+    np.testing.assert_array_equal(found.constants, [[0.0, 9.0, 4.0, 0.0, -2.0, 1.0]])
+
+
+def test_few_steps_are_said_to_be_few() -> None:
+    problem = problem_of(GENERIC, noise=0.1)
+    assert not polish(problem, START, steps=1).settled.any()
+    assert polish(problem, START).settled.all()

@@ -1,0 +1,157 @@
+"""The search finds the least cost, the same way every time, and says how sure it is."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from solver_problems import ERNEST, GENERIC, MAXIMUM, P_NORM, Case, problem_of, with_bounds
+
+import genperf.solver.problem
+import genperf.solver.search
+from genperf.errors import FitError
+from genperf.losses import LOSSES, Penalty
+from genperf.solver import SOLVERS, Problem, polish, solve
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("case", [GENERIC, MAXIMUM], ids=["sum", "max"])
+def test_both_solvers_reach_the_same_cost(case: Case, loss: str) -> None:
+    problem = problem_of(case, loss, Penalty(1e-4), noise=0.05)
+    direct, projected = solve(problem, "de"), solve(problem, "projected")
+    assert projected.cost == pytest.approx(direct.cost, rel=0.005)
+    assert projected.evaluations < direct.evaluations
+    # The truth is one of the candidates: the least cost cannot be above its own.
+    assert projected.cost <= problem.cost(np.array([case.truth])).item()
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("loss", ["relative", "absolute"])
+@pytest.mark.parametrize("case", [MAXIMUM, P_NORM], ids=["max", "p-norm"])
+def test_totals_that_are_not_sums_are_recovered(case: Case, loss: str, solver: str) -> None:
+    np.testing.assert_allclose(solve(problem_of(case, loss), solver).constants, case.truth, rtol=1e-4)
+
+
+def test_a_term_that_the_start_hides_is_found() -> None:
+    # At the start the backward pass hides all communication, whose derivative is then zero.
+    problem = problem_of(MAXIMUM)
+    hidden = replace(problem, start=np.array([1.0, 50.0, 1e-3, 0.0]))
+    gradient, _ = hidden.derivatives(hidden.start[None])
+    assert gradient[0, 2:].tolist() == [0.0, 0.0]
+    np.testing.assert_allclose(solve(hidden).constants, MAXIMUM.truth, rtol=1e-4)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_a_sum_of_known_shapes_needs_no_search(loss: str) -> None:
+    found = solve(problem_of(ERNEST, loss))
+    np.testing.assert_allclose(found.constants, ERNEST.truth, rtol=1e-6)
+    assert (found.restarts, found.agreed) == (1, 1)
+    assert found.evaluations < 1000
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_same_seed_same_result(solver: str) -> None:
+    problem = problem_of(GENERIC, noise=0.1)
+    first, again, other = (solve(problem, solver, seed) for seed in (3, 3, 4))
+    assert first.constants.tobytes() == again.constants.tobytes()
+    assert (first.cost, first.evaluations) == (again.cost, again.evaluations)
+    assert first.constants.tobytes() != other.constants.tobytes()
+    assert first.cost == pytest.approx(other.cost, rel=1e-6)
+
+
+@pytest.mark.parametrize("loss", ["relative", "log"])
+@pytest.mark.parametrize("numbers", [1, 3000, 100_000])
+def test_blocks_change_memory_not_results(loss: str, numbers: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = problem_of(GENERIC, loss, Penalty(1e-3), noise=0.1)
+    sets = problem.lower + np.random.default_rng(0).random((60, 6)) * np.array([2, 2, 5, 2, 5, 2.0])
+    whole = problem.cost(sets), problem.project(sets), polish(problem, sets, steps=4).cost
+    monkeypatch.setattr(genperf.solver.problem, "BLOCK", numbers)
+    assert len(problem.blocks(60, 40)) == {1: 60, 3000: 1, 100_000: 1}[numbers]
+    assert len(problem.blocks(60, 40 * 8)) == {1: 60, 3000: 7, 100_000: 1}[numbers]
+    for before, after in zip(
+        whole, (problem.cost(sets), problem.project(sets), polish(problem, sets, steps=4).cost), strict=True
+    ):
+        np.testing.assert_allclose(after, before, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_one_optimum_is_reached_by_every_restart(solver: str) -> None:
+    found = solve(problem_of(GENERIC, noise=0.02), solver, restarts=4)
+    assert (found.restarts, found.agreed, found.settled, found.solver) == (4, 4, True, solver)
+
+
+def wavy() -> Problem:
+    """Minima near every whole number, the least of them at 0: residuals x/10 and sin(πx)."""
+
+    def jacobian(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        slopes = np.stack([np.full(x.shape, 0.1), np.pi * np.cos(np.pi * x)], axis=1)
+        return times(x), slopes
+
+    def times(x: np.ndarray) -> np.ndarray:
+        return np.hstack([2.0 + 0.1 * x, 2.0 + np.sin(np.pi * x)])
+
+    bare = problem_of(GENERIC)
+    return replace(
+        bare,
+        times=times,
+        jacobian=jacobian,
+        basis=None,
+        measured=np.array([2.0, 2.0]),
+        weights=np.ones(2),
+        lower=np.array([-5.4]),
+        upper=np.array([5.4]),
+        scale=np.ones(1),
+        penalised=np.array([False]),
+        coefficient=np.array([False]),
+        start=np.array([4.1]),
+    )
+
+
+def test_many_optima_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Four searches that end near 0, 3, −1 and 0: two of them reach the least cost.
+    ends = iter([0.2, 3.1, -0.9, -0.1])
+    monkeypatch.setitem(SOLVERS, "de", lambda problem, rng, given: (np.array([[next(ends)]]), 10))
+    found = solve(wavy(), "de", restarts=4)
+    assert (found.restarts, found.agreed) == (4, 2)
+    assert found.constants == pytest.approx([0.0], abs=1e-6)
+    assert found.evaluations > 4 * 10
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_the_least_of_many_optima_is_found(solver: str) -> None:
+    problem = wavy()
+    assert polish(problem, problem.start[None]).constants[0, 0] == pytest.approx(4.0, abs=0.1)
+    assert solve(problem, solver).constants == pytest.approx([0.0], abs=1e-6)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_bounds_are_kept(solver: str) -> None:
+    problem = with_bounds(problem_of(GENERIC, noise=0.05), [0, 0, -1, 0.1, -2, 0.1], [0.3, np.inf, 0.9, 0.5, 3, 0.1])
+    found = solve(problem, solver).constants
+    assert np.all((found >= problem.lower) & (found <= problem.upper))
+    assert found[5] == 0.1
+    assert found[2] == 0.9
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_a_coefficient_of_either_sign(solver: str) -> None:
+    made = Case(ERNEST.expression, (5.0, 4.0, -0.3))
+    problem = problem_of(made)
+    free = with_bounds(problem, [-np.inf] * 3, [np.inf] * 3)
+    np.testing.assert_allclose(solve(free, solver).constants, made.truth, rtol=1e-5)
+    assert solve(problem, solver).constants[2] == 0.0
+
+
+def test_a_start_given_is_polished_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(SOLVERS, "de", lambda problem, rng, given: (given, 0))
+    start = np.array([[0.1]])
+    assert solve(wavy(), "de", starts=start, restarts=1).constants == pytest.approx([0.0], abs=1e-6)
+    assert solve(wavy(), "de", restarts=1).constants == pytest.approx([4.0], abs=0.1)
+
+
+def test_refused() -> None:
+    with pytest.raises(FitError, match="unknown solver 'anneal'"):
+        solve(problem_of(ERNEST), "anneal")
+    problem = problem_of(ERNEST)
+    nowhere = replace(problem, times=lambda x: np.full((len(x), 40), np.nan))
+    with pytest.raises(FitError, match="finite times"):
+        solve(nowhere, restarts=1)
