@@ -279,7 +279,14 @@ def _ask_fit(task: _Task) -> _Said:
     result = fit(task.train, model=task.model, seed=task.seed, **task.options)
     if not isinstance(result, GroupedResult):
         return _said_by(result, task.data, task.interval)
-    return _by_group(task, task.train, lambda key, _, data: _said_by(result[key], data, task.interval))
+
+    def ask(key: tuple[str, ...], _: Table, data: pd.DataFrame) -> _Said:
+        if key in result.failures:
+            # Without the group's name, so that groups with the same trouble are counted together.
+            raise FitError(result.failures[key])
+        return _said_by(result[key], data, task.interval)
+
+    return _by_group(task, task.train, ask)
 
 
 def _said_by(result: FitResult, data: pd.DataFrame, interval: float) -> _Said:

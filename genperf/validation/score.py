@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,6 +14,7 @@ from genperf.errors import Note
 from genperf.metrics import coverage, mape, median_ape, r2, relative_width, rmse
 
 _RESULTS = ("fold", "measured", "time", "lower", "upper", "verdict")
+_REASONS = 5
 _METRICS = ("mape", "median_ape", "rmse", "r2", "coverage", "width")
 
 
@@ -219,8 +221,10 @@ class Validation:
     def _shown(self, timing: bool = True) -> pd.DataFrame:
         """Return the summary with numbers as one would write them."""
         rows = []
+        # Errors over different configurations do not compare: say over how many each is.
+        partial = any(m.predicted < len(m.predictions) for m in self.models)
         for m in self.models:
-            row = {"model": m.model}
+            row = {"model": m.model, **({"predicted": str(m.predicted)} if partial else {})}
             for name in _METRICS:
                 value = getattr(m, name)
                 text = {"rmse": "{:.3g} s", "r2": "{:.3f}"}.get(name, "{:.1f}")
@@ -246,17 +250,18 @@ def finite(value: float | None) -> float | None:
 
 
 def reasons_in_words(reasons: Sequence[str], total: int) -> tuple[Note, ...]:
-    """Count why configurations were left unpredicted, one note a reason.
+    """Count why configurations were left unpredicted, one note a reason, the most frequent first.
 
     Examples
     --------
     >>> print(*reasons_in_words(["no level 'a'", "no level 'a'"], 8))
     2 of 8 configurations left unpredicted: no level 'a'
     """
-    return tuple(
-        Note(f"{reasons.count(r)} of {total} configurations left unpredicted: {r}", "unpredicted")
-        for r in dict.fromkeys(reasons)
-    )
+    counts = Counter(reasons).most_common()
+    notes = [f"{n} of {total} configurations left unpredicted: {r}" for r, n in counts[:_REASONS]]
+    rest = sum(n for _, n in counts[_REASONS:])
+    notes += [f"{rest} of {total} configurations left unpredicted for other reasons"] if rest else []
+    return tuple(Note(text, "unpredicted") for text in notes)
 
 
 def _or_nan(value: float | None) -> float:

@@ -9,6 +9,7 @@ import pytest
 from genperf.errors import FormulaError, GenperfError, ModelError
 from genperf.table import Table, read_table
 from genperf.validation import LEARNERS, run, validate
+from genperf.validation.score import reasons_in_words
 
 SIMPLE = "last-point,linear"
 
@@ -130,6 +131,8 @@ def test_an_unseen_level_is_left_unpredicted_with_a_note(fits: Fits) -> None:
         ]
     assert found.to_dict()["models"][0]["notes"] == [str(found.models[0].notes[0])]
     assert f"note: generic: {found.models[0].notes[0]}" in str(found)
+    assert str(found).splitlines()[1].split()[:3] == ["model", "predicted", "mape"]
+    assert str(found).splitlines()[2].split()[:2] == ["generic", "4"]
 
 
 def test_a_level_must_be_known_in_its_own_group() -> None:
@@ -334,3 +337,12 @@ def test_a_family_that_cannot_fit_one_group_predicts_the_others() -> None:
     assert {p.values["net"]: p.time is None for p in found.predictions} == {"x": False, "y": False, "z": True}
     assert "every factor has one value" in str(found.notes[0])
     assert {p.verdict for p in found.predictions if p.time is not None} <= {"ok", "caution", "extrapolating-blind"}
+
+
+def test_many_reasons_are_counted_and_the_rarest_gathered() -> None:
+    reasons = ["b", *"aaa", *"cdefgh"]
+    notes = [str(n) for n in reasons_in_words(reasons, 12)]
+    assert notes[0] == "3 of 12 configurations left unpredicted: a"
+    assert notes[1] == "1 of 12 configurations left unpredicted: b"
+    assert len(notes) == 6
+    assert notes[-1] == "3 of 12 configurations left unpredicted for other reasons"
