@@ -1,0 +1,129 @@
+"""A table with every factor, and the shortest way from an expression and exact times to its constants."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from genperf.formula import evaluate_with_gradient
+from genperf.losses import Penalty, loss_named
+from genperf.solver import Problem, solve
+from genperf.table import Factor
+from genperf.table.factor import measure
+
+INTRINSIC = ("bytes", "work", "activations", "samples")
+NONLINEAR = {"q": 0.7, "eta": 0.8, "gamma": 2.5}
+
+
+def _columns():
+    grid = itertools.product(
+        [1, 2, 4, 8, 16, 32],  # workers
+        [16, 64],  # batch
+        [1e6, 4e8],  # bytes
+        [1, 2, 4],  # servers
+        [1, 2, 4],  # partitions
+        [1, 4, 16],  # threads
+        [5e4, 1e6],  # samples
+        [2e4, 3e5],  # activations
+        [100, 3000],  # iterations
+        [4, 8],  # devices of a node
+        [1.0, 3.0],  # operations of a sample, 1e9
+    )
+    names = [
+        "workers",
+        "batch",
+        "bytes",
+        "servers",
+        "partitions",
+        "threads",
+        "samples",
+        "activations",
+        "iterations",
+        "per_node",
+        "flop",
+    ]
+    rows = np.array(list(grid))
+    rows = rows[np.random.default_rng(0).choice(len(rows), 160, replace=False)]
+    columns = dict(zip(names, rows.T, strict=True))
+    columns["nodes"] = np.ceil(columns["workers"] / columns.pop("per_node"))
+    columns["work"] = columns.pop("flop") * 1e9 * columns["batch"]
+    return columns
+
+
+COLUMNS = _columns()
+
+
+def factors_of(names) -> list[Factor]:
+    return [measure(n, "intrinsic" if n in INTRINSIC else "extrinsic", COLUMNS[n]) for n in names]
+
+
+def slopes_of_terms(expression, columns, at):
+    """Return the mean derivative of the sum of the terms by each coefficient: what it multiplies."""
+    names = [c.name for c in expression.constants if c.kind == "coefficient"]
+    reach = dict.fromkeys(names, 0.0)
+    for term in expression.terms:
+        for name, slope in evaluate_with_gradient(term.node, {**columns, **at}, names)[1].items():
+            reach[name] += float(np.mean(np.abs(slope)))
+    return reach
+
+
+def true_constants(expression, columns=COLUMNS, seed=1):
+    """Return constants with which every term matters: between half and twice a second on average."""
+    rng = np.random.default_rng(seed)
+    nonlinear = {
+        c.name: NONLINEAR.get(c.name, rng.uniform(0.3, 0.9)) for c in expression.constants if c.kind != "coefficient"
+    }
+    ones = {**nonlinear, **{c.name: 1.0 for c in expression.constants if c.kind == "coefficient"}}
+    reach = slopes_of_terms(expression, columns, ones)
+    return {c.name: nonlinear.get(c.name) or rng.uniform(0.5, 2.0) / reach[c.name] for c in expression.constants}
+
+
+def problem_of(expression, columns, seconds):
+    constants = expression.constants
+    coefficient = np.array([c.kind == "coefficient" for c in constants])
+    start = np.array([c.start for c in constants])
+    reach = slopes_of_terms(expression, columns, dict(zip(expression.constant_names, start, strict=True)))
+    scale = np.array([seconds.mean() / reach[c.name] if c.name in reach else 1.0 for c in constants])
+    bound = expression.bind({name: columns[name] for name in expression.factors})
+    return Problem(
+        times=bound.times,
+        jacobian=bound.jacobian,
+        measured=seconds,
+        weights=np.ones(len(seconds)),
+        lower=np.array([c.lower for c in constants]),
+        upper=np.array([c.upper for c in constants]),
+        scale=scale,
+        penalised=np.array([c.penalised for c in constants]),
+        coefficient=coefficient,
+        linear=expression.is_sum,
+        start=start * np.where(coefficient, scale, 1.0),
+        loss=loss_named("relative"),
+        penalty=Penalty(0.0),
+    )
+
+
+def recover(expression, true, columns=COLUMNS):
+    """Return the constants found from the exact times of the true ones, and those that the rows cannot tell apart."""
+    seconds = expression.evaluate(columns, true)
+    problem = problem_of(expression, columns, seconds)
+    found = solve(problem).constants
+    at = np.array([true[name] for name in expression.constant_names])
+    jacobian = problem.jacobian(at[None, :])[1][0] * at / seconds[:, None]
+    _, size, directions = np.linalg.svd(jacobian, full_matrices=True)
+    size = np.pad(size, (0, len(at) - len(size)))
+    part = np.sum(directions[size < 1e-9 * size[0]] ** 2, axis=0)
+    unseen = {name for name, p in zip(expression.constant_names, part, strict=True) if p > 1e-6}
+    return dict(zip(expression.constant_names, found, strict=True)), unseen
+
+
+@pytest.fixture
+def table():
+    """The columns, a way to make factors of them, and a way to recover constants from exact times."""
+
+    class Table:
+        columns = COLUMNS
+        factors = staticmethod(factors_of)
+        true = staticmethod(true_constants)
+        recover = staticmethod(recover)
+
+    return Table

@@ -1,0 +1,147 @@
+"""Where a family must become another, or say nothing."""
+
+import numpy as np
+import pytest
+
+from genperf.models import MODELS
+from genperf.table.factor import measure
+
+
+def terms_at(name, constants, **columns):
+    """Return a family's terms and total for columns of values, every constant 1 unless given."""
+    columns = {k: np.asarray(v, float) for k, v in columns.items()}
+    expression = MODELS[name].expressions([measure(k, "extrinsic", v) for k, v in columns.items()])[0]
+    values = {**dict.fromkeys(expression.constant_names, 1.0), **constants}
+    assert set(constants) <= set(expression.constant_names)
+    return expression.term_values(columns, values), expression.evaluate(columns, values)
+
+
+@pytest.mark.parametrize(
+    ("name", "silent"),
+    [
+        ("ring-allreduce", ["bandwidth", "latency"]),
+        ("peer-to-peer", ["bandwidth", "messages"]),
+        ("topology", ["inside nodes", "between nodes", "latency"]),
+        ("s-sgd-none", ["inside nodes", "between nodes", "latency"]),
+        ("goodput", ["inside nodes", "between nodes"]),
+    ],
+)
+def test_one_worker_communicates_nothing(name, silent):
+    terms, _ = terms_at(name, {}, workers=[1], nodes=[1], batch=[32], bytes=[1e8])
+    assert [terms[t][0] for t in silent] == [0.0] * len(silent)
+
+
+@pytest.mark.parametrize("name", ["topology", "s-sgd-none", "goodput"])
+def test_one_node_has_no_network_and_one_device_a_node_nothing_else(name):
+    terms, _ = terms_at(name, {}, workers=[8, 8], nodes=[1, 8], batch=[32, 32], bytes=[1e8, 1e8])
+    assert terms["between nodes"][0] == 0.0
+    assert terms["inside nodes"][1] == 0.0
+    assert terms["inside nodes"][0] > 0.0
+    assert terms["between nodes"][1] > 0.0
+
+
+def test_traffic_of_a_ring_tends_to_a_constant_and_that_of_one_server_does_not():
+    n = [2, 1000, 2000]
+    ring, _ = terms_at("ring-allreduce", {}, workers=n, bytes=[1.0] * 3)
+    server, _ = terms_at("parameter-server", {}, workers=n, bytes=[1.0] * 3)
+    assert ring["bandwidth"] == pytest.approx([1.0, 2 * 0.999, 2 * 0.9995])  # 2·(n − 1)/n
+    assert server["bandwidth"] == pytest.approx([4.0, 2000.0, 4000.0])
+
+
+@pytest.mark.parametrize("work", [{}, {"batch": [32, 16, 8, 64]}, {"samples": [1e4, 2e4, 3e4, 4e4]}])
+def test_the_universal_law_without_coherency_is_amdahls(work):
+    constants = {"a": 3.0, "c": 0.5}
+    columns = {"workers": [1, 2, 8, 64], **work}
+    _, amdahl = terms_at("amdahl", constants, **columns)
+    _, usl = terms_at("usl", {**constants, "k": 0.0}, **columns)
+    assert usl == pytest.approx(amdahl, rel=1e-15)
+
+
+def test_the_universal_law_is_gunthers():
+    n = np.array([1.0, 2, 5, 16, 100])
+    sigma, kappa = 0.1, 0.002
+    capacity = n / (1 + sigma * (n - 1) + kappa * n * (n - 1))
+    # Strong scaling: one unit of work, 1/capacity seconds.
+    _, strong = terms_at("usl", {"c": sigma, "a": 1 - sigma, "k": kappa}, workers=n)
+    assert strong == pytest.approx(1 / capacity)
+    # Weak scaling: n batches of 4 samples at 1 s a sample.
+    _, weak = terms_at("usl", {"c": 0.0, "s": sigma, "a": 1 - sigma, "k": kappa}, workers=n, batch=np.full(5, 4.0))
+    assert weak == pytest.approx(4 * n / capacity)
+
+
+def test_amdahl_with_a_fixed_global_batch_is_amdahl():
+    n = [1, 2, 8]
+    _, by_batch = terms_at("amdahl", {"c": 1.0, "s": 0.01, "a": 0.1}, workers=n, global_batch=[100.0] * 3)
+    _, fixed = terms_at("amdahl", {"c": 2.0, "a": 10.0}, workers=n)
+    assert by_batch == pytest.approx(fixed)
+
+
+def test_overlap_hides_but_never_more_than_all():
+    rng = np.random.default_rng(0)
+    columns = {
+        "workers": [1, 4, 8, 32],
+        "nodes": [1, 1, 2, 8],
+        "batch": [8, 32, 64, 8],
+        "bytes": [1e6, 1e8, 1e7, 1e9],
+    }
+    for _ in range(50):
+        given = {"a": 10 ** rng.uniform(-4, 0), "i": 10 ** rng.uniform(-4, 0), "u": 0.01, "alpha": 1e-3}
+        given |= {"beta_r": 10 ** rng.uniform(-10, -7), "beta_n": 10 ** rng.uniform(-10, -7)}
+        serial_terms, serial = terms_at("s-sgd-none", given, **columns)
+        _, prefetched = terms_at("s-sgd-input", {**given, "h": 0.0}, **columns)
+        _, overlapped = terms_at("s-sgd", {**given, "h": 0.0}, **columns)
+        largest = np.max(list(serial_terms.values()), axis=0)
+        assert np.all(largest <= overlapped + 1e-12)
+        assert np.all(overlapped <= prefetched + 1e-12)
+        assert np.all(prefetched <= serial + 1e-12)
+
+
+def test_goodput_between_the_serial_sum_and_the_larger_part():
+    columns = {"workers": [1, 2, 4, 16], "batch": [32, 32, 64, 16]}
+    constants = {"alpha_n": 20.0}
+    terms, serial = terms_at("goodput", {**constants, "gamma": 1.0}, **columns)
+    _, most = terms_at("goodput", {**constants, "gamma": 10.0}, **columns)
+    compute, sync = terms["constant"] + terms["compute"], terms["synchronisation"]
+    assert serial == pytest.approx(compute + sync)
+    assert np.all(np.maximum(compute, sync) <= most)
+    assert np.all(most <= np.maximum(compute, sync) * 2**0.1 + 1e-12)
+
+
+@pytest.mark.parametrize(("name", "left"), [("parameter-server", 2.0), ("adam", 0.5)])
+def test_many_servers_have_no_queue(name, left):
+    """What is left with 10⁹ servers: c + a·b for one; (N/R)·a with N and R of 1 and (N/(R·b))·α for the other."""
+    constants = {"alpha_w": 0.0, "a": 0.5} if name == "adam" else {"a": 0.5}
+    batch = {"batch": [2.0]}
+    _, total = terms_at(name, constants, workers=[1], servers=[1e9], **batch)
+    assert total == pytest.approx([left])
+
+
+def test_one_partition_moves_no_activations():
+    columns = {"workers": [2, 2], "partitions": [1, 4], "activations": [1e6, 1e6], "threads": [1, 1]}
+    terms, _ = terms_at("adam", {}, **columns)
+    assert (terms["activations"][0], terms["cuts"][0]) == (0.0, 0.0)
+    assert terms["activations"][1] == pytest.approx(1e6 / 2 * 3 / 4)
+    assert terms["cuts"][1] == pytest.approx(3 / 2)
+
+
+def test_perfect_threads_and_partitions_divide_the_work():
+    columns = {"workers": [2, 2], "partitions": [1, 4], "threads": [1, 8], "batch": [1, 1]}
+    terms, _ = terms_at("adam", {"eta": 1.0, "kappa": 0.0}, **columns)
+    assert terms["compute"][0] / terms["compute"][1] == pytest.approx(32)
+
+
+def test_the_server_is_what_waits_past_the_knee():
+    """With a·b + c = 0.1·20 + 1 = 3 and s = 0.25 the knee is at n* = 12."""
+    n = np.array([1.0, 11, 12, 13, 40])
+    constants = {"i0": 5.0, "i1": 0.0, "q": 1.0, "a": 0.1, "c": 1.0, "s": 0.25}
+    _, total = terms_at("cntk", constants, workers=n, batch=np.full(5, 20.0), iterations=np.full(5, 10.0))
+    assert total == pytest.approx([35.0, 35.0, 35.0, 5 + 10 * 3.25, 105.0])
+
+
+def test_initialisation_of_a_whole_job_stays_when_the_work_is_shared():
+    n = np.array([1.0, 4, 16, 64])
+    constants = {"i0": 1.0, "i1": 1e-5, "q": 1.0, "a": 1e-3, "c": 0.0, "s": 0.0}
+    terms, total = terms_at("cntk", constants, workers=n, batch=np.full(4, 10.0), samples=np.full(4, 1e5))
+    assert terms["compute"] == pytest.approx(100 / n)  # iterations = samples/(batch·workers)
+    assert terms["reading"] == pytest.approx(n)
+    assert total[3] > total[2]

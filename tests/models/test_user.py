@@ -1,0 +1,187 @@
+import numpy as np
+import pytest
+
+from genperf.errors import FormulaError, GenperfError, ModelError
+from genperf.models import ALIASES
+from genperf.models.user import coefficients, user_expression
+from genperf.table import Factor
+from genperf.table.factor import measure
+
+FACTORS = [
+    Factor("gpus", "extrinsic"),
+    Factor("batch", "extrinsic"),
+    Factor("gpu count", "extrinsic"),
+    Factor("framework", "categorical"),
+]
+
+
+@pytest.mark.parametrize(
+    ("text", "kinds", "terms", "is_sum"),
+    [
+        (
+            "a*batch/gpus + b*log2(gpus) + c",
+            {"a": "coefficient", "b": "coefficient", "c": "coefficient"},
+            ["a*batch/gpus", "b*log2(gpus)", "c"],
+            True,
+        ),
+        # The field's names for columns.
+        ("a/workers", {"a": "coefficient"}, ["a/gpus"], True),
+        ("c*`gpu count`", {"c": "coefficient"}, ["c*gpu count"], True),
+        # Exponents and shapes.
+        ("c + a*batch**p", {"c": "coefficient", "a": "coefficient", "p": "exponent"}, ["c", "a*batch**p"], True),
+        ("a*gpus**-p", {"a": "coefficient", "p": "exponent"}, ["a*gpus**-p"], True),
+        ("a*gpus**(2*p)", {"a": "coefficient", "p": "shape"}, ["a*gpus**(2*p)"], True),
+        ("a*gpus/(gpus + k)", {"a": "coefficient", "k": "shape"}, ["a*gpus/(gpus + k)"], True),
+        ("a*exp(k*gpus)", {"a": "coefficient", "k": "shape"}, ["a*exp(k*gpus)"], True),
+        # A product of two constants has one coefficient.
+        ("a*b*gpus + c", {"a": "coefficient", "b": "shape", "c": "coefficient"}, ["a*b*gpus", "c"], True),
+        ("a*(gpus + b)", {"a": "coefficient", "b": "shape"}, ["a*(gpus + b)"], True),
+        # A constant in two places, a sum in brackets, signs.
+        ("a*gpus + a*batch", {"a": "coefficient"}, ["a*gpus", "a*batch"], True),
+        ("gpus*(a + b*batch)", {"a": "coefficient", "b": "coefficient"}, ["gpus*(a + b*batch)"], True),
+        ("a*gpus - (b - c)", dict.fromkeys("abc", "coefficient"), ["a*gpus", "-b", "c"], True),
+        ("c + c", {"c": "coefficient"}, ["c", "c (2)"], True),
+        ("a/gpus + 0.5", {"a": "coefficient"}, ["a/gpus", "0.5"], True),
+        # Choices by level and by comparison.
+        (
+            "where(framework == 'mxnet', a, b)*batch",
+            dict.fromkeys("ab", "coefficient"),
+            ["where(framework == 'mxnet', a, b)*batch"],
+            True,
+        ),
+        ("where(gpus > 1, a*gpus, 0)", {"a": "coefficient"}, ["where(gpus > 1, a*gpus, 0)"], True),
+        ("where(gpus > k, a*gpus, 0)", {"k": "shape", "a": "coefficient"}, ["where(gpus > k, a*gpus, 0)"], True),
+        # Overlap: homogeneous, not linear.
+        (
+            "max(a*batch, b*gpus + d) + c",
+            dict.fromkeys("abdc", "coefficient"),
+            ["a*batch", "b*gpus", "d", "c"],
+            False,
+        ),
+        ("2*max(a*batch, b) + c", dict.fromkeys("abc", "coefficient"), ["2*max(a*batch, b)", "c"], False),
+        (
+            "((a*batch)**g + (b*gpus)**g)**(1/g)",
+            {"a": "coefficient", "g": "shape", "b": "coefficient"},
+            ["((a*batch)**g + (b*gpus)**g)**(1/g)"],
+            False,
+        ),
+        ("((a*batch)**2 + b**2)**(1/2)", dict.fromkeys("ab", "coefficient"), ["((a*batch)**2 + b**2)**(1/2)"], False),
+        # Not plain: homogeneous in neither alone, nor in both.
+        ("max(a*batch, 5)", {"a": "shape"}, ["max(a*batch, 5)"], True),
+        ("abs(a - b)", {"a": "shape", "b": "shape"}, ["abs(a - b)"], True),
+    ],
+)
+def test_constants_terms_and_totals(text, kinds, terms, is_sum):
+    expression = user_expression(text, FACTORS)
+    assert {c.name: c.kind for c in expression.constants} == kinds
+    assert [t.name for t in expression.terms] == terms
+    assert expression.is_sum is is_sum
+    columns = {"gpus": np.array([1.0, 4.0]), "batch": np.array([8.0, 16.0]), "gpu count": np.array([1.0, 4.0])}
+    columns["framework"] = np.array(["mxnet", "pytorch"], dtype=object)
+    constants = {name: 0.5 + 0.1 * k for k, name in enumerate(kinds)}
+    as_written = user_expression(text, FACTORS, fix=dict(list(constants.items())[1:])).evaluate(columns, constants)
+    np.testing.assert_allclose(expression.evaluate(columns, constants), as_written, rtol=1e-14)
+
+
+def test_the_bounds_of_each_kind():
+    own = user_expression("a*gpus**p/(gpus + k)", FACTORS)
+    assert {c.name: (c.lower, c.upper) for c in own.constants} == {
+        "a": (0.0, np.inf),
+        "p": (-4.0, 4.0),
+        "k": (1e-3, 1e3),
+    }
+    given = {"a": (-np.inf, np.inf), "k": (10, 20)}
+    own = user_expression("a*gpus**p/(gpus + k)", FACTORS, bounds=given)
+    assert {c.name: (c.lower, c.upper) for c in own.constants} == {"p": (-4.0, 4.0), **given}
+    assert own.constants[2].start == 10.0
+
+
+def test_fixed_constants_are_numbers():
+    own = user_expression("a*gpus**p + c", FACTORS, fix={"p": 2, "c": 0.1})
+    assert str(own) == "a*gpus**2 + 0.1"
+    assert own.constant_names == ("a",)
+
+
+def test_columns_named_as_constants_are_columns():
+    own = user_expression("a*c + b", [Factor("c", "extrinsic")])
+    assert own.constant_names == ("a", "b")
+    assert own.factors == ("c",)
+
+
+def test_mapping_says_which_column_is_meant():
+    own = user_expression("a/workers", [*FACTORS, Factor("n", "extrinsic")], mapping={"workers": "n"})
+    assert str(own) == "a/n"
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "error", "message", "hint"),
+    [
+        ("gpus*2 + 1", {}, FormulaError, "no constant to fit", "a/workers + c"),
+        ("a*gpus +", {}, FormulaError, "", ""),
+        ("a*gpuss + c", {}, FormulaError, "'gpuss' is not a column", "did you mean 'gpus'?"),
+        ("a*servers + c", {}, FormulaError, "'servers' is a factor, and the table has no such column", "--map"),
+        ("a*framework", {}, FormulaError, "'framework' is a text column", "where"),
+        ("alpha*gpus", {"fix": {"alpa": 1}}, ModelError, "no constant 'alpa'", "did you mean 'alpha'?"),
+        ("a*gpus", {"fix": {"gpus": 1}}, ModelError, "no constant 'gpus'", "one of a"),
+        ("a*gpus", {"fix": {"a": 1}}, ModelError, "every constant of the formula is fixed", "leave one free"),
+        ("a*gpus + c", {"fix": {"a": float("nan")}}, ModelError, "not a finite number", ""),
+        ("a*gpus", {"bounds": {"b": (0, 1)}}, ModelError, "--bounds b", "one of a"),
+        ("a*gpus", {"bounds": {"a": (2, 1)}}, ModelError, "bounds of 'a' are 2 to 1", "the smaller first"),
+        ("a*gpus**p", {"bounds": {"p": (0, np.inf)}}, ModelError, "bounds of 'p'", "finite"),
+    ],
+)
+def test_refusals(text, options, error, message, hint):
+    with pytest.raises(error) as refused:
+        user_expression(text, FACTORS, **options)
+    assert message in str(refused.value)
+    assert hint in str(refused.value)
+    assert isinstance(refused.value, GenperfError)
+
+
+def test_a_mistyped_column_is_marked_where_it_stands():
+    with pytest.raises(FormulaError) as refused:
+        user_expression("c + batchh2*batchh", FACTORS, bounds={})
+    assert refused.value.text[refused.value.column :].startswith("batchh2")
+
+
+def test_no_name_of_a_factor_becomes_a_constant():
+    for alias in {a for aliases in ALIASES.values() for a in aliases}:
+        with pytest.raises(FormulaError, match="is a factor"):
+            user_expression(f"z*{alias}", [measure("layers", "intrinsic", [1, 2])])
+
+
+@pytest.mark.parametrize(
+    ("text", "true"),
+    [
+        ("a*batch/workers + b*log2(workers) + c", {"a": 0.3, "b": 0.5, "c": 1.5}),
+        ("a*batch - b*workers", {"a": 0.3, "b": 0.05}),
+        ("a*batch*workers**p + c", {"a": 0.1, "p": -0.4, "c": 2.0}),
+        ("max(a*batch, b*workers) + c", {"a": 0.2, "b": 0.7, "c": 1.0}),
+        ("((a*batch)**g + (b*workers)**g)**(1/g)", {"a": 0.2, "b": 0.7, "g": 3.0}),
+        ("a*workers/(workers + k) + c", {"a": 4.0, "k": 6.0, "c": 0.2}),
+    ],
+)
+@pytest.mark.parametrize("fixed", [False, True])
+def test_constants_come_back_from_exact_times(text, true, fixed, table):
+    fix = dict([list(true.items())[-1]]) if fixed else {}
+    bounds = {"g": (1.0, 10.0)} if "g" in true and not fixed else {}
+    own = user_expression(text, table.factors(["workers", "batch"]), fix=fix, bounds=bounds)
+    found, unseen = table.recover(own, {name: true[name] for name in own.constant_names})
+    assert not unseen
+    for name, value in found.items():
+        assert value == pytest.approx(true[name], rel=0.01), name
+
+
+def test_a_coefficient_may_be_given_either_sign(table):
+    factors = table.factors(["workers", "batch"])
+    own = user_expression("a*batch + b*log2(workers) + c", factors, bounds={"b": (-np.inf, np.inf)})
+    found, _ = table.recover(own, {"a": 0.5, "b": -0.3, "c": 2.0})
+    assert found == pytest.approx({"a": 0.5, "b": -0.3, "c": 2.0}, rel=0.01)
+
+
+def test_the_larger_set_of_coefficients_is_taken():
+    from genperf.formula import parse
+
+    assert coefficients(parse("a*max(b*n, c) + d").node, ["a", "b", "c", "d"]) == ["b", "c", "d"]
+    assert coefficients(parse("a*b + c*d").node, ["a", "b", "c", "d"]) == ["a", "c"]
+    assert coefficients(parse("n**p").node, ["p"]) == []
