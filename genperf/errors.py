@@ -7,6 +7,7 @@ so no traceback reaches anyone for bad input.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 
 class GenperfError(Exception):
@@ -34,9 +35,20 @@ class GenperfError(Exception):
         self.hint = hint
         self.where = where
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Keyword-only arguments: what a worker process raises must come back whole.
+        return _raised, (type(self), self.__dict__.copy())
+
     def __str__(self) -> str:
         head = f"{self.where}: {self.message}" if self.where else self.message
         return f"{head}\n  try: {self.hint}" if self.hint else head
+
+
+def _raised(kind: type[GenperfError], state: dict[str, Any]) -> GenperfError:
+    error = kind.__new__(kind)
+    error.__dict__.update(state)
+    error.args = (error.message,)
+    return error
 
 
 class TableError(GenperfError):

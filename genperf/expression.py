@@ -10,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from genperf.errors import ModelError, suggest
 from genperf.formula import (
     Call,
     Name,
@@ -175,6 +176,26 @@ class Expression:
         shown = replace(self, terms=kept) if self.is_sum and kept else self
         return bind_values(shown.node, constants)
 
+    def with_fixed(self, values: Mapping[str, float]) -> Expression:
+        """Return the expression with some constants held at values.
+
+        Raises
+        ------
+        ModelError
+            Where there is no constant of that name.
+        """
+        for name in values:
+            if name not in self.constant_names:
+                known = self.constant_names
+                hint = suggest(name, known) or f"one of {', '.join(known)}"
+                raise ModelError(f"'{self.family}' has no constant '{name}' to fix", hint=hint)
+        return replace(
+            self,
+            terms=tuple(Term(t.name, bind_values(t.node, values)) for t in self.terms),
+            constants=tuple(c for c in self.constants if c.name not in values),
+            total=None if self.total is None else bind_values(self.total, values),
+        )
+
     def evaluate(self, columns: Mapping[str, Any], constants: Mapping[str, Any]) -> Array:
         """Return the times in seconds.
 
@@ -205,10 +226,17 @@ class Expression:
             {name: _spread(slopes.get(name, 0.0), columns, constants) for name in by},
         )
 
-    def bind(self, columns: Mapping[str, Any]) -> BoundExpression:
-        """Put a table's columns in; what is left is a function of the constants alone."""
-        rows = len(next(iter(columns.values())))
-        return BoundExpression(self, bind(self.node, columns), rows)
+    def bind(self, columns: Mapping[str, Any], rows: int | None = None) -> BoundExpression:
+        """Put a table's columns in; what is left is a function of the constants alone.
+
+        Parameters
+        ----------
+        columns : mapping of str to ndarray of shape (rows,)
+        rows : int, optional
+            Needed where the expression reads no column.
+        """
+        held = max((len(c) for c in columns.values()), default=1) if rows is None else rows
+        return BoundExpression(self, bind(self.node, columns), held)
 
 
 def _all_zero(names: frozenset[str], constants: Sequence[Constant], zero: set[str]) -> bool:

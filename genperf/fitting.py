@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from genperf import metrics
-from genperf.errors import FitError, GenperfError, ModelError, Note
+from genperf.errors import FitError, GenperfError, Note
 from genperf.estimate import Estimate, FitOptions, estimate
 from genperf.expression import Expression
 from genperf.models import MODELS, family_named
 from genperf.models.generic import Structure, generic, structures
+from genperf.models.user import user_expression
 from genperf.prediction import central_times, schema_of
 from genperf.result import FitResult, GroupedResult
 from genperf.table import Table
@@ -38,7 +39,8 @@ def fit(
     table : Table
         From `read_table` or `datasets.load`. With group columns, one model is fitted per group.
     model : str
-        A family's name (`genperf models` lists them).
+        A family's name (`genperf models` lists them), or a formula of your own, whose constants are found by name:
+        `a*batch/workers + b*log2(workers) + c`.
     structure : {"auto", "separable", "per-term", "product"}
         Of the generic expression; `auto` chooses by cross-validation inside the table.
     loss : {"relative", "log", "absolute", "squared", "huber"}
@@ -138,9 +140,9 @@ def _expressions(table: Table, model: str, options: FitOptions) -> Sequence[Expr
     if model == "generic" and options.structure != "auto":
         wanted = [s for s in structures(factors) if s.name == options.structure] or [Structure(options.structure)]  # type: ignore[arg-type]
         return [generic(factors, s) for s in wanted]
-    if model not in MODELS and options.structure not in ("auto",):
-        raise ModelError("a structure can be chosen for the generic model only")
-    return family_named(model).expressions(factors, options.mapping)
+    if model not in MODELS and not model.replace("-", "").isalnum():
+        return [user_expression(model, factors, mapping=options.mapping, fix=options.fix)]
+    return [e.with_fixed(options.fix) for e in family_named(model).expressions(factors, options.mapping)]
 
 
 def _result(table: Table, model: str, options: FitOptions, seed: int, found: Estimate) -> FitResult:

@@ -39,7 +39,7 @@ def problem_of(expression: Expression, table: Table, loss: Loss, penalty: Penalt
     mean_time = float(np.average(measured, weights=table.weights))
     reach = _reach(expression, table, dict(zip(expression.constant_names, start, strict=True)))
     scale[is_coefficient] = [mean_time / reach.get(c.name, 1.0) for c in constants if c.kind == "coefficient"]
-    bound = expression.bind({name: table.columns[name] for name in expression.factors})
+    bound = expression.bind({name: table.columns[name] for name in expression.factors}, len(table))
     return Problem(
         times=bound.times,
         jacobian=bound.jacobian,

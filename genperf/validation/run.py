@@ -258,7 +258,7 @@ def _answer(task: _Task) -> _Answer:
     """Fit and predict; a refusal is an answer too."""
     # BLAS of scipy's own can be limited only once it is loaded.
     import scipy.linalg  # noqa: F401
-    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+    from threadpoolctl import threadpool_limits
 
     start = time.perf_counter()
     rows = len(task.data)

@@ -1,0 +1,115 @@
+"""`genperf demo`: the whole path on the bundled measurements."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from genperf.cli.output import say, show_frame, write_whole
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from genperf.table import Table
+
+FRAMEWORKS = ("tensorflow", "mxnet", "pytorch")
+#: Devices up to which the demo fits, and the count it then predicts, which the table has.
+KNOWN, UNSEEN = 16, 32
+#: A series needs this many device counts.
+FEWEST_COUNTS = 5
+
+
+@click.command("demo")
+@click.argument("folder", metavar="[DIR]", default="genperf-demo", type=click.Path(file_okay=False))
+@click.option("--seed", default=0, show_default=True, type=click.IntRange(min=0))
+@click.option("--workers", default=1, show_default=True, type=click.IntRange(min=1), help="Processes to fit with.")
+@click.option("--quiet", "-q", is_flag=True, help="Say nothing but the result.")
+@click.option("--no-color", is_flag=True, help="Plain text, also on a terminal.")
+def command(folder: str, seed: int, workers: int, quiet: bool, no_color: bool) -> None:
+    """Fit the bundled TensorFlow, MXNet and PyTorch measurements, predict 32 devices from at most 16, and explain.
+
+    Writes the models and the tables to DIR.
+    """
+    from genperf.attribution import explain
+    from genperf.datasets import load
+    from genperf.fitting import fit
+    from genperf.result import FitResult, dump_model
+    from genperf.validation import validate
+
+    out = Path(folder)
+    out.mkdir(parents=True, exist_ok=True)
+
+    say(f"1. published series: fit up to {KNOWN} GPUs, predict {UNSEEN} (data/dlperf.csv)", quiet)
+    series = _series()
+    known = series.take(series.frame["devices"].to_numpy() <= KNOWN)
+    fitted = fit(known, "auto", seed=seed, workers=workers)
+    asked = series.medians().frame.query(f"devices == {UNSEEN}")
+    predicted = _beside_last_point(fitted.predict(asked), asked, known)
+    show_frame(
+        _errors(predicted), f"predicting {UNSEEN} GPUs from at most {KNOWN}: median (mean) error", plain=no_color
+    )
+
+    say("\n2. measured networks: the generic model (data/pytorch_cpu.csv)", quiet)
+    table = load("pytorch_cpu")
+    generic = fit(table, "generic", seed=seed)
+    if not isinstance(generic, FitResult):
+        raise TypeError("a table without groups gives one model")
+    click.echo(f"T = {generic.best.expression.text(generic.best.values, digits=3)}")
+    show_frame(explain(generic).terms, "what a step at the centre of the data is made of", plain=no_color)
+    scores = validate(table, "generic,last-point,random-forest,svr", "kfold:5", seed=seed, workers=workers)
+    show_frame(scores.frame(timing=False), "5-fold cross-validation: errors in %", plain=no_color)
+
+    write_whole(out / "model.json", dump_model(fitted))
+    write_whole(out / "generic.json", dump_model(generic))
+    write_whole(out / "predictions.csv", predicted.to_csv(index=False, float_format="%.9g"))
+    write_whole(out / "constants.csv", generic.constants().to_csv(index=False, float_format="%.9g"))
+    write_whole(out / "validation.csv", scores.predictions().to_csv(index=False, float_format="%.9g"))
+    say(f"\nwrote model.json, generic.json, predictions.csv, constants.csv and validation.csv to {out}", quiet)
+
+
+def _series() -> Table:
+    """Return the series of the three frameworks that have enough device counts, a group each."""
+    from genperf.datasets import load
+
+    table = load("dlperf", categorical="", group="config,batch_per_device")
+    frame = table.frame
+    counts = frame.groupby(list(table.group))["devices"].transform("nunique")
+    return table.take((frame["framework"].isin(FRAMEWORKS) & (counts >= FEWEST_COUNTS)).to_numpy())
+
+
+def _beside_last_point(predicted: pd.DataFrame, asked: pd.DataFrame, known: Table) -> pd.DataFrame:
+    """Put what was measured, and "it stays as it was at the largest scale", beside the predictions."""
+    keys = list(known.group)
+    last = known.medians().frame.sort_values("devices", kind="stable").groupby(keys)[known.time].last()
+    columns = [*keys, "framework", "devices", "time", "lower", "upper", "verdict", "reason"]
+    return predicted[columns].assign(
+        measured=asked[known.time].to_numpy(),
+        last_point=last.loc[list(map(tuple, predicted[keys].to_numpy()))].to_numpy(),
+    )
+
+
+def _errors(predicted: pd.DataFrame) -> pd.DataFrame:
+    """Return a row per framework and one for all: errors in % of genperf and of last point, and the coverage."""
+    import pandas as pd
+
+    from genperf.metrics import coverage, mape, median_ape
+
+    rows = []
+    for name in (*FRAMEWORKS, "all"):
+        part = predicted if name == "all" else predicted[predicted["framework"] == name]
+        measured = part["measured"]
+        errors = {
+            name: f"{median_ape(part[column], measured):.1f} ({mape(part[column], measured):.1f}) %"
+            for name, column in (("genperf", "time"), ("last point", "last_point"))
+        }
+        rows.append(
+            {
+                "framework": name,
+                "series": len(part),
+                **errors,
+                "90 % interval covers": f"{coverage(part['lower'], part['upper'], measured):.0f} %",
+            }
+        )
+    return pd.DataFrame(rows)

@@ -1,0 +1,64 @@
+"""`genperf validate`: how well models predict rows they did not see."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import click
+
+from genperf.cli.options import fit_arguments, fit_options, output_options, read, table_options
+from genperf.cli.output import say, show_frame, show_json, write_whole
+
+
+@click.command("validate")
+@click.argument("table")
+@table_options
+@click.option(
+    "--scheme",
+    default="kfold:5",
+    show_default=True,
+    help="kfold:K, leave-one-out, leave-group-out:COL or extrapolate:COL[:LIMIT].",
+)
+@click.option("--models", default="all", show_default=True, help="Families and learners, by name, or all.")
+@click.option("--interval", default=0.9, show_default=True, type=float, help="Nominal coverage of the intervals.")
+@fit_options
+@click.option("-o", "--output", metavar="CSV", help="Write every held-out configuration's prediction here.")
+@output_options
+def command(
+    table: str,
+    scheme: str,
+    models: str,
+    interval: float,
+    output: str | None,
+    as_json: bool,
+    quiet: bool,
+    no_color: bool,
+    **given: Any,
+) -> None:
+    """Fit models to parts of TABLE and measure their errors, in per cent, on the held-out configurations."""
+    from genperf.validation import validate
+
+    measured = read(table, given)
+    arguments = fit_arguments(given)
+    seed, workers = arguments.pop("seed"), arguments.pop("workers")
+    progress = None if quiet or not sys.stderr.isatty() else _progress
+    outcome = validate(
+        measured, models, scheme, seed=seed, interval=interval, workers=workers, progress=progress, **arguments
+    )
+    if output:
+        write_whole(output, outcome.predictions().to_csv(index=False, float_format="%.9g"))
+        say(f"wrote {output}", quiet)
+    if as_json:
+        show_json(outcome.to_dict())
+        return
+    show_frame(outcome.frame(), f"{measured.source}, {scheme}: errors in %", plain=no_color)
+    for score in outcome.models:
+        for said in [*score.notes, *([score.failed] if score.failed else [])]:
+            say(f"{score.model}: {said}", quiet)
+    for note in outcome.notes:
+        say(f"note: {note}", quiet)
+
+
+def _progress(done: int, total: int) -> None:
+    click.echo(f"\r{done}/{total} fits" + ("\n" if done == total else ""), nl=False, err=True)

@@ -1,0 +1,234 @@
+"""The commands as a user types them: what they print, what they write, how they end."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import genperf
+from genperf.cli.main import COMMANDS, run
+
+RUNS = """workers,batch,run,seconds
+1,32,0,9.02
+1,32,1,8.98
+2,32,0,5.0
+4,32,0,3.01
+8,32,0,2.0
+16,32,0,1.49
+"""
+HERE = {**os.environ, "PYTHONPATH": str(Path(genperf.__file__).parents[1])}
+ROLES = ["--time", "seconds", "--intrinsic", "batch", "--extrinsic", "workers", "--repeat", "run"]
+
+#: What RUNS were made from, with a = 8 and c = 1.
+LAW = "a/workers + c"
+
+Shell = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def shell(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shell:
+    """Run a command in an empty folder with `runs.csv` in it; return status, output and errors."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "runs.csv").write_text(RUNS)
+
+    def call(*arguments: str) -> tuple[int, str, str]:
+        status = run(list(arguments))
+        captured = capsys.readouterr()
+        return status, captured.out, captured.err
+
+    return call
+
+
+def test_help_names_every_command(shell: Shell) -> None:
+    status, out, _ = shell("--help")
+    assert status == 0
+    assert all(name in out for name in COMMANDS)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_help(shell: Shell, command: str) -> None:
+    status, out, _ = shell(command, "--help")
+    assert status == 0
+    assert out.startswith(f"Usage: genperf {command}")
+
+
+def test_help_imports_nothing_heavy() -> None:
+    code = (
+        "import sys; from genperf.cli.main import run; run(['--help']);"
+        "heavy = {'sklearn', 'statsmodels', 'matplotlib', 'scipy.stats', 'scipy', 'pandas'} & set(sys.modules);"
+        "sys.exit(f'imported {heavy}' if heavy else 0)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, env=HERE)
+    assert done.returncode == 0, done.stderr
+
+
+def test_predict_imports_no_solver_and_no_learners(shell: Shell, tmp_path: Path) -> None:
+    assert shell("fit", "runs.csv", *ROLES, "--model", "amdahl", "-o", "m.json")[0] == 0
+    code = (
+        "import sys; from genperf.cli.main import run; run(['predict', 'm.json', '--at', 'workers=32']);"
+        "heavy = {'sklearn', 'statsmodels', 'matplotlib', 'scipy.stats', 'scipy.optimize'} & set(sys.modules);"
+        "sys.exit(f'imported {heavy}' if heavy else 0)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=tmp_path, env=HERE
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_check_summarises(shell: Shell) -> None:
+    status, out, err = shell("check", "runs.csv", *ROLES)
+    assert status == 0
+    assert "6 rows, 5 configurations" in out
+    assert "repeats: vary by 0.3%" in out
+    assert "'batch' has one value" in err
+    status, out, _ = shell("check", "runs.csv", *ROLES, "--json")
+    assert json.loads(out)["configurations"] == 5
+
+
+def test_fit_predict_explain(shell: Shell, tmp_path: Path) -> None:
+    status, out, err = shell("fit", "runs.csv", *ROLES, "--model", LAW, "-o", "m.json")
+    assert status == 0
+    assert "/workers" in out
+    assert "wrote m.json" in err
+    status, out, _ = shell("predict", "m.json", "--at", "workers=32,64", "--json")
+    rows = json.loads(out)["predictions"]
+    assert status == 0
+    # T = 8/workers + 1
+    assert [round(r["time"], 1) for r in rows] == [1.2, 1.1]
+    assert all(0 < r["lower"] <= r["time"] <= r["upper"] for r in rows)
+    assert [r["verdict"] for r in rows] != ["ok", "ok"]
+    status, out, _ = shell("explain", "m.json", "--at", "workers=8", "--json")
+    terms = {t["term"]: t for t in json.loads(out)["terms"]}
+    assert status == 0
+    assert sum(t["share"] for t in terms.values()) == pytest.approx(1.0)
+
+
+def test_same_seed_same_bytes(shell: Shell, tmp_path: Path) -> None:
+    for name in ("one.json", "two.json"):
+        assert shell("fit", "runs.csv", *ROLES, "--model", "generic", "--seed", "3", "-o", name)[0] == 0
+    assert (tmp_path / "one.json").read_bytes() == (tmp_path / "two.json").read_bytes()
+
+
+def test_groups_and_number_of_workers(shell: Shell, tmp_path: Path) -> None:
+    frame = pd.read_csv(tmp_path / "runs.csv")
+    both = pd.concat([frame.assign(net="a"), frame.assign(net="b<script>", seconds=frame.seconds * 2)])
+    both.to_csv(tmp_path / "both.csv", index=False)
+    roles = [*ROLES, "--group", "net", "--model", "amdahl"]
+    assert shell("fit", "both.csv", *roles, "-o", "one.json")[0] == 0
+    assert shell("fit", "both.csv", *roles, "--workers", "2", "-o", "two.json")[0] == 0
+    assert (tmp_path / "one.json").read_bytes() == (tmp_path / "two.json").read_bytes()
+    status, _, _ = shell("predict", "one.json", "--at", "workers=32", "-o", "out.csv", "-q")
+    out = pd.read_csv(tmp_path / "out.csv")
+    assert status == 0
+    assert out.columns[0] == "net"
+    assert out.time[1] == pytest.approx(2 * out.time[0], rel=1e-3)
+    status, _, err = shell("explain", "one.json")
+    assert status == 1
+    assert "--group" in err
+    assert shell("explain", "one.json", "--group", "a")[0] == 0
+
+
+def test_validate_reports_every_model(shell: Shell) -> None:
+    status, out, _ = shell(
+        "validate", "runs.csv", *ROLES, "--scheme", "extrapolate:workers:8", "--models", f"{LAW},last-point", "--json"
+    )
+    models = {m["model"]: m for m in json.loads(out)["models"]}
+    assert status == 0
+    assert models["last-point"]["mape"] == pytest.approx(100 * (2.0 / 1.49 - 1))
+    assert models[LAW]["mape"] < 2
+    assert len(models[LAW]["predictions"]) == 1
+
+
+def test_standard_input_and_settings_file(shell: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "genperf.toml").write_text(
+        'time = "seconds"\nextrinsic = ["workers"]\n[fit]\nmodel = "amdahl"\nseed = 5\noutput = "from_settings.json"\n'
+    )
+    with (tmp_path / "runs.csv").open() as stream:
+        monkeypatch.setattr("sys.stdin", stream)
+        status, _, _ = shell("fit", "-")
+    assert status == 0
+    model = json.loads((tmp_path / "from_settings.json").read_text())
+    assert model["groups"][0]["model"]["seed"] == 5
+    # The command line wins.
+    assert shell("fit", "runs.csv", "--seed", "6")[0] == 0
+    assert json.loads((tmp_path / "from_settings.json").read_text())["groups"][0]["model"]["seed"] == 6
+
+
+def test_models_lists_every_family(shell: Shell) -> None:
+    from genperf.models import MODELS
+
+    status, out, _ = shell("models")
+    assert status == 0
+    assert all(name in out for name in MODELS)
+    status, out, _ = shell("models", "--json")
+    assert {m["name"] for m in json.loads(out)["models"]} >= set(MODELS)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "said"),
+    [
+        (["fit", "none.csv", *ROLES], 1, "none.csv: no such file"),
+        (["fit", "runs.csv", "--time", "secnds", "--extrinsic", "workers"], 1, "did you mean 'seconds'?"),
+        (["fit", "runs.csv", "--time", "seconds"], 1, "factor"),
+        (["fit", "runs.csv", *ROLES, "--model", "ernst"], 1, "did you mean 'ernest'?"),
+        (["fit", "runs.csv", *ROLES, "--model", "a*wrkers + c.d"], 1, "^"),
+        (["fit", "runs.csv", *ROLES, "--loss", "huberr"], 1, "did you mean 'huber'?"),
+        (["fit", "runs.csv", *ROLES, "--lambda", "-1"], 1, "not negative"),
+        (["fit", "runs.csv", *ROLES, "--lambda", "much"], 2, "is not a number"),
+        (["fit", "runs.csv", *ROLES, "--where", "workers > 100"], 1, "no row"),
+        (["fit", "runs.csv", *ROLES, "--where", "workers.x > 1"], 1, "attribute access"),
+        (["fit", "runs.csv", *ROLES, "--let", "half"], 2, "NAME=VALUE"),
+        (["fit", "runs.csv", *ROLES, "--where", "workers == 1"], 1, "one value"),
+        (["fit", "runs.csv", *ROLES, "--map", "workers=wrkers", "--model", "amdahl"], 1, "not a factor"),
+        (["fit", "runs.csv", *ROLES, "-o", "no/such/folder/m.json", "--model", "amdahl"], 1, "No such file"),
+        (["predict", "runs.csv", "--at", "workers=2"], 1, "not a whole model file"),
+        (["predict", "none.json", "--at", "workers=2"], 1, "no such file"),
+        (["predict", "m.json"], 2, "--data CSV or --at"),
+        (["predict", "m.json", "--at", "wrkers=2"], 1, "did you mean 'workers'?"),
+        (["predict", "m.json", "--at", "batch=2"], 1, "factor 'workers' is missing"),
+        (["predict", "m.json", "--at", "workers=two"], 1, "is not a number"),
+        (["predict", "m.json", "--at", "workers=0"], 1, "is not above zero"),
+        (["predict", "m.json", "--at", "workers"], 2, "NAME=VALUE"),
+        (["predict", "m.json", "--at", "workers=1", "--at", "workers=2"], 1, "twice"),
+        (["predict", "m.json", "--at", "workers=1", "--interval", "2"], 1, "between 0 and 1"),
+        (["predict", "m.json", "--data", "empty.csv"], 1, "empty"),
+        (["validate", "runs.csv", *ROLES, "--scheme", "kfld:5"], 1, "kfold"),
+        (["frobnicate"], 2, "No such command"),
+        (["fitt"], 2, "id you mean"),
+        (["fit"], 2, "Missing argument"),
+        (["--config", "none.toml", "models"], 1, "no such file"),
+    ],
+)
+def test_bad_input_is_answered_in_words(shell: Shell, arguments: list[str], status: int, said: str) -> None:
+    Path("empty.csv").write_text("")
+    if "m.json" in arguments:
+        assert shell("fit", "runs.csv", *ROLES, "--model", "amdahl", "-o", "m.json", "-q")[0] == 0
+    found, _, err = shell(*arguments)
+    assert found == status
+    assert said in err
+    assert "Traceback" not in err
+
+
+def test_a_failed_write_leaves_the_old_file(shell: Shell, tmp_path: Path) -> None:
+    (tmp_path / "m.json").write_text("precious")
+    status, _, _ = shell("fit", "none.csv", *ROLES, "-o", "m.json")
+    assert status == 1
+    assert (tmp_path / "m.json").read_text() == "precious"
+    assert os.listdir(tmp_path).count("m.json") == 1
+
+
+def test_bad_rows_are_named_and_can_be_skipped(shell: Shell, tmp_path: Path) -> None:
+    (tmp_path / "bad.csv").write_text(RUNS + "32,32,0,fast\n64,32,0,-1\n")
+    status, _, err = shell("fit", "bad.csv", *ROLES, "--model", "amdahl")
+    assert status == 1
+    assert "line 8, column 'seconds'" in err
+    assert "'fast' is not a number" in err
+    assert "--skip-bad-rows" in err
+    status, _, err = shell("fit", "bad.csv", *ROLES, "--model", "amdahl", "--skip-bad-rows")
+    assert status == 0
+    assert "rejected rows: 2" in err

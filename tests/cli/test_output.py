@@ -1,0 +1,27 @@
+from pathlib import Path
+
+import pytest
+
+from genperf.cli.output import cell, show_rows, write_whole
+
+
+def test_written_whole_or_not_at_all(tmp_path: Path) -> None:
+    target = tmp_path / "out.txt"
+    target.write_text("old")
+    target.chmod(0o640)
+    write_whole(target, "new")
+    assert target.read_text() == "new"
+    assert target.stat().st_mode & 0o777 == 0o640
+    assert [p.name for p in tmp_path.iterdir()] == ["out.txt"]
+
+
+def test_rows_align_numbers_right(capsys: pytest.CaptureFixture[str]) -> None:
+    show_rows(["name", "error"], [["generic", "9.5"], ["svr", "14.25"]])
+    assert capsys.readouterr().out.splitlines() == ["name     error", "generic    9.5", "svr      14.25"]
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(None, "–"), (float("nan"), "–"), (1e-9, "1e-09"), (12345.678, "1.235e+04")]
+)
+def test_cell(value: object, text: str) -> None:
+    assert cell(value) == text
