@@ -58,11 +58,10 @@ def _log_value(T: Array, t: Array, _: Scale) -> Array:
 
 
 def _log_curvature(T: Array, t: Array, _: Scale) -> Array:
-    off = T / t - 1.0
-    held = np.maximum(1.0 + off, SHORTEST)
-    # ln(r)/(r − 1) is 1 − (r − 1)/2 + … where r is near 1
-    near = np.abs(off) < 1e-6
-    slope = np.where(near, 1.0 - 0.5 * off, np.log(held) / np.where(near, 1.0, off))
+    ratio = T / t
+    held = np.maximum(ratio, SHORTEST)
+    perfect = ratio == 1.0
+    slope = np.where(perfect, 1.0, np.log(held) / np.where(perfect, 1.0, ratio - 1.0))
     return np.asarray(slope / held / t**2)
 
 

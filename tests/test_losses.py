@@ -92,6 +92,12 @@ def test_each_set_may_have_a_time_scale_of_its_own(loss: str) -> None:
         np.testing.assert_array_equal(both[1], function(predicted[:1], measured, 3.0)[0])
 
 
+def test_log_loss_is_the_relative_loss_near_a_perfect_fit() -> None:
+    ratios = 1.0 + np.array([[-1e-9, -1e-15, 0.0, 1e-15, 1e-12, 1e-8]])
+    curvature = LOSSES["log"].curvature(ratios, np.ones(6), 1.0)
+    np.testing.assert_allclose(curvature, np.ones((1, 6)), rtol=1e-7)
+
+
 def test_huber_grows_linearly_beyond_delta() -> None:
     at = np.array([[1.0 + HUBER_DELTA, 1.5, 2.0, 2.5]])
     steps = np.diff(LOSSES["huber"].value(at, np.ones(4), 1.0)[0])

@@ -108,7 +108,7 @@ class Problem:
 
     def _time_scale(self, shares: Array) -> Array:
         """Return the weighted mean measured time of each set: a replicate's cost is that of its own fit."""
-        return np.asarray((shares @ self.measured)[:, None])
+        return np.asarray(np.sum(shares * self.measured, axis=1, keepdims=True))
 
     def derivatives(self, constants: Array, weights: Array | None = None) -> tuple[Array, Array]:
         """Return the cost's gradient and its Gauss-Newton curvature, both by the scaled constants.

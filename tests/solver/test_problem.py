@@ -76,7 +76,7 @@ def best_coefficients(problem: object, others: np.ndarray) -> float:
     bounds = list(
         zip(problem.lower[free] / problem.scale[free], problem.upper[free] / problem.scale[free], strict=True)
     )
-    starts = [np.clip(np.full(free.size, s), *np.array(bounds).T) for s in (0.05, 0.3, 1.0)]
+    starts = [np.clip(np.full(free.size, s), *np.array(bounds, float).T) for s in (0.05, 0.3, 1.0)]
     options = {"ftol": 1e-14, "gtol": 1e-10, "maxiter": 5000, "maxfun": 50_000}
     return min(minimize(cost, s, bounds=bounds, method="L-BFGS-B", options=options).fun for s in starts)
 
@@ -100,6 +100,15 @@ def test_projection_finds_the_best_coefficients(bounds: tuple[float, float], los
     # Exact where one least-squares solution is; a few reweighted passes otherwise (the polish does the rest).
     share = 1e-4 if loss in ("relative", "squared") else 0.01
     assert problem.cost(found).item() <= best_coefficients(problem, others) * (1.0 + share)
+
+
+@pytest.mark.parametrize("penalty", PENALTIES)
+def test_projection_with_a_coefficient_that_cannot_be_positive(penalty: str) -> None:
+    made = Case(ERNEST.expression, (5.0, 4.0, -0.3))
+    problem = with_bounds(problem_of(made, penalty=penalty_named(penalty, 0.02)), [0, 0, -np.inf], [np.inf, np.inf, 0])
+    found = problem.project(problem.start[None])
+    assert found[0, 2] < -0.1
+    assert problem.cost(found).item() <= best_coefficients(problem, problem.start) * (1.0 + 1e-6)
 
 
 @pytest.mark.parametrize("case", [MAXIMUM, P_NORM], ids=["max", "p-norm"])
