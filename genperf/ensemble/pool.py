@@ -1,0 +1,282 @@
+"""Pooling between groups: a group measured to a small scale borrows how its neighbours grew beyond it.
+
+For a group measured to n₀ and a larger scale n, the donors are the groups measured at both. Their changes from T(n₀) to
+T(n) are counted in three ways (seconds, relative, log); a Gaussian process over what the groups are called and how large
+they are says what the change of this one may be. Which columns matter is learned from the donors, how wide the
+answers must be and which way of counting holds from donors held out as the asking group is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from statistics import NormalDist
+
+import numpy as np
+import numpy.typing as npt
+
+from genperf.ensemble.pool_change import CHANGES, Change
+from genperf.ensemble.pool_groups import Curve, alike_in_work, curves, distances
+from genperf.ensemble.pool_kernel import Process, fit_process
+from genperf.errors import Note
+from genperf.models import Factors
+from genperf.table import Table
+
+Array = npt.NDArray[np.float64]
+
+#: A way of counting weighs as its held-out error (geometric mean, this much added) to this power.
+POWER, EPSILON = -8.0, 0.005
+#: The calibration counts as the held-out blocks are against this many.
+CALIBRATION_BLOCKS = 20
+LEVEL = 0.9
+#: Donors below which nothing is held out, and above which the nearest are taken.
+FEWEST, MOST = 5, 400
+#: Held-out refits: at most so many, fewer where each takes long.
+FOLDS, LEAST_FOLDS, WORK = 40, 8, 4000
+#: Equally likely points that stand for what the pool says of ln T.
+POINTS = 31
+#: Beyond these many e-fold below or above the time at the base, nothing is looked for.
+REACH = (-3.0, 4.0)
+_NORMAL = np.array([NormalDist().inv_cdf((i + 0.5) / 201) for i in range(201)])
+#: The donors that are named.
+NAMED = 5
+
+
+@dataclass(frozen=True, eq=False)
+class Loan:
+    """What the pool says of one group at one scale it was not measured at.
+
+    Attributes
+    ----------
+    scale : float
+    columns : dict of str to float
+        Every numeric factor there.
+    points : ndarray of shape (POINTS,)
+        Equally likely values of ln T, rising.
+    share : float
+        Of what was not known of this group's change, the part the donors settled: 0 none, 1 all.
+    donors : tuple of tuple of str
+        Keys of the groups that count most, the first most.
+    among : int
+        How many donors there were.
+    """
+
+    scale: float
+    columns: dict[str, float]
+    points: Array
+    share: float
+    donors: tuple[tuple[str, ...], ...]
+    among: int
+
+    @property
+    def mean(self) -> float:
+        """Of ln T."""
+        return float(self.points.mean())
+
+    @property
+    def variance(self) -> float:
+        """Of ln T."""
+        return float(self.points.var())
+
+
+@dataclass(frozen=True, eq=False)
+class Borrowed:
+    """What one group borrows.
+
+    Attributes
+    ----------
+    along : str
+        The column of the scale.
+    base : float
+        The group's own largest scale.
+    loans : tuple of Loan
+        One per donors' scale beyond it, rising; none where the group must rely on itself.
+    notes : tuple of Note
+    """
+
+    along: str = ""
+    base: float = float("nan")
+    loans: tuple[Loan, ...] = ()
+    notes: tuple[Note, ...] = field(default=())
+
+    @property
+    def share(self) -> float:
+        """The pooled share at the largest borrowed scale; 0 where nothing is borrowed."""
+        return self.loans[-1].share if self.loans else 0.0
+
+
+def pool(table: Table, mapping: Mapping[str, str] | None = None) -> dict[tuple[str, ...], Borrowed]:
+    """Say what every group of a table may borrow from the others.
+
+    Nothing here is random: the same groups in any order give the same answer.
+
+    Parameters
+    ----------
+    table : Table
+        With group columns. Groups may be alike in those, in the categorical factors and in the numeric ones that are
+        constant along each group.
+    mapping : mapping of str to str, optional
+        Canonical factor name → column.
+
+    Returns
+    -------
+    dict of tuple of str to Borrowed
+        For every group.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from genperf.table import read_table
+    >>> runs = pd.DataFrame(
+    ...     [(f"net{i}", n, 1 + i + 0.1 * n) for i in range(8) for n in (1, 2, 4, 8) if i < 7 or n < 4],
+    ...     columns=["net", "workers", "seconds"],
+    ... )
+    >>> loans = pool(read_table(runs, time="seconds", extrinsic="workers", group="net"))[("net7",)].loans
+    >>> [(loan.scale, float(np.exp(loan.mean).round(2))) for loan in loans]
+    [(4.0, 8.4), (8.0, 8.8)]
+    """
+    found, left_out = curves(table, mapping)
+    out = {key: Borrowed(notes=(Note(f"not pooled: {why}", "not_pooled"),)) for key, why in left_out.items()}
+    matched = Factors(tuple(f for f in table.factors if f.numeric), mapping or {})
+    work = [factor.name for name in ("batch", "global_batch") if (factor := matched.find(name)) is not None]
+    loans: dict[tuple[str, ...], list[Loan]] = {curve.key: [] for curve in found}
+    reach = max((curve.largest for curve in found), default=0.0)
+    for base in sorted({curve.largest for curve in found}):
+        asking = [curve for curve in found if curve.largest == base]
+        for scale in sorted({n for c in found if c.scale[0] <= base for n in c.scale if n > base}):
+            spanning = [curve for curve in found if curve.spans(base, scale)]
+            for borrowers, donors in _sets(asking, spanning, base, work):
+                for curve, loan in zip(borrowers, _lend(borrowers, donors, base, scale), strict=True):
+                    loans[curve.key].append(loan)
+    for curve in found:
+        out[curve.key] = Borrowed(curve.along, curve.largest, tuple(loans[curve.key]), _notes(curve, loans[curve.key], reach))
+    return out
+
+
+def _sets(
+    asking: Sequence[Curve], spanning: Sequence[Curve], base: float, work: Sequence[str]
+) -> list[tuple[list[Curve], list[Curve]]]:
+    """Return the groups that ask, each with its donors, those with the same donors together."""
+    sets: dict[tuple[int, ...], list[Curve]] = {}
+    for curve in asking:
+        alike = tuple(j for j, donor in enumerate(spanning) if alike_in_work(curve, donor, base, work))
+        if alike:
+            sets.setdefault(alike, []).append(curve)
+    return [(curves, [spanning[j] for j in donors]) for donors, curves in sets.items()]
+
+
+def _lend(borrowers: Sequence[Curve], donors: Sequence[Curve], base: float, scale: float) -> list[Loan]:
+    """Return the loans of groups that have the same donors."""
+    count = len(donors)
+    apart, unlike = distances([*donors, *borrowers], base)
+    between, across = apart[:, :count, :count], apart[:, count:, :count]
+    first = np.array([donor.time(base) for donor in donors])
+    last = np.array([donor.time(scale) for donor in donors])
+    own = np.array([curve.time(base) for curve in borrowers])
+    changes = CHANGES if count >= FEWEST else CHANGES[:1]
+    fits = [fit_process(between, change.of(first, last)) for change in changes]
+    said = [fit.predict(across) for fit in fits]
+    loans: dict[int, Loan] = {}
+    sibling = unlike[count:, :count].min(axis=1) == 0
+    for alone in sorted(set(sibling.tolist())):
+        trials = _trials(unlike[:count, :count], alone) if count >= FEWEST else None
+        weights, widths = np.ones(len(fits)), np.ones(len(fits))
+        if trials is not None:
+            tests = [_test(c, f, between, first, last, trials) for c, f in zip(changes, fits, strict=True)]
+            errors, widths = (np.array(column) for column in zip(*tests, strict=True))
+            weights = (errors / errors.min()) ** POWER * np.array([change.odds for change in changes])
+        weights = weights / weights.sum()
+        for i in np.flatnonzero(sibling == alone).tolist():
+            points = np.array([_points(c, own[i], s[0][i], s[1][i] * w) for c, s, w in zip(changes, said, widths)])
+            loads = np.einsum("k,kd->d", weights, np.array([s[3][i] for s in said]))
+            loans[i] = Loan(
+                scale,
+                _columns(borrowers[i], donors, base, scale),
+                _mixture(points, weights),
+                float(weights @ [s[2][i] for s in said]),
+                tuple(donors[j].key for j in np.argsort(-loads, kind="stable")[:NAMED]),
+                count,
+            )
+    return [loans[i] for i in range(len(borrowers))]
+
+
+@dataclass(frozen=True, eq=False)
+class _Trials:
+    """Which donors are held out together, and which of them count: an imitation of the group that asks."""
+
+    fold: npt.NDArray[np.int64]
+    counts: npt.NDArray[np.bool_]
+    blocks: int
+
+
+def _trials(unlike: Array, alone: bool) -> _Trials:
+    """Say how to imitate the group that asks.
+
+    One that has a donor of all its names (another batch of the same program) is imitated by single donors that have
+    such a sibling too; any other by all the donors of one set of names at once.
+    """
+    count = len(unlike)
+    names = np.array([int(np.flatnonzero(unlike[j] == 0)[0]) for j in range(count)])
+    block = np.arange(count) if alone else names
+    counts = np.array([np.sum(names == k) > 1 for k in names]) if alone else np.ones(count, bool)
+    if counts.sum() < FEWEST:
+        counts[:] = True
+    blocks = np.unique(block)
+    folds = min(FOLDS, max(LEAST_FOLDS, WORK // count))
+    # Any fixed order would do; neighbours in the order of keys are alike, and should not all leave at once.
+    order = np.random.default_rng(0).permutation(len(blocks))
+    fold = dict(zip(blocks[order].tolist(), (np.arange(len(blocks)) % folds).tolist(), strict=True))
+    return _Trials(np.array([fold[k] for k in block.tolist()]), counts, len(np.unique(block[counts])))
+
+
+def _test(
+    change: Change, fit: Process, between: Array, first: Array, last: Array, trials: _Trials
+) -> tuple[float, float]:
+    """Return the geometric mean of the held-out errors, and what the standard deviations must be multiplied by."""
+    values = change.of(first, last)
+    mean, sd = values.copy(), np.ones(len(values))
+    for k in np.unique(trials.fold[trials.counts]).tolist():
+        rest, out = np.flatnonzero(trials.fold != k), np.flatnonzero(trials.fold == k)
+        if not len(rest):
+            continue
+        again = fit_process(between[:, rest[:, None], rest], values[rest], fit.logarithms)
+        mean[out], sd[out], _, _ = again.predict(between[:, out[:, None], rest])
+    counts = trials.counts
+    missed = np.abs(change.onto(first, mean) / last - 1.0)[counts]
+    error = float(np.exp(np.mean(np.log(missed + EPSILON))))
+    level = LEVEL
+    found = float(np.quantile((np.abs(values - mean) / sd)[counts], level)) / NormalDist().inv_cdf(0.5 + LEVEL / 2)
+    return error, max(found, 0.05) ** (trials.blocks / (trials.blocks + CALIBRATION_BLOCKS))
+
+
+
+def _points(change: Change, own: float, mean: float, sd: float) -> Array:
+    """Return equally likely values of ln T where the change is normal."""
+    second = change.onto(np.array(own), mean + sd * _NORMAL)
+    lowest, highest = own * np.exp(REACH[0]), own * np.exp(REACH[1])
+    return np.asarray(np.log(np.clip(second, lowest, highest)))
+
+
+def _mixture(points: Array, weights: Array) -> Array:
+    """Return equally likely values of a mixture from equally likely ones of its parts, shape (parts, points)."""
+    share = np.repeat(weights, points.shape[1]) / points.shape[1]
+    flat = points.ravel()
+    order = np.argsort(flat, kind="stable")
+    middle = np.cumsum(share[order]) - 0.5 * share[order]
+    return np.asarray(np.interp((np.arange(POINTS) + 0.5) / POINTS, middle, flat[order]))
+
+
+def _columns(curve: Curve, donors: Sequence[Curve], base: float, scale: float) -> dict[str, float]:
+    """Return the numeric factors of a group at a scale, grown from its own largest as the median donor's grow."""
+    out: dict[str, float] = {}
+    for name, values in curve.columns.items():
+        here = curve.column(name, base)
+        grown = [d.column(name, scale) / d.column(name, base) for d in donors if d.column(name, base) > 0]
+        constant = len(set(values.tolist())) == 1 and len(values) > 1
+        out[name] = here if constant and name != curve.along and not grown else here * float(np.median(grown or [1.0]))
+    out[curve.along] = scale
+    return out
+
+
+def _notes(curve: Curve, loans: Sequence[Loan], reach: float) -> tuple[Note, ...]:
+    return ()
