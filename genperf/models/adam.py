@@ -17,8 +17,8 @@ def build(found: Factors) -> Expression:
     After Yan, Ruwase, He & Chilimbi (2015), "Performance modeling and scalability optimization of distributed deep
     learning systems" (Adam): N samples of W operations each, threads that contend for memory, activations of A bytes
     across the P − 1 cuts, M bytes of weights to the servers once in b samples. The formula is our derivation. The
-    replicas are `workers`; W is `work/batch`, since `work` is that of one worker's step. A factor the table lacks is
-    taken as constant and is in the coefficients.
+    replicas are `workers`; W is `work/batch`, since `work` is that of one worker's step. A factor that is always
+    the same, or that the table lacks, is in the coefficients, without constants of its own.
 
     Examples
     --------
@@ -30,6 +30,7 @@ def build(found: Factors) -> Expression:
     samples, activations, message, batch = (_had(found, n) for n in ("samples", "activations", "bytes", "batch"))
     parted, threads, servers = (_had(found, n) for n in ("partitions", "threads", "servers"))
     work = ["work"] if batch and found.has("work") else []
+    contended = found.varies("threads")
     parts = {
         "compute": ratio("a", samples + work, batch * len(work) + ["workers"] + parted),
         "memory contention": ratio("kappa", threads + samples + work, batch * len(work) + ["workers"] + parted),
@@ -39,15 +40,15 @@ def build(found: Factors) -> Expression:
         "exchange": ratio("alpha_w", samples, [*batch, "workers"]),
     }
     written = {name: text for name, (text, _) in parts.items()}
-    if threads:
+    if contended:
         written["compute"] += "/threads**eta"
     written["activations"] += "*(1 - 1/partitions)"
     written["cuts"] += "*(partitions - 1)"
     needs = {
-        "memory contention": bool(threads),
-        "activations": bool(parted and activations),
-        "cuts": bool(parted),
-        "exchange": bool(batch),
+        "memory contention": contended,
+        "activations": bool(activations) and found.varies("partitions"),
+        "cuts": found.varies("partitions"),
+        "exchange": found.varies("batch"),
     }
     kept = {name: text for name, text in written.items() if needs.get(name, True)}
     names = ("a", "kappa", "beta_a", "alpha_a", "beta_w", "alpha_w")

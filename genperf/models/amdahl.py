@@ -29,7 +29,13 @@ def build(found: Factors) -> Expression:
     if work.known:
         terms["serial"] = f"s*{work.whole}"
     terms["parallel"] = work.of("a")
-    return compose("amdahl", terms, [coefficient("c"), coefficient("s", work.unit), coefficient("a", work.unit)], found)
+    return compose(
+        "amdahl",
+        terms,
+        [coefficient("c"), coefficient("s", work.unit), coefficient("a", work.unit)],
+        found,
+        spare={"constant": "parallel"},
+    )
 
 
 FAMILY = Family(

@@ -27,6 +27,7 @@ def build(found: Factors) -> Expression:
         {"constant": "c", "compute": work.of("a"), "tree": "b*log2(workers)", "per worker": "d*workers"},
         [coefficient("c"), coefficient("a", work.unit), coefficient("b"), coefficient("d")],
         found,
+        spare={"constant": "compute"},
     )
 
 

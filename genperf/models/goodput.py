@@ -17,7 +17,8 @@ def build(found: Factors) -> Expression:
         T_sync = 0 for n = 1, α_r + β_r·(n−2) inside one node, α_n + β_n·(n−2) across nodes
 
     Qiao et al. (2021), "Pollux: co-adaptive cluster scheduling for goodput-optimized deep learning", section 3.2;
-    w is one worker's work. Without nodes there is one T_sync for all n > 1.
+    w is one worker's work. Without nodes there is one T_sync for all n > 1; β_n is left out where the nodes have two
+    values.
 
     Examples
     --------
@@ -26,14 +27,14 @@ def build(found: Factors) -> Expression:
     ((c + a*batch)**gamma + where(workers > 1, alpha_n + beta_n*(workers - 2), 0)**gamma)**(1/gamma)
     """
     work = share(found)
-    between = "alpha_n + beta_n*(workers - 2)"
     if found.has("nodes"):
+        between = "alpha_n + beta_n*(workers - 2)" if found.varies("nodes", 3) else "alpha_n"
         sync = {
             "inside nodes": "where(workers > 1 and nodes <= 1, alpha_r + beta_r*(workers - 2), 0)",
             "between nodes": f"where(nodes > 1, {between}, 0)",
         }
     else:
-        sync = {"synchronisation": f"where(workers > 1, {between}, 0)"}
+        sync = {"synchronisation": "where(workers > 1, alpha_n + beta_n*(workers - 2), 0)"}
     return compose(
         "goodput",
         {"constant": "c", "compute": work.of("a"), **sync},
@@ -48,6 +49,7 @@ def build(found: Factors) -> Expression:
         ],
         found,
         total=f"((constant + compute)**gamma + ({' + '.join(f'`{name}`' for name in sync)})**gamma)**(1/gamma)",
+        spare={"constant": "compute"},
     )
 
 

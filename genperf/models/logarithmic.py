@@ -26,6 +26,7 @@ def build(found: Factors) -> Expression:
         {**terms, "tree": "b*log2(workers)"},
         [coefficient("c"), coefficient("a", work.unit), coefficient("b")],
         found,
+        spare={"constant": "compute"},
     )
 
 

@@ -13,8 +13,8 @@ def build(found: Factors) -> Expression:
 
     After Alqahtani & Demirbas (2019), "Performance analysis and comparison of distributed machine learning systems":
     each server takes in the gradients of its share of the model from all n workers and sends the weights back. The
-    formula is our derivation. Without a column of servers their number is in the coefficients; without bytes the two
-    terms of the servers are one.
+    formula is our derivation. Without a column of servers their number is in the coefficients; without bytes that
+    vary the two terms of the servers are one.
 
     Examples
     --------
@@ -27,13 +27,14 @@ def build(found: Factors) -> Expression:
     message, unit = times(found, "bytes")
     load = "workers/servers" if found.has("servers") else "workers"
     terms = {"constant": "c", "compute": work.of("a"), "bandwidth": f"2*beta*{message}{load}"}
-    if message:
+    if found.varies("bytes"):
         terms["requests"] = f"alpha*{load}"
     return compose(
         "parameter-server",
         terms,
         [coefficient("c"), coefficient("a", work.unit), coefficient("beta", unit), coefficient("alpha")],
         found,
+        spare={"constant": "compute"},
     )
 
 

@@ -12,8 +12,8 @@ def build(found: Factors) -> Expression:
         T = c + a·w + β·M·(n−1) + α·(n−1)
 
     After Alqahtani & Demirbas (2019), "Performance analysis and comparison of distributed machine learning systems":
-    each worker's link carries M bytes to each of the n − 1 others. The formula is our derivation. Without bytes the
-    two terms of the exchange are one.
+    each worker's link carries M bytes to each of the n − 1 others. The formula is our derivation. Without bytes that
+    vary the two terms of the exchange are one.
 
     Examples
     --------
@@ -24,13 +24,14 @@ def build(found: Factors) -> Expression:
     work = share(found)
     message, unit = times(found, "bytes")
     terms = {"constant": "c", "compute": work.of("a"), "bandwidth": f"beta*{message}(workers - 1)"}
-    if message:
+    if found.varies("bytes"):
         terms["messages"] = "alpha*(workers - 1)"
     return compose(
         "peer-to-peer",
         terms,
         [coefficient("c"), coefficient("a", work.unit), coefficient("beta", unit), coefficient("alpha")],
         found,
+        spare={"constant": "compute"},
     )
 
 

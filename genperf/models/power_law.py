@@ -33,6 +33,7 @@ def build(found: Factors) -> Expression:
             exponent("q", *EXPONENTS, start=0.5),
         ],
         found,
+        spare={"constant": "compute"},
     )
 
 

@@ -36,6 +36,7 @@ def build(found: Factors) -> Expression:
         [coefficient("a", work.unit), coefficient("beta", unit), coefficient("alpha"), coefficient("c")],
         found,
         total="forward + max(backward, bandwidth + latency) + constant",
+        spare={"constant": "forward"},
     )
 
 

@@ -33,8 +33,9 @@ def build(found: Factors, overlap: Overlap = "full") -> Expression:
         t_c = 2·β_r·M·(g−1)/g + 2·β_n·M·(m−1)/m + 2·α·(n−1)
         t_u = u
 
-    with w one worker's work. Without overlap t_h2d cannot be told from t_f and is left in it; without nodes t_io has
-    no g and is one with t_h2d, and t_c is one ring of n.
+    with w one worker's work. Where that is always the same, t_u is left in t_f, and t_h2d in t_io. Without overlap
+    t_h2d cannot be told from t_f and is left in it. Without nodes t_io has no g and is one with t_h2d, and t_c is one
+    ring of n.
 
     Examples
     --------
@@ -73,6 +74,7 @@ def build(found: Factors, overlap: Overlap = "full") -> Expression:
         ],
         found,
         total and total.format(input=_sum(reading), exchange=_sum(exchange)),
+        spare={"update": "forward", **({"transfer": "transfer"} if "input" in reading else {})},
     )
 
 

@@ -13,7 +13,8 @@ def build(found: Factors) -> Expression:
 
     Our derivation: the bandwidth-optimal ring of k members moves 2·M·(k−1)/k bytes over each link (Patarasuk & Yuan
     2009), once inside the nodes and once between them; the factor 2 is in the coefficients. The second ring appears
-    as a step when the second node is added, and flattens as (m−1)/m does.
+    as a step when the second node is added, and flattens as (m−1)/m does. The latency is left out where the nodes have
+    two values: it cannot be told from the ring then.
 
     Examples
     --------
@@ -23,15 +24,17 @@ def build(found: Factors) -> Expression:
     """
     work = share(found)
     message, unit = times(found, "bytes")
+    terms = {
+        "constant": "c",
+        "compute": work.of("a"),
+        "inside nodes": f"beta_r*{message}(1 - nodes/workers)",
+        "between nodes": f"beta_n*{message}(1 - 1/nodes)",
+    }
+    if found.varies("nodes", 3) or found.varies("bytes"):
+        terms["latency"] = "alpha*log2(nodes)"
     return compose(
         "topology",
-        {
-            "constant": "c",
-            "compute": work.of("a"),
-            "inside nodes": f"beta_r*{message}(1 - nodes/workers)",
-            "between nodes": f"beta_n*{message}(1 - 1/nodes)",
-            "latency": "alpha*log2(nodes)",
-        },
+        terms,
         [
             coefficient("c"),
             coefficient("a", work.unit),
@@ -40,6 +43,7 @@ def build(found: Factors) -> Expression:
             coefficient("alpha"),
         ],
         found,
+        spare={"constant": "compute"},
     )
 
 

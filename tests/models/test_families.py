@@ -205,3 +205,40 @@ def test_factors_that_do_not_vary_are_harmless(family, table):
         seconds = expression.evaluate(columns, dict.fromkeys(expression.constant_names, 1.0))
         assert np.all(np.isfinite(seconds))
         assert np.all(seconds > 0)
+
+
+FEW = {"workers": [1, 2, 4, 8], "nodes": [1, 1, 1, 1], "batch": [32] * 4}
+MORE = {"workers": [1, 2, 4, 8, 16], "nodes": [1, 1, 1, 1, 2], "batch": [32] * 5}
+
+
+@pytest.mark.parametrize(
+    ("name", "columns", "expected"),
+    [
+        # One node: no network to see. One batch: what a step costs anyhow is in its computation.
+        ("topology", FEW, "a*batch + beta_r*(1 - nodes/workers)"),
+        ("topology", MORE, "a*batch + beta_r*(1 - nodes/workers) + beta_n*(1 - 1/nodes)"),
+        ("ernest", FEW, "a*batch + b*log2(workers) + d*workers"),
+        ("usl", FEW, "s*batch*workers + a*batch + k*batch*workers*(workers - 1)"),
+        ("power-law", FEW, "a*batch + b*workers**q"),
+        ("ring-allreduce", FEW, "a*batch/3 + max(2*a*batch/3, 2*beta*(1 - 1/workers) + 2*alpha*(workers - 1))"),
+        ("ring-allreduce", {"workers": [1, 1], "batch": [8, 16]}, "a*batch/3 + 2*a*batch/3 + c"),
+        ("peer-to-peer", {**FEW, "bytes": [1e8] * 4}, "a*batch + beta*bytes*(workers - 1)"),
+        (
+            "s-sgd",
+            FEW,
+            "max(i*batch*(workers/nodes), a*batch/3 + max(2*a*batch/3, "
+            "2*beta_r*(1 - nodes/workers) + 2*alpha*(workers - 1)))",
+        ),
+        (
+            "goodput",
+            FEW,
+            "((a*batch)**gamma + where(workers > 1 and nodes <= 1, alpha_r + beta_r*(workers - 2), 0)**gamma)"
+            "**(1/gamma)",
+        ),
+        ("cntk", {"workers": [1, 2, 4]}, "i0 + i1*workers**q + max(a/workers, s*workers)"),
+        ("adam", {"workers": [1, 2], "partitions": [2, 2], "threads": [4, 4]}, "a/workers/partitions + beta_w"),
+    ],
+)
+def test_what_the_table_cannot_show_has_no_constants(name, columns, expected):
+    factors = [measure(column, "extrinsic", np.array(values, float)) for column, values in columns.items()]
+    assert str(MODELS[name].expressions(factors)[0]) == expected
