@@ -1,0 +1,131 @@
+"""The model file: round trip, the same bytes, and every way of not being one."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import genperf as gp
+from genperf.errors import ModelError
+from genperf.result import FitResult, GroupedResult, dump_model, load_model, parse_model, save_model
+
+
+def runs(scale: float = 1.0) -> pd.DataFrame:
+    rng = np.random.default_rng(0)
+    rows = [
+        (n, b, f, 0.1 + 0.01 * b + 0.02 * np.log2(n) * (1 + (f == "mxnet")))
+        for n in (1, 2, 4, 8)
+        for b in (8, 16)
+        for f in ("mxnet", "tensor <flow>")
+    ]
+    frame = pd.DataFrame(rows, columns=["gpu count", "batch", "framework", "s"])
+    return frame.assign(s=scale * frame.s * np.exp(0.01 * rng.standard_normal(len(frame))))
+
+
+@pytest.fixture(scope="module")
+def result() -> FitResult:
+    table = gp.read_table(runs(), time="s", extrinsic="gpu count", intrinsic="batch", categorical="framework")
+    fitted = gp.fit(table, model="generic", structure="separable", draws=20)
+    assert isinstance(fitted, FitResult)
+    return fitted
+
+
+def test_round_trip_predicts_the_same(result: FitResult) -> None:
+    again = parse_model(dump_model(result))
+    asked = {"gpu count": [16, 32], "batch": 8, "framework": "mxnet"}
+    pd.testing.assert_frame_equal(again.predict(asked), result.predict(asked), check_exact=True)
+    assert dump_model(again) == dump_model(result)
+
+
+def test_grouped_round_trip(tmp_path: Path) -> None:
+    frame = pd.concat([runs().assign(net="a"), runs(2).assign(net="b"), runs().assign(net="c")[:1]])
+    table = gp.read_table(frame, time="s", extrinsic="gpu count", intrinsic="batch", group="net")
+    fitted = gp.fit(table, model="power-law", mapping={"workers": "gpu count"}, draws=10)
+    assert isinstance(fitted, GroupedResult)
+    assert set(fitted.failures) == {("c",)}
+    save_model(fitted, tmp_path / "m.json")
+    again = load_model(tmp_path / "m.json")
+    assert isinstance(again, GroupedResult)
+    assert again.failures == fitted.failures
+    asked = pd.DataFrame({"net": ["b", "a"], "gpu count": [16, 16], "batch": [8, 8]})
+    out = again.predict(asked)
+    assert out["net"].tolist() == ["b", "a"]
+    pd.testing.assert_frame_equal(out, fitted.predict(asked), check_exact=True)
+    with pytest.raises(gp.GenperfError, match="group c was not fitted"):
+        again.predict(asked.assign(net="c"))
+    with pytest.raises(gp.GenperfError, match="there is no group d"):
+        again.predict(asked.assign(net="d"))
+
+
+def changed(text: str, path: list[Any], value: Any) -> str:
+    read = json.loads(text)
+    place = read
+    for step in path[:-1]:
+        place = place[step]
+    if value is None:
+        del place[path[-1]]
+    else:
+        place[path[-1]] = value
+    return json.dumps(read)
+
+
+MODEL = ["groups", 0, "model"]
+MEMBER = [*MODEL, "members", 0]
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "said"),
+    [
+        (["program"], "extra-p", "is not a genperf model"),
+        (["schema_version"], 99, "has schema version 99; this genperf reads up to 1"),
+        (["groups"], [], "holds no model"),
+        ([*MODEL, "seed"], None, "seed: field required"),
+        ([*MODEL, "surprise"], 1, "surprise: extra inputs are not permitted"),
+        ([*MODEL, "spread", "noise"], "much", "noise: input should be a valid number"),
+        ([*MEMBER, "terms", 1, "formula"], "__import__('os').system('true')", "holds a formula that is refused"),
+        ([*MEMBER, "terms", 1, "formula"], "secret*2", "unknown name 'secret'"),
+        ([*MEMBER, "draws"], [[1.0]], "the draws do not match the constants"),
+        ([*MEMBER, "draws"], [], "the draws do not match the constants"),
+    ],
+)
+def test_what_is_not_a_whole_model_is_refused(result: FitResult, path: list[Any], value: Any, said: str) -> None:
+    with pytest.raises(ModelError) as caught:
+        parse_model(changed(dump_model(result), path, value), "m.json")
+    assert said in str(caught.value)
+
+
+@pytest.mark.parametrize("text", ["", "{", "[1, 2]", "nonsense", "[" * 100_000])
+def test_other_texts_are_refused(text: str) -> None:
+    with pytest.raises(ModelError):
+        parse_model(text)
+
+
+def test_a_truncated_file_says_so(result: FitResult, tmp_path: Path) -> None:
+    whole = dump_model(result)
+    (tmp_path / "m.json").write_text(whole[: len(whole) // 2])
+    with pytest.raises(ModelError, match="is not a whole model file"):
+        load_model(tmp_path / "m.json")
+    (tmp_path / "b.json").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(ModelError, match="not text"):
+        load_model(tmp_path / "b.json")
+    with pytest.raises(ModelError, match="no such file"):
+        load_model(tmp_path / "none.json")
+    with pytest.raises(ModelError, match="directory"):
+        load_model(tmp_path)
+
+
+def test_the_file_holds_only_finite_numbers(result: FitResult) -> None:
+    def refuse(token: str) -> float:
+        raise AssertionError(token)
+
+    json.loads(dump_model(result), parse_constant=refuse)
+
+
+def test_printing(result: FitResult) -> None:
+    assert str(result).startswith("generic: T = ")
+    constants = result.constants()
+    assert (constants.lower <= constants.upper).all()
+    assert "tensor &lt;flow&gt;" in result._repr_html_()
