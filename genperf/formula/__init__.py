@@ -1,4 +1,4 @@
-"""Formulas: text → checked tree → vectorised values, exact derivatives, text and LaTeX.
+"""Formulas: text → checked tree → vectorised values, exact derivatives, text, LaTeX and JavaScript.
 
 A formula is data. Only arithmetic, comparison, an allow-list of functions and the names it was given
 are read; everything else is refused with a caret under the place, and nothing is ever executed.
@@ -7,12 +7,14 @@ are read; everything else is refused with a caret under the place, and nothing i
 from genperf.formula.bind import bind, bind_values
 from genperf.formula.evaluate import evaluate, evaluate_with_gradient
 from genperf.formula.functions import FUNCTIONS
+from genperf.formula.javascript import JAVASCRIPT_PRELUDE, javascript
 from genperf.formula.nodes import Call, Name, Node, Number, Text, call, names_in, substitute
 from genperf.formula.parse import Formula, parse
 from genperf.formula.render import latex, quote_name, render
 
 __all__ = [
     "FUNCTIONS",
+    "JAVASCRIPT_PRELUDE",
     "Call",
     "Formula",
     "Name",
@@ -24,6 +26,7 @@ __all__ = [
     "call",
     "evaluate",
     "evaluate_with_gradient",
+    "javascript",
     "latex",
     "names_in",
     "parse",
