@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from genperf.attribution.answers import Explanation
 from genperf.errors import GenperfError
 from genperf.prediction import Member, Query, read_query
 from genperf.result import FitResult
@@ -20,44 +20,6 @@ Array = npt.NDArray[np.float64]
 HIDDEN = "hidden by overlap"
 #: Draws of two terms that move against each other by more than this correlation cannot be told apart.
 ALIASED = -0.95
-
-
-@dataclass(frozen=True, eq=False)
-class Explanation:
-    """What a predicted time is made of.
-
-    Attributes
-    ----------
-    model : str
-    terms : DataFrame
-        A row per configuration and term: the factors, `term, seconds, lower, upper, share`.
-    elasticities : DataFrame
-        A row per configuration and numeric factor: the factors, `factor, elasticity, lower, upper`.
-    aliased : tuple of tuple of str
-        Pairs of terms that the data cannot tell apart.
-    """
-
-    model: str
-    terms: pd.DataFrame
-    elasticities: pd.DataFrame
-    aliased: tuple[tuple[str, str], ...] = ()
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return it as plain values, for JSON."""
-        return {
-            "model": self.model,
-            "terms": self.terms.to_dict("records"),
-            "elasticities": self.elasticities.to_dict("records"),
-            "aliased": [list(pair) for pair in self.aliased],
-        }
-
-    def __str__(self) -> str:
-        lines = [f"model {self.model}", self.terms.to_string(index=False), self.elasticities.to_string(index=False)]
-        lines += [f"'{a}' and '{b}' cannot be told apart by this data" for a, b in self.aliased]
-        return "\n".join(lines)
-
-    def _repr_html_(self) -> str:
-        return str(self.terms.to_html(index=False, border=0) + self.elasticities.to_html(index=False, border=0))
 
 
 def explain(

@@ -1,0 +1,1 @@
+"""Advice: what to measure next, and which configuration is best."""
