@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from genperf.prediction.medians import Median, medians_of
 from genperf.table import Factor, Table
 
 
 @dataclass(frozen=True)
 class Schema:
-    """The table behind a model, without its rows.
+    """The table behind a model, without its rows: what a prediction, or a picture of one, needs.
 
     Attributes
     ----------
@@ -28,6 +29,8 @@ class Schema:
         Relative standard deviation of repeats; NaN where nothing was repeated.
     shortest, longest : float
         Range of the measured times, seconds.
+    medians : tuple of Median
+        What was measured, for drawing; of very many configurations, some.
     """
 
     factors: tuple[Factor, ...]
@@ -42,6 +45,7 @@ class Schema:
     noise: float = float("nan")
     shortest: float = 0.0
     longest: float = 0.0
+    medians: tuple[Median, ...] = ()
 
     @property
     def varying(self) -> tuple[Factor, ...]:
@@ -74,4 +78,5 @@ def schema_of(table: Table) -> Schema:
         noise=table.noise(),
         shortest=float(table.seconds.min()),
         longest=float(table.seconds.max()),
+        medians=medians_of(table),
     )

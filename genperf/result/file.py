@@ -15,6 +15,7 @@ from genperf.errors import FormulaError, ModelError, Note
 from genperf.expression import Constant, Expression, Kind, Term
 from genperf.formula import Node, parse, render
 from genperf.prediction import Evidence, Member, Schema, Spread, Status
+from genperf.prediction.medians import Median
 from genperf.result.fit_result import FitResult, GroupedResult
 from genperf.table import Factor, Role
 
@@ -53,6 +54,8 @@ class _Schema(_Strict):
     noise: Finite | None
     shortest: Finite
     longest: Finite
+    #: A configuration to a line: the factors' values in their order; seconds, shortest, longest; repeats.
+    medians: list[list[Finite | str]] = []
 
 
 class _Constant(_Strict):
@@ -306,6 +309,7 @@ def _schema(schema: Schema) -> _Schema:
         noise=_or_none(schema.noise),
         shortest=schema.shortest,
         longest=schema.longest,
+        medians=[[*m.values, m.seconds, m.shortest, m.longest, m.repeats] for m in schema.medians],
     )
 
 
@@ -366,6 +370,7 @@ def _result(model: _Model) -> FitResult:
         float("nan") if table.noise is None else table.noise,
         table.shortest,
         table.longest,
+        tuple(_median(m, factors) for m in table.medians),
     )
     return FitResult(
         model=model.model,
@@ -381,6 +386,14 @@ def _result(model: _Model) -> FitResult:
         metrics={k: float("nan") if v is None else v for k, v in model.metrics.items()},
         notes=tuple(Note(n.text, n.kind) for n in model.notes),
     )
+
+
+def _median(line: list[float | str], factors: tuple[Factor, ...]) -> Median:
+    kinds = [f.numeric for f in factors] + [True] * 4
+    if [not isinstance(v, str) for v in line] != kinds:
+        raise ModelError("is not a whole model file: the measured configurations do not match the factors")
+    seconds, shortest, longest, repeats = (float(v) for v in line[-4:])
+    return Median(tuple(line[:-4]), seconds, shortest, longest, int(repeats))
 
 
 def _read_member(member: _Member, factors: tuple[Factor, ...]) -> Member:

@@ -129,3 +129,21 @@ def test_printing(result: FitResult) -> None:
     constants = result.constants()
     assert (constants.lower <= constants.upper).all()
     assert "tensor &lt;flow&gt;" in result._repr_html_()
+
+
+def test_what_was_measured_is_kept_for_drawing(result: FitResult) -> None:
+    again = parse_model(dump_model(result))
+    assert again.schema.medians == result.schema.medians
+    assert len(again.schema.medians) == 16
+    assert again.schema.medians[0].values == (8.0, 1.0, "mxnet")
+    without = json.loads(dump_model(result))
+    del without["groups"][0]["model"]["table"]["medians"]
+    assert parse_model(json.dumps(without)).schema.medians == ()
+
+
+@pytest.mark.parametrize("line", [[8.0, 1.0, 0.5, 0.5, 0.5, 1], ["8", 1.0, "mxnet", 0.5, 0.5, 0.5, 1]])
+def test_configurations_that_are_not_of_the_factors_are_refused(result: FitResult, line: list[Any]) -> None:
+    read = json.loads(dump_model(result))
+    read["groups"][0]["model"]["table"]["medians"] = [line]
+    with pytest.raises(ModelError, match="do not match the factors"):
+        parse_model(json.dumps(read))
