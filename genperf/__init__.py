@@ -22,6 +22,7 @@ _HOME = {
     "validate": "genperf.validation",
     "explain": "genperf.attribution",
     "datasets": "genperf.datasets",
+    "GenericRegressor": "genperf.estimator",
     "GenperfError": "genperf.errors",
 }
 

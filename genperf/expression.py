@@ -154,6 +154,12 @@ class Expression:
         """Whether the total is the sum of its terms."""
         return self.total is None
 
+    @cached_property
+    def is_linear(self) -> bool:
+        """Whether the time is linear in the coefficients: a sum of terms, none of which has one inside a function."""
+        names = frozenset(c.name for c in self.constants if c.kind == "coefficient")
+        return self.is_sum and all(_linear_in(t.node, names) for t in self.terms)
+
     def __str__(self) -> str:
         return self.text()
 
@@ -237,6 +243,27 @@ class Expression:
         """
         held = max((len(c) for c in columns.values()), default=1) if rows is None else rows
         return BoundExpression(self, bind(self.node, columns), held)
+
+
+def _linear_in(node: Node, names: frozenset[str]) -> bool:
+    """Tell whether a tree is linear in some names together."""
+    if isinstance(node, Name) or names.isdisjoint(names_in(node)):
+        return True
+    if not isinstance(node, Call):
+        return False
+    left, right = node.arguments[0], node.arguments[-1]
+    match node.function:
+        case "add" | "subtract" | "negative":
+            return _linear_in(left, names) and _linear_in(right, names)
+        case "multiply":
+            return any(
+                names.isdisjoint(names_in(fixed)) and _linear_in(other, names)
+                for fixed, other in ((left, right), (right, left))
+            )
+        case "divide":
+            return names.isdisjoint(names_in(right)) and _linear_in(left, names)
+        case _:
+            return False
 
 
 def _all_zero(names: frozenset[str], constants: Sequence[Constant], zero: set[str]) -> bool:

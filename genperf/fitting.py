@@ -7,14 +7,14 @@ from typing import Any, Literal
 
 from genperf import metrics
 from genperf.errors import FitError, GenperfError, Note
-from genperf.estimate import Estimate, FitOptions, estimate
+from genperf.estimate import Estimate, FitOptions, estimate, fewer_factors
 from genperf.expression import Expression
 from genperf.models import MODELS, family_named
-from genperf.models.generic import Structure, generic, structures
+from genperf.models.generic import generic, structure_named, structures
 from genperf.models.user import user_expression
 from genperf.prediction import central_times, schema_of
 from genperf.result import FitResult, GroupedResult
-from genperf.table import Table
+from genperf.table import Factor, Table
 
 
 def fit(
@@ -99,9 +99,9 @@ def fit(
 
 def fit_one(table: Table, model: str, options: FitOptions, seed: int) -> FitResult:
     """Fit one model to the whole table, whatever its groups."""
-    expressions = _expressions(table, model, options)
+    expressions, notes = _expressions(table, model, options)
     found = estimate(expressions, table, options, seed)
-    return _result(table, model, options, seed, found)
+    return _result(table, model, options, seed, found, notes)
 
 
 def _fit_groups(table: Table, model: str, options: FitOptions, seed: int, workers: int) -> GroupedResult:
@@ -129,7 +129,7 @@ def _try_fit(table: Table, model: str, options: FitOptions, seed: int) -> FitRes
         return error.message
 
 
-def _expressions(table: Table, model: str, options: FitOptions) -> Sequence[Expression]:
+def _expressions(table: Table, model: str, options: FitOptions) -> tuple[Sequence[Expression], list[Note]]:
     factors = table.factors
     if all(f.distinct <= 1 for f in factors):
         raise FitError(
@@ -137,15 +137,23 @@ def _expressions(table: Table, model: str, options: FitOptions) -> Sequence[Expr
             where=table.source,
             hint="measure at least one more value of a factor",
         )
-    if model == "generic" and options.structure != "auto":
-        wanted = [s for s in structures(factors) if s.name == options.structure] or [Structure(options.structure)]  # type: ignore[arg-type]
-        return [generic(factors, s) for s in wanted]
+    if model == "generic":
+        return fewer_factors(table, lambda kept: _generic(kept, options))
     if model not in MODELS and not model.replace("-", "").isalnum():
-        return [user_expression(model, factors, mapping=options.mapping, fix=options.fix)]
-    return [e.with_fixed(options.fix) for e in family_named(model).expressions(factors, options.mapping)]
+        return [user_expression(model, factors, mapping=options.mapping, fix=options.fix)], []
+    return [e.with_fixed(options.fix) for e in family_named(model).expressions(factors, options.mapping)], []
 
 
-def _result(table: Table, model: str, options: FitOptions, seed: int, found: Estimate) -> FitResult:
+def _generic(factors: Sequence[Factor], options: FitOptions) -> list[Expression]:
+    worth_trying = structures(factors)
+    if options.structure != "auto":
+        worth_trying = [s for s in worth_trying if s.name == options.structure] or [structure_named(options.structure)]
+    return [generic(factors, s).with_fixed(options.fix) for s in worth_trying]
+
+
+def _result(
+    table: Table, model: str, options: FitOptions, seed: int, found: Estimate, notes: Sequence[Note]
+) -> FitResult:
     medians = table.medians()
     predicted = central_times([found.member], medians.columns)
     measured = medians.seconds
@@ -170,5 +178,5 @@ def _result(table: Table, model: str, options: FitOptions, seed: int, found: Est
             "rmse": metrics.rmse(predicted, measured),
             "r2": metrics.r2(predicted, measured),
         },
-        notes=tuple(n for n in table.notes if isinstance(n, Note)) + found.notes,
+        notes=(*table.notes, *notes, *found.notes),
     )

@@ -2,5 +2,6 @@
 
 from genperf.estimate.fit import Estimate, estimate
 from genperf.estimate.options import FitOptions
+from genperf.estimate.relevance import fewer_factors
 
-__all__ = ["Estimate", "FitOptions", "estimate"]
+__all__ = ["Estimate", "FitOptions", "estimate", "fewer_factors"]

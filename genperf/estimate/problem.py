@@ -43,6 +43,7 @@ def problem_of(expression: Expression, table: Table, loss: Loss, penalty: Penalt
     return Problem(
         times=bound.times,
         jacobian=bound.jacobian,
+        basis=bound.basis,
         measured=measured,
         weights=table.weights,
         lower=np.array([c.lower for c in constants], float),
@@ -50,7 +51,7 @@ def problem_of(expression: Expression, table: Table, loss: Loss, penalty: Penalt
         scale=scale,
         penalised=np.array([c.penalised for c in constants], bool),
         coefficient=is_coefficient,
-        linear=expression.is_sum,
+        linear=expression.is_linear,
         start=np.where(is_coefficient, start * scale, start),
         loss=loss,
         penalty=penalty,

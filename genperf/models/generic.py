@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from genperf.errors import ModelError
+from genperf.errors import ModelError, suggest
 from genperf.expression import Constant, Expression, Term, coefficient, exponent
 from genperf.formula import Call, Name, Node, Number, Text, call
 from genperf.models.family import Family
@@ -51,9 +51,10 @@ def generic(factors: Sequence[Factor], structure: Structure | None = None) -> Ex
 
     after Kavarakuntla et al. (2023), "A generic performance model for deep learning in a distributed environment";
     the formula is our derivation from its abstract (see `docs/papers.md`). Each factor is divided by its geometric
-    mean, rounded to three digits, so that coefficients are seconds at the centre of the data. A factor with values of zero enters as `1 + x/centre`. In the `product` structure an extrinsic count that was
-    measured at 1 and at two or more larger values has, in each term, besides its power, a step exp(d) between alone
-    and together: communication begins with the second worker.
+    mean, rounded to three digits, so that coefficients are seconds at the centre of the data. A factor with values of
+    zero enters as `1 + x/centre`. In the `product` structure an extrinsic count that was measured at 1 and at two or
+    more larger values has, in each term, besides its power, a step exp(d) between alone and together: communication
+    begins with the second worker.
 
     Parameters
     ----------
@@ -69,7 +70,7 @@ def generic(factors: Sequence[Factor], structure: Structure | None = None) -> Ex
     Raises
     ------
     ModelError
-        Where no factor varies, or for an unknown structure.
+        Where no factor varies.
 
     Examples
     --------
@@ -79,8 +80,6 @@ def generic(factors: Sequence[Factor], structure: Structure | None = None) -> Ex
     C + a_layers*(layers/4)**p_layers*(workers/4)**q_workers
     """
     structure = structure or Structure()
-    if structure.name not in STRUCTURES:
-        raise ModelError(f"unknown structure '{structure.name}'", hint=f"one of {', '.join(STRUCTURES)}, auto")
     varying = [f for f in factors if f.distinct > 1]
     if not varying:
         raise ModelError("no factor varies, so there is nothing to fit", hint="name more columns, or measure more")
@@ -174,6 +173,27 @@ def structures(factors: Sequence[Factor]) -> list[Structure]:
     return [Structure("separable"), Structure("per-term"), *products]
 
 
+def structure_named(name: str) -> Structure:
+    """Return a structure by its name.
+
+    Raises
+    ------
+    ModelError
+        For an unknown name.
+
+    Examples
+    --------
+    >>> structure_named("per-term")
+    Structure(name='per-term', products=1)
+    """
+    for known in STRUCTURES:
+        if name == known:
+            return Structure(known)
+    raise ModelError(
+        f"unknown structure '{name}'", hint=suggest(name, STRUCTURES) or f"one of {', '.join(STRUCTURES)}, auto"
+    )
+
+
 def has_step(factor: Factor) -> bool:
     """Tell whether an extrinsic count was measured alone and at two or more larger values."""
     return factor.role == "extrinsic" and factor.integer and factor.lower == 1.0 and factor.distinct >= 3
@@ -194,4 +214,4 @@ FAMILY = Family(
     candidates=lambda found: [generic(found.factors, s) for s in structures(found.factors)],
 )
 
-__all__ = ["FAMILY", "STRUCTURES", "Structure", "generic", "has_step", "rounded", "structures"]
+__all__ = ["FAMILY", "STRUCTURES", "Structure", "generic", "has_step", "rounded", "structure_named", "structures"]

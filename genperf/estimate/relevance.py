@@ -1,0 +1,69 @@
+"""Which factors to keep where there are too few configurations for all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from genperf.errors import Note
+from genperf.expression import Expression
+from genperf.table import Factor, Table
+
+
+def fewer_factors(
+    table: Table, write: Callable[[Sequence[Factor]], Sequence[Expression]]
+) -> tuple[Sequence[Expression], list[Note]]:
+    """Write expressions of as many factors as the configurations can pay for.
+
+    The factor whose ranks go least with the times' ranks is left out first, until the smallest expression has no
+    more constants than there are configurations, or one factor is left.
+
+    Parameters
+    ----------
+    table : Table
+    write : callable
+        Factors → expressions.
+
+    Returns
+    -------
+    expressions : sequence of Expression
+    notes : list of Note
+        Which factors were left out.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from genperf.models.generic import generic
+    >>> from genperf.table import read_table
+    >>> runs = pd.DataFrame({"n": [1, 2, 4, 8], "b": [8, 9, 8, 9], "t": [8.0, 4.0, 2.0, 1.0]})
+    >>> table = read_table(runs, time="t", intrinsic="n,b")
+    >>> (expression,), notes = fewer_factors(table, lambda factors: [generic(factors)])
+    >>> print(expression)
+    C + a_n*(n/2.83)**p_n
+    >>> print(notes[0])
+    4 configurations are too few for every factor: left out b
+    """
+    medians = table.medians()
+    varying = [f for f in medians.factors if f.distinct > 1]
+    ranked = sorted(varying, key=lambda f: -_agreement(medians, f))
+    expressions = write(table.factors)
+    while len(ranked) > 1 and min(len(e.constants) for e in expressions) > len(medians):
+        ranked = ranked[:-1]
+        kept = {f.name for f in ranked}
+        expressions = write([f for f in table.factors if f.name in kept])
+    left_out = [f.name for f in varying if f not in ranked]
+    if not left_out:
+        return expressions, []
+    text = f"{len(medians)} configurations are too few for every factor: left out {', '.join(left_out)}"
+    return expressions, [Note(text, "fewer_terms")]
+
+
+def _agreement(medians: Table, factor: Factor) -> float:
+    """Return how well the factor orders the times: |rank correlation|, or the share of variance its levels explain."""
+    times = medians.frame[medians.time].rank()
+    values = medians.frame[factor.name]
+    if factor.numeric:
+        return float(abs(np.corrcoef(values.rank(), times)[0, 1]))
+    explained = times.groupby(values.to_numpy()).transform("mean").var(ddof=0) / times.var(ddof=0)
+    return float(np.sqrt(explained))

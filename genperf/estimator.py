@@ -1,0 +1,175 @@
+"""The scikit-learn adaptor: genperf's models in pipelines, searches and cross-validation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    check_is_fitted,
+    check_non_negative,
+    validate_data,
+)
+
+from genperf.errors import GenperfError
+from genperf.fitting import fit
+from genperf.result import FitResult
+from genperf.table import read_table
+
+_TIME, _WEIGHT = "_seconds", "_weight"
+
+
+class GenericRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+    """A genperf model as a scikit-learn regressor.
+
+    Parameters
+    ----------
+    model : str
+        A family, or a formula over the columns' names.
+    structure, loss, penalty, lam, solver
+        As in `genperf.fit`.
+    extrinsic : sequence of str or int, optional
+        Columns that say how it is run; the others are intrinsic.
+    categorical : sequence of str or int, optional
+        Columns of names without an order.
+    seed : int
+
+    Attributes
+    ----------
+    result_ : FitResult
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+        Where `X` had column names.
+
+    Notes
+    -----
+    Times are positive, so `y` must be; factors are not negative. Arrays without names have columns x0, x1, ….
+
+    Examples
+    --------
+    >>> X = pd.DataFrame({"batch": [8, 8, 16, 16, 32, 32], "workers": [1, 4, 1, 4, 1, 4]})
+    >>> y = 0.01 * X.batch + 0.02 * np.log2(X.workers) + 0.1
+    >>> model = GenericRegressor("a*batch + b*log2(workers) + c", extrinsic=["workers"]).fit(X, y)
+    >>> model.predict(pd.DataFrame({"batch": [64], "workers": [8]})).round(2)
+    array([0.8])
+    """
+
+    def __init__(
+        self,
+        model: str = "generic",
+        *,
+        structure: str = "auto",
+        loss: str = "relative",
+        penalty: str = "l2",
+        lam: float | Literal["cv"] | None = None,
+        solver: str = "projected",
+        extrinsic: Sequence[str | int] = (),
+        categorical: Sequence[str | int] = (),
+        seed: int = 0,
+    ) -> None:
+        self.model = model
+        self.structure = structure
+        self.loss = loss
+        self.penalty = penalty
+        self.lam = lam
+        self.solver = solver
+        self.extrinsic = extrinsic
+        self.categorical = categorical
+        self.seed = seed
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> GenericRegressor:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : DataFrame or array of shape (rows, factors)
+        y : array of shape (rows,)
+            Times in seconds, above zero.
+        sample_weight : array of shape (rows,), optional
+
+        Returns
+        -------
+        GenericRegressor
+            Itself.
+        """
+        kept = self._frame(X)
+        X, y = validate_data(self, X, y, y_numeric=True, dtype=None if kept is not None else "numeric")
+        if kept is None:
+            check_non_negative(X, "GenericRegressor")
+        if np.any(np.asarray(y, float) <= 0):
+            raise ValueError("times must be above zero; y has values of zero or below")
+        if len(X) < 2:
+            raise ValueError(f"n_samples={len(X)}: at least two configurations are needed")
+        frame = self._named(X, kept)
+        names = list(frame.columns)
+        # A row of weight w is w rows: rows of no weight are not there.
+        frame[_TIME], frame[_WEIGHT] = np.asarray(y, float), _check_sample_weight(sample_weight, X)
+        frame = frame[frame[_WEIGHT] > 0].reset_index(drop=True)
+        self.result_ = self._fit(frame, names)
+        return self
+
+    def _fit(self, frame: pd.DataFrame, names: list[str]) -> FitResult:
+        extrinsic, categorical = _chosen(names, self.extrinsic), _chosen(names, self.categorical)
+        try:
+            table = read_table(
+                frame,
+                time=_TIME,
+                weight=_WEIGHT,
+                intrinsic=[n for n in names if n not in extrinsic and n not in categorical],
+                extrinsic=extrinsic,
+                categorical=categorical,
+            )
+            result = fit(
+                table,
+                self.model,
+                structure=self.structure,
+                loss=self.loss,
+                penalty=self.penalty,
+                lam=self.lam,
+                solver=self.solver,
+                seed=self.seed,
+            )
+        except GenperfError as error:
+            raise ValueError(str(error)) from error
+        if not isinstance(result, FitResult):
+            raise TypeError("a table without groups gives one model")
+        return result
+
+    def predict(self, X: Any) -> npt.NDArray[np.float64]:
+        """Return predicted times, shape (rows,), seconds."""
+        check_is_fitted(self)
+        kept = self._frame(X)
+        X = validate_data(self, X, reset=False, dtype=None if kept is not None else "numeric")
+        return self.result_.predict(self._named(X, kept))["time"].to_numpy(float)
+
+    def predict_interval(self, X: Any, interval: float = 0.9) -> npt.NDArray[np.float64]:
+        """Return the prediction interval's ends, shape (rows, 2), seconds."""
+        check_is_fitted(self)
+        kept = self._frame(X)
+        X = validate_data(self, X, reset=False, dtype=None if kept is not None else "numeric")
+        return self.result_.predict(self._named(X, kept), interval)[["lower", "upper"]].to_numpy(float)
+
+    def _frame(self, X: Any) -> pd.DataFrame | None:
+        """Return the input where it has named columns, which may be of mixed kinds."""
+        return X if isinstance(X, pd.DataFrame) and all(isinstance(c, str) for c in X.columns) else None
+
+    def _named(self, X: Any, kept: pd.DataFrame | None) -> pd.DataFrame:
+        if kept is not None:
+            return kept.reset_index(drop=True).copy()
+        return pd.DataFrame(np.asarray(X), columns=[f"x{j}" for j in range(np.shape(X)[1])])
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.positive_only = True
+        tags.input_tags.positive_only = True
+        tags.regressor_tags.poor_score = True
+        return tags
+
+
+def _chosen(names: list[str], wanted: Sequence[str | int]) -> list[str]:
+    return [names[w] if isinstance(w, int) else w for w in wanted]

@@ -1,0 +1,52 @@
+"""scikit-learn's own checks, and what they do not look at."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.utils.estimator_checks import check_dataframe_column_names_consistency, parametrize_with_checks
+
+from genperf.estimator import GenericRegressor
+
+
+@parametrize_with_checks([GenericRegressor(structure="separable")])
+@pytest.mark.filterwarnings("ignore")
+def test_scikit_learn_checks(estimator: Any, check: Any) -> None:
+    check(estimator)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_column_names_are_consistent() -> None:
+    check_dataframe_column_names_consistency("GenericRegressor", GenericRegressor(structure="separable"))
+
+
+def runs() -> tuple[pd.DataFrame, pd.Series]:
+    grid = [(n, b, f) for n in (1, 2, 4, 8) for b in (8, 16, 32) for f in ("mxnet", "pytorch")]
+    X = pd.DataFrame(grid, columns=["workers", "batch", "framework"])
+    return X, 0.1 + 0.01 * X.batch * (1 + 0.5 * (X.framework == "mxnet")) + 0.02 * np.log2(X.workers)
+
+
+def test_mixed_columns() -> None:
+    X, y = runs()
+    model = GenericRegressor(structure="per-term", extrinsic=["workers"], categorical=["framework"]).fit(X, y)
+    assert model.score(X, y) > 0.95
+    ends = model.predict_interval(X)
+    assert (ends[:, 0] <= model.predict(X)).all()
+    assert (model.predict(X) <= ends[:, 1]).all()
+
+
+def test_works_in_searches() -> None:
+    X, y = runs()
+    model = GenericRegressor("a*batch**p + b*log2(workers) + c", extrinsic=["workers"], categorical=["framework"])
+    search = GridSearchCV(model, {"loss": ["relative", "log"]}, cv=3, scoring="neg_mean_absolute_percentage_error")
+    assert search.fit(X, y).best_score_ > -0.5
+    assert len(cross_val_score(clone(model), X, y, cv=3)) == 3
+
+
+def test_times_must_be_above_zero() -> None:
+    X, y = runs()
+    with pytest.raises(ValueError, match="above zero"):
+        GenericRegressor().fit(X, -y)
