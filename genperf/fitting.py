@@ -141,7 +141,11 @@ def _expressions(table: Table, model: str, options: FitOptions) -> tuple[Sequenc
         return fewer_factors(table, lambda kept: _generic(kept, options))
     if model not in MODELS and not model.replace("-", "").isalnum():
         return [user_expression(model, factors, mapping=options.mapping, fix=options.fix)], []
-    return [e.with_fixed(options.fix) for e in family_named(model).expressions(factors, options.mapping)], []
+    family = family_named(model)
+    expressions = [e.with_fixed(options.fix) for e in family.expressions(factors, options.mapping)]
+    left_out = family.left_out(factors, options.mapping)
+    text = f"'{model}' goes without {', '.join(left_out)}, which the table lacks"
+    return expressions, [Note(text, "left_out")] if left_out else []
 
 
 def _generic(factors: Sequence[Factor], options: FitOptions) -> list[Expression]:
