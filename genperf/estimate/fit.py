@@ -8,12 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from genperf.errors import FitError, Note
+from genperf.errors import Note
 from genperf.estimate.bootstrap import bootstrap
 from genperf.estimate.diagnose import at_bounds, unidentified
 from genperf.estimate.options import FitOptions
 from genperf.estimate.problem import problem_of
-from genperf.estimate.select import Candidate, best_of, candidates_of
+from genperf.estimate.select import Candidate, affordable, best_of, candidates_of
 from genperf.expression import Expression
 from genperf.losses import loss_named, penalty_named
 from genperf.prediction import Evidence, Member, Spread, Status
@@ -69,7 +69,7 @@ def estimate(expressions: Sequence[Expression], table: Table, options: FitOption
         Where there are fewer configurations than the smallest expression has constants.
     """
     medians = table.medians()
-    usable, notes = _affordable(expressions, len(medians))
+    usable, notes = affordable(expressions, len(medians))
     if len(usable) == 1 and options.lam != "cv":
         problem = _problem(usable[0], medians, options, options.strength)
         solution, strength = solve(problem, options.solver, seed), options.strength
@@ -88,24 +88,7 @@ def _problem(expression: Expression, medians: Table, options: FitOptions, streng
 def _refined(best: Candidate, medians: Table, options: FitOptions, seed: int) -> tuple[Solution, float]:
     """Search once more with the chosen λ, from the constants found on the path too."""
     problem = _problem(best.expression, medians, options, best.strength)
-    return solve(problem, options.solver, seed, starts=best.solution.constants[None, :]), best.strength
-
-
-def _affordable(expressions: Sequence[Expression], configurations: int) -> tuple[list[Expression], list[Note]]:
-    """Leave out the expressions with more constants than configurations, and say so."""
-    usable = [e for e in expressions if len(e.constants) <= configurations]
-    if not usable:
-        fewest = min(len(e.constants) for e in expressions)
-        raise FitError(
-            f"{configurations} configuration{'s' * (configurations != 1)} cannot determine the {fewest} constants of "
-            f"'{expressions[0].family}'",
-            hint=f"measure at least {fewest} configurations, or name fewer factors",
-        )
-    left_out = len(expressions) - len(usable)
-    if not left_out:
-        return usable, []
-    text = f"{left_out} larger structure{'s' * (left_out > 1)} left out: {configurations} configurations are too few"
-    return usable, [Note(text, "fewer_terms")]
+    return solve(problem, options.solver, seed, starts=best.constants[None, :]), best.strength
 
 
 def _finish(

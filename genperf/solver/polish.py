@@ -13,7 +13,7 @@ from genperf.solver.problem import Problem
 Array = npt.NDArray[np.float64]
 
 MOST_STEPS = 200
-#: A set is done when its model of the cost promises less than this share of it.
+#: A set is done when its model of the cost promises less than this share of it, unless another is asked for.
 SETTLED = 1e-9
 #: Costs are of the order of one; below this there is nothing left to lower.
 EXACT = 1e-28
@@ -41,7 +41,13 @@ class Polished:
     evaluations: int
 
 
-def polish(problem: Problem, starts: Array, weights: Array | None = None, steps: int = MOST_STEPS) -> Polished:
+def polish(
+    problem: Problem,
+    starts: Array,
+    weights: Array | None = None,
+    steps: int = MOST_STEPS,
+    tolerance: float = SETTLED,
+) -> Polished:
     """Levenberg-Marquardt within bounds, batched over sets of constants.
 
     Each step minimises `gᵀδ + ½ δᵀ(H + μD)δ` within the bounds, with the exact gradient g of loss and penalty, H their
@@ -58,6 +64,8 @@ def polish(problem: Problem, starts: Array, weights: Array | None = None, steps:
         Each set's own weights; the problem's where omitted.
     steps : int
         At most this many.
+    tolerance : float
+        Share of the cost below which nothing is left to gain.
 
     Returns
     -------
@@ -70,13 +78,13 @@ def polish(problem: Problem, starts: Array, weights: Array | None = None, steps:
     evaluations = 0
     for block in problem.blocks(sets, problem.measured.size * (n + 2)):
         own = None if weights is None else weights[block]
-        found = _polish_block(problem, constants[block], own, steps)
+        found = _polish_block(problem, constants[block], own, steps, tolerance)
         constants[block], cost[block], settled[block] = found.constants, found.cost, found.settled
         evaluations += found.evaluations
     return Polished(constants, cost, settled, evaluations)
 
 
-def _polish_block(problem: Problem, x: Array, weights: Array | None, steps: int) -> Polished:
+def _polish_block(problem: Problem, x: Array, weights: Array | None, steps: int, tolerance: float) -> Polished:
     cost = problem.cost(x, weights)
     gradient, normal = problem.derivatives(x, weights)
     secant = np.zeros_like(normal)
@@ -95,7 +103,7 @@ def _polish_block(problem: Problem, x: Array, weights: Array | None, steps: int)
         evaluations += 2 * a.size
         lower = gain > 0.0
         ratio = gain / np.maximum(promised, 1e-300)
-        small = SETTLED * cost[a]
+        small = tolerance * cost[a]
         rest = (promised <= small) & (gain <= small) & (damping[a] <= 1.0)
         moved = a[lower]
         if moved.size:
