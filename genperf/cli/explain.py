@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from genperf.cli.options import grid, output_options
+from genperf.cli.options import grid, one_group, output_options
 from genperf.cli.output import show_frame, show_json
 
 
@@ -19,17 +19,9 @@ def command(
 ) -> None:
     """Say what MODEL's time is made of: seconds and share per term, and how each factor moves it."""
     from genperf.attribution import explain
-    from genperf.errors import ModelError
-    from genperf.result import FitResult, load_model
+    from genperf.result import load_model
 
-    fitted = load_model(model)
-    if isinstance(fitted, FitResult):
-        chosen = fitted
-    elif group is None:
-        some = "; ".join(",".join(key) for key in list(fitted.results)[:3])
-        raise ModelError("holds several groups", where=model, hint=f"--group VALUES, for example {some}")
-    else:
-        chosen = fitted[tuple(v.strip() for v in group.split(","))]
+    chosen = one_group(load_model(model), group, model)
     found = explain(chosen, grid(at) if at else None, interval)
     if as_json:
         show_json(found.to_dict())

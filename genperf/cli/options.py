@@ -10,6 +10,7 @@ import click
 from genperf.errors import GenperfError
 
 if TYPE_CHECKING:
+    from genperf.result import FitResult, GroupedResult
     from genperf.table import Table
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -145,10 +146,39 @@ def grid(at: tuple[str, ...]) -> dict[str, list[str]]:
     GenperfError
         Where a factor is named twice.
     """
-    names = [value.partition("=")[0].strip() for value in at]
+    return {name: [v.strip() for v in values.split(",")] for name, values in once(at, "--at").items()}
+
+
+def once(given: tuple[str, ...], option: str) -> dict[str, str]:
+    """Read repeated `name=value` options, each name of which stands once.
+
+    Raises
+    ------
+    GenperfError
+        Where a name stands twice.
+    """
+    names = [value.partition("=")[0].strip() for value in given]
     twice = {name for name in names if names.count(name) > 1}
     if twice:
-        raise GenperfError(
-            f"--at names {', '.join(sorted(twice))} twice", hint="list values with commas: workers=32,64"
-        )
-    return {name: [v.strip() for v in values.split(",")] for name, values in pairs(at, "--at").items()}
+        hint = "list values with commas: workers=32,64"
+        raise GenperfError(f"{option} names {', '.join(sorted(twice))} twice", hint=hint)
+    return pairs(given, option)
+
+
+def one_group(fitted: FitResult | GroupedResult, group: str | None, model: str) -> FitResult:
+    """Return the model of a group, or the only model.
+
+    Raises
+    ------
+    ModelError
+        Where a model of groups is asked without naming one.
+    """
+    from genperf.errors import ModelError
+    from genperf.result import FitResult
+
+    if isinstance(fitted, FitResult):
+        return fitted
+    if group is None:
+        some = "; ".join(",".join(key) for key in list(fitted.results)[:3])
+        raise ModelError("holds several groups", where=model, hint=f"--group VALUES, for example {some}")
+    return fitted[tuple(v.strip() for v in group.split(","))]

@@ -1,0 +1,100 @@
+"""What the search for the best configuration answers with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+import pandas as pd
+
+from genperf.attribution.answers import as_html, as_text, records
+from genperf.errors import Note
+
+
+@dataclass(frozen=True, eq=False)
+class Optimum:
+    """The best configurations of a grid.
+
+    Attributes
+    ----------
+    minimize : str
+    interval : float
+        Nominal coverage of the intervals.
+    deadline : float or None
+        Seconds, kept by the upper end of the interval.
+    configurations, feasible : int
+        How many there are, and how many satisfy the constraints, the deadline aside.
+    best : DataFrame
+        The best first: the configuration, `objective`, `time, lower, upper` (seconds, of a new run), `total` where
+        there are steps, `cost` where machines are counted, `wins` (the share of the ensemble's draws in which it is the
+        best of these), `verdict, reason`.
+    front : DataFrame
+        The Pareto front of total time against cost, the fastest first, with the same columns but `objective` and
+        `wins`; `keeps_deadline` where there is one. Empty where machines are not counted.
+    excluded : DataFrame
+        A row per constraint: `constraint`, `excludes` (how many configurations fail it), `alone` (how many fail it
+        and no other).
+    notes : tuple of Note
+    """
+
+    minimize: str
+    interval: float
+    deadline: float | None
+    configurations: int
+    feasible: int
+    best: pd.DataFrame
+    front: pd.DataFrame
+    excluded: pd.DataFrame
+    notes: tuple[Note, ...] = ()
+
+    @property
+    def configuration(self) -> dict[str, Any]:
+        """The best configuration by name."""
+        end = list(self.best.columns).index("objective")
+        return {str(k): v for k, v in self.best.iloc[0, :end].to_dict().items()}
+
+    def frame(self) -> pd.DataFrame:
+        """Return the best configurations."""
+        return self.best
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain values, for JSON."""
+        return {
+            "minimize": self.minimize,
+            "interval": self.interval,
+            "deadline": self.deadline,
+            "configurations": self.configurations,
+            "feasible": self.feasible,
+            "best": records(self.best),
+            "front": records(self.front),
+            "excluded": records(self.excluded),
+            "notes": [{"kind": n.kind, "text": n.text} for n in self.notes],
+        }
+
+    @property
+    def title(self) -> str:
+        """What was searched, in a line."""
+        kept = f", {self.deadline:g} s kept by the upper end" if self.deadline is not None else ""
+        return f"least {self.minimize} of {self.feasible:,} feasible of {self.configurations:,} configurations{kept}"
+
+    @property
+    def reason(self) -> str:
+        """How far the best configuration's prediction can be trusted, in a line."""
+        first = self.best.iloc[0]
+        return f"the best is '{first['verdict']}': {first['reason']}"
+
+    def tables(self) -> list[tuple[str, pd.DataFrame]]:
+        """Return what is shown to a person: titles and tables, without the reasons of every row."""
+        shown = [(self.title, self.best)]
+        if len(self.front):
+            shown.append(("Pareto front of time against cost", self.front))
+        return [(title, frame.drop(columns="reason")) for title, frame in shown]
+
+    def __str__(self) -> str:
+        tables = [as_text(title, frame) for title, frame in self.tables()]
+        return "\n".join([*tables, self.reason, *(f"note: {n}" for n in self.notes)])
+
+    def _repr_html_(self) -> str:
+        tables = "".join(as_html(title, frame) for title, frame in self.tables())
+        return tables + "".join(f"<p>{escape(text)}</p>" for text in [self.reason, *(n.text for n in self.notes)])

@@ -1,0 +1,157 @@
+"""The configurations that a fitted model is asked about: a grid, and what the model reads in each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from genperf.advice.grid import Axis, Grid, read_grid
+from genperf.errors import FormulaError, TableError, suggest
+from genperf.formula import Formula, parse
+from genperf.prediction import Schema, read_query
+
+Columns = dict[str, npt.NDArray[Any]]
+
+
+@dataclass(frozen=True, eq=False)
+class Space:
+    """A grid over a model's factors, and over names that only the formulas read.
+
+    Attributes
+    ----------
+    grid : Grid
+    derived : dict of str to Formula
+        Factors that follow from the grid's names.
+    held : dict of str to float or str
+        Factors with one measured value, which is taken.
+    factors : tuple of str
+        What the model reads.
+    """
+
+    grid: Grid
+    derived: dict[str, Formula]
+    held: dict[str, Any]
+    factors: tuple[str, ...]
+
+    @property
+    def names(self) -> list[str]:
+        """Everything that a configuration has."""
+        return [*(a.name for a in self.grid.axes), *self.derived, *self.held]
+
+    @property
+    def texts(self) -> list[str]:
+        """What of it is text."""
+        return [
+            *(a.name for a in self.grid.axes if not a.numeric),
+            *(name for name, value in self.held.items() if isinstance(value, str)),
+        ]
+
+    def block(self, start: int, stop: int) -> Columns:
+        """Return the configurations from `start` to before `stop`."""
+        return self.completed(self.grid.columns(start, stop))
+
+    def take(self, positions: npt.NDArray[np.int64]) -> Columns:
+        """Return the configurations at some positions."""
+        return self.completed(self.grid.take(positions))
+
+    def completed(self, columns: Columns) -> Columns:
+        """Return values of the grid's names together with what follows from them."""
+        rows = len(next(iter(columns.values())))
+        found = {
+            name: np.asarray(f.evaluate({n: columns[n] for n in f.names}), float) for name, f in self.derived.items()
+        }
+        filled = {
+            name: np.full(rows, value, dtype=object if isinstance(value, str) else float)
+            for name, value in self.held.items()
+        }
+        return {**columns, **found, **filled}
+
+    def alone(self, columns: Columns, names: Sequence[str]) -> Columns:
+        """Return the configurations with some of the grid's names set to 1."""
+        rows = len(next(iter(columns.values())))
+        reduced = {a.name: np.ones(rows) if a.name in names else columns[a.name] for a in self.grid.axes}
+        return self.completed(reduced)
+
+    def frame(self, columns: Columns) -> pd.DataFrame:
+        """Return what `FitResult.predict` is asked."""
+        return pd.DataFrame({name: columns[name] for name in self.factors})
+
+
+def read_space(over: Mapping[str, Any], schema: Schema, formulas: Sequence[str]) -> Space:
+    """Check what is varied against what the model knows.
+
+    Parameters
+    ----------
+    over : mapping of str to values
+        As `read_grid` takes them. A name that is not the model's must occur in one of the formulas.
+    schema : Schema
+    formulas : sequence of str
+        Everything that is minimised or must hold.
+
+    Raises
+    ------
+    TableError
+        Where a factor is missing or unknown, or a value is not one the model can take.
+    GenperfError
+        As `read_grid`.
+    """
+    grid = read_grid(over)
+    given = {a.name for a in grid.axes}
+    derived = _derived(schema, given)
+    _check_names(given, schema, derived, formulas)
+    _check_complete(given, schema, derived)
+    own = {f.name for f in schema.factors} | {n for f in derived.values() for n in f.names}
+    asked = [a for a in grid.axes if a.name in own]
+    rows = max((len(a.values) for a in asked), default=1)
+    # One row per value of the longest axis is enough for every value of every axis to be checked.
+    cycled = pd.DataFrame({a.name: np.resize(a.values, rows) for a in asked}, index=range(rows))
+    checked = read_query(cycled, schema).columns if schema.factors else {}
+    axes = tuple(
+        Axis(a.name, np.asarray(checked[a.name][: len(a.values)])) if a.name in checked else a for a in grid.axes
+    )
+    held = {
+        f.name: (f.lower if f.numeric else f.levels[0])
+        for f in schema.factors
+        if f.name not in given and f.name not in derived
+    }
+    return Space(Grid(axes), derived, held, tuple(f.name for f in schema.factors))
+
+
+def _derived(schema: Schema, given: set[str]) -> dict[str, Formula]:
+    """Return the formulas of the factors that follow from what is given."""
+    found = {}
+    for name, text in schema.derived.items():
+        formula = parse(text)
+        if name not in given and formula.names <= given:
+            found[name] = formula
+    return found
+
+
+def _check_names(given: set[str], schema: Schema, derived: Mapping[str, Formula], formulas: Sequence[str]) -> None:
+    known = [f.name for f in schema.factors]
+    used = {n for f in derived.values() for n in f.names}
+    for text in formulas:
+        try:
+            used |= parse(text).names
+        except FormulaError:
+            # It is refused where it is read, with what may stand in it.
+            continue
+    for name in sorted(given - used - set(known)):
+        raise TableError(
+            f"the model has no factor '{name}', and no formula reads it",
+            hint=suggest(name, known) or f"one of {', '.join(known)}",
+        )
+
+
+def _check_complete(given: set[str], schema: Schema, derived: Mapping[str, Formula]) -> None:
+    for f in schema.factors:
+        if f.name in given or f.name in derived or f.distinct == 1:
+            continue
+        shown = f"{f.lower:g}:{f.upper:g}" if f.numeric else ",".join(f.levels[:6])
+        measured = f"measured from {f.lower:g} to {f.upper:g}" if f.numeric else "or one of its levels"
+        raise TableError(f"factor '{f.name}' is given no value", hint=f"--over {f.name}={shown} ({measured})")

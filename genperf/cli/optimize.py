@@ -1,0 +1,90 @@
+"""`genperf optimize`: a fitted model over a grid of configurations → the best of them."""
+
+from __future__ import annotations
+
+import click
+
+from genperf.cli.options import once, one_group, output_options
+from genperf.cli.output import say, show_frame, show_json, write_whole
+
+
+@click.command("optimize")
+@click.argument("model")
+@click.option(
+    "--over",
+    metavar="NAME=VALUES",
+    multiple=True,
+    required=True,
+    help="What is varied: workers=1:256, nodes=1:64:*2, memory=8:64:8, batch=32,64, precision=fp16,fp32.",
+)
+@click.option(
+    "--where", metavar="FORMULA", multiple=True, help="What must hold: 'workers*batch <= 8192'; may be repeated."
+)
+@click.option(
+    "--minimize",
+    default="time",
+    show_default=True,
+    metavar="time|cost|FORMULA",
+    help="What is to be small. A formula reads the factors, time, time_1 (on one worker), total, machines and cost.",
+)
+@click.option("--steps", metavar="FORMULA", help="Steps to be done: '90*1281167/(workers*batch)'; one where omitted.")
+@click.option("--deadline", metavar="SECONDS", type=float, help="For all steps; kept by the upper end of the interval.")
+@click.option("--machines", metavar="FORMULA", help="What counts the machines; nodes, or else workers, where omitted.")
+@click.option("--price", metavar="FORMULA", default="1", help="Of a machine for a second: '3.06/3600'.")
+@click.option("--interval", default=0.9, show_default=True, type=float, help="Nominal coverage of the intervals.")
+@click.option("--top", default=10, show_default=True, type=click.IntRange(min=1), help="How many to show.")
+@click.option("--group", metavar="A,B", help="Which group's model, for a model fitted with --group.")
+@click.option("-o", "--output", metavar="CSV", help="Write the best configurations here.")
+@output_options
+def command(
+    model: str,
+    over: tuple[str, ...],
+    where: tuple[str, ...],
+    minimize: str,
+    steps: str | None,
+    deadline: float | None,
+    machines: str | None,
+    price: str,
+    interval: float,
+    top: int,
+    group: str | None,
+    output: str | None,
+    as_json: bool,
+    quiet: bool,
+    no_color: bool,
+) -> None:
+    """Find the configuration for which MODEL's time, or a cost, is least.
+
+    Every combination is evaluated. For a table of step times, least time per step is not least time for the training:
+    --minimize "time/(workers*batch)" is the time per sample, and --steps "EPOCHS*SAMPLES/(workers*batch)" makes the
+    time, the cost and the deadline those of the whole training. A count that is still used well: --where
+    "time_1/time >= 0.8" with a fixed batch per worker, "time_1/(workers*time) >= 0.8" with a fixed amount of work.
+    """
+    from genperf.advice import optimize
+    from genperf.result import load_model
+
+    fitted = one_group(load_model(model), group, model)
+    found = optimize(
+        fitted,
+        dict(once(over, "--over")),
+        where,
+        minimize,
+        deadline=deadline,
+        interval=interval,
+        machines=machines,
+        price=price,
+        steps=steps,
+        top=top,
+    )
+    if output:
+        write_whole(output, found.best.to_csv(index=False, float_format="%.9g"))
+        say(f"wrote {output}", quiet)
+    if as_json:
+        show_json(found.to_dict())
+        return
+    if not output or not quiet:
+        for title, frame in found.tables():
+            show_frame(frame, title, plain=no_color)
+        click.echo(found.reason)
+    for note in found.notes:
+        say(f"note: {note}", quiet)

@@ -1,0 +1,238 @@
+"""The optimizer: exact over the grid, constraints and objectives as formulas, and words where nothing is feasible."""
+
+import itertools
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import genperf as gp
+from genperf.errors import GenperfError
+from genperf.prediction import read_query
+
+#: T = 1 + 0.02·batch + 8/workers + 0.05·workers, off by up to 3 % either way.
+RUNS = pd.DataFrame(
+    list(itertools.product([1.0, 2.0, 4.0, 8.0, 16.0], [16.0, 32.0, 64.0])), columns=["workers", "batch"]
+)
+RUNS["seconds"] = 1.0 + 0.02 * RUNS.batch + 8.0 / RUNS.workers + 0.05 * RUNS.workers
+RUNS["seconds"] *= 1 + 0.03 * np.sin(7.0 * np.arange(len(RUNS)))
+LAW = "c + a*batch + p/workers + q*workers"
+
+
+@pytest.fixture(scope="module")
+def result() -> gp.FitResult:
+    table = gp.read_table(RUNS, time="seconds", intrinsic="batch", extrinsic="workers")
+    fitted = gp.fit(table, LAW, draws=20)
+    assert isinstance(fitted, gp.FitResult)
+    return fitted
+
+
+@pytest.fixture(scope="module")
+def levels() -> gp.FitResult:
+    """A model with a categorical factor, a derived one, and one of a single value."""
+    frame = pd.concat(
+        [RUNS.assign(gpu="v100", nodes=1.0), RUNS.assign(gpu="a100", nodes=1.0, seconds=RUNS.seconds / 2)]
+    )
+    table = gp.read_table(
+        frame, time="seconds", intrinsic="load", extrinsic="workers,nodes", categorical="gpu", let="load=2*batch"
+    )
+    fitted = gp.fit(table, "generic", structure="separable", lam=1e-4, draws=10)
+    assert isinstance(fitted, gp.FitResult)
+    return fitted
+
+
+def brute_force(result: gp.FitResult, over: Mapping[str, Any]) -> pd.DataFrame:
+    """Every combination, by `predict`."""
+    frame = pd.DataFrame(list(itertools.product(*over.values())), columns=list(over))
+    return frame.assign(time=result.predict(frame)["time"].to_numpy())
+
+
+OVER = {"batch": [8.0, 16.0, 24.0, 48.0], "workers": [float(n) for n in range(1, 41)]}
+
+
+@pytest.mark.parametrize(
+    ("minimize", "formula"),
+    [
+        ("time", lambda f: f.time),
+        ("cost", lambda f: f.time * f.workers),
+        ("time*50000/(workers*batch)", lambda f: f.time * 50000 / (f.workers * f.batch)),
+        ("-workers", lambda f: -f.workers),
+    ],
+)
+def test_the_best_are_those_of_brute_force(result: gp.FitResult, minimize: str, formula: Any) -> None:
+    all_of_them = brute_force(result, OVER)
+    # Those that no constraint excludes, in the order of the objective; the grid's order breaks ties.
+    kept = all_of_them[(all_of_them.workers * all_of_them.batch <= 600) & (all_of_them.workers % 3 != 1)]
+    expected = kept.assign(objective=formula(kept)).sort_values("objective", kind="stable").head(10)
+    found = gp.optimize(result, OVER, ["workers*batch <= 600 and workers % 3 != 1"], minimize)
+    assert found.feasible == len(kept)
+    for column in ("batch", "workers", "time", "objective"):
+        assert found.best[column].tolist() == expected[column].tolist()
+
+
+def test_blocks_do_not_change_the_answer(result: gp.FitResult, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = gp.optimize(result, OVER, "workers > batch / 8", "cost")
+    monkeypatch.setattr("genperf.advice.search.BLOCK", 7)
+    pd.testing.assert_frame_equal(gp.optimize(result, OVER, "workers > batch / 8", "cost").best, whole.best)
+    pd.testing.assert_frame_equal(gp.optimize(result, OVER, "workers > batch / 8", "cost").front, whole.front)
+
+
+def test_the_answers_are_what_predict_says(result: gp.FitResult) -> None:
+    found = gp.optimize(result, OVER, minimize="cost", interval=0.8)
+    told = result.predict(found.best[["batch", "workers"]], interval=0.8)
+    pd.testing.assert_frame_equal(found.best[list(told.columns)], told)
+
+
+def test_the_front_holds_what_nothing_beats(result: gp.FitResult) -> None:
+    found = gp.optimize(result, OVER, price="2 + batch / 16")
+    every = brute_force(result, OVER)
+    every["cost"] = every.workers * every.time * (2 + every.batch / 16)
+    beaten = [bool(((every.time <= t) & (every.cost <= c) & ((every.time < t) | (every.cost < c))).any())
+              for t, c in zip(every.time, every.cost, strict=True)]  # fmt: skip
+    expected = every[~np.array(beaten)].sort_values("time")
+    assert 1 < len(expected) < len(every)
+    np.testing.assert_allclose(found.front["cost"], expected["cost"])
+    assert found.front["workers"].tolist() == expected["workers"].tolist()
+
+
+def test_a_deadline_is_kept_by_the_upper_end(result: gp.FitResult) -> None:
+    every = brute_force(result, OVER)
+    upper = result.predict(every[["batch", "workers"]])["upper"].to_numpy()
+    # One that the cheapest configuration keeps with its central time, and not with the upper end.
+    every["cost"] = every.time * every.workers
+    cheapest = int(every.cost.argmin())
+    deadline = float(every.time[cheapest] + upper[cheapest]) / 2
+    keeps = every[upper <= deadline]
+    found = gp.optimize(result, OVER, minimize="cost", deadline=deadline)
+    assert found.best["cost"].tolist() == sorted(keeps.cost)[:10]
+    assert found.best["cost"].iloc[0] > every.cost[cheapest]
+    assert (found.best["upper"] <= deadline).all()
+
+
+def test_steps_make_time_cost_and_deadline_those_of_the_job(result: gp.FitResult) -> None:
+    found = gp.optimize(result, {**OVER, "samples": 50000}, steps="samples/(workers*batch)", price=0.5, top=200)
+    every = brute_force(result, OVER)
+    every["total"] = every.time * 50000 / (every.workers * every.batch)
+    assert found.best["total"].tolist() == pytest.approx(sorted(every.total))
+    assert found.best["cost"].to_numpy() == pytest.approx(0.5 * found.best.workers * found.best.total)
+    deadline = float(every.total.min()) * 1.01
+    with pytest.raises(GenperfError, match="fastest"):
+        gp.optimize(result, {**OVER, "samples": 50000}, steps="samples/(workers*batch)", deadline=deadline / 2)
+
+
+def test_efficiency_is_a_constraint(result: gp.FitResult) -> None:
+    found = gp.optimize(result, {"workers": "1:16", "batch": 16}, "time_1/(workers*time) >= 0.6", "-workers")
+    times = brute_force(result, {"workers": range(1, 17), "batch": [16]})["time"].to_numpy()
+    efficiency = times[0] / (np.arange(1, 17) * times)
+    assert found.configuration["workers"] == 1 + np.flatnonzero(efficiency >= 0.6).max()
+    assert 1 < found.feasible < 16
+
+
+def test_shares_of_wins_are_those_of_the_draws(result: gp.FitResult) -> None:
+    found = gp.optimize(result, {"workers": [10, 12, 14], "batch": 32})
+    query = read_query(found.best[["workers", "batch"]], result.schema)
+    drawn = result.members[0].time_draws(query.columns)
+    # Inside the measured range a draw's curve is that of its constants alone.
+    assert 0 < found.best["wins"].min() < 1
+    assert found.best["wins"].tolist() == pytest.approx([np.mean(drawn.argmin(axis=1) == j) for j in range(3)])
+    tied = gp.optimize(result, {"workers": [10, 12], "batch": 32}, minimize="0*workers")
+    assert tied.best["wins"].tolist() == pytest.approx([0.5, 0.5])
+
+
+def test_levels_derived_and_single_valued_factors(levels: gp.FitResult) -> None:
+    over = {"workers": "2:16:2", "batch": "16,64", "gpu": "v100,a100"}
+    found = gp.optimize(levels, over, "gpu == 'v100' or workers < 9", "cost", machines="workers",
+                        price="where(gpu == 'v100', 3, 12)", top=100)  # fmt: skip
+    frame = found.best[["workers", "batch", "gpu"]]
+    assert len(frame) == 8 * 2 + 4 * 2
+    assert found.best["time"].tolist() == levels.predict(frame)["time"].tolist()
+    rates = found.best.gpu.map({"v100": 3.0, "a100": 12.0})
+    assert found.best["cost"].to_numpy() == pytest.approx(found.best.workers * found.best.time * rates)
+    # Without a word on machines, nodes count them: there was always one.
+    assert gp.optimize(levels, over).best["cost"].tolist() == gp.optimize(levels, over).best["time"].tolist()
+
+
+def test_machines_of_partitioned_replicas() -> None:
+    grid = list(itertools.product([1.0, 2.0, 4.0], [1.0, 2.0, 4.0], [1.0, 2.0]))
+    runs = pd.DataFrame(grid, columns=["replicas", "partitions", "servers"])
+    runs["seconds"] = (
+        10 / (runs.replicas * runs.partitions) + 0.3 * (runs.partitions - 1) / runs.replicas + 1 / runs.servers
+    )
+    table = gp.read_table(runs, time="seconds", extrinsic="replicas,partitions,servers")
+    result = gp.fit(table, "adam", draws=10)
+    found = gp.optimize(
+        result,
+        {"replicas": "1:16", "partitions": "1:8", "servers": "1:8"},
+        "replicas*partitions + servers <= 16 and machines > 1",
+    )
+    best = found.best
+    assert (best.replicas * best.partitions + best.servers <= 16).all()
+    np.testing.assert_allclose(best.cost, best.time * (best.replicas * best.partitions + best.servers))
+
+
+@pytest.mark.parametrize(
+    ("over", "options", "said"),
+    [
+        ({"workers": "1:8"}, {}, "factor 'batch' is given no value"),
+        ({"workers": "1:8", "batch": 16, "wrkers": 1}, {}, "did you mean 'workers'"),
+        ({"workers": "8:1", "batch": 16}, {}, "runs downwards"),
+        ({"workers": "0:8", "batch": 16}, {}, "not above zero"),
+        ({"workers": "1:8:0", "batch": 16}, {}, "step above 0"),
+        ({"workers": "1:8:*1", "batch": 16}, {}, "factor above 1"),
+        ({"workers": "1:x", "batch": 16}, {}, "not a range"),
+        ({"workers": "two", "batch": 16}, {}, "is not a number"),
+        ({"workers": "", "batch": 16}, {}, "no value"),
+        ({"workers": [1, float("inf")], "batch": 16}, {}, "not finite"),
+        ({}, {}, "nothing is varied"),
+        ({"workers": "1:1e300", "batch": 16}, {}, "at most 20,000,000"),
+        ({"workers": "1:4096", "batch": "1:10000"}, {}, "batch=1:10000:\\*2 leaves 57,344"),
+        ({"workers": "1:8", "batch": 16}, {"where": "workers + 1"}, "a constraint is a comparison"),
+        ({"workers": "1:8", "batch": 16}, {"where": "wrkers < 3"}, "did you mean 'workers'"),
+        ({"workers": "1:8", "batch": 16}, {"minimize": "workers < 3"}, "a number is needed"),
+        ({"workers": "1:8", "batch": 16}, {"minimize": "tme"}, "did you mean 'time'"),
+        ({"workers": "1:8", "batch": 16}, {"minimize": "log(workers - 9)"}, "finite time and objective"),
+        ({"workers": "1:8", "batch": 16}, {"deadline": 0.0}, "cannot be kept"),
+        ({"workers": "1:8", "batch": 16}, {"deadline": 0.5}, r"the fastest takes 2\.\d+ s"),
+        ({"workers": "1:8", "batch": 16}, {"deadline": 2.75}, "upper end of the 90 % interval"),
+        ({"workers": "1:8", "batch": 16}, {"interval": 1.0}, "between 0 and 1"),
+        ({"workers": "1:8", "batch": 16}, {"top": 0}, "0 configurations"),
+        ({"workers": "1:8", "batch": 16}, {"where": "workers > 6 and batch*workers <= 64"},
+         "'workers > 6' excludes most, 6\n  try: without 'workers > 6' 4 would be left"),
+        ({"workers": "1:8", "batch": 16}, {"where": "time < 1"}, "'time < 1' excludes most, 8"),
+    ],
+)  # fmt: skip
+def test_bad_input_is_answered_in_words(
+    result: gp.FitResult, over: dict[str, Any], options: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(GenperfError, match=said):
+        gp.optimize(result, over, **options)
+
+
+def test_what_excludes_is_counted(result: gp.FitResult) -> None:
+    found = gp.optimize(result, {"workers": "1:8", "batch": "16,32"}, ["workers > 2", "workers*batch <= 128"])
+    # workers > 2 fails for 4; the product exceeds 128 for none of 16·8 and four of 32·(5…8).
+    assert found.excluded.to_dict("list") == {
+        "constraint": ["workers > 2", "workers*batch <= 128"],
+        "excludes": [4, 4],
+        "alone": [4, 4],
+    }
+    assert found.feasible == 8
+
+
+def test_time_per_step_is_pointed_at(result: gp.FitResult) -> None:
+    assert [n.kind for n in gp.optimize(result, OVER).notes] == ["per_step"]
+    assert gp.optimize(result, OVER, steps="1e6/(workers*batch)").notes == ()
+
+
+def test_a_cost_needs_machines() -> None:
+    runs = pd.DataFrame({"layers": [1.0, 2.0, 4.0, 8.0], "seconds": [1.1, 2.1, 4.1, 8.1]})
+    result = gp.fit(gp.read_table(runs, time="seconds", intrinsic="layers"), "c + a*layers", draws=5)
+    with pytest.raises(GenperfError, match="--machines"):
+        gp.optimize(result, {"layers": "1:8"}, minimize="cost")
+    with pytest.raises(GenperfError, match="time_1"):
+        gp.optimize(result, {"layers": "1:8"}, minimize="time/time_1")
+    found = gp.optimize(result, {"layers": "1:8"})
+    assert found.front.empty
+    assert "cost" not in found.best.columns

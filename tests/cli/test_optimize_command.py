@@ -1,0 +1,71 @@
+"""`genperf optimize` as a user types it."""
+
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from genperf.cli.main import run
+
+RUNS = "workers,batch,seconds\n" + "".join(
+    f"{n},{b},{1 + 0.02 * b + 8 / n + 0.05 * n}\n" for n in (1, 2, 4, 8, 16) for b in (16, 32)
+)
+OVER = ["--over", "workers=1:64", "--over", "batch=16,32"]
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Path:
+    """Work in a folder with a fitted model in it."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "runs.csv").write_text(RUNS)
+    roles = ["--time", "seconds", "--extrinsic", "workers,batch", "--model", "c + a*batch + p/workers + q*workers"]
+    assert run(["fit", "runs.csv", *roles, "-o", "m.json", "-q"]) == 0
+    capsys.readouterr()
+    return tmp_path
+
+
+def test_the_best_of_a_grid(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
+    # 8/n + 0.05·n is least at √160 = 12.6: 13 workers.
+    assert run(["optimize", "m.json", *OVER, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["best"][0]["workers"], found["best"][0]["batch"]) == (13, 16)
+    assert found["configurations"] == found["feasible"] == 128
+    assert len(found["best"]) == 10
+    assert sum(row["wins"] for row in found["best"]) == pytest.approx(1.0)
+    assert found["front"][0]["workers"] == 13
+
+    assert run(["optimize", "m.json", *OVER, "--where", "workers % 4 == 0", "--top", "2", "-o", "best.csv"]) == 0
+    out, err = capsys.readouterr()
+    assert "least time of 32 feasible of 128 configurations" in out
+    assert "Pareto front" in out
+    assert "--steps 'N/(batch*workers)'" in err
+    assert pd.read_csv(folder / "best.csv").workers.tolist() == [12, 16]
+
+
+def test_time_per_sample(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["--minimize", "time*samples/(workers*batch)", "--over", "samples=50000"]
+    assert run(["optimize", "m.json", *OVER, *arguments, "--json"]) == 0
+    best = json.loads(capsys.readouterr().out)["best"][0]
+    assert (best["workers"], best["batch"]) == (64, 32)
+    assert best["objective"] == pytest.approx(best["time"] * 50000 / (64 * 32))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "said"),
+    [
+        (["m.json"], 2, "Missing option '--over'"),
+        (["m.json", "--over", "workers"], 2, "NAME=VALUE"),
+        (["m.json", "--over", "workers=1", "--over", "workers=2"], 1, "--over names workers twice"),
+        (["m.json", *OVER, "--where", "workers > 99"], 1, "'workers > 99' excludes most, 128"),
+        (["m.json", *OVER, "--where", "workers.x > 9"], 1, "^"),
+        (["m.json", *OVER, "--deadline", "0.1"], 1, "a later --deadline"),
+        (["m.json", *OVER, "--top", "0"], 2, "--top"),
+        (["none.json", *OVER], 1, "no such file"),
+    ],
+)
+def test_bad_input_is_answered_in_words(
+    capsys: pytest.CaptureFixture[str], arguments: list[str], status: int, said: str
+) -> None:
+    assert run(["optimize", *arguments]) == status
+    assert said in capsys.readouterr().err
