@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from genperf import metrics
 from genperf.errors import FitError, GenperfError, Note
-from genperf.estimate import Estimate, FitOptions, estimate, fewer_factors
+from genperf.estimate import Estimate, FitOptions, affordable, at_once, estimate, estimate_alike, fewer_factors
 from genperf.expression import Expression
 from genperf.models import MODELS, family_named
 from genperf.models.generic import generic, structure_named, structures
@@ -15,6 +15,10 @@ from genperf.models.user import user_expression
 from genperf.prediction import central_times, schema_of
 from genperf.result import FitResult, GroupedResult
 from genperf.table import Factor, Table
+
+_Written = tuple[Sequence[Expression], list[Note]]
+#: Series handed to a worker at once.
+CHUNK = 200
 
 
 def fit(
@@ -108,10 +112,13 @@ def _fit_groups(table: Table, model: str, options: FitOptions, seed: int, worker
     from joblib import Parallel, delayed
 
     groups = list(table.groups())
-    outcomes = Parallel(n_jobs=workers)(delayed(_try_fit)(part, model, options, seed) for _, part in groups)
+    chunks = [groups[i : i + CHUNK] for i in range(0, len(groups), CHUNK)]
+    found = Parallel(n_jobs=workers)(
+        delayed(fit_many)([part for _, part in chunk], model, options, seed) for chunk in chunks
+    )
     results: dict[tuple[str, ...], FitResult] = {}
     failures: dict[tuple[str, ...], str] = {}
-    for (key, _), outcome in zip(groups, outcomes, strict=True):
+    for (key, _), outcome in zip(groups, (o for chunk in found for o in chunk), strict=True):
         if isinstance(outcome, FitResult):
             results[key] = outcome
         else:
@@ -122,14 +129,40 @@ def _fit_groups(table: Table, model: str, options: FitOptions, seed: int, worker
     return GroupedResult(table.group, results, failures)
 
 
-def _try_fit(table: Table, model: str, options: FitOptions, seed: int) -> FitResult | str:
-    try:
-        return fit_one(table, model, options, seed)
-    except GenperfError as error:
-        return error.message
+def fit_many(tables: Sequence[Table], model: str, options: FitOptions, seed: int) -> list[FitResult | str]:
+    """Fit one model to each of some tables; where that fails, say why.
+
+    Tables for which the model is one and the same linear expression, over equally many configurations, are solved
+    together: the results are those that each alone would have.
+    """
+    outcomes: list[FitResult | str | None] = [None] * len(tables)
+    written: dict[tuple[Factor, ...], _Written] = {}
+    alike: dict[tuple[Expression, int], list[int]] = {}
+    said: dict[int, list[Note]] = {}
+    for i, table in enumerate(tables):
+        try:
+            # A family's expression follows from the factors alone, and series are often measured at the same values.
+            known = written.get(table.factors) if model != "generic" else None
+            expressions, said[i] = known or _expressions(table, model, options)
+            written[table.factors] = expressions, said[i]
+            if len(expressions) == 1 and at_once(expressions[0], options):
+                affordable(expressions, len(table.medians()))
+                alike.setdefault((expressions[0], len(table.medians())), []).append(i)
+            else:
+                outcomes[i] = fit_one(table, model, options, seed)
+        except GenperfError as error:
+            outcomes[i] = error.message
+    for (expression, _), at in alike.items():
+        together = [tables[i] for i in at]
+        for i, found in zip(at, estimate_alike(expression, together, options, seed), strict=True):
+            if isinstance(found, Estimate):
+                outcomes[i] = _result(tables[i], model, options, seed, found, said[i])
+            else:
+                outcomes[i] = found.message
+    return [outcome for outcome in outcomes if outcome is not None]
 
 
-def _expressions(table: Table, model: str, options: FitOptions) -> tuple[Sequence[Expression], list[Note]]:
+def _expressions(table: Table, model: str, options: FitOptions) -> _Written:
     factors = table.factors
     if all(f.distinct <= 1 for f in factors):
         raise FitError(

@@ -1,7 +1,10 @@
 """One family on one table → one fitted member; structure and λ are chosen inside."""
 
-from genperf.estimate.fit import Estimate, estimate
+from genperf.estimate.alike import estimate_alike
+from genperf.estimate.fit import at_once, estimate
 from genperf.estimate.options import FitOptions
+from genperf.estimate.outcome import Estimate
 from genperf.estimate.relevance import fewer_factors
+from genperf.estimate.select import affordable
 
-__all__ = ["Estimate", "FitOptions", "estimate", "fewer_factors"]
+__all__ = ["Estimate", "FitOptions", "affordable", "at_once", "estimate", "estimate_alike", "fewer_factors"]

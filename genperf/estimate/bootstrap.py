@@ -31,6 +31,12 @@ class Replicates:
     misfit: float
 
 
+def resampled(rows: int, draws: int, rng: np.random.Generator) -> Array:
+    """Return how often each configuration is drawn in each replicate, shape (draws, rows)."""
+    counts = [np.bincount(rng.integers(rows, size=rows), minlength=rows) for _ in range(draws)]
+    return np.array(counts, float).reshape(draws, rows)
+
+
 def bootstrap(problem: Problem, best: Array, draws: int, rng: np.random.Generator) -> Replicates:
     """Draw configurations with replacement, and refit from the best constants.
 
@@ -47,7 +53,7 @@ def bootstrap(problem: Problem, best: Array, draws: int, rng: np.random.Generato
     Replicates
     """
     rows = problem.measured.size
-    counts = np.stack([np.bincount(rng.integers(rows, size=rows), minlength=rows) for _ in range(draws)]).astype(float)
+    counts = resampled(rows, draws, rng)
     weights = counts * problem.weights
     empty = weights.sum(axis=1) <= 0.0
     weights[empty] = problem.weights

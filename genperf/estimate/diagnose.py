@@ -33,10 +33,32 @@ def unidentified(problem: Problem, expression: Expression, constants: Array) -> 
     _, slopes = problem.jacobian(constants[None, :])
     size = np.maximum(np.abs(constants), problem.scale * np.where(problem.coefficient, 1e-3, 1.0))
     J = slopes[0] * size / problem.measured[:, None]
-    J = np.where(np.isfinite(J), J, 0.0)
-    _, singular, directions = np.linalg.svd(J, full_matrices=True)
-    padded = np.zeros(len(constants))
-    padded[: len(singular)] = singular
-    flat = padded <= FLAT * max(padded.max(), 1e-300)
-    part = np.sum(directions[flat] ** 2, axis=0)
-    return tuple(c.name for c, p in zip(expression.constants, part, strict=True) if p > PART)
+    flat = undetermined(J[None])[0]
+    return tuple(c.name for c, is_flat in zip(expression.constants, flat, strict=True) if is_flat)
+
+
+def undetermined(slopes: Array) -> npt.NDArray[np.bool_]:
+    """Tell which constants take part in a direction in which nothing moves.
+
+    Parameters
+    ----------
+    slopes : ndarray of shape (sets, rows, n)
+        Derivatives of the relative times by the constants on their scales.
+
+    Returns
+    -------
+    ndarray of bool of shape (sets, n)
+
+    Examples
+    --------
+    >>> undetermined(np.array([[[1.0, 1.0, 0.0], [1.0, 1.0, 1.0]]]))
+    array([[ True,  True, False]])
+    """
+    sets, rows, n = slopes.shape
+    J = np.where(np.isfinite(slopes), slopes, 0.0)
+    _, singular, directions = np.linalg.svd(J, full_matrices=rows < n)
+    padded = np.zeros((sets, n))
+    padded[:, : singular.shape[1]] = singular
+    flat = padded <= FLAT * np.maximum(padded.max(axis=1, keepdims=True), 1e-300)
+    part = np.einsum("sd,sdn->sn", flat.astype(float), directions**2)
+    return np.asarray(part > PART)

@@ -3,48 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
 
 from genperf.errors import Note
+from genperf.estimate.alike import estimate_alike
 from genperf.estimate.bootstrap import bootstrap
 from genperf.estimate.diagnose import at_bounds, unidentified
+from genperf.estimate.last_point import last_point_errors
+from genperf.estimate.linear import solved_at_once
 from genperf.estimate.options import FitOptions
+from genperf.estimate.outcome import Estimate, spread_of
 from genperf.estimate.problem import problem_of
 from genperf.estimate.select import Candidate, affordable, best_of, candidates_of
 from genperf.expression import Expression
 from genperf.losses import loss_named, penalty_named
-from genperf.prediction import Evidence, Member, Spread, Status
+from genperf.prediction import Evidence, Member, Status
 from genperf.solver import Problem, Solution, polish, solve
 from genperf.table import Table
 
 Array = npt.NDArray[np.float64]
-
-#: Used where too few configurations are measured to see the misfit: one tenth.
-UNKNOWN_MISFIT = 0.1
-
-
-@dataclass(frozen=True, eq=False)
-class Estimate:
-    """One fitted member with what is known of its errors.
-
-    Attributes
-    ----------
-    member : Member
-    strength : float
-        λ, as given or chosen.
-    spread : Spread
-    evidence : tuple of Evidence
-    notes : tuple of Note
-    """
-
-    member: Member
-    strength: float
-    spread: Spread
-    evidence: tuple[Evidence, ...]
-    notes: tuple[Note, ...] = ()
 
 
 def estimate(expressions: Sequence[Expression], table: Table, options: FitOptions, seed: int) -> Estimate:
@@ -70,6 +50,11 @@ def estimate(expressions: Sequence[Expression], table: Table, options: FitOption
     """
     medians = table.medians()
     usable, notes = affordable(expressions, len(medians))
+    if len(usable) == 1 and at_once(usable[0], options):
+        (found,) = estimate_alike(usable[0], [table], options, seed)
+        if not isinstance(found, Estimate):
+            raise found
+        return replace(found, notes=tuple(notes))
     if len(usable) == 1 and options.lam != "cv":
         problem = _problem(usable[0], medians, options, options.strength)
         solution, strength = solve(problem, options.solver, seed), options.strength
@@ -79,6 +64,12 @@ def estimate(expressions: Sequence[Expression], table: Table, options: FitOption
         problem = _problem(best.expression, medians, options, strength)
         usable = [best.expression]
     return _finish(usable[0], problem, solution, strength, table, medians, options, seed, notes)
+
+
+def at_once(expression: Expression, options: FitOptions) -> bool:
+    """Tell whether `estimate_alike` fits an expression, to one table or to many."""
+    loss, penalty = loss_named(options.loss), penalty_named(options.penalty, options.strength)
+    return options.solver == "projected" and solved_at_once(expression, loss, penalty)
 
 
 def _problem(expression: Expression, medians: Table, options: FitOptions, strength: float) -> Problem:
@@ -105,16 +96,9 @@ def _finish(
     best = solution.constants
     rng = np.random.default_rng([seed, 1])
     replicates = bootstrap(problem, best, options.draws, rng)
-    residual = _residual_sd(problem, best)
-    misfit = replicates.misfit if np.isfinite(replicates.misfit) else max(residual, UNKNOWN_MISFIT)
+    residual = np.log(problem.measured / problem.times(best[None, :])[0])
     evidence = tuple(_look_back(problem, best, medians))
-    steps = [seen.error / seen.doublings for seen in evidence if seen.doublings > 0]
-    noise = table.noise()
-    spread = Spread(
-        noise=noise if np.isfinite(noise) else 0.0,
-        misfit=misfit,
-        per_doubling=max(steps) if steps else misfit,
-    )
+    spread = spread_of(table, replicates.misfit, residual, best.size, evidence)
     member = Member(
         expression,
         best,
@@ -134,12 +118,6 @@ def _finish(
     return Estimate(member, strength, spread, evidence, tuple(notes))
 
 
-def _residual_sd(problem: Problem, constants: Array) -> float:
-    off = np.log(problem.measured / problem.times(constants[None, :])[0])
-    freedom = max(1, off.size - constants.size)
-    return float(np.sqrt(np.sum(off**2) / freedom))
-
-
 def _look_back(problem: Problem, best: Array, medians: Table) -> list[Evidence]:
     """Predict the largest scale of each extrinsic factor from the smaller ones."""
     out = []
@@ -155,21 +133,6 @@ def _look_back(problem: Problem, best: Array, medians: Table) -> list[Evidence]:
         with np.errstate(all="ignore"):
             error = float(np.mean(np.abs(np.log(predicted / problem.measured[~train]))))
         if np.isfinite(error):
-            last = _last_point_error(medians, factor.name, train)
+            last = float(last_point_errors([medians], factor.name, ~train[None, :])[0])
             out.append(Evidence(factor.name, float(scales[-1]), float(np.log2(scales[-1] / scales[-2])), error, last))
     return out
-
-
-def _last_point_error(medians: Table, name: str, train: npt.NDArray[np.bool_]) -> float:
-    """Return the error of "as at the largest smaller scale" for the held-out rows that have such a partner."""
-    others = [f.name for f in medians.factors if f.name != name and f.role != "extrinsic"]
-    frame = medians.frame.assign(_seconds=medians.seconds, _train=train)
-    known = frame[frame._train].sort_values(name, kind="stable").groupby(others or (lambda _: 0)).tail(1)
-    held = frame[~frame._train]
-    if others:
-        joined = held.merge(known[[*others, "_seconds"]], on=others, suffixes=("", "_last"))
-    else:
-        joined = held.assign(_seconds_last=known["_seconds"].iloc[-1])
-    if joined.empty:
-        return float("nan")
-    return float(np.mean(np.abs(np.log(joined["_seconds_last"] / joined["_seconds"]))))

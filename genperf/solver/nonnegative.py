@@ -58,6 +58,35 @@ def nonnegative_least_squares(
     return np.where(x <= low, lower, np.where(x >= high, upper, x * unit))
 
 
+def penalised_least_squares(
+    gram: Array, moment: Array, ridge: Array, lasso: Array, lower: Array, upper: Array
+) -> Array:
+    """Minimise `½ xᵀGx − hᵀx + ½ Σ ridge·x² + Σ lasso·|x|` within bounds on one side of zero, for every problem.
+
+    Parameters
+    ----------
+    gram : ndarray of shape (problems, k, k)
+    moment : ndarray of shape (problems, k)
+    ridge, lasso : ndarray, broadcast to (problems, k)
+    lower, upper : ndarray of shape (k,)
+        Where the lasso is not zero, both of one sign: |x| is then linear.
+
+    Returns
+    -------
+    ndarray of shape (problems, k)
+
+    Examples
+    --------
+    >>> G, h, nothing = np.eye(2)[None], np.array([[4.0, 0.5]]), np.zeros(2)
+    >>> penalised_least_squares(G, h, nothing + 1.0, nothing + 1.0, nothing, nothing + np.inf)
+    array([[1.5, 0. ]])
+    """
+    k = moment.shape[1]
+    G = gram.copy()
+    G[:, range(k), range(k)] += ridge
+    return nonnegative_least_squares(G, moment - np.where(upper > 0.0, lasso, -lasso), lower, upper)
+
+
 def _exchange(G: Array, h: Array, low: Array, high: Array) -> tuple[Array, npt.NDArray[np.bool_]]:
     """Exchange the variables that violate their conditions until none does; return x, and where that came to rest."""
     problems, k = h.shape

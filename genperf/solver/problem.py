@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from genperf.losses import PENALTY_ROUNDING, Loss, Penalty
-from genperf.solver.nonnegative import nonnegative_least_squares
+from genperf.solver.nonnegative import penalised_least_squares
 
 Array = npt.NDArray[np.float64]
 
@@ -205,8 +205,8 @@ class Problem:
         own = ridge + np.where(kinked, lasso / np.hypot(held / scale, PENALTY_ROUNDING), 0.0)
         own = np.where(self.penalised[which], 0.5 * own / scale**2, 0.0)
         slope = np.where(self.penalised[which] & ~kinked, 0.5 * lasso / scale, 0.0)
-        gram[:, range(len(scale)), range(len(scale))] += own
-        moment -= np.where(self.upper[which] > 0.0, slope, -slope)
         out = constants.copy()
-        out[:, which] = nonnegative_least_squares(gram, moment, self.lower[which], self.upper[which])
+        out[:, which] = penalised_least_squares(
+            gram, moment, own, np.broadcast_to(slope, moment.shape), self.lower[which], self.upper[which]
+        )
         return out

@@ -21,6 +21,7 @@ REPEATS = "_repeats"
 """The column of `Table.medians().frame` that counts the rows behind each median."""
 
 FloatArray = npt.NDArray[np.float64]
+Positions = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,12 +162,21 @@ class Table:
         Its time is the median of the repeats, its weight their sum, and the column `REPEATS` of the frame counts
         them. Other columns keep the value of the configuration's first row.
         """
-        by = self.frame.groupby(self.configuration, sort=True)
-        frame = by.head(1).reset_index(drop=True)
-        frame = frame.assign(**{self.time: by[self.time].median().to_numpy()})
+        return self._medians
+
+    @cached_property
+    def _medians(self) -> Table:
+        number, seconds = self.configuration, self.seconds
+        rows = np.bincount(number)
+        first = np.full(len(rows), len(number))
+        np.minimum.at(first, number, np.arange(len(number)))
+        ordered = seconds[np.lexsort((seconds, number))]
+        start = np.cumsum(rows) - rows
+        middle = 0.5 * (ordered[start + (rows - 1) // 2] + ordered[start + rows // 2])
+        changed = {self.time: middle, REPEATS: rows}
         if self.weight is not None:
-            frame = frame.assign(**{self.weight: by[self.weight].sum().to_numpy()})
-        return self._with(frame.assign(**{REPEATS: by.size().to_numpy()}))
+            changed[self.weight] = np.bincount(number, self.frame[self.weight].to_numpy(dtype=float))
+        return self._with(self.frame.iloc[first].reset_index(drop=True).assign(**changed))
 
     def noise(self) -> float:
         """Return the relative standard deviation of repeats around their configuration's mean.
@@ -197,11 +207,7 @@ class Table:
         if not self.group:
             yield (), self
             return
-        number = number_rows(self.frame, list(self.group))
-        for g in range(number.max() + 1):
-            rows = np.flatnonzero(number == g)
-            key = tuple(label(self.frame[name].iloc[rows[0]]) for name in self.group)
-            yield key, self.take(rows)
+        yield from _split(self)
 
     @cached_property
     def sha256(self) -> str:
@@ -297,7 +303,7 @@ def constant_notes(factors: Sequence[Factor]) -> tuple[Note, ...]:
     )
 
 
-def number_rows(frame: pd.DataFrame, names: list[str]) -> npt.NDArray[np.int64]:
+def number_rows(frame: pd.DataFrame, names: Sequence[str]) -> npt.NDArray[np.int64]:
     """Return for each row the number of its combination of values, counted by first appearance.
 
     Examples
@@ -305,4 +311,69 @@ def number_rows(frame: pd.DataFrame, names: list[str]) -> npt.NDArray[np.int64]:
     >>> number_rows(pd.DataFrame({"n": [4, 2, 4], "b": [8, 8, 8]}), ["n", "b"])
     array([0, 1, 0])
     """
-    return np.asarray(frame.groupby(list(dict.fromkeys(names)), sort=False).ngroup(), dtype=np.int64)
+    number = np.zeros(len(frame), dtype=np.int64)
+    for name in dict.fromkeys(names):
+        codes, values = pd.factorize(frame[name].to_numpy(), use_na_sentinel=False)
+        # Numbering anew after each column keeps the product below rows², so it never overflows.
+        number = pd.factorize(number * len(values) + codes)[0]
+    return number.astype(np.int64)
+
+
+def _split(table: Table) -> Iterator[tuple[tuple[str, ...], Table]]:
+    """Yield each group with its rows: every column is sorted once, and what a part would work out anew is handed on."""
+    whole = table.medians()
+    # Sorted by group, configurations keep their order of first appearance: their place in the group is their number.
+    within = np.empty(len(whole), dtype=np.int64)
+    order, starts, _ = _runs(whole)
+    within[order] = np.arange(len(whole)) - np.repeat(starts, np.diff(starts, append=len(whole)))
+    numbered = _slices(table, within[table.configuration])
+    known: dict[tuple[str, bytes], Factor] = {}
+    kept = tuple(n for n in table.notes if n.kind != "factor_constant")
+    for (key, part), (_, middle) in zip(numbered, _slices(whole, within), strict=True):
+        factors = tuple(_measured(f, middle["columns"][f.name], known) for f in table.factors)
+        notes = kept + constant_notes(factors)
+        tables = []
+        for held in (part, middle):
+            made = replace(table, frame=held.pop("frame"), factors=factors, notes=notes)
+            made.__dict__.update(held)
+            tables.append(made)
+        tables[0].__dict__["_medians"] = tables[1]
+        yield key, tables[0]
+
+
+def _runs(table: Table) -> tuple[Positions, Positions, Positions]:
+    """Return the rows sorted by group, in order of first appearance, and where each group starts and ends."""
+    number = number_rows(table.frame, table.group)
+    ends = np.cumsum(np.bincount(number))
+    return np.argsort(number, kind="stable"), np.concatenate([[0], ends[:-1]]), ends
+
+
+def _slices(table: Table, configuration: Positions) -> Iterator[tuple[tuple[str, ...], dict[str, Any]]]:
+    """Yield each group's key, and its frame and cached properties."""
+    order, starts, ends = _runs(table)
+    frame = table.frame.iloc[order]
+    columns = {name: values[order] for name, values in table.columns.items()}
+    seconds, number = table.seconds[order], configuration[order]
+    names = [frame[name].to_numpy() for name in table.group]
+    for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
+        own = frame.iloc[start:end]
+        own.index = pd.RangeIndex(end - start)
+        yield (
+            tuple(label(values[start]) for values in names),
+            {
+                "frame": own,
+                "columns": {n: v[start:end] for n, v in columns.items()},
+                "seconds": seconds[start:end],
+                "configuration": number[start:end],
+            },
+        )
+
+
+def _measured(factor: Factor, values: npt.NDArray[Any], known: dict[tuple[str, bytes], Factor]) -> Factor:
+    """Describe a factor over a group's configurations; series are often measured at the same values."""
+    if not factor.numeric:
+        return measure(factor.name, factor.role, values)
+    key = factor.name, values.tobytes()
+    if key not in known:
+        known[key] = measure(factor.name, factor.role, values)
+    return known[key]

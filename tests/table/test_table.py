@@ -164,3 +164,28 @@ def test_html_escapes_what_the_file_says():
     html = table._repr_html_()
     assert "<b>" not in html
     assert "&lt;b&gt;" in html
+
+
+def test_a_group_is_what_taking_its_rows_gives() -> None:
+    frame = pd.DataFrame(
+        {
+            "net": ["b", "a", "b", "a", "b", "a", "b"],
+            "n": [4, 1, 2, 1, 4, 2, 2],
+            "kind": ["x", "x", "y", "x", "x", "x", "y"],
+            "w": [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0],
+            "s": [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0],
+            "host": list("abcdefg"),
+        }
+    )
+    table = read_table(frame, time="s", extrinsic="n", categorical="kind", group="net", weight="w")
+    found = dict(table.groups())
+    assert list(found) == [("b",), ("a",)]
+    for (name,), part in found.items():
+        taken = table.take(frame.net == name)
+        for a, b in ((part, taken), (part.medians(), taken.medians())):
+            pd.testing.assert_frame_equal(a.frame, b.frame)
+            assert (a.factors, a.notes, a.sha256) == (b.factors, b.notes, b.sha256)
+            assert a.configuration.tolist() == b.configuration.tolist()
+            assert a.seconds.tolist() == b.seconds.tolist()
+            assert a.weights.tolist() == b.weights.tolist()
+            assert {k: v.tolist() for k, v in a.columns.items()} == {k: v.tolist() for k, v in b.columns.items()}
