@@ -1,8 +1,6 @@
-"""Weights that a few wild configurations, or a noisy scale, do not rule."""
+"""Weights under which a few wild configurations do not rule a fit."""
 
 from __future__ import annotations
-
-from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -13,11 +11,6 @@ Array = npt.NDArray[np.float64]
 HUBER = 1.0
 #: Makes the median of |r| of normal residuals their standard deviation.
 MAD = 1.4826
-#: A level's own variance counts as its configurations are against this many of the whole table's.
-PRIOR = 5.0
-#: Robust standard deviations beyond which a residual says no more of a level's variance.
-FAR = 3.0
-
 
 def robust_sd(residuals: Array, counted: npt.NDArray[np.bool_] | None = None) -> Array:
     """Return 1.4826 · median |r| along the last axis, over the residuals that count.
@@ -63,38 +56,3 @@ def huber_weights(times: Array, measured: Array, weights: Array) -> Array:
     off = np.where(np.isfinite(off), off, np.inf)
     bend = HUBER * robust_sd(off, weights > 0.0)[:, None] + 1e-12
     return np.asarray(weights * np.minimum(1.0, bend / np.maximum(off, bend)))
-
-
-def level_weights(residuals: Array, levels: Sequence[npt.NDArray[np.int64]], weights: Array) -> Array:
-    """Return factors that let the noisier levels of a count weigh less.
-
-    The variance of a level is that of its own residuals and of the whole table's, as if `PRIOR` more configurations
-    with the table's variance had been measured there; a weight is the inverse, of mean 1.
-
-    Parameters
-    ----------
-    residuals : ndarray of shape (rows,)
-        ln(measured/fitted).
-    levels : sequence of ndarray of int of shape (rows,)
-        For each count, which of its levels a row is at.
-    weights : ndarray of shape (rows,)
-        Zero where a row does not count.
-
-    Returns
-    -------
-    ndarray of shape (rows,)
-    """
-    counted = (weights > 0.0) & np.isfinite(residuals)
-    factor = np.ones(residuals.size)
-    if not counted.any():
-        return factor
-    far = FAR * float(robust_sd(residuals[counted]))
-    squares = np.where(counted, np.minimum(residuals**2, far**2), 0.0)
-    whole = float(squares.sum() / counted.sum())
-    if whole <= 0.0:
-        return factor
-    for level in levels:
-        count = np.bincount(level, counted.astype(float))
-        variance = (np.bincount(level, squares) + PRIOR * whole) / (count + PRIOR)
-        factor *= (whole / variance)[level]
-    return np.asarray(factor / factor[counted].mean())

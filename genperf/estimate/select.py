@@ -55,9 +55,9 @@ class Candidate:
     constants : ndarray of shape (n,)
         Fitted to the whole table.
     unseen : ndarray of shape (rows,)
-        Each configuration's seconds as the fold predicted it that did not see it; NaN where none was held out.
+        ln(measured/predicted) of each configuration, by the fold that did not see it; NaN where none was held out.
     off : ndarray of shape (rows,)
-        |unseen/measured − 1|, at most `WILDEST`.
+        |predicted/measured − 1| of the same, at most `WILDEST`.
     """
 
     expression: Expression
@@ -272,11 +272,13 @@ def _along_path(
         fitted = reweighted(eased, sets[:, 0], weights)[0] if robust else sets[:, 0]
         with np.errstate(all="ignore"):
             times = eased.times(fitted)[1:]
-        unseen = np.full(len(table), np.nan)
+        held_out = np.full(len(table), np.nan)
         for fold, predicted in zip(parts[1:], times, strict=True):
-            unseen[~fold] = predicted[~fold]
-        off = np.abs(unseen / table.seconds - 1.0)
+            held_out[~fold] = predicted[~fold]
+        off = np.abs(held_out / table.seconds - 1.0)
         if len(parts) > 1:
             off = np.where(np.isfinite(off), np.minimum(off, WILDEST), WILDEST)
+        with np.errstate(all="ignore"):
+            unseen = np.log(table.seconds / held_out)
         out.append(Candidate(expression, strength, fitted[0], unseen, off))
     return out

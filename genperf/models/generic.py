@@ -44,7 +44,11 @@ class Structure:
         return f"product {self.products}" if self.name == "product" else self.name
 
 
-def generic(factors: Sequence[Factor], structure: Structure | None = None) -> Expression:
+def generic(
+    factors: Sequence[Factor],
+    structure: Structure | None = None,
+    extrinsic: tuple[float, float] = EXTRINSIC_EXPONENTS,
+) -> Expression:
     """Write down the generic expression for some factors.
 
         T = C + Σ_i a_i · I_i^p_i · Π_j E_j^q_ij · Π_c exp(d_ic[level])
@@ -62,6 +66,8 @@ def generic(factors: Sequence[Factor], structure: Structure | None = None) -> Ex
         Those with a single value are left out.
     structure : Structure, optional
         `separable` where omitted.
+    extrinsic : tuple of float
+        Bounds of the exponents of extrinsic factors.
 
     Returns
     -------
@@ -83,17 +89,18 @@ def generic(factors: Sequence[Factor], structure: Structure | None = None) -> Ex
     varying = [f for f in factors if f.distinct > 1]
     if not varying:
         raise ModelError("no factor varies, so there is nothing to fit", hint="name more columns, or measure more")
-    return _Writer(varying, structure).write()
+    return _Writer(varying, structure, extrinsic).write()
 
 
 class _Writer:
     """Collects terms and constants while the expression is written."""
 
-    def __init__(self, factors: Sequence[Factor], structure: Structure) -> None:
+    def __init__(self, factors: Sequence[Factor], structure: Structure, bounds: tuple[float, float]) -> None:
         self.intrinsic = [f for f in factors if f.role == "intrinsic"]
         self.extrinsic = [f for f in factors if f.role == "extrinsic"]
         self.categorical = [f for f in factors if not f.numeric]
         self.structure = structure
+        self.extrinsic_exponents = bounds
         self.columns = {f.name for f in factors}
         self.constants: dict[str, Constant] = {}
 
@@ -134,7 +141,7 @@ class _Writer:
         return Term(name, whole)
 
     def power(self, factor: Factor, prefix: str) -> Node:
-        bounds = INTRINSIC_EXPONENTS if factor.role == "intrinsic" else EXTRINSIC_EXPONENTS
+        bounds = INTRINSIC_EXPONENTS if factor.role == "intrinsic" else self.extrinsic_exponents
         relative: Node = call("divide", Name(factor.name), rounded(factor.centre))
         if not factor.positive:
             relative = call("add", 1.0, relative)
