@@ -5,7 +5,9 @@ from genperf.prediction.member import Member, Status
 from genperf.prediction.predict import PREDICTED, Band, Spread, band_of, central_times, predict
 from genperf.prediction.query import Query, read_query
 from genperf.prediction.schema import Schema, schema_of
+from genperf.prediction.shift import Shift
 from genperf.prediction.verdict import VERDICTS, Evidence, Verdict, doublings_beyond, verdicts
+from genperf.prediction.walk import Walk
 
 __all__ = [
     "PREDICTED",
@@ -15,9 +17,11 @@ __all__ = [
     "Member",
     "Query",
     "Schema",
+    "Shift",
     "Spread",
     "Status",
     "Verdict",
+    "Walk",
     "band_of",
     "central_times",
     "doublings_beyond",

@@ -10,6 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from genperf.expression import Expression
+from genperf.prediction.shift import Shift
+from genperf.prediction.walk import Walk
 
 Array = npt.NDArray[np.float64]
 
@@ -53,6 +55,12 @@ class Member:
     status : Status
     at_bound, unidentified : tuple of str
         Constants that ended at a bound, and constants the data does not determine.
+    label : str
+        What messages call it; the family where empty.
+    walk : Walk or None
+        Of a series: how the truth may wander from the expression, and the measured series that holds it.
+    shift : Shift or None
+        Of a table of many factors: the level effects of a count, a factor on the whole time.
     """
 
     expression: Expression
@@ -63,6 +71,8 @@ class Member:
     at_bound: tuple[str, ...] = ()
     unidentified: tuple[str, ...] = ()
     label: str = field(default="")
+    walk: Walk | None = None
+    shift: Shift | None = None
 
     @property
     def name(self) -> str:
@@ -76,11 +86,26 @@ class Member:
 
     def times(self, columns: Mapping[str, Any]) -> Array:
         """Return the seconds of the best constants, shape (rows,)."""
-        return self.expression.evaluate(columns, self.values)
+        return self.expression.evaluate(columns, self.values) * self.level(columns)
 
     def time_draws(self, columns: Mapping[str, Any]) -> Array:
         """Return the seconds of every draw, shape (draws, rows)."""
-        return self.expression.evaluate(columns, self.draw_values())
+        return self.expression.evaluate(columns, self.draw_values()) * self.level(columns)
+
+    def level(self, columns: Mapping[str, Any]) -> Array | float:
+        """Return what the shift multiplies every time and every term by, shape (rows,); 1 without one."""
+        return 1.0 if self.shift is None else np.exp(self.shift.logarithm(columns))
+
+    def forecast(self, columns: Mapping[str, Any]) -> tuple[Array, Array]:
+        """Return the mean and variance of ln T for every draw, each of shape (draws, rows).
+
+        The variance holds what the expression does not know of the mean time; it is zero without a walk.
+        """
+        with np.errstate(all="ignore"):
+            drawn = np.log(self.time_draws(columns))
+        if self.walk is None:
+            return drawn, np.zeros_like(drawn)
+        return self.walk.forecast(np.log(self.time_draws(self.walk.anchors)), drawn, columns)
 
     def draw_values(self) -> dict[str, Array]:
         """Return the draws by name, each of shape (draws, 1)."""

@@ -47,10 +47,23 @@ class Spread:
 
 
 def central_times(members: Sequence[Member], columns: Mapping[str, Any]) -> Array:
-    """Return the weighted geometric mean of the members' times, shape (rows,), seconds."""
+    """Return the central times, shape (rows,), seconds.
+
+    They are the weighted geometric mean of the members' times; of members that walk, the median of all draws.
+    """
+    if any(m.walk is not None for m in members):
+        mean, variance, shares = _mixture(members, columns)
+        return np.asarray(mixture_quantiles(mean, shares, np.sqrt(variance), np.array([0.5]))[0])
     weights = np.array([m.weight for m in members])
     logarithms = np.array([np.log(m.times(columns)) for m in members])
     return np.asarray(np.exp(weights @ logarithms / weights.sum()))
+
+
+def _mixture(members: Sequence[Member], columns: Mapping[str, Any]) -> tuple[Array, Array, Array]:
+    """Return every draw's mean and variance of ln T, (draws, rows), and its share, (draws,)."""
+    found = [member.forecast(columns) for member in members]
+    shares = [np.full(len(m.draws), m.weight / len(m.draws)) for m in members]
+    return np.vstack([f[0] for f in found]), np.vstack([f[1] for f in found]), np.concatenate(shares)
 
 
 def band_of(
@@ -64,26 +77,27 @@ def band_of(
     """Return the lower and upper ends of a band, each of shape (rows,).
 
     The *confidence* band holds the mean time: families and their constants, and how far beyond the data it is asked.
-    The *prediction* band holds a new run: the misfit and noise on top.
+    The *prediction* band holds a new run: the misfit and noise on top. A member that walks knows of itself how far its
+    curve may be off.
     """
     far = np.zeros(len(query.frame))
     for factor in schema.factors:
         if factor.numeric:
             far = far + doublings_beyond(factor, query.columns[factor.name])
-    variance = (spread.per_doubling * far) ** 2
-    if band == "prediction":
-        variance = variance + max(spread.misfit, spread.noise) ** 2
     floor = np.log(SHORTEST * schema.shortest) if schema.shortest > 0 else -np.inf
-    logarithms, shares = [], []
+    mean, variance, shares = _mixture(members, query.columns)
+    start = 0
     for member in members:
-        with np.errstate(all="ignore"):
-            drawn = np.log(member.time_draws(query.columns))
-        logarithms.append(np.maximum(np.nan_to_num(drawn, nan=floor, neginf=floor), floor))
-        shares.append(np.full(len(drawn), member.weight / len(drawn)))
+        own = slice(start, start + len(member.draws))
+        if member.walk is None:
+            variance[own] += (spread.per_doubling * far) ** 2
+            variance[own] += max(spread.misfit, spread.noise) ** 2 if band == "prediction" else 0.0
+        elif band == "prediction":
+            variance[own] += member.walk.run_variance(spread.noise)
+        start = own.stop
+    mean = np.maximum(np.nan_to_num(mean, nan=floor, neginf=floor), floor)
     tail = (1.0 - interval) / 2.0
-    lower, upper = mixture_quantiles(
-        np.vstack(logarithms), np.concatenate(shares), np.sqrt(variance), np.array([tail, 1.0 - tail])
-    )
+    lower, upper = mixture_quantiles(mean, shares, np.sqrt(variance), np.array([tail, 1.0 - tail]))
     return lower, upper
 
 

@@ -1,0 +1,107 @@
+"""Tempered sequential Monte Carlo: from a standard normal prior to a posterior, with its evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[np.float64]
+
+#: A temperature step keeps at least this share of the particles effective.
+EFFECTIVE = 0.5
+#: Moves after each temperature step, and how far one goes along the difference of two other particles, in units of
+#: 1/√dimension (the customary 1.7/√2); every other move is shorter, for where the posterior is narrow.
+MOVES, STRIDE, SHORTER = 4, 1.44, 0.4
+#: So that particles which came from one do not stay one.
+JITTER = 1e-3
+#: The smallest step of temperature, which bounds their number.
+LEAST_STEP = 1e-4
+
+
+@dataclass(frozen=True, eq=False)
+class Posterior:
+    """Equally weighted particles of a posterior.
+
+    Attributes
+    ----------
+    particles : ndarray of shape (particles, dimension)
+        In units of the standard normal prior.
+    evidence : float
+        ln ∫ likelihood · prior.
+    evaluations : int
+        Of the likelihood.
+    """
+
+    particles: Array
+    evidence: float
+    evaluations: int
+
+
+def sample(
+    log_likelihood: Callable[[Array], Array], dimension: int, particles: int, rng: np.random.Generator
+) -> Posterior:
+    """Sample a posterior under independent standard normal priors.
+
+    The likelihood enters in powers from 0 to 1 (Del Moral, Doucet & Jasra 2006), each as large as the effective number
+    of particles allows; they are then resampled systematically and moved by Metropolis steps along the differences
+    of pairs of particles (ter Braak 2006), which fit themselves to the posterior's shape.
+
+    Parameters
+    ----------
+    log_likelihood : callable
+        (particles, dimension) → (particles,).
+    dimension, particles : int
+    rng : Generator
+
+    Returns
+    -------
+    Posterior
+
+    Examples
+    --------
+    A measurement 1 ± 1 of a standard normal quantity: the posterior is 0.5 ± 0.71, the evidence −(1 + 2·ln 2)/4.
+
+    >>> found = sample(lambda z: -0.5 * (z[:, 0] - 1.0) ** 2, 1, 4000, np.random.default_rng(0))
+    >>> found.particles.mean().round(1), found.particles.std().round(1), round(found.evidence, 1)
+    (np.float64(0.5), np.float64(0.7), -0.6)
+    """
+    z = rng.standard_normal((particles, dimension))
+    known = log_likelihood(z)
+    evaluations, power, evidence = particles, 0.0, 0.0
+    while power < 1.0:
+        step = _step(known, 1.0 - power)
+        weights = np.exp(step * (known - known.max()))
+        evidence += float(np.log(weights.mean()) + step * known.max())
+        power = min(1.0, power + step)
+        places = (np.arange(particles) + rng.random()) / particles
+        chosen = np.minimum(np.searchsorted(np.cumsum(weights / weights.sum()), places), particles - 1)
+        z, known = z[chosen], known[chosen]
+        for move in range(MOVES):
+            stride = STRIDE / np.sqrt(dimension) * (SHORTER if move % 2 == 0 else 1.0)
+            proposed = z + stride * (z[rng.permutation(particles)] - z[rng.permutation(particles)])
+            proposed += JITTER * rng.standard_normal(z.shape)
+            value = log_likelihood(proposed)
+            gain = power * (value - known) - 0.5 * np.sum(proposed**2 - z**2, axis=1)
+            taken = np.log(rng.random(particles)) < gain
+            z[taken], known[taken] = proposed[taken], value[taken]
+            evaluations += particles
+    return Posterior(z, evidence, evaluations)
+
+
+def _step(known: Array, left: float) -> float:
+    """Return the largest step of temperature that keeps enough particles effective."""
+
+    def effective(step: float) -> float:
+        weights = np.exp(step * (known - known.max()))
+        return float(weights.sum() ** 2 / np.sum(weights**2) / len(known))
+
+    if effective(left) >= EFFECTIVE:
+        return left
+    low, high = 0.0, left
+    for _ in range(20):
+        middle = 0.5 * (low + high)
+        low, high = (low, middle) if effective(middle) < EFFECTIVE else (middle, high)
+    return min(max(low, LEAST_STEP), left)

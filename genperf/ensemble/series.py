@@ -1,0 +1,434 @@
+"""`auto` on a series: times along a scale, extrapolated by families weighted by their evidence."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from genperf.ensemble.outcome import Ensemble
+from genperf.ensemble.prior import EXPECTATIONS, Expectations
+from genperf.ensemble.sampler import sample
+from genperf.ensemble.scaling import BETWEEN, OVERHEADS, SERIAL, Scaling, Work, families
+from genperf.errors import FitError, Note
+from genperf.estimate import FitOptions
+from genperf.formula import names_in, parse, render, substitute
+from genperf.models.family import ALIASES, Factors
+from genperf.prediction import Evidence, Member, Spread, Status, Walk, mixture_quantiles
+from genperf.table import Factor, Table
+from genperf.table.clean import label
+from genperf.table.table import REPEATS
+
+Array = npt.NDArray[np.float64]
+
+#: Particles of each family.
+PARTICLES = 1000
+#: Draws that the ensemble keeps, shared by weight, and how many a family keeps at least.
+KEPT, FEWEST_KEPT = 1000, 40
+#: Families of less weight are left out of the result.
+LEAST_WEIGHT = 2e-3
+#: A repeat this many standard deviations (and this share) from its configuration's median is named.
+OUTLYING, OUTLYING_SHARE = 5.0, 0.2
+#: Digits of a draw: more would only make model files longer.
+DIGITS = 6
+#: Variance of the median of three and more runs, relative to that of their mean.
+MEDIAN = np.pi / 2.0
+
+_SCALES = ("workers", "nodes", "devices_per_node", "batch", "global_batch")
+
+
+@dataclass(frozen=True, eq=False)
+class Series:
+    """A measured series: configurations that differ in how far they are scaled.
+
+    Attributes
+    ----------
+    found : Factors
+    scale : str
+        Canonical name: workers, or nodes where there is no column of workers.
+    column : str
+        What the user calls the scale.
+    columns : dict of str to ndarray of shape (configurations,)
+        The factors' values.
+    logarithms, variances : ndarray of shape (configurations,)
+        ln seconds, and their variances as the repeats show them.
+    works : tuple of (str, bool)
+        How one worker's work may change: formulas over canonical names, and whether it is a factor of the table.
+    """
+
+    found: Factors
+    scale: str
+    column: str
+    columns: dict[str, Array]
+    logarithms: Array
+    variances: Array
+    works: tuple[tuple[str, bool], ...]
+
+    def take(self, rows: npt.NDArray[np.bool_]) -> Series:
+        """Return some of the configurations."""
+        columns = {name: values[rows] for name, values in self.columns.items()}
+        return replace(self, columns=columns, logarithms=self.logarithms[rows], variances=self.variances[rows])
+
+    def with_borrowed(self, columns: Mapping[str, Array], logarithms: Array, variances: Array) -> Series:
+        """Return the series with more configurations, whose times come from elsewhere."""
+        return replace(
+            self,
+            columns={name: np.concatenate([values, columns[name]]) for name, values in self.columns.items()},
+            logarithms=np.concatenate([self.logarithms, logarithms]),
+            variances=np.concatenate([self.variances, variances]),
+        )
+
+    def values(self, text: str) -> Array:
+        """Return a formula over canonical names at every configuration."""
+        node = parse(self.written(text)).evaluate(self.columns)
+        return np.asarray(np.broadcast_to(node, self.logarithms.shape), float)
+
+    def written(self, text: str) -> str:
+        """Return a formula over canonical names as one over the table's columns."""
+        node = parse(text).node
+        known = {name: self.found.node(name) for name in names_in(node)}
+        return render(substitute(node, {name: tree for name, tree in known.items() if tree is not None}))
+
+
+def series_of(table: Table, options: FitOptions) -> Series | None:
+    """Read a table as a series, if all that varies in it is how far it is scaled.
+
+    Returns None for other tables, and for those in which only the batch varies.
+    """
+    found = _factors(table, options)
+    varying = {f.name for f in table.factors if f.distinct > 1}
+    scaling = {f.name for f in (found.find(name) for name in _SCALES) if f is not None}
+    scale = next((f for f in (found.find("workers"), found.find("nodes")) if f is not None), None)
+    if scale is None or scale.name not in varying or not varying <= scaling:
+        return None
+    medians = table.medians()
+    columns = {f.name: medians.columns[f.name] for f in medians.numeric}
+    order = np.argsort(columns[scale.name], kind="stable")
+    series = Series(
+        found,
+        "workers" if found.find("workers") is not None else "nodes",
+        scale.name,
+        {name: values[order] for name, values in columns.items()},
+        np.log(medians.seconds)[order],
+        _variances(table, medians)[order],
+        _works(table, found),
+    )
+    return series if len(np.unique(series.values(series.scale))) > 1 else None
+
+
+def fit_series(table: Table, series: Series, seed: int) -> Ensemble:
+    """Fit the families to a series and weigh them.
+
+    Parameters
+    ----------
+    table : Table
+    series : Series
+        Of the table, see `series_of`.
+    seed : int
+
+    Returns
+    -------
+    Ensemble
+        A member's weight is its prior probability times its evidence, which is the product of its predictive
+        densities from each scale to the next along the series.
+    """
+    key = [label(table.frame[name].iloc[0]) for name in table.group]
+    where = [seed, zlib.crc32("\n".join(key).encode())]
+    members = weigh(series, np.random.default_rng([*where, 0]))
+    noise = float(np.sqrt(_noise(table)[0]))
+    evidence = _look_back(series, np.random.default_rng([*where, 1]))
+    return Ensemble(
+        members,
+        Spread(noise=noise),
+        evidence,
+        {"approach": "series", "scale": series.column},
+        (*_taken_as(table, series), *_outliers(table)),
+    )
+
+
+def weigh(series: Series, rng: np.random.Generator, given: Expectations = EXPECTATIONS) -> tuple[Member, ...]:
+    """Sample every family of a series and return those that count, heaviest first."""
+    scalings = _families(series, given)
+    fitted = [_fit(series, scaling, given, rng) for scaling in scalings]
+    logarithms = np.array([f.evidence for f in fitted]) + np.log([s.share for s in scalings])
+    weights = np.exp(logarithms - logarithms.max())
+    weights /= weights.sum()
+    weights = np.where(weights < LEAST_WEIGHT, 0.0, weights)
+    weights /= weights.sum()
+    order = [k for k in np.argsort(-weights, kind="stable") if weights[k] > 0.0]
+    return tuple(_member(series, fitted[k], float(weights[k]), rng) for k in order)
+
+
+@dataclass(frozen=True, eq=False)
+class _Fitted:
+    """A family with its particles: constants (particles, n), and the walk with a size for each."""
+
+    scaling: Scaling
+    constants: Array
+    walk: Walk
+    evidence: float
+    evaluations: int
+
+
+def _families(series: Series, given: Expectations) -> list[Scaling]:
+    nodes = series.found.node("nodes")
+    workers = series.found.node("workers")
+    known = nodes is not None and (workers is None or bool(np.all(series.values("nodes") <= series.values("workers"))))
+    inside = known and workers is not None and bool(np.any(series.values("nodes") < series.values("workers")))
+    scales = len(np.unique(series.values("nodes" if known else "workers")))
+    works = []
+    for each, from_table in series.works:
+        varies = bool(np.ptp(np.log(series.values(each))) > 1e-9)
+        share = 1.0 if len(series.works) == 1 else given.shared_work if varies else 1.0 - given.shared_work
+        works.append(Work(each, share, varies, from_table))
+    return families(series.found, works, known, inside, scales, given)
+
+
+def _fit(series: Series, scaling: Scaling, given: Expectations, rng: np.random.Generator) -> _Fitted:
+    """Sample one family: the overheads' sizes, relative to the computation at the largest scale, and the walk's."""
+    expression = scaling.expression
+    ones = dict.fromkeys(expression.constant_names, 1.0)
+    walk = _walk(series, scaling, given)
+    last = walk.largest
+    terms = expression.term_values(series.columns, ones)
+    work = terms["computation"] / terms["computation"][last]
+    most = max(float(series.values(scaling.nodes).max()), 2.0)
+    units = np.array([OVERHEADS[name][2] or most for name in scaling.overheads])
+    shapes = np.array([terms[name] for name in scaling.overheads]).reshape(len(units), len(work)) / units[:, None]
+    median, spread, load = _prior(series, scaling, given, float(series.logarithms[last]))
+    p = len(units)
+
+    def sizes(z: Array) -> Array:
+        return np.asarray(np.exp(median + spread * z[:, :p] + given.strength * load * z[:, p : p + 1]))
+
+    def loudness(z: Array) -> Array:
+        return np.asarray(np.exp(np.where(z[:, p + 1] > 0.0, given.louder, given.quieter) * z[:, p + 1]))
+
+    def curve(z: Array) -> Array:
+        return np.asarray(np.log(work + sizes(z) @ shapes))
+
+    found = sample(lambda z: walk.log_density(curve(z), loudness(z)), p + 2, PARTICLES, rng)
+    z = found.particles
+    theta, variance = walk.level(curve(z), loudness(z))
+    level = np.exp(theta + np.sqrt(variance) * rng.standard_normal(len(z)))
+    computation, rest = level, [level[:, None] * sizes(z) / units]
+    if scaling.free_constant:
+        constant = scaling.sizes["constant"]
+        relative = constant.median * np.exp(constant.spread * rng.standard_normal(len(z)))
+        computation = level / (1.0 + relative)
+        rest.insert(0, (level * relative / (1.0 + relative))[:, None])
+    constants = np.hstack([(computation / terms["computation"][last])[:, None], *rest])
+    return _Fitted(scaling, constants, replace(walk, sizes=loudness(z)), found.evidence, found.evaluations)
+
+
+def _prior(series: Series, scaling: Scaling, given: Expectations, last: float) -> tuple[Array, Array, Array]:
+    """Return the overheads' medians (in ln), spreads and loads."""
+    between = np.array([name in (*BETWEEN, SERIAL) for name in scaling.overheads], bool)
+    sizes = [scaling.sizes[name] for name in scaling.overheads]
+    median = np.log([s.median for s in sizes]) if sizes else np.zeros(0)
+    spread = np.array([s.spread for s in sizes])
+    longer = last - np.log(given.usual_time)
+    median = median - between * longer * np.exp(-0.5 * (longer / given.usual_range) ** 2)
+    if scaling.vague:
+        median = median + between * np.log(given.vague)
+        spread = spread * np.where(between, given.vaguer, 1.0)
+    return median, spread, np.array([s.load for s in sizes])
+
+
+def _walk(series: Series, scaling: Scaling, given: Expectations) -> Walk:
+    return Walk(
+        _axes(series, scaling),
+        series.written(scaling.work.each),
+        series.columns,
+        series.logarithms,
+        series.variances,
+        given.step_of_last if scaling.last else given.step,
+        given.noise,
+        given.trend,
+        np.ones(1),
+    )
+
+
+def _axes(series: Series, scaling: Scaling) -> tuple[str, ...]:
+    """Name the scale, and what varies beside it at one and the same scale."""
+    scale = series.values(series.scale)
+    beside = [
+        series.written(text)
+        for text in ("nodes", scaling.work.each)
+        if text != series.scale
+        and all(series.found.has(n) for n in names_in(parse(text).node))
+        and any(np.ptp(np.log(series.values(text)[scale == n])) > 1e-9 for n in np.unique(scale))
+    ]
+    return (series.written(series.scale), *beside)
+
+
+def _member(series: Series, fitted: _Fitted, weight: float, rng: np.random.Generator) -> Member:
+    """Keep draws in proportion to the weight, evenly from the flattest curve to the steepest."""
+    expression, walk = fitted.scaling.expression, fitted.walk
+    kept = min(max(FEWEST_KEPT, round(KEPT * weight)), PARTICLES)
+    beyond = {}
+    for name, values in series.columns.items():
+        first, last = float(values[0]), float(values[walk.largest])
+        beyond[name] = np.array([last * max(last / first, 1e-300) ** 0.5 if first > 0 else last])
+    names = expression.constant_names
+    drawn = {name: fitted.constants[:, j : j + 1] for j, name in enumerate(names)}
+    at = {name: values[[walk.largest]] for name, values in series.columns.items()}
+    growth = (expression.evaluate(beyond, drawn) / expression.evaluate(at, drawn))[:, 0]
+    order = np.argsort(growth, kind="stable")
+    chosen = order[((np.arange(kept) + 0.5) * len(order) / kept).astype(int)]
+    draws = shortened(fitted.constants[chosen])
+    middle = np.exp(np.median(np.log(fitted.constants), axis=0))
+    best = dict(zip(names, middle, strict=True))
+    curve = np.log(expression.evaluate(series.columns, best))[None, :]
+    theta, _ = walk.level(curve, np.array([np.median(walk.sizes)]))
+    return Member(
+        expression,
+        shortened(middle * np.exp(theta[0])),
+        draws,
+        weight,
+        Status("smc", -fitted.evidence, True, fitted.evaluations, 1, 1),
+        unidentified=tuple(names[:2]) if fitted.scaling.free_constant else (),
+        label=fitted.scaling.label,
+        walk=replace(walk, sizes=shortened(walk.sizes[chosen])),
+    )
+
+
+def shortened(values: Array) -> Array:
+    """Round to a few significant digits.
+
+    Examples
+    --------
+    >>> shortened(np.array([0.123456789, 1234567.0, 0.0]))
+    array([1.23457e-01, 1.23457e+06, 0.00000e+00])
+    """
+    with np.errstate(divide="ignore"):
+        places = DIGITS - 1 - np.floor(np.log10(np.abs(values)))
+    places = np.where(np.isfinite(places), places, 0.0)
+    up, down = 10.0 ** np.maximum(places, 0.0), 10.0 ** np.maximum(-places, 0.0)
+    return np.asarray(np.round(values * up / down) / up * down)
+
+
+def _look_back(series: Series, rng: np.random.Generator) -> tuple[Evidence, ...]:
+    """Predict the largest scale from the smaller ones."""
+    scale = series.values(series.scale)
+    scales = np.unique(scale)
+    if len(scales) < 3:
+        return ()
+    train = scale < scales[-1]
+    small, held = series.take(train), series.take(~train)
+    members = weigh(small, rng)
+    means, sds, shares = [], [], []
+    for member in members:
+        mean, variance = member.forecast(held.columns)
+        means.append(mean)
+        sds.append(np.sqrt(variance))
+        shares.append(np.full(len(mean), member.weight / len(mean)))
+    found = mixture_quantiles(np.vstack(means), np.concatenate(shares), np.vstack(sds), np.array([0.5]))[0]
+    each = series.works[0][0] if len(series.works) == 1 else "1"
+    last = small.logarithms[-1] + np.log(held.values(each) / small.values(each)[-1])
+    return (
+        Evidence(
+            series.column,
+            float(scales[-1]),
+            float(np.log2(scales[-1] / scales[-2])),
+            float(np.mean(np.abs(np.log(found) - held.logarithms))),
+            float(np.mean(np.abs(last - held.logarithms))),
+        ),
+    )
+
+
+def _factors(table: Table, options: FitOptions) -> Factors:
+    """Find the canonical factors; the one extrinsic factor that varies is the workers, whatever it is called."""
+    found = Factors(table.factors, options.mapping)
+    varying = [f for f in table.factors if f.distinct > 1]
+    if len(varying) == 1 and _could_be_workers(varying[0], found):
+        return Factors(table.factors, {**options.mapping, "workers": varying[0].name})
+    return found
+
+
+def _could_be_workers(factor: Factor, found: Factors) -> bool:
+    known = {alias for aliases in ALIASES.values() for alias in aliases}
+    named = factor.name.lower() in known or factor.name in found.mapping.values()
+    return factor.role == "extrinsic" and factor.positive and not named and "workers" not in found.mapping
+
+
+def _works(table: Table, found: Factors) -> tuple[tuple[str, bool], ...]:
+    """Say how one worker's work may change along the series.
+
+    A factor tells; failing that, a group column, which is constant in a group; failing that, both are possible.
+    """
+    if found.find("global_batch") is not None and found.has("workers"):
+        return (("global_batch/workers", True),)
+    if found.find("batch") is not None:
+        return (("batch", True),)
+    grouped = {name.lower() for name in table.group}
+    shared = "1/workers" if found.has("workers") else "1/nodes"
+    if grouped & set(ALIASES["global_batch"]):
+        return ((shared, False),)
+    if grouped & set(ALIASES["batch"]):
+        return (("1", False),)
+    return (("1", False), (shared, False))
+
+
+def _noise(table: Table) -> tuple[float, Array]:
+    """Return the variance of ln T among repeats, robustly, and each run's distance from its configuration's median."""
+    medians = table.medians().seconds
+    away = np.log(table.seconds / medians[table.configuration])
+    repeats = np.bincount(table.configuration)
+    freedom = len(table) - len(repeats)
+    several = repeats[table.configuration] > 1
+    if freedom == 0:
+        return 0.0, away
+    # Of each configuration one run is (nearly) the median itself and says nothing.
+    size = np.sort(np.abs(away[several]))[max(0, int(several.sum() - freedom)) :]
+    usual = 1.4826 * float(np.median(size))
+    return float(np.sum(np.minimum(away**2, (3.0 * usual) ** 2)) / freedom), away
+
+
+def _variances(table: Table, medians: Table) -> Array:
+    repeats = medians.frame[REPEATS].to_numpy(dtype=float)
+    variance = _noise(table)[0] * np.where(repeats > 2, MEDIAN, 1.0) / repeats
+    return np.asarray(variance)
+
+
+def _outliers(table: Table) -> list[Note]:
+    variance, away = _noise(table)
+    far = np.abs(away) > max(OUTLYING * np.sqrt(variance), np.log1p(OUTLYING_SHARE))
+    notes = []
+    for row in np.flatnonzero(far & (np.bincount(table.configuration)[table.configuration] > 2)):
+        at = ", ".join(f"{f.name}={table.frame[f.name].iloc[row]:g}" for f in table.numeric if f.distinct > 1)
+        times = f"{np.exp(away[row]):.2g}"
+        notes.append(Note(f"a run at {at} took {times} times the median of its repeats; the median is used", "outlier"))
+    return notes
+
+
+def _taken_as(table: Table, series: Series) -> list[Note]:
+    if series.column.lower() in (*ALIASES["workers"], *ALIASES["nodes"]):
+        return []
+    return [Note(f"'{series.column}' is taken as the number of workers; --map workers=COLUMN says otherwise", "scale")]
+
+
+def refuse_one_scale(table: Table) -> None:
+    """Refuse a table in which nothing varies: which measurement to add.
+
+    Raises
+    ------
+    FitError
+        Where every factor has one value.
+    """
+    if any(f.distinct > 1 for f in table.factors):
+        return
+    found = Factors(table.factors)
+    scale = found.find("workers") or found.find("nodes") or next(iter(table.numeric), None)
+    more = f"{scale.name}={2 * scale.upper:g} and {4 * scale.upper:g}" if scale is not None else "two more scales"
+    raise FitError(
+        "one scale is measured, and from one nothing can be said of any other",
+        where=table.source,
+        hint=f"measure {more}; three scales or more give a useful interval",
+    )
+
+
+__all__ = ["Series", "fit_series", "refuse_one_scale", "series_of", "shortened", "weigh"]
