@@ -20,11 +20,11 @@ LAYERS = {
     "ensemble": 7,
     "fitting": 8,
     "validation": 9,
-    "attribution": 9,
+    "attribution": 6,
     "advice": 10,
     "estimator": 10,
     "plots": 10,
-    "report": 11,
+    "reporting": 11,
     "cli": 12,
 }
 

@@ -1,6 +1,21 @@
 """What a time is made of: terms, elasticities, sensitivity, scaling, comparisons. Definitions: docs/attribution.md."""
 
 from genperf.attribution.answers import Comparison, Explanation, Importance, Scaling, Sensitivity
-from genperf.attribution.explain import centre_of, explain
+from genperf.attribution.comparison import compare
+from genperf.attribution.explain import centre_of, completed, explain
+from genperf.attribution.scaling import scaling
+from genperf.attribution.sensitivity import sensitivity
 
-__all__ = ["Comparison", "Explanation", "Importance", "Scaling", "Sensitivity", "centre_of", "explain"]
+__all__ = [
+    "Comparison",
+    "Explanation",
+    "Importance",
+    "Scaling",
+    "Sensitivity",
+    "centre_of",
+    "compare",
+    "completed",
+    "explain",
+    "scaling",
+    "sensitivity",
+]

@@ -1,29 +1,42 @@
-"""What a time is made of: terms and shares, elasticities, and where efficiency falls."""
+"""`explain`: what a fitted model's time is made of, and how the factors move it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, overload
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from genperf.attribution.answers import Explanation
+from genperf.attribution.comparison import compare
+from genperf.attribution.elasticity import DOUBLING, elasticity_table
+from genperf.attribution.ladder import Kind
+from genperf.attribution.scaling import LEVEL, scaling
+from genperf.attribution.sensitivity import Of, sensitivity
+from genperf.attribution.terms import aliased, ensemble_table, member_tables, parts_of
 from genperf.errors import GenperfError
-from genperf.prediction import Member, Query, read_query
+from genperf.formula import parse
+from genperf.prediction import Query, read_query
 from genperf.result import FitResult
 
-Array = npt.NDArray[np.float64]
-
-#: Row that makes the terms of a `max` total add up: time that one term hides behind another.
-HIDDEN = "hidden by overlap"
-#: Draws of two terms that move against each other by more than this correlation cannot be told apart.
-ALIASED = -0.95
+#: Configurations that are taken apart at once.
+BLOCK = 200
 
 
 def explain(
-    result: FitResult, at: Mapping[str, Any] | pd.DataFrame | None = None, interval: float = 0.9
+    result: FitResult,
+    at: Mapping[str, Any] | pd.DataFrame | None = None,
+    interval: float = 0.9,
+    *,
+    versus: Mapping[str, Any] | None = None,
+    knee: bool | float = False,
+    sobol: bool | Of = False,
+    along: str | None = None,
+    upto: float | None = None,
+    kind: Kind | None = None,
+    within: Mapping[str, Any] | None = None,
+    seed: int = 0,
 ) -> Explanation:
     """Say what a fitted model's time is made of.
 
@@ -31,22 +44,36 @@ def explain(
     ----------
     result : FitResult
     at : mapping or DataFrame, optional
-        Configurations to explain; the centre of the measured range where omitted.
+        Configurations to explain; factors left out are at the centre of the measured range.
     interval : float
-        Nominal coverage of the intervals, which hold the uncertainty of the constants.
+        Nominal coverage of the intervals, which hold the uncertainty of the constants and families.
+    versus : mapping, optional
+        Factors in which a second configuration differs from `at`: why it takes longer, term by term.
+    knee : bool or float
+        Also the efficiency's band, the count at which it falls below a level (0.5, or the one given), the count beyond
+        which adding workers makes a step slower, and the crossovers of the largest term.
+    sobol : bool, "time" or "log"
+        Also the Sobol indices, of the variance of T or of ln T.
+    along, upto, kind
+        For the knee, see `genperf.attribution.scaling`.
+    within : mapping, optional
+        The domain of the Sobol indices, see `genperf.attribution.sensitivity`.
+    seed : int
+        Of the Sobol indices' samples.
 
     Returns
     -------
     Explanation
-        Shares add up to one; for a total with `max`, the row `hidden by overlap` is negative and makes them do so. An
-        elasticity is ∂ln T/∂ln x, exact: 1 means that doubling the factor doubles the time.
+        Shares add up to one: for a total with `max`, the row `hidden by overlap` is negative and makes them do so;
+        where the prediction follows the measurements away from the expression, the row `form error` does. An elasticity
+        is ∂ln T/∂ln x: 1 means that doubling the factor doubles the time.
 
     Raises
     ------
     TableError
-        Where a factor is missing, or a value is not one the model can take.
+        Where a factor is not one of the model's, or a value is not one the model can take.
     GenperfError
-        For an interval outside (0, 1).
+        For an interval outside (0, 1), or several configurations where one is needed.
 
     Examples
     --------
@@ -58,17 +85,46 @@ def explain(
     0  constant    0.5
     1  parallel    0.5
     """
+    if not isinstance(result, FitResult):
+        raise GenperfError("explains one model, and this is several groups'", hint="result[GROUP]")
     if not 0.0 < interval < 1.0:
         raise GenperfError(f"the interval must lie between 0 and 1, not {interval}", hint="--interval 0.9")
-    query = read_query(centre_of(result) if at is None else at, result.schema)
+    query = read_query(completed(result, at), result.schema)
     tail = (1.0 - interval) / 2.0
-    member = result.best
+    levels = (tail, 1.0 - tail)
     varying = [f.name for f in result.schema.factors if f.name in query.frame.columns]
+    blocks = [_take(query, start) for start in range(0, len(query.frame), BLOCK)]
+    parts = [parts_of(result, block.columns) for block in blocks]
+    pairs = list(zip(parts, blocks, strict=True))
+    elasticities = pd.concat([elasticity_table(result, b, varying, levels) for b in blocks], ignore_index=True)
+    notes = [str(note) for note in query.notes]
+    if (elasticities["method"] == DOUBLING).any():
+        notes.append("the elasticities marked 'doubling' are those of the step from the value to twice it")
+    one = _one(query) if versus or knee else {}
+    given = frozenset(at) if isinstance(at, Mapping) else frozenset(query.frame.columns if at is not None else ())
     return Explanation(
-        result.model,
-        _terms(member, query, varying, (tail, 1.0 - tail)),
-        _elasticities(member, result, query, varying, (tail, 1.0 - tail)),
-        tuple(_aliased(member, query)),
+        model=result.model,
+        terms=pd.concat([ensemble_table(p, b, varying, levels) for p, b in pairs], ignore_index=True),
+        elasticities=elasticities,
+        aliased=aliased(result, query.columns),
+        members=pd.concat([member_tables(result, p, b, varying, levels) for p, b in pairs], ignore_index=True),
+        scaling=scaling(
+            result,
+            one,
+            along=along,
+            level=LEVEL if knee is True else float(knee),
+            upto=upto,
+            kind=kind,
+            interval=interval,
+            given=given,
+        )
+        if knee
+        else None,
+        sensitivity=sensitivity(result, within, of="time" if sobol is True else sobol, seed=seed, interval=interval)
+        if sobol
+        else None,
+        comparison=compare(result, one, {**one, **versus}, interval=interval) if versus else None,
+        notes=tuple(notes),
     )
 
 
@@ -81,66 +137,35 @@ def centre_of(result: FitResult) -> dict[str, Any]:
     return at
 
 
-def _terms(member: Member, query: Query, shown: Sequence[str], levels: tuple[float, float]) -> pd.DataFrame:
-    whole = member.times(query.columns)
-    best = member.expression.term_values(query.columns, member.values)
-    drawn = member.expression.term_values(query.columns, member.draw_values())
-    if not member.expression.is_sum:
-        best = {**best, HIDDEN: whole - sum(best.values())}
-        drawn = {**drawn, HIDDEN: member.time_draws(query.columns) - sum(drawn.values())}
-    parts = []
-    for row in range(len(query.frame)):
-        given = {name: query.columns[name][row] for name in shown}
-        for name, seconds in best.items():
-            lower, upper = np.quantile(drawn[name][:, row], levels)
-            share = float(seconds[row] / whole[row])
-            parts.append(
-                {**given, "term": name, "seconds": seconds[row], "lower": lower, "upper": upper, "share": share}
-            )
-    return pd.DataFrame(parts)
+@overload
+def completed(result: FitResult, at: Mapping[str, Any] | None) -> dict[str, Any]: ...
+@overload
+def completed(result: FitResult, at: Mapping[str, Any] | pd.DataFrame | None) -> dict[str, Any] | pd.DataFrame: ...
+def completed(result: FitResult, at: Mapping[str, Any] | pd.DataFrame | None) -> dict[str, Any] | pd.DataFrame:
+    """Return what is asked for with the factors left out at the centre of the measured range.
+
+    A factor that was derived from columns which are given is not filled in.
+    """
+    centre = centre_of(result)
+    if at is None:
+        return centre
+    names = set(at if isinstance(at, Mapping) else at.columns)
+    follow = {n for n, text in result.schema.derived.items() if names & set(parse(text).names) and n not in names}
+    missing = {k: v for k, v in centre.items() if k not in names and k not in follow}
+    if isinstance(at, Mapping):
+        return {**missing, **at}
+    return at.assign(**missing)
 
 
-def _elasticities(
-    member: Member, result: FitResult, query: Query, shown: Sequence[str], levels: tuple[float, float]
-) -> pd.DataFrame:
-    names = [f.name for f in result.schema.factors if f.numeric and f.name in member.expression.factors]
-    best, slopes = member.expression.gradient(query.columns, member.values, names)
-    times, drawn = member.expression.gradient(query.columns, member.draw_values(), names)
-    parts = []
-    for row in range(len(query.frame)):
-        given = {name: query.columns[name][row] for name in shown}
-        for name in names:
-            x = query.columns[name][row]
-            lower, upper = np.quantile(drawn[name][:, row] * x / times[:, row], levels)
-            parts.append(
-                {
-                    **given,
-                    "factor": name,
-                    "elasticity": float(slopes[name][row] * x / best[row]),
-                    "lower": lower,
-                    "upper": upper,
-                }
-            )
-    columns = [*shown, "factor", "elasticity", "lower", "upper"]
-    return _without_clash(parts, columns)
+def _take(query: Query, start: int) -> Query:
+    rows = np.zeros(len(query.frame), bool)
+    rows[start : start + BLOCK] = True
+    return query.take(rows)
 
 
-def _without_clash(rows: list[dict[str, Any]], columns: list[str]) -> pd.DataFrame:
-    return pd.DataFrame(rows, columns=list(dict.fromkeys(columns)))
-
-
-def _aliased(member: Member, query: Query) -> list[tuple[str, str]]:
-    """Name pairs of terms whose draws trade seconds against each other at every configuration asked for."""
-    drawn = member.expression.term_values(query.columns, member.draw_values())
-    names = list(drawn)
-    found = []
-    for i, a in enumerate(names):
-        for b in names[i + 1 :]:
-            x, y = drawn[a], drawn[b]
-            moving = (x.std(axis=0) > 1e-9 * np.abs(x).max()) & (y.std(axis=0) > 1e-9 * np.abs(y).max())
-            if not moving.any():
-                continue
-            together = [np.corrcoef(x[:, j], y[:, j])[0, 1] for j in np.flatnonzero(moving)]
-            if max(together) < ALIASED:
-                found.append((a, b))
-    return found
+def _one(query: Query) -> dict[str, Any]:
+    if len(query.frame) != 1:
+        raise GenperfError(
+            f"this asks about one configuration, not {len(query.frame)}", hint="one value for each factor"
+        )
+    return {name: values[0] for name, values in query.columns.items()}

@@ -1,17 +1,20 @@
 """Held-out error: fit on a part of the table, predict the rest, beside the learners a user could have taken instead."""
 
+from genperf.validation.importance import BLACK_BOXES, importance
 from genperf.validation.learners import LEARNERS, linear_coefficients
 from genperf.validation.run import validate
 from genperf.validation.score import HeldOut, ModelScore, Validation
 from genperf.validation.splits import SCHEMES, Split, split
 
 __all__ = [
+    "BLACK_BOXES",
     "LEARNERS",
     "SCHEMES",
     "HeldOut",
     "ModelScore",
     "Split",
     "Validation",
+    "importance",
     "linear_coefficients",
     "split",
     "validate",

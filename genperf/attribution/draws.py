@@ -1,0 +1,111 @@
+"""A result's uncertainty as curves: every member's draws by weight, each with its own error of form."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from genperf.prediction import Member, doublings_beyond
+from genperf.result import FitResult
+
+Array = npt.NDArray[np.float64]
+
+
+def shares(members: Sequence[Member]) -> Array:
+    """Return every draw's share of the ensemble, shape (draws,), adding up to one."""
+    each = np.concatenate([np.full(len(m.draws), m.weight / len(m.draws)) for m in members])
+    return np.asarray(each / each.sum())
+
+
+def log_paths(result: FitResult, columns: Mapping[str, Any], members: Sequence[Member] | None = None) -> Array:
+    """Return ln T of every draw of every member, shape (draws, rows): one curve a draw.
+
+    Each draw's curve is off by `z·sd`, with sd what the confidence band of `predict` adds to it (the member's walk, or
+    the spread per doubling beyond the data) and one standard normal z a draw. At each row the curves then spread as the
+    confidence band does, and a draw that is off at one scale is off in the same direction at the next. The z are
+    quantiles of the normal distribution in a fixed order: nothing is random.
+
+    Parameters
+    ----------
+    result : FitResult
+    columns : mapping of str to ndarray of shape (rows,)
+    members : sequence of Member, optional
+        In the place of the result's own, see `thinned`.
+    """
+    far = sum(
+        (doublings_beyond(f, np.asarray(columns[f.name], float)) for f in result.schema.factors if f.numeric),
+        start=np.zeros(()),
+    )
+    parts = []
+    for k, member in enumerate(result.members if members is None else members):
+        mean, variance = member.forecast(columns)
+        if member.walk is None:
+            variance = variance + (result.spread.per_doubling * far) ** 2
+        parts.append(mean + _scattered(len(mean), k)[:, None] * np.sqrt(variance))
+    return np.vstack(parts)
+
+
+def _scattered(count: int, seed: int) -> Array:
+    """Return the quantiles of a standard normal in an order that has nothing to do with that of the draws."""
+    ordered = np.array([NormalDist().inv_cdf((i + 0.5) / count) for i in range(count)])
+    return ordered[np.random.default_rng(seed).permutation(count)]
+
+
+def thinned(members: Sequence[Member], most: int) -> tuple[Member, ...]:
+    """Return the members with at most so many draws in all, shared by weight; each keeps one at least."""
+    total = sum(m.weight for m in members)
+    out = []
+    for member in members:
+        count = min(len(member.draws), max(1, round(most * member.weight / total)))
+        kept = np.linspace(0, len(member.draws) - 1, count).round().astype(int)
+        walk = None if member.walk is None else replace(member.walk, sizes=member.walk.sizes[kept])
+        out.append(replace(member, draws=member.draws[kept], walk=walk))
+    return tuple(out)
+
+
+def quantiles(values: Array, weights: Array, levels: Sequence[float]) -> Array:
+    """Return weighted quantiles over the first axis, shape (levels, …), interpolated between the middles of weights.
+
+    Examples
+    --------
+    >>> quantiles(np.array([1.0, 2.0, 3.0]), np.array([1.0, 1.0, 2.0]), [0.125, 0.5]).round(3)
+    array([1.   , 2.333])
+    """
+    flat = values.reshape(len(values), -1)
+    order = np.argsort(flat, axis=0, kind="stable")
+    own = weights[order] / weights.sum()
+    middle = np.cumsum(own, axis=0) - 0.5 * own
+    ordered = np.take_along_axis(flat, order, axis=0)
+    out = np.stack([np.interp(levels, middle[:, j], ordered[:, j]) for j in range(flat.shape[1])], axis=-1)
+    return np.asarray(out.reshape(len(levels), *values.shape[1:]))
+
+
+def count_quantiles(counts: Array, weights: Array, levels: Sequence[float]) -> list[float]:
+    """Return weighted quantiles of counts, some of which may be infinite, without interpolation.
+
+    Examples
+    --------
+    >>> count_quantiles(np.array([8.0, np.inf, 16.0]), np.ones(3), [0.05, 0.5, 0.95])
+    [8.0, 16.0, inf]
+    """
+    order = np.argsort(counts, kind="stable")
+    cumulated = np.cumsum(weights[order]) / weights.sum()
+    places = np.minimum(np.searchsorted(cumulated, np.asarray(levels) - 1e-12), len(counts) - 1)
+    return [float(v) for v in counts[order][places]]
+
+
+def said_range(lower: float, upper: float, last: float) -> str:
+    """Say an interval of counts, of which an end may not have been reached.
+
+    Examples
+    --------
+    >>> said_range(8.0, float("inf"), 256.0)
+    '8 to beyond 256'
+    """
+    ends = [f"{v:g}" if np.isfinite(v) else f"beyond {last:g}" for v in (lower, upper)]
+    return ends[0] if not np.isfinite(lower) else " to ".join(ends)

@@ -1,0 +1,100 @@
+"""How many per cent the time moves with one per cent of a factor."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from genperf.attribution.draws import log_paths, quantiles, shares
+from genperf.formula import Call, Node, names_in
+from genperf.prediction import Query, central_times
+from genperf.result import FitResult
+
+Array = npt.NDArray[np.float64]
+
+#: Functions that jump: their derivative says nothing of the next step.
+STEPS = frozenset({"ceil", "floor", "remainder"})
+
+EXACT, DOUBLING = "derivative", "doubling"
+
+
+def elasticity_table(
+    result: FitResult, query: Query, shown: Sequence[str], levels: tuple[float, float]
+) -> pd.DataFrame:
+    """Return a row per configuration and numeric factor: elasticity, interval and how it was found.
+
+    `derivative` is ∂ln T/∂ln x, exact, all members by weight. Where the time is a step function of the factor, or has a
+    part that is not an expression, it is `doubling`: ln(T(2x)/T(x))/ln 2, the mean of the elasticity on the way from
+    the factor's value to twice it.
+    """
+    read = {name for m in result.members for name in m.expression.factors}
+    read |= {m.shift.factor for m in result.members if m.shift is not None}
+    names = [f.name for f in result.schema.factors if f.numeric and f.name in read]
+    rows = len(query.frame)
+    weights = shares(result.members)
+    frames = []
+    for name in names:
+        x = np.asarray(query.columns[name], float)
+        method = EXACT if is_smooth(result, name) else DOUBLING
+        value, drawn = (_derivative if method == EXACT else _doubled)(result, query.columns, name)
+        lower, upper = quantiles(drawn, weights, levels)
+        known = x > 0 if method == DOUBLING else np.ones(rows, bool)
+        found = {
+            "factor": np.full(rows, name, dtype=object),
+            "elasticity": np.where(known, value, np.nan),
+            "lower": np.where(known, lower, np.nan),
+            "upper": np.where(known, upper, np.nan),
+            "method": np.full(rows, method, dtype=object),
+        }
+        given = {factor: query.columns[factor] for factor in shown if factor not in found}
+        frames.append(pd.DataFrame({**given, **found}))
+    columns = list(dict.fromkeys([*shown, "factor", "elasticity", "lower", "upper", "method"]))
+    if not frames:
+        return pd.DataFrame(columns=columns)
+    together = pd.concat(frames)
+    return together.sort_index(kind="stable").reset_index(drop=True)
+
+
+def is_smooth(result: FitResult, name: str) -> bool:
+    """Tell whether the time is the exact value of an expression without steps in a factor."""
+    return all(
+        m.walk is None and (m.shift is None or m.shift.factor != name) and not _steps(m.expression.node, name)
+        for m in result.members
+    )
+
+
+def _steps(node: Node, name: str) -> bool:
+    if not isinstance(node, Call) or name not in names_in(node):
+        return False
+    return node.function in STEPS or any(_steps(a, name) for a in node.arguments)
+
+
+def _derivative(result: FitResult, columns: Mapping[str, Any], name: str) -> tuple[Array, Array]:
+    """Return ∂ln T/∂ln x of the weighted geometric mean, shape (rows,), and of every draw, (draws, rows)."""
+    x = np.asarray(columns[name], float)
+    total = sum(m.weight for m in result.members)
+    value = np.zeros(x.shape)
+    drawn = []
+    for member in result.members:
+        for constants in (member.values, member.draw_values()):
+            times, slopes = member.expression.gradient(columns, constants, [name])
+            with np.errstate(all="ignore"):
+                found = slopes[name] * x / times
+            if found.ndim == 1:
+                value = value + member.weight / total * found
+            else:
+                drawn.append(found)
+    return value, np.vstack(drawn)
+
+
+def _doubled(result: FitResult, columns: Mapping[str, Any], name: str) -> tuple[Array, Array]:
+    """Return what doubling the factor does, in the same shapes."""
+    twice = {**columns, name: 2.0 * np.asarray(columns[name], float)}
+    with np.errstate(all="ignore"):
+        value = np.log(central_times(result.members, twice) / central_times(result.members, columns))
+        drawn = log_paths(result, twice) - log_paths(result, columns)
+    return value / np.log(2.0), drawn / np.log(2.0)

@@ -1,0 +1,210 @@
+"""Variance-based sensitivity: which factors make the time vary over a domain (Sobol indices)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from genperf.attribution.answers import Sensitivity
+from genperf.attribution.draws import log_paths, quantiles, shares, thinned
+from genperf.attribution.following import following
+from genperf.errors import GenperfError, suggest
+from genperf.models import Factors
+from genperf.prediction import central_times
+from genperf.result import FitResult
+from genperf.table import Factor
+
+Array = npt.NDArray[np.float64]
+Of = Literal["time", "log"]
+
+#: Points of each of the two base samples, a power of two.
+SAMPLES = 1024
+#: Draws with which the intervals are made.
+DRAWS = 64
+
+
+def sensitivity(
+    result: FitResult,
+    within: Mapping[str, Any] | None = None,
+    *,
+    of: Of = "time",
+    samples: int = SAMPLES,
+    seed: int = 0,
+    interval: float = 0.9,
+) -> Sensitivity:
+    """Share out the variance of the predicted time over a domain among the factors (Sobol 2001; Saltelli et al. 2010).
+
+    The *first-order* index of a factor is the share of the variance that goes when it is known,
+    `Var(E[T|x])/Var(T)`; the *total* index the share that is left when all others are known,
+    `E[Var(T|others)]/Var(T)`. The factors vary independently: a numeric one evenly over the logarithm of its range
+    (evenly over the range where it has values of zero or below; whole numbers where only whole numbers were measured),
+    a categorical one evenly over its levels.
+
+    Parameters
+    ----------
+    result : FitResult
+    within : mapping, optional
+        Factor → (lowest, highest), one value, or levels, in the place of what was measured.
+    of : {"time", "log"}
+        Variance of T, or of ln T.
+    samples : int
+        A power of two; the model is evaluated `samples·(factors + 2)` times for each draw.
+    seed : int
+    interval : float
+        Nominal coverage of the intervals, which hold the uncertainty of the constants and families.
+
+    Raises
+    ------
+    GenperfError
+        Where no factor varies, or a range is none.
+
+    Examples
+    --------
+    For T = a·x + c, x makes all the variance.
+
+    >>> import genperf as gp
+    >>> runs = pd.DataFrame({"x": [1, 2, 4, 8], "seconds": [2.0, 3.0, 5.0, 9.0]})
+    >>> result = gp.fit(gp.read_table(runs, time="seconds", intrinsic="x"), model="a*x + c")
+    >>> sensitivity(result).indices[["factor", "first", "total"]].round(2)
+      factor  first  total
+    0      x    1.0    1.0
+    """
+    from scipy.stats import sobol_indices, uniform
+
+    if of not in ("time", "log"):
+        raise GenperfError(f"unknown quantity '{of}'", hint="time or log")
+    if samples < 2 or samples & (samples - 1):
+        raise GenperfError(f"{samples} samples are not a power of two", hint=str(SAMPLES))
+    domain = _domain(result, within or {})
+    found, count = Factors(result.schema.factors), None
+    for name in ("workers", "nodes"):
+        count = count or found.find(name)
+    follow = _following(domain, found, count, within or {})
+    varying = [d for d in domain if d.varies and d.factor.name not in follow]
+    if not varying:
+        raise GenperfError("no factor varies over the domain", hint="a wider domain")
+    members = thinned(result.members, DRAWS)
+    walks = any(m.walk is not None for m in result.members)
+
+    def evaluated(points: Array) -> Array:
+        u = dict(zip((d.factor.name for d in varying), points, strict=True))
+        columns = {d.factor.name: d.at(u.get(d.factor.name, np.zeros(points.shape[1]))) for d in domain}
+        if count is not None:
+            after = following(found, count, columns, {d.factor.name for d in domain} - follow)
+            columns.update({name: values for name, values in after.items() if name in follow})
+        drawn = log_paths(result, columns, members)
+        # The median of draws that walk costs a sort a row: their mean logarithm stands for it.
+        centre = shares(members) @ drawn if walks else np.log(central_times(result.members, columns))
+        out = np.vstack([centre, drawn])
+        return out if of == "log" else np.exp(out)
+
+    indices = sobol_indices(
+        func=evaluated,
+        n=samples,
+        dists=[uniform()] * len(varying),  # type: ignore[list-item]
+        rng=np.random.default_rng(seed),
+    )
+    first, total = (np.asarray(v, float).reshape(-1, len(varying)) for v in (indices.first_order, indices.total_order))
+    weights = shares(members)
+    tail = (1.0 - interval) / 2.0
+    levels = (tail, 1.0 - tail)
+    (first_lower, first_upper), (total_lower, total_upper) = (quantiles(v[1:], weights, levels) for v in (first, total))
+    table = pd.DataFrame(
+        {
+            "factor": [d.factor.name for d in varying],
+            "first": first[0],
+            "first_lower": first_lower,
+            "first_upper": first_upper,
+            "total": total[0],
+            "total_lower": total_lower,
+            "total_upper": total_upper,
+            "over": [d.text for d in varying],
+        }
+    )
+    order = np.argsort(-total[0], kind="stable")
+    notes = [
+        (", ".join(sorted(follow)), "follows from the count of workers"),
+        (", ".join(d.factor.name for d in domain if not d.varies and d.read), "held at one value"),
+        (", ".join(d.factor.name for d in domain if not d.read), "without effect in this model"),
+    ]
+    return Sensitivity(
+        of,
+        table.iloc[order].reset_index(drop=True),
+        samples,
+        tuple(f"{text}: {names}" for names, text in notes if names),
+    )
+
+
+class _Axis:
+    """One factor's values over the domain, from a number between 0 and 1."""
+
+    def __init__(self, factor: Factor, values: Sequence[Any] | None, read: bool) -> None:
+        self.factor, self.read = factor, read
+        self.levels: tuple[Any, ...] = ()
+        if factor.numeric:
+            ends = [factor.lower, factor.upper] if values is None else [_number(factor, v) for v in values]
+            self.low, self.high = min(ends), max(ends)
+            self.varies = read and self.low < self.high
+            if factor.positive and self.low <= 0:
+                raise GenperfError(f"'{factor.name}' is above zero, and the domain begins at {self.low:g}")
+            self.text = f"{self.low:g} to {self.high:g}"
+        else:
+            self.levels = factor.levels if values is None else tuple(str(v) for v in values)
+            unknown = [v for v in self.levels if v not in factor.levels]
+            if unknown:
+                hint = suggest(unknown[0], factor.levels) or f"one of {', '.join(factor.levels[:8])}"
+                raise GenperfError(f"'{unknown[0]}' is not a measured level of '{factor.name}'", hint=hint)
+            self.varies = read and len(self.levels) > 1
+            self.text = f"{len(self.levels)} levels"
+
+    def at(self, u: Array) -> npt.NDArray[Any]:
+        """Return the values at points between 0 and 1."""
+        if self.levels:
+            place = np.minimum((u * len(self.levels)).astype(int), len(self.levels) - 1)
+            return np.asarray(np.array(self.levels, dtype=object)[place])
+        low, high = self.low, self.high
+        if not self.varies:
+            return np.full(u.shape, low)
+        whole = self.factor.integer and low == round(low) and high == round(high)
+        values = low * (high / low) ** u if self.factor.positive else low + (high - low) * u
+        return np.asarray(np.clip(np.round(values), low, high) if whole else values)
+
+
+def _number(factor: Factor, value: Any) -> float:
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = float("nan")
+    if not np.isfinite(number):
+        raise GenperfError(f"'{value}' is not a value of '{factor.name}'", hint=f"{factor.name}=LOWEST,HIGHEST")
+    return number
+
+
+def _domain(result: FitResult, within: Mapping[str, Any]) -> list[_Axis]:
+    factors = result.schema.factors
+    known = [f.name for f in factors]
+    for name in within:
+        if name not in known:
+            hint = suggest(name, known) or f"one of {', '.join(known)}"
+            raise GenperfError(f"the model has no factor '{name}'", hint=hint)
+    listed = {
+        name: list(v) if isinstance(v, Sequence | np.ndarray) and not isinstance(v, str) else [v]
+        for name, v in within.items()
+    }
+    read = {name for m in result.members for name in m.expression.factors}
+    read |= {f.name for f in factors if any(m.walk is not None for m in result.members)}
+    read |= {m.shift.factor for m in result.members if m.shift is not None}
+    return [_Axis(f, listed.get(f.name), f.name in read) for f in factors]
+
+
+def _following(domain: Sequence[_Axis], found: Factors, count: Factor | None, within: Mapping[str, Any]) -> set[str]:
+    """Return the factors that cannot vary beside the count of workers, because they follow from it."""
+    varying = {d.factor.name for d in domain if d.varies}
+    if count is None or count.name not in varying:
+        return set()
+    ones = {d.factor.name: np.ones(1) for d in domain if d.factor.numeric}
+    return set(following(found, count, ones)) & varying - set(within)

@@ -1,0 +1,134 @@
+"""Permutation importance: what a learner without an expression needs of each factor."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from genperf.attribution.answers import Importance
+from genperf.errors import FitError, GenperfError, ModelError, suggest
+from genperf.fitting import fit
+from genperf.models import MODELS
+from genperf.result import FitResult
+from genperf.table import Table
+from genperf.validation.learners import LEARNERS
+from genperf.validation.splits import split
+
+Array = npt.NDArray[np.float64]
+
+#: The learners that say nothing of themselves.
+BLACK_BOXES = ("random-forest", "gradient-boosting", "svr", "gaussian-process")
+FOLDS, REPEATS = 5, 5
+
+
+def importance(
+    table: Table,
+    models: str | Sequence[str] = BLACK_BOXES,
+    *,
+    folds: int = FOLDS,
+    repeats: int = REPEATS,
+    seed: int = 0,
+    mapping: Mapping[str, str] | None = None,
+) -> Importance:
+    """Say by how much the error of held-out configurations grows when one factor's values are shuffled among them.
+
+    Breiman (2001). The error is the mean of |ln(predicted/measured)|; in each of the folds the model is fitted to the
+    rest, and each factor is shuffled `repeats` times among the held-out configurations. Configurations are thereby
+    asked about that were never measured, and factors that go together share their importance.
+
+    Parameters
+    ----------
+    table : Table
+        One group's rows.
+    models : str or sequence of str
+        Learners of `genperf.validation`, and families or formulas of `genperf.fit` to stand beside them.
+    folds, repeats, seed : int
+    mapping : mapping of str to str, optional
+        Canonical factor name → column.
+
+    Returns
+    -------
+    Importance
+        In per cent, like the error: 100·(e^x − 1) of the logarithms. `deviation` is that of the repeats.
+
+    Raises
+    ------
+    GenperfError
+        Where no factor varies, there are too few configurations, or a model is not known.
+
+    Examples
+    --------
+    >>> from genperf.table import read_table
+    >>> rows = [(x, y, 2.0**y) for x in (1, 2, 3, 4) for y in (1, 2, 3)]
+    >>> runs = pd.DataFrame(rows, columns=["x", "y", "t"])
+    >>> found = importance(read_table(runs, time="t", intrinsic="x,y"), "gaussian-process", folds=3)
+    >>> found.scores.sort_values("importance").factor.tolist()
+    ['x', 'y']
+    """
+    if table.group:
+        raise GenperfError("importance is that of one group's rows", hint="choose one: --group VALUES")
+    if repeats < 1:
+        raise GenperfError(f"{repeats} repeats shuffle nothing", hint="5")
+    names = [m.strip() for m in models.split(",")] if isinstance(models, str) else list(models)
+    medians = table.medians()
+    factors = [f.name for f in medians.factors if f.distinct > 1]
+    if not factors:
+        raise GenperfError("no factor varies", where=table.source)
+    parts = list(split(table, f"kfold:{min(folds, len(medians))}", seed))
+    rows = []
+    for name in names:
+        ask = _asker(name, seed, mapping)
+        errors = {factor: np.zeros(repeats) for factor in ["", *factors]}
+        counted = {factor: np.zeros(repeats) for factor in errors}
+        for k, part in enumerate(parts):
+            held = medians.take(np.unique(table.configuration[part.test]))
+            train = table.take(part.train)
+            data = _shuffled(held.frame[[f.name for f in medians.factors]], factors, repeats, [seed, k])
+            predicted = ask(train, data).reshape(1 + len(factors) * repeats, len(held))
+            with np.errstate(all="ignore"):
+                off = np.abs(np.log(predicted / held.seconds))
+            for j, factor in enumerate(errors):
+                own = off[:1].repeat(repeats, axis=0) if j == 0 else off[1 + (j - 1) * repeats : 1 + j * repeats]
+                errors[factor] += np.nansum(np.where(np.isfinite(own), own, np.nan), axis=1)
+                counted[factor] += np.isfinite(own).sum(axis=1)
+        mean = {factor: errors[factor] / np.maximum(counted[factor], 1) for factor in errors}
+        rows += [
+            {
+                "model": name,
+                "factor": factor,
+                "importance": float(100 * (np.exp(mean[factor].mean()) - np.exp(mean[""].mean()))),
+                "deviation": float(100 * np.exp(mean[factor]).std()),
+                "error": float(100 * np.expm1(mean[""].mean())),
+            }
+            for factor in factors
+        ]
+    return Importance(pd.DataFrame(rows), len(parts), repeats)
+
+
+def _shuffled(frame: pd.DataFrame, factors: Sequence[str], repeats: int, seed: Sequence[int]) -> pd.DataFrame:
+    """Return the rows as they are, then with each factor shuffled so many times."""
+    rng = np.random.default_rng(seed)
+    copies = [frame]
+    for factor in factors:
+        orders = [rng.permutation(len(frame)) for _ in range(repeats)]
+        copies += [frame.assign(**{factor: frame[factor].to_numpy()[order]}) for order in orders]
+    return pd.concat(copies, ignore_index=True)
+
+
+def _asker(name: str, seed: int, mapping: Mapping[str, str] | None) -> Callable[[Table, pd.DataFrame], Array]:
+    if name in LEARNERS:
+        return lambda train, data: LEARNERS[name](train.medians(), data, 0.9, seed, mapping).time
+    if name not in (*MODELS, "auto") and name.replace("-", "").isalnum():
+        known = [*LEARNERS, *MODELS]
+        raise ModelError(f"unknown model '{name}'", hint=suggest(name, known) or f"one of {', '.join(known)}")
+
+    def ask(train: Table, data: pd.DataFrame) -> Array:
+        result = fit(train, name, seed=seed, mapping=mapping)
+        if not isinstance(result, FitResult):
+            raise FitError("importance is that of one group's rows")
+        return result.predict(data)["time"].to_numpy()
+
+    return ask
