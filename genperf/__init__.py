@@ -21,6 +21,7 @@ _HOME = {
     "save_model": "genperf.result",
     "validate": "genperf.validation",
     "explain": "genperf.attribution",
+    "suggest": "genperf.advice",
     "optimize": "genperf.advice",
     "datasets": "genperf.datasets",
     "GenericRegressor": "genperf.estimator",

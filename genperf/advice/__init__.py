@@ -1,6 +1,8 @@
 """Advice: what to measure next, and which configuration is best."""
 
+from genperf.advice.answers import Suggestions
 from genperf.advice.optimize import optimize
 from genperf.advice.optimum import Optimum
+from genperf.advice.suggest import suggest
 
-__all__ = ["Optimum", "optimize"]
+__all__ = ["Optimum", "Suggestions", "optimize", "suggest"]

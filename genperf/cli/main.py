@@ -20,6 +20,7 @@ COMMANDS = {
     "predict": "Predict times with a fitted model.",
     "validate": "Measure how well models predict held-out rows.",
     "explain": "Say what a fitted model's time is made of.",
+    "suggest": "Say what to measure next.",
     "optimize": "Find the best configuration of a grid.",
     "models": "List the families of expressions.",
     "demo": "Run the whole path on the bundled measurements.",

@@ -1,0 +1,117 @@
+"""What could be measured next, and what it would cost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from genperf.attribution.following import following
+from genperf.attribution.ladder import counted
+from genperf.errors import FormulaError, GenperfError, suggest
+from genperf.formula import Name, Node, evaluate, parse, substitute
+from genperf.models import ALIASES, Factors
+from genperf.prediction import Query, read_query
+from genperf.result import FitResult
+
+Array = npt.NDArray[np.float64]
+
+#: What a formula of the cost may read beside the factors: the predicted seconds.
+TIME = "time"
+
+
+def read_candidates(
+    result: FitResult, target: Query, given: Sequence[str], candidates: str | Path | pd.DataFrame | None
+) -> Query:
+    """Return the configurations that could be measured.
+
+    Parameters
+    ----------
+    result : FitResult
+    target : Query
+        The one configuration that the decision is about.
+    given : sequence of str
+        The factors that the user gave for it.
+    candidates : path or DataFrame, optional
+        By default the powers of two from the smallest measured count of workers to below the target's, all else as at
+        the target, without those that were measured.
+
+    Raises
+    ------
+    GenperfError
+        Where there is none.
+    """
+    if candidates is not None:
+        return read_query(candidates, result.schema)
+    factor = counted(result, None)
+    last = float(target.columns[factor.name][0])
+    lowest = int(np.ceil(np.log2(factor.lower) - 1e-9))
+    highest = int(np.ceil(np.log2(last) - 1e-9)) if last > 0 else lowest
+    counts = 2.0 ** np.arange(lowest, highest)
+    counts = counts[counts < last]
+    columns: dict[str, npt.NDArray[Any]] = {k: np.repeat(v, len(counts)) for k, v in target.columns.items()}
+    columns[factor.name] = counts
+    held = set(given) - {factor.name}
+    columns.update(following(Factors(result.schema.factors), factor, columns, held))
+    names = [f.name for f in result.schema.factors]
+    known = {median.values for median in result.schema.medians}
+    new = [i for i in range(len(counts)) if tuple(columns[name][i] for name in names) not in known]
+    if not new:
+        raise GenperfError(
+            f"every power of two from {factor.lower:g} to below {last:g} {factor.name} was measured",
+            hint="--candidates CSV, with the configurations that could be",
+        )
+    return read_query(pd.DataFrame({k: v[new] for k, v in columns.items()}), result.schema)
+
+
+def costs(result: FitResult, query: Query, times: Array, cost: str) -> Array:
+    """Return what measuring each configuration costs, shape (rows,): the formula times the predicted seconds.
+
+    Parameters
+    ----------
+    result : FitResult
+    query : Query
+    times : ndarray of shape (rows,)
+        Predicted seconds of a step.
+    cost : str
+        Formula over the factors, by their columns' names or the field's: what one second costs; `workers` makes
+        machine-seconds of it. One that reads `time` is the whole cost.
+
+    Raises
+    ------
+    FormulaError
+        For a name that is no factor.
+    GenperfError
+        Where a cost is not above zero.
+    """
+    formula = parse(cost, texts=[f.name for f in result.schema.factors if not f.numeric])
+    found = Factors(result.schema.factors)
+    nodes: dict[str, Node] = {}
+    for name in formula.names:
+        if name in query.columns or name == TIME:
+            continue
+        node = found.node(name) if name in ALIASES else None
+        if node is None and name == "workers":
+            node = Name(counted(result, None).name)
+        if node is None:
+            known = [*query.columns, TIME]
+            raise FormulaError(
+                f"'{name}' is not a factor of the model",
+                text=cost,
+                column=max(cost.find(name), 0),
+                width=len(name),
+                hint=suggest(name, known) or f"one of {', '.join(known)}",
+            )
+        nodes[name] = node
+    columns: Mapping[str, Any] = {**query.columns, TIME: times}
+    value = np.broadcast_to(np.asarray(evaluate(substitute(formula.node, nodes), columns), float), times.shape)
+    whole = value if TIME in formula.names else value * times
+    if not np.all(np.isfinite(whole) & (whole > 0)):
+        row = int(np.argmin(np.isfinite(whole) & (whole > 0)))
+        given = ", ".join(f"{k}={v[row]}" for k, v in query.columns.items())
+        raise GenperfError(f"the cost '{cost}' is {whole[row]:g} at {given}", hint="a cost is above zero")
+    return np.asarray(whole)

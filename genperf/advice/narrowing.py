@@ -1,0 +1,95 @@
+"""By how much a measurement somewhere narrows what is known elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from genperf.attribution.draws import shares
+from genperf.prediction import doublings_beyond
+from genperf.result import FitResult
+
+Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Knowledge:
+    """What is not known of the mean times at some configurations.
+
+    Attributes
+    ----------
+    covariance : ndarray of shape (rows, rows)
+        Of ln T: over the draws of all members by weight (constants and families), and of what each does not know of
+        its own form.
+    noise : ndarray of shape (rows,)
+        Variance of one measurement of ln T around the mean there.
+    chance : float
+        The squared correlation that draws which have nothing to do with each other reach by chance.
+    """
+
+    covariance: Array
+    noise: Array
+    chance: float
+
+    def gains(self, target: int) -> Array:
+        """Return the share of the target's variance that one measurement at each row is expected to take away.
+
+        For jointly normal ln T, a measurement y = ln T(c) + ε leaves `Var(t) − Cov(t, c)²/(Var(c) + Var(ε))`; of the
+        linear predictors of any other distribution it is the best. What chance alone could make of so many draws is
+        taken off.
+        """
+        variance = np.diag(self.covariance)
+        if variance[target] <= 0.0:
+            return np.zeros(len(variance))
+        there = self.covariance[target]
+        with np.errstate(all="ignore"):
+            share = there**2 / ((variance + self.noise) * variance[target])
+        return np.asarray(np.clip(np.nan_to_num(share) - self.chance, 0.0, 1.0))
+
+    def after(self, row: int) -> Knowledge:
+        """Return what is not known once a row is measured."""
+        along = self.covariance[row]
+        total = along[row] + self.noise[row]
+        left = self.covariance - np.outer(along, along) / total if total > 0.0 else self.covariance
+        return Knowledge(left, self.noise, self.chance)
+
+
+def knowledge(result: FitResult, columns: Mapping[str, Any]) -> Knowledge:
+    """Say what a result does not know at some configurations.
+
+    Parameters
+    ----------
+    result : FitResult
+    columns : mapping of str to ndarray of shape (rows,)
+    """
+    rows = len(next(iter(columns.values())))
+    far = np.zeros(rows)
+    for factor in result.schema.factors:
+        if factor.numeric:
+            far = far + doublings_beyond(factor, np.asarray(columns[factor.name], float))
+    total = sum(m.weight for m in result.members)
+    means, within, noise = [], np.zeros((rows, rows)), np.zeros(rows)
+    for member in result.members:
+        mean, _ = member.forecast(columns)
+        means.append(mean)
+        share = member.weight / total
+        if member.walk is None:
+            within += share * np.outer(far, far) * result.spread.per_doubling**2
+            noise += share * max(result.spread.misfit, result.spread.noise) ** 2
+        else:
+            within += share * member.walk.covariance(columns).mean(axis=0)
+            noise += share * member.walk.run_variance(result.spread.noise).mean()
+    weights = shares(result.members)
+    drawn = np.vstack(means)
+    centred = drawn - weights @ drawn
+    between = (weights[:, None] * centred).T @ centred
+    return Knowledge(between + within, noise, _chance(weights))
+
+
+def _chance(weights: Array) -> float:
+    """Return the square of a correlation two standard deviations from none, for so many draws."""
+    return float(4.0 * np.sum(weights**2))

@@ -1,0 +1,96 @@
+"""`genperf suggest`: a fitted model and a target → what to measure next."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import click
+
+from genperf.cli.options import number, once, one_group, output_options
+from genperf.cli.output import say, show_frame, show_json, write_whole
+
+
+@click.command("suggest")
+@click.argument("model")
+@click.option(
+    "--target",
+    metavar="FACTOR=V",
+    multiple=True,
+    required=True,
+    help="What is to be decided about: workers=64; factors left out are at the centre of the data.",
+)
+@click.option(
+    "--cost",
+    default="workers",
+    show_default=True,
+    metavar="FORMULA",
+    help="What a second costs, over the factors; workers: machine-seconds. One that reads time is the whole cost.",
+)
+@click.option("--candidates", metavar="CSV", help="What could be measured; powers of two below the target if omitted.")
+@click.option(
+    "-k", "--count", "k", default=1, show_default=True, type=click.IntRange(min=1), help="How many to choose."
+)
+@click.option("--within", metavar="10%|0.1", help="Half width of the target's interval that is enough.")
+@click.option("--interval", default=0.9, show_default=True, type=float, help="Nominal coverage of the interval.")
+@click.option(
+    "--band",
+    default="confidence",
+    show_default=True,
+    type=click.Choice(["confidence", "prediction"]),
+    help="Of the mean, or of a new run.",
+)
+@click.option("--group", metavar="A,B", help="Which group's model, for a model fitted with --group.")
+@click.option("-o", "--output", metavar="CSV", help="Write what to measure here.")
+@output_options
+def command(
+    model: str,
+    target: tuple[str, ...],
+    cost: str,
+    candidates: str | None,
+    k: int,
+    within: str | None,
+    interval: float,
+    band: Literal["confidence", "prediction"],
+    group: str | None,
+    output: str | None,
+    as_json: bool,
+    quiet: bool,
+    no_color: bool,
+) -> None:
+    """Say what to measure next, so that the interval of MODEL at a target narrows most for its cost."""
+    from genperf.advice import suggest
+    from genperf.result import load_model
+
+    found = suggest(
+        one_group(load_model(model), group, model),
+        once(target, "--target"),
+        cost=cost,
+        candidates=candidates,
+        k=k,
+        within=None if within is None else _share(within),
+        interval=interval,
+        band=band,
+    )
+    if output:
+        write_whole(output, found.chosen.to_csv(index=False, float_format="%.9g"))
+        say(f"wrote {output}", quiet)
+    if as_json:
+        show_json(found.to_dict())
+        return
+    if len(found.candidates):
+        show_frame(found.candidates, "what one more measurement would do, the best first", plain=no_color)
+    click.echo(found.said)
+
+
+def _share(text: str) -> float:
+    """Read `10%` or `0.1`.
+
+    Examples
+    --------
+    >>> _share("10%"), _share("0.1")
+    (0.1, 0.1)
+    """
+    stripped = text.strip()
+    if stripped.endswith("%"):
+        return number(stripped[:-1].strip(), "--within") / 100.0
+    return number(stripped, "--within")

@@ -1,0 +1,188 @@
+"""What to measure next, where the answer can be worked by hand."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from statistics import NormalDist
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from genperf.advice import suggest
+from genperf.advice.narrowing import Knowledge, knowledge
+from genperf.errors import GenperfError
+from genperf.expression import Expression, Term, coefficient, exponent
+from genperf.formula import parse
+from genperf.prediction import Member, Schema, Spread, Status, Walk
+from genperf.prediction.medians import Median
+from genperf.result import FitResult
+from genperf.table import Factor
+
+WORKERS = Factor("gpus", "extrinsic", 1, 4, 2, 3, (), True, True)
+BATCH = Factor("batch", "intrinsic", 8, 128, 32, 5, (), True, True)
+LN2 = np.log(2.0)
+
+
+def normal(count: int, seed: int) -> np.ndarray:
+    """Return quantiles of a standard normal in mixed order."""
+    ordered = np.array([NormalDist().inv_cdf((i + 0.5) / count) for i in range(count)])
+    return np.random.default_rng(seed).permutation(ordered)
+
+
+def member(draws: np.ndarray, weight: float = 1.0, walk: Walk | None = None, label: str = "") -> Member:
+    """Return T = a·gpus^p at a = 1, p = 0."""
+    expression = Expression("power", (Term("t", parse("a*gpus**p").node),), (coefficient("a"), exponent("p", -4, 4)))
+    status = Status("by hand", 0.0, True, 0, 1, 1)
+    return Member(expression, np.array([1.0, 0.0]), draws, weight, status, label=label, walk=walk)
+
+
+def slope(sd: float = 0.1, level: float = 0.0, count: int = 4000) -> Member:
+    """Return a member whose ln T is z₁·level + z₂·sd·log2(gpus), z standard normal."""
+    return member(np.column_stack([np.exp(level * normal(count, 1)), sd / LN2 * normal(count, 2)]))
+
+
+def model(
+    *members: Member,
+    noise: float = 0.1,
+    per_doubling: float = 0.0,
+    factors: Sequence[Factor] = (WORKERS,),
+    measured: Sequence[float] = (1, 2, 4),
+) -> FitResult:
+    medians = tuple(Median((float(n), 32.0)[: len(factors)], 1.0, 1.0, 1.0, 1) for n in measured)
+    schema = Schema(tuple(factors), "s", configurations=3, shortest=1.0, longest=1.0, medians=medians)
+    return FitResult("power", schema, members, Spread(noise, noise, per_doubling), (), {}, 0, {})
+
+
+def test_the_gain_is_that_of_linear_regression() -> None:
+    # ln T(n) = 0.1·log2(n)·z. At 64: sd 0.6. Measured at 16 with noise 0.1: of the variance, 0.4²/(0.4² + 0.1²) = 16/17
+    # goes; at 8 (0.3): 9/10; at 32 (0.5): 25/26.
+    known = knowledge(model(slope()), {"gpus": np.array([8.0, 16.0, 32.0, 64.0])})
+    assert np.sqrt(known.covariance[3, 3]) == pytest.approx(0.6, rel=0.01)
+    assert known.gains(3)[:3] + known.chance == pytest.approx([9 / 10, 16 / 17, 25 / 26], rel=2e-3)
+
+
+def test_ranked_by_what_the_width_loses_per_machine_second() -> None:
+    # T = 1 s anywhere: the cost is the count. The width (of ln T) loses 1 − √(1 − gain):
+    # 8: 1 − √(1/10) = 0.684 for 8, 16: 0.757 for 16, 32: 0.804 for 32.
+    found = suggest(model(slope()), {"gpus": 64})
+    assert found.candidates["gpus"].tolist() == [8.0, 16.0, 32.0]
+    assert found.candidates["cost"].tolist() == pytest.approx([8.0, 16.0, 32.0])
+    half = np.log(found.upper / found.lower) / 2
+    assert half == pytest.approx(1.645 * 0.6, rel=0.01)
+    now = np.sinh(np.arcsinh(found.width) * np.sqrt(0.1))
+    assert found.candidates["width"].iloc[0] == pytest.approx(now, rel=0.01)
+
+
+def test_a_cost_that_is_all_the_same_prefers_the_nearest() -> None:
+    assert suggest(model(slope()), {"gpus": 64}, cost="1/time").candidates["gpus"].tolist() == [32.0, 16.0, 8.0]
+    assert suggest(model(slope()), {"gpus": 64}, cost="gpus**3*time").candidates["gpus"].iloc[0] == 8.0
+
+
+def test_a_batch_is_chosen_one_after_the_other() -> None:
+    # The slope's variance is 0.01. After 8 (noise 0.1) it is 0.001, then 16 adds 16/0.01 to its reciprocal, 32 25/0.01.
+    found = suggest(model(slope()), {"gpus": 64}, k=3)
+    assert found.chosen["gpus"].tolist() == [8.0, 16.0, 32.0]
+    sds = 6 * np.sqrt([1e-3, 1 / (1 / 1e-3 + 16 / 0.01), 1 / (1 / 1e-3 + 16 / 0.01 + 25 / 0.01)])
+    half = np.arcsinh(found.chosen["width"].to_numpy())
+    assert half / half[0] == pytest.approx(sds / sds[0], rel=0.02)
+
+
+def test_no_more_is_suggested_than_is_enough() -> None:
+    result = model(slope())
+    once = suggest(result, {"gpus": 64}, k=3).chosen["width"]
+    found = suggest(result, {"gpus": 64}, k=3, within=float(once[1]) * 1.001)
+    assert len(found.chosen) == 2
+    assert ", within " in found.said
+    enough = suggest(result, {"gpus": 64}, k=3, within=2.0)
+    assert enough.met
+    assert enough.chosen.empty
+    assert "nothing needs measuring" in enough.said
+    assert suggest(result, {"gpus": 64}, within=0.001).said.endswith("; 0.1 % needs more")
+
+
+def test_families_that_differ_are_what_a_measurement_decides_between() -> None:
+    # One says flat, one says T = n^½; each is certain. ln T(n) is 0 or ½·ln n, by half: sd ¼·ln n.
+    flat, rising = (member(np.tile([1.0, p], (200, 1)), 0.5, label=str(p)) for p in (0.0, 0.5))
+    known = knowledge(model(flat, rising, noise=0.01), {"gpus": np.array([8.0, 64.0])})
+    assert np.sqrt(known.covariance[1, 1]) == pytest.approx(np.log(64) / 4)
+    # Measured at 8 almost nothing is left in doubt: 0.52²/(0.52² + 0.01²).
+    assert known.gains(1)[0] == pytest.approx(1.0, abs=0.02)
+
+
+def test_beyond_the_data_a_nearer_scale_tells_of_the_error_of_form() -> None:
+    # Certain constants, and 0.2 for each doubling beyond 4: 0.2 at 8, 0.8 at 64. At 8 with noise 0.2 half is known.
+    result = model(member(np.tile([1.0, 0.0], (200, 1))), noise=0.2, per_doubling=0.2)
+    known = knowledge(result, {"gpus": np.array([2.0, 8.0, 64.0])})
+    assert np.sqrt(known.covariance[2, 2]) == pytest.approx(0.8)
+    assert known.gains(2)[:2] + known.chance == pytest.approx([known.chance, 0.5])
+
+
+def test_a_walk_tells_of_where_it_goes_on_from() -> None:
+    # A random walk of 0.1 a doubling from the last anchor at 4: 64 is 4 doublings off, 16 is 2 of them.
+    anchors = {"gpus": np.array([1.0, 2.0, 4.0])}
+    walk = Walk(("gpus",), "1", anchors, np.zeros(3), np.zeros(3), 0.1, 1e-4, 0.0, np.ones(50))
+    result = model(member(np.tile([1.0, 0.0], (50, 1)), walk=walk), noise=0.0)
+    known = knowledge(result, {"gpus": np.array([2.0, 16.0, 64.0])})
+    assert known.covariance[2, 2] == pytest.approx(0.04, rel=1e-3)
+    assert known.covariance[1, 2] == pytest.approx(0.02, rel=1e-3)
+    assert known.gains(2)[:2] + known.chance == pytest.approx([known.chance, 0.5], abs=1e-3)
+
+
+def test_the_walk_knows_its_own_covariance() -> None:
+    anchors = {"gpus": np.array([1.0, 2.0, 4.0])}
+    own = np.array([1e-3, 0.0, 2e-3])
+    walk = Walk(("gpus",), "1", anchors, np.log([1.0, 1.2, 1.1]), own, 0.1, 0.02, 0.05, np.array([0.5, 2.0]))
+    columns = {"gpus": np.array([3.0, 8.0, 64.0])}
+    _, variance = walk.forecast(np.zeros((2, 3)), np.zeros((2, 3)), columns)
+    assert np.einsum("drr->dr", walk.covariance(columns)) == pytest.approx(variance)
+    assert np.linalg.eigvalsh(walk.covariance(columns)).min() > -1e-12
+
+
+def test_a_new_runs_noise_is_not_narrowed() -> None:
+    # In the prediction band the noise 0.1² stays beside 0.6²: after 8, 0.6²/10 + 0.1² of 0.37.
+    found = suggest(model(slope()), {"gpus": 64}, band="prediction")
+    ratio = np.arcsinh(found.candidates["width"].iloc[0]) / np.arcsinh(found.width)
+    assert ratio == pytest.approx(np.sqrt((0.036 + 0.01) / 0.37), rel=0.01)
+
+
+def test_what_chance_alone_would_correlate_is_no_gain() -> None:
+    # Constants of which the target does not depend: what 100 draws correlate by chance is below two deviations.
+    unrelated = Knowledge(np.array([[1.0, 0.15], [0.15, 1.0]]), np.zeros(2), 4.0 / 100)
+    assert unrelated.gains(1)[0] == 0.0
+    certain = Knowledge(np.zeros((2, 2)), np.zeros(2), 0.0)
+    assert certain.gains(1).tolist() == [0.0, 0.0]
+    found = suggest(model(member(np.tile([1.0, 0.0], (9, 1)))), {"gpus": 64})
+    assert found.chosen.empty
+    assert found.said.startswith("no candidate says anything of gpus=64")
+
+
+def test_candidates_of_ones_own(tmp_path: Path) -> None:
+    (tmp_path / "can.csv").write_text("gpus,batch,price\n48,32,1\n6,32,1\n")
+    result = model(slope(), factors=(WORKERS, BATCH))
+    found = suggest(result, {"gpus": 64}, candidates=tmp_path / "can.csv")
+    assert found.candidates["gpus"].tolist() == [6.0, 48.0]
+    assert found.target == {"gpus": 64.0, "batch": 32.0}
+    assert suggest(result, {"gpus": 64}, candidates=pd.DataFrame({"gpus": [8], "batch": [8]})).chosen["batch"][0] == 8
+
+
+def test_as_values_for_json() -> None:
+    found = suggest(model(slope()), {"gpus": 64}).to_dict()
+    assert found["chosen"][0]["gpus"] == 8.0
+    assert found["met"] is False
+
+
+@pytest.mark.parametrize(
+    ("target", "options", "message"),
+    [
+        ({"gpus": [32, 64]}, {}, "one target is decided about, not 2"),
+        ({"gpus": 64}, {"k": 0}, "0 is not a number of measurements"),
+        ({"gpus": 64}, {"within": -1.0}, "cannot be within -1"),
+        ({"gpus": 64}, {"cost": "gpu"}, "'gpu' is not a factor"),
+        ({"gpus": 64}, {"cost": "0*gpus"}, "the cost '0\\*gpus' is 0 at gpus=8"),
+        ({"gpus": 4}, {}, "every power of two from 1 to below 4 gpus was measured"),
+        ({"nodes": 4}, {}, "no factor 'nodes'"),
+    ],
+)
+def test_what_cannot_be_asked_is_refused(target: dict, options: dict, message: str) -> None:
+    with pytest.raises(GenperfError, match=message):
+        suggest(model(slope(count=50)), target, **options)
