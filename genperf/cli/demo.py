@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from genperf.table import Table
 
-FRAMEWORKS = ("tensorflow", "mxnet", "pytorch")
+FRAMEWORKS = {"tensorflow1": "TensorFlow", "tensorflow2": "TensorFlow", "mxnet": "MXNet", "pytorch": "PyTorch"}
 #: Devices up to which the demo fits, and the count it then predicts, which the table has.
 KNOWN, UNSEEN = 16, 32
 #: A series needs this many device counts.
@@ -76,18 +76,19 @@ def _series() -> Table:
     table = load("dlperf", categorical="", group="config,batch_per_device")
     frame = table.frame
     counts = frame.groupby(list(table.group))["devices"].transform("nunique")
-    return table.take((frame["framework"].isin(FRAMEWORKS) & (counts >= FEWEST_COUNTS)).to_numpy())
+    return table.take((frame["framework"].isin(list(FRAMEWORKS)) & (counts >= FEWEST_COUNTS)).to_numpy())
 
 
 def _beside_last_point(predicted: pd.DataFrame, asked: pd.DataFrame, known: Table) -> pd.DataFrame:
     """Put what was measured, and "it stays as it was at the largest scale", beside the predictions."""
+    import pandas as pd
+
     keys = list(known.group)
     last = known.medians().frame.sort_values("devices", kind="stable").groupby(keys)[known.time].last()
     columns = [*keys, "framework", "devices", "time", "lower", "upper", "verdict", "reason"]
-    return predicted[columns].assign(
-        measured=asked[known.time].to_numpy(),
-        last_point=last.loc[list(map(tuple, predicted[keys].to_numpy()))].to_numpy(),
-    )
+    # Predictions come in the order they were asked for.
+    groups = pd.MultiIndex.from_frame(asked[keys])
+    return predicted[columns].assign(measured=asked[known.time].to_numpy(), last_point=last.loc[groups].to_numpy())
 
 
 def _errors(predicted: pd.DataFrame) -> pd.DataFrame:
@@ -97,8 +98,9 @@ def _errors(predicted: pd.DataFrame) -> pd.DataFrame:
     from genperf.metrics import coverage, mape, median_ape
 
     rows = []
-    for name in (*FRAMEWORKS, "all"):
-        part = predicted if name == "all" else predicted[predicted["framework"] == name]
+    framework = predicted["framework"].map(FRAMEWORKS)
+    for name in (*dict.fromkeys(FRAMEWORKS.values()), "all"):
+        part = predicted if name == "all" else predicted[framework == name]
         measured = part["measured"]
         errors = {
             name: f"{median_ape(part[column], measured):.1f} ({mape(part[column], measured):.1f}) %"
