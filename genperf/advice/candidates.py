@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -24,9 +24,7 @@ Array = npt.NDArray[np.float64]
 TIME = "time"
 
 
-def read_candidates(
-    result: FitResult, target: Query, given: Sequence[str], candidates: str | Path | pd.DataFrame | None
-) -> Query:
+def read_candidates(result: FitResult, target: Query, candidates: str | Path | pd.DataFrame | None) -> Query:
     """Return the configurations that could be measured.
 
     Parameters
@@ -34,11 +32,9 @@ def read_candidates(
     result : FitResult
     target : Query
         The one configuration that the decision is about.
-    given : sequence of str
-        The factors that the user gave for it.
     candidates : path or DataFrame, optional
-        By default the powers of two from the smallest measured count of workers to below the target's, all else as at
-        the target, without those that were measured.
+        By default the powers of two from the smallest measured count of workers to below the target's, on nodes as
+        full as the target's, all else as at the target, without those that were measured.
 
     Raises
     ------
@@ -55,8 +51,12 @@ def read_candidates(
     counts = counts[counts < last]
     columns: dict[str, npt.NDArray[Any]] = {k: np.repeat(v, len(counts)) for k, v in target.columns.items()}
     columns[factor.name] = counts
-    held = set(given) - {factor.name}
-    columns.update(following(Factors(result.schema.factors), factor, columns, held))
+    found = Factors(result.schema.factors)
+    nodes = found.find("nodes")
+    per_node = None
+    if nodes is not None and nodes != factor and float(target.columns[nodes.name][0]) > 1:
+        per_node = last / float(target.columns[nodes.name][0])
+    columns.update(following(found, factor, columns, per_node=per_node))
     names = [f.name for f in result.schema.factors]
     known = {median.values for median in result.schema.medians}
     new = [i for i in range(len(counts)) if tuple(columns[name][i] for name in names) not in known]

@@ -93,7 +93,7 @@ def suggest(
         said = f"the interval at {_shown(known)} is ±{100 * width:.3g} % already: nothing needs measuring"
         nothing = pd.DataFrame(columns=[*query.columns, "time", "cost", "width", "gain", "gain_per_cost"])
         return Suggestions(known, time, lower, upper, interval, nothing, nothing, width, within, True, said)
-    options = read_candidates(result, query, list(target), candidates)
+    options = read_candidates(result, query, candidates)
     times = central_times(result.members, options.columns)
     prices = costs(result, options, times, cost)
     both = {n: np.concatenate([options.columns[n], query.columns[n]]) for n in query.columns}

@@ -2,7 +2,8 @@
 
 from genperf.attribution.answers import Comparison, Explanation, Importance, Scaling, Sensitivity
 from genperf.attribution.comparison import compare
-from genperf.attribution.explain import centre_of, completed, explain
+from genperf.attribution.configurations import centre_of, completed
+from genperf.attribution.explain import explain
 from genperf.attribution.scaling import scaling
 from genperf.attribution.sensitivity import sensitivity
 

@@ -10,6 +10,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from genperf.attribution.answers import Comparison
+from genperf.attribution.configurations import completed
 from genperf.attribution.draws import quantiles
 from genperf.attribution.terms import Parts, parts_of
 from genperf.errors import GenperfError
@@ -24,8 +25,8 @@ PAIRS = 2000
 
 def compare(
     result: FitResult,
-    a: Mapping[str, Any],
-    b: Mapping[str, Any],
+    a: Mapping[str, Any] | pd.DataFrame,
+    b: Mapping[str, Any] | pd.DataFrame,
     *,
     other: FitResult | None = None,
     names: tuple[str, str] | None = None,
@@ -40,8 +41,8 @@ def compare(
     ----------
     result : FitResult
         The model of A.
-    a, b : mapping
-        One value for every factor.
+    a, b : mapping or DataFrame
+        One configuration each; factors left out are at the centre of the measured range.
     other : FitResult, optional
         The model of B; the same where omitted.
     names : tuple of str, optional
@@ -145,8 +146,8 @@ def _said(
     return f"{text}; '{terms[main]}' makes {change[main]:+.3g} s of it"
 
 
-def _one(at: Mapping[str, Any], result: FitResult) -> Query:
-    query = read_query(at, result.schema)
+def _one(at: Mapping[str, Any] | pd.DataFrame, result: FitResult) -> Query:
+    query = read_query(completed(result, at), result.schema)
     if len(query.frame) != 1:
         raise GenperfError(
             f"one configuration is compared with one other, not {len(query.frame)}", hint="one value for each factor"

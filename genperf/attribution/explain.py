@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from genperf.attribution.answers import Explanation
 from genperf.attribution.comparison import compare
+from genperf.attribution.configurations import completed
 from genperf.attribution.elasticity import DOUBLING, elasticity_table
 from genperf.attribution.ladder import Kind
 from genperf.attribution.scaling import LEVEL, scaling
 from genperf.attribution.sensitivity import Of, sensitivity
 from genperf.attribution.terms import aliased, ensemble_table, member_tables, parts_of
 from genperf.errors import GenperfError
-from genperf.formula import parse
 from genperf.prediction import Query, read_query
 from genperf.result import FitResult
 
@@ -100,7 +100,14 @@ def explain(
     notes = [str(note) for note in query.notes]
     if (elasticities["method"] == DOUBLING).any():
         notes.append("the elasticities marked 'doubling' are those of the step from the value to twice it")
+    asked = set(elasticities["factor"])
+    notes += [
+        f"{f.name} was only ever {f.lower:g}: its elasticity is the model's assumption, not the data's"
+        for f in result.schema.factors
+        if f.distinct == 1 and f.name in asked
+    ]
     one = _one(query) if versus or knee else {}
+    base = dict(at) if isinstance(at, Mapping) else {name: one[name] for name in query.frame.columns if name in one}
     given = frozenset(at) if isinstance(at, Mapping) else frozenset(query.frame.columns if at is not None else ())
     return Explanation(
         model=result.model,
@@ -123,38 +130,9 @@ def explain(
         sensitivity=sensitivity(result, within, of="time" if sobol is True else sobol, seed=seed, interval=interval)
         if sobol
         else None,
-        comparison=compare(result, one, {**one, **versus}, interval=interval) if versus else None,
+        comparison=compare(result, base, {**base, **versus}, interval=interval) if versus else None,
         notes=tuple(notes),
     )
-
-
-def centre_of(result: FitResult) -> dict[str, Any]:
-    """Return the centre of the measured range: geometric means, rounded where only whole numbers were measured."""
-    at: dict[str, Any] = {}
-    for f in result.schema.factors:
-        centre = float(round(f.centre)) if f.integer else f.centre
-        at[f.name] = min(max(centre, f.lower), f.upper) if f.numeric else f.levels[0]
-    return at
-
-
-@overload
-def completed(result: FitResult, at: Mapping[str, Any] | None) -> dict[str, Any]: ...
-@overload
-def completed(result: FitResult, at: Mapping[str, Any] | pd.DataFrame | None) -> dict[str, Any] | pd.DataFrame: ...
-def completed(result: FitResult, at: Mapping[str, Any] | pd.DataFrame | None) -> dict[str, Any] | pd.DataFrame:
-    """Return what is asked for with the factors left out at the centre of the measured range.
-
-    A factor that was derived from columns which are given is not filled in.
-    """
-    centre = centre_of(result)
-    if at is None:
-        return centre
-    names = set(at if isinstance(at, Mapping) else at.columns)
-    follow = {n for n, text in result.schema.derived.items() if names & set(parse(text).names) and n not in names}
-    missing = {k: v for k, v in centre.items() if k not in names and k not in follow}
-    if isinstance(at, Mapping):
-        return {**missing, **at}
-    return at.assign(**missing)
 
 
 def _take(query: Query, start: int) -> Query:

@@ -9,13 +9,24 @@ import numpy as np
 import numpy.typing as npt
 
 from genperf.models import Factors
+from genperf.result import FitResult
 from genperf.table import Factor
 
 Array = npt.NDArray[np.float64]
 
 
+def count_of(result: FitResult) -> Factor | None:
+    """Return the factor that counts the workers by the field's names, or the nodes where there is none."""
+    found = Factors(result.schema.factors)
+    return found.find("workers") or found.find("nodes")
+
+
 def following(
-    found: Factors, count: Factor, columns: Mapping[str, npt.NDArray[Any]], given: Collection[str] = ()
+    found: Factors,
+    count: Factor,
+    columns: Mapping[str, npt.NDArray[Any]],
+    given: Collection[str] = (),
+    per_node: float | None = None,
 ) -> dict[str, Array]:
     """Return the columns that follow from the count of workers (or nodes), so that configurations can exist.
 
@@ -31,6 +42,8 @@ def following(
         With that factor, and the others as they stand.
     given : collection of str
         Factors that stay as they are.
+    per_node : float, optional
+        Devices of a node, where they are not those of the largest measured scale.
 
     Examples
     --------
@@ -44,7 +57,8 @@ def following(
     out: dict[str, Array] = {}
     if count == workers:
         if nodes is not None and nodes.name not in given and nodes.distinct > 1:
-            out[nodes.name] = np.maximum(1.0, np.ceil(counts * nodes.upper / count.upper - 1e-9))
+            held = count.upper / nodes.upper if per_node is None else per_node
+            out[nodes.name] = np.maximum(1.0, np.ceil(counts / held - 1e-9))
             if inside is not None and inside.name not in given:
                 out[inside.name] = counts / out[nodes.name]
         elif inside is not None and nodes is None and inside.name not in given and inside.distinct > 1:

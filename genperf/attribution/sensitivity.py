@@ -11,7 +11,7 @@ import pandas as pd
 
 from genperf.attribution.answers import Sensitivity
 from genperf.attribution.draws import log_paths, quantiles, shares, thinned
-from genperf.attribution.following import following
+from genperf.attribution.following import count_of, following
 from genperf.errors import GenperfError, suggest
 from genperf.models import Factors
 from genperf.prediction import central_times
@@ -80,9 +80,7 @@ def sensitivity(
     if samples < 2 or samples & (samples - 1):
         raise GenperfError(f"{samples} samples are not a power of two", hint=str(SAMPLES))
     domain = _domain(result, within or {})
-    found, count = Factors(result.schema.factors), None
-    for name in ("workers", "nodes"):
-        count = count or found.find(name)
+    found, count = Factors(result.schema.factors), count_of(result)
     follow = _following(domain, found, count, within or {})
     varying = [d for d in domain if d.varies and d.factor.name not in follow]
     if not varying:

@@ -119,10 +119,10 @@ def _between_groups(
     here = [v.strip() for v in (group or "").split(",")]
     key = tuple(across.get(name, value) for name, value in zip(names, here, strict=True))
     second = fitted[key]  # type: ignore[index]
-    a = completed(chosen, asked)
+    a = {str(k): v for k, v in completed(chosen, asked).iloc[0].items()}
     changed = {name: value for name, value in other.items() if name in {f.name for f in second.schema.factors}}
     known = {f.name for f in second.schema.factors if f.numeric or a[f.name] in f.levels}
-    b = completed(second, {**{k: v for k, v in a.items() if k in known and k not in names}, **changed})
+    b = {**{k: v for k, v in a.items() if k in known and k not in names}, **changed}
     labels = tuple(", ".join(k) for k in (here, key))
     return compare(chosen, a, b, other=second, names=(labels[0], labels[1]), interval=interval)
 

@@ -69,7 +69,7 @@ def read_query(data: str | Path | pd.DataFrame | Mapping[str, Any], schema: Sche
     {'workers': array([32., 64.])}
     """
     if isinstance(data, Mapping):
-        _check_names(data, schema)
+        check_names(data, schema)
         source = open_source(combine(data))
     else:
         source = open_source(data)
@@ -104,7 +104,8 @@ def _is_list(value: Any) -> bool:
     return isinstance(value, Sequence | np.ndarray | pd.Series) and not isinstance(value, str)
 
 
-def _check_names(values: Mapping[str, Any], schema: Schema) -> None:
+def check_names(values: Mapping[str, Any], schema: Schema) -> None:
+    """Refuse a name that the model does not know, where a typing error would otherwise go unnoticed."""
     known = [f.name for f in schema.factors]
     inputs = {name for text in schema.derived.values() for name in parse(text).names}
     for name in values:

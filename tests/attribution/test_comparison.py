@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from worked_models import FRAMEWORK, WORKERS, member, model
+from worked_models import FRAMEWORK, NODES, WORKERS, member, model
 
 from genperf.attribution import compare, explain
 from genperf.errors import GenperfError
@@ -32,6 +32,13 @@ def test_framework_against_framework() -> None:
     assert found is not None
     assert found.terms.set_index("term")["change"].to_dict() == pytest.approx({"compute": 2.0, "rest": 0.0})
     assert (found.name_a, found.name_b) == ("framework=mxnet", "framework=pytorch")
+
+
+def test_nodes_follow_the_workers_unless_they_are_given() -> None:
+    result = model(member({"network": "a*nodes"}, {"a": 1.0}), factors=(WORKERS, NODES))
+    assert explain(result, {"workers": 4}, versus={"workers": 16}).comparison.change == pytest.approx(3.0)  # type: ignore[union-attr]
+    held = {"workers": 4, "nodes": 2}
+    assert explain(result, held, versus={"workers": 16}).comparison.change == 0.0  # type: ignore[union-attr]
 
 
 def test_a_draw_is_compared_with_itself() -> None:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from worked_models import BATCH, FRAMEWORK, GLOBAL, NODES, WORKERS, member, model
 
-from genperf.attribution.explain import centre_of
+from genperf.attribution import centre_of
 from genperf.attribution.scaling import first_below, last_smallest, scaling
 from genperf.errors import GenperfError, TableError
 from genperf.prediction import Spread

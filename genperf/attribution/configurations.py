@@ -1,0 +1,59 @@
+"""Configurations that are asked about without naming every factor."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+
+from genperf.attribution.following import count_of, following
+from genperf.formula import parse
+from genperf.models import Factors
+from genperf.prediction.query import check_names, combine
+from genperf.result import FitResult
+from genperf.table.clean import numbers
+
+
+def centre_of(result: FitResult) -> dict[str, Any]:
+    """Return the centre of the measured range: geometric means, rounded where only whole numbers were measured."""
+    at: dict[str, Any] = {}
+    for f in result.schema.factors:
+        centre = float(round(f.centre)) if f.integer else f.centre
+        at[f.name] = min(max(centre, f.lower), f.upper) if f.numeric else f.levels[0]
+    return at
+
+
+def completed(result: FitResult, at: Mapping[str, Any] | pd.DataFrame | None) -> pd.DataFrame:
+    """Return what is asked for, with the factors that were left out.
+
+    They are at the centre of the measured range; what follows from a count of workers that is given (the nodes that
+    hold them) follows. A factor that was derived from columns which are given is not filled in.
+
+    Examples
+    --------
+    >>> import genperf as gp
+    >>> runs = pd.DataFrame([(n, max(1, n // 8), 1 + 1 / n) for n in (1, 8, 16, 32)], columns=["gpus", "nodes", "t"])
+    >>> result = gp.fit(gp.read_table(runs, time="t", extrinsic="gpus,nodes"), model="a/gpus + c")
+    >>> completed(result, {"gpus": [8, 64]})["nodes"].tolist()
+    [1.0, 8.0]
+    """
+    centre = centre_of(result)
+    if at is None:
+        return pd.DataFrame([centre])
+    if isinstance(at, Mapping):
+        check_names(at, result.schema)
+    frame = combine(at) if isinstance(at, Mapping) else at.reset_index(drop=True)
+    names = {str(name) for name in frame.columns}
+    derived = result.schema.derived
+    follow = {n for n, text in derived.items() if names & set(parse(text).names) and n not in names}
+    missing = {k: v for k, v in centre.items() if k not in names and k not in follow}
+    out = frame.assign(**missing)
+    count = count_of(result)
+    if count is not None and count.name in names:
+        columns = {str(k): out[k].to_numpy() for k in out}
+        columns[count.name], bad = numbers(out[count.name])
+        if not bad:
+            after = following(Factors(result.schema.factors), count, columns, names)
+            out = out.assign(**{k: v for k, v in after.items() if k in missing})
+    return out
