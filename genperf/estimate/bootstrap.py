@@ -11,8 +11,9 @@ from genperf.solver import Problem, polish
 
 Array = npt.NDArray[np.float64]
 
-#: Steps of the polish: a replicate starts from the best constants and need not come fully to rest.
-STEPS = 25
+#: Steps of the polish, and what may be left to gain: a replicate starts from the best constants and need not come
+#: fully to rest.
+STEPS, ENOUGH = 25, 1e-5
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +58,7 @@ def bootstrap(problem: Problem, best: Array, draws: int, rng: np.random.Generato
     weights = counts * problem.weights
     empty = weights.sum(axis=1) <= 0.0
     weights[empty] = problem.weights
-    found = polish(problem, np.broadcast_to(best, (draws, best.size)).copy(), weights, STEPS).constants
+    found = polish(problem, np.broadcast_to(best, (draws, best.size)).copy(), weights, STEPS, ENOUGH).constants
     with np.errstate(all="ignore"):
         off = np.log(problem.measured / problem.times(found))
     unseen = (counts == 0.0) & np.isfinite(off)

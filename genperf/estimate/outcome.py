@@ -16,6 +16,10 @@ Array = npt.NDArray[np.float64]
 
 #: Used where too few configurations are measured to see the misfit: one tenth.
 UNKNOWN_MISFIT = 0.1
+#: Of what the largest scale was missed by, at least this share is put down to the growth, however large the misfit.
+GROWTH = 1.0 / 3.0
+#: Root mean square over mean absolute value, where errors are normal.
+ROUND = 1.25
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,8 +61,29 @@ def spread_of(table: Table, misfit: float, residuals: Array, constants: int, evi
     if not np.isfinite(misfit):
         freedom = max(1, residuals.size - constants)
         misfit = max(float(np.sqrt(np.sum(residuals**2) / freedom)), UNKNOWN_MISFIT)
-    steps = [seen.error / seen.doublings for seen in evidence if seen.doublings > 0]
+    steps = [growth(ROUND * seen.error, misfit, seen.doublings) for seen in evidence if seen.doublings > 0]
     noise = table.noise()
     return Spread(
         noise=noise if np.isfinite(noise) else 0.0, misfit=misfit, per_doubling=max(steps) if steps else misfit
     )
+
+
+def growth(error: float, misfit: float, doublings: float) -> float:
+    """Return what each doubling adds to the standard deviation of ln T.
+
+    Parameters
+    ----------
+    error : float
+        Root mean square of ln(predicted/measured) at the largest scale, predicted from smaller ones.
+    misfit : float
+        The part of it that configurations inside the range have too; but a share `GROWTH` of the error is always put
+        down to the growth.
+    doublings : float
+        How far the prediction went.
+
+    Examples
+    --------
+    >>> growth(0.5, 0.4, 1.0), growth(0.3, 0.4, 1.0)
+    (0.3, 0.1)
+    """
+    return max(error**2 - misfit**2, (GROWTH * error) ** 2) ** 0.5 / doublings

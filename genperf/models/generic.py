@@ -166,7 +166,8 @@ class _Writer:
 def structures(factors: Sequence[Factor]) -> list[Structure]:
     """Return the structures worth trying for some factors, simplest first.
 
-    Without two factors that can share a term, all structures are one.
+    Without two intrinsic factors the separable and per-term structures are one product. Of one or two factors more
+    than two products are not tried.
 
     Examples
     --------
@@ -175,8 +176,10 @@ def structures(factors: Sequence[Factor]) -> list[Structure]:
     """
     varying = [f for f in factors if f.distinct > 1]
     products = [Structure("product", k) for k in range(1, MOST_PRODUCTS + 1)]
+    if len(varying) < 3:
+        products = products[:2]
     if sum(f.role == "intrinsic" for f in varying) < 2:
-        return products[:2]
+        return products
     return [Structure("separable"), Structure("per-term"), *products]
 
 

@@ -1,0 +1,224 @@
+"""`auto` on a table of many factors: several of the best generic expressions, robustly fitted, averaged in ln T."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from genperf.ensemble.levels import counts_of, fit_shift
+from genperf.ensemble.outcome import Ensemble
+from genperf.errors import Note
+from genperf.estimate import FitOptions, fewer_factors
+from genperf.estimate.bootstrap import bootstrap
+from genperf.estimate.diagnose import at_bounds, unidentified
+from genperf.estimate.last_point import last_point_errors
+from genperf.estimate.outcome import UNKNOWN_MISFIT, growth
+from genperf.estimate.problem import problem_of
+from genperf.estimate.select import Candidate, affordable, candidates_of, fit_parts, ranked, reweighted
+from genperf.estimate.starts import spread_starts
+from genperf.expression import Expression
+from genperf.losses import loss_named, penalty_named
+from genperf.models.generic import generic, structure_named, structures
+from genperf.prediction import Evidence, Member, Spread, Status
+from genperf.prediction.shift import Shift
+from genperf.solver import Problem
+from genperf.table import Factor, Table
+
+Array = npt.NDArray[np.float64]
+Mask = npt.NDArray[np.bool_]
+
+#: Expressions that are averaged at most, and how much more than the best one they may err on held-out configurations.
+MEMBERS, CLOSE = 5, 0.1
+#: The time grows at most in proportion to a count (a single serial resource is the worst case) and falls at most in
+#: inverse proportion (the work perfectly shared): beyond the data no power may do worse.
+GUARDED = (-1.0, 1.0)
+#: Places from which a member is fitted, and the share of the cost within which two have found the same.
+STARTS, AGREE = 8, 1e-3
+#: Draws of a member at least.
+FEWEST_DRAWS = 20
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """A member fitted to some rows of a table.
+
+    Attributes
+    ----------
+    expression : Expression
+    strength : float
+        λ.
+    problem : Problem
+        Over all rows, with Huber's weights in the last round: zero for the rows left out.
+    constants : ndarray of shape (n,)
+    status : Status
+    """
+
+    expression: Expression
+    strength: float
+    problem: Problem
+    constants: Array
+    status: Status
+
+    @property
+    def logarithms(self) -> Array:
+        """The ln of the predicted seconds, at every row of the table."""
+        return log_times(self.problem, self.constants[None, :])[0]
+
+
+def fit_factors(table: Table, options: FitOptions, seed: int) -> Ensemble:
+    """Fit the generic expression to a table of many factors, several times over.
+
+    The structures and λ that best predict held-out configurations inside the table are each fitted with Huber's
+    weights; the time is their geometric mean, times the level effects of a count (`levels.fit_shift`).
+
+    Parameters
+    ----------
+    table : Table
+        With its repeats: each configuration's median is fitted.
+    options : FitOptions
+    seed : int
+
+    Returns
+    -------
+    Ensemble
+
+    Raises
+    ------
+    FitError
+        Where there are too few configurations for any expression: how many are needed.
+    """
+    medians = table.medians()
+    written, left_out = fewer_factors(table, lambda factors: _expressions(factors, options))
+    usable, larger = affordable(written, len(medians))
+    found = ranked(candidates_of(usable, medians, options, seed, robust=True))
+    chosen = [c for c in found[:MEMBERS] if not c.error > found[0].error * (1.0 + CLOSE)]
+    everything = np.ones(len(medians), bool)
+    fitted = [fit_member(c, medians, everything, options, seed) for c in chosen]
+    shift = fit_shift(medians, np.log(medians.seconds) - _mean(fitted))
+    rng = np.random.default_rng([seed, 1])
+    members = tuple(_member(f, shift, 1.0 / len(fitted), options.draws // len(fitted), rng) for f in fitted)
+    noise = table.noise()
+    noise = noise if np.isfinite(noise) else 0.0
+    misfit = _misfit(chosen, fitted, members, noise)
+    evidence, per_doubling = _look_back(chosen, medians, options, seed, misfit)
+    return Ensemble(
+        members,
+        Spread(noise=noise, misfit=misfit, per_doubling=per_doubling),
+        tuple(evidence),
+        {"approach": "factors", "weights": "huber", "levels": "none" if shift is None else shift.factor},
+        (*left_out, *larger, *_said(chosen)),
+    )
+
+
+def fit_member(chosen: Candidate, table: Table, counted: Mask, options: FitOptions, seed: int) -> Fitted:
+    """Fit a chosen expression to the rows that count.
+
+    Parameters
+    ----------
+    chosen : Candidate
+        Whose expression and λ are taken, and nothing of what was fitted.
+    table : Table
+        One row per configuration.
+    counted : ndarray of bool of shape (rows,)
+    options : FitOptions
+    seed : int
+    """
+    loss, penalty = loss_named(options.loss), penalty_named(options.penalty, chosen.strength)
+    problem = problem_of(chosen.expression, table, loss, penalty)
+    weights = np.where(counted, problem.weights, 0.0)[None, :]
+    starts = spread_starts(problem, STARTS, np.random.default_rng([seed, 4]))
+    sets, costs = fit_parts(problem, starts[None], weights)
+    constants, own = reweighted(problem, sets[:, 0], weights)
+    weighted = problem.reweighted(own[0])
+    agreed = int(np.sum(costs[0] <= costs[0, 0] * (1.0 + AGREE)))
+    cost = float(weighted.cost(constants)[0])
+    status = Status("multi-start", cost, True, len(starts), len(starts), agreed)
+    return Fitted(chosen.expression, chosen.strength, weighted, constants[0], status)
+
+
+def log_times(problem: Problem, constants: Array) -> Array:
+    """Return ln T of sets of constants, shape (sets, rows)."""
+    with np.errstate(all="ignore"):
+        return np.asarray(np.log(problem.times(constants)))
+
+
+def _expressions(factors: Sequence[Factor], options: FitOptions) -> list[Expression]:
+    worth_trying = structures(factors)
+    if options.structure != "auto":
+        worth_trying = [s for s in worth_trying if s.name == options.structure] or [structure_named(options.structure)]
+    return [generic(factors, s, GUARDED).with_fixed(options.fix) for s in worth_trying]
+
+
+def _mean(fitted: Sequence[Fitted]) -> Array:
+    return np.asarray(np.mean([f.logarithms for f in fitted], axis=0))
+
+
+def _member(fitted: Fitted, shift: Shift | None, weight: float, draws: int, rng: np.random.Generator) -> Member:
+    replicates = bootstrap(fitted.problem, fitted.constants, max(draws, FEWEST_DRAWS), rng)
+    return Member(
+        fitted.expression,
+        fitted.constants,
+        replicates.constants,
+        weight,
+        fitted.status,
+        at_bounds(fitted.problem, fitted.expression, fitted.constants),
+        unidentified(fitted.problem, fitted.expression, fitted.constants),
+        f"generic, {_terms(fitted.expression)}, λ {fitted.strength:g}",
+        shift=shift,
+    )
+
+
+def _terms(expression: Expression) -> str:
+    count = len(expression.terms) - 1
+    return f"{count} term{'s' * (count != 1)}"
+
+
+def _misfit(chosen: Sequence[Candidate], fitted: Sequence[Fitted], members: Sequence[Member], noise: float) -> float:
+    """Return the sd of ln T around the draws, so that draws and it together err as held-out configurations did."""
+    unseen = np.mean([c.unseen for c in chosen], axis=0)
+    unseen = unseen[np.isfinite(unseen)]
+    if not unseen.size:
+        return max(UNKNOWN_MISFIT, noise)
+    drawn = np.vstack([log_times(f.problem, m.draws) for f, m in zip(fitted, members, strict=True)])
+    held = float(np.mean(np.var(drawn, axis=0)))
+    return float(np.sqrt(max(np.mean(unseen**2) - held, noise**2)))
+
+
+def _look_back(
+    chosen: Sequence[Candidate], medians: Table, options: FitOptions, seed: int, misfit: float
+) -> tuple[list[Evidence], float]:
+    """Predict the largest level of each count from those up to half of it; return what that showed, and of growth.
+
+    Where fewer than two levels are at half of it and below, all smaller ones are taken.
+    """
+    evidence, steps = [], []
+    for factor in counts_of(medians.factors):
+        values = medians.columns[factor.name]
+        levels = np.unique(values)
+        near = levels[levels <= levels[-1] / 2.0]
+        train = values <= (near[-1] if len(near) > 1 else levels[-2])
+        held = values == levels[-1]
+        predicted = _mean([fit_member(c, medians, train, options, seed) for c in chosen])
+        off = predicted[held] - np.log(medians.seconds[held])
+        if not np.all(np.isfinite(off)):
+            continue
+        doublings = float(np.log2(levels[-1] / values[train].max()))
+        last = last_point_errors([medians.take(train | held)], factor.name, held[train | held][None, :])[0]
+        evidence.append(
+            Evidence(factor.name, float(levels[-1]), doublings, float(np.mean(np.abs(off))), float(last))
+        )
+        steps.append(growth(float(np.sqrt(np.mean(off**2))), misfit, doublings))
+    return evidence, max(steps) if steps else misfit
+
+
+def _said(chosen: Sequence[Candidate]) -> list[Note]:
+    if not np.isfinite(chosen[0].error):
+        return [Note("too few configurations to hold any out: the structure is the smallest", "not_chosen")]
+    counts = sorted({len(c.expression.terms) - 1 for c in chosen})
+    terms = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
+    many = f"the mean of {len(chosen)} generic expressions" if len(chosen) > 1 else "one generic expression"
+    error = f"{100.0 * chosen[0].error:.1f} %"
+    return [Note(f"{many} of {terms} terms; on held-out configurations the best erred by {error}", "chosen")]
