@@ -24,7 +24,7 @@ from genperf.losses import loss_named, penalty_named
 from genperf.models.generic import generic, structure_named, structures
 from genperf.prediction import Evidence, Member, Spread, Status
 from genperf.prediction.shift import Shift
-from genperf.solver import Problem
+from genperf.solver import Problem, polish
 from genperf.table import Factor, Table
 
 Array = npt.NDArray[np.float64]
@@ -65,7 +65,7 @@ class Fitted:
     @property
     def logarithms(self) -> Array:
         """The ln of the predicted seconds, at every row of the table."""
-        return log_times(self.problem, self.constants[None, :])[0]
+        return np.asarray(log_times(self.problem, self.constants[None, :])[0])
 
 
 def fit_factors(table: Table, options: FitOptions, seed: int) -> Ensemble:
@@ -134,9 +134,9 @@ def fit_member(chosen: Candidate, table: Table, counted: Mask, options: FitOptio
     constants, own = reweighted(problem, sets[:, 0], weights)
     weighted = problem.reweighted(own[0])
     agreed = int(np.sum(costs[0] <= costs[0, 0] * (1.0 + AGREE)))
-    cost = float(weighted.cost(constants)[0])
-    status = Status("multi-start", cost, True, len(starts), len(starts), agreed)
-    return Fitted(chosen.expression, chosen.strength, weighted, constants[0], status)
+    rest = polish(weighted, constants)
+    status = Status("multi-start", float(rest.cost[0]), bool(rest.settled[0]), rest.evaluations, len(starts), agreed)
+    return Fitted(chosen.expression, chosen.strength, weighted, rest.constants[0], status)
 
 
 def log_times(problem: Problem, constants: Array) -> Array:
@@ -207,9 +207,7 @@ def _look_back(
             continue
         doublings = float(np.log2(levels[-1] / values[train].max()))
         last = last_point_errors([medians.take(train | held)], factor.name, held[train | held][None, :])[0]
-        evidence.append(
-            Evidence(factor.name, float(levels[-1]), doublings, float(np.mean(np.abs(off))), float(last))
-        )
+        evidence.append(Evidence(factor.name, float(levels[-1]), doublings, float(np.mean(np.abs(off))), float(last)))
         steps.append(growth(float(np.sqrt(np.mean(off**2))), misfit, doublings))
     return evidence, max(steps) if steps else misfit
 

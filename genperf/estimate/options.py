@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Literal
 
 from genperf.errors import FitError, suggest
@@ -61,6 +61,24 @@ class FitOptions:
             raise FitError(f"unknown structure '{self.structure}'", hint=hint)
 
     @property
+    def asked(self) -> str:
+        """Everything that was asked for, as one line of text.
+
+        Examples
+        --------
+        >>> FitOptions(fix={"c": 1.0}).asked
+        'structure=auto loss=relative penalty=l2 lam=None solver=projected draws=200 mapping={} fix={c: 1.0}'
+        """
+        given = [(f.name, getattr(self, f.name)) for f in fields(self)]
+        return " ".join(f"{name}={_plain(value)}" for name, value in given)
+
+    @property
     def strength(self) -> float:
         """The given λ, or the default one."""
         return DEFAULT_LAMBDA if self.lam is None or self.lam == "cv" else float(self.lam)
+
+
+def _plain(value: object) -> str:
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{k}: {value[k]}" for k in sorted(value)) + "}"
+    return str(value)

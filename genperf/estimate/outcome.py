@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -86,4 +87,4 @@ def growth(error: float, misfit: float, doublings: float) -> float:
     >>> growth(0.5, 0.4, 1.0), growth(0.3, 0.4, 1.0)
     (0.3, 0.1)
     """
-    return max(error**2 - misfit**2, (GROWTH * error) ** 2) ** 0.5 / doublings
+    return math.sqrt(max(error**2 - misfit**2, (GROWTH * error) ** 2)) / doublings

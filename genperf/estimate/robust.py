@@ -12,6 +12,7 @@ HUBER = 1.0
 #: Makes the median of |r| of normal residuals their standard deviation.
 MAD = 1.4826
 
+
 def robust_sd(residuals: Array, counted: npt.NDArray[np.bool_] | None = None) -> Array:
     """Return 1.4826 · median |r| along the last axis, over the residuals that count.
 
