@@ -84,7 +84,7 @@ def growth(error: float, misfit: float, doublings: float) -> float:
 
     Examples
     --------
-    >>> growth(0.5, 0.4, 1.0), growth(0.3, 0.4, 1.0)
+    >>> round(growth(0.5, 0.4, 1.0), 6), round(growth(0.3, 0.4, 1.0), 6)
     (0.3, 0.1)
     """
     return math.sqrt(max(error**2 - misfit**2, (GROWTH * error) ** 2)) / doublings

@@ -80,7 +80,9 @@ class Formula:
         return np.broadcast_to(np.asarray(value), shape).copy()
 
 
-def parse(text: str, names: Collection[str] | None = None, texts: Collection[str] = ()) -> Formula:
+def parse(
+    text: str, names: Collection[str] | None = None, texts: Collection[str] = (), longest: int = LONGEST
+) -> Formula:
     """Read a formula.
 
     Parameters
@@ -92,6 +94,8 @@ def parse(text: str, names: Collection[str] | None = None, texts: Collection[str
         The names that may be used; None allows any (a user's own expression, whose constants are found by name).
     texts : collection of str, optional
         Those of the names that are text columns; they may only be compared with a text by `==` or `!=`.
+    longest : int
+        Characters that are read at most.
 
     Returns
     -------
@@ -114,26 +118,27 @@ def parse(text: str, names: Collection[str] | None = None, texts: Collection[str
       ^^^^^^^^^^
       try: one of log, log2, sqrt, exp, abs, min, max, ceil, floor, where
     """
-    return _Reader(text, names, texts).read()
+    return _Reader(text, names, texts, longest).read()
 
 
 class _Reader:
     """One reading of one text: the checks need the text for the caret."""
 
-    def __init__(self, text: str, names: Collection[str] | None, texts: Collection[str]) -> None:
+    def __init__(self, text: str, names: Collection[str] | None, texts: Collection[str], longest: int) -> None:
         self.text = re.sub(r"[\r\n\t]", " ", text)
         self.names = names
         self.texts = frozenset(texts)
+        self.longest = longest
         self.quoted: dict[str, str] = {}
 
     def read(self) -> Formula:
         if not self.text.strip():
             raise FormulaError("the formula is empty", text=self.text or " ", column=0)
-        if len(self.text) > LONGEST:
+        if len(self.text) > self.longest:
             raise FormulaError(
-                f"the formula has {len(self.text)} characters; at most {LONGEST} are read",
+                f"the formula has {len(self.text)} characters; at most {self.longest} are read",
                 text=self.text,
-                column=LONGEST,
+                column=self.longest,
             )
         self.check_nesting()
         self.source = self.unquote()

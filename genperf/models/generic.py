@@ -21,6 +21,8 @@ EXTRINSIC_EXPONENTS = (-2.0, 3.0)
 MOST_PRODUCTS = 6
 #: A level of a categorical factor, or working together instead of alone, changes a term by at most exp(±3) = 20 times.
 LEVELS = (-3.0, 3.0)
+#: Levels of all categorical factors together at most: each is a constant of every term.
+MOST_LEVELS = 200
 
 
 @dataclass(frozen=True)
@@ -76,7 +78,7 @@ def generic(
     Raises
     ------
     ModelError
-        Where no factor varies.
+        Where no factor varies, or the categorical factors have too many levels.
 
     Examples
     --------
@@ -89,6 +91,13 @@ def generic(
     varying = [f for f in factors if f.distinct > 1]
     if not varying:
         raise ModelError("no factor varies, so there is nothing to fit", hint="name more columns, or measure more")
+    levels = sum(len(f.levels) for f in varying)
+    if levels > MOST_LEVELS:
+        most = max(varying, key=lambda f: len(f.levels))
+        raise ModelError(
+            f"the categorical factors have {levels} levels; at most {MOST_LEVELS} are fitted together",
+            hint=f"--group {most.name} fits one model for each of its {len(most.levels)} levels",
+        )
     return _Writer(varying, structure, extrinsic).write()
 
 

@@ -145,7 +145,7 @@ def test_columns_may_be_named_as_a_constant_or_in_any_way(family, table):
     factors = [measure(name, "extrinsic", columns[name]) for name in named.values()]
     needs = {n.name for n in family.needs}
     mapping = {old: new for old, new in named.items() if old in needs}
-    for expression in family.expressions([*factors, *taken], mapping)[:5]:
+    for expression in family.expressions([*factors, *taken], mapping)[:2]:
         assert set(expression.constant_names).isdisjoint([*letters, *named.values()])
         assert parse(str(expression)).node == expression.node
         assert expression.family == "generic" or set(expression.factors) <= {*named.values(), *letters}
