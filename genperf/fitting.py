@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from genperf import metrics
+from genperf.ensemble import Ensemble, fit_factors, fit_series, refuse_one_scale, series_of
 from genperf.errors import FitError, GenperfError, Note
 from genperf.estimate import Estimate, FitOptions, affordable, at_once, estimate, estimate_alike, fewer_factors
 from genperf.expression import Expression
@@ -17,13 +18,15 @@ from genperf.result import FitResult, GroupedResult
 from genperf.table import Factor, Table
 
 _Written = tuple[Sequence[Expression], list[Note]]
+#: The default model: an ensemble, chosen by what varies in the table.
+AUTO = "auto"
 #: Series handed to a worker at once.
 CHUNK = 200
 
 
 def fit(
     table: Table,
-    model: str = "generic",
+    model: str = AUTO,
     *,
     structure: str = "auto",
     loss: str = "relative",
@@ -43,8 +46,8 @@ def fit(
     table : Table
         From `read_table` or `datasets.load`. With group columns, one model is fitted per group.
     model : str
-        A family's name (`genperf models` lists them), or a formula of your own, whose constants are found by name:
-        `a*batch/workers + b*log2(workers) + c`.
+        `auto`, the ensemble that predicts best; a family's name (`genperf models` lists them); or a formula of your
+        own, whose constants are found by name: `a*batch/workers + b*log2(workers) + c`.
     structure : {"auto", "separable", "per-term", "product"}
         Of the generic expression; `auto` chooses by cross-validation inside the table.
     loss : {"relative", "log", "absolute", "squared", "huber"}
@@ -103,6 +106,8 @@ def fit(
 
 def fit_one(table: Table, model: str, options: FitOptions, seed: int) -> FitResult:
     """Fit one model to the whole table, whatever its groups."""
+    if model == AUTO:
+        return _auto(table, options, seed)
     expressions, notes = _expressions(table, model, options)
     found = estimate(expressions, table, options, seed)
     return _result(table, model, options, seed, found, notes)
@@ -141,6 +146,9 @@ def fit_many(tables: Sequence[Table], model: str, options: FitOptions, seed: int
     said: dict[int, list[Note]] = {}
     for i, table in enumerate(tables):
         try:
+            if model == AUTO:
+                outcomes[i] = fit_one(table, model, options, seed)
+                continue
             # A family's expression follows from the factors alone, and series are often measured at the same values.
             known = written.get(table.factors) if model != "generic" else None
             expressions, said[i] = known or _expressions(table, model, options)
@@ -160,6 +168,17 @@ def fit_many(tables: Sequence[Table], model: str, options: FitOptions, seed: int
             else:
                 outcomes[i] = found.message
     return [outcome for outcome in outcomes if outcome is not None]
+
+
+def _auto(table: Table, options: FitOptions, seed: int) -> FitResult:
+    """Fit the ensemble for a series, or the one for a table of many factors."""
+    refuse_one_scale(table)
+    if options.fix:
+        hint = "--model with one of `genperf models`, or a formula"
+        raise FitError("auto chooses its own constants: none can be held", hint=hint)
+    series = series_of(table, options)
+    found = fit_factors(table, options, seed) if series is None else fit_series(table, series, seed)
+    return _assembled(table, AUTO, found, found.options, seed, ())
 
 
 def _expressions(table: Table, model: str, options: FitOptions) -> _Written:
@@ -191,9 +210,6 @@ def _generic(factors: Sequence[Factor], options: FitOptions) -> list[Expression]
 def _result(
     table: Table, model: str, options: FitOptions, seed: int, found: Estimate, notes: Sequence[Note]
 ) -> FitResult:
-    medians = table.medians()
-    predicted = central_times([found.member], medians.columns)
-    measured = medians.seconds
     used: dict[str, Any] = {
         "loss": options.loss,
         "penalty": options.penalty,
@@ -201,10 +217,20 @@ def _result(
         "solver": options.solver,
         "draws": options.draws,
     }
+    whole = Ensemble((found.member,), found.spread, found.evidence, notes=found.notes)
+    return _assembled(table, model, whole, used, seed, notes)
+
+
+def _assembled(
+    table: Table, model: str, found: Ensemble, used: dict[str, Any], seed: int, notes: Sequence[Note]
+) -> FitResult:
+    medians = table.medians()
+    predicted = central_times(found.members, medians.columns)
+    measured = medians.seconds
     return FitResult(
         model=model,
         schema=schema_of(table),
-        members=(found.member,),
+        members=found.members,
         spread=found.spread,
         evidence=found.evidence,
         options=used,

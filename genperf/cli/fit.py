@@ -13,7 +13,7 @@ from genperf.cli.output import say, show_frame, write_whole
 @click.command("fit")
 @click.argument("table")
 @table_options
-@click.option("--model", default="generic", show_default=True, help="A family; `genperf models` lists them.")
+@click.option("--model", default="auto", show_default=True, help="auto, a family (see `genperf models`) or a formula.")
 @fit_options
 @click.option("-o", "--output", metavar="FILE", help="Write the model here (JSON).")
 @output_options

@@ -41,6 +41,8 @@ PLAIN: Sizes = {
     "latency": Size(0.03, 1.0, 1.5),
     "one after another": Size(0.03, 1.5),
 }
+#: The same with a step that may be much larger: what appears with the second node need not grow with the third.
+STEPPED: Sizes = {**PLAIN, "leaving the node": Size(0.06, 1.2, 0.5)}
 
 
 @dataclass(frozen=True)
@@ -64,7 +66,8 @@ class Expectations:
     serial : float
         Share of the families that may grow in proportion to the scale, among those with overheads.
     single : float
-        Share of the families with one overhead only, among those with overheads.
+        Share of the families with one overhead only, among those with overheads, where one worker's work changes: there
+        the computation falls away, and a single overhead that is left would hardly be found among many.
     fewest_for_serial : int
         Distinct scales without which no growth in proportion is considered.
     shared_work : float
@@ -77,19 +80,19 @@ class Expectations:
         time; far from it, in units of ln, the time is not that of a step and nothing is concluded.
     """
 
-    settings: tuple[tuple[float, Sizes], ...] = ((1.0, PLAIN),)
+    settings: tuple[tuple[float, Sizes], ...] = ((0.5, PLAIN), (0.5, STEPPED))
     strength: float = 0.6
     step: float = 0.03
     noise: float = 0.01
     trend: float = 0.015
-    louder: float = 0.4
+    louder: float = 0.5
     quieter: float = 0.7
     step_of_last: float = 0.10
     last: float = 0.03
     ideal: float = 0.10
     serial: float = 0.5
     fewest_for_serial: int = 3
-    single: float = 0.0
+    single: float = 0.3
     shared_work: float = 0.5
     vague: float = 4.0
     vaguer: float = 1.5

@@ -125,12 +125,13 @@ def families(
         serial = given.serial if scales >= given.fewest_for_serial else 0.0
         single = given.single if work.varies else 0.0
         growing = (SERIAL,) if serial > 0.0 else ()
-        for share, sizes in given.settings:
+        for setting, (share, sizes) in enumerate(given.settings):
+            mark = "" if setting == 0 else f" ({setting + 1})"
             all_ = rest * work.share * share
-            add("overheads", overheads, work, sizes, all_ * (1.0 - single) * (1.0 - serial))
-            add("growing overheads", overheads + growing, work, sizes, all_ * (1.0 - single) * serial)
+            add(f"overheads{mark}", overheads, work, sizes, all_ * (1.0 - single) * (1.0 - serial))
+            add(f"growing overheads{mark}", overheads + growing, work, sizes, all_ * (1.0 - single) * serial)
             for name in overheads + growing:
-                add(f"{name} alone", (name,), work, sizes, all_ * single / len(overheads + growing))
+                add(f"{name} alone{mark}", (name,), work, sizes, all_ * single / len(overheads + growing))
         add("no overhead", (), work, given.settings[0][1], given.ideal * work.share)
     steady = works[0] if works[0].share == 1.0 else next(w for w in works if not w.varies)
     add("last point", (), steady, given.settings[0][1], given.last, last=True)

@@ -12,11 +12,12 @@ import numpy.typing as npt
 import pandas as pd
 
 from genperf.errors import GenperfError
+from genperf.formula import parse
 from genperf.prediction.bands import mixture_quantiles
 from genperf.prediction.member import Member
 from genperf.prediction.query import Query, read_query
 from genperf.prediction.schema import Schema
-from genperf.prediction.verdict import Evidence, doublings_beyond, verdicts
+from genperf.prediction.verdict import Evidence, Standing, all_doublings, verdicts
 
 Array = npt.NDArray[np.float64]
 Band = Literal["prediction", "confidence"]
@@ -80,10 +81,7 @@ def band_of(
     The *prediction* band holds a new run: the misfit and noise on top. A member that walks knows of itself how far its
     curve may be off.
     """
-    far = np.zeros(len(query.frame))
-    for factor in schema.factors:
-        if factor.numeric:
-            far = far + doublings_beyond(factor, query.columns[factor.name])
+    far = all_doublings(schema, query)
     floor = np.log(SHORTEST * schema.shortest) if schema.shortest > 0 else -np.inf
     mean, variance, shares = _mixture(members, query.columns)
     start = 0
@@ -99,6 +97,23 @@ def band_of(
     tail = (1.0 - interval) / 2.0
     lower, upper = mixture_quantiles(mean, shares, np.sqrt(variance), np.array([tail, 1.0 - tail]))
     return lower, upper
+
+
+def standing_of(members: Sequence[Member], schema: Schema, query: Query) -> Standing:
+    """Gather what the verdict must know of the members."""
+    unidentified = sorted({name for m in members if m.walk is None for name in m.unidentified})
+    walking = [m for m in members if m.walk is not None]
+    if not walking:
+        return Standing(len(members) > 1, (), {}, unidentified)
+    read = {name for m in walking if m.walk for axis in m.walk.axes for name in parse(axis).names}
+    followers = [f.name for f in schema.factors if f.numeric and f.name not in read]
+    unseen: dict[str, npt.NDArray[np.bool_]] = {}
+    for member in walking:
+        ones = dict.fromkeys(member.expression.constant_names, 1.0)
+        there = member.expression.term_values(member.walk.anchors, ones) if member.walk else {}
+        here = member.expression.term_values(query.columns, ones)
+        unseen.update({name: here[name] > 0.0 for name, values in there.items() if not values.any()})
+    return Standing(True, followers, {name: rows for name, rows in unseen.items() if rows.any()}, unidentified)
 
 
 def predict(
@@ -147,8 +162,9 @@ def predict(
         raise GenperfError(f"the model has no finite time at {given}", hint="ask nearer to the measured range")
     lower, upper = band_of(members, query, schema, spread, interval, band)
     low90, high90 = band_of(members, query, schema, spread, 0.9, "prediction")
-    unidentified = sorted({name for m in members for name in m.unidentified})
-    verdict, reason = verdicts(schema, query, evidence, unidentified, (high90 - low90) / (2.0 * time))
+    with np.errstate(divide="ignore"):
+        log_width = np.log(high90 / low90)
+    verdict, reason = verdicts(schema, query, evidence, standing_of(members, schema, query), log_width)
     given_columns = query.frame.drop(columns=[c for c in PREDICTED if c in query.frame.columns])
     return given_columns.assign(
         time=time, lower=np.minimum(lower, time), upper=np.maximum(upper, time), verdict=verdict, reason=reason

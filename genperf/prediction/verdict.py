@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
@@ -18,8 +18,14 @@ VERDICTS: tuple[Verdict, ...] = ("ok", "caution", "extrapolating-blind")
 
 #: Doublings beyond the measured range up to which a prediction is near, and beyond which it is blind.
 NEAR, BLIND = 1.0, 2.0
-#: Relative half width of the prediction interval above which a prediction is at most `caution`, and blind.
-WIDE, VERY_WIDE = 0.3, 1.0
+#: ln(upper/lower) of the 90 % prediction interval above which a prediction is at most `caution`, and blind: inside the
+#: measured range, where a width is noise that was seen, and beyond it, where it is not knowing.
+WIDE, VERY_WIDE = 0.6, 2.0
+WIDE_BEYOND, VERY_WIDE_BEYOND = 0.25, 0.7
+#: Mean |ln(predicted/measured)| at the largest scale above which one form is at most `caution`, and blind.
+MISSED, MISSED_BY_FAR = 0.1, 0.3
+#: "As at the largest scale" has won if it was nearer by more than this.
+NEARER = 0.02
 #: Scales a factor must have been measured at before anything is said beyond them.
 FEWEST_SCALES = 3
 
@@ -67,12 +73,34 @@ def doublings_beyond(factor: Factor, values: npt.NDArray[np.float64]) -> npt.NDA
     return np.maximum(np.maximum(above, below), 0.0) + 0.0
 
 
+@dataclass(frozen=True)
+class Standing:
+    """What the members say of themselves.
+
+    Attributes
+    ----------
+    several_forms : bool
+        Whether several forms were weighed by how they predict, so that the interval holds the form too.
+    followers : collection of str
+        Factors that follow the scale of a series (nodes beside devices) and are not counted beside it.
+    unseen : mapping of str to ndarray of shape (rows,)
+        Terms that are zero wherever the series was measured, and where they are asked for.
+    unidentified : sequence of str
+        Constants the data does not determine.
+    """
+
+    several_forms: bool = False
+    followers: Collection[str] = ()
+    unseen: Mapping[str, npt.NDArray[np.bool_]] = field(default_factory=dict)
+    unidentified: Sequence[str] = ()
+
+
 def verdicts(
     schema: Schema,
     query: Query,
     evidence: Sequence[Evidence],
-    unidentified: Sequence[str],
-    relative_half_width: npt.NDArray[np.float64],
+    standing: Standing,
+    log_width: npt.NDArray[np.float64],
 ) -> tuple[list[Verdict], list[str]]:
     """Judge every row.
 
@@ -81,10 +109,9 @@ def verdicts(
     schema : Schema
     query : Query
     evidence : sequence of Evidence
-    unidentified : sequence of str
-        Constants the data does not determine.
-    relative_half_width : ndarray of shape (rows,)
-        Of the 90 % prediction interval.
+    standing : Standing
+    log_width : ndarray of shape (rows,)
+        ln(upper/lower) of the 90 % prediction interval.
 
     Returns
     -------
@@ -99,44 +126,85 @@ def verdicts(
             grade[row] = max(grade[row], level)
             reasons[row].append(text if isinstance(text, str) else text[row])
 
-    total = np.zeros(rows)
-    beyond_scale = np.zeros(rows, bool)
+    near = 0 if standing.several_forms else 1
+    total = all_doublings(schema, query, standing.followers)
+    next_ones: list[tuple[Factor, npt.NDArray[np.float64]]] = []
     for factor in schema.factors:
         if not factor.numeric:
             continue
         values = query.columns[factor.name]
         far = doublings_beyond(factor, values)
-        total += far
-        beyond_scale |= (far > 0) & (factor.role == "extrinsic")
+        if factor.distinct == 1:
+            mark(far > 0, 2, f"{factor.name} was only ever {factor.lower:g}: its effect was not seen")
+            continue
+        if factor.name in standing.followers:
+            continue
         told = [
             f"{factor.name}={v:g} is {_doublings(d)} outside the measured {factor.lower:g} to {factor.upper:g}"
             for v, d in zip(values, far, strict=True)
         ]
-        if factor.distinct == 1:
-            mark(far > 0, 2, [f"{factor.name} was only ever {factor.lower:g}: its effect was not seen"] * rows)
-            continue
-        mark(far > 0, 1, told)
-        few = factor.distinct < FEWEST_SCALES
-        mark((far > 0) & few, 2, f"{factor.name} was measured at {factor.distinct} values only")
+        mark(far > 0, near, told)
+        mark((far > 0) & (factor.distinct < FEWEST_SCALES), 2, _few(factor))
+        if factor.role == "extrinsic":
+            next_ones.append((factor, far))
+    mark((total > NEAR) & (total <= BLIND), 1, [f"{_doublings(t)} outside the data" for t in total])
     mark(total > BLIND, 2, [f"{_doublings(t)} outside the data in all" for t in total])
-    if total.any():
-        for seen in evidence:
-            lost = seen.last_point == seen.last_point and seen.error > seen.last_point
-            tested = f"predicting {seen.factor}={seen.held_out:g} from smaller scales"
-            text = f"{tested}, the model erred by {_percent(seen.error)}"
-            if lost:
-                mark(beyond_scale, 2, f"{text}, and 'as at the largest scale' by {_percent(seen.last_point)}")
-            elif seen.error > WIDE:
-                mark(beyond_scale, 2, text)
-            elif seen.error > WIDE / 3:
-                mark(beyond_scale, 1, text)
-    mark((relative_half_width > WIDE) & (relative_half_width <= VERY_WIDE), 1, "the interval is wide")
-    mark(relative_half_width > VERY_WIDE, 2, "the interval is wider than the prediction")
-    if unidentified:
-        shown = ", ".join(unidentified[:4]) + (", …" if len(unidentified) > 4 else "")
+    for name, where in standing.unseen.items():
+        mark(where & (grade < 2), 2, f"nothing measured shows '{name}'")
+    for seen in evidence:
+        beyond = np.any([far > 0 for factor, far in next_ones if factor.name == seen.factor] or [total > 0], axis=0)
+        _by_evidence(seen, standing.several_forms, beyond, mark)
+    wide = np.where(total > 0, WIDE_BEYOND, WIDE)
+    very = np.where(total > 0, VERY_WIDE_BEYOND, VERY_WIDE)
+    mark((log_width > wide) & (log_width <= very), 1, "the interval is wide")
+    mark(log_width > very, 2, "the interval is very wide")
+    if standing.unidentified:
+        named = standing.unidentified
+        shown = ", ".join(named[:4]) + (", …" if len(named) > 4 else "")
         mark(total > NEAR, 1, f"not determined by the data: {shown}")
+    for factor, far in next_ones:
+        following = 2.0 * factor.upper
+        asked = query.columns[factor.name]
+        mark((grade > 0) & (far > NEAR) & (asked > following), 0, f"measure {factor.name}={following:g} first")
     chosen: list[Verdict] = [VERDICTS[g] for g in grade]
-    return chosen, ["; ".join(r) if r else "inside the measured range" for r in reasons]
+    return chosen, ["; ".join(dict.fromkeys(r)) if r else "inside the measured range" for r in reasons]
+
+
+def all_doublings(schema: Schema, query: Query, followers: Collection[str] = ()) -> npt.NDArray[np.float64]:
+    """Return how many doublings each row lies outside the data in all, shape (rows,).
+
+    Factors that follow the scale of a series are not counted beside it: of them and the scale the farthest counts.
+    """
+    total = np.zeros(len(query.frame))
+    followed = np.zeros(len(query.frame))
+    for factor in schema.factors:
+        if not factor.numeric:
+            continue
+        far = doublings_beyond(factor, query.columns[factor.name])
+        if factor.name in followers:
+            followed = np.maximum(followed, far)
+        else:
+            total = total + far
+    return np.maximum(total, followed)
+
+
+def _by_evidence(
+    seen: Evidence,
+    several_forms: bool,
+    beyond: npt.NDArray[np.bool_],
+    mark: Callable[[npt.NDArray[np.bool_], int, str], None],
+) -> None:
+    """Judge by the largest measured scale; of several forms the interval holds already what they miss."""
+    text = f"predicting {seen.factor}={seen.held_out:g} from smaller scales, the model erred by {_percent(seen.error)}"
+    if seen.last_point == seen.last_point and seen.error > seen.last_point + NEARER:
+        lost = f"{text}, and 'as at the largest scale' by {_percent(seen.last_point)}"
+        mark(beyond, 1 if several_forms else 2, lost)
+    elif seen.error > MISSED and not several_forms:
+        mark(beyond, 2 if seen.error > MISSED_BY_FAR else 1, text)
+
+
+def _few(factor: Factor) -> str:
+    return f"{factor.name} was measured at {factor.distinct} values only: measure a third"
 
 
 def _doublings(count: float) -> str:

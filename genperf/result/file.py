@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from genperf.errors import FormulaError, ModelError, Note
 from genperf.expression import Constant, Expression, Kind, Term
 from genperf.formula import Node, parse, render
-from genperf.prediction import Evidence, Member, Schema, Spread, Status
+from genperf.prediction import Evidence, Member, Schema, Shift, Spread, Status, Walk
 from genperf.prediction.medians import Median
 from genperf.result.fit_result import FitResult, GroupedResult
 from genperf.table import Factor, Role
@@ -86,6 +86,25 @@ class _Status(_Strict):
     agreed: int
 
 
+class _Walk(_Strict):
+    axes: list[str]
+    work: str
+    anchors: dict[str, list[Finite]]
+    logarithms: list[Finite]
+    variances: list[Finite]
+    step: Finite
+    noise: Finite
+    trend: Finite
+    sizes: list[Finite]
+
+
+class _Shift(_Strict):
+    factor: str
+    levels: list[Finite]
+    weights: list[Finite]
+    length: Finite
+
+
 class _Member(_Strict):
     family: str
     label: str
@@ -96,6 +115,8 @@ class _Member(_Strict):
     constants: list[_Constant]
     status: _Status
     draws: list[list[Finite]]
+    walk: _Walk | None
+    shift: _Shift | None
 
 
 class _Spread(_Strict):
@@ -348,6 +369,28 @@ def _member(member: Member) -> _Member:
             agreed=member.status.agreed,
         ),
         draws=member.draws.tolist(),
+        walk=None if member.walk is None else _walk(member.walk),
+        shift=None if member.shift is None else _shift(member.shift),
+    )
+
+
+def _walk(walk: Walk) -> _Walk:
+    return _Walk(
+        axes=list(walk.axes),
+        work=walk.work,
+        anchors={name: values.tolist() for name, values in walk.anchors.items()},
+        logarithms=walk.logarithms.tolist(),
+        variances=walk.variances.tolist(),
+        step=walk.step,
+        noise=walk.noise,
+        trend=walk.trend,
+        sizes=walk.sizes.tolist(),
+    )
+
+
+def _shift(shift: Shift) -> _Shift:
+    return _Shift(
+        factor=shift.factor, levels=shift.levels.tolist(), weights=shift.weights.tolist(), length=shift.length
     )
 
 
@@ -429,4 +472,34 @@ def _read_member(member: _Member, factors: tuple[Factor, ...]) -> Member:
         tuple(c.name for c in member.constants if c.at_bound),
         tuple(c.name for c in member.constants if not c.identified),
         member.label,
+        None if member.walk is None else _read_walk(member.walk, factors, len(member.draws)),
+        None if member.shift is None else _read_shift(member.shift, factors),
     )
+
+
+def _read_walk(walk: _Walk, factors: tuple[Factor, ...], draws: int) -> Walk:
+    numeric = {f.name for f in factors if f.numeric}
+    anchors = len(walk.logarithms)
+    lengths = {len(values) for values in (*walk.anchors.values(), walk.logarithms, walk.variances)}
+    whole = lengths == {anchors} and anchors > 0 and walk.axes and len(walk.sizes) == draws
+    if not whole or not set(walk.anchors) <= numeric or walk.step <= 0.0 or walk.noise <= 0.0:
+        raise ModelError("is not a whole model file: the walk does not match the draws or the factors")
+    names = set(walk.anchors)
+    return Walk(
+        tuple(render(parse(text, names).node) for text in walk.axes),
+        render(parse(walk.work, names).node),
+        {name: np.array(values) for name, values in walk.anchors.items()},
+        np.array(walk.logarithms),
+        np.array(walk.variances),
+        walk.step,
+        walk.noise,
+        walk.trend,
+        np.array(walk.sizes),
+    )
+
+
+def _read_shift(shift: _Shift, factors: tuple[Factor, ...]) -> Shift:
+    numeric = {f.name for f in factors if f.numeric}
+    if shift.factor not in numeric or len(shift.levels) != len(shift.weights) or shift.length <= 0.0:
+        raise ModelError("is not a whole model file: the shift does not match the factors")
+    return Shift(shift.factor, np.array(shift.levels), np.array(shift.weights), shift.length)
