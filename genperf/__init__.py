@@ -23,6 +23,8 @@ _HOME = {
     "explain": "genperf.attribution",
     "suggest": "genperf.advice",
     "optimize": "genperf.advice",
+    "report": "genperf.reporting",
+    "plots": "genperf.plots",
     "datasets": "genperf.datasets",
     "GenericRegressor": "genperf.estimator",
     "GenperfError": "genperf.errors",
@@ -35,7 +37,7 @@ def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"module 'genperf' has no attribute '{name}'")
     home = import_module(_HOME[name])
-    value = home if name == "datasets" else getattr(home, name)
+    value = home if home.__name__ == f"genperf.{name}" else getattr(home, name)
     globals()[name] = value
     return value
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
+from genperf.cli.figures import of_explanation, plot_option, write_figure
 from genperf.cli.options import grid, number, once, one_group, output_options
 from genperf.cli.output import show_frame, show_json
 from genperf.errors import GenperfError
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
 @click.option("--within", metavar="FACTOR=LOW,HIGH", multiple=True, help="Another domain for --sobol; or levels.")
 @click.option("--importance", metavar="TABLE", help="Permutation importance for learners on the table that was fitted.")
 @click.option("--seed", default=0, show_default=True, type=click.IntRange(min=0), help="Of --sobol and --importance.")
+@plot_option("the terms along the count of workers; with --versus, --sobol or --knee what these say")
 @output_options
 def command(
     model: str,
@@ -67,6 +69,7 @@ def command(
     within: tuple[str, ...],
     importance: str | None,
     seed: int,
+    plot: str | None,
     as_json: bool,
     quiet: bool,
     no_color: bool,
@@ -97,6 +100,8 @@ def command(
         found = replace(found, comparison=_between_groups(fitted, chosen, group, asked, other, across, interval))
     if importance is not None:
         found = replace(found, importance=_importance(chosen, group, importance, seed))
+    if plot:
+        write_figure(of_explanation(found, chosen, asked, interval), plot, quiet)
     if as_json:
         show_json(found.to_dict())
         return

@@ -22,6 +22,7 @@ COMMANDS = {
     "explain": "Say what a fitted model's time is made of.",
     "suggest": "Say what to measure next.",
     "optimize": "Find the best configuration of a grid.",
+    "report": "Write a page with the answers, figures and sliders.",
     "models": "List the families of expressions.",
     "demo": "Run the whole path on the bundled measurements.",
 }

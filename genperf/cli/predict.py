@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from genperf.cli.figures import of_predictions, plot_option, write_figure
 from genperf.cli.options import grid, output_options
 from genperf.cli.output import say, show_frame, show_json, write_whole
 
@@ -21,6 +22,7 @@ from genperf.cli.output import say, show_frame, show_json, write_whole
     help="Of a new run, or of the mean.",
 )
 @click.option("-o", "--output", metavar="CSV", help="Write the predictions here.")
+@plot_option("the predictions along the count of workers, with their band")
 @output_options
 def command(
     model: str,
@@ -29,6 +31,7 @@ def command(
     interval: float,
     band: str,
     output: str | None,
+    plot: str | None,
     as_json: bool,
     quiet: bool,
     no_color: bool,
@@ -43,6 +46,8 @@ def command(
     if output:
         write_whole(output, predicted.to_csv(index=False, float_format="%.9g"))
         say(f"wrote {output}", quiet)
+    if plot:
+        write_figure(of_predictions(fitted, predicted, interval), plot, quiet)
     if as_json:
         show_json({"predictions": predicted.to_dict("records")})
     elif not output or not quiet:

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from genperf.cli.figures import of_validation, plot_option, write_figure
 from genperf.cli.options import fit_arguments, fit_options, output_options, read, table_options
 from genperf.cli.output import say, show_frame, show_json, write_whole
 
@@ -24,6 +25,7 @@ from genperf.cli.output import say, show_frame, show_json, write_whole
 @click.option("--interval", default=0.9, show_default=True, type=float, help="Nominal coverage of the intervals.")
 @fit_options
 @click.option("-o", "--output", metavar="CSV", help="Write every held-out configuration's prediction here.")
+@plot_option("predicted against measured times of what was held out")
 @output_options
 def command(
     table: str,
@@ -31,6 +33,7 @@ def command(
     models: str,
     interval: float,
     output: str | None,
+    plot: str | None,
     as_json: bool,
     quiet: bool,
     no_color: bool,
@@ -49,6 +52,8 @@ def command(
     if output:
         write_whole(output, outcome.predictions().to_csv(index=False, float_format="%.9g"))
         say(f"wrote {output}", quiet)
+    if plot:
+        write_figure(of_validation(outcome), plot, quiet)
     if as_json:
         show_json(outcome.to_dict())
         return

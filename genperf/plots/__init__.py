@@ -1,0 +1,20 @@
+"""Figures (matplotlib, extra `plots`). Every function returns a Figure; none is shown, nothing is styled at import."""
+
+from genperf.plots.bars import sobol, waterfall
+from genperf.plots.quality import constants, predicted_against_measured, residuals
+from genperf.plots.scaling import efficiency, scaling, terms
+from genperf.plots.style import image, kind_of, save
+
+__all__ = [
+    "constants",
+    "efficiency",
+    "image",
+    "kind_of",
+    "predicted_against_measured",
+    "residuals",
+    "save",
+    "scaling",
+    "sobol",
+    "terms",
+    "waterfall",
+]

@@ -1,0 +1,82 @@
+"""Figures of shares: Sobol indices, and what makes one configuration slower than another."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from genperf.attribution import Comparison, Sensitivity
+from genperf.plots.style import BLUE, FAINT, GREEN, INK, SKY, VERMILION, new_figure, shown
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+def sobol(sensitivity: Sensitivity) -> Figure:
+    """Draw each factor's share of the time's variance: alone, and with its interactions.
+
+    Parameters
+    ----------
+    sensitivity : Sensitivity
+        From `explain`.
+
+    Returns
+    -------
+    matplotlib Figure
+    """
+    found = sensitivity.indices.sort_values("total", kind="stable")
+    figure, ax = new_figure(7.2, 1.5 + 0.55 * len(found))
+    at = np.arange(len(found))
+    for name, shift, color, what in (
+        ("total", -0.19, SKY, "with interactions (total)"),
+        ("first", 0.19, BLUE, "alone (first order)"),
+    ):
+        value = found[name].to_numpy(float)
+        low = np.nan_to_num(value - found[f"{name}_lower"].to_numpy(float))
+        high = np.nan_to_num(found[f"{name}_upper"].to_numpy(float) - value)
+        bars = np.maximum(np.vstack([low, high]), 0.0)
+        ax.barh(at + shift, value, height=0.36, color=color, xerr=bars, ecolor=INK, label=what)
+    ax.set_yticks(at, [shown(f) for f in found["factor"]])
+    ax.set_xlim(left=min(0.0, ax.get_xlim()[0]))
+    ax.set_xlabel(f"share of the variance of {'the time' if sensitivity.of == 'time' else 'ln T'}")
+    ax.legend(frameon=False, fontsize=8, loc="lower right")
+    return figure
+
+
+def waterfall(comparison: Comparison) -> Figure:
+    """Draw why B takes longer than A: A's time, each term's change, B's time, in seconds.
+
+    Parameters
+    ----------
+    comparison : Comparison
+        From `explain` with `versus`.
+
+    Returns
+    -------
+    matplotlib Figure
+    """
+    bars = comparison.waterfall()
+    figure, ax = new_figure(7.2, 1.2 + 0.42 * len(bars))
+    at = np.arange(len(bars))[::-1]
+    start, end = bars["start"].to_numpy(float), bars["end"].to_numpy(float)
+    change = end - start
+    whole = np.zeros(len(bars), bool)
+    whole[[0, -1]] = True
+    for mask, color, what in (
+        (whole, BLUE, "time"),
+        (~whole & (change > 0), VERMILION, "slower"),
+        (~whole & (change <= 0), GREEN, "faster"),
+    ):
+        if mask.any():
+            ax.barh(at[mask], change[mask], left=start[mask], height=0.62, color=color, label=what)
+    for y, value, first, is_whole in zip(at, change, np.maximum(start, end), whole, strict=True):
+        text = f"{value:.4g}" if is_whole else f"{value:+.3g}"
+        ax.annotate(text, (first, y), xytext=(4, 0), textcoords="offset points", va="center", fontsize=8, color=INK)
+    for upper, lower, level in zip(at[:-1], at[1:], end[:-1], strict=True):
+        ax.plot([level, level], [upper - 0.31, lower + 0.31], color=FAINT, linewidth=0.8)
+    ax.set_yticks(at, [shown(b) for b in bars["bar"]])
+    ax.set_xlim(0.0, 1.16 * float(np.maximum(start, end).max()))
+    ax.set_xlabel("time (s)")
+    ax.legend(frameon=False, fontsize=8)
+    return figure

@@ -1,0 +1,250 @@
+"""Figures of how good a model is: residuals, predicted against measured, constants with their intervals."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from genperf.errors import GenperfError
+from genperf.plots.style import (
+    BLUE,
+    FAINT,
+    INK,
+    ORANGE,
+    PALETTE,
+    calm,
+    doubling_axis,
+    legend,
+    new_figure,
+    plain_seconds,
+    shown,
+)
+from genperf.result import FitResult
+from genperf.validation import Validation
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from genperf.table import Table
+
+Array = npt.NDArray[np.float64]
+
+_MARKERS = "osD^vPX*"
+#: Models in one figure, and constants; more cannot be told apart.
+MOST_MODELS, MOST_CONSTANTS = 5, 40
+
+
+def fitted_rows(result: FitResult, table: Table | None = None) -> tuple[pd.DataFrame, Array]:
+    """Return the factors of the measured configurations and their seconds: of a table, or as the model keeps them.
+
+    Raises
+    ------
+    GenperfError
+        Where the model keeps none.
+    """
+    if table is not None:
+        medians = table.medians()
+        return medians.frame[[f.name for f in medians.factors]], medians.seconds
+    kept = result.schema.medians
+    if not kept:
+        raise GenperfError("the model does not hold what it was fitted to", hint="give the table, or fit again")
+    frame = pd.DataFrame([m.values for m in kept], columns=[f.name for f in result.schema.factors])
+    return frame, np.array([m.seconds for m in kept])
+
+
+def predicted_against_measured(
+    what: FitResult | Validation, table: Table | None = None, interval: float = 0.9
+) -> Figure:
+    """Draw predicted over measured times, both in seconds; on the diagonal they agree.
+
+    Parameters
+    ----------
+    what : FitResult or Validation
+        A model on the configurations it was fitted to, or several on configurations that were held out.
+    table : Table, optional
+        Other measured configurations, for a model.
+    interval : float
+        Nominal coverage of the bars, for a model.
+
+    Returns
+    -------
+    matplotlib Figure
+
+    Examples
+    --------
+    >>> import genperf as gp
+    >>> runs = pd.DataFrame({"workers": [1, 2, 4, 8], "seconds": [9.0, 5.0, 3.0, 2.0]})
+    >>> result = gp.fit(gp.read_table(runs, time="seconds", extrinsic="workers"), model="amdahl")
+    >>> predicted_against_measured(result).axes[0].get_xlabel()
+    'measured time (s)'
+    """
+    parts = _held_out(what) if isinstance(what, Validation) else [_fitted(what, table, interval)]
+    figure, ax = new_figure(5.4, 5.2)
+    for k, (name, measured, predicted, lower, upper) in enumerate(parts):
+        error = float(np.median(np.abs(predicted / measured - 1.0))) * 100.0
+        bars = np.vstack([np.maximum(predicted - lower, 0.0), np.maximum(upper - predicted, 0.0)])
+        ax.errorbar(
+            measured,
+            predicted,
+            yerr=np.nan_to_num(bars),
+            fmt=_MARKERS[k],
+            color=PALETTE[k],
+            ecolor=PALETTE[k],
+            elinewidth=0.8,
+            markersize=5,
+            alpha=0.8,
+            label=f"{shown(name)}: median error {error:.1f} %",
+        )
+    everything = np.concatenate([np.concatenate([m, p]) for _, m, p, _, _ in parts])
+    ends = np.array([everything.min() / 1.2, everything.max() * 1.2])
+    ax.plot(ends, ends, color=INK, linewidth=1.0, zorder=1, label="predicted = measured")
+    ax.set_xscale("log")
+    ax.set_xlim(*ends)
+    plain_seconds(ax)
+    _plain_across(ax)
+    ax.set_xlabel("measured time (s)")
+    ax.set_ylabel("predicted time (s)")
+    held = isinstance(what, Validation)
+    ax.set_title("Configurations held out" if held else "Configurations of the fit", loc="left", fontsize=10)
+    ax.legend(frameon=False, fontsize=8)
+    return figure
+
+
+def _plain_across(ax: Any) -> None:
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    low, high = ax.get_xlim()
+    ax.xaxis.set_major_locator(LogLocator(base=10, subs=(1.0, 2.0, 5.0) if high / low < 1000 else (1.0,)))
+    ax.xaxis.set_major_formatter(FuncFormatter(lambda v, _: f"{v:g}"))
+    ax.xaxis.set_minor_formatter(NullFormatter())
+
+
+_Part = tuple[str, Array, Array, Array, Array]
+
+
+def _fitted(result: FitResult, table: Table | None, interval: float) -> _Part:
+    rows, measured = fitted_rows(result, table)
+    found = result.predict(rows, interval)
+    return result.model, measured, found["time"].to_numpy(), found["lower"].to_numpy(), found["upper"].to_numpy()
+
+
+def _held_out(validation: Validation) -> list[_Part]:
+    parts: list[_Part] = []
+    for score in validation.models:
+        points = [p for p in score.predictions if p.time is not None]
+        if points and len(parts) < MOST_MODELS:
+            columns = [[p.measured, p.time, p.lower or p.time, p.upper or p.time] for p in points]
+            measured, time, lower, upper = np.array(columns, float).T
+            parts.append((score.model, measured, time, lower, upper))
+    if not parts:
+        raise GenperfError("no model predicted anything, so there is nothing to draw")
+    return parts
+
+
+def residuals(result: FitResult, table: Table | None = None, along: str | None = None) -> Figure:
+    """Draw how far predictions are from the measured times (%), along a factor.
+
+    Parameters
+    ----------
+    result : FitResult
+    table : Table, optional
+        The configurations; those the model was fitted to where omitted.
+    along : str, optional
+        A numeric factor; the first extrinsic one that varies where omitted.
+
+    Returns
+    -------
+    matplotlib Figure
+    """
+    rows, measured = fitted_rows(result, table)
+    predicted = result.predict(rows)["time"].to_numpy()
+    off = (predicted / measured - 1.0) * 100.0
+    name = along or _first_scale(result)
+    figure, ax = new_figure()
+    ax.axhline(0.0, color=INK, linewidth=1.0)
+    noise = 100.0 * max(result.spread.misfit, result.spread.noise)
+    ax.axhspan(-noise, noise, color=BLUE, alpha=0.10, linewidth=0, label="spread of a configuration (1 s.d.)")
+    if name is None or name not in rows:
+        ax.plot(predicted, off, "o", color=BLUE, markersize=5, alpha=0.8, label="configuration")
+        ax.set_xlabel("predicted time (s)")
+        ax.set_xscale("log")
+    else:
+        x = rows[name].to_numpy(float)
+        ax.plot(x, off, "o", color=BLUE, markersize=5, alpha=0.8, label="configuration")
+        middle = pd.Series(off).groupby(x).median()
+        ax.plot(middle.index, middle, "_", color=ORANGE, markersize=18, markeredgewidth=2.5, label="median")
+        if x.min() > 0 and x.max() / x.min() >= 4:
+            doubling_axis(ax, name, x.tolist())
+        ax.set_xlabel(shown(name))
+    ax.set_ylabel("predicted − measured (% of measured)")
+    legend(ax)
+    return figure
+
+
+def _first_scale(result: FitResult) -> str | None:
+    varying = [f for f in result.schema.varying if f.numeric]
+    return next((f.name for f in [*(v for v in varying if v.role == "extrinsic"), *varying]), None)
+
+
+def constants(result: FitResult, interval: float = 0.9) -> Figure:
+    """Draw each constant of the heaviest member with its interval, on a row of its own: units differ.
+
+    Coefficients are drawn as seconds where they are positive, on a logarithmic axis; the others on a linear one.
+
+    Parameters
+    ----------
+    result : FitResult
+    interval : float
+        Nominal coverage.
+
+    Returns
+    -------
+    matplotlib Figure
+    """
+    found = result.constants(interval)
+    member = result.best
+    kinds = {c.name: c.kind for c in member.expression.constants}
+    own = found[found["member"] == member.name].drop_duplicates("constant")
+    groups = [
+        ("coefficients (s)", own[[kinds[c] == "coefficient" for c in own["constant"]]]),
+        ("exponents, levels and shapes", own[[kinds[c] != "coefficient" for c in own["constant"]]]),
+    ]
+    groups = [(title, part.head(MOST_CONSTANTS)) for title, part in groups if len(part)]
+    heights = [len(part) for _, part in groups]
+    figure, axes = new_figure(
+        7.2, 1.4 + 0.3 * sum(heights), nrows=len(groups), height_ratios=heights or [1], squeeze=False
+    )
+    for ax, (title, part) in zip(axes[:, 0], groups, strict=True):
+        _constants_on(ax, title, part)
+    return figure
+
+
+def _constants_on(ax: Any, title: str, part: pd.DataFrame) -> None:
+    calm(ax)
+    at = np.arange(len(part))[::-1]
+    value, lower, upper = (part[c].to_numpy(float) for c in ("value", "lower", "upper"))
+    lower, upper = np.minimum(lower, value), np.maximum(upper, value)
+    loose = np.array([bool(s) for s in part["state"]])
+    for mask, color, marker, name in (
+        (~loose, BLUE, "o", "determined"),
+        (loose, FAINT, "D", "at its bound, or not determined"),
+    ):
+        if mask.any():
+            bars = np.vstack([(value - lower)[mask], (upper - value)[mask]])
+            ax.errorbar(value[mask], at[mask], xerr=bars, fmt=marker, color=color, markersize=5, label=name)
+    names = [
+        f"{shown(c)} ({shown(u)})" if u and u != "s" else shown(c)
+        for c, u in zip(part["constant"], part["unit"], strict=True)
+    ]
+    ax.set_yticks(at, names)
+    ax.set_ylim(-0.7, len(part) - 0.3)
+    positive = value[value > 0]
+    if title.startswith("coefficients") and len(positive):
+        ax.set_xscale("symlog", linthresh=float(positive.min()) / 10.0)
+    else:
+        ax.axvline(0.0, color=FAINT, linewidth=0.8)
+    ax.set_xlabel(title)
+    legend(ax)

@@ -1,0 +1,163 @@
+"""How every figure looks, and how one is written: no pyplot, no global state, the same bytes each time."""
+
+from __future__ import annotations
+
+import io
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from genperf.errors import GenperfError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+#: Okabe & Ito (2008), told apart with any kind of colour vision; the order of use.
+PALETTE = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#000000")
+BLUE, ORANGE, GREEN, PINK, SKY, VERMILION, YELLOW, BLACK = PALETTE
+INK, FAINT, GRID = "#1f2328", "#8a9099", "#e3e6ea"
+#: Colour and marker of each verdict, so that neither is needed to read it.
+VERDICT_STYLE = {"ok": (GREEN, "o"), "caution": (ORANGE, "s"), "extrapolating-blind": (VERMILION, "X")}
+FORMATS = ("png", "svg", "pdf")
+LONGEST_NAME = 32
+
+
+def new_figure(width: float = 7.2, height: float = 4.4, **subplots: Any) -> tuple[Figure, Any]:
+    """Return a figure and its axes (inches); not shown, and known to nothing else.
+
+    Raises
+    ------
+    GenperfError
+        Where matplotlib is not installed.
+    """
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise GenperfError("plots need matplotlib", hint='pip install "genperf[plots]"') from None
+    figure = Figure(figsize=(width, height), layout="constrained")
+    axes = figure.subplots(**subplots)
+    for ax in figure.axes:
+        calm(ax)
+    return figure, axes
+
+
+def calm(ax: Axes) -> None:
+    """Leave two thin axes and a faint grid."""
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.spines[["left", "bottom"]].set_color(FAINT)
+    ax.tick_params(colors=INK, labelsize=9)
+    ax.grid(visible=True, color=GRID, linewidth=0.8)
+    ax.set_axisbelow(True)
+
+
+def shown(name: object, longest: int = LONGEST_NAME) -> str:
+    r"""Write a name so that matplotlib takes it as text: no mathematics, no hidden label, not too long.
+
+    Examples
+    --------
+    >>> shown("cost in $"), shown("_private"), shown("x" * 40)[-3:]
+    ('cost in \\$', ' _private', 'xx…')
+    """
+    text = " ".join(str(name).split())
+    text = text if len(text) <= longest else text[: longest - 1] + "…"
+    text = text.replace("$", r"\$")
+    return f" {text}" if text.startswith("_") else text
+
+
+def legend(ax: Axes, **options: Any) -> None:
+    """Add a legend where there is something to tell apart."""
+    if len(ax.get_legend_handles_labels()[1]) > 1:
+        ax.legend(frameon=False, fontsize=8, **options)
+
+
+def doubling_axis(ax: Axes, name: str, counts: Sequence[float]) -> None:
+    """Make the horizontal axis logarithmic, with ticks at round counts written out."""
+    ax.set_xscale("log", base=2)
+    ticks = ticks_between(min(counts), max(counts))
+    ax.set_xticks(ticks, [f"{t:g}" for t in ticks])
+    ax.set_xticks([], minor=True)
+    ax.set_xlabel(shown(name))
+
+
+def ticks_between(lowest: float, highest: float, most: int = 9) -> list[float]:
+    """Return powers of two from one end to the other, at most so many.
+
+    Examples
+    --------
+    >>> ticks_between(1, 32)
+    [1.0, 2.0, 4.0, 8.0, 16.0, 32.0]
+    >>> ticks_between(3, 5)
+    [3, 4.0, 5]
+    """
+    import math
+
+    first, last = math.ceil(math.log2(lowest) - 1e-9), math.floor(math.log2(highest) + 1e-9)
+    powers = [2.0**k for k in range(first, last + 1)]
+    if len(powers) < 2:
+        return sorted({lowest, *powers, highest})
+    return powers[:: -(-len(powers) // most)]
+
+
+def plain_seconds(ax: Axes) -> None:
+    """Make the vertical axis logarithmic, with plain numbers."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    ax.set_yscale("log")
+    low, high = ax.get_ylim()
+    subs: tuple[float, ...] = (1.0, 2.0, 5.0) if high / low < 1000 else (1.0,)
+    if high / low < 6:
+        subs = (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0)
+    ax.yaxis.set_major_locator(LogLocator(base=10, subs=subs))
+    ax.yaxis.set_major_formatter(FuncFormatter(lambda v, _: f"{v:g}"))
+    ax.yaxis.set_minor_formatter(NullFormatter())
+
+
+def image(figure: Figure, kind: str) -> bytes:
+    """Return a figure as PNG, SVG or PDF: the same figure, the same bytes.
+
+    Parameters
+    ----------
+    figure : matplotlib Figure
+    kind : {"png", "svg", "pdf"}
+    """
+    import matplotlib as mpl
+
+    if kind not in FORMATS:
+        raise GenperfError(f"cannot write a figure as '{kind}'", hint=f"name it {', '.join('*.' + f for f in FORMATS)}")
+    silent = {"png": {"Software": None}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}[kind]
+    out = io.BytesIO()
+    with mpl.rc_context({"svg.hashsalt": "genperf"}), warnings.catch_warnings():
+        # A name in a script that the font lacks is drawn as boxes; that is no reason to stop.
+        warnings.filterwarnings("ignore", message="Glyph .* missing")
+        figure.savefig(out, format=kind, dpi=150, metadata=silent)
+    return out.getvalue()
+
+
+def kind_of(path: str | Path) -> str:
+    """Return the kind of figure a path's ending asks for.
+
+    Raises
+    ------
+    GenperfError
+        For another ending than png, svg or pdf.
+    """
+    kind = Path(path).suffix.lower().removeprefix(".")
+    if kind not in FORMATS:
+        raise GenperfError(
+            f"cannot write a figure to '{path}'", hint=f"end it in {', '.join('.' + f for f in FORMATS)}"
+        )
+    return kind
+
+
+def save(figure: Figure, path: str | Path) -> None:
+    """Write a figure as its path's ending asks: png, svg or pdf.
+
+    Raises
+    ------
+    GenperfError
+        For another ending.
+    """
+    content = image(figure, kind_of(path))
+    Path(path).write_bytes(content)

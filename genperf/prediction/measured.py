@@ -1,0 +1,100 @@
+"""Which measured configurations lie on a curve along one factor, and where there are most of them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from genperf.prediction.medians import medians_of
+from genperf.prediction.schema import Schema
+from genperf.table import Table
+
+
+class Point(NamedTuple):
+    """A measured configuration on a curve: the factor's value there, and seconds of its repeats."""
+
+    at: float
+    seconds: float
+    shortest: float
+    longest: float
+
+
+def measured_along(schema: Schema, along: str, rows: pd.DataFrame, table: Table | None = None) -> list[Point]:
+    """Return the measured configurations that agree with a curve in all that is constant along it.
+
+    Parameters
+    ----------
+    schema : Schema
+    along : str
+        The factor that the curve is along.
+    rows : DataFrame
+        The curve's configurations; a factor with one value in the model's table may be missing.
+    table : Table, optional
+        With other measurements, of the same factors; those the model keeps where omitted.
+
+    Returns
+    -------
+    list of Point
+        In order of the factor.
+
+    Examples
+    --------
+    >>> from genperf.prediction.schema import schema_of
+    >>> from genperf.table import read_table
+    >>> runs = pd.DataFrame({"workers": [1, 2, 2], "batch": [8, 8, 16], "s": [1.0, 0.6, 0.9]})
+    >>> schema = schema_of(read_table(runs, time="s", extrinsic="workers", intrinsic="batch"))
+    >>> [p.at for p in measured_along(schema, "workers", pd.DataFrame({"workers": [1, 64], "batch": 8}))]
+    [1.0, 2.0]
+    """
+    names = [f.name for f in (schema.factors if table is None else table.factors)]
+    medians = schema.medians if table is None else medians_of(table, most=len(table))
+    held = {n: rows[n].iloc[0] for n in names if n in rows and n != along and (rows[n] == rows[n].iloc[0]).all()}
+    points = [
+        Point(float(m.values[names.index(along)]), m.seconds, m.shortest, m.longest)
+        for m in medians
+        if all(_same(m.values[names.index(n)], v) for n, v in held.items())
+    ]
+    return sorted(points)
+
+
+def most_measured(schema: Schema, along: str) -> dict[str, Any]:
+    """Return the values of the other factors at which most values of one were measured; nothing without medians.
+
+    Factors that were always at one value with each value of `along` (nodes beside devices) follow it, and are left out.
+
+    Examples
+    --------
+    >>> from genperf.prediction.schema import schema_of
+    >>> from genperf.table import read_table
+    >>> runs = pd.DataFrame({"workers": [1, 2, 4, 1], "batch": [8, 16, 16, 32], "s": [1.0, 0.6, 0.9, 2.0]})
+    >>> most_measured(schema_of(read_table(runs, time="s", extrinsic="workers", intrinsic="batch")), "workers")
+    {'batch': 16.0}
+    """
+    names = [f.name for f in schema.factors]
+    place = names.index(along)
+    others = [
+        j for j, f in enumerate(schema.factors) if j != place and f.distinct > 1 and not _follows(schema, j, place)
+    ]
+    pairs = {(tuple(m.values[j] for j in others), m.values[place]) for m in schema.medians}
+    if not pairs or not others:
+        return {}
+    counts = Counter(held for held, _ in pairs)
+    largest = max(counts.values())
+    first = next(h for m in schema.medians if counts[h := tuple(m.values[j] for j in others)] == largest)
+    return {names[j]: value for j, value in zip(others, first, strict=True)}
+
+
+def _follows(schema: Schema, j: int, place: int) -> bool:
+    """Say whether a factor grows with another and is settled by it."""
+    seen = {m.values[place]: m.values[j] for m in schema.medians}
+    if any(seen[m.values[place]] != m.values[j] for m in schema.medians) or not schema.factors[j].numeric:
+        return False
+    in_order = [float(seen[key]) for key in sorted(seen)]
+    return schema.factors[j].role == "extrinsic" and bool(np.all(np.diff(in_order) >= 0.0))
+
+
+def _same(a: float | str, b: Any) -> bool:
+    return str(a) == str(b) if isinstance(a, str) or isinstance(b, str) else bool(np.isclose(a, float(b), rtol=1e-9))

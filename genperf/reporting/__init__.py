@@ -1,0 +1,6 @@
+"""The HTML page: the answers about a model, with figures and sliders, in one file (jinja2, extra `report`)."""
+
+from genperf.reporting.held_out import held_out
+from genperf.reporting.html import page, report
+
+__all__ = ["held_out", "page", "report"]

@@ -1,0 +1,118 @@
+// Drawing: one small chart with axes, in SVG; sizes follow the place it is given.
+"use strict";
+
+const SVG = "http://www.w3.org/2000/svg";
+
+// Elements are made of text, never of markup: whatever a column is called stays text.
+function h(tag, attributes = {}, ...children) {
+  return filled(document.createElement(tag), attributes, children);
+}
+function s(tag, attributes = {}, ...children) {
+  return filled(document.createElementNS(SVG, tag), attributes, children);
+}
+function filled(element, attributes, children) {
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value === null || value === undefined || value === false) continue;
+    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else element.setAttribute(name, value === true ? "" : value);
+  }
+  element.append(...children.flat().filter((c) => c !== null && c !== undefined));
+  return element;
+}
+
+const color = (name) => `var(--${name})`;
+const TERM_COLORS = ["t0", "t1", "t2", "t3", "t4", "t5", "t6", "t7"];
+const VERDICT_COLORS = { ok: "ok", caution: "caution", "extrapolating-blind": "blind" };
+const VERDICT_DASHES = { ok: null, caution: "7 3", "extrapolating-blind": "2 3" };
+
+function scaleOf({ low, high, log }, from, to) {
+  const f = log ? Math.log : (v) => v;
+  const a = f(low), b = f(high);
+  return (v) => from + ((f(v) - a) / (b - a || 1)) * (to - from);
+}
+
+function ticksOf({ low, high, log, base }, most) {
+  if (log && base === 2) {
+    const first = Math.ceil(Math.log2(low) - 1e-9), last = Math.floor(Math.log2(high) + 1e-9);
+    const all = Array.from({ length: Math.max(0, last - first + 1) }, (_, i) => 2 ** (first + i));
+    const every = Math.max(1, Math.ceil(all.length / most));
+    return all.length > 1 ? all.filter((_, i) => i % every === 0) : [low, high];
+  }
+  if (log && high / low > 3) {
+    const out = [];
+    const steps = high / low < 10 ? [1, 1.5, 2, 3, 4, 5, 6, 8] : high / low < 300 ? [1, 2, 5] : [1];
+    for (let e = Math.floor(Math.log10(low)); e <= Math.ceil(Math.log10(high)); e++)
+      for (const k of steps) {
+        const v = +(k * 10 ** e).toPrecision(6);
+        if (v >= low * 0.9999 && v <= high * 1.0001) out.push(v);
+      }
+    const every = Math.max(1, Math.ceil(out.length / (most + 2)));
+    return out.length > 1 ? out.filter((_, i) => i % every === 0) : [low, high];
+  }
+  const rough = (high - low) / most || 1, power = 10 ** Math.floor(Math.log10(rough));
+  const step = [1, 2, 2.5, 5, 10].map((k) => k * power).find((v) => v >= rough);
+  const out = [];
+  for (let v = Math.ceil(low / step - 1e-9) * step; v <= high + 1e-9 * step; v += step) out.push(+v.toPrecision(12));
+  return out;
+}
+
+// x, y: {label, low, high, log, base}; draw: (svg, X, Y) adds the layers.
+function chart(width, { x, y, draw, title, ratio = 0.56 }) {
+  const w = Math.max(280, Math.round(width)), hgt = Math.round(Math.min(Math.max(w * ratio, 220), 440));
+  const ticks = ticksOf(y, 6), longest = Math.max(...ticks.map((t) => plain(t).length));
+  const left = 26 + 7 * Math.min(longest, 10), right = 14, top = 12, bottom = 44;
+  const X = scaleOf(x, left, w - right), Y = scaleOf(y, hgt - bottom, top);
+  const svg = s("svg", { viewBox: `0 0 ${w} ${hgt}`, role: "img", "aria-label": title });
+  for (const t of ticks) {
+    svg.append(
+      s("line", { class: "grid", x1: left, x2: w - right, y1: Y(t), y2: Y(t) }),
+      s("text", { x: left - 8, y: Y(t) + 4, "text-anchor": "end" }, plain(t)),
+    );
+  }
+  for (const t of ticksOf(x, Math.max(3, Math.floor(w / 62)))) {
+    svg.append(
+      s("line", { class: "grid", x1: X(t), x2: X(t), y1: top, y2: hgt - bottom }),
+      s("text", { x: X(t), y: hgt - bottom + 18, "text-anchor": "middle" }, plain(t)),
+    );
+  }
+  svg.append(s("line", { class: "axis", x1: left, x2: w - right, y1: hgt - bottom, y2: hgt - bottom }));
+  svg.append(
+    s("text", { x: (left + w - right) / 2, y: hgt - 6, "text-anchor": "middle" }, cut(x.label, Math.floor(w / 9))),
+    s("text", { x: 12, y: (top + hgt - bottom) / 2, "text-anchor": "middle",
+      transform: `rotate(-90 12 ${(top + hgt - bottom) / 2})` }, y.label),
+  );
+  draw(svg, X, Y, { left, right: w - right, top, bottom: hgt - bottom });
+  return svg;
+}
+
+const path = (points) => points.map(([a, b], i) => `${i ? "L" : "M"}${a.toFixed(2)} ${b.toFixed(2)}`).join("");
+const area = (X, Y, xs, low, high) =>
+  path([...xs.map((v, i) => [X(v), Y(high[i])]), ...xs.map((v, i) => [X(v), Y(low[i])]).reverse()]) + "Z";
+const line = (X, Y, xs, ys) => path(xs.map((v, i) => [X(v), Y(ys[i])]));
+
+function cut(text, most) {
+  const letters = Array.from(text);
+  return letters.length > most ? `${letters.slice(0, Math.max(1, most - 1)).join("")}…` : text;
+}
+
+function legend(entries) {
+  return h("ul", { class: "legend" }, entries.map(([mark, text]) =>
+    h("li", {}, s("svg", { viewBox: "0 0 22 12", "aria-hidden": "true" }, mark()), h("span", {}, text))));
+}
+const lineMark = (stroke, dash, width = 2.5) => () =>
+  s("line", { x1: 1, x2: 21, y1: 6, y2: 6, stroke: color(stroke), "stroke-width": width, "stroke-dasharray": dash });
+const boxMark = (fill, opacity = 1) => () => s("rect", { x: 2, y: 0, width: 18, height: 12, fill: color(fill), opacity });
+const dotMark = (fill) => () => s("circle", { cx: 11, cy: 6, r: 4.5, fill: color(fill) });
+
+// A table with a caption; numbers stand right.
+function table(caption, head, rows, { best = -1 } = {}) {
+  const right = head.map((_, j) => rows.length > 0 && rows.every((r) => r[j] === null || typeof r[j] === "number"));
+  const cell = (tag, value, j) => {
+    const shown = value === null || value === undefined ? "–" : typeof value === "number" ? plain(value) : value;
+    return h(tag, { class: right[j] ? "number" : "text", scope: tag === "th" ? "col" : null }, shown);
+  };
+  return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": caption },
+    h("table", {}, h("caption", {}, caption),
+      h("thead", {}, h("tr", {}, head.map((v, j) => cell("th", v, j)))),
+      h("tbody", {}, rows.map((r, i) => h("tr", { class: i === best ? "best" : null }, r.map((v, j) => cell("td", v, j)))))));
+}

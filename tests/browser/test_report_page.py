@@ -1,0 +1,219 @@
+"""The report in a real browser: the same numbers as Python, no complaint, no request, any width, light and dark."""
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from conftest import NARROW, WIDE, Browser
+
+import genperf as gp
+from genperf.reporting import page
+from genperf.result import FitResult, GroupedResult
+
+HOSTILE = ['a"b', "</script><script>bad()</script>", "<img src=x onerror=bad()>", "{{ 7*7 }}", "&lt;b&gt;", "x" * 300]
+
+
+def runs(scale: float = 1.0, counts: tuple[int, ...] = (1, 2, 4, 8, 16), seed: int = 0) -> pd.DataFrame:
+    rng = np.random.default_rng(seed)
+    rows = [
+        (n, -(-n // 8), b, f, scale * (0.02 * b / n + 0.03 + 0.01 * np.log2(n) * (1 + (f == "mxnet"))))
+        for n in counts
+        for b in (16, 32, 64)
+        for f in ("tensorflow", "mxnet")
+    ]
+    frame = pd.DataFrame(rows, columns=["workers", "nodes", "batch", "framework", "seconds"])
+    return frame.assign(seconds=frame.seconds * np.exp(0.02 * rng.standard_normal(len(frame))))
+
+
+def fitted(frame: pd.DataFrame, model: str = "auto", **roles: Any) -> Any:
+    return gp.fit(gp.read_table(frame, time="seconds", **{"extrinsic": "workers", **roles}), model=model, draws=60)
+
+
+@pytest.fixture(scope="module")
+def many() -> FitResult:
+    result: FitResult = fitted(runs(), "generic", intrinsic="batch", categorical="framework")
+    return result
+
+
+@pytest.fixture(scope="module")
+def series() -> FitResult:
+    frame = runs().query("batch == 32 and framework == 'mxnet'")
+    result: FitResult = fitted(frame, extrinsic="workers,nodes", intrinsic="batch")
+    return result
+
+
+@pytest.fixture(scope="module")
+def groups() -> GroupedResult:
+    parts = [runs(k + 1, seed=k).query("batch == 32 and framework == 'mxnet'").assign(net=name)
+             for k, name in enumerate(HOSTILE)]  # fmt: skip
+    alone = runs().query("batch == 32 and workers == 1")[:1].assign(net="too short")
+    result: GroupedResult = fitted(pd.concat([*parts, alone]), "amdahl", group="net")
+    return result
+
+
+def agrees(browser: Browser, result: FitResult, asked: dict[str, Any]) -> None:
+    """Compare every number the page predicts at some configurations with Python's."""
+    expected = result.predict(asked)
+    rows = [[row[f.name] for f in result.schema.factors] for row in expected.to_dict("records")]
+    found = browser.js("return arguments[0].map((x) => engine.predict(x))", rows)
+    for name in ("time", "lower", "upper"):
+        np.testing.assert_allclose([f[name] for f in found], expected[name], rtol=1e-9, err_msg=name)
+    assert [f["verdict"] for f in found] == expected["verdict"].tolist()
+    assert [f["reason"] for f in found] == expected["reason"].tolist()
+
+
+def test_numbers_are_pythons(browser: Browser, many: FitResult) -> None:
+    browser.open(page(many))
+    counts = [1, 2, 3, 16, 17, 32, 64, 500]
+    agrees(browser, many, {"batch": [4.0, 32.0, 100.5], "workers": counts, "framework": ["tensorflow", "mxnet"]})
+
+
+def test_numbers_of_a_series_are_pythons(browser: Browser, series: FitResult) -> None:
+    browser.open(page(series))
+    agrees(browser, series, {"workers": [1, 2, 3, 8, 12, 16, 24, 32, 64, 4096], "nodes": [1.0, 2.0, 4.0], "batch": 32})
+
+
+FORMULAS = [
+    "max(a*batch/workers, b*log2(workers + 1)) + c",
+    "where(workers > 2 and not batch == 16, a, b) + c*(workers % 3)",
+    "a*batch**p/workers + b*ceil(workers/8) + c*abs(floor(workers) - 4) + min(a, b, sqrt(c)) + exp(-workers)*c",
+]
+
+
+@pytest.mark.parametrize("formula", FORMULAS)
+def test_numbers_of_a_users_formula_are_pythons(browser: Browser, formula: str) -> None:
+    result = fitted(runs().query("framework == 'mxnet'"), formula, intrinsic="batch")
+    browser.open(page(result))
+    agrees(browser, result, {"batch": [16, 24], "workers": [1, 2, 5, 16, 33]})
+
+
+def test_sliders_move_the_numbers_and_the_figures(browser: Browser, many: FitResult) -> None:
+    browser.open(page(many))
+    place = [f.name for f in many.schema.factors].index("workers")
+    shown = browser.js("return [document.querySelector('.curve').getAttribute('d'), $('now').getAttribute('cx')]")
+    slider = browser.driver.find_element("id", f"factor-{place}")
+    for _ in range(3):
+        slider.send_keys("\ue014")  # arrow right
+    browser.settle()
+    x = browser.js("return state.x")
+    expected = many.predict({f.name: v for f, v in zip(many.schema.factors, x, strict=True)})
+    time = float(browser.js("return $('time').dataset.value"))
+    assert time == pytest.approx(expected["time"].iloc[0], rel=1e-9)
+    assert browser.js("return $('now').getAttribute('cx')") != shown[1]
+    batch = [f.name for f in many.schema.factors].index("batch")
+    typed = browser.driver.find_element("id", f"factor-{batch}-value")
+    typed.send_keys("\ue009a", "\ue000", "200\t")  # control-a, then none held
+    browser.settle()
+    assert browser.js("return state.x")[batch] == 200
+    assert browser.js("return document.querySelector('.curve').getAttribute('d')") != shown[0]
+    expected = many.predict({f.name: v for f, v in zip(many.schema.factors, browser.js("return state.x"), strict=True)})
+    assert float(browser.js("return $('time').dataset.value")) == pytest.approx(expected["time"].iloc[0], rel=1e-9)
+    assert expected["verdict"].iloc[0] == browser.js("return document.querySelector('#verdict .chip').textContent")
+
+
+def test_nodes_follow_the_workers_until_they_are_moved(browser: Browser, series: FitResult) -> None:
+    browser.open(page(series))
+    names = [f.name for f in series.schema.factors]
+    workers, nodes = names.index("workers"), names.index("nodes")
+    browser.js("set(arguments[0], 32)", workers)
+    assert browser.js("return state.x")[nodes] == 4
+    browser.js("set(arguments[0], 1)", nodes)
+    browser.js("set(arguments[0], 16)", workers)
+    assert browser.js("return state.x")[nodes] == 1
+
+
+@pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.parametrize("width", [NARROW, 768, WIDE])
+def test_fits_every_screen(browser: Browser, many: FitResult, width: int, dark: bool) -> None:
+    browser.open(page(many), width, dark=dark)
+    browser.settle()
+    assert browser.js("return document.documentElement.scrollWidth") <= width
+    paper = browser.js("return getComputedStyle(document.body).backgroundColor")
+    assert (int(paper.split("(")[1].split(",")[0]) < 100) == dark
+    assert not browser.complaints()
+    assert not browser.requests()
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_contrast(browser: Browser, many: FitResult, dark: bool) -> None:
+    browser.open(page(many), dark=dark)
+    ratios = browser.js("""
+      const parse = (c) => c.match(/[\\d.]+/g).map(Number);
+      const light = (c) => parse(c).slice(0, 3).map((v) => v / 255)
+        .map((v) => (v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4))
+        .reduce((a, v, i) => a + v * [0.2126, 0.7152, 0.0722][i], 0);
+      const ground = (e) => {
+        for (; e; e = e.parentElement) {
+          const c = parse(getComputedStyle(e).backgroundColor);
+          if (c.length < 4 || c[3] > 0) return getComputedStyle(e).backgroundColor;
+        }
+        return "rgb(255,255,255)";
+      };
+      const out = [];
+      for (const e of document.querySelectorAll("body *")) {
+        const own = [...e.childNodes].some((n) => n.nodeType === 3 && n.data.trim());
+        if (!own || !e.getClientRects().length || e.closest("script")) continue;
+        const style = getComputedStyle(e);
+        const a = light(e instanceof SVGElement ? style.fill : style.color);
+        const b = light(ground(e.closest(":not(svg *)") || e));
+        out.push([(Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05), e.outerHTML.slice(0, 80)]);
+      }
+      return out;""")
+    assert len(ratios) > 60
+    assert not [found for found in ratios if found[0] < 4.5]
+
+
+def test_everything_has_a_name(browser: Browser, many: FitResult) -> None:
+    browser.open(page(many))
+    nameless = browser.js("""
+      return [...document.querySelectorAll("input, select, svg[role=img], [role=region]")]
+        .filter((e) => !e.getAttribute("aria-label") && !document.querySelector(`label[for="${e.id}"]`))
+        .map((e) => e.outerHTML);""")
+    assert nameless == []
+    levels = browser.js("return [...document.querySelectorAll('h1,h2,h3')].map((e) => +e.tagName[1])")
+    assert levels[0] == 1
+    assert levels.count(1) == 1
+    assert all(b - a <= 1 for a, b in pairwise(levels))
+
+
+def test_picker_and_hostile_names(browser: Browser, groups: GroupedResult) -> None:
+    browser.open(page(groups, title="<script>bad()</script>"))
+    assert browser.js("return document.querySelectorAll('#group option').length") == len(HOSTILE) + 1
+    assert (
+        browser.js("return [...document.querySelectorAll('#group option')].map((o) => o.textContent)")[: len(HOSTILE)]
+        == HOSTILE
+    )
+    assert browser.js("return document.scripts.length") == 2
+    assert browser.js("return document.querySelectorAll('img, main script').length") == 0
+    assert browser.js("return document.querySelector('h1').textContent") == "<script>bad()</script>"
+    for k, name in enumerate(HOSTILE):
+        browser.js("const g = $('group'); g.value = arguments[0]; g.dispatchEvent(new Event('change'))", str(k))
+        expected = groups[name].predict({"workers": browser.js("return state.x[sheet.along]")})
+        time = float(browser.js("return $('time').dataset.value"))
+        assert time == pytest.approx(expected["time"].iloc[0], rel=1e-9)
+    browser.driver.find_element("id", "search").send_keys("too short")
+    assert "could not be fitted" in browser.js("return $('failed').textContent")
+    assert not browser.complaints()
+    assert not browser.requests()
+
+
+def test_hostile_columns_and_levels(browser: Browser) -> None:
+    script, image = HOSTILE[1], HOSTILE[2]
+    frame = runs().rename(columns={"batch": script}).assign(framework=lambda f: f.framework.replace("mxnet", image))
+    table = gp.read_table(frame, time="seconds", extrinsic="workers", intrinsic=[script], categorical="framework")
+    result = gp.fit(table, model="generic", draws=20)
+    assert isinstance(result, FitResult)
+    browser.open(page(result))
+    assert browser.js("return document.scripts.length") == 2
+    assert script in browser.js("return $('factors').textContent")
+    agrees(browser, result, {script: [16, 40], "workers": [8, 32], "framework": [image, "tensorflow"]})
+    assert not browser.complaints()
+
+
+def test_prints(browser: Browser, many: FitResult) -> None:
+    browser.open(page(many), dark=True)
+    browser.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    assert browser.js("return getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    assert len(browser.driver.execute_cdp_cmd("Page.printToPDF", {})["data"]) > 20_000

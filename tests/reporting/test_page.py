@@ -1,0 +1,169 @@
+"""The page's text: whole in itself, the same bytes, names as text; what is odd still answers, or says why not."""
+
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import genperf as gp
+from genperf.errors import GenperfError
+from genperf.reporting import html, page
+from genperf.reporting.provenance import command_of
+from genperf.result import FitResult, GroupedResult
+
+pytest.importorskip("jinja2", reason='jinja2 is missing: pip install "genperf[report]"')
+
+
+def runs(counts: tuple[int, ...] = (1, 2, 4, 8, 16)) -> pd.DataFrame:
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"workers": np.repeat(counts, 2), "batch": 32})
+    return frame.assign(s=(1 + 8 / frame.workers) * np.exp(0.02 * rng.standard_normal(len(frame))))
+
+
+def fitted(frame: pd.DataFrame, model: str = "amdahl", **roles: Any) -> Any:
+    return gp.fit(gp.read_table(frame, time="s", **{"extrinsic": "workers", **roles}), model=model, draws=20)
+
+
+def data_of(text: str) -> dict[str, Any]:
+    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.S)
+    assert found is not None
+    read: dict[str, Any] = json.loads(found[1])
+    return read
+
+
+def shorts(text: str, group: int = 0) -> list[str]:
+    return [a["short"] for a in data_of(text)["groups"][group]["sheet"]["answers"]]
+
+
+def test_four_answers_in_sentences_with_numbers() -> None:
+    """T = 1 + 8.5/n: the efficiency 9.5/(n + 8.5) is 23.5 % at 32, and below one half from n = 11 on."""
+    answers = data_of(page(fitted(runs().assign(s=lambda f: 1 + 8.5 / f.workers))))["groups"][0]["sheet"]["answers"]
+    assert [a["short"] for a in answers[:3]] == ["23 % at 32 workers", "11 workers", "constant: 79 %"]
+    assert "2 times the most that was measured" in answers[0]["said"][0]
+    assert all(sentence.endswith(".") for a in answers for sentence in a["said"])
+
+
+def test_whole_in_itself_and_small() -> None:
+    text = page(fitted(runs(), "auto"))
+    outside = re.findall(r"(?:src|href|url)\s*[=(]\s*[\"']?(?!#|data:)([^\s\"')>]+)", text.split("<script", 1)[0])
+    assert outside == []
+    assert not re.search(r"https?://(?!www\.w3\.org/2000/svg)", text)
+    assert len(text) < 300_000
+
+
+def test_same_bytes() -> None:
+    result = fitted(runs(), "auto")
+    assert page(result) == page(gp.result.parse_model(gp.result.dump_model(result)))  # type: ignore[attr-defined]
+
+
+def test_written_where_it_is_told(tmp_path: Path) -> None:
+    written = gp.report(fitted(runs()), tmp_path / "r.html", title="A & B")
+    assert "<title>A &amp; B</title>" in written.read_text()
+
+
+def test_table_is_fitted_and_compared() -> None:
+    table = gp.read_table(runs(), time="s", extrinsic="workers")
+    text = page(table, model="amdahl")
+    validation = data_of(text)["validation"]
+    assert validation["scheme"] == "extrapolate:workers:8"
+    assert [row[0] for row in validation["rows"]] == ["amdahl", "last-point", "linear", "random-forest"]
+    assert "Beside the baselines" in text
+
+
+def test_rejected_rows_are_listed() -> None:
+    frame = pd.concat([runs().astype(object), pd.DataFrame({"workers": ["<b>many</b>"], "batch": [32], "s": [1.0]})])
+    table = gp.read_table(frame.reset_index(drop=True), time="s", extrinsic="workers", skip_bad_rows=True)
+    text = page(gp.fit(table, model="amdahl"), table=table)
+    assert "Rows that were left out" in text
+    assert "&lt;b&gt;many&lt;/b&gt;" in text
+    assert "<b>many" not in text
+
+
+def test_target_moves_the_answers() -> None:
+    assert shorts(page(fitted(runs()), target={"workers": 64}))[0].endswith("at 64 workers")
+    with pytest.raises(GenperfError, match="no factor 'wrkers'"):
+        page(fitted(runs()), target={"wrkers": 64})
+    with pytest.raises(GenperfError, match="one target"):
+        page(fitted(runs()), target={"workers": [32, 64]})
+
+
+# What is odd.
+
+
+def test_one_factor_that_counts_no_workers() -> None:
+    result = fitted(runs().rename(columns={"workers": "depth"}), "a*depth + c", extrinsic="", intrinsic="depth")
+    sheet = data_of(page(result))["groups"][0]["sheet"]
+    assert sheet["along"] is None
+    assert sheet["answers"][0]["said"][0].startswith("No factor of the model counts the workers")
+    assert sheet["answers"][2]["short"] != ""
+
+
+def test_factors_with_one_level() -> None:
+    result = fitted(runs().assign(framework="only"), "generic", intrinsic="batch", categorical="framework")
+    sheet = data_of(page(result))["groups"][0]["sheet"]
+    assert [f["distinct"] for f in sheet["factors"]] == [1, 5, 1]
+    assert shorts(page(result))[0].endswith("workers")
+
+
+def test_a_model_without_an_interval() -> None:
+    """One draw, no noise: the interval is a point, and the page says so in numbers."""
+    result = fitted(runs())
+    member = replace(result.best, draws=result.best.constants[None, :])
+    sure = replace(result, members=(member,), spread=replace(result.spread, noise=0.0, misfit=0.0, per_doubling=0.0))
+    answers = data_of(page(sure))["groups"][0]["sheet"]["answers"]
+    assert re.search(r"(\d+) % \(90 % interval: \1 to \1 %\)", answers[0]["said"][0])
+
+
+def test_very_long_names() -> None:
+    name = "w" * 500
+    table = gp.read_table(runs().rename(columns={"workers": name}), time="s", extrinsic=[name])
+    assert name in page(gp.fit(table, model=f"a/{name} + c", draws=20), along=name)
+
+
+def test_many_groups_make_a_small_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their draws would be too many: predictions are written down at the counts of the slider instead."""
+    result = fitted(runs())
+    alone = page(GroupedResult(("net",), {("net 0",): result}))
+    monkeypatch.setattr(html, "MOST_DRAWS", 100)
+    many = page(GroupedResult(("net",), {(f"net {k}",): result for k in range(20)}))
+    # 500 groups then take less than 5 MB.
+    assert (len(many) - len(alone)) / 19 < 10_000
+    sheet = data_of(many)["groups"][19]["sheet"]
+    assert sheet["engine"] is None
+    place = sheet["path"]["counts"].index(32.0)
+    assert sheet["stops"]["time"][place] == pytest.approx(result.predict({"workers": 32}).time[0], rel=1e-11)
+
+
+def test_groups_that_failed_are_named() -> None:
+    frame = pd.concat([runs().assign(net="a"), runs((1,)).assign(net="b")])
+    groups = data_of(page(fitted(frame, "usl", group="net")))["groups"]
+    assert groups[1]["key"] == ["b"]
+    assert "failed" in groups[1]
+
+
+@pytest.mark.parametrize("interval", [0.0, 1.0])
+def test_an_interval_that_is_none(interval: float) -> None:
+    with pytest.raises(GenperfError, match="between 0 and 1"):
+        page(fitted(runs()), interval=interval)
+
+
+def test_command_repeats_the_fit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import shlex
+
+    from genperf.cli.main import run
+
+    monkeypatch.chdir(tmp_path)
+    runs().to_csv("my runs.csv", index=False)
+    table = gp.read_table("my runs.csv", time="s", extrinsic="workers", intrinsic=["batch"])
+    result = gp.fit(table, model="a/workers + c", loss="log", seed=5)
+    assert isinstance(result, FitResult)
+    assert run(shlex.split(command_of(result))[1:]) == 0
+    again = gp.load_model("model.json")
+    assert isinstance(again, FitResult)
+    assert again.best.values == result.best.values
+    assert again.schema.sha256 == result.schema.sha256
