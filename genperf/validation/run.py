@@ -92,7 +92,7 @@ def validate(
     table : Table
     models : str or iterable of str
         Families, formulas, and the learners ``last-point``, ``linear``, ``random-forest``, ``gradient-boosting``,
-        ``svr`` and ``gaussian-process``; ``all`` is every learner and every family that applies to the table.
+        ``svr`` and ``gaussian-process``; ``auto``; ``all`` is ``auto``, every learner and every family that applies.
         "a,b" or ["a", "b"].
     scheme : str
         How to split, see `genperf.validation.split`: ``kfold:K``, ``leave-one-out``, ``leave-group-out:COLUMN``,
@@ -171,11 +171,11 @@ def choose_models(
     asked = _split(models) if isinstance(models, str) else list(models)
     names: list[str] = []
     notes: list[Note] = []
-    known = dict.fromkeys([*LEARNERS, *MODELS, "all"])
+    known = dict.fromkeys(["auto", *LEARNERS, *MODELS, "all"])
     factors = Factors(table.factors, mapping or {})
     for name in (str(a).strip() for a in asked):
         if name == "all":
-            names += LEARNERS
+            names += ["auto", *LEARNERS]
             for family in MODELS:
                 missing = MODELS[family].missing(factors)
                 names += [] if missing else [family]
