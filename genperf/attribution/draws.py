@@ -63,7 +63,7 @@ def thinned(members: Sequence[Member], most: int) -> tuple[Member, ...]:
     for member in members:
         count = min(len(member.draws), max(1, round(most * member.weight / total)))
         kept = np.linspace(0, len(member.draws) - 1, count).round().astype(int)
-        walk = None if member.walk is None else replace(member.walk, sizes=member.walk.sizes[kept])
+        walk = None if member.walk is None else member.walk.kept(kept)
         out.append(replace(member, draws=member.draws[kept], walk=walk))
     return tuple(out)
 

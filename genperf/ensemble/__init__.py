@@ -2,6 +2,7 @@
 
 from genperf.ensemble.factors import fit_factors
 from genperf.ensemble.outcome import Ensemble
+from genperf.ensemble.pooled import with_pool
 from genperf.ensemble.series import Series, fit_series, refuse_one_scale, series_of
 
-__all__ = ["Ensemble", "Series", "fit_factors", "fit_series", "refuse_one_scale", "series_of"]
+__all__ = ["Ensemble", "Series", "fit_factors", "fit_series", "refuse_one_scale", "series_of", "with_pool"]

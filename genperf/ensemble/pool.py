@@ -1,13 +1,14 @@
 """Pooling between groups: a group measured to a small scale borrows how its neighbours grew beyond it.
 
 For a group measured to n₀ and a larger scale n, the donors are the groups measured at both. Their changes from T(n₀) to
-T(n) are counted in three ways (seconds, relative, log); a Gaussian process over what the groups are called and how large
-they are says what the change of this one may be. Which columns matter is learned from the donors, how wide the
-answers must be and which way of counting holds from donors held out as the asking group is.
+T(n) are counted in three ways (seconds, relative, log); a Gaussian process over what the groups are called and how
+large they are says what the change of this one may be. Which columns matter is learned from the donors; how wide the
+answers must be, and which way of counting holds, from donors held out as the asking group is.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import NormalDist
@@ -28,15 +29,22 @@ Array = npt.NDArray[np.float64]
 POWER, EPSILON = -8.0, 0.005
 #: The calibration counts as the held-out blocks are against this many.
 CALIBRATION_BLOCKS = 20
-LEVEL = 0.9
+#: The quantile of the held-out errors that is matched. With fewer blocks than these it rests on the last two or three,
+#: and the quantile of a finite sample, (1 + 1/blocks) × level, is taken.
+LEVEL, FEW_BLOCKS = 0.9, 30
 #: Donors below which nothing is held out, and above which the nearest are taken.
 FEWEST, MOST = 5, 400
 #: Held-out refits: at most so many, fewer where each takes long.
 FOLDS, LEAST_FOLDS, WORK = 40, 8, 4000
+#: With fewer donors than `FEWEST`, they must settle at least this share to be believed.
+LEAST_SHARE = 0.5
+#: Scales at which to borrow: measured by one of this many donors against the most usual scale, and not more in all.
+USUAL, MOST_SCALES = 4, 12
 #: Equally likely points that stand for what the pool says of ln T.
 POINTS = 31
 #: Beyond these many e-fold below or above the time at the base, nothing is looked for.
 REACH = (-3.0, 4.0)
+_TAIL = NormalDist().inv_cdf(0.5 + LEVEL / 2)
 _NORMAL = np.array([NormalDist().inv_cdf((i + 0.5) / 201) for i in range(201)])
 #: The donors that are named.
 NAMED = 5
@@ -85,6 +93,8 @@ class Borrowed:
 
     Attributes
     ----------
+    key : tuple of str
+        Of the group.
     along : str
         The column of the scale.
     base : float
@@ -94,15 +104,11 @@ class Borrowed:
     notes : tuple of Note
     """
 
+    key: tuple[str, ...]
     along: str = ""
     base: float = float("nan")
     loans: tuple[Loan, ...] = ()
     notes: tuple[Note, ...] = field(default=())
-
-    @property
-    def share(self) -> float:
-        """The pooled share at the largest borrowed scale; 0 where nothing is borrowed."""
-        return self.loans[-1].share if self.loans else 0.0
 
 
 def pool(table: Table, mapping: Mapping[str, str] | None = None) -> dict[tuple[str, ...], Borrowed]:
@@ -136,21 +142,51 @@ def pool(table: Table, mapping: Mapping[str, str] | None = None) -> dict[tuple[s
     [(4.0, 8.4), (8.0, 8.8)]
     """
     found, left_out = curves(table, mapping)
-    out = {key: Borrowed(notes=(Note(f"not pooled: {why}", "not_pooled"),)) for key, why in left_out.items()}
+    out = {key: Borrowed(key, notes=(Note(f"not pooled: {why}", "not_pooled"),)) for key, why in left_out.items()}
     matched = Factors(tuple(f for f in table.factors if f.numeric), mapping or {})
     work = [factor.name for name in ("batch", "global_batch") if (factor := matched.find(name)) is not None]
     loans: dict[tuple[str, ...], list[Loan]] = {curve.key: [] for curve in found}
-    reach = max((curve.largest for curve in found), default=0.0)
     for base in sorted({curve.largest for curve in found}):
         asking = [curve for curve in found if curve.largest == base]
-        for scale in sorted({n for c in found if c.scale[0] <= base for n in c.scale if n > base}):
+        for scale in _scales([curve for curve in found if curve.scale[0] <= base], base):
             spanning = [curve for curve in found if curve.spans(base, scale)]
             for borrowers, donors in _sets(asking, spanning, base, work):
                 for curve, loan in zip(borrowers, _lend(borrowers, donors, base, scale), strict=True):
                     loans[curve.key].append(loan)
+    reach = max((curve.largest for curve in found), default=0.0)
     for curve in found:
-        out[curve.key] = Borrowed(curve.along, curve.largest, tuple(loans[curve.key]), _notes(curve, loans[curve.key], reach))
+        taken, notes = _worth(curve, loans[curve.key], reach)
+        out[curve.key] = Borrowed(curve.key, curve.along, curve.largest, taken, notes)
     return out
+
+
+def _scales(measured: Sequence[Curve], base: float) -> list[float]:
+    """Return the scales beyond the base at which to borrow: those measured often enough, evenly spread."""
+    counts = Counter(n for curve in measured for n in curve.scale.tolist() if n > base)
+    most = max(counts.values(), default=0)
+    usual = sorted(n for n, count in counts.items() if USUAL * count >= most)
+    if not usual:
+        return []
+    usual = sorted({*usual, *(n for n in counts if n > usual[-1])})
+    if len(usual) <= MOST_SCALES:
+        return usual
+    goals = np.linspace(np.log(usual[0]), np.log(usual[-1]), MOST_SCALES)
+    return sorted({usual[int(np.abs(np.log(usual) - goal).argmin())] for goal in goals})
+
+
+def _worth(curve: Curve, loans: Sequence[Loan], reach: float) -> tuple[tuple[Loan, ...], tuple[Note, ...]]:
+    """Return the loans that say something, and why not where there is none."""
+    taken = tuple(loan for loan in loans if loan.among >= FEWEST or loan.share >= LEAST_SHARE)
+    if taken or curve.largest >= reach:
+        return taken, ()
+    at = f"{curve.along}={curve.largest:g}"
+    if loans:
+        last = loans[-1]
+        others = f"the {last.among} group{'s' * (last.among != 1)} measured at {at} and beyond"
+        text = f"not pooled: {others} are unlike this one (share {100.0 * last.share:.0f} %)"
+    else:
+        text = f"not pooled: no group alike in work was measured both at {at} and beyond"
+    return (), (Note(text, "not_pooled"),)
 
 
 def _sets(
@@ -167,19 +203,22 @@ def _sets(
 
 def _lend(borrowers: Sequence[Curve], donors: Sequence[Curve], base: float, scale: float) -> list[Loan]:
     """Return the loans of groups that have the same donors."""
-    count = len(donors)
-    apart, unlike = distances([*donors, *borrowers], base)
-    between, across = apart[:, :count, :count], apart[:, count:, :count]
+    unlike = distances(donors, borrowers, base)
+    if len(donors) > MOST:
+        near = np.argsort(unlike.names_across.mean(axis=0), kind="stable")[:MOST]
+        donors = [donors[j] for j in sorted(near.tolist())]
+        unlike = distances(donors, borrowers, base)
+    between, count = unlike.between, len(donors)
     first = np.array([donor.time(base) for donor in donors])
     last = np.array([donor.time(scale) for donor in donors])
     own = np.array([curve.time(base) for curve in borrowers])
     changes = CHANGES if count >= FEWEST else CHANGES[:1]
     fits = [fit_process(between, change.of(first, last)) for change in changes]
-    said = [fit.predict(across) for fit in fits]
+    said = [fit.predict(unlike.across) for fit in fits]
     loans: dict[int, Loan] = {}
-    sibling = unlike[count:, :count].min(axis=1) == 0
+    sibling = unlike.names_across.min(axis=1) == 0
     for alone in sorted(set(sibling.tolist())):
-        trials = _trials(unlike[:count, :count], alone) if count >= FEWEST else None
+        trials = _trials(unlike.names_between, alone) if count >= FEWEST else None
         weights, widths = np.ones(len(fits)), np.ones(len(fits))
         if trials is not None:
             tests = [_test(c, f, between, first, last, trials) for c, f in zip(changes, fits, strict=True)]
@@ -187,7 +226,9 @@ def _lend(borrowers: Sequence[Curve], donors: Sequence[Curve], base: float, scal
             weights = (errors / errors.min()) ** POWER * np.array([change.odds for change in changes])
         weights = weights / weights.sum()
         for i in np.flatnonzero(sibling == alone).tolist():
-            points = np.array([_points(c, own[i], s[0][i], s[1][i] * w) for c, s, w in zip(changes, said, widths)])
+            points = np.array(
+                [_points(c, own[i], s[0][i], s[1][i] * w) for c, s, w in zip(changes, said, widths, strict=True)]
+            )
             loads = np.einsum("k,kd->d", weights, np.array([s[3][i] for s in said]))
             loans[i] = Loan(
                 scale,
@@ -244,10 +285,9 @@ def _test(
     counts = trials.counts
     missed = np.abs(change.onto(first, mean) / last - 1.0)[counts]
     error = float(np.exp(np.mean(np.log(missed + EPSILON))))
-    level = LEVEL
-    found = float(np.quantile((np.abs(values - mean) / sd)[counts], level)) / NormalDist().inv_cdf(0.5 + LEVEL / 2)
+    level = LEVEL * (1.0 + (1.0 / trials.blocks if trials.blocks < FEW_BLOCKS else 0.0))
+    found = float(np.quantile((np.abs(values - mean) / sd)[counts], min(level, 1.0))) / _TAIL
     return error, max(found, 0.05) ** (trials.blocks / (trials.blocks + CALIBRATION_BLOCKS))
-
 
 
 def _points(change: Change, own: float, mean: float, sd: float) -> Array:
@@ -268,15 +308,10 @@ def _mixture(points: Array, weights: Array) -> Array:
 
 def _columns(curve: Curve, donors: Sequence[Curve], base: float, scale: float) -> dict[str, float]:
     """Return the numeric factors of a group at a scale, grown from its own largest as the median donor's grow."""
-    out: dict[str, float] = {}
-    for name, values in curve.columns.items():
+    out = {}
+    for name in curve.columns:
         here = curve.column(name, base)
         grown = [d.column(name, scale) / d.column(name, base) for d in donors if d.column(name, base) > 0]
-        constant = len(set(values.tolist())) == 1 and len(values) > 1
-        out[name] = here if constant and name != curve.along and not grown else here * float(np.median(grown or [1.0]))
+        out[name] = here * float(np.median(grown)) if grown else here
     out[curve.along] = scale
     return out
-
-
-def _notes(curve: Curve, loans: Sequence[Loan], reach: float) -> tuple[Note, ...]:
-    return ()

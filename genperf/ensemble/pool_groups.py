@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from genperf.models import Factors
 from genperf.table import Table
@@ -20,6 +21,8 @@ SCALES = ("workers", "nodes", "devices_per_node", "servers", "batch", "global_ba
 ALONG = ("workers", "nodes", "servers")
 #: Batches that differ by less than this ratio are one batch.
 SAME = 1.01
+#: Standardised numbers nearer than this are one value.
+ONE_VALUE = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,6 +64,11 @@ class Curve:
     def time(self, scale: float) -> float:
         """Return the seconds at a scale within the measured ones, straight in log-log between them."""
         return float(np.exp(np.interp(np.log(scale), np.log(self.scale), self.logarithms)))
+
+    def steady(self, name: str) -> bool:
+        """Whether a factor is one and the same at every scale."""
+        values = self.columns.get(name)
+        return values is None or float(values.max()) == float(values.min())
 
     def column(self, name: str, scale: float) -> float:
         """Return a factor at a scale within the measured ones: measured, or straight in log-log between them."""
@@ -139,6 +147,8 @@ def alike_in_work(curve: Curve, other: Curve, last: float, known: Sequence[str])
     A group that halves its batch whenever it doubles its workers says nothing of one that keeps it.
     """
     for name in known:
+        if curve.steady(name) and other.steady(name):
+            continue
         shared = [n for n in curve.scale if other.spans(n, last)]
         if name not in curve.columns or name not in other.columns or not shared:
             continue
@@ -150,7 +160,26 @@ def alike_in_work(curve: Curve, other: Curve, last: float, known: Sequence[str])
     return True
 
 
-def distances(rows: Sequence[Curve], base: float) -> tuple[Array, Array]:
+@dataclass(frozen=True, eq=False)
+class Unlike:
+    """How unlike groups are.
+
+    Attributes
+    ----------
+    between : ndarray of shape (columns, donors, donors)
+    across : ndarray of shape (columns, askers, donors)
+    names_between : ndarray of shape (donors, donors)
+        In how many names they differ.
+    names_across : ndarray of shape (askers, donors)
+    """
+
+    between: Array
+    across: Array
+    names_between: Array
+    names_across: Array
+
+
+def distances(donors: Sequence[Curve], askers: Sequence[Curve], base: float) -> Unlike:
     """Return how unlike groups are, column by column.
 
     0 or 1 for names; the squared difference of the standardised logarithm for numbers, among them the time at the
@@ -158,27 +187,22 @@ def distances(rows: Sequence[Curve], base: float) -> tuple[Array, Array]:
 
     Parameters
     ----------
-    rows : sequence of Curve
+    donors, askers : sequence of Curve
         All measured at `base`.
     base : float
-
-    Returns
-    -------
-    distances : ndarray of shape (columns, rows, rows)
-    unlike : ndarray of shape (rows, rows)
-        In how many names they differ.
     """
-    count = len(rows)
-    out: list[Array] = []
+    rows = [*donors, *askers]
+    count = len(donors)
+    found: list[Array] = []
     seen: set[tuple[int, ...]] = set()
+    names = []
     for name in sorted({name for row in rows for name in row.labels}):
         numbers: dict[str, int] = {}
         parts = tuple(numbers.setdefault(row.labels.get(name, ""), len(numbers)) for row in rows)
         if len(numbers) > 1 and parts not in seen:
             seen.add(parts)
             part = np.array(parts)
-            out.append((part[:, None] != part).astype(float))
-    unlike = np.sum(out, axis=0) if out else np.zeros((count, count))
+            names.append((part[:, None] != part[:count]).astype(float))
     columns = [[row.time(base) for row in rows]]
     for name in sorted(set.intersection(*(set(row.columns) for row in rows))):
         values = [row.column(name, base) for row in rows]
@@ -188,14 +212,40 @@ def distances(rows: Sequence[Curve], base: float) -> tuple[Array, Array]:
     for values in columns:
         logarithms = np.log(values)
         spread = float(logarithms.std())
-        if spread < 1e-9:
+        if spread < ONE_VALUE:
             continue
         scaled = (logarithms - logarithms.mean()) / spread
-        if any(abs(abs(float(scaled @ other)) / count - 1.0) < 1e-9 for other in kept):
+        if any(abs(abs(float(scaled @ other)) / len(rows) - 1.0) < ONE_VALUE for other in kept):
             continue
         kept.append(scaled)
-        out.append((scaled[:, None] - scaled) ** 2)
-    return np.reshape(out, (-1, count, count)), unlike
+        found.append((scaled[:, None] - scaled[:count]) ** 2)
+    whole = np.reshape([*names, *found], (-1, len(rows), count))
+    unlike = np.sum(whole[: len(names)], axis=0)
+    return Unlike(whole[:, :count], whole[:, count:], unlike[:count], unlike[count:])
+
+
+def could_name(table: Table) -> list[str]:
+    """Return the columns in no role that hold names, constant in every group and different between some.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from genperf.table import read_table
+    >>> runs = pd.DataFrame({"net": list("abc"), "host": list("xxy"), "gpus": [1, 2, 1], "t": [1.0, 1.1, 2.0]})
+    >>> could_name(read_table(runs, time="t", extrinsic="gpus", group="net"))
+    ['host']
+    """
+    groups = table.frame.groupby(list(table.group)).ngroups
+    out = []
+    for name in table.unused:
+        cells = table.frame[name]
+        if pd.api.types.is_numeric_dtype(cells):
+            continue
+        # As many combinations of group and cell as groups: one cell in each.
+        alike = table.frame.groupby([*table.group, name], dropna=False).ngroups == groups
+        if alike and 1 < len(cells.unique()) < groups:
+            out.append(name)
+    return out
 
 
 def _numeric_groups(table: Table) -> set[str]:

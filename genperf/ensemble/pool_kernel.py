@@ -12,8 +12,8 @@ from scipy.optimize import minimize
 Array = npt.NDArray[np.float64]
 
 #: Log-normal prior of a column's weight: median, and standard deviation of the logarithm. Wide, so that a column can
-#: come to nothing or part groups altogether.
-WEIGHT, WEIGHT_SD = 0.1, 1.5
+#: come to nothing or part groups altogether; narrower where fewer donors than these say which columns matter.
+WEIGHT, WEIGHT_SD, ENOUGH = 0.1, 1.5, 40
 #: The same of the signal's standard deviation, in those of the values, and of the noise's.
 SIGNAL_SD = 0.7
 NOISE, NOISE_SD = 0.1, 1.0
@@ -102,7 +102,7 @@ def fit_process(distances: Array, values: Array, start: Array | None = None) -> 
         squares, freedom = squares + PRIOR_SPREAD**2 * float(np.mean(values**2)), freedom + 1
     spread = float(np.sqrt(squares / max(freedom, 1))) + 1e-12
     scaled = (values - mean) / spread
-    begin = prior(len(distances))[0] if start is None else start
+    begin = prior(len(distances), count)[0] if start is None else start
     found = minimize(
         cost,
         begin,
@@ -116,10 +116,10 @@ def fit_process(distances: Array, values: Array, start: Array | None = None) -> 
     return Process(found.x, mean, spread, inverse, inverse @ scaled)
 
 
-def prior(columns: int) -> tuple[Array, Array]:
+def prior(columns: int, donors: int) -> tuple[Array, Array]:
     """Return the means and standard deviations of the logarithms, shape (columns + 2,) each."""
     mean = np.array([*[np.log(WEIGHT)] * columns, 0.0, np.log(NOISE)])
-    return mean, np.array([*[WEIGHT_SD] * columns, SIGNAL_SD, NOISE_SD])
+    return mean, np.array([*[WEIGHT_SD * min(1.0, donors / ENOUGH)] * columns, SIGNAL_SD, NOISE_SD])
 
 
 def cost(logarithms: Array, distances: Array, scaled: Array) -> tuple[float, Array]:
@@ -131,10 +131,10 @@ def cost(logarithms: Array, distances: Array, scaled: Array) -> tuple[float, Arr
     dual = inverse @ scaled
     slope = 0.5 * (inverse - np.outer(dual, dual))
     pull = slope * signal
-    mean, sd = prior(len(distances))
+    mean, sd = prior(len(distances), count)
     off = (logarithms - mean) / sd
     gradient = np.empty_like(logarithms)
-    gradient[:-2] = -weights * (distances.reshape(len(distances), -1) @ pull.ravel())
+    gradient[:-2] = -weights * np.tensordot(distances, pull, 2)
     gradient[-2] = 2.0 * pull.sum()
     gradient[-1] = 2.0 * noise * np.trace(slope)
     return float(0.5 * scaled @ dual + half_determinant + 0.5 * off @ off), gradient + off / sd
@@ -146,7 +146,7 @@ def _signal(logarithms: Array, distances: Array) -> Array:
 
 def _covariance(logarithms: Array, distances: Array) -> Array:
     signal = _signal(logarithms, distances)
-    return signal + 1.0 + np.exp(2.0 * logarithms[-1]) * np.eye(len(signal))
+    return np.asarray(signal + 1.0 + np.exp(2.0 * logarithms[-1]) * np.eye(len(signal)))
 
 
 def _inverse(matrix: Array) -> tuple[Array, float]:
@@ -157,5 +157,5 @@ def _inverse(matrix: Array) -> tuple[Array, float]:
         factor, failed = dpotrf(matrix + jitter * np.eye(len(matrix)), lower=1)
         jitter *= 10.0
     lower, _ = dpotri(factor, lower=1)
-    inverse = np.tril(lower) + np.tril(lower, -1).T
+    inverse = np.asarray(np.tril(lower) + np.tril(lower, -1).T)
     return inverse, float(np.sum(np.log(np.diag(factor))))

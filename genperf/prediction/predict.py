@@ -113,7 +113,8 @@ def standing_of(members: Sequence[Member], schema: Schema, query: Query) -> Stan
         there = member.expression.term_values(member.walk.anchors, ones) if member.walk else {}
         here = member.expression.term_values(query.columns, ones)
         unseen.update({name: here[name] > 0.0 for name, values in there.items() if not values.any()})
-    return Standing(True, followers, {name: rows for name, rows in unseen.items() if rows.any()}, unidentified)
+    borrowed = walking[0].walk.borrowed if walking[0].walk else {}
+    return Standing(True, followers, {n: rows for n, rows in unseen.items() if rows.any()}, unidentified, borrowed)
 
 
 def predict(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
@@ -87,12 +87,15 @@ class Standing:
         Terms that are zero wherever the series was measured, and where they are asked for.
     unidentified : sequence of str
         Constants the data does not determine.
+    borrowed : mapping of str to ndarray
+        Values of the factors at which times were borrowed from other groups.
     """
 
     several_forms: bool = False
     followers: Collection[str] = ()
     unseen: Mapping[str, npt.NDArray[np.bool_]] = field(default_factory=dict)
     unidentified: Sequence[str] = ()
+    borrowed: Mapping[str, npt.NDArray[np.float64]] = field(default_factory=dict)
 
 
 def verdicts(
@@ -127,6 +130,9 @@ def verdicts(
             reasons[row].append(text if isinstance(text, str) else text[row])
 
     near = 0 if standing.several_forms else 1
+    outside = all_doublings(schema, query, standing.followers) > 0
+    own = schema
+    schema = _reaching(schema, standing.borrowed)
     total = all_doublings(schema, query, standing.followers)
     next_ones: list[tuple[Factor, npt.NDArray[np.float64]]] = []
     for factor in schema.factors:
@@ -139,8 +145,9 @@ def verdicts(
             continue
         if factor.name in standing.followers:
             continue
+        seen_as = "measured and borrowed" if standing.borrowed else "measured"
         told = [
-            f"{factor.name}={v:g} is {_doublings(d)} outside the measured {factor.lower:g} to {factor.upper:g}"
+            f"{factor.name}={v:g} is {_doublings(d)} outside the {seen_as} {factor.lower:g} to {factor.upper:g}"
             for v, d in zip(values, far, strict=True)
         ]
         mark(far > 0, near, told)
@@ -154,8 +161,13 @@ def verdicts(
     for seen in evidence:
         beyond = np.any([far > 0 for factor, far in next_ones if factor.name == seen.factor] or [total > 0], axis=0)
         _by_evidence(seen, standing.several_forms, beyond, mark)
-    wide = np.where(total > 0, WIDE_BEYOND, WIDE)
-    very = np.where(total > 0, VERY_WIDE_BEYOND, VERY_WIDE)
+    for factor in own.factors if standing.borrowed else ():
+        if factor.numeric and factor.role == "extrinsic" and factor.name not in standing.followers:
+            text = f"measured to {factor.name}={factor.upper:g}; beyond, it is borrowed from other groups"
+            mark(outside & (query.columns[factor.name] > factor.upper), 0, text)
+            mark(total > 0, 1, "and beyond what is borrowed too")
+    wide = np.where(outside, WIDE_BEYOND, WIDE)
+    very = np.where(outside, VERY_WIDE_BEYOND, VERY_WIDE)
     mark((log_width > wide) & (log_width <= very), 1, "the interval is wide")
     mark(log_width > very, 2, "the interval is very wide")
     if standing.unidentified:
@@ -186,6 +198,19 @@ def all_doublings(schema: Schema, query: Query, followers: Collection[str] = ())
         else:
             total = total + far
     return np.maximum(total, followed)
+
+
+def _reaching(schema: Schema, borrowed: Mapping[str, npt.NDArray[np.float64]]) -> Schema:
+    """Return the schema with the ranges up to what was borrowed."""
+    factors = []
+    for factor in schema.factors:
+        more = borrowed.get(factor.name, np.empty(0))
+        more = np.unique(more[(more > factor.upper) | (more < factor.lower)])
+        if len(more):
+            lower, upper = min(factor.lower, float(more[0])), max(factor.upper, float(more[-1]))
+            factor = replace(factor, lower=lower, upper=upper, distinct=factor.distinct + len(more))
+        factors.append(factor)
+    return replace(schema, factors=tuple(factors))
 
 
 def _by_evidence(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -13,6 +13,9 @@ import numpy.typing as npt
 from genperf.formula import parse
 
 Array = npt.NDArray[np.float64]
+
+#: Share of the noise at an anchor that every draw passes through.
+EXACT = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +45,9 @@ class Walk:
         Standard deviation of the slope per doubling beyond the anchors.
     sizes : ndarray of shape (draws,)
         s.
+    offsets : ndarray of shape (draws, borrowed), optional
+        Where the last anchors are borrowed from other series: what is added to their ln seconds in each draw. Every
+        draw passes through them exactly, so that there the draws spread as what was borrowed.
 
     Examples
     --------
@@ -60,6 +66,7 @@ class Walk:
     noise: float
     trend: float
     sizes: Array
+    offsets: Array | None = None
 
     def log_density(self, curve: Array, sizes: Array) -> Array:
         """Return the log-density of the measured series, the level integrated out, shape (draws,).
@@ -81,7 +88,7 @@ class Walk:
     def level(self, curve: Array, sizes: Array) -> tuple[Array, Array]:
         """Return the level θ of each draw and its variance, each of shape (draws,)."""
         g = self._geometry
-        r = (self.logarithms - curve) @ g.whiten.T
+        r = (self._seen - curve) @ g.whiten.T
         total = sizes[:, None] ** 2 + g.own
         precision = (1.0 / total) @ g.one**2
         return np.asarray((r / total) @ g.one / precision), np.asarray(1.0 / precision)
@@ -109,7 +116,7 @@ class Walk:
         theta, theta_variance = self.level(at_anchors, self.sizes)
         square = self.sizes[:, None] ** 2
         total = square + g.own
-        r = (self.logarithms - at_anchors - theta[:, None]) @ g.whiten.T
+        r = (self._seen - at_anchors - theta[:, None]) @ g.whiten.T
         near = g.whiten @ self._covariance(g.coordinates, there)
         here = np.array([self._covariance(c[None], c[None])[0, 0] for c in there])
         mean = asked + theta[:, None] + square * ((r / total) @ near)
@@ -145,7 +152,7 @@ class Walk:
         return self._geometry.last
 
     def geometry(self) -> dict[str, Any]:
-        """Return what depends on the anchors alone, as plain values: with it the report's page does what `forecast` does.
+        """Return what depends on the anchors alone, as plain values: with it a page does what `forecast` does.
 
         Whitened directions (`whiten`, `own`, `one`), the anchors' `coordinates` and `works`, where the walk starts
         (`start`), and which anchor is the largest (`last`).
@@ -155,10 +162,32 @@ class Walk:
         plain = {name: array.tolist() for name, array in arrays.items()}
         return {**plain, "works": self.work_of(self.anchors).tolist(), "last": g.last}
 
+    def kept(self, draws: npt.NDArray[Any]) -> Walk:
+        """Return the walk of some of the draws, by position or mask."""
+        offsets = None if self.offsets is None else self.offsets[draws]
+        return replace(self, sizes=self.sizes[draws], offsets=offsets)
+
+    @property
+    def borrowed(self) -> dict[str, Array]:
+        """The factors' values at the borrowed anchors; nothing without such."""
+        if self.offsets is None:
+            return {}
+        return {name: values[len(values) - self.offsets.shape[1] :] for name, values in self.anchors.items()}
+
+    @cached_property
+    def _seen(self) -> Array:
+        """The ln seconds at the anchors, shape (anchors,), or (draws, anchors) where some are borrowed."""
+        if self.offsets is None:
+            return self.logarithms
+        own = len(self.logarithms) - self.offsets.shape[1]
+        return self.logarithms + np.pad(self.offsets, ((0, 0), (own, 0)))
+
     @cached_property
     def _geometry(self) -> _Geometry:
         here = self._coordinates(self.anchors)
-        K = self._covariance(here, here) + self.noise**2 * np.eye(len(here))
+        borrowed = 0 if self.offsets is None else self.offsets.shape[1]
+        own_noise = np.r_[np.full(len(here) - borrowed, self.noise**2), np.full(borrowed, EXACT * self.noise**2)]
+        K = self._covariance(here, here) + np.diag(own_noise)
         lower = np.linalg.inv(np.linalg.cholesky(K))
         # In the directions Q the walk (times s²) and the anchors' own variances are both diagonal.
         own, Q = np.linalg.eigh(lower @ (self.variances[:, None] * lower.T))
