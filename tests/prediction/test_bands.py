@@ -1,8 +1,10 @@
 from statistics import NormalDist
 
 import numpy as np
+import pytest
 
 from genperf.prediction import mixture_quantiles
+from genperf.prediction.bands import quantiles
 
 LEVELS = np.array([0.05, 0.5, 0.95])
 
@@ -26,3 +28,18 @@ def test_weights_count() -> None:
 
 def test_never_zero_or_below() -> None:
     assert (mixture_quantiles(np.full((3, 2), -300.0), np.ones(3), np.array([5.0, 0.0]), LEVELS) > 0).all()
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-9, 1e9])
+@pytest.mark.parametrize("count", [1, 2, 5, 4000])
+def test_quantiles_are_those_of_all_points_in_order(count: int, scale: float) -> None:
+    """Weighted points with ties and far outliers, against sorting every one of them."""
+    rng = np.random.default_rng(count)
+    points = scale * np.round(rng.standard_cauchy(count), 2)
+    shares = rng.random(count) ** 4
+    shares /= shares.sum()
+    levels = np.array([0.0, 1e-6, 0.05, 0.5, 0.95, 1.0])
+    order = np.argsort(points, kind="stable")
+    middle = np.cumsum(shares[order]) - 0.5 * shares[order]
+    expected = np.interp(levels, middle, points[order])
+    np.testing.assert_allclose(quantiles(points, shares, levels), expected, rtol=1e-9, atol=1e-12 * scale)
