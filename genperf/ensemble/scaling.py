@@ -130,8 +130,9 @@ def families(
             all_ = rest * work.share * share
             add(f"overheads{mark}", overheads, work, sizes, all_ * (1.0 - single) * (1.0 - serial))
             add(f"growing overheads{mark}", overheads + growing, work, sizes, all_ * (1.0 - single) * serial)
-            for name in overheads + growing:
-                add(f"{name} alone{mark}", (name,), work, sizes, all_ * single / len(overheads + growing))
+        for name in overheads + growing:
+            share = rest * work.share * single / len(overheads + growing)
+            add(f"{name} alone", (name,), work, given.settings[0][1], share)
         add("no overhead", (), work, given.settings[0][1], given.ideal * work.share)
     steady = works[0] if works[0].share == 1.0 else next(w for w in works if not w.varies)
     add("last point", (), steady, given.settings[0][1], given.last, last=True)
