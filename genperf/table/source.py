@@ -259,7 +259,10 @@ def _from_parquet(data: bytes, name: str) -> Source:
 
 
 def _from_frame(frame: pd.DataFrame, name: str) -> Source:
-    # A named index is data (as after groupby or set_index); a row number is not.
+    # A named index is data (as after groupby or set_index); a row number is not, nor what is a column as well.
+    twice = [label for label in frame.index.names if label is not None and label in frame.columns]
+    if twice:
+        frame = frame.reset_index(level=twice, drop=True)
     if any(label is not None for label in frame.index.names):
         frame = frame.reset_index()
     columns = [str(c).strip() for c in frame.columns]

@@ -114,6 +114,11 @@ def test_a_named_index_of_a_frame_is_a_column():
     assert list(open_source(frame.rename_axis(None)).frame.columns) == ["t"]
 
 
+def test_an_index_that_is_a_column_too_is_read_once():
+    frame = pd.DataFrame({"n": [8.0, 4.0], "t": [1.0, 2.0]}).set_index("n", drop=False)
+    assert open_source(frame).frame.to_dict("list") == {"n": [8.0, 4.0], "t": [1.0, 2.0]}
+
+
 BAD = [
     (b"", "runs.csv: the file is empty"),
     (b"\n \n", "runs.csv: the file is empty"),
