@@ -1,0 +1,130 @@
+"""`genperf explain` and `genperf suggest` as a user types them."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from genperf.cli.main import run
+
+Shell = Callable[..., tuple[int, str, str]]
+
+RUNS = "net,gpus,batch,seconds\n" + "".join(
+    f"{net},{n},{b},{scale * (0.1 * b + 0.4 * (n - 1)) + 0.2}\n"
+    for net, scale in (("small", 1), ("large", 2))
+    for n in (1, 2, 4, 8, 16)
+    for b in (8, 32)
+)
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("explain")
+    (folder / "runs.csv").write_text(RUNS)
+    roles = ["--time", "seconds", "--intrinsic", "batch", "--extrinsic", "gpus", "--quiet"]
+    formula = ["--model", "a*batch + b*(gpus - 1) + c"]
+    table = str(folder / "runs.csv")
+    small = ["--where", "net == 'small'"]
+    assert run(["fit", table, *roles, *formula, *small, "-o", str(folder / "one.json")]) == 0
+    assert run(["fit", table, *roles, *formula, "--group", "net", "-o", str(folder / "two.json")]) == 0
+    (folder / "small.csv").write_text("\n".join(r for r in RUNS.splitlines() if not r.startswith("large")))
+    return folder
+
+
+@pytest.fixture
+def shell(capsys: pytest.CaptureFixture[str], models: Path, monkeypatch: pytest.MonkeyPatch) -> Shell:
+    monkeypatch.chdir(models)
+    capsys.readouterr()
+
+    def call(*arguments: str) -> tuple[int, str, str]:
+        status = run(list(arguments))
+        captured = capsys.readouterr()
+        return status, captured.out, captured.err
+
+    return call
+
+
+def test_by_default_terms_and_elasticities(shell: Shell) -> None:
+    status, out, _ = shell("explain", "one.json", "--at", "gpus=5", "--at", "batch=16")
+    assert status == 0
+    assert "seconds and share of each term" in out
+    assert "elasticity" in out
+    assert "scaling" not in out
+
+
+def test_all_of_it_as_json(shell: Shell) -> None:
+    # At 5 workers of 16 samples: 1.6 + 1.6 + 0.2 s; at 9 workers 1.6 s more.
+    at = ["--at", "gpus=5", "--at", "batch=16"]
+    more = ["--knee", "--sobol", "--versus", "gpus=9", "--importance", "small.csv", "--json"]
+    status, out, _ = shell("explain", "one.json", *at, *more)
+    assert status == 0
+    found = json.loads(out)
+    assert sum(t["share"] for t in found["terms"]) == pytest.approx(1.0)
+    assert found["comparison"]["change"] == pytest.approx(1.6, rel=0.01)
+    assert {p["what"] for p in found["scaling"]["points"]} >= {"efficiency", "slower"}
+    assert found["scaling"]["kind"] == "weak"
+    assert {i["factor"] for i in found["sensitivity"]["indices"]} == {"gpus", "batch"}
+    assert {s["factor"] for s in found["importance"]["scores"]} == {"gpus", "batch"}
+
+
+def test_all_of_it_in_words(shell: Shell) -> None:
+    # T = 1.8 + 0.4·(n − 1) s falls below half of T(1)'s efficiency where it is above 3.6 s: beyond 5.5 workers.
+    asked = ["--at", "batch=16", "--knee", "0.5", "--up-to", "64", "--sobol", "log", "--within", "gpus=1,4"]
+    status, out, _ = shell("explain", "one.json", *asked)
+    assert status == 0
+    assert "efficiency falls below 50 % of that at 1 at 6 gpus" in out
+    assert "the logarithm of the time (Sobol indices)" in out
+    assert "1 to 4" in out
+
+
+def test_one_group_against_another(shell: Shell) -> None:
+    # The same configuration takes 1.6 + 1.6 s longer on the large network.
+    at = ["--at", "gpus=5", "--at", "batch=16"]
+    status, out, _ = shell("explain", "two.json", "--group", "small", *at, "--versus", "net=large", "--json")
+    assert status == 0
+    found = json.loads(out)["comparison"]
+    assert (found["a"]["name"], found["b"]["name"]) == ("small", "large")
+    assert found["change"] == pytest.approx(3.2, rel=0.02)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["one.json", "--at", "gpus=4", "--versus", "gpus=4"], "both configurations are the same"),
+        (["one.json", "--at", "gpus=4,8", "--knee"], "one configuration, not 2"),
+        (["one.json", "--knee", "2"], "an efficiency level lies between 0 and 1"),
+        (["one.json", "--sobol", "--within", "gpus=0,4"], "above zero"),
+        (["one.json", "--at", "nodes=4"], "no factor 'nodes'"),
+        (["two.json"], "several groups"),
+        (["two.json", "--group", "small", "--versus", "net=huge"], "there is no group huge"),
+    ],
+)
+def test_what_cannot_be_explained_is_said(shell: Shell, arguments: list[str], said: str) -> None:
+    status, _, err = shell("explain", *arguments)
+    assert status == 1
+    assert said in err
+    assert "Traceback" not in err
+
+
+def test_suggest(shell: Shell) -> None:
+    status, out, _ = shell("suggest", "one.json", "--target", "gpus=128", "--target", "batch=16", "-k", "2")
+    assert status == 0
+    assert "measure gpus=" in out or "no candidate" in out
+    status, out, _ = shell("suggest", "one.json", "--target", "gpus=128", "--within", "1000%", "--json")
+    assert status == 0
+    assert json.loads(out)["met"] is True
+
+
+def test_suggest_among_candidates(shell: Shell, models: Path) -> None:
+    (models / "could.csv").write_text("gpus,batch\n32,16\n64,16\n")
+    asked = ["--target", "gpus=128", "--candidates", "could.csv", "--cost", "gpus*time", "--json"]
+    status, out, _ = shell("suggest", "one.json", *asked)
+    assert status == 0
+    found = json.loads(out)
+    assert {c["gpus"] for c in found["candidates"]} == {32, 64}
+    for row in found["candidates"]:
+        assert row["cost"] == pytest.approx(row["gpus"] * row["time"])
+    status, _, err = shell("suggest", "one.json", "--target", "gpus=128", "--within", "a little")
+    assert status == 2
+    assert "is not a number" in err
