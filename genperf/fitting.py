@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Any, Literal
 
 from genperf import metrics
+from genperf.engine import Engine
 from genperf.ensemble import Ensemble, fit_factors, fit_series, refuse_one_scale, series_of
 from genperf.errors import FitError, GenperfError, Note
 from genperf.estimate import Estimate, FitOptions, affordable, at_once, estimate, estimate_alike, fewer_factors
 from genperf.expression import Expression
+from genperf.fleet import fit_fleet
 from genperf.models import MODELS, family_named
 from genperf.models.generic import generic, structure_named, structures
 from genperf.models.user import user_expression
@@ -38,6 +42,11 @@ def fit(
     fix: Mapping[str, float] | None = None,
     draws: int | None = None,
     workers: int = 1,
+    engine: str = "local",
+    address: str | None = None,
+    resume: FitResult | GroupedResult | None = None,
+    progress: Callable[[int, int], None] | None = None,
+    checkpoint: Callable[[GroupedResult], None] | None = None,
 ) -> FitResult | GroupedResult:
     """Fit a model to a table.
 
@@ -59,7 +68,7 @@ def fit(
         `de` searches every constant by `scipy.optimize.differential_evolution`; `projected` only the non-linear ones,
         and solves the coefficients inside.
     seed : int
-        Same table and seed, same result, whatever the number of workers.
+        Same table and seed, same result, whatever the engine and the number of workers.
     mapping : mapping of str to str, optional
         Canonical factor name → column, where a family does not find it by name.
     fix : mapping of str to float, optional
@@ -67,7 +76,17 @@ def fit(
     draws : int, optional
         Bootstrap replicates.
     workers : int
-        Processes to fit groups with.
+        Processes to fit groups with; −1 is one per core.
+    engine : {"local", "dask", "ray"}
+        Where groups are fitted: on this machine, or on a Dask or Ray cluster.
+    address : str, optional
+        Of the cluster; without one it is started on this machine and stopped in the end.
+    resume : FitResult or GroupedResult, optional
+        Of an earlier run: groups whose rows, model, options and seed are the same are kept as they are.
+    progress : callable, optional
+        Called with the number of groups done and of all.
+    checkpoint : callable, optional
+        Called now and then, and when the work is interrupted, with the groups fitted so far.
 
     Returns
     -------
@@ -99,13 +118,23 @@ def fit(
         fix=dict(fix or {}),
         **({} if draws is None else {"draws": draws}),
     )
+    where = Engine(engine, workers, address)
     if not table.group:
-        return fit_one(table, model, options, seed)
-    return _fit_groups(table, model, options, seed, workers)
+        return _kept((), table, resume, model, options, seed) or fit_one(table, model, options, seed)
+    return _fit_groups(table, model, options, seed, where, resume, progress, checkpoint)
 
 
 def fit_one(table: Table, model: str, options: FitOptions, seed: int) -> FitResult:
     """Fit one model to the whole table, whatever its groups."""
+    return _asked(_fit_one(table, model, options, seed), options)
+
+
+def _asked(result: FitResult, options: FitOptions) -> FitResult:
+    """Note how a fit was asked for, so that a later run knows whether it may keep it."""
+    return replace(result, options={**result.options, "asked": options.asked})
+
+
+def _fit_one(table: Table, model: str, options: FitOptions, seed: int) -> FitResult:
     if model == AUTO:
         return _auto(table, options, seed)
     expressions, notes = _expressions(table, model, options)
@@ -113,25 +142,54 @@ def fit_one(table: Table, model: str, options: FitOptions, seed: int) -> FitResu
     return _result(table, model, options, seed, found, notes)
 
 
-def _fit_groups(table: Table, model: str, options: FitOptions, seed: int, workers: int) -> GroupedResult:
-    from joblib import Parallel, delayed
-
-    groups = list(table.groups())
-    chunks = [groups[i : i + CHUNK] for i in range(0, len(groups), CHUNK)]
-    found = Parallel(n_jobs=workers)(
-        delayed(fit_many)([part for _, part in chunk], model, options, seed) for chunk in chunks
+def _fit_groups(
+    table: Table,
+    model: str,
+    options: FitOptions,
+    seed: int,
+    engine: Engine,
+    resume: FitResult | GroupedResult | None,
+    progress: Callable[[int, int], None] | None,
+    checkpoint: Callable[[GroupedResult], None] | None,
+) -> GroupedResult:
+    return fit_fleet(
+        table,
+        partial(fit_many, model=model, options=options, seed=seed),
+        engine,
+        together=_together(table, model, options),
+        kept=partial(_kept, before=resume, model=model, options=options, seed=seed),
+        progress=progress,
+        checkpoint=checkpoint,
     )
-    results: dict[tuple[str, ...], FitResult] = {}
-    failures: dict[tuple[str, ...], str] = {}
-    for (key, _), outcome in zip(groups, (o for chunk in found for o in chunk), strict=True):
-        if isinstance(outcome, FitResult):
-            results[key] = outcome
-        else:
-            failures[key] = outcome
-    if not results:
-        key, why = next(iter(failures.items()))
-        raise FitError(f"none of {len(failures)} groups could be fitted; {', '.join(key)}: {why}")
-    return GroupedResult(table.group, results, failures)
+
+
+def _together(table: Table, model: str, options: FitOptions) -> int:
+    """Return how many groups a worker is handed at once: many where they are solved together."""
+    if model in (AUTO, "generic"):
+        return 1
+    try:
+        expressions, _ = _expressions(table, model, options)
+    except GenperfError:
+        return 1
+    return CHUNK if len(expressions) == 1 and at_once(expressions[0], options) else 1
+
+
+def _kept(
+    key: tuple[str, ...],
+    table: Table,
+    before: FitResult | GroupedResult | None,
+    model: str,
+    options: FitOptions,
+    seed: int,
+) -> FitResult | None:
+    """Return what was fitted before to the same rows, asked for in the same way."""
+    found = before.results.get(key) if isinstance(before, GroupedResult) else before
+    if found is None:
+        return None
+    asked = (found.model, found.seed, found.options.get("asked")) == (model, seed, options.asked)
+    # What borrowed from other groups depends on their rows too.
+    alone = found.options.get("pooled_share") is None
+    return found if asked and alone and found.schema.sha256 == table.sha256 else None
 
 
 def fit_many(tables: Sequence[Table], model: str, options: FitOptions, seed: int) -> list[FitResult | str]:
@@ -164,7 +222,7 @@ def fit_many(tables: Sequence[Table], model: str, options: FitOptions, seed: int
         together = [tables[i] for i in at]
         for i, found in zip(at, estimate_alike(expression, together, options, seed), strict=True):
             if isinstance(found, Estimate):
-                outcomes[i] = _result(tables[i], model, options, seed, found, said[i])
+                outcomes[i] = _asked(_result(tables[i], model, options, seed, found, said[i]), options)
             else:
                 outcomes[i] = found.message
     return [outcome for outcome in outcomes if outcome is not None]

@@ -6,6 +6,7 @@ from pathlib import Path
 PACKAGE = Path(__file__).parents[1] / "genperf"
 LAYERS = {
     "errors": 0,
+    "engine": 1,
     "losses": 1,
     "metrics": 1,
     "formula": 2,
@@ -18,6 +19,7 @@ LAYERS = {
     "result": 5,
     "estimate": 6,
     "ensemble": 7,
+    "fleet": 7,
     "fitting": 8,
     "validation": 9,
     "attribution": 6,

@@ -42,7 +42,7 @@ def command(table: str, as_json: bool, quiet: bool, no_color: bool, **given: Any
     click.echo(f"time: {measured.time}, {low:.4g} to {high:.4g} s")
     click.echo("repeats: " + (f"vary by {noise:.1%}" if noise == noise else "none, so the noise is not known"))
     if measured.group:
-        click.echo(f"groups: {sum(1 for _ in measured.groups())} of {', '.join(measured.group)}")
+        click.echo(f"groups: {measured.group_count} of {', '.join(measured.group)}")
     show_frame(measured.summary(), plain=no_color)
     if measured.unused:
         click.echo(f"left out, in no role: {', '.join(measured.unused)}")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import click
 
 from genperf.cli.options import fit_arguments, fit_options, output_options, read, table_options
 from genperf.cli.output import say, show_frame, write_whole
+from genperf.cli.progress import progress_bar
 
 
 @click.command("fit")
@@ -16,21 +18,46 @@ from genperf.cli.output import say, show_frame, write_whole
 @click.option("--model", default="auto", show_default=True, help="auto, a family (see `genperf models`) or a formula.")
 @fit_options
 @click.option("-o", "--output", metavar="FILE", help="Write the model here (JSON).")
+@click.option("--resume", is_flag=True, help="Keep what is in FILE already, where rows and options are the same.")
 @output_options
 def command(
-    table: str, model: str, output: str | None, as_json: bool, quiet: bool, no_color: bool, **given: Any
+    table: str,
+    model: str,
+    output: str | None,
+    resume: bool,
+    as_json: bool,
+    quiet: bool,
+    no_color: bool,
+    **given: Any,
 ) -> None:
     """Fit a model to TABLE and say what was found."""
     from genperf.fitting import fit
-    from genperf.result import FitResult, dump_model
+    from genperf.result import FitResult, GroupedResult, load_model, model_pieces
 
+    if resume and (not output or output == "-"):
+        raise click.UsageError("--resume goes on from the file that -o names.")
     measured = read(table, given)
-    result = fit(measured, model, **fit_arguments(given))
-    written = dump_model(result)
+    before = load_model(output) if resume and output and Path(output).exists() else None
+
+    saved = 0
+
+    def save(so_far: GroupedResult) -> None:
+        nonlocal saved
+        if output and output != "-":
+            write_whole(output, model_pieces(so_far))
+            saved = len(so_far)
+
+    try:
+        with progress_bar("groups", quiet or not measured.group) as progress:
+            result = fit(measured, model, resume=before, progress=progress, checkpoint=save, **fit_arguments(given))
+    except KeyboardInterrupt:
+        if saved:
+            say(f"{saved} of {measured.group_count} groups are in {output}; --resume goes on from there", quiet)
+        raise
     if output:
-        write_whole(output, written)
+        write_whole(output, model_pieces(result))
     if as_json:
-        click.echo(written, nl=False)
+        write_whole("-", model_pieces(result))
         return
     if isinstance(result, FitResult):
         for line in str(result).splitlines():

@@ -41,6 +41,8 @@ _FIT = (
     click.option("--fix", metavar="NAME=X", multiple=True, help="Hold a constant of the model at a value."),
     click.option("--seed", default=0, show_default=True, type=click.IntRange(min=0)),
     click.option("--workers", default=1, show_default=True, type=click.IntRange(min=1), help="Processes to fit with."),
+    click.option("--engine", default="local", show_default=True, help="Where fits run: local, dask or ray."),
+    click.option("--address", metavar="HOST:PORT", help="Of your Dask scheduler or Ray cluster."),
 )
 
 _OUTPUT = (
@@ -131,7 +133,8 @@ def fit_arguments(given: dict[str, Any]) -> dict[str, Any]:
     lam = given.pop("lam")
     fixed = pairs(given.pop("fix"), "--fix")
     return {
-        **{key: given.pop(key) for key in ("structure", "loss", "penalty", "solver", "seed", "workers")},
+        **{key: given.pop(key) for key in ("structure", "loss", "penalty", "solver", "seed")},
+        **{key: given.pop(key) for key in ("workers", "engine", "address")},
         "lam": lam if lam in (None, "cv") else number(lam, "--lambda"),
         "mapping": pairs(given.pop("mapping"), "--map"),
         "fix": {name: number(value, "--fix") for name, value in fixed.items()},

@@ -16,25 +16,27 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-def write_whole(path: str | Path, content: str | bytes) -> None:
+def write_whole(path: str | Path, content: str | bytes | Iterable[str]) -> None:
     """Write a file so that a stop at any moment leaves the old one or the new one, never half.
 
     Parameters
     ----------
     path : str or Path
         `-` is standard output.
-    content : str or bytes
+    content : str, bytes or iterable of str
+        Pieces are written as they come.
     """
-    data = content.encode() if isinstance(content, str) else content
+    pieces = (content.encode(),) if isinstance(content, str) else (content,) if isinstance(content, bytes) else content
+    encoded = (piece if isinstance(piece, bytes) else piece.encode() for piece in pieces)
     if str(path) == "-":
-        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.writelines(encoded)
         return
     target = Path(path)
     mode = target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~_umask()
     handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     try:
         with os.fdopen(handle, "wb") as file:
-            file.write(data)
+            file.writelines(encoded)
         os.chmod(name, mode)
         os.replace(name, target)
     except BaseException:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 import click
@@ -10,6 +9,7 @@ import click
 from genperf.cli.figures import of_validation, plot_option, write_figure
 from genperf.cli.options import fit_arguments, fit_options, output_options, read, table_options
 from genperf.cli.output import say, show_frame, show_json, write_whole
+from genperf.cli.progress import progress_bar
 
 
 @click.command("validate")
@@ -45,10 +45,10 @@ def command(
     measured = read(table, given)
     arguments = fit_arguments(given)
     seed, workers = arguments.pop("seed"), arguments.pop("workers")
-    progress = None if quiet or not sys.stderr.isatty() else _progress
-    outcome = validate(
-        measured, models, scheme, seed=seed, interval=interval, workers=workers, progress=progress, **arguments
-    )
+    with progress_bar("fits", quiet) as progress:
+        outcome = validate(
+            measured, models, scheme, seed=seed, interval=interval, workers=workers, progress=progress, **arguments
+        )
     if output:
         write_whole(output, outcome.predictions().to_csv(index=False, float_format="%.9g"))
         say(f"wrote {output}", quiet)
@@ -63,7 +63,3 @@ def command(
             say(f"{score.model}: {said}", quiet)
     for note in outcome.notes:
         say(f"note: {note}", quiet)
-
-
-def _progress(done: int, total: int) -> None:
-    click.echo(f"\r{done}/{total} fits" + ("\n" if done == total else ""), nl=False, err=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -20,6 +21,10 @@ from genperf.result.fit_result import FitResult, GroupedResult
 from genperf.table import Factor, Role
 
 VERSION = 1
+#: Stands for a line of numbers while the text around it is written: no cell or name holds a NUL.
+HELD = "\0"
+_LINE = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
+
 
 Finite = Annotated[float, Field(allow_inf_nan=False)]
 
@@ -181,20 +186,54 @@ def dump_model(result: FitResult | GroupedResult) -> str:
     >>> bool((again.predict({"workers": 16}).time == result.predict({"workers": 16}).time).all())
     True
     """
+    return "".join(model_pieces(result))
+
+
+def model_pieces(result: FitResult | GroupedResult) -> Iterator[str]:
+    """Yield the model file's text piece by piece, a group at a time: of a fleet the whole is large."""
     whole = result if isinstance(result, GroupedResult) else GroupedResult((), {(): result})
     file = _File(
         program="genperf",
         schema_version=VERSION,
         group=list(whole.group),
-        groups=[_Group(key=list(key), model=_model(held)) for key, held in whole.results.items()],
+        groups=[],
         failures=[_Failure(key=list(key), reason=why) for key, why in whole.failures.items()],
     )
-    text: str = json.dumps(file.model_dump(mode="json"), indent=1, ensure_ascii=False, allow_nan=False)
-    # Draws are many and short: one to a line reads better and weighs half.
-    return _inline_draws(text) + "\n"
+    head, tail = _text(file.model_dump(mode="json")).split(' "groups": []')
+    yield head + ' "groups": ['
+    between = "\n  "
+    for key, held in whole.results.items():
+        yield between + _group_text(list(key), held).replace("\n", "\n  ")
+        between = ",\n  "
+    yield ("\n ]" if whole.results else "]") + tail + "\n"
 
 
-def _inline_draws(text: str) -> str:
+def _group_text(key: list[str], result: FitResult) -> str:
+    """Write a group. Numbers by the thousand are written a line at a time, by the encoder that is fast."""
+    group = _Group(key=key, model=_model(result)).model_dump(mode="json")
+    table, members = group["model"]["table"], group["model"]["members"]
+    held = [_rows([_LINE.encode(row) for row in table["medians"]], 4)]
+    table["medians"] = HELD
+    for member in members:
+        # Nothing but numbers: encoded at once, the lines are cut apart again.
+        held.append(_rows([f"[{line}]" for line in _LINE.encode(member["draws"])[2:-2].split("], [")], 5))
+        member["draws"] = HELD
+    written = iter(held)
+    return re.sub(json.dumps(HELD).replace("\\", r"\\"), lambda _: next(written), _in_line(_text(group)))
+
+
+def _rows(lines: list[str], depth: int) -> str:
+    """Write a list of lists, one to a line."""
+    between = "\n" + " " * depth
+    return f"[{between}" + f",{between}".join(lines) + f"{between[:-1]}]" if lines else "[]"
+
+
+def _text(value: object) -> str:
+    return json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False)
+
+
+def _in_line(text: str) -> str:
+    """Write short lists of numbers on one line."""
     return re.sub(r"\[\n\s+(-?[\d.eE+-]+(?:,\n\s+-?[\d.eE+-]+)*)\n\s+\]", _one_line, text)
 
 

@@ -199,6 +199,11 @@ class Table:
         mean = np.bincount(self.configuration, weights=self.seconds) / rows
         return float(np.sqrt(np.sum((self.seconds / mean[self.configuration] - 1.0) ** 2) / freedom))
 
+    @cached_property
+    def group_count(self) -> int:
+        """How many groups there are; one where no columns split the table."""
+        return int(number_rows(self.frame, self.group).max()) + 1 if self.group else 1
+
     def groups(self) -> Iterator[tuple[tuple[str, ...], Table]]:
         """Yield the values of the group columns, as text, with their rows, in order of first appearance.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from genperf.engine import Engine, Lost, run
 from genperf.errors import FitError, FormulaError, GenperfError, ModelError, Note, suggest
 from genperf.fitting import fit
 from genperf.models import MODELS
@@ -78,6 +79,8 @@ def validate(
     seed: int = 0,
     interval: float = 0.9,
     workers: int = 1,
+    engine: str = "local",
+    address: str | None = None,
     progress: Callable[[int, int], None] | None = None,
     **options: Any,
 ) -> Validation:
@@ -103,6 +106,9 @@ def validate(
         Nominal coverage of the intervals, between 0 and 1.
     workers : int
         Processes; the result does not depend on it. −1 takes one per core.
+    engine : {"local", "dask", "ray"}
+    address : str, optional
+        Where the fits run, as for `genperf.fit`.
     progress : callable, optional
         Called with the number of fits done and of all, after each.
     **options
@@ -132,21 +138,20 @@ def validate(
     """
     if not 0 < interval < 1:
         raise ModelError(f"an interval of {interval:g} is not between 0 and 1", hint="0.9")
-    if not isinstance(workers, int) or workers == 0 or workers < -1:
-        raise ModelError(f"{workers} is not a number of worker processes", hint="1 or more, or -1 for one per core")
+    place = Engine(engine, workers, address)
     mapping = options.get("mapping")
     names, notes = choose_models(models, table, mapping)
     medians = table.medians()
     folds = [_fold(table, medians, s) for s in split(table, scheme, seed)]
-    if len(names) * len(folds) == 1 and workers != 1:
+    if len(names) * len(folds) == 1 and not place.in_process:
         # One task has no company to share the processes with: its groups get them.
-        options = {**options, "workers": workers}
+        options, place = {**options, "workers": workers, "engine": engine, "address": address}, Engine()
     tasks = [
         _Task(name, fold.train, _asked(medians, fold.asked), interval, seed, options)
         for name in names
         for fold in folds
     ]
-    answers = list(_answers(tasks, workers, progress))
+    answers = _answers(tasks, place, progress)
     scores, errors = [], []
     for i, name in enumerate(names):
         own = answers[i * len(folds) : (i + 1) * len(folds)]
@@ -240,38 +245,32 @@ def _asked(medians: Table, rows: npt.NDArray[np.int64]) -> pd.DataFrame:
     return medians.frame.iloc[rows][list(names)].reset_index(drop=True)
 
 
-def _answers(tasks: Sequence[_Task], workers: int, progress: Callable[[int, int], None] | None) -> Iterator[_Answer]:
-    """Yield the tasks' answers in their order, computed here or by other processes."""
-    if workers == 1 or len(tasks) < 2:
-        results: Iterable[_Answer] = (_answer(task) for task in tasks)
-    else:
-        from joblib import Parallel, delayed
-
-        results = Parallel(n_jobs=workers, return_as="generator")(delayed(_answer)(task) for task in tasks)
-    for done, result in enumerate(results, start=1):
+def _answers(tasks: Sequence[_Task], engine: Engine, progress: Callable[[int, int], None] | None) -> list[_Answer]:
+    """Return the tasks' answers in their order, wherever they were computed."""
+    answers: dict[int, _Answer] = {}
+    for number, answer in run(_answer, tasks, engine):
+        answers[number] = _no_answer(tasks[number], answer.reason) if isinstance(answer, Lost) else answer
         if progress is not None:
-            progress(done, len(tasks))
-        yield result
+            progress(len(answers), len(tasks))
+    return [answers[i] for i in range(len(tasks))]
+
+
+def _no_answer(task: _Task, why: str, seconds: float = 0.0, error: GenperfError | None = None) -> _Answer:
+    rows = len(task.data)
+    nothing = Forecast(*(np.full(rows, np.nan) for _ in range(3)))
+    return _Answer(nothing, [None] * rows, seconds, [why] * rows, _plain(error or FitError(why)))
 
 
 def _answer(task: _Task) -> _Answer:
     """Fit and predict; a refusal is an answer too."""
-    # BLAS of scipy's own can be limited only once it is loaded.
-    import scipy.linalg  # noqa: F401
-    from threadpoolctl import threadpool_limits
-
     start = time.perf_counter()
-    rows = len(task.data)
-    nothing = Forecast(*(np.full(rows, np.nan) for _ in range(3)))
-    if rows == 0:
-        return _Answer(nothing, [], 0.0, [])
-    # Linear algebra on another number of threads rounds otherwise, and the bytes would depend on the machine.
-    with threadpool_limits(limits=1):
-        try:
-            ask = _ask_learner if task.model in LEARNERS else _ask_fit
-            forecast, verdicts, reasons = ask(task)
-        except GenperfError as error:
-            return _Answer(nothing, [None] * rows, time.perf_counter() - start, [error.message] * rows, _plain(error))
+    if task.data.empty:
+        return _Answer(Forecast(*(np.zeros(0) for _ in range(3))), [], 0.0, [])
+    try:
+        ask = _ask_learner if task.model in LEARNERS else _ask_fit
+        forecast, verdicts, reasons = ask(task)
+    except GenperfError as error:
+        return _no_answer(task, error.message, time.perf_counter() - start, error)
     return _Answer(forecast, verdicts, time.perf_counter() - start, reasons)
 
 

@@ -239,7 +239,7 @@ def test_all_is_every_learner_and_every_family_that_applies() -> None:
 def test_what_cannot_be_asked_is_refused_with_advice(
     models: Any, options: dict[str, Any], message: str, hint: str
 ) -> None:
-    with pytest.raises(ModelError) as error:
+    with pytest.raises(GenperfError) as error:
         validate(table(), models, **options)
     assert error.value.message == message
     assert hint in (error.value.hint or "")
@@ -328,7 +328,7 @@ def test_a_group_with_nothing_held_out_is_passed_over() -> None:
 
 def test_a_single_fit_of_many_groups_gets_the_workers(fits: Fits) -> None:
     validate(table(group="net", categorical=""), "generic", "extrapolate:workers", workers=2)
-    assert fits.asked[0][2] == {"seed": 0, "workers": 2}
+    assert fits.asked[0][2] == {"seed": 0, "workers": 2, "engine": "local", "address": None}
 
 
 def test_a_family_that_cannot_fit_one_group_predicts_the_others() -> None:

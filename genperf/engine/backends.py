@@ -1,0 +1,181 @@
+"""The engines: a description of each, and the joblib backend that reaches it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from genperf.errors import GenperfError, suggest
+
+ENGINES = ("local", "dask", "ray")
+#: Seconds within which a cluster has to answer.
+ANSWER = 20
+
+
+@dataclass(frozen=True)
+class Engine:
+    """Where tasks run.
+
+    Attributes
+    ----------
+    name : {"local", "dask", "ray"}
+    workers : int
+        Processes on this machine, −1 for one per core; of a cluster at an address, all its workers are used.
+    address : str or None
+        The cluster's: `tcp://host:8786` of a Dask scheduler, `host:6379` or `ray://host:10001` of Ray. Without one a
+        cluster of this machine is started, and stopped in the end.
+
+    Examples
+    --------
+    >>> Engine("dusk")
+    Traceback (most recent call last):
+    ...
+    genperf.errors.GenperfError: unknown engine 'dusk'
+      try: did you mean 'dask'?
+    """
+
+    name: str = "local"
+    workers: int = 1
+    address: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.name not in ENGINES:
+            hint = suggest(self.name, ENGINES) or f"one of {', '.join(ENGINES)}"
+            raise GenperfError(f"unknown engine '{self.name}'", hint=hint)
+        if self.name == "local" and self.address is not None:
+            raise GenperfError(
+                f"the local engine has no address ('{self.address}')", hint="--engine dask or --engine ray with it"
+            )
+        if not isinstance(self.workers, int) or self.workers == 0 or self.workers < -1:
+            raise GenperfError(
+                f"{self.workers} is not a number of worker processes", hint="1 or more, or -1 for one per core"
+            )
+
+    @property
+    def in_process(self) -> bool:
+        """Whether tasks run here, one after the other."""
+        return self.name == "local" and self.workers == 1
+
+
+@dataclass(frozen=True)
+class Backend:
+    """What joblib needs to reach an engine.
+
+    Attributes
+    ----------
+    make : callable
+        Returns a backend's name or a new one.
+    jobs : int
+        Workers.
+    streams : bool
+        Whether results come back one by one, and not all together.
+    """
+
+    make: Callable[[], Any]
+    jobs: int
+    streams: bool = True
+
+
+@contextmanager
+def connected(engine: Engine) -> Iterator[Backend]:
+    """Connect to where tasks run, and take down in the end what was started for it.
+
+    Raises
+    ------
+    GenperfError
+        Where the engine is not installed or the cluster does not answer.
+    """
+    import joblib
+
+    here = joblib.cpu_count() if engine.workers == -1 else engine.workers
+    with ExitStack() as stack:
+        if engine.name == "local":
+            yield Backend(lambda: "loky", here)
+        elif engine.name == "dask":
+            yield _dask(engine, here, stack)
+        else:
+            yield _ray(engine, here, stack)
+
+
+def _dask(engine: Engine, here: int, stack: ExitStack) -> Backend:
+    try:
+        from distributed import Client, LocalCluster
+    except ImportError:
+        raise GenperfError("the Dask engine is not installed", hint='pip install "genperf[dask]"') from None
+    where: Any = engine.address
+    if where is None:
+        where = stack.enter_context(
+            LocalCluster(n_workers=here, threads_per_worker=1, processes=True, dashboard_address=None)
+        )
+    try:
+        client = stack.enter_context(Client(where, timeout=ANSWER))
+    except (OSError, ValueError) as error:
+        raise _no_answer("Dask scheduler", engine, error) from None
+    threads = sum(client.nthreads().values())
+    if not threads:
+        raise GenperfError(
+            f"the Dask cluster at '{engine.address}' has no workers", hint="start some: dask worker ADDRESS"
+        )
+    return Backend(lambda: _dask_backend(client), max(2, int(threads)))
+
+
+def _dask_backend(client: Any) -> Any:
+    from joblib._dask import DaskDistributedBackend
+
+    class Reporting(DaskDistributedBackend):  # type: ignore[misc]
+        """joblib's backend tells nobody of a task whose workers died, and waits for it for ever: this one does."""
+
+        def configure(self, *given: Any, **asked: Any) -> int:
+            # With one worker left joblib would run the tasks here, where one that dies takes everything with it.
+            return max(2, int(super().configure(*given, **asked)))
+
+        def submit(self, func: Any, callback: Any = None) -> Any:
+            future = super().submit(func, callback)
+
+            def tell(done: Any) -> None:
+                error = done.exception()
+                if error is not None and callback is not None:
+                    callback(_Died(error))
+
+            future.add_done_callback(tell)
+            return future
+
+        def retrieve_result_callback(self, out: Any) -> Any:
+            if isinstance(out, _Died):
+                raise out.error
+            return super().retrieve_result_callback(out)
+
+    return Reporting(client=client)
+
+
+@dataclass(frozen=True)
+class _Died:
+    error: BaseException
+
+
+def _ray(engine: Engine, here: int, stack: ExitStack) -> Backend:
+    try:
+        import ray
+        from ray.util.joblib import register_ray
+    except ImportError:
+        raise GenperfError("the Ray engine is not installed", hint='pip install "genperf[ray]"') from None
+    register_ray()
+    if not ray.is_initialized():
+        own = (
+            {"num_cpus": max(2, here), "include_dashboard": False}
+            if engine.address is None
+            else {"address": engine.address}
+        )
+        try:
+            ray.init(log_to_driver=False, logging_level="error", **own)
+        except (ConnectionError, ValueError, RuntimeError) as error:
+            raise _no_answer("Ray cluster", engine, error) from None
+        stack.callback(ray.shutdown)
+    return Backend(lambda: "ray", max(1, int(ray.cluster_resources().get("CPU", 1))), streams=False)
+
+
+def _no_answer(what: str, engine: Engine, error: Exception) -> GenperfError:
+    said = " ".join(str(error).split())[:160]
+    return GenperfError(f"no {what} answers at '{engine.address}' ({said})", hint="check --address, and that it runs")
