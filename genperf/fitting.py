@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from genperf import metrics
 from genperf.engine import Engine
-from genperf.ensemble import Ensemble, fit_factors, fit_series, refuse_one_scale, series_of
+from genperf.ensemble import Ensemble, fit_factors, fit_series, refuse_one_scale, series_of, with_pool
 from genperf.errors import FitError, GenperfError, Note
 from genperf.estimate import Estimate, FitOptions, affordable, at_once, estimate, estimate_alike, fewer_factors
 from genperf.expression import Expression
@@ -41,6 +41,7 @@ def fit(
     mapping: Mapping[str, str] | None = None,
     fix: Mapping[str, float] | None = None,
     draws: int | None = None,
+    pool: bool = False,
     workers: int = 1,
     engine: str = "local",
     address: str | None = None,
@@ -75,6 +76,9 @@ def fit(
         Constants held at a value.
     draws : int, optional
         Bootstrap replicates.
+    pool : bool
+        Let a group that is measured to fewer workers than others borrow how those grew. Groups may be alike in the
+        group columns, the categorical factors and what is constant along each group, such as the batch.
     workers : int
         Processes to fit groups with; −1 is one per core.
     engine : {"local", "dask", "ray"}
@@ -119,9 +123,13 @@ def fit(
         **({} if draws is None else {"draws": draws}),
     )
     where = Engine(engine, workers, address)
+    if pool and (model != AUTO or not table.group):
+        what = "pooling is between groups, and the table has none" if model == AUTO else "only auto can pool groups"
+        raise FitError(what, hint="--group A,B with --model auto")
     if not table.group:
         return _kept((), table, resume, model, options, seed) or fit_one(table, model, options, seed)
-    return _fit_groups(table, model, options, seed, where, resume, progress, checkpoint)
+    found = _fit_groups(table, model, options, seed, where, resume, progress, checkpoint)
+    return with_pool(table, found, options, seed) if pool else found
 
 
 def fit_one(table: Table, model: str, options: FitOptions, seed: int) -> FitResult:

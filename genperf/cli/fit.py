@@ -11,18 +11,23 @@ from genperf.cli.options import fit_arguments, fit_options, output_options, read
 from genperf.cli.output import say, show_frame, write_whole
 from genperf.cli.progress import progress_bar
 
+#: Of many groups, the notes that say how they stand to each other, and how many different ones are shown.
+GROUP_NOTES, SHOWN = ("similarity", "not_pooled"), 5
+
 
 @click.command("fit")
 @click.argument("table")
 @table_options
 @click.option("--model", default="auto", show_default=True, help="auto, a family (see `genperf models`) or a formula.")
 @fit_options
+@click.option("--pool", is_flag=True, help="Groups measured less far borrow how the others grew.")
 @click.option("-o", "--output", metavar="FILE", help="Write the model here (JSON).")
 @click.option("--resume", is_flag=True, help="Keep what is in FILE already, where rows and options are the same.")
 @output_options
 def command(
     table: str,
     model: str,
+    pool: bool,
     output: str | None,
     resume: bool,
     as_json: bool,
@@ -49,7 +54,8 @@ def command(
 
     try:
         with progress_bar("groups", quiet or not measured.group) as progress:
-            result = fit(measured, model, resume=before, progress=progress, checkpoint=save, **fit_arguments(given))
+            asked = {**fit_arguments(given), "pool": pool}
+            result = fit(measured, model, resume=before, progress=progress, checkpoint=save, **asked)
     except KeyboardInterrupt:
         if saved:
             say(f"{saved} of {measured.group_count} groups are in {output}; --resume goes on from there", quiet)
@@ -68,6 +74,9 @@ def command(
             say(f"note: {note}", quiet)
     else:
         click.echo(str(result))
+        said = [str(n) for held in result.results.values() for n in held.notes if n.kind in GROUP_NOTES]
+        for text in list(dict.fromkeys(said))[:SHOWN]:
+            say(f"note: {text}", quiet)
     if measured.unused:
         say(f"left out, in no role: {', '.join(measured.unused)}", quiet)
     if measured.rejected:

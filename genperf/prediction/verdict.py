@@ -129,10 +129,10 @@ def verdicts(
             grade[row] = max(grade[row], level)
             reasons[row].append(text if isinstance(text, str) else text[row])
 
-    near = 0 if standing.several_forms else 1
+    near = 0 if standing.several_forms and not standing.borrowed else 1
     outside = all_doublings(schema, query, standing.followers) > 0
     own = schema
-    schema = _reaching(schema, standing.borrowed)
+    schema = reaching(schema, standing.borrowed)
     total = all_doublings(schema, query, standing.followers)
     next_ones: list[tuple[Factor, npt.NDArray[np.float64]]] = []
     for factor in schema.factors:
@@ -165,7 +165,6 @@ def verdicts(
         if factor.numeric and factor.role == "extrinsic" and factor.name not in standing.followers:
             text = f"measured to {factor.name}={factor.upper:g}; beyond, it is borrowed from other groups"
             mark(outside & (query.columns[factor.name] > factor.upper), 0, text)
-            mark(total > 0, 1, "and beyond what is borrowed too")
     wide = np.where(outside, WIDE_BEYOND, WIDE)
     very = np.where(outside, VERY_WIDE_BEYOND, VERY_WIDE)
     mark((log_width > wide) & (log_width <= very), 1, "the interval is wide")
@@ -200,7 +199,7 @@ def all_doublings(schema: Schema, query: Query, followers: Collection[str] = ())
     return np.maximum(total, followed)
 
 
-def _reaching(schema: Schema, borrowed: Mapping[str, npt.NDArray[np.float64]]) -> Schema:
+def reaching(schema: Schema, borrowed: Mapping[str, npt.NDArray[np.float64]]) -> Schema:
     """Return the schema with the ranges up to what was borrowed."""
     factors = []
     for factor in schema.factors:

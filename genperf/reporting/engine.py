@@ -117,6 +117,12 @@ def judging(result: FitResult, formulas: Formulas) -> dict[str, Any]:
             [e.factor, e.held_out, e.error, e.last_point if np.isfinite(e.last_point) else None]
             for e in result.evidence
         ],
+        # Ranges up to what was borrowed from other groups; nothing where the group stands for itself.
+        "borrowed": [
+            {k: getattr(f, k) for k in ("name", "role", "numeric", "positive", "lower", "upper", "distinct")}
+            for f in verdict.reaching(result.schema, standing.borrowed).factors
+            if standing.borrowed
+        ],
     }
 
 
@@ -169,6 +175,8 @@ def _member(
             walks.append(described)
         out["walk"] = walks.index(described)
         out["sizes"] = packed(member.walk.sizes)
+        if member.walk.offsets is not None:
+            out["offsets"] = packed(member.walk.offsets)
     return out
 
 

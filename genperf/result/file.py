@@ -101,6 +101,7 @@ class _Walk(_Strict):
     noise: Finite
     trend: Finite
     sizes: list[Finite]
+    offsets: list[list[Finite]] | None = None
 
 
 class _Shift(_Strict):
@@ -424,6 +425,7 @@ def _walk(walk: Walk) -> _Walk:
         noise=walk.noise,
         trend=walk.trend,
         sizes=walk.sizes.tolist(),
+        offsets=None if walk.offsets is None else walk.offsets.tolist(),
     )
 
 
@@ -534,7 +536,17 @@ def _read_walk(walk: _Walk, factors: tuple[Factor, ...], draws: int) -> Walk:
         walk.noise,
         walk.trend,
         np.array(walk.sizes),
+        _read_offsets(walk.offsets, anchors, draws),
     )
+
+
+def _read_offsets(offsets: list[list[float]] | None, anchors: int, draws: int) -> np.ndarray | None:
+    if offsets is None:
+        return None
+    widths = {len(row) for row in offsets}
+    if len(offsets) != draws or len(widths) != 1 or not 0 < min(widths) < anchors:
+        raise ModelError("is not a whole model file: what is borrowed does not match the draws or the anchors")
+    return np.array(offsets)
 
 
 def _read_shift(shift: _Shift, factors: tuple[Factor, ...]) -> Shift:

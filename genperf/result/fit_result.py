@@ -199,7 +199,9 @@ class GroupedResult:
     def __str__(self) -> str:
         lines = [f"{len(self.results)} groups of {', '.join(self.group)}"]
         for key, result in list(self.results.items())[:20]:
-            lines.append(f"  {', '.join(key)}: mean error {result.metrics.get('mape', float('nan')):.1f} %")
+            share = result.options.get("pooled_share")
+            pooled = "" if share is None else f", pooled share {100.0 * share:.0f} %"
+            lines.append(f"  {', '.join(key)}: mean error {result.metrics.get('mape', float('nan')):.1f} %{pooled}")
         if len(self.results) > 20:
             lines.append("  …")
         lines += [f"  {', '.join(key)}: not fitted, {why}" for key, why in list(self.failures.items())[:20]]

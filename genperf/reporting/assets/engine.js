@@ -21,7 +21,7 @@ class Member {
     const flat = unpacked(data.draws), n = this.constants.length;
     this.draws = Array.from({ length: data.count }, (_, d) => flat.subarray(d * n, (d + 1) * n));
     this.shift = data.shift || null;
-    this.walk = data.walk === undefined ? null : new Walk(walks[data.walk], unpacked(data.sizes), this);
+    this.walk = data.walk === undefined ? null : new Walk(walks[data.walk], unpacked(data.sizes), this, data.offsets ? unpacked(data.offsets) : []);
   }
   // Seconds of each term, and of their total.
   split(x, c) {
@@ -50,16 +50,16 @@ class Member {
 
 // Universal kriging of the measured series, one draw at a time: genperf/prediction/walk.py.
 class Walk {
-  constructor(data, sizes, member) {
+  constructor(data, sizes, member, offsets) {
     Object.assign(this, data);
     this.sizes = sizes;
     this.axes = data.axes.map((f) => FORMULAS[f]);
     this.work = FORMULAS[data.work];
-    const k = this.logarithms.length;
+    const k = this.logarithms.length, borrowed = offsets.length / sizes.length, own = k - borrowed;
     this.draws = Array.from(sizes, (s, d) => {
       const c = member.draws[d], square = s * s;
       const curve = this.anchors.map((x) => member.log(x, c));
-      const away = this.logarithms.map((y, i) => y - curve[i]);
+      const away = this.logarithms.map((y, i) => y + (i < own ? 0 : offsets[d * borrowed + i - own]) - curve[i]);
       const total = this.own.map((v) => square + v);
       const r = this.whiten.map((row) => row.reduce((a, w, i) => a + w * away[i], 0));
       let along = 0, precision = 0;
@@ -222,11 +222,11 @@ class Engine {
     const time = this.central(x), seconds = new Map();
     const whole = this.members.reduce((a, m) => a + m.weight, 0);
     for (const m of this.members) {
-      const [t, total] = m.split(x, m.constants), level = Math.exp(m.shifted(x));
-      const own = m.walk ? this.central(x, [m]) : total * level;
+      const [t, total] = m.split(x, m.constants);
+      const own = m.walk ? this.central(x, [m]) : total * Math.exp(m.shifted(x));
       t.forEach((v, j) => {
         const name = m.terms[j][0];
-        seconds.set(name, (seconds.get(name) || 0) + (m.weight / whole) * ((v * level) / own) * time);
+        seconds.set(name, (seconds.get(name) || 0) + (m.weight / whole) * (v / own) * time);
       });
     }
     return { time, seconds };
@@ -242,15 +242,17 @@ function doublingsBeyond(f, value) {
 
 // The rules of genperf/prediction/verdict.py, in the same words.
 function judged(model, x, logWidth) {
-  const { severalForms: several, followers, evidence, unseen, unidentified: loose } = model.judging;
-  const reasons = new Set(), next = [], nearLevel = several ? 0 : 1;
+  const { severalForms: several, followers, evidence, unseen, unidentified: loose, borrowed } = model.judging;
+  const pooled = borrowed.length > 0, reached = pooled ? borrowed : model.factors;
+  const reasons = new Set(), next = [], nearLevel = several && !pooled ? 0 : 1;
   let grade = 0;
   const mark = (level, text) => {
     grade = Math.max(grade, level);
     reasons.add(text);
   };
-  const total = allDoublings(model.factors, x, followers);
-  model.factors.forEach((f, i) => {
+  const outside = allDoublings(model.factors, x, followers) > 0;
+  const total = allDoublings(reached, x, followers);
+  reached.forEach((f, i) => {
     if (!f.numeric) return;
     const far = doublingsBeyond(f, x[i]);
     if (f.distinct === 1) {
@@ -258,8 +260,9 @@ function judged(model, x, logWidth) {
       return;
     }
     if (followers.includes(f.name)) return;
+    const seenAs = pooled ? "measured and borrowed" : "measured";
     const range = `${plain(f.lower)} to ${plain(f.upper)}`;
-    if (far > 0) mark(nearLevel, `${f.name}=${plain(x[i])} is ${doublings(far)} outside the measured ${range}`);
+    if (far > 0) mark(nearLevel, `${f.name}=${plain(x[i])} is ${doublings(far)} outside the ${seenAs} ${range}`);
     if (far > 0 && f.distinct < RULES.fewest) mark(2, `${f.name} was measured at ${f.distinct} values only: measure a third`);
     if (f.role === "extrinsic") next.push([f, far, x[i]]);
   });
@@ -275,7 +278,12 @@ function judged(model, x, logWidth) {
       mark(several ? 1 : 2, `${text}, and 'as at the largest scale' by ${percent(last)}`);
     else if (error > RULES.missed && !several) mark(error > RULES.missedByFar ? 2 : 1, text);
   }
-  const [wide, very] = total > 0 ? RULES.wideBeyond : RULES.wide;
+  model.factors.forEach((f, i) => {
+    if (!pooled || !f.numeric || f.role !== "extrinsic" || followers.includes(f.name)) return;
+    if (outside && x[i] > f.upper)
+      mark(0, `measured to ${f.name}=${plain(f.upper)}; beyond, it is borrowed from other groups`);
+  });
+  const [wide, very] = outside ? RULES.wideBeyond : RULES.wide;
   if (logWidth > wide && logWidth <= very) mark(1, "the interval is wide");
   if (logWidth > very) mark(2, "the interval is very wide");
   if (loose.length && total > RULES.near)
