@@ -1,0 +1,96 @@
+"""Verdicts: what each reason does to the grade."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from genperf.prediction import Evidence, Schema, read_query
+from genperf.prediction.verdict import Standing, verdicts
+from genperf.table import Factor
+
+WORKERS = Factor("workers", "extrinsic", 1, 16, distinct=5, integer=True, positive=True)
+NODES = Factor("nodes", "extrinsic", 1, 2, distinct=2, integer=True, positive=True)
+SCHEMA = Schema((WORKERS,), "s")
+SEVERAL = Standing(several_forms=True)
+NARROW, WIDE, VERY_WIDE = 0.1, 0.4, 0.9
+
+
+def judge(
+    workers: float,
+    log_width: float = NARROW,
+    evidence: tuple[Evidence, ...] = (),
+    standing: Standing = SEVERAL,
+    schema: Schema = SCHEMA,
+    **more: float,
+) -> tuple[str, str]:
+    query = read_query(pd.DataFrame({"workers": [workers], **more}), schema)
+    verdict, reason = verdicts(schema, query, evidence, standing, np.array([log_width]))
+    return verdict[0], reason[0]
+
+
+@pytest.mark.parametrize(
+    ("workers", "log_width", "expected"),
+    [
+        (8, NARROW, "ok"),
+        (8, WIDE, "ok"),
+        (8, VERY_WIDE, "caution"),
+        (32, NARROW, "ok"),
+        (32, WIDE, "caution"),
+        (32, VERY_WIDE, "extrapolating-blind"),
+        (64, NARROW, "caution"),
+        (128, NARROW, "extrapolating-blind"),
+        (0.25, NARROW, "caution"),
+    ],
+)
+def test_distance_and_width(workers: float, log_width: float, expected: str) -> None:
+    assert judge(workers, log_width)[0] == expected
+
+
+def test_one_form_is_never_ok_beyond_the_data() -> None:
+    assert judge(8, standing=Standing())[0] == "ok"
+    assert judge(32, standing=Standing())[0] == "caution"
+
+
+@pytest.mark.parametrize(
+    ("error", "last_point", "several", "alone"),
+    [
+        (0.02, 0.1, "ok", "caution"),
+        (0.11, 0.1, "ok", "caution"),
+        (0.2, 0.1, "caution", "extrapolating-blind"),
+        (0.4, 0.6, "ok", "extrapolating-blind"),
+        (0.05, float("nan"), "ok", "caution"),
+    ],
+)
+def test_looking_back(error: float, last_point: float, several: str, alone: str) -> None:
+    seen = (Evidence("workers", 16, 1, error, last_point),)
+    assert judge(32, evidence=seen)[0] == several
+    assert judge(32, evidence=seen, standing=Standing())[0] == alone
+    assert judge(8, evidence=seen, standing=Standing())[0] == "ok"
+
+
+def test_two_scales_are_too_few() -> None:
+    few = Schema((Factor("workers", "extrinsic", 1, 2, distinct=2, integer=True, positive=True),), "s")
+    verdict, reason = judge(4, schema=few)
+    assert verdict == "extrapolating-blind"
+    assert "measure a third" in reason
+
+
+def test_nodes_that_follow_the_workers_are_not_counted_twice() -> None:
+    both = Schema((WORKERS, NODES), "s")
+    follows = Standing(several_forms=True, followers=("nodes",))
+    assert judge(32, standing=follows, schema=both, nodes=4)[0] == "ok"
+    assert judge(32, standing=SEVERAL, schema=both, nodes=4)[0] == "extrapolating-blind"
+
+
+def test_a_factor_seen_at_one_value_and_a_term_never_seen() -> None:
+    single = Schema((WORKERS, Factor("nodes", "extrinsic", 1, 1, distinct=1, positive=True)), "s")
+    assert judge(32, schema=single, nodes=4)[0] == "extrapolating-blind"
+    unseen = Standing(several_forms=True, unseen={"latency": np.array([True])})
+    verdict, reason = judge(32, standing=unseen)
+    assert verdict == "extrapolating-blind"
+    assert "latency" in reason
+
+
+def test_what_to_measure_is_named_on_the_way_only() -> None:
+    assert "measure workers=32 first" in judge(1024)[1]
+    assert "measure" not in judge(32, VERY_WIDE)[1]
