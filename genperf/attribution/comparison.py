@@ -108,13 +108,14 @@ def _answer(
             "a": seconds[0],
             "b": seconds[1],
             "change": change,
-            "lower": lower,
-            "upper": upper,
+            "lower": np.minimum(lower, change),
+            "upper": np.maximum(upper, change),
             "share": change / whole if whole else np.full(len(terms), np.nan),
         }
     )
     order = np.argsort(-np.abs(change), kind="stable")
-    ends = quantiles(changes.sum(axis=1), weights, (tail, 1.0 - tail))
+    low, high = quantiles(changes.sum(axis=1), weights, (tail, 1.0 - tail))
+    ends = (min(float(low), whole), max(float(high), whole))
     return Comparison(
         a={k: v[0] for k, v in query_a.columns.items()},
         b={k: v[0] for k, v in query_b.columns.items()},
@@ -124,9 +125,9 @@ def _answer(
         time_a=float(times[0]),
         time_b=float(times[1]),
         change=whole,
-        lower=float(ends[0]),
-        upper=float(ends[1]),
-        said=_said(names, times, terms, change, (float(ends[0]), float(ends[1])), interval),
+        lower=ends[0],
+        upper=ends[1],
+        said=_said(names, times, terms, change, ends, interval),
     )
 
 

@@ -154,8 +154,9 @@ def _table(
     columns = {
         "term": np.tile(np.array(names, dtype=object), len(whole)),
         "seconds": seconds.T.ravel(),
-        "lower": ends[0].T.ravel(),
-        "upper": ends[1].T.ravel(),
+        # As in predict, the interval holds the value that stands beside it.
+        "lower": np.minimum(ends[0], seconds).T.ravel(),
+        "upper": np.maximum(ends[1], seconds).T.ravel(),
         "share": (seconds / whole).T.ravel(),
     }
     return pd.DataFrame({**given, **columns})

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 @click.option("--at", metavar="FACTOR=V,…", multiple=True, help="Where; the centre of the data where omitted.")
 @click.option("--group", metavar="A,B", help="Which group's model, for a model fitted with --group.")
 @click.option("--interval", default=0.9, show_default=True, type=float, help="Nominal coverage of the intervals.")
+@click.option("--members", is_flag=True, help="Also the terms of each member of an ensemble by itself.")
 @click.option(
     "--versus",
     metavar="FACTOR=V",
@@ -60,6 +61,7 @@ def command(
     at: tuple[str, ...],
     group: str | None,
     interval: float,
+    members: bool,
     versus: tuple[str, ...],
     knee: str | None,
     along: str | None,
@@ -105,7 +107,7 @@ def command(
     if as_json:
         show_json(found.to_dict())
         return
-    _show(found, chosen, no_color)
+    _show(found, chosen, members, no_color)
 
 
 def _between_groups(
@@ -151,10 +153,10 @@ def _importance(chosen: FitResult, group: str | None, source: str, seed: int) ->
     return importance(table, seed=seed)
 
 
-def _show(found: Explanation, chosen: FitResult, plain: bool) -> None:
+def _show(found: Explanation, chosen: FitResult, members: bool, plain: bool) -> None:
     click.echo(f"T = {chosen.best.expression.text(chosen.best.values)}")
     show_frame(found.terms, "seconds and share of each term", plain=plain)
-    if len(found.members):
+    if members and len(found.members):
         show_frame(found.members, "the same by each member of the ensemble", plain=plain)
     show_frame(found.elasticities, "elasticity: how many per cent the time moves with one per cent", plain=plain)
     for a, b in found.aliased:
