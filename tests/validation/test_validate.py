@@ -215,7 +215,7 @@ def test_models_are_named_by_text_or_by_list(asked: Any, expected: list[str]) ->
 
 def test_all_is_every_learner_and_every_family_that_applies() -> None:
     chosen, notes = run.choose_models("all", table())
-    assert chosen[: len(LEARNERS)] == list(LEARNERS)
+    assert chosen[: len(LEARNERS) + 1] == ["auto", *LEARNERS]
     assert {"generic", "amdahl"} <= set(chosen)
     unnamed = read_table(frame().rename(columns={"workers": "w"}), time="t", extrinsic="w", repeat="repeat")
     chosen, notes = run.choose_models("all", unnamed)
@@ -228,7 +228,7 @@ def test_all_is_every_learner_and_every_family_that_applies() -> None:
     ("models", "options", "message", "hint"),
     [
         ("random-forst", {}, "no model 'random-forst'", "did you mean 'random-forest'?"),
-        ("lots", {}, "no model 'lots'", "one of last-point"),
+        ("lots", {}, "no model 'lots'", "one of auto, last-point"),
         ("", {}, "no model is named", "last-point"),
         ([], {}, "no model is named", "last-point"),
         ("svr", {"interval": 90}, "an interval of 90 is not between 0 and 1", "0.9"),
