@@ -37,6 +37,8 @@ MEMBERS, CLOSE = 5, 0.1
 GUARDED = (-1.0, 1.0)
 #: Places from which a member is fitted, and the share of the cost within which two have found the same.
 STARTS, AGREE = 8, 1e-3
+#: Rounds in which its weights settle.
+SETTLING = 6
 #: Draws of a member at least.
 FEWEST_DRAWS = 20
 
@@ -131,7 +133,7 @@ def fit_member(chosen: Candidate, table: Table, counted: Mask, options: FitOptio
     weights = np.where(counted, problem.weights, 0.0)[None, :]
     starts = spread_starts(problem, STARTS, np.random.default_rng([seed, 4]))
     sets, costs = fit_parts(problem, starts[None], weights)
-    constants, own = reweighted(problem, sets[:, 0], weights)
+    constants, own = reweighted(problem, sets[:, 0], weights, SETTLING)
     weighted = problem.reweighted(own[0])
     agreed = int(np.sum(costs[0] <= costs[0, 0] * (1.0 + AGREE)))
     rest = polish(weighted, constants)

@@ -63,6 +63,8 @@ def _agreement(medians: Table, factor: Factor) -> float:
     """Return how well the factor orders the times: |rank correlation|, or the share of variance its levels explain."""
     times = medians.frame[medians.time].rank()
     values = medians.frame[factor.name]
+    if times.nunique() == 1:
+        return 0.0
     if factor.numeric:
         return float(abs(np.corrcoef(values.rank(), times)[0, 1]))
     explained = times.groupby(values.to_numpy()).transform("mean").var(ddof=0) / times.var(ddof=0)

@@ -1,0 +1,117 @@
+"""The generic model on measurements of TensorFlow, MXNet and PyTorch, beside the learners.
+
+    python experiments/generic_model.py docs/results/generic.md
+
+Writes held-out errors (5-fold, and the largest counts from the smaller ones), the fitted constants with their
+intervals, and what the two solvers reach. The same command writes the same bytes.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pandas as pd
+
+import genperf as gp
+
+TABLES = {
+    "TensorFlow": ("dlperf", "framework == 'tensorflow1' or framework == 'tensorflow2'"),
+    "MXNet": ("dlperf", "framework == 'mxnet'"),
+    "PyTorch": ("dlperf", "framework == 'pytorch'"),
+    "PyTorch, CPU": ("pytorch_cpu", None),
+}
+LARGEST = {"dlperf": "extrapolate:devices:16", "pytorch_cpu": "extrapolate:workers:8"}
+MODELS = "generic,auto,last-point,linear,random-forest,gradient-boosting,svr,gaussian-process"
+#: Structures without a choice, on which the two solvers are compared.
+FIXED = {"pytorch_cpu": ("separable", "per-term"), "dlperf": ("separable",)}
+
+
+def load(name: str, where: str | None) -> gp.Table:
+    return gp.datasets.load(name) if where is None else gp.datasets.load(name, where=where)
+
+
+def markdown(frame: pd.DataFrame) -> str:
+    """Return a table as markdown: numbers to three digits, nothing where there is none."""
+    rows = [["" if pd.isna(v) else f"{v:.3g}" if isinstance(v, float) else str(v) for v in row] for row in frame.values]
+    lines = [list(map(str, frame.columns)), ["---"] * len(frame.columns), *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def errors(table: gp.Table, scheme: str) -> pd.DataFrame:
+    found = gp.validate(table, MODELS, scheme, seed=0).frame(timing=False)
+    kept = found[["model", "mape", "median_ape", "rmse", "coverage", "width", "predicted"]]
+    names = {"mape": "mean error %", "median_ape": "median error %", "rmse": "rmse s"}
+    return kept.rename(columns={**names, "coverage": "coverage %", "width": "width %"})
+
+
+def constants(result: gp.FitResult) -> pd.DataFrame:
+    """Return every constant but the levels of categorical factors, of which there are many."""
+    found = result.constants().drop(columns="member")
+    return found[~found["constant"].str.contains("[", regex=False)]
+
+
+def solvers() -> pd.DataFrame:
+    rows = []
+    for name, structures in FIXED.items():
+        table = gp.datasets.load(name)
+        for structure in structures:
+            fits = {s: gp.fit(table, "generic", structure=structure, solver=s, draws=2) for s in ("de", "projected")}
+            cost = {s: fitted.best.status for s, fitted in fits.items()}
+            rows.append(
+                {
+                    "table": name,
+                    "structure": structure,
+                    "constants": len(fits["de"].best.expression.constants),
+                    "cost, de": f"{cost['de'].cost:.6f}",
+                    "cost, projected": f"{cost['projected'].cost:.6f}",
+                    "difference %": f"{100 * abs(cost['de'].cost / cost['projected'].cost - 1):.4f}",
+                    "sets tried, de": cost["de"].evaluations,
+                    "sets tried, projected": cost["projected"].evaluations,
+                }
+            )
+    return pd.DataFrame(rows)
+
+
+def report() -> str:
+    parts = [
+        "# The generic model on measurements",
+        "Made by `python experiments/generic_model.py docs/results/generic.md`. Each model sees the training part "
+        "alone; structure and λ are chosen inside it. The DLPerf tables (`data/dlperf.csv`) have one intrinsic factor, "
+        "the batch of a device, two extrinsic ones, nodes and devices, and what a run was configured with as "
+        "categorical factors; `data/pytorch_cpu.csv` has five intrinsic factors and the workers. Intervals are nominal "
+        "90 %.",
+    ]
+    for title, (name, where) in TABLES.items():
+        table = load(name, where)
+        fitted = gp.fit(table, "generic", seed=0)
+        terms = len(fitted.best.expression.terms) - 1
+        chosen = f"{terms} term{'s' * (terms != 1)}, λ = {fitted.options['lambda']:g}"
+        parts += [
+            f"## {title}",
+            f"{len(table.medians())} configurations of `{name}.csv`" + (f" where `{where}`" if where else "") + ".",
+            "5-fold cross-validation:",
+            markdown(errors(table, "kfold:5")),
+            f"The largest counts from the smaller ones, `{LARGEST[name]}`:",
+            markdown(errors(table, LARGEST[name])),
+            f"The generic model fitted to all of it chose {chosen}; constants with their 90 % intervals, those of "
+            "categorical levels left out:",
+            markdown(constants(fitted)),
+        ]
+    parts += [
+        "## Two solvers, one cost",
+        "`de` lets differential evolution search every constant, `projected` only the exponents and levels, and solves "
+        "the coefficients inside.",
+        markdown(solvers()),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def main(arguments: list[str]) -> None:
+    if len(arguments) != 1:
+        sys.exit(__doc__)
+    Path(arguments[0]).write_text(report(), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

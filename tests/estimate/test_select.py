@@ -1,0 +1,216 @@
+"""The choice of structure and λ: inside the training part, the same every time, and the right one."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import genperf as gp
+from genperf.errors import FitError, ModelError
+from genperf.estimate import FitOptions, affordable
+from genperf.estimate.problem import problem_of
+from genperf.estimate.robust import huber_weights, robust_sd
+from genperf.estimate.select import (
+    MOST_CONSTANTS,
+    MOST_IN_ALL,
+    MOST_ROWS,
+    Candidate,
+    best_of,
+    candidates_of,
+    folds_of,
+    thinned,
+)
+from genperf.estimate.starts import spread_starts
+from genperf.losses import loss_named, penalty_named
+from genperf.models.generic import MOST_LEVELS, Structure, generic
+from genperf.table import Factor
+
+
+def runs(rows: int = 60, noise: float = 0.02, seed: int = 0) -> pd.DataFrame:
+    """T = 0.1 + 0.4·(layers/8)^1.2·(batch/32)·(workers/4)^−0.5, on distinct configurations."""
+    rng = np.random.default_rng(seed)
+    grid = pd.MultiIndex.from_product(
+        [[2.0, 4.0, 8.0, 16.0], [8.0, 16.0, 32.0, 64.0], [1.0, 2.0, 4.0, 8.0, 16.0]],
+        names=["layers", "batch", "workers"],
+    ).to_frame(index=False)
+    chosen = grid.sample(rows, random_state=seed).reset_index(drop=True)
+    time = 0.1 + 0.4 * (chosen.layers / 8) ** 1.2 * (chosen.batch / 32) * (chosen.workers / 4) ** -0.5
+    return chosen.assign(t=time * np.exp(rng.normal(0.0, noise, rows)))
+
+
+def read(frame: pd.DataFrame, **roles: str) -> gp.Table:
+    return gp.read_table(frame, **{"time": "t", "intrinsic": "layers,batch", "extrinsic": "workers", **roles})
+
+
+TABLE = read(runs())
+PRODUCTS = [generic(TABLE.factors, Structure("product", k)) for k in (1, 2, 3)]
+
+
+def test_folds_hold_every_configuration_out_once() -> None:
+    folds = folds_of(13, np.random.default_rng(0))
+    assert (~folds).sum(axis=0).tolist() == [1] * 13
+
+
+def test_too_few_configurations_are_not_cut() -> None:
+    assert folds_of(3, np.random.default_rng(0)).shape == (0, 3)
+    few = TABLE.take(np.arange(3))
+    (amdahl,) = gp.MODELS["amdahl"].expressions(few.factors)
+    found = candidates_of([amdahl], few, FitOptions(), 0)
+    assert all(np.isnan(c.error) for c in found)
+    assert best_of(found) is found[0]
+
+
+def test_the_true_structure_predicts_best() -> None:
+    found = candidates_of(PRODUCTS, TABLE, FitOptions(), 0)
+    best = best_of(found)
+    assert best.expression is PRODUCTS[0]
+    # The noise is 2 %, whose mean absolute value is 1.6 %.
+    assert best.error < 0.03
+
+
+def test_an_exact_law_is_predicted_exactly() -> None:
+    exact = read(runs(noise=0.0))
+    found = candidates_of(PRODUCTS[:1], exact, FitOptions(lam=1e-9), 0)
+    assert found[0].error < 1e-3
+
+
+def test_one_standard_error_prefers_the_simple() -> None:
+    off = np.full(10, 0.1)
+    zeros = np.zeros(10)
+    spread = np.tile([0.03, -0.02], 5)
+    simple = Candidate(PRODUCTS[0], 1e-4, zeros, zeros, off + spread)
+    stronger = Candidate(PRODUCTS[0], 1e-3, zeros, zeros, off + spread)
+    complex_ = Candidate(PRODUCTS[1], 1e-4, zeros, zeros, off)
+    worse = Candidate(PRODUCTS[0], 1e-2, zeros, zeros, off + 0.05)
+    assert best_of([simple, stronger, complex_, worse]) is stronger
+    assert best_of([complex_, worse]) is complex_
+
+
+def test_held_out_times_do_not_change_the_fit() -> None:
+    frame = runs()
+    train = (np.arange(len(frame)) % 3 > 0) & (frame.workers < 16)
+    one = read(frame).take(train.to_numpy())
+    other = read(frame.assign(t=frame.t.where(train, 100.0 * frame.t))).take(train.to_numpy())
+    for model in ("generic", "auto"):
+        a, b = gp.fit(one, model, draws=10), gp.fit(other, model, draws=10)
+        assert [m.values for m in a.members] == [m.values for m in b.members]
+
+
+def test_a_fold_never_sees_its_own_rows() -> None:
+    """The prediction of a held-out configuration is the same whatever was measured there."""
+    before = candidates_of(PRODUCTS[:1], TABLE, FitOptions(lam=1e-4), 0)[0]
+    frame = TABLE.frame.copy()
+    fold = ~folds_of(len(frame), np.random.default_rng([0, 2]))[0]
+    frame.loc[fold, "t"] *= 1.5
+    after = candidates_of(PRODUCTS[:1], replace(TABLE, frame=frame), FitOptions(lam=1e-4), 0)[0]
+    times = [np.log(t.seconds[fold]) - c.unseen[fold] for t, c in ((TABLE, before), (read(frame), after))]
+    # What is left is the scale of the penalty, which is the whole table's mean time.
+    assert np.allclose(*times, atol=2e-3)
+    assert np.abs(before.constants / after.constants - 1.0).max() > 0.01
+
+
+def test_the_same_every_time_and_other_with_another_seed() -> None:
+    first, again, other = (candidates_of(PRODUCTS[:2], TABLE, FitOptions(), s) for s in (0, 0, 1))
+    assert [c.error for c in first] == [c.error for c in again]
+    assert [c.error for c in first] != [c.error for c in other]
+
+
+def test_robust_fits_are_not_ruled_by_outliers() -> None:
+    frame = runs(80)
+    frame.loc[::12, "t"] /= 2.0
+    wild = read(frame)
+    truth = {"p1_layers": 1.2, "p1_batch": 1.0, "q1_workers": -0.5}
+
+    def worst(robust: bool) -> float:
+        found = candidates_of(PRODUCTS[:1], wild, FitOptions(lam=1e-6), 0, robust)[0]
+        values = dict(zip(found.expression.constant_names, found.constants, strict=True))
+        return max(abs(values[name] - value) for name, value in truth.items())
+
+    assert worst(True) < 0.1 < worst(False)
+
+
+def test_huber_weights_by_hand() -> None:
+    # |r| = 0.1, 0.1, 0.1, 0.5: s = 0.14826, so only the last is cut, to 0.14826/0.5.
+    times, measured = np.array([[1.1, 0.9, 1.1, 1.5]]), np.ones(4)
+    assert np.allclose(huber_weights(times, measured, np.ones((1, 4))), [[1.0, 1.0, 1.0, 0.29652]])
+
+
+def test_huber_weights_leave_out_what_does_not_count() -> None:
+    times = np.array([[1.1, 0.9, 1.1, 9.0, np.inf]])
+    weights = np.array([[1.0, 1.0, 1.0, 0.0, 1.0]])
+    found = huber_weights(times, np.ones(5), weights)
+    assert found[0, 3] == 0.0
+    assert found[0, 4] == 0.0
+    assert robust_sd(np.array([0.1, 9.0]), np.array([True, False])) == pytest.approx(0.14826)
+
+
+def test_starts_stay_in_bounds_and_begin_with_the_given_one() -> None:
+    problem = problem_of(PRODUCTS[1], TABLE, loss_named("relative"), penalty_named("l2", 1e-4))
+    starts = spread_starts(problem, 20, np.random.default_rng(0))
+    assert np.all((starts >= problem.lower) & (starts <= problem.upper))
+    moved = ~problem.coefficient
+    assert np.array_equal(starts[0, moved], problem.start[moved])
+    assert len(np.unique(starts[:, moved], axis=0)) > 10
+
+
+def test_a_linear_expression_needs_one_start() -> None:
+    (ernest,) = gp.MODELS["ernest"].expressions(TABLE.factors)
+    problem = problem_of(ernest, TABLE, loss_named("relative"), penalty_named("l2", 0.0))
+    assert spread_starts(problem, 20, np.random.default_rng(0)).shape == (1, len(ernest.constants))
+
+
+def test_larger_structures_are_left_out_and_said() -> None:
+    usable, notes = affordable(PRODUCTS, 20)
+    assert [len(e.constants) for e in usable] == [len(PRODUCTS[0].constants)]
+    assert "2 larger structures" in notes[0].text
+    assert all(len(e.constants) <= 20 * MOST_CONSTANTS for e in usable)
+
+
+def test_too_few_configurations_say_how_many_are_needed() -> None:
+    with pytest.raises(FitError, match="3 configurations cannot determine the") as caught:
+        affordable(PRODUCTS, 3)
+    assert f"at least {len(PRODUCTS[0].constants)}" in str(caught.value.hint)
+
+
+def test_many_levels_limit_the_terms() -> None:
+    levels = tuple(f"net{i}" for i in range(70))
+    factors = [*TABLE.factors, Factor("net", "categorical", distinct=70, levels=levels)]
+    usable, notes = affordable([generic(factors, Structure("product", k)) for k in (1, 2, 3, 4)], 1000)
+    assert len(usable) == 2
+    assert str(MOST_IN_ALL) in notes[0].text
+
+
+def test_too_many_levels_are_refused_with_advice() -> None:
+    levels = tuple(f"net{i}" for i in range(MOST_LEVELS + 1))
+    with pytest.raises(ModelError, match="at most 200") as caught:
+        generic([*TABLE.factors, Factor("net", "categorical", distinct=len(levels), levels=levels)])
+    assert "--group net" in str(caught.value.hint)
+
+
+def test_large_tables_are_thinned_for_the_choice_alone() -> None:
+    frame = pd.concat([runs().assign(batch=lambda d, k=k: d.batch + k) for k in range(20)], ignore_index=True)
+    large = read(frame)
+    part = thinned(large, np.random.default_rng(0))
+    assert len(part) == MOST_ROWS
+    assert len(thinned(TABLE, np.random.default_rng(0))) == len(TABLE)
+
+
+def test_a_factor_with_one_value_is_said_and_left_out() -> None:
+    frame = runs().assign(layers=4.0)
+    result = gp.fit(read(frame), "generic", draws=2)
+    assert "layers" not in result.best.expression.factors
+    assert any("'layers' has one value" in str(n) for n in result.notes)
+
+
+@pytest.mark.parametrize(
+    ("name", "structures"), [("pytorch_cpu", ("separable", "per-term")), ("dlperf", ("separable",))]
+)
+def test_both_solvers_reach_the_same_cost(name: str, structures: tuple[str, ...]) -> None:
+    table = gp.datasets.load(name)
+    for structure in structures:
+        cost = [
+            gp.fit(table, "generic", structure=structure, solver=s, draws=2).best.status.cost
+            for s in ("de", "projected")
+        ]
+        assert cost[0] == pytest.approx(cost[1], rel=0.005)
