@@ -12,6 +12,7 @@ from genperf.cli.output import say, show_frame, write_whole
 if TYPE_CHECKING:
     import pandas as pd
 
+    from genperf.result import FitResult, GroupedResult
     from genperf.table import Table
 
 FRAMEWORKS = {"tensorflow1": "TensorFlow", "tensorflow2": "TensorFlow", "mxnet": "MXNet", "pytorch": "PyTorch"}
@@ -67,6 +68,23 @@ def command(folder: str, seed: int, workers: int, quiet: bool, no_color: bool) -
     write_whole(out / "constants.csv", generic.constants().to_csv(index=False, float_format="%.9g"))
     write_whole(out / "validation.csv", scores.predictions().to_csv(index=False, float_format="%.9g"))
     say(f"\nwrote model.json, generic.json, predictions.csv, constants.csv and validation.csv to {out}", quiet)
+    _write_report(fitted, known, out / "report.html", quiet)
+
+
+def _write_report(fitted: FitResult | GroupedResult, known: Table, path: Path, quiet: bool) -> None:
+    """Write the page of the series, or say what it takes."""
+    from genperf.errors import GenperfError
+    from genperf.reporting import page
+
+    try:
+        text = page(
+            fitted, table=known, title=f"Published training runs: measured up to {KNOWN} GPUs, asked about {UNSEEN}"
+        )
+    except GenperfError as error:
+        say(f"no report.html: {error}", quiet)
+        return
+    write_whole(path, text)
+    say(f"wrote report.html: open it in a browser ({path.resolve().as_uri()})", quiet)
 
 
 def _series() -> Table:

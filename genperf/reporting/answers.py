@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from genperf.advice import suggest
 from genperf.attribution import Scaling, explain
 from genperf.attribution.terms import FORM, HIDDEN
 from genperf.errors import GenperfError
@@ -63,7 +64,7 @@ def answers(result: FitResult, answer: Scaling, target: pd.DataFrame, interval: 
         _band(result, answer, float(target[answer.along].iloc[0]), str(predicted["verdict"])),
         _knee(answer),
         _bottleneck(result, answer, target, interval),
-        _next(result, _further(result, answer, target), interval),
+        _next(result, _further(result, answer, target), answer.along, interval),
     )
 
 
@@ -79,7 +80,7 @@ def unanswered(why: str, result: FitResult, target: pd.DataFrame, interval: floa
         Answer(BAND, "not asked", (why,)),
         Answer(KNEE, "not asked", (why,)),
         _bottleneck(result, None, target, interval),
-        _next(result, {str(k): v for k, v in target.iloc[0].items()}, interval),
+        _next(result, {str(k): v for k, v in target.iloc[0].items()}, "", interval),
     )
 
 
@@ -106,7 +107,9 @@ def _efficiency(answer: Scaling, count: float) -> str:
 
 
 def _knee(answer: Scaling) -> Answer:
-    points = {what: answer.points[answer.points["what"] == what] for what in ("efficiency", "slower")}
+    # With work that grows with the workers every step gets longer; what may fall is what they do together.
+    turn = "throughput" if answer.kind == "weak" else "slower"
+    points = {what: answer.points[answer.points["what"] == what] for what in ("efficiency", turn)}
     knee, level = (float(points["efficiency"][name].iloc[0]) for name in ("count", "level"))
     short = f"{knee:g} {answer.along}" if np.isfinite(knee) else f"none up to {answer.upto:g} {answer.along}"
     said = [_sentence(str(point["said"].iloc[0])) for point in points.values()]
@@ -130,11 +133,7 @@ def _bottleneck(result: FitResult, answer: Scaling | None, target: pd.DataFrame,
     return Answer(BOTTLENECK, f"{first['term']}: {100 * first['share']:.0f} %", tuple(said))
 
 
-def _next(result: FitResult, at: dict[str, Any], interval: float) -> Answer:
-    try:
-        from genperf.advice.suggest import suggest
-    except (ImportError, ZeroDivisionError):
-        return Answer(NEXT, "TODO", ("to land",))
+def _next(result: FitResult, at: dict[str, Any], along: str, interval: float) -> Answer:
     try:
         found = suggest(result, at, interval=interval)
     except GenperfError as error:
@@ -143,10 +142,9 @@ def _next(result: FitResult, at: dict[str, Any], interval: float) -> Answer:
         return Answer(NEXT, "nothing", (_sentence(found.said),))
     first = found.chosen.iloc[0]
     names = [f.name for f in result.schema.varying if f.name in found.chosen]
-    differs = [n for n in names if first[n] != at.get(n)] or names[:1]
-    short = ", ".join(
-        f"{first[n]:g} {n}" if isinstance(first[n], int | float) else f"{n} {first[n]}" for n in differs[:2]
-    )
+    differs = sorted((n for n in names if first[n] != at.get(n)), key=lambda n: n != along) or names[:1]
+    name = differs[0]
+    short = f"{name} {first[name]}" if isinstance(first[name], str) else f"{first[name]:g} {name}"
     return Answer(NEXT, short, (_sentence(found.said),))
 
 

@@ -1,15 +1,18 @@
 """The report in a real browser: the same numbers as Python, no complaint, no request, any width, light and dark."""
 
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import NARROW, WIDE, Browser
+from chromium import NARROW, WIDE, Browser
 
 import genperf as gp
-from genperf.reporting import page
+from genperf.attribution.terms import FORM, HIDDEN
+from genperf.prediction import Shift
+from genperf.reporting import html, page
 from genperf.result import FitResult, GroupedResult
 
 HOSTILE = ['a"b', "</script><script>bad()</script>", "<img src=x onerror=bad()>", "{{ 7*7 }}", "&lt;b&gt;", "x" * 300]
@@ -45,6 +48,14 @@ def series() -> FitResult:
 
 
 @pytest.fixture(scope="module")
+def ensemble(many: FitResult) -> FitResult:
+    """Two members of a table of many factors, with the level effects of a count."""
+    shift = Shift("workers", np.array([1.0, 4.0, 16.0]), np.array([0.1, -0.2, 0.05]), 0.7)
+    other = replace(many.best, draws=1.1 * many.best.draws, constants=1.1 * many.best.constants, weight=0.3, label="b")
+    return replace(many, members=(replace(many.best, weight=0.7, shift=shift), replace(other, shift=shift)))
+
+
+@pytest.fixture(scope="module")
 def groups() -> GroupedResult:
     parts = [runs(k + 1, seed=k).query("batch == 32 and framework == 'mxnet'").assign(net=name)
              for k, name in enumerate(HOSTILE)]  # fmt: skip
@@ -73,6 +84,25 @@ def test_numbers_are_pythons(browser: Browser, many: FitResult) -> None:
 def test_numbers_of_a_series_are_pythons(browser: Browser, series: FitResult) -> None:
     browser.open(page(series))
     agrees(browser, series, {"workers": [1, 2, 3, 8, 12, 16, 24, 32, 64, 4096], "nodes": [1.0, 2.0, 4.0], "batch": 32})
+
+
+def test_numbers_of_an_ensemble_are_pythons(browser: Browser, ensemble: FitResult) -> None:
+    browser.open(page(ensemble))
+    agrees(browser, ensemble, {"batch": [16, 100], "workers": [1, 3, 4, 16, 20, 64], "framework": "mxnet"})
+
+
+def test_terms_are_pythons(browser: Browser, many: FitResult, ensemble: FitResult, series: FitResult) -> None:
+    at = {"batch": 20, "workers": 24, "framework": "mxnet"}
+    for result, where in ((many, at), (ensemble, at), (series, {"workers": 24, "nodes": 3})):
+        browser.open(page(result))
+        expected = gp.explain(result, where).terms.set_index("term")["seconds"]
+        row = result.predict({"batch": 32, **where}).iloc[0]
+        found = browser.js(
+            "return [...engine.parts(arguments[0]).seconds]", [row[f.name] for f in result.schema.factors]
+        )
+        assert [name for name, _ in found] == [n for n in expected.index if n not in (HIDDEN, FORM)]
+        for name, seconds in found:
+            assert seconds == pytest.approx(expected[name], rel=1e-9)
 
 
 FORMULAS = [
@@ -210,6 +240,37 @@ def test_hostile_columns_and_levels(browser: Browser) -> None:
     assert script in browser.js("return $('factors').textContent")
     agrees(browser, result, {script: [16, 40], "workers": [8, 32], "framework": [image, "tensorflow"]})
     assert not browser.complaints()
+
+
+def test_predictions_written_down_where_there_are_too_many_draws(
+    browser: Browser, groups: GroupedResult, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(html, "MOST_DRAWS", 10)
+    browser.open(page(groups))
+    assert browser.js("return engine") is None
+    counts = browser.js("return sheet.path.counts")
+    found = browser.js("return sheet.path.counts.map((c) => predict(along(c)))")
+    expected = groups[HOSTILE[0]].predict({"workers": counts})
+    np.testing.assert_allclose([f["time"] for f in found], expected["time"], rtol=1e-9)
+    np.testing.assert_allclose([f["upper"] for f in found], expected["upper"], rtol=1e-6)
+    assert [f["reason"] for f in found] == expected["reason"].tolist()
+    slider = browser.driver.find_element("css selector", "input[type=range]")
+    shown = browser.js("return $('time').dataset.value")
+    slider.send_keys("\ue012")  # arrow left
+    browser.settle()
+    assert browser.js("return $('time').dataset.value") != shown
+    assert not browser.complaints()
+
+
+def test_the_browser_would_have_noticed(browser: Browser, many: FitResult) -> None:
+    """A page that asks for something, or runs what is not its own script, does not pass."""
+    whole = page(many)
+    browser.open(whole.replace("</body>", '<img src="http://example.org/x.png"></body>'))
+    browser.driver.execute_async_script("setTimeout(arguments[0], 50)")
+    assert browser.complaints()
+    browser.open(whole.replace("</body>", "<script>document.title = 'run'</script></body>"))
+    assert browser.js("return document.title") != "run"
+    assert browser.complaints()
 
 
 def test_prints(browser: Browser, many: FitResult) -> None:

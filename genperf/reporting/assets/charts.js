@@ -60,7 +60,7 @@ function ticksOf({ low, high, log, base }, most) {
 function chart(width, { x, y, draw, title, ratio = 0.56 }) {
   const w = Math.max(280, Math.round(width)), hgt = Math.round(Math.min(Math.max(w * ratio, 220), 440));
   const ticks = ticksOf(y, 6), longest = Math.max(...ticks.map((t) => plain(t).length));
-  const left = 26 + 7 * Math.min(longest, 10), right = 14, top = 12, bottom = 44;
+  const left = 30 + 7 * Math.min(longest, 10), right = 14, top = 12, bottom = 44;
   const X = scaleOf(x, left, w - right), Y = scaleOf(y, hgt - bottom, top);
   const svg = s("svg", { viewBox: `0 0 ${w} ${hgt}`, role: "img", "aria-label": title });
   for (const t of ticks) {

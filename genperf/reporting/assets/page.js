@@ -11,6 +11,8 @@ const seconds = (v) => `${plain(+v.toPrecision(4))} s`;
 const nameOf = (group) => group.key.join(" · ");
 const chip = (verdict) => h("span", { class: `chip ${verdict}` }, verdict);
 const numeric = (f) => f.numeric;
+// A number stays on the line of its unit.
+const tidy = (words) => words.replace(/ %/g, "\u00a0%").replace(/(\d) (s|GB|MB)\b/g, "$1\u00a0$2");
 const text = (id, value) => ($(id).textContent = value);
 const put = (id, ...children) => $(id).replaceChildren(...children.flat().filter((c) => c));
 
@@ -108,8 +110,9 @@ function control(f, place) {
     },
   });
   const output = typed || h("output", { id: `${id}-value`, for: id, class: "fixed" }, plain(state.x[place]));
+  const follows = sheet.path && String(place) in sheet.path.follow ? `; follows ${sheet.factors[sheet.along].name} until it is moved` : "";
   return h("div", { class: "control" }, h("label", { for: id }, f.name), h("div", { class: "row" }, range, output),
-    h("p", { class: "note", id: hint }, `measured from ${plain(f.lower)} to ${plain(f.upper)}`));
+    h("p", { class: "note", id: hint }, `measured from ${plain(f.lower)} to ${plain(f.upper)}${follows}`));
 }
 
 function set(place, value) {
@@ -312,7 +315,10 @@ function show(index) {
   state.x = sheet.at.slice();
   state.linked = new Set([...Object.keys(sheet.path ? sheet.path.follow : {}).map(Number), ...(engine ? engine.derived.map(([p]) => p) : [])]);
   showAnswers();
-  put("controls", sheet.factors.map(control));
+  // The scale first, then what follows it, then the others.
+  const rank = (i) => (i === sheet.along ? 0 : state.linked.has(i) ? 1 : sheet.factors[i].distinct > 1 ? 2 : 3);
+  const order = sheet.factors.map((_, i) => i).sort((a, b) => rank(a) - rank(b) || a - b);
+  put("controls", order.map((i) => control(sheet.factors[i], i)));
   text("where", whereText());
   showTables();
   showResult();
@@ -320,15 +326,15 @@ function show(index) {
 }
 
 function whereText() {
-  const held = sheet.factors.map((f, i) => [f, i]).filter(([f, i]) => f.distinct > 1 && i !== sheet.along)
+  const held = sheet.factors.map((f, i) => [f, i]).filter(([f, i]) => f.distinct > 1 && (sheet.along === null || constantAlong(i)))
     .map(([f, i]) => `${f.name} ${f.numeric ? plain(sheet.at[i]) : sheet.at[i]}`);
   return held.length ? `The answers above, and the efficiency, are for ${held.join(", ")}.` : "";
 }
 
 function showAnswers() {
   put("answers", sheet.answers.map((a) =>
-    h("article", { class: "card answer" }, h("h2", {}, a.question), h("p", { class: "short" }, a.short),
-      a.verdict ? chip(a.verdict) : null, a.said.map((p) => h("p", {}, p)))));
+    h("article", { class: "card answer" }, h("h2", {}, a.question), h("p", { class: "short" }, tidy(a.short)),
+      a.verdict ? chip(a.verdict) : null, a.said.map((p) => h("p", {}, tidy(p))))));
 }
 
 function showTables() {
