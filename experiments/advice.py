@@ -239,8 +239,8 @@ The claim that is tried: at most half of the random order's machine-seconds, and
 |{rules}|
 {rows}
 
-In {tried} of these cases something had to be measured and the level could be reached. The advisor spent less than smallest
-first in {less} of them, and kept the whole claim in {kept}.
+In {tried} of these cases something had to be measured and the level could be reached. The advisor spent less than
+smallest first in {less} of them, and kept the whole claim in {kept}.
 """
 HEAD = (
     "table",
