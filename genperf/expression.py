@@ -174,6 +174,9 @@ class Expression:
         """Return the expression as LaTeX."""
         return "T = " + latex(self._filled(constants), lambda v: f"{v:.{digits}g}")
 
+    def _repr_latex_(self) -> str:
+        return f"$\\displaystyle {self.latex()}$"
+
     def _filled(self, constants: Mapping[str, float] | None) -> Node:
         if constants is None:
             return self.node

@@ -206,3 +206,15 @@ class GroupedResult:
             lines.append("  …")
         lines += [f"  {', '.join(key)}: not fitted, {why}" for key, why in list(self.failures.items())[:20]]
         return "\n".join(lines)
+
+    def frame(self) -> pd.DataFrame:
+        """Return a row per group: the group columns, configurations, mean error (%), and why it was not fitted."""
+        rows = [
+            (*key, r.schema.configurations, r.metrics.get("mape", float("nan")), "") for key, r in self.results.items()
+        ]
+        rows += [(*key, 0, float("nan"), why) for key, why in self.failures.items()]
+        return pd.DataFrame(rows, columns=[*self.group, "configurations", "mean error (%)", "not fitted"])
+
+    def _repr_html_(self) -> str:
+        table = self.frame().to_html(index=False, border=0, na_rep="–", float_format="%.3g", max_rows=60)
+        return f"<p><strong>{len(self.results)} fitted groups</strong></p>{table}"
