@@ -93,7 +93,8 @@ def fit_factors(table: Table, options: FitOptions, seed: int) -> Ensemble:
         Where there are too few configurations for any expression: how many are needed.
     """
     medians = table.medians()
-    written, left_out = fewer_factors(table, lambda factors: _expressions(factors, options))
+    following = following_counts(medians)
+    written, left_out = fewer_factors(table, lambda factors: _expressions(factors, options, following))
     usable, larger = affordable(written, len(medians))
     found = ranked(candidates_of(usable, medians, options, seed, robust=True))
     chosen = [c for c in found[:MEMBERS] if not c.error > found[0].error * (1.0 + CLOSE)]
@@ -147,11 +148,32 @@ def log_times(problem: Problem, constants: Array) -> Array:
         return np.asarray(np.log(problem.times(constants)))
 
 
-def _expressions(factors: Sequence[Factor], options: FitOptions) -> list[Expression]:
+def following_counts(table: Table) -> frozenset[str]:
+    """Name the extrinsic factors that follow from another one with more levels, as the nodes from the devices.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from genperf.table import read_table
+    >>> runs = pd.DataFrame({"nodes": [1, 1, 2], "gpus": [4, 8, 16], "batch": [16, 8, 16], "t": [1.0, 1.1, 1.3]})
+    >>> sorted(following_counts(read_table(runs, time="t", intrinsic="batch", extrinsic="nodes,gpus")))
+    ['nodes']
+    """
+    counts = [f for f in table.factors if f.role == "extrinsic" and f.distinct > 1]
+    found = set()
+    for f in counts:
+        for g in counts:
+            pairs = table.frame[[f.name, g.name]].drop_duplicates()
+            if f.distinct < g.distinct and len(pairs) == g.distinct and pairs.corr("spearman").iloc[0, 1] > 0.0:
+                found.add(f.name)
+    return frozenset(found)
+
+
+def _expressions(factors: Sequence[Factor], options: FitOptions, following: frozenset[str]) -> list[Expression]:
     worth_trying = structures(factors)
     if options.structure != "auto":
         worth_trying = [s for s in worth_trying if s.name == options.structure] or [structure_named(options.structure)]
-    return [generic(factors, s, GUARDED).with_fixed(options.fix) for s in worth_trying]
+    return [generic(factors, s, GUARDED, following).with_fixed(options.fix) for s in worth_trying]
 
 
 def _mean(fitted: Sequence[Fitted]) -> Array:

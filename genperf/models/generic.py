@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -50,6 +50,7 @@ def generic(
     factors: Sequence[Factor],
     structure: Structure | None = None,
     extrinsic: tuple[float, float] = EXTRINSIC_EXPONENTS,
+    following: Collection[str] = (),
 ) -> Expression:
     """Write down the generic expression for some factors.
 
@@ -70,6 +71,9 @@ def generic(
         `separable` where omitted.
     extrinsic : tuple of float
         Bounds of the exponents of extrinsic factors.
+    following : collection of str
+        Counts that follow from another factor, as the nodes from the devices: of these a product has the step alone,
+        for a power of one cannot be told from a power of the other.
 
     Returns
     -------
@@ -98,15 +102,22 @@ def generic(
             f"the categorical factors have {levels} levels; at most {MOST_LEVELS} are fitted together",
             hint=f"--group {most.name} fits one model for each of its {len(most.levels)} levels",
         )
-    return _Writer(varying, structure, extrinsic).write()
+    return _Writer(varying, structure, extrinsic, following).write()
 
 
 class _Writer:
     """Collects terms and constants while the expression is written."""
 
-    def __init__(self, factors: Sequence[Factor], structure: Structure, bounds: tuple[float, float]) -> None:
+    def __init__(
+        self,
+        factors: Sequence[Factor],
+        structure: Structure,
+        bounds: tuple[float, float],
+        following: Collection[str],
+    ) -> None:
         self.intrinsic = [f for f in factors if f.role == "intrinsic"]
-        self.extrinsic = [f for f in factors if f.role == "extrinsic"]
+        self.extrinsic = [f for f in factors if f.role == "extrinsic" and f.name not in following]
+        self.steps = [f for f in factors if has_step(f) or (f.name in following and _alone_and_together(f))]
         self.categorical = [f for f in factors if not f.numeric]
         self.structure = structure
         self.extrinsic_exponents = bounds
@@ -119,7 +130,7 @@ class _Writer:
             for k in range(1, self.structure.products + 1):
                 powers = [self.power(f, f"p{k}") for f in self.intrinsic]
                 powers += [self.power(f, f"q{k}") for f in self.extrinsic]
-                powers += [self.step(f, f"d{k}") for f in self.extrinsic if has_step(f)]
+                powers += [self.step(f, f"d{k}") for f in self.steps]
                 terms.append(self.term(f"term {k}", f"a{k}", [*powers, *self.levels(f"d{k}")]))
         else:
             shared = self.structure.name == "separable"
@@ -215,7 +226,11 @@ def structure_named(name: str) -> Structure:
 
 def has_step(factor: Factor) -> bool:
     """Tell whether an extrinsic count was measured alone and at two or more larger values."""
-    return factor.role == "extrinsic" and factor.integer and factor.lower == 1.0 and factor.distinct >= 3
+    return _alone_and_together(factor) and factor.distinct >= 3
+
+
+def _alone_and_together(factor: Factor) -> bool:
+    return factor.role == "extrinsic" and factor.integer and factor.lower == 1.0 and factor.distinct >= 2
 
 
 def rounded(centre: float) -> float:
