@@ -189,7 +189,7 @@ def _rendered(
         validated=data["validation"] is not None,
         rejected=rejected[:MOST_REJECTED],
         rejected_more=max(0, len(rejected) - MOST_REJECTED),
-        command=command_of(first),
+        command=command_of(first, pooled=any("pooled_share" in r.options for r in whole.results.values())),
         versions=", ".join(f"{name} {number}" for name, number in versions().items()),
     )
 

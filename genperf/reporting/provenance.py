@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+import re
 import shlex
 from importlib.metadata import PackageNotFoundError, version
 
@@ -11,15 +12,27 @@ from genperf.result import FitResult
 from genperf.table import Role
 
 _ROLES: tuple[Role, ...] = ("intrinsic", "extrinsic", "categorical")
-#: Options of a fit that the command line takes under the same name, with what it takes without being told.
-_OPTIONS = {"loss": "relative", "penalty": "l2", "solver": "projected"}
+#: How a fit was asked for, as `FitOptions.asked` writes it.
+_ASKED = re.compile(
+    r"structure=(?P<structure>.*) loss=(?P<loss>.*) penalty=(?P<penalty>.*) lam=(?P<lam>.*) solver=(?P<solver>.*) "
+    r"draws=\d+ mapping=\{(?P<mapping>.*)\} fix=\{(?P<fix>.*)\}"
+)
+#: What the command line takes without being told.
+_USUAL = {"structure": "auto", "loss": "relative", "penalty": "l2", "lam": "None", "solver": "projected"}
+_OPTION = {"lam": "lambda", "mapping": "map"}
 
 
-def command_of(result: FitResult) -> str:
+def command_of(result: FitResult, *, pooled: bool = False) -> str:
     """Return the command that fits the same model to the same rows.
 
     Rows that were filtered out, or a throughput that the time was made of, are not known to a model: the data's hash
     tells whether the same rows were read.
+
+    Parameters
+    ----------
+    result : FitResult
+    pooled : bool
+        Whether groups borrowed from each other.
 
     Examples
     --------
@@ -40,10 +53,23 @@ def command_of(result: FitResult) -> str:
     for name, formula in schema.derived.items():
         words += ["--let", f"{name}={formula}"]
     words += ["--model", result.model]
-    for name, usual in _OPTIONS.items():
-        value = result.options.get(name)
-        words += [f"--{name}", str(value)] if value not in (None, usual) else []
+    words += _asked(str(result.options.get("asked", "")))
+    words += ["--pool"] if pooled else []
     return shlex.join([*words, "--seed", str(result.seed), "-o", "model.json"])
+
+
+def _asked(text: str) -> list[str]:
+    """Return the options that differ from the usual ones."""
+    found = _ASKED.match(text)
+    if found is None:
+        return []
+    words: list[str] = []
+    for name, usual in _USUAL.items():
+        words += [f"--{_OPTION.get(name, name)}", found[name]] if found[name] != usual else []
+    for name in ("mapping", "fix"):
+        for pair in filter(None, found[name].split(", ")):
+            words += [f"--{_OPTION.get(name, name)}", "=".join(pair.split(": ", 1))]
+    return words
 
 
 def versions() -> dict[str, str]:

@@ -258,7 +258,7 @@ def _facts(result: FitResult) -> dict[str, Any]:
         "longest": short(schema.longest),
         "sha256": schema.sha256,
         "metrics": {k: short(v, 4) if np.isfinite(v) else None for k, v in result.metrics.items()},
-        "options": {k: v for k, v in result.options.items() if v is not None},
+        "options": {k: v for k, v in result.options.items() if v is not None and k != "asked"},
         "seed": result.seed,
     }
 

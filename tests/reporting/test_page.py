@@ -160,7 +160,7 @@ def test_command_repeats_the_fit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.chdir(tmp_path)
     runs().to_csv("my runs.csv", index=False)
     table = gp.read_table("my runs.csv", time="s", extrinsic="workers", intrinsic=["batch"])
-    result = gp.fit(table, model="a/workers + c", loss="log", seed=5)
+    result = gp.fit(table, model="a/workers + c", loss="log", fix={"c": 0.9}, seed=5)
     assert isinstance(result, FitResult)
     assert run(shlex.split(command_of(result))[1:]) == 0
     again = gp.load_model("model.json")
