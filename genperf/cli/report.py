@@ -9,6 +9,7 @@ import click
 
 from genperf.cli.options import fit_arguments, fit_options, once, one_group, output_options, read, table_options
 from genperf.cli.output import say, show_json, write_whole
+from genperf.cli.progress import progress_bar
 
 if TYPE_CHECKING:
     from genperf.result import FitResult, GroupedResult
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 @click.option("--scheme", metavar="SCHEME", help="For a table: how to hold out, as genperf validate takes it.")
 @table_options
 @fit_options
+@click.option("--pool", is_flag=True, help="For a table: groups measured less far borrow how the others grew.")
 @output_options
 def command(
     source: str,
@@ -39,6 +41,7 @@ def command(
     interval: float,
     model: str,
     scheme: str | None,
+    pool: bool,
     as_json: bool,
     quiet: bool,
     no_color: bool,
@@ -52,7 +55,8 @@ def command(
     from genperf.reporting import page
 
     if given["time"] or given["throughput"]:
-        what, table, found = _fitted(read(source, given), model, scheme, along, fit_arguments(given))
+        table = read(source, given)
+        what, found = _fitted(table, model, scheme, along, {**fit_arguments(given), "pool": pool}, quiet)
     else:
         from genperf.result import load_model
 
@@ -78,14 +82,13 @@ def command(
 
 
 def _fitted(
-    table: Table, model: str, scheme: str | None, along: str | None, arguments: dict[str, Any]
-) -> tuple[FitResult | GroupedResult, Table, Validation | str]:
+    table: Table, model: str, scheme: str | None, along: str | None, arguments: dict[str, Any], quiet: bool
+) -> tuple[FitResult | GroupedResult, Validation | str]:
     from genperf.fitting import fit
     from genperf.reporting import held_out
 
-    fitted = fit(table, model, **arguments)
-    options = {k: v for k, v in arguments.items() if k not in ("seed", "workers")}
-    found = held_out(
-        table, model, scheme=scheme, along=along, seed=arguments["seed"], workers=arguments["workers"], **options
-    )
-    return fitted, table, found
+    with progress_bar("groups", quiet or not table.group) as progress:
+        fitted = fit(table, model, progress=progress, **arguments)
+    with progress_bar("fits", quiet) as progress:
+        found = held_out(table, model, scheme=scheme, along=along, progress=progress, **arguments)
+    return fitted, found
