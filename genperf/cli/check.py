@@ -19,14 +19,15 @@ def command(table: str, as_json: bool, quiet: bool, no_color: bool, **given: Any
     measured = read(table, given)
     configurations = len(measured.medians())
     noise = measured.noise()
+    low, high = (float(ends) for ends in (measured.extremes[0].min(), measured.extremes[1].max()))
     if as_json:
         show_json(
             {
                 "source": measured.source,
-                "rows": len(measured),
+                "rows": measured.rows,
                 "configurations": configurations,
                 "rejected": [str(r) for r in measured.rejected],
-                "time": {"column": measured.time, "min": measured.seconds.min(), "max": measured.seconds.max()},
+                "time": {"column": measured.time, "min": low, "max": high},
                 "noise": noise,
                 "factors": measured.summary().to_dict("records"),
                 "group": list(measured.group),
@@ -37,8 +38,7 @@ def command(table: str, as_json: bool, quiet: bool, no_color: bool, **given: Any
             }
         )
         return
-    low, high = measured.seconds.min(), measured.seconds.max()
-    click.echo(f"{measured.source}: {len(measured)} rows, {configurations} configurations")
+    click.echo(f"{measured.source}: {measured.rows} rows, {configurations} configurations")
     click.echo(f"time: {measured.time}, {low:.4g} to {high:.4g} s")
     click.echo("repeats: " + (f"vary by {noise:.1%}" if noise == noise else "none, so the noise is not known"))
     if measured.group:

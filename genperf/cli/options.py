@@ -28,6 +28,11 @@ _ROLES = (
     click.option("--let", metavar="NAME=FORMULA", multiple=True, help="Derive a column; may be repeated."),
     click.option("--where", metavar="FORMULA", help="Keep only rows where this holds."),
     click.option("--skip-bad-rows", is_flag=True, help="Go on without rows that cannot be read; they are counted."),
+    click.option(
+        "--aggregate/--no-aggregate",
+        default=None,
+        help="Summarise rows while reading; several files and those over 64 MB are.",
+    ),
     click.option("--delimiter", metavar="CHAR", help="What separates columns, where it is not recognised."),
 )
 
@@ -123,6 +128,7 @@ def read(source: str, given: dict[str, Any]) -> Table:
             "where",
             "skip_bad_rows",
             "delimiter",
+            "aggregate",
         )
     }
     return read_table(source, **roles, let=pairs(given.pop("let"), "--let") or None)

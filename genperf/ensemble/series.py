@@ -381,7 +381,8 @@ def _noise(table: Table) -> tuple[float, Array]:
     freedom = len(table) - len(repeats)
     several = repeats[table.configuration] > 1
     if freedom == 0:
-        return 0.0, away
+        # A table that was summarised while it was read knows its noise without the runs.
+        return float(np.nan_to_num(table.noise()) ** 2), away
     # Of each configuration one run is (nearly) the median itself and says nothing.
     size = np.sort(np.abs(away[several]))[max(0, int(several.sum() - freedom)) :]
     usual = 1.4826 * float(np.median(size))

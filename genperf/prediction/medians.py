@@ -47,10 +47,7 @@ def medians_of(table: Table, most: int = MOST) -> tuple[Median, ...]:
     """
     middle = table.medians()
     kept = np.unique(np.linspace(0, len(middle) - 1, min(len(middle), most)).round().astype(int))
-    repeats = np.bincount(table.configuration)
-    shortest, longest = np.full(len(middle), np.inf), np.zeros(len(middle))
-    np.minimum.at(shortest, table.configuration, table.seconds)
-    np.maximum.at(longest, table.configuration, table.seconds)
+    repeats, (shortest, longest) = table.repeats, table.extremes
     columns = [middle.columns[f.name].tolist() for f in table.factors]
     return tuple(
         Median(

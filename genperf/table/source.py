@@ -142,7 +142,7 @@ def _decode(data: bytes, name: str) -> str:
 def _from_text(text: str, name: str, delimiter: str | None) -> Source:
     if not text.strip():
         raise TableError("the file is empty", hint="a header line and a line per run are needed", where=name)
-    separator = _guess_delimiter(text) if delimiter is None else _DELIMITER_NAMES.get(delimiter, delimiter)
+    separator = guess_delimiter(text) if delimiter is None else _DELIMITER_NAMES.get(delimiter, delimiter)
     if len(separator) != 1 or separator in '"\r\n':
         raise TableError(f"the delimiter must be one character, not {delimiter!r}", hint="for example --delimiter ';'")
     records = _records(text, separator, name)
@@ -199,14 +199,14 @@ def _records(text: str, delimiter: str, name: str) -> Iterator[tuple[int, list[s
         csv.field_size_limit(before)
 
 
-def _guess_delimiter(text: str) -> str:
+def guess_delimiter(text: str) -> str:
     r"""Return the delimiter that cuts most of the first rows into as many fields as the header.
 
     `csv.Sniffer` is not used: it also takes letters and digits for delimiters.
 
     Examples
     --------
-    >>> _guess_delimiter("workers;time\n1;0,5\n2;0,7\n"), _guess_delimiter("workers time\n1   0.5\n")
+    >>> guess_delimiter("workers;time\n1;0,5\n2;0,7\n"), guess_delimiter("workers time\n1   0.5\n")
     (';', ' ')
     """
 

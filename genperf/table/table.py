@@ -85,6 +85,24 @@ class Table:
     def __len__(self) -> int:
         return len(self.frame)
 
+    @property
+    def rows(self) -> int:
+        """How many rows were measured."""
+        return len(self)
+
+    @cached_property
+    def repeats(self) -> Positions:
+        """Rows behind each configuration, shape (configurations,)."""
+        return np.bincount(self.configuration)
+
+    @property
+    def extremes(self) -> tuple[FloatArray, FloatArray]:
+        """The shortest and the longest time of each configuration, seconds."""
+        shortest, longest = np.full(len(self.repeats), np.inf), np.zeros(len(self.repeats))
+        np.minimum.at(shortest, self.configuration, self.seconds)
+        np.maximum.at(longest, self.configuration, self.seconds)
+        return shortest, longest
+
     @cached_property
     def seconds(self) -> FloatArray:
         """The times, shape (rows,)."""
@@ -269,11 +287,11 @@ class Table:
         configurations = len(np.unique(self.configuration))
         noise = self.noise()
         parts = [
-            f"{len(self)} row{'s' * (len(self) != 1)}",
+            f"{self.rows} row{'s' * (self.rows != 1)}",
             f"{configurations} configuration{'s' * (configurations != 1)}",
             *([f"noise {100 * noise:.1f} %"] if np.isfinite(noise) else []),
         ]
-        low, high = self.seconds.min(), self.seconds.max()
+        low, high = self.extremes[0].min(), self.extremes[1].max()
         return f"{self.source}: {', '.join(parts)}; time '{self.time}' {low:.4g} to {high:.4g} s"
 
     def _with(self, frame: pd.DataFrame) -> Table:
