@@ -149,7 +149,7 @@ def log_times(problem: Problem, constants: Array) -> Array:
 
 
 def following_counts(table: Table) -> frozenset[str]:
-    """Name the extrinsic factors that follow from another one with more levels, as the nodes from the devices.
+    """Name the extrinsic factors that rise with another one of more levels, as the nodes with the devices.
 
     Examples
     --------
@@ -163,8 +163,9 @@ def following_counts(table: Table) -> frozenset[str]:
     found = set()
     for f in counts:
         for g in counts:
-            pairs = table.frame[[f.name, g.name]].drop_duplicates()
-            if f.distinct < g.distinct and len(pairs) == g.distinct and pairs.corr("spearman").iloc[0, 1] > 0.0:
+            pairs = np.unique(np.column_stack([table.columns[g.name], table.columns[f.name]]), axis=0)
+            rises = bool(np.all(np.diff(pairs[:, 1]) >= 0.0))
+            if f.distinct < g.distinct and len(pairs) == g.distinct and rises:
                 found.add(f.name)
     return frozenset(found)
 
