@@ -29,7 +29,7 @@ from genperf.validation import Validation
 MOST_DRAWS = 3_000_000
 #: Groups whose answers a page without JavaScript shows, and rejected rows that are listed.
 PLAIN_GROUPS, MOST_REJECTED = 40, 50
-_SCRIPTS = ("charts.js", "engine.js", "page.js")
+_SCRIPTS = ("charts.js", "engine.js", "figures.js", "page.js")
 
 
 def report(
@@ -147,11 +147,23 @@ def _groups(
     size = sum(m.draws.size * 6 for result in whole.results.values() for m in result.members)
     live = size <= MOST_DRAWS
     out: list[dict[str, Any]] = []
+    failed = dict(whole.failures)
     for key, result in whole.results.items():
-        held = engine(result, formulas, interval) if live else None
-        where = place_of(result, target, along, interval)
-        out.append({"key": list(key), "sheet": sheet(result, where, interval, judging(result, formulas), held)})
-    return [*out, *({"key": list(key), "failed": why} for key, why in whole.failures.items())]
+        try:
+            where = place_of(result, target, along, interval)
+            held = engine(result, formulas, interval) if live else None
+            shown = sheet(result, where, interval, judging(result, formulas), held)
+        except GenperfError as error:
+            # One group that cannot be asked is named on the page; the only one is an error.
+            if len(whole) == 1:
+                raise
+            failed[key] = error.message
+        else:
+            out.append({"key": list(key), "sheet": shown})
+    if not out:
+        key, why = next(iter(failed.items()))
+        raise GenperfError(f"none of {len(failed)} groups can be shown; {', '.join(key)}: {why}")
+    return [*out, *({"key": list(key), "failed": why} for key, why in failed.items())]
 
 
 def _rendered(
@@ -168,7 +180,7 @@ def _rendered(
         raise GenperfError("reports need jinja2", hint='pip install "genperf[report]"') from None
     several = len(data["groups"]) > 1
     style = _file("page.css")
-    script = "\n".join([JAVASCRIPT_PRELUDE, formulas.script(), *(_file(name) for name in _SCRIPTS)])
+    script = "\n".join(['"use strict";', JAVASCRIPT_PRELUDE, formulas.script(), *(_file(name) for name in _SCRIPTS)])
     rejected = [str(r) for r in table.rejected] if table is not None else []
     template = Environment(autoescape=True, undefined=StrictUndefined).from_string(_file("page.html"))
     return template.render(

@@ -12,7 +12,9 @@ import pandas as pd
 
 from genperf.attribution import Scaling, completed, scaling
 from genperf.attribution.ladder import Ladder, ladder
+from genperf.attribution.terms import parts_of
 from genperf.errors import GenperfError
+from genperf.prediction import band_of, central_times, read_query
 from genperf.prediction.measured import most_measured
 from genperf.reporting.answers import answers, unanswered
 from genperf.result import FitResult
@@ -74,8 +76,6 @@ def _completed(result: FitResult, at: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _without_scale(result: FitResult, asked: dict[str, Any], why: str) -> Place:
-    from genperf.prediction import read_query
-
     at = {k: v[0] for k, v in read_query(_completed(result, asked), result.schema).columns.items()}
     return Place(None, why, at, None, None, pd.DataFrame({k: [v] for k, v in at.items()}))
 
@@ -209,9 +209,6 @@ def _efficiency(found: Scaling) -> dict[str, Any]:
 
 def stops(result: FitResult, place: Place, interval: float) -> dict[str, Any]:
     """Return predictions written down: at the counts of the slider, or at the one place where there is none."""
-    from genperf.prediction import central_times, read_query
-    from genperf.prediction.predict import band_of
-
     if place.path is None or place.along is None:
         query = read_query(place.target, result.schema)
     else:
@@ -220,9 +217,12 @@ def stops(result: FitResult, place: Place, interval: float) -> dict[str, Any]:
         query = read_query(frame, result.schema)
     time = central_times(result.members, query.columns)
     lower, upper = band_of(result.members, query, result.schema, result.spread, interval, "prediction")
-    low90, high90 = band_of(result.members, query, result.schema, result.spread, 0.9, "prediction")
-    from genperf.attribution.terms import parts_of
-
+    # Verdicts are about the 90 % interval, whatever is shown.
+    low90, high90 = (
+        (lower, upper)
+        if interval == 0.9
+        else band_of(result.members, query, result.schema, result.spread, 0.9, "prediction")
+    )
     parts = parts_of(result, query.columns)
     return {
         "time": [float(f"{t:.12g}") for t in time],

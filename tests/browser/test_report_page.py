@@ -224,7 +224,7 @@ def test_picker_and_hostile_names(browser: Browser, groups: GroupedResult) -> No
         time = float(browser.js("return $('time').dataset.value"))
         assert time == pytest.approx(expected["time"].iloc[0], rel=1e-9)
     browser.driver.find_element("id", "search").send_keys("too short")
-    assert "could not be fitted" in browser.js("return $('failed').textContent")
+    assert "is not shown" in browser.js("return $('failed').textContent")
     assert not browser.complaints()
     assert not browser.requests()
 

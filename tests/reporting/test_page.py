@@ -146,6 +146,17 @@ def test_groups_that_failed_are_named() -> None:
     assert "failed" in groups[1]
 
 
+def test_a_group_that_cannot_be_asked_is_named() -> None:
+    """One level of the target was measured in one group only."""
+    frames = [runs().assign(net=net, framework=level) for net, level in (("a", "mxnet"), ("b", "pytorch"))]
+    by_group = fitted(pd.concat(frames), "amdahl", group="net", categorical="framework")
+    groups = data_of(page(by_group, target={"framework": "mxnet"}))["groups"]
+    assert [g["key"][0] for g in groups] == ["a", "b"]
+    assert "never measured" in groups[1]["failed"]
+    with pytest.raises(GenperfError, match="none of 2 groups can be shown"):
+        page(by_group, target={"wrkers": 3})
+
+
 @pytest.mark.parametrize("interval", [0.0, 1.0])
 def test_an_interval_that_is_none(interval: float) -> None:
     with pytest.raises(GenperfError, match="between 0 and 1"):

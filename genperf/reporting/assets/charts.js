@@ -1,6 +1,4 @@
 // Drawing: one small chart with axes, in SVG; sizes follow the place it is given.
-"use strict";
-
 const SVG = "http://www.w3.org/2000/svg";
 
 // Elements are made of text, never of markup: whatever a column is called stays text.

@@ -1,6 +1,4 @@
 // What `predict` computes, in the page: members × draws → time, interval, verdict. Mirrors genperf/prediction/.
-"use strict";
-
 const LN2 = Math.log(2);
 
 function unpacked({ bytes, data }) {
