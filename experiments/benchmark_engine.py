@@ -38,6 +38,7 @@ from genperf.losses import loss_named, penalty_named
 from genperf.models import family_named
 from genperf.models.generic import generic, structure_named
 from genperf.solver import Problem, solve
+from genperf.solver.search import RESTARTS
 
 COMMAND = "python experiments/benchmark_engine.py"
 OUT = Path(__file__).parents[1] / "docs" / "performance.md"
@@ -83,10 +84,11 @@ class Row:
         return [self.name, self.ours, self.other, self.ratio, self.target, met]
 
 
-def timed(action: Callable[[], Any]) -> tuple[float, Any]:
-    start = time.perf_counter()
+def timed(action: Callable[[], Any], clock: Callable[[], float] = time.process_time) -> tuple[float, Any]:
+    """Return seconds and the result: of this process's work, which does not depend on what else the machine does."""
+    start = clock()
     result = action()
-    return time.perf_counter() - start, result
+    return clock() - start, result
 
 
 def median_time(action: Callable[[], Any], repeats: int) -> float:
@@ -142,40 +144,43 @@ def plain_evolution(problem: Problem, cost: Callable[[np.ndarray], float], goal:
     lower = np.where(np.isfinite(problem.lower), problem.lower, -reach)
     upper = np.where(np.isfinite(problem.upper), problem.upper, reach)
     reached: list[float] = []
-    start = time.perf_counter()
+    start = time.process_time()
 
     def enough(intermediate_result: OptimizeResult) -> bool:
         if intermediate_result.fun <= goal and not reached:
-            reached.append(time.perf_counter() - start)
+            reached.append(time.process_time() - start)
         return bool(reached)
 
     found = differential_evolution(cost, Bounds(lower, upper), rng=seed, callback=enough, maxiter=most)
-    return (reached[0] if reached else time.perf_counter() - start), float(found.fun), bool(reached)
+    return (reached[0] if reached else time.process_time() - start), float(found.fun), bool(reached)
 
 
 def search(sizes: Sizes) -> Iterator[Row]:
     for structure in STRUCTURES:
         problem, cost = cpu_problem(structure), plain_objective(structure)
-        runs = [timed(lambda s=seed, p=problem: solve(p, seed=s)) for seed in range(sizes.repeats)]
-        best = min(solve(problem, seed=s, restarts=sizes.starts).cost for s in (100,))
-        best = min([best, *(found.cost for _, found in runs)])
-        ours, worst = median(t for t, _ in runs), max(found.cost for _, found in runs) / best - 1.0
-        peers = [
-            plain_evolution(problem, cost, 1.001 * best, s, sizes.peer_generations) for s in range(sizes.peer_repeats)
-        ]
+        best = solve(problem, seed=100, restarts=sizes.starts).cost
+        runs = {
+            restarts: [timed(lambda s=seed, p=problem, r=restarts: solve(p, seed=s, restarts=r)) for seed in range(n)]
+            for restarts, n in ((1, 4 * sizes.repeats), (RESTARTS, sizes.repeats))
+        }
+        best = min([best, *(found.cost for some in runs.values() for _, found in some)])
+        most, goal = sizes.peer_generations, 1.001 * best
+        peers = [plain_evolution(problem, cost, goal, seed, most) for seed in range(sizes.peer_repeats)]
         theirs = median(t for t, _, _ in peers)
         reached = sum(done for *_, done in peers)
         off = median(value for _, value, _ in peers) / best - 1.0
-        said = f"{show(theirs)}; {reached} of {len(peers)} reached the cost, the median ended {off:.1%} above the best"
-        yield Row(
-            f"`generic`, {structure} ({problem.start.size} constants), `pytorch_cpu.csv`: projected search of "
-            f"{runs[0][1].restarts} restarts, against plain `differential_evolution`",
-            f"{show(ours)}, at most {worst:.2%} above the best known",
-            said,
-            f"{theirs / ours:.0f} × faster",
-            "≥ 50 ×, < 1 s, ≤ 0.1 %",
-            theirs / ours >= 50 and ours < 1.0 and worst <= 1e-3,
-        )
+        for restarts, some in runs.items():
+            ours, worst = median(t for t, _ in some), max(found.cost for _, found in some) / best - 1.0
+            yield Row(
+                f"`generic`, {structure} ({problem.start.size} constants), `pytorch_cpu.csv`: "
+                + ("one projected search" if restarts == 1 else f"a fit, which searches {restarts} times to see optima")
+                + ", against one plain `differential_evolution`",
+                f"{show(ours)}, at most {worst:.2%} above the best known",
+                f"{show(theirs)}; {reached} of {len(peers)} came within 0.1 %, the median ended {off:.1%} above",
+                f"{theirs / ours:.0f} × faster",
+                "≥ 50 ×, < 1 s, ≤ 0.1 %",
+                theirs / ours >= 50 and ours < 1.0 and worst <= 1e-3,
+            )
 
 
 def replicates(sizes: Sizes) -> Iterator[Row]:
@@ -268,10 +273,10 @@ for _ in range(given["repeats"]):
             at = Coordinate(float(a)); experiment.add_coordinate(at)
             experiment.add_measurement(Measurement(at, callpath, metric, [float(b)]))
     generator = ModelGenerator(experiment, modeler=single_parameter.all_modelers["Basic"](), use_measure=Measure.MEAN)
-    start = time.perf_counter()
+    start = time.process_time()
     with redirect_stderr(io.StringIO()):
         generator.model_all()
-    times.append((time.perf_counter() - start) / len(given["series"]))
+    times.append((time.process_time() - start) / len(given["series"]))
 import extrap, numpy
 json.dump({"times": times, "extrap": extrap.__version__, "numpy": numpy.__version__}, sys.stdout)
 """
@@ -329,7 +334,8 @@ def two_workers(sizes: Sizes) -> Iterator[Row]:
         return lambda: gp.fit(table, "a/workers**p + c", draws=20, workers=workers)
 
     gp.fit(gp.read_table(fleet(4), time="s", extrinsic="workers", group="series"), "a/workers**p + c", workers=2)
-    pairs = [(timed(run(1))[0], timed(run(2))[0]) for _ in range(max(1, sizes.repeats // 2))]
+    wall = time.perf_counter
+    pairs = [(timed(run(1), wall)[0], timed(run(2), wall)[0]) for _ in range(max(1, sizes.repeats // 2))]
     one, two = (median(values) for values in zip(*pairs, strict=True))
     yield Row(
         f"{sizes.fits} non-linear fits, 2 workers against 1",
@@ -446,7 +452,7 @@ def start_up(sizes: Sizes) -> Iterator[Row]:
         for _ in range(4 * sizes.repeats):
             for name, command in commands.items():
                 run = lambda c=command: subprocess.run(c, capture_output=True, check=True)  # noqa: E731
-                runs[name].append(timed(run)[0])
+                runs[name].append(timed(run, time.perf_counter)[0])
     took = {name: median(times) for name, times in runs.items()}
     for name, target, shown in (
         ("help", 2.0, "`genperf --help`"),
@@ -498,7 +504,8 @@ def main() -> None:
     text = (
         "# Performance\n\n"
         f"Made by `{COMMAND}`; each row by the same command with what stands beside it. Times are medians of several "
-        "runs, ratios are of times measured in one run. One thread of linear algebra.\n\n"
+        "runs, ratios are of times measured in one run. What runs in one process is told in seconds of its work; "
+        "workers, start-up and large tables in seconds of the clock. One thread of linear algebra.\n\n"
         f"Measured on: {on}.\n\n" + "\n".join(lines) + "\n"
     )
     if given.quick or given.only != ",".join(PARTS):

@@ -14,9 +14,10 @@ from genperf.errors import Note, TableError
 from genperf.formula import quote_name
 from genperf.table.clean import Rejection, above_zero, mostly_numbers, not_negative
 from genperf.table.columns import Columns
+from genperf.table.describe import constant_notes, measure_factors, number_rows
 from genperf.table.roles import Roles
 from genperf.table.source import Source
-from genperf.table.table import Table, constant_notes, measure_factors, number_rows
+from genperf.table.table import Table
 
 _SHOWN = 5
 # A column of more values than this is a measurement of its own rather than a setting of the run.

@@ -1,0 +1,51 @@
+"""What a frame's rows have in common: equal settings, and the factors over them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from genperf.errors import Note
+from genperf.table.factor import Factor, Role, measure
+
+
+def measure_factors(
+    frame: pd.DataFrame, roles: Sequence[tuple[str, Role]], group: Sequence[str] = ()
+) -> tuple[Factor, ...]:
+    """Describe the factors over the distinct configurations of a frame."""
+    names = [name for name, _ in roles]
+    number = number_rows(frame, names + list(group))
+    _, first = np.unique(number, return_index=True)
+    return tuple(measure(name, role, frame[name].to_numpy()[first]) for name, role in roles)
+
+
+def constant_notes(factors: Sequence[Factor]) -> tuple[Note, ...]:
+    """Say which factors have a single value."""
+    return tuple(
+        Note(
+            f"factor '{f.name}' has one value ({f.levels[0] if f.levels else format(f.lower, 'g')}): "
+            "its effect cannot be fitted and it is left out of the model",
+            "factor_constant",
+        )
+        for f in factors
+        if f.distinct == 1
+    )
+
+
+def number_rows(frame: pd.DataFrame, names: Sequence[str]) -> npt.NDArray[np.int64]:
+    """Return for each row the number of its combination of values, counted by first appearance.
+
+    Examples
+    --------
+    >>> number_rows(pd.DataFrame({"n": [4, 2, 4], "b": [8, 8, 8]}), ["n", "b"])
+    array([0, 1, 0])
+    """
+    number = np.zeros(len(frame), dtype=np.int64)
+    for name in dict.fromkeys(names):
+        codes, values = pd.factorize(frame[name].to_numpy(), use_na_sentinel=False)
+        # Numbering anew after each column keeps the product below rows², so it never overflows.
+        number = pd.factorize(number * len(values) + codes)[0]
+    return number.astype(np.int64)
