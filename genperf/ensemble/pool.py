@@ -17,10 +17,9 @@ import numpy as np
 import numpy.typing as npt
 
 from genperf.ensemble.pool_change import CHANGES, Change
-from genperf.ensemble.pool_groups import Curve, alike_in_work, curves, distances
+from genperf.ensemble.pool_groups import Curve, alike_in_work, curves, distances, factors_of
 from genperf.ensemble.pool_kernel import Process, fit_process
 from genperf.errors import Note
-from genperf.models import Factors
 from genperf.table import Table
 
 Array = npt.NDArray[np.float64]
@@ -64,7 +63,7 @@ class Loan:
     share : float
         Of what was not known of this group's change, the part the donors settled: 0 none, 1 all.
     donors : tuple of tuple of str
-        Keys of the groups that count most, the first most.
+        Keys of the groups most like it, the first most.
     among : int
         How many donors there were.
     """
@@ -143,7 +142,7 @@ def pool(table: Table, mapping: Mapping[str, str] | None = None) -> dict[tuple[s
     """
     found, left_out = curves(table, mapping)
     out = {key: Borrowed(key, notes=(Note(f"not pooled: {why}", "not_pooled"),)) for key, why in left_out.items()}
-    matched = Factors(tuple(f for f in table.factors if f.numeric), mapping or {})
+    matched = factors_of(table, mapping)
     work = [factor.name for name in ("batch", "global_batch") if (factor := matched.find(name)) is not None]
     loans: dict[tuple[str, ...], list[Loan]] = {curve.key: [] for curve in found}
     for base in sorted({curve.largest for curve in found}):
@@ -229,13 +228,13 @@ def _lend(borrowers: Sequence[Curve], donors: Sequence[Curve], base: float, scal
             points = np.array(
                 [_points(c, own[i], s[0][i], s[1][i] * w) for c, s, w in zip(changes, said, widths, strict=True)]
             )
-            loads = np.einsum("k,kd->d", weights, np.array([s[3][i] for s in said]))
+            likeness = weights @ np.array([s[3][i] for s in said])
             loans[i] = Loan(
                 scale,
                 _columns(borrowers[i], donors, base, scale),
                 _mixture(points, weights),
                 float(weights @ [s[2][i] for s in said]),
-                tuple(donors[j].key for j in np.argsort(-loads, kind="stable")[:NAMED]),
+                tuple(donors[j].key for j in np.argsort(-likeness, kind="stable")[:NAMED]),
                 count,
             )
     return [loans[i] for i in range(len(borrowers))]

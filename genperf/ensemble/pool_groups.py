@@ -101,7 +101,7 @@ def curves(table: Table, mapping: Mapping[str, str] | None = None) -> tuple[list
     >>> [(curve.key, curve.scale.tolist()) for curve in found]
     [(('a',), [1.0, 2.0]), (('b',), [1.0])]
     """
-    matched = Factors(tuple(f for f in table.factors if f.numeric), mapping or {})
+    matched = factors_of(table, mapping)
     along = next((found.name for name in ALONG if (found := matched.find(name)) is not None), None)
     known = {found.name for name in SCALES if (found := matched.find(name)) is not None}
     nodes = matched.find("nodes")
@@ -139,6 +139,16 @@ def curves(table: Table, mapping: Mapping[str, str] | None = None) -> tuple[list
             )
         )
     return out, left_out
+
+
+def factors_of(table: Table, mapping: Mapping[str, str] | None = None) -> Factors:
+    """Find the canonical factors; the only extrinsic one is the workers, whatever it is called."""
+    numeric = tuple(f for f in table.factors if f.numeric)
+    matched = Factors(numeric, mapping or {})
+    extrinsic = [f for f in numeric if f.role == "extrinsic"]
+    if len(extrinsic) == 1 and extrinsic[0].positive and not any(matched.find(name) for name in SCALES):
+        return Factors(numeric, {**(mapping or {}), "workers": extrinsic[0].name})
+    return matched
 
 
 def alike_in_work(curve: Curve, other: Curve, last: float, known: Sequence[str]) -> bool:

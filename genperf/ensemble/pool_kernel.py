@@ -66,15 +66,15 @@ class Process:
             With noise.
         share : ndarray of shape (new,)
             Of the prior variance of a group, what the donors took away.
-        loads : ndarray of shape (new, donors)
-            How much every donor's value counts.
+        likeness : ndarray of shape (new, donors)
+            1 where nothing that matters tells the two apart, toward 0 the more does.
         """
         signal, noise = np.exp(2.0 * self.logarithms[-2:])
-        across = 1.0 + np.exp(2.0 * self.logarithms[-2] - np.tensordot(np.exp(self.logarithms[:-2]), distances, 1))
-        loads = across @ self.inverse
-        left = np.maximum(1.0 + signal - np.sum(loads * across, axis=1), 0.0)
+        likeness = np.exp(-np.tensordot(np.exp(self.logarithms[:-2]), distances, 1))
+        across = 1.0 + signal * likeness
+        left = np.maximum(1.0 + signal - np.sum((across @ self.inverse) * across, axis=1), 0.0)
         mean = self.mean + self.spread * (across @ self.dual)
-        return mean, self.spread * np.sqrt(left + noise), 1.0 - left / (1.0 + signal), loads
+        return mean, self.spread * np.sqrt(left + noise), 1.0 - left / (1.0 + signal), likeness
 
 
 def fit_process(distances: Array, values: Array, start: Array | None = None) -> Process:
@@ -119,7 +119,7 @@ def fit_process(distances: Array, values: Array, start: Array | None = None) -> 
 def prior(columns: int, donors: int) -> tuple[Array, Array]:
     """Return the means and standard deviations of the logarithms, shape (columns + 2,) each."""
     mean = np.array([*[np.log(WEIGHT)] * columns, 0.0, np.log(NOISE)])
-    return mean, np.array([*[WEIGHT_SD * min(1.0, donors / ENOUGH)] * columns, SIGNAL_SD, NOISE_SD])
+    return mean, np.array([*[WEIGHT_SD * min(1.0, donors / ENOUGH) ** 0.5] * columns, SIGNAL_SD, NOISE_SD])
 
 
 def cost(logarithms: Array, distances: Array, scaled: Array) -> tuple[float, Array]:

@@ -11,11 +11,11 @@ import numpy.typing as npt
 
 from genperf import metrics
 from genperf.ensemble.pool import POINTS, Borrowed, Loan, pool
-from genperf.ensemble.pool_groups import could_name
+from genperf.ensemble.pool_groups import could_name, factors_of
 from genperf.ensemble.series import Series, series_of, shortened, weigh
 from genperf.errors import FitError, Note
 from genperf.estimate import FitOptions
-from genperf.prediction import Member, central_times
+from genperf.prediction import Member, Spread, central_times, schema_of
 from genperf.result import FitResult, GroupedResult
 from genperf.table import Table
 
@@ -50,17 +50,31 @@ def with_pool(table: Table, fitted: GroupedResult, options: FitOptions, seed: in
         raise FitError("pooling is between groups, and the table has no group columns", hint="--group A,B")
     loans = pool(table, options.mapping)
     unnamed = () if table.categorical else could_name(table)
-    parts = {key: part for key, part in table.groups() if loans[key].loans}
     results: dict[tuple[str, ...], FitResult] = {}
-    for key, alone in fitted.results.items():
-        borrowed = loans[key]
-        series = series_of(parts[key], options) if key in parts else None
-        if series is None:
+    failures: dict[tuple[str, ...], str] = {}
+    mapping = factors_of(table, options.mapping).mapping
+    named = replace(options, mapping=mapping)
+    for key, part in table.groups():
+        borrowed, alone = loans[key], fitted.results.get(key)
+        series = series_of(part, named, borrowing=True) if borrowed.loans else None
+        if series is not None:
+            pooled = borrow(part, series, alone or _unfitted(part, options, seed), borrowed, seed)
+            results[key] = replace(pooled, notes=(*pooled.notes, *_advice(unnamed)))
+        elif alone is not None:
             results[key] = replace(alone, notes=(*alone.notes, *borrowed.notes))
-            continue
-        pooled = borrow(parts[key], series, alone, borrowed, seed)
-        results[key] = replace(pooled, notes=(*pooled.notes, *_advice(unnamed)))
-    return GroupedResult(fitted.group, results, fitted.failures)
+        elif key in fitted.failures:
+            failures[key] = fitted.failures[key]
+    return GroupedResult(fitted.group, results, failures)
+
+
+def _unfitted(table: Table, options: FitOptions, seed: int) -> FitResult:
+    """Return what is known of a group that cannot be fitted by itself: it was measured at one scale."""
+    noise = table.noise()
+    spread = Spread(noise=noise if np.isfinite(noise) else 0.0)
+    used = {"approach": "series", "asked": options.asked}
+    # Its scale has one value here, but not where it borrows.
+    notes = tuple(note for note in table.notes if note.kind != "factor_constant")
+    return FitResult("auto", schema_of(table), (), spread, (), used, seed, {}, notes)
 
 
 def borrow(table: Table, series: Series, alone: FitResult, borrowed: Borrowed, seed: int) -> FitResult:

@@ -1,0 +1,284 @@
+"""How well groups that were measured less far borrow from those that were measured farther.
+
+    python experiments/pooling.py [--priors] [-o docs/results/pooling.md]
+
+P3: one batch of a configuration was measured to 8 devices, everything else to 32. P4: no batch of the configuration was
+measured beyond 8. Asked is the time at 32 (and at 16). Each series counts once, and each is asked for with a table of
+its own, in which its times beyond 8 are missing. `--priors` repeats P3 and P4 with other priors of the similarity.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+import genperf as gp
+
+COMMAND = "python experiments/pooling.py"
+TIME = "step_time_s"
+GROUP = ["config", "batch_per_device"]
+ALIKE = (
+    "implementation,framework,framework_version,model,precision,xla,dali,loss_scale,grad_clip,graph_kernel_fusion,"
+    "loader_workers"
+)
+NETWORKS = ("bert", "resnet")
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A table, and what is asked of it.
+
+    `scale` is the column of the scale, `base` where the asking series ends, `target` what is asked. `hides` names the
+    columns whose values the rows that are hidden share with the asking series: all the group's in P3, fewer in P4.
+    """
+
+    table: gp.Table
+    scale: str
+    base: int
+    target: int
+    hides: tuple[str, ...]
+    siblings: bool = False
+
+
+def dlperf(alike: str = ALIKE, network: str = "") -> gp.Table:
+    where = {"bert": "model == 'bert_base'", "resnet": "model != 'bert_base'"}.get(network)
+    roles = {"intrinsic": "", "extrinsic": "devices,nodes", "categorical": alike, "group": ",".join(GROUP)}
+    table = gp.datasets.load("dlperf", where=where, **roles)
+    return table.take((table.frame.groupby(GROUP).devices.transform("nunique") >= 5).to_numpy())
+
+
+def predictions(asked: Asked, own: object = None) -> pd.DataFrame:
+    """Predict every series that reaches the target from a table in which it does not."""
+    frame = asked.table.frame
+    group = list(asked.table.group)
+    keys = frame.groupby(group, sort=False).ngroup().to_numpy()
+    hidden = frame.groupby(list(asked.hides), sort=False).ngroup().to_numpy()
+    batches = frame.groupby(list(asked.hides[:1]))[group].transform("nunique").max(axis=1).to_numpy()
+    rows, done, fitted = [], -1, None
+    for k in range(keys.max() + 1):
+        mine = frame[keys == k]
+        at = mine[mine[asked.scale] == asked.target]
+        if at.empty or not (mine[asked.scale] == asked.base).any():
+            continue
+        if asked.siblings and batches[keys == k][0] < 2:
+            continue
+        block = hidden[keys == k][0]
+        if block != done:
+            cut = asked.table.take(~((hidden == block) & (frame[asked.scale] > asked.base)).to_numpy())
+            fitted, done = gp.fit(cut, pool=True, resume=own), block
+        key = tuple(str(v) for v in mine[group].iloc[0])
+        query = at[[f.name for f in asked.table.numeric]].head(1)
+        last = mine[mine[asked.scale] == asked.base][TIME].median()
+        result = fitted[key]
+        told = {"truth": at[TIME].median(), "last": last, "share": result.options.get("pooled_share", np.nan)}
+        rows.append({**mine.iloc[0][group].to_dict(), **told, **result.predict(query).iloc[0][PREDICTED].to_dict()})
+    found = pd.DataFrame(rows)
+    found["error"] = 100 * (found.time / found.truth - 1).abs()
+    found["inside"] = (found.lower <= found.truth) & (found.truth <= found.upper)
+    found["width"] = 100 * (found.upper - found.lower) / found.time
+    return found
+
+
+PREDICTED = ["time", "lower", "upper", "verdict"]
+
+
+# --- by hand ---------------------------------------------------------------------------------------------------------
+
+
+def by_hand(table: gp.Table, found: pd.DataFrame, levels: list[str], within: bool, base: int, target: int) -> pd.Series:
+    """Add the mean change in seconds of like series: of the same config (P3), or of others alike in some columns (P4).
+
+    Where none is alike in all the columns, the last is left out, and so on.
+    """
+    wide = table.frame.pivot_table(
+        index=[*GROUP, *levels], columns="devices", values=TIME, aggfunc="median", observed=True
+    ).reset_index()
+    change = wide[target] - wide[base]
+    errors = []
+    for row in found.itertuples():
+        me = wide[(wide.config == row.config) & (wide.batch_per_device == row.batch_per_device)].iloc[0]
+        if within:
+            like = (wide.config == me.config) & (wide.batch_per_device != me.batch_per_device)
+        else:
+            for depth in range(len(levels), -1, -1):
+                like = (wide.config != me.config) & (wide[levels[:depth]] == me[levels[:depth]]).all(axis=1)
+                if like.any():
+                    break
+        errors.append(100 * abs((me[base] + change[like].mean()) / me[target] - 1))
+    return pd.Series(errors)
+
+
+# --- tables ----------------------------------------------------------------------------------------------------------
+
+
+def markdown(columns: list[str], rows: Iterable[list[str]]) -> str:
+    lines = [columns, ["---"] * len(columns), *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n"
+
+
+HEAD = ["", "series", "median error, %", "mean error, %", "coverage of 90 %", "median width"]
+
+
+def line(name: str, found: pd.DataFrame) -> list[str]:
+    score = [f"{found.error.median():.2f}", f"{found.error.mean():.2f}"]
+    return [
+        name, str(len(found)), *score, f"{100 * found.inside.mean():.1f} %", f"{found.width.median():.1f} %"
+    ]  # fmt: skip
+
+
+def point(name: str, errors: pd.Series) -> list[str]:
+    return [name, str(len(errors)), f"{errors.median():.2f}", f"{errors.mean():.2f}", "–", "–"]
+
+
+def last_point(found: pd.DataFrame) -> pd.Series:
+    return 100 * (found["last"] / found.truth - 1).abs()
+
+
+def verdicts(found: pd.DataFrame) -> str:
+    rows = []
+    for verdict in ("ok", "caution", "extrapolating-blind"):
+        own = found[found.verdict == verdict]
+        if len(own):
+            rows.append([verdict, str(len(own)), f"{own.error.mean():.1f}", f"{100 * own.inside.mean():.0f} %"])
+    return markdown(["verdict", "predictions", "mean error, %", "coverage"], rows)
+
+
+P3 = {"hides": ("config", "batch_per_device"), "siblings": True}
+P4 = {"hides": ("config",)}
+
+
+def main_tables(progress: Callable[[str], None]) -> list[str]:
+    table = dlperf()
+    own = gp.fit(table)
+    text, all_found = [], []
+    for target in (32, 16):
+        for name, kind in (("P3", P3), ("P4", P4)):
+            found = predictions(Asked(table, "devices", 8, target, **kind), own)
+            all_found.append(found)
+            rows = [line("auto, pooled", found), point("last point", last_point(found))]
+            if name == "P3":
+                errors = by_hand(table, found, [], True, 8, target)
+                rows.append(point("by hand: the change of the config's other batches", errors))
+            else:
+                for levels in (["framework"], ["framework", "model", "precision"]):
+                    errors = by_hand(table, found, levels, False, 8, target)
+                    rows.append(point(f"by hand: the change within {' + '.join(levels)}", errors))
+            bert = found.config.str.contains("bert")
+            rows += [line("auto, pooled: BERT", found[bert]), line("auto, pooled: ResNet", found[~bert])]
+            asks = "another batch of the config" if name == "P3" else "other configs only"
+            text.append(f"**{name}, {target} devices from 8** (measured farther: {asks})\n\n" + markdown(HEAD, rows))
+            progress(f"{name} {target}")
+    text.append("**Verdicts of the four tables above**\n\n" + verdicts(pd.concat(all_found)))
+    return text
+
+
+def fewer_tables(progress: Callable[[str], None]) -> list[str]:
+    """Tables cut to one network, and with fewer columns in which groups may be alike."""
+    rows = []
+    for network in NETWORKS:
+        table = dlperf(network=network)
+        own = gp.fit(table)
+        for name, kind in (("P3", P3), ("P4", P4)):
+            rows.append(line(f"{name}, {network} alone", predictions(Asked(table, "devices", 8, 32, **kind), own)))
+            progress(f"{network} {name}")
+    for alike in ("framework,model,precision", "framework", ""):
+        table = dlperf(alike)
+        found = predictions(Asked(table, "devices", 8, 32, **P4), gp.fit(table))
+        rows.append(line(f"P4, --categorical {alike or '(none)'}", found))
+        progress(f"P4 {alike}")
+    return ["**Less to learn from** (32 devices from 8)\n\n" + markdown(HEAD, rows)]
+
+
+def other_tables(progress: Callable[[str], None]) -> list[str]:
+    rows = []
+    group = ["batch_per_worker", "layers", "filters", "kernel_size", "hidden"]
+    cpu = gp.datasets.load("pytorch_cpu", group=",".join(group), intrinsic="")
+    for base, target in ((8, 16), (4, 16), (2, 8)):
+        workers = cpu.frame.workers
+        reached = (
+            workers.where(workers.isin([base, target])).groupby([cpu.frame[g] for g in group]).transform("nunique")
+        )
+        table = cpu.take(((workers <= base) | (workers == target)).to_numpy() & (reached == 2).to_numpy())
+        found = predictions(Asked(table, "workers", base, target, tuple(group)), gp.fit(table))
+        rows += [line(f"pytorch_cpu, {target} workers from {base}", found), point("its last point", last_point(found))]
+        progress(f"cpu {base} {target}")
+    roles = {
+        "intrinsic": "",
+        "extrinsic": "devices,nodes",
+        "categorical": "implementation,backbone,dataset,loss,parallelism",
+    }
+    face = gp.datasets.load("dlperf_insightface", group="config,batch_per_device", **roles)
+    found = predictions(Asked(face, "devices", 1, 8, ("config",)), gp.fit(face))
+    rows += [
+        line("InsightFace, 8 devices from 1, other configs only", found),
+        point("its last point", last_point(found)),
+    ]
+    progress("insightface")
+    return ["**Other tables** (nothing was chosen on them but `ENOUGH` and `FEW_BLOCKS`)\n\n" + markdown(HEAD, rows)]
+
+
+def prior_tables(progress: Callable[[str], None]) -> list[str]:
+    """Repeat P3 and P4 with other priors: the one place here that reaches below the public names."""
+    from genperf.ensemble import pool_kernel as kernel
+
+    table = dlperf()
+    own = gp.fit(table)
+    chosen = kernel.WEIGHT, kernel.WEIGHT_SD
+    rows, scores = [], {}
+    for weight in (0.03, 0.1, 0.3):
+        for sd in (1.0, 1.5, 2.0):
+            kernel.WEIGHT, kernel.WEIGHT_SD = weight, sd
+            row = [f"{weight:g}, {sd:g}" + (" (used)" if (weight, sd) == chosen else "")]
+            for name, kind in (("P4", P4), ("P3", P3)):
+                found = predictions(Asked(table, "devices", 8, 32, **kind), own)
+                bert = found.config.str.contains("bert")
+                for network, part in zip(NETWORKS, (found[bert], found[~bert]), strict=True):
+                    scores[weight, sd, name, network] = part.error
+                    row.append(f"{part.error.median():.2f} ({part.error.mean():.2f})")
+            rows.append(row)
+            progress(row[0])
+    kernel.WEIGHT, kernel.WEIGHT_SD = chosen
+    head = ["median and spread of the weights' prior", *(f"{p}, {n}" for p in ("P4", "P3") for n in NETWORKS)]
+    text = ["**Other priors of the similarity** (median (mean) error, %)\n\n" + markdown(head, rows)]
+    picks = []
+    grid = sorted({(w, s) for w, s, _, _ in scores})
+    for judged, chooser in (NETWORKS, NETWORKS[::-1]):
+        best = min(grid, key=lambda g: scores[*g, "P4", chooser].mean())
+        found = scores[*best, "P4", judged]
+        picks.append([chooser, f"{best[0]:g}, {best[1]:g}", judged, f"{found.median():.2f} ({found.mean():.2f})"])
+    head = ["chosen on", "prior with the least mean error of P4", "judged on", "P4 there: median (mean) error, %"]
+    return [*text, "**The prior chosen without a network, judged on it**\n\n" + markdown(head, picks)]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--priors", action="store_true", help="also with other priors of the similarity")
+    parser.add_argument("-o", "--output", default="docs/results/pooling.md")
+    given = parser.parse_args()
+    write(given.output, given.priors)
+
+
+def write(output: str, priors: bool = False) -> None:
+    start = time.perf_counter()
+
+    def progress(what: str) -> None:
+        print(f"{what}: {time.perf_counter() - start:.0f} s", file=sys.stderr)
+
+    asked = f"{COMMAND}{' --priors' if priors else ''}"
+    text = [f"Made by `{asked}`. Errors are |predicted/measured − 1|; each series counts once.\n"]
+    text += main_tables(progress) + fewer_tables(progress) + other_tables(progress)
+    text += prior_tables(progress) if priors else []
+    Path(output).parent.mkdir(parents=True, exist_ok=True)
+    Path(output).write_text("\n".join(text), encoding="utf-8")
+    print("\n".join(text))
+
+
+if __name__ == "__main__":
+    main()
