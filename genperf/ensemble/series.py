@@ -93,16 +93,17 @@ class Series:
         return render(substitute(node, {name: tree for name, tree in known.items() if tree is not None}))
 
 
-def series_of(table: Table, options: FitOptions) -> Series | None:
+def series_of(table: Table, options: FitOptions, borrowing: bool = False) -> Series | None:
     """Read a table as a series, if all that varies in it is how far it is scaled.
 
-    Returns None for other tables, and for those in which only the batch varies.
+    Returns None for other tables, and for those in which only the batch varies. One that borrows other scales may have
+    a single one itself.
     """
     found = _factors(table, options)
     varying = {f.name for f in table.factors if f.distinct > 1}
     scaling = {f.name for f in (found.find(name) for name in _SCALES) if f is not None}
     scale = next((f for f in (found.find("workers"), found.find("nodes")) if f is not None), None)
-    if scale is None or scale.name not in varying or not varying <= scaling:
+    if scale is None or not (scale.name in varying or borrowing) or not varying <= scaling:
         return None
     medians = table.medians()
     columns = {f.name: medians.columns[f.name] for f in medians.numeric}
@@ -116,7 +117,7 @@ def series_of(table: Table, options: FitOptions) -> Series | None:
         _variances(table, medians)[order],
         _works(table, found),
     )
-    return series if len(np.unique(series.values(series.scale))) > 1 else None
+    return series if borrowing or len(np.unique(series.values(series.scale))) > 1 else None
 
 
 def fit_series(table: Table, series: Series, seed: int) -> Ensemble:
