@@ -216,5 +216,5 @@ class GroupedResult:
         return pd.DataFrame(rows, columns=[*self.group, "configurations", "mean error (%)", "not fitted"])
 
     def _repr_html_(self) -> str:
-        table = self.frame().to_html(index=False, border=0, na_rep="–", float_format="%.3g", max_rows=60)
+        table = self.frame().to_html(index=False, border=0, na_rep="–", float_format="{:.3g}".format, max_rows=60)
         return f"<p><strong>{len(self.results)} fitted groups</strong></p>{table}"
