@@ -13,6 +13,7 @@ from genperf.advice.front import Front
 from genperf.advice.objective import Problem, value
 from genperf.advice.space import Columns, Space
 from genperf.attribution.draws import log_paths, shares
+from genperf.errors import GenperfError
 from genperf.formula import Formula, Name
 from genperf.prediction import central_times
 from genperf.result import FitResult
@@ -23,6 +24,8 @@ Truth = npt.NDArray[np.bool_]
 
 #: Configurations evaluated at once, and values of draws at once where a central time needs all draws.
 BLOCK, DRAWN = 1 << 16, 1 << 22
+#: Of such a model more configurations than this are refused: each takes about as long as a thousand of another.
+MOST_DRAWN = 100_000
 
 
 @dataclass(eq=False)
@@ -60,6 +63,7 @@ class Search:
         found = Found(np.zeros(count, np.int64), np.zeros(count, np.int64))
         positions, objectives = [], []
         size, rows = self.space.grid.size, self._rows()
+        self._check_drawn()
         for start in range(0, size, rows):
             at, objective = self._block(start, min(start + rows, size), found)
             positions.append(at)
@@ -67,10 +71,37 @@ class Search:
         found.positions, found.objective = np.concatenate(positions), np.concatenate(objectives)
         return found
 
+    @property
+    def _walks(self) -> bool:
+        """Whether a central time is a median over all draws."""
+        return any(m.walk is not None for m in self.result.members)
+
+    @property
+    def _draws(self) -> int:
+        return sum(len(m.draws) for m in self.result.members)
+
     def _rows(self) -> int:
-        walks = any(m.walk is not None for m in self.result.members)
-        draws = sum(len(m.draws) for m in self.result.members)
-        return max(256, min(BLOCK, DRAWN // draws)) if walks else BLOCK
+        return max(256, min(BLOCK, DRAWN // self._draws)) if self._walks else BLOCK
+
+    def _check_drawn(self) -> None:
+        """Refuse what would take hours, after a look at what the constraints leave."""
+        size = self.space.grid.size
+        if not self._walks or size <= MOST_DRAWN:
+            return
+        untimed = [c.formula for c in self.problem.constraints if not c.timed]
+        left = 0
+        for start in range(0, size, BLOCK):
+            stop = min(start + BLOCK, size)
+            columns, holds = self.space.block(start, stop), np.ones(stop - start, bool)
+            for formula in untimed:
+                holds &= _holds(formula, columns, stop - start)
+            left += int(holds.sum())
+        if left > MOST_DRAWN:
+            raise GenperfError(
+                f"every time of this model is a median over {self._draws:,} draws, and {left:,} configurations are to "
+                f"be evaluated; at most {MOST_DRAWN:,} are",
+                hint="vary fewer values (workers=1:256:*2), add a constraint, or fit one family",
+            )
 
     def _block(self, start: int, stop: int, found: Found) -> tuple[Positions, Array]:
         """Return the configurations of a block that may be answers, with their objective."""

@@ -226,6 +226,21 @@ def test_time_per_step_is_pointed_at(result: gp.FitResult) -> None:
     assert gp.optimize(result, OVER, steps="1e6/(workers*batch)").notes == ()
 
 
+def test_a_model_of_draws_is_searched_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    runs = pd.DataFrame({"workers": [1.0, 2.0, 4.0, 8.0, 16.0], "seconds": [9.0, 5.1, 3.2, 2.7, 3.4]})
+    result = gp.fit(gp.read_table(runs, time="seconds", extrinsic="workers"), "auto")
+    assert any(m.walk is not None for m in result.members)
+    found = gp.optimize(result, {"workers": "1:24"}, minimize="cost")
+    told = result.predict({"workers": list(range(1, 25))})
+    order = (told.workers * told.time).sort_values(kind="stable").index[:10]
+    assert found.best.workers.tolist() == told.workers[order].tolist()
+    assert found.best.time.to_numpy() == pytest.approx(told.time[order].to_numpy())
+    monkeypatch.setattr("genperf.advice.search.MOST_DRAWN", 20)
+    assert gp.optimize(result, {"workers": "1:24"}, "workers < 21").feasible == 20
+    with pytest.raises(GenperfError, match="24 configurations are to be evaluated; at most 20"):
+        gp.optimize(result, {"workers": "1:24"})
+
+
 def test_a_cost_needs_machines() -> None:
     runs = pd.DataFrame({"layers": [1.0, 2.0, 4.0, 8.0], "seconds": [1.1, 2.1, 4.1, 8.1]})
     result = gp.fit(gp.read_table(runs, time="seconds", intrinsic="layers"), "c + a*layers", draws=5)

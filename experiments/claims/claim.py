@@ -1,0 +1,98 @@
+"""A paper's claims and what came of them."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+REPRODUCED, NOT_REPRODUCED, NOT_TESTABLE = "reproduced", "not reproduced", "not testable here"
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One claim.
+
+    Attributes
+    ----------
+    said : str
+        What the abstract says, in our words.
+    test : str
+        What is checked, and what would refute it.
+    verdict : str
+    found : str
+        The figures.
+    head, rows : list
+        A table of figures, where there is one.
+    """
+
+    said: str
+    test: str
+    verdict: str
+    found: str
+    head: list[str] = field(default_factory=list)
+    rows: list[list[str]] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Section:
+    """One paper.
+
+    Attributes
+    ----------
+    name : str
+        Of the module.
+    paper : str
+        Authors, year, title, where.
+    families : str
+        What it became here.
+    idea, derivation : str
+        The paper's idea, and our formula with where it comes from.
+    claims : list of Claim
+    """
+
+    name: str
+    paper: str
+    families: str
+    idea: str
+    derivation: str
+    claims: list[Claim]
+
+
+def verdict(holds: bool) -> str:
+    """Say whether a claim held."""
+    return REPRODUCED if holds else NOT_REPRODUCED
+
+
+def save(section: Section, folder: Path) -> None:
+    """Write a section's results, so that one can be run again without the others."""
+    folder.mkdir(parents=True, exist_ok=True)
+    text = json.dumps(asdict(section), indent=1, ensure_ascii=False, allow_nan=False)
+    (folder / f"{section.name}.json").write_text(text + "\n", encoding="utf-8")
+
+
+def load(name: str, folder: Path) -> Section | None:
+    """Read a section's results; None where it has not been run."""
+    path = folder / f"{name}.json"
+    if not path.is_file():
+        return None
+    read: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return Section(**{**read, "claims": [Claim(**c) for c in read["claims"]]})
+
+
+def markdown(section: Section) -> str:
+    """Write a section as a page's part."""
+    parts = [
+        f"## {section.paper}",
+        f"Here: {section.families}.",
+        f"*The paper's idea.* {section.idea}",
+        f"*Our derivation.* {section.derivation}",
+    ]
+    for number, claim in enumerate(section.claims, start=1):
+        parts.append(f"**{number}. {claim.said}**: **{claim.verdict}**")
+        parts.append(f"Tested: {claim.test}\n\nFound: {claim.found}")
+        if claim.rows:
+            lines = [claim.head, ["---"] * len(claim.head), *claim.rows]
+            parts.append("\n".join(f"| {' | '.join(line)} |" for line in lines))
+    return "\n\n".join(parts)
