@@ -242,6 +242,34 @@ def test_hostile_columns_and_levels(browser: Browser) -> None:
     assert not browser.complaints()
 
 
+def test_page_of_a_table_shows_the_baselines(browser: Browser) -> None:
+    table = gp.read_table(runs().query("framework == 'mxnet'"), time="seconds", extrinsic="workers", intrinsic="batch")
+    browser.open(page(table, model="amdahl"), NARROW)
+    shown = browser.js(
+        "return [...document.querySelectorAll('#validation tbody tr')].map((r) => r.cells[0].textContent)"
+    )
+    assert shown == ["amdahl", "last-point", "linear", "random-forest"]
+    assert browser.js("return document.querySelectorAll('#validation tr.best').length") == 1
+    assert browser.js("return document.documentElement.scrollWidth") <= NARROW
+    assert not browser.complaints()
+
+
+@pytest.mark.parametrize("written_down", [False, True])
+def test_one_factor_that_counts_no_workers(
+    browser: Browser, monkeypatch: pytest.MonkeyPatch, written_down: bool
+) -> None:
+    if written_down:
+        monkeypatch.setattr(html, "MOST_DRAWS", 0)
+    frame = runs().query("framework == 'mxnet' and workers == 2")
+    result = fitted(frame, "a*batch + c", extrinsic="", intrinsic="batch")
+    browser.open(page(result))
+    assert browser.js("return $('scaling-card').hidden")
+    assert browser.js("return document.querySelectorAll('#stack tbody tr').length") == 2
+    time = result.predict({"batch": browser.js("return state.x[0]")})["time"].iloc[0]
+    assert float(browser.js("return $('time').dataset.value")) == pytest.approx(time, rel=1e-9)
+    assert not browser.complaints()
+
+
 def test_predictions_written_down_where_there_are_too_many_draws(
     browser: Browser, groups: GroupedResult, monkeypatch: pytest.MonkeyPatch
 ) -> None:
