@@ -81,13 +81,14 @@ def load(name: str, folder: Path) -> Section | None:
     return Section(**{**read, "claims": [Claim(**c) for c in read["claims"]]})
 
 
-def markdown(section: Section) -> str:
-    """Write a section as a page's part."""
+def markdown(section: Section, changed: str = "") -> str:
+    """Write a section as a page's part, with what of its tests was changed after results had been seen."""
     parts = [
         f"## {section.paper}",
         f"Here: {section.families}.",
         f"*The paper's idea.* {section.idea}",
         f"*Our derivation.* {section.derivation}",
+        *([f"*Changed after results were seen.* {changed}"] if changed else []),
     ]
     for number, claim in enumerate(section.claims, start=1):
         parts.append(f"**{number}. {claim.said}**: **{claim.verdict}**")

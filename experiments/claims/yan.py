@@ -23,6 +23,13 @@ MEASURED, NOISE, ROUNDS, TRIED, REPEATS = 30, 0.02, 2, 5, 3
 #: Configurations that predictions are asked for.
 ASKED = 40
 BUDGET = f"replicas*partitions + servers <= {MACHINES}"
+#: For the page: what of the tests was changed after results had been seen.
+CHANGED = (
+    "Claim 2 was first tried with a single round in which the optimizer's best are measured. That reached 92 % of the "
+    "systems, less than the 95 % asked for: the claim would not have been reproduced. Only after that was seen were "
+    "there two rounds, and the verdict below is that of the second protocol; what stands after one round is in the "
+    "table and still short of 95 %. The second protocol has not been tried on systems other than these."
+)
 GRID = [c for c in itertools.product(REPLICAS, PARTS, SERVERS, THREADS) if c[0] * c[1] + c[2] <= MACHINES]
 
 
