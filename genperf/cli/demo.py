@@ -12,7 +12,6 @@ from genperf.cli.output import say, show_frame, write_whole
 if TYPE_CHECKING:
     import pandas as pd
 
-    from genperf.result import FitResult, GroupedResult
     from genperf.table import Table
 
 FRAMEWORKS = {"tensorflow1": "TensorFlow", "tensorflow2": "TensorFlow", "mxnet": "MXNet", "pytorch": "PyTorch"}
@@ -36,6 +35,7 @@ def command(folder: str, seed: int, workers: int, quiet: bool, no_color: bool) -
     from genperf.attribution import explain
     from genperf.datasets import load
     from genperf.fitting import fit
+    from genperf.reporting import page
     from genperf.result import FitResult, dump_model
     from genperf.validation import validate
 
@@ -67,24 +67,10 @@ def command(folder: str, seed: int, workers: int, quiet: bool, no_color: bool) -
     write_whole(out / "predictions.csv", predicted.to_csv(index=False, float_format="%.9g"))
     write_whole(out / "constants.csv", generic.constants().to_csv(index=False, float_format="%.9g"))
     write_whole(out / "validation.csv", scores.predictions().to_csv(index=False, float_format="%.9g"))
-    say(f"\nwrote model.json, generic.json, predictions.csv, constants.csv and validation.csv to {out}", quiet)
-    _write_report(fitted, known, out / "report.html", quiet)
-
-
-def _write_report(fitted: FitResult | GroupedResult, known: Table, path: Path, quiet: bool) -> None:
-    """Write the page of the series, or say what it takes."""
-    from genperf.errors import GenperfError
-    from genperf.reporting import page
-
-    try:
-        text = page(
-            fitted, table=known, title=f"Published training runs: measured up to {KNOWN} GPUs, asked about {UNSEEN}"
-        )
-    except GenperfError as error:
-        say(f"no report.html: {error}", quiet)
-        return
-    write_whole(path, text)
-    say(f"wrote report.html: open it in a browser ({path.resolve().as_uri()})", quiet)
+    title = f"Published training runs: measured up to {KNOWN} GPUs, asked about {UNSEEN}"
+    write_whole(out / "report.html", page(fitted, table=known, title=title))
+    say(f"\nwrote report.html, model.json, generic.json, and the tables they hold as CSV, to {out}", quiet)
+    say(f"open {(out / 'report.html').resolve().as_uri()} in a browser", quiet)
 
 
 def _series() -> Table:

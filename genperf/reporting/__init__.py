@@ -1,4 +1,4 @@
-"""The HTML page: the answers about a model, with figures and sliders, in one file (jinja2, extra `report`)."""
+"""The HTML page: the answers about a model, with figures and sliders, in one file (jinja2)."""
 
 from genperf.reporting.held_out import held_out
 from genperf.reporting.html import page, report

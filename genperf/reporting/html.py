@@ -81,7 +81,7 @@ def report(
     Raises
     ------
     GenperfError
-        Where the table cannot be fitted, the target cannot be asked, or jinja2 is not installed.
+        Where the table cannot be fitted, or the target cannot be asked.
 
     Examples
     --------
@@ -174,10 +174,8 @@ def _rendered(
     formulas: Formulas,
     title: str | None,
 ) -> str:
-    try:
-        from jinja2 import Environment, StrictUndefined
-    except ImportError:
-        raise GenperfError("reports need jinja2", hint='pip install "genperf[report]"') from None
+    from jinja2 import Environment, StrictUndefined
+
     several = len(data["groups"]) > 1
     style = _file("page.css")
     script = "\n".join(['"use strict";', JAVASCRIPT_PRELUDE, formulas.script(), *(_file(name) for name in _SCRIPTS)])

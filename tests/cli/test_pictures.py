@@ -9,7 +9,6 @@ import pytest
 from genperf.cli.main import run
 
 pytest.importorskip("matplotlib", reason='matplotlib is missing: pip install "genperf[plots]"')
-pytest.importorskip("jinja2", reason='jinja2 is missing: pip install "genperf[report]"')
 
 ROLES = ["--time", "seconds", "--extrinsic", "workers"]
 Shell = Callable[..., tuple[int, str, str]]

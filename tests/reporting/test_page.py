@@ -16,8 +16,6 @@ from genperf.reporting import html, page
 from genperf.reporting.provenance import command_of
 from genperf.result import FitResult, GroupedResult
 
-pytest.importorskip("jinja2", reason='jinja2 is missing: pip install "genperf[report]"')
-
 
 def runs(counts: tuple[int, ...] = (1, 2, 4, 8, 16)) -> pd.DataFrame:
     rng = np.random.default_rng(0)

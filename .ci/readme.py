@@ -1,0 +1,39 @@
+"""Run the README's examples as written, in a folder of their own: every command must end with status 0.
+
+The two commands that make an environment are not run here: `.ci/run` runs the tests' one, and this runs the demo.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+
+
+def blocks(language: str) -> list[str]:
+    """Return the README's blocks in a language."""
+    return re.findall(rf"```{language}\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)
+
+
+def main() -> None:
+    """Run the examples, and stop at the first that fails."""
+    here = Path(sys.executable).parent
+    environment = {**os.environ, "PATH": f"{here}{os.pathsep}{os.environ['PATH']}"}
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "data").symlink_to(ROOT / "data")
+        (Path(folder) / "runs.csv").write_text(blocks("csv")[0], encoding="utf-8")
+        commands = [text for text in blocks("sh") if not text.startswith("python3 -m venv")]
+        for text in ["genperf demo --quiet\n", *commands]:
+            print(text.strip(), flush=True)
+            subprocess.run(["bash", "-euc", text], cwd=folder, env=environment, check=True, stdout=subprocess.DEVNULL)
+        for text in blocks("python"):
+            subprocess.run([sys.executable, "-c", text], cwd=folder, check=True, stdout=subprocess.DEVNULL)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,40 @@
+"""Put the measured fragments of docs/results/ together as docs/results.md.
+
+Each fragment is written by the experiment it names; this only joins them, in order, one heading deeper.
+
+    python experiments/results_page.py
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+DOCS = Path(__file__).parents[1] / "docs"
+#: Title, fragment, in the order of the page.
+SECTIONS = (
+    (None, "summary.md"),
+    ("Extrapolation of series", "extrapolation.md"),
+    ("Pooling between groups", "pooling.md"),
+    ("The generic model, and auto, on tables of many factors", "generic.md"),
+    ("Advice: what to measure next", "advice.md"),
+    ("The best configuration", "optimize.md"),
+)
+
+
+def section(title: str | None, text: str) -> str:
+    """Return a fragment under its title, its own first heading left out and the others one deeper."""
+    if title is None:
+        return text.strip()
+    body = re.sub(r"\A# .*\n+", "", text.strip())
+    return f"## {title}\n\n" + re.sub(r"(?m)^(#+) ", r"#\1 ", body)
+
+
+def page() -> str:
+    """Return the whole page."""
+    parts = [section(title, (DOCS / "results" / name).read_text(encoding="utf-8")) for title, name in SECTIONS]
+    return "\n\n".join(parts) + "\n"
+
+
+if __name__ == "__main__":
+    (DOCS / "results.md").write_text(page(), encoding="utf-8")
