@@ -121,6 +121,8 @@ class LargeSource:
                 "reading several or large files needs DuckDB", hint='pip install "genperf[large]"', where=self.name
             ) from None
         self._connection = duckdb.connect(config={"memory_limit": MEMORY})
+        # It would be drawn on standard output, where results stand.
+        self._run("set enable_progress_bar = false")
         self._rows()
         return self
 
