@@ -4,7 +4,7 @@
 
 Every protocol is a function below that returns a `Protocol`: what is fitted, what is predicted. Each series counts
 once: its error is the mean of |predicted/measured − 1| over its targets. Another protocol is another function in
-`PROTOCOLS`.
+`PROTOCOLS`. P3 and P4 borrow between groups and are in `pooling.py`; without `--protocols` they are run too.
 Only genperf's public names are used. Extra-P is measured where an environment with it can be made.
 """
 
@@ -23,6 +23,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pooling
 from scipy.optimize import nnls
 
 import genperf as gp
@@ -362,11 +363,11 @@ def by_model(rows: pd.DataFrame, others: pd.DataFrame) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--protocols", default=",".join(PROTOCOLS))
+    parser.add_argument("--protocols", help=f"of {','.join(PROTOCOLS)}; all, and P3 and P4, where left out")
     parser.add_argument("--extra-p", action="store_true", help="also Extra-P, in an environment made for it")
     parser.add_argument("-o", "--output", default="docs/results/extrapolation.md")
     given = parser.parse_args()
-    names = given.protocols.split(",")
+    names = given.protocols.split(",") if given.protocols else list(PROTOCOLS)
     python = extra_p_python() if given.extra_p else None
     asked = " --extra-p" if given.extra_p else ""
     text = [f"Made by `{COMMAND}{asked}`. Errors are |predicted/measured − 1|; each series counts once.\n"]
@@ -392,6 +393,8 @@ def main() -> None:
     Path(given.output).parent.mkdir(parents=True, exist_ok=True)
     Path(given.output).write_text("\n".join(text), encoding="utf-8")
     print("\n".join(text))
+    if not given.protocols:
+        pooling.write("docs/results/pooling.md")
 
 
 if __name__ == "__main__":
