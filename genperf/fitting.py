@@ -11,7 +11,16 @@ from genperf import metrics
 from genperf.engine import Engine
 from genperf.ensemble import Ensemble, fit_factors, fit_series, refuse_one_scale, series_of, with_pool
 from genperf.errors import FitError, GenperfError, Note
-from genperf.estimate import Estimate, FitOptions, affordable, at_once, estimate, estimate_alike, fewer_factors
+from genperf.estimate import (
+    Estimate,
+    FitOptions,
+    affordable,
+    at_once,
+    estimate,
+    estimate_alike,
+    estimate_phases,
+    fewer_factors,
+)
 from genperf.expression import Expression
 from genperf.fleet import fit_fleet
 from genperf.models import MODELS, family_named
@@ -132,6 +141,12 @@ def fit(
     return with_pool(table, found, options, seed) if pool else found
 
 
+def phases_of(table: Table, model: str) -> dict[str, str]:
+    """Return the columns that a model fits each on its own, by the phase they measure."""
+    phases = MODELS[model].phases if model in MODELS else {}
+    return {phase: column for phase, column in table.phases.items() if phase in phases}
+
+
 def fit_one(table: Table, model: str, options: FitOptions, seed: int) -> FitResult:
     """Fit one model to the whole table, whatever its groups."""
     return _asked(_fit_one(table, model, options, seed), options)
@@ -145,8 +160,12 @@ def _asked(result: FitResult, options: FitOptions) -> FitResult:
 def _fit_one(table: Table, model: str, options: FitOptions, seed: int) -> FitResult:
     if model == AUTO:
         return _auto(table, options, seed)
-    expressions, notes = _expressions(table, model, options)
-    found = estimate(expressions, table, options, seed)
+    if phases_of(table, model):
+        _refuse_one_value(table)
+        found, notes = estimate_phases(family_named(model), table, options, seed), _left_out(table, model, options)
+    else:
+        expressions, notes = _expressions(table, model, options)
+        found = estimate(expressions, table, options, seed)
     return _result(table, model, options, seed, found, notes)
 
 
@@ -173,7 +192,7 @@ def _fit_groups(
 
 def _together(table: Table, model: str, options: FitOptions) -> int:
     """Return how many groups a worker is handed at once: many where they are solved together."""
-    if model in (AUTO, "generic"):
+    if model in (AUTO, "generic") or phases_of(table, model):
         return 1
     try:
         expressions, _ = _expressions(table, model, options)
@@ -212,7 +231,7 @@ def fit_many(tables: Sequence[Table], model: str, options: FitOptions, seed: int
     said: dict[int, list[Note]] = {}
     for i, table in enumerate(tables):
         try:
-            if model == AUTO:
+            if model == AUTO or phases_of(table, model):
                 outcomes[i] = fit_one(table, model, options, seed)
                 continue
             # A family's expression follows from the factors alone, and series are often measured at the same values.
@@ -249,21 +268,30 @@ def _auto(table: Table, options: FitOptions, seed: int) -> FitResult:
 
 def _expressions(table: Table, model: str, options: FitOptions) -> _Written:
     factors = table.factors
-    if all(f.distinct <= 1 for f in factors):
-        raise FitError(
-            "every factor has one value, so nothing can be said of any other",
-            where=table.source,
-            hint="measure at least one more value of a factor",
-        )
+    _refuse_one_value(table)
     if model == "generic":
         return fewer_factors(table, lambda kept: _generic(kept, options))
     if model not in MODELS and not model.replace("-", "").isalnum():
         return [user_expression(model, factors, mapping=options.mapping, fix=options.fix)], []
     family = family_named(model)
     expressions = [e.with_fixed(options.fix) for e in family.expressions(factors, options.mapping)]
-    left_out = family.left_out(factors, options.mapping)
+    return expressions, _left_out(table, model, options)
+
+
+def _refuse_one_value(table: Table) -> None:
+    if all(f.distinct <= 1 for f in table.factors):
+        raise FitError(
+            "every factor has one value, so nothing can be said of any other",
+            where=table.source,
+            hint="measure at least one more value of a factor",
+        )
+
+
+def _left_out(table: Table, model: str, options: FitOptions) -> list[Note]:
+    """Say which factors a family could use and does without."""
+    left_out = family_named(model).left_out(table.factors, options.mapping)
     text = f"'{model}' goes without {', '.join(left_out)}, which the table lacks"
-    return expressions, [Note(text, "left_out")] if left_out else []
+    return [Note(text, "left_out")] if left_out else []
 
 
 def _generic(factors: Sequence[Factor], options: FitOptions) -> list[Expression]:

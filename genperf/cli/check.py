@@ -16,6 +16,9 @@ from genperf.cli.output import say, show_frame, show_json
 @output_options
 def command(table: str, as_json: bool, quiet: bool, no_color: bool, **given: Any) -> None:
     """Read TABLE (CSV, Parquet, or - for standard input), say what is in it and what stands out."""
+    from genperf.models import MODELS
+    from genperf.table import shown_phases
+
     measured = read(table, given)
     configurations = len(measured.medians())
     noise = measured.noise()
@@ -31,6 +34,7 @@ def command(table: str, as_json: bool, quiet: bool, no_color: bool, **given: Any
                 "noise": noise,
                 "factors": measured.summary().to_dict("records"),
                 "group": list(measured.group),
+                "phases": measured.phases,
                 "unused": list(measured.unused),
                 "derived": measured.derived,
                 "notes": [str(n) for n in measured.notes],
@@ -44,8 +48,12 @@ def command(table: str, as_json: bool, quiet: bool, no_color: bool, **given: Any
     if measured.group:
         click.echo(f"groups: {measured.group_count} of {', '.join(measured.group)}")
     show_frame(measured.summary(), plain=no_color)
-    if measured.unused:
-        click.echo(f"left out, in no role: {', '.join(measured.unused)}")
+    if measured.phases:
+        families = [family.name for family in MODELS.values() if family.phases]
+        click.echo(f"phases: {shown_phases(measured.phases)}; {', '.join(families)} fit each on its own column")
+    unused = [name for name in measured.unused if name not in measured.phases.values()]
+    if unused:
+        click.echo(f"left out, in no role: {', '.join(unused)}")
     if measured.rejected:
         click.echo(f"rejected: {len(measured.rejected)} rows")
         for rejection in measured.rejected[:20]:

@@ -36,7 +36,7 @@ def command(
     **given: Any,
 ) -> None:
     """Fit a model to TABLE and say what was found."""
-    from genperf.fitting import fit
+    from genperf.fitting import fit, phases_of
     from genperf.result import FitResult, GroupedResult, load_model, model_pieces
 
     if resume and (not output or output == "-"):
@@ -77,8 +77,9 @@ def command(
         said = [str(n) for held in result.results.values() for n in held.notes if n.kind in GROUP_NOTES]
         for text in list(dict.fromkeys(said))[:SHOWN]:
             say(f"note: {text}", quiet)
-    if measured.unused:
-        say(f"left out, in no role: {', '.join(measured.unused)}", quiet)
+    unused = [name for name in measured.unused if name not in phases_of(measured, model).values()]
+    if unused:
+        say(f"left out, in no role: {', '.join(unused)}", quiet)
     if measured.rejected:
         say(f"rejected rows: {len(measured.rejected)}; genperf check lists them", quiet)
     if output:

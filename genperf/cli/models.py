@@ -13,6 +13,7 @@ from genperf.cli.output import show_json, show_rows
 def command(as_json: bool, no_color: bool) -> None:
     """List the families: equation, source, the factors needed and how columns are matched to them."""
     from genperf.models import ALIASES, MODELS
+    from genperf.table import PHASES
 
     if as_json:
         show_json(
@@ -25,10 +26,12 @@ def command(as_json: bool, no_color: bool) -> None:
                         "purpose": f.purpose,
                         "needs": [n.name for n in f.needs if n.required],
                         "uses": [n.name for n in f.needs if not n.required],
+                        "phases": list(f.phases),
                     }
                     for f in MODELS.values()
                 ],
                 "matching": {name: list(aliases) for name, aliases in ALIASES.items()},
+                "phases": {phase: [f"{word}_s" for word in words] for phase, words in PHASES.items()},
             }
         )
         return
@@ -40,3 +43,7 @@ def command(as_json: bool, no_color: bool) -> None:
     click.echo("\nFactors are found by column name (case does not matter), or by --map FACTOR=COLUMN:")
     for name, aliases in ALIASES.items():
         click.echo(f"  {name}: {', '.join(aliases)}")
+    alone = ", ".join(family.name for family in MODELS.values() if family.phases)
+    click.echo(f"\nPhases that a table measures, in seconds, are fitted each on its own column by {alone}:")
+    for phase, words in PHASES.items():
+        click.echo(f"  {phase}: {', '.join(f'{word}_s' for word in words)}")

@@ -4,7 +4,17 @@ from genperf.estimate.alike import estimate_alike
 from genperf.estimate.fit import at_once, estimate
 from genperf.estimate.options import FitOptions
 from genperf.estimate.outcome import Estimate
+from genperf.estimate.phases import estimate_phases
 from genperf.estimate.relevance import fewer_factors
 from genperf.estimate.select import affordable
 
-__all__ = ["Estimate", "FitOptions", "affordable", "at_once", "estimate", "estimate_alike", "fewer_factors"]
+__all__ = [
+    "Estimate",
+    "FitOptions",
+    "affordable",
+    "at_once",
+    "estimate",
+    "estimate_alike",
+    "estimate_phases",
+    "fewer_factors",
+]

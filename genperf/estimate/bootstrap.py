@@ -53,14 +53,22 @@ def bootstrap(problem: Problem, best: Array, draws: int, rng: np.random.Generato
     -------
     Replicates
     """
-    rows = problem.measured.size
-    counts = resampled(rows, draws, rng)
+    counts = resampled(problem.measured.size, draws, rng)
+    start = np.broadcast_to(best, (draws, best.size)).copy()
+    found = polish(problem, start, drawn_weights(problem, counts), STEPS, ENOUGH).constants
+    return Replicates(found, unseen_misfit(problem, found, counts))
+
+
+def drawn_weights(problem: Problem, counts: Array) -> Array:
+    """Return each replicate's weights, shape (draws, rows); the problem's own where nothing that counts was drawn."""
     weights = counts * problem.weights
-    empty = weights.sum(axis=1) <= 0.0
-    weights[empty] = problem.weights
-    found = polish(problem, np.broadcast_to(best, (draws, best.size)).copy(), weights, STEPS, ENOUGH).constants
+    weights[weights.sum(axis=1) <= 0.0] = problem.weights
+    return np.asarray(weights)
+
+
+def unseen_misfit(problem: Problem, constants: Array, counts: Array) -> float:
+    """Return the root mean square of ln(measured/predicted) where a replicate drew nothing; NaN where each saw all."""
     with np.errstate(all="ignore"):
-        off = np.log(problem.measured / problem.times(found))
+        off = np.log(problem.measured / problem.times(constants))
     unseen = (counts == 0.0) & np.isfinite(off)
-    misfit = float(np.sqrt(np.mean(off[unseen] ** 2))) if unseen.any() else float("nan")
-    return Replicates(found, misfit)
+    return float(np.sqrt(np.mean(off[unseen] ** 2))) if unseen.any() else float("nan")

@@ -23,8 +23,10 @@ def at_bounds(problem: Problem, expression: Expression, constants: Array) -> tup
     return tuple(c.name for c, at in zip(expression.constants, held, strict=True) if at and c.lower < c.upper)
 
 
-def unidentified(problem: Problem, expression: Expression, constants: Array) -> tuple[str, ...]:
-    """Name the constants that the data does not determine.
+def unidentified(
+    problem: Problem, expression: Expression, constants: Array, held: npt.NDArray[np.bool_] | None = None
+) -> tuple[str, ...]:
+    """Name the constants that the data does not determine, given those that are held.
 
     The derivatives of the relative times by the constants (on their scales) span the directions the data sees; a
     constant that takes part in a direction with (nearly) no derivative can be changed, together with the others in it,
@@ -33,7 +35,9 @@ def unidentified(problem: Problem, expression: Expression, constants: Array) -> 
     _, slopes = problem.jacobian(constants[None, :])
     size = np.maximum(np.abs(constants), problem.scale * np.where(problem.coefficient, 1e-3, 1.0))
     J = slopes[0] * size / problem.measured[:, None]
-    flat = undetermined(J[None])[0]
+    free = np.ones(constants.size, bool) if held is None else ~held
+    flat = np.zeros(constants.size, bool)
+    flat[free] = undetermined(J[None, :, free])[0]
     return tuple(c.name for c, is_flat in zip(expression.constants, flat, strict=True) if is_flat)
 
 

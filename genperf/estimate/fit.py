@@ -12,15 +12,15 @@ from genperf.errors import Note
 from genperf.estimate.alike import estimate_alike
 from genperf.estimate.bootstrap import bootstrap
 from genperf.estimate.diagnose import at_bounds, unidentified
-from genperf.estimate.last_point import last_point_errors
 from genperf.estimate.linear import solved_at_once
+from genperf.estimate.look_back import Mask, look_back
 from genperf.estimate.options import FitOptions
 from genperf.estimate.outcome import Estimate, spread_of
 from genperf.estimate.problem import problem_of
 from genperf.estimate.select import Candidate, affordable, best_of, candidates_of
 from genperf.expression import Expression
 from genperf.losses import loss_named, penalty_named
-from genperf.prediction import Evidence, Member, Status
+from genperf.prediction import Member, Status
 from genperf.solver import Problem, Solution, polish, solve
 from genperf.table import Table
 
@@ -97,7 +97,7 @@ def _finish(
     rng = np.random.default_rng([seed, 1])
     replicates = bootstrap(problem, best, options.draws, rng)
     residual = np.log(problem.measured / problem.times(best[None, :])[0])
-    evidence = tuple(_look_back(problem, best, medians))
+    evidence = tuple(look_back(problem, medians, lambda train: _without(problem, best, train)))
     spread = spread_of(table, replicates.misfit, residual, best.size, evidence)
     member = Member(
         expression,
@@ -118,21 +118,7 @@ def _finish(
     return Estimate(member, strength, spread, evidence, tuple(notes))
 
 
-def _look_back(problem: Problem, best: Array, medians: Table) -> list[Evidence]:
-    """Predict the largest scale of each extrinsic factor from the smaller ones."""
-    out = []
-    for factor in medians.numeric:
-        values = medians.columns[factor.name]
-        scales = np.unique(values)
-        if factor.role != "extrinsic" or len(scales) < 3 or scales[-2] <= 0:
-            continue
-        train = values < scales[-1]
-        weights = np.where(train, problem.weights, 0.0)[None, :]
-        constants = polish(problem, best[None, :], weights).constants
-        predicted = problem.times(constants)[0][~train]
-        with np.errstate(all="ignore"):
-            error = float(np.mean(np.abs(np.log(predicted / problem.measured[~train]))))
-        if np.isfinite(error):
-            last = float(last_point_errors([medians], factor.name, ~train[None, :])[0])
-            out.append(Evidence(factor.name, float(scales[-1]), float(np.log2(scales[-1] / scales[-2])), error, last))
-    return out
+def _without(problem: Problem, best: Array, train: Mask) -> Array:
+    """Fit again to some of the rows."""
+    weights = np.where(train, problem.weights, 0.0)
+    return np.asarray(polish(problem, best[None, :], weights[None, :]).constants[0])

@@ -96,6 +96,8 @@ class Factors:
     factors : tuple of Factor
     mapping : mapping of str to str
         Canonical name → column, as the user said it.
+    phases : frozenset of str
+        The phases that are measured in columns of their own.
 
     Examples
     --------
@@ -108,6 +110,7 @@ class Factors:
 
     factors: tuple[Factor, ...]
     mapping: Mapping[str, str] = field(default_factory=dict)
+    phases: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
         names = [f.name for f in self.factors]
@@ -271,6 +274,11 @@ class Family:
     candidates : callable, optional
         Matched factors → the expressions among which a fit chooses by cross-validation, simplest first, where the
         family has more than one.
+    phases : mapping of str to tuple of str
+        Phase (`genperf.table.PHASES`) → the terms that a column of it measures. Written down for measured phases, the
+        terms of one phase share no constant with those of another.
+    overlaps : tuple of str
+        Names of the families that put the same phases together otherwise.
     """
 
     name: str
@@ -280,6 +288,8 @@ class Family:
     needs: tuple[Need, ...]
     build: Callable[[Factors], Expression]
     candidates: Callable[[Factors], Sequence[Expression]] | None = None
+    phases: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    overlaps: tuple[str, ...] = ()
 
     def missing(self, factors: Factors) -> list[str]:
         """Return the required factors that the table lacks."""
@@ -296,15 +306,28 @@ class Family:
         nodes = {n.name: found.node(n.name) for n in self.needs}
         return {name: render(node) for name, node in nodes.items() if node is not None}
 
-    def expressions(self, factors: Sequence[Factor], mapping: Mapping[str, str] | None = None) -> list[Expression]:
+    def expressions(
+        self,
+        factors: Sequence[Factor],
+        mapping: Mapping[str, str] | None = None,
+        phases: Collection[str] = (),
+    ) -> list[Expression]:
         """Write the family down for a table's factors: all its candidates, simplest first.
+
+        Parameters
+        ----------
+        factors : sequence of Factor
+        mapping : mapping of str to str, optional
+            Canonical name → column.
+        phases : collection of str
+            Those that are measured in columns of their own.
 
         Raises
         ------
         ModelError
             Where a required factor is missing: which, and how to map or derive it.
         """
-        matched = Factors(tuple(factors), mapping or {})
+        matched = Factors(tuple(factors), mapping or {}, frozenset(phases))
         missing = self.missing(matched)
         if missing:
             first = missing[0]

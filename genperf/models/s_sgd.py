@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Literal
 
 from genperf.expression import Expression, coefficient
-from genperf.models.family import Factors, Family, Need, compose, share, times
+from genperf.models.family import Factors, Family, Need, Share, compose, share, times
 
 Overlap = Literal["full", "input", "none"]
 
@@ -37,6 +38,10 @@ def build(found: Factors, overlap: Overlap = "full") -> Expression:
     t_h2d cannot be told from t_f and is left in it. Without nodes t_io has no g and is one with t_h2d, and t_c is one
     ring of n.
 
+    A phase that is measured in a column of its own is told apart from all others, so it stands by itself: t_io and
+    t_h2d as above, also where they could not be seen in the total, and the passes with a constant each and no
+    proportion between them, t_f = a_f·w + c_f, t_b = a_b·w + c_b.
+
     Examples
     --------
     >>> from genperf.table import Factor
@@ -50,23 +55,20 @@ def build(found: Factors, overlap: Overlap = "full") -> Expression:
     message, unit = times(found, "bytes")
     ring, latency = f"2*beta_n*{message}", "2*alpha*(workers - 1)"
     if found.has("nodes"):
-        reading = {"input": f"{work.of('i')}*(workers/nodes)", "transfer": work.of("h")}
         exchange = {"inside nodes": f"2*beta_r*{message}(1 - nodes/workers)", "between nodes": f"{ring}(1 - 1/nodes)"}
     else:
-        reading = {"transfer": work.of("h")}
         exchange = {"ring": f"{ring}(1 - 1/workers)"}
     exchange["latency"] = latency
-    if overlap == "none":
-        reading.pop("transfer")
-    phases = {"forward": f"{work.of('a')}/3", "backward": f"{work.of('2*a')}/3"}
+    reading, passes = _reading(found, work, overlap), _passes(found, work)
     total = TOTALS[overlap]
     return compose(
         NAMES[overlap],
-        {**reading, **phases, **exchange, "update": "u"},
+        {**reading, **passes, **exchange, "update": "u"},
         [
             coefficient("i", work.unit),
             coefficient("h", work.unit),
-            coefficient("a", work.unit),
+            *(coefficient(name, work.unit) for name in ("a", "a_f", "a_b")),
+            *(coefficient(name) for name in ("c_f", "c_b")),
             coefficient("beta_r", unit),
             coefficient("beta_n", unit),
             coefficient("alpha"),
@@ -74,15 +76,53 @@ def build(found: Factors, overlap: Overlap = "full") -> Expression:
         ],
         found,
         total and total.format(input=_sum(reading), exchange=_sum(exchange)),
-        spare={"update": "forward", **({"transfer": "transfer"} if "input" in reading else {})},
+        spare=_spare(found, reading),
     )
+
+
+def _reading(found: Factors, work: Share, overlap: Overlap) -> dict[str, str]:
+    """Return what comes before the forward pass, as far as it can be told apart."""
+    reading = {"transfer": work.of("h")}
+    if found.has("nodes"):
+        reading = {"input": f"{work.of('i')}*(workers/nodes)", **reading}
+    elif found.phases & {"input", "transfer"}:
+        reading = {"input": work.of("i"), **reading}
+    if overlap == "none" and not found.phases.issuperset(PASSES):
+        # Proportional to the work, as a pass that is not measured: one with it.
+        alike = {"transfer"} if found.has("nodes") else {"input", "transfer"}
+        reading = {name: text for name, text in reading.items() if name not in alike - found.phases}
+    return reading
+
+
+def _passes(found: Factors, work: Share) -> dict[str, str]:
+    """Return the forward and the backward pass: one to two, unless one of them is measured."""
+    if not found.phases & {"forward", "backward"}:
+        return {"forward": f"{work.of('a')}/3", "backward": f"{work.of('2*a')}/3"}
+    fixed = not found.varies(work.each if work.known else "workers")
+    constants = {name: f" + c_{name[0]}" if name in found.phases and not fixed else "" for name in PASSES}
+    return {name: work.of(f"a_{name[0]}") + constants[name] for name in PASSES}
+
+
+def _spare(found: Factors, reading: Collection[str]) -> dict[str, str]:
+    """Return what says as much as another term where the work is always the same, as far as neither is measured."""
+    passes = [name for name in PASSES if name not in found.phases]
+    spare = {"update": passes[0]} if passes and "update" not in found.phases else {}
+    if "input" in reading and not found.phases & {"input", "transfer"}:
+        spare["transfer"] = "transfer"
+    return spare
 
 
 def _sum(terms: dict[str, str]) -> str:
     return " + ".join(f"`{name}`" for name in terms)
 
 
+PASSES = ("forward", "backward")
 NAMES: dict[Overlap, str] = {"full": "s-sgd", "input": "s-sgd-input", "none": "s-sgd-none"}
+#: Phase → the terms that a column of it measures.
+_PHASES = {
+    **{name: (name,) for name in ("input", "transfer", *PASSES, "update")},
+    "exchange": ("inside nodes", "between nodes", "ring", "latency"),
+}
 _NEEDS = (Need("workers"), Need("nodes", False), Need("batch", False), Need("work", False), Need("bytes", False))
 
 FAMILY = Family(
@@ -92,6 +132,8 @@ FAMILY = Family(
     purpose="phases of a step; input prefetched, gradients exchanged during the backward pass",
     needs=_NEEDS,
     build=build,
+    phases=_PHASES,
+    overlaps=(NAMES["input"], NAMES["none"]),
 )
 INPUT = Family(
     name=NAMES["input"],
@@ -100,6 +142,8 @@ INPUT = Family(
     purpose="phases of a step; only the input is prefetched",
     needs=_NEEDS,
     build=lambda found: build(found, "input"),
+    phases=_PHASES,
+    overlaps=(NAMES["full"], NAMES["none"]),
 )
 NONE = Family(
     name=NAMES["none"],
@@ -108,4 +152,6 @@ NONE = Family(
     purpose="phases of a step, one after another",
     needs=_NEEDS,
     build=lambda found: build(found, "none"),
+    phases=_PHASES,
+    overlaps=(NAMES["full"], NAMES["input"]),
 )

@@ -32,7 +32,7 @@ def nonnegative_least_squares(
     moment : ndarray of shape (problems, k)
         h = BᵀWt.
     lower, upper : array_like, broadcast to (problems, k)
-        Infinite where a variable is free.
+        Infinite where a variable is free; equal where it is held.
 
     Returns
     -------
@@ -91,7 +91,8 @@ def _exchange(G: Array, h: Array, low: Array, high: Array) -> tuple[Array, npt.N
     """Exchange the variables that violate their conditions until none does; return x, and where that came to rest."""
     problems, k = h.shape
     x = np.zeros((problems, k))
-    side = np.zeros((problems, k), np.int8)  # −1 at the lower bound, 1 at the upper, 0 between
+    pinned = low >= high
+    side = -pinned.astype(np.int8)  # −1 at the lower bound, 1 at the upper, 0 between
     fewest = np.full(problems, k + 1)
     patience = np.full(problems, PATIENCE)
     left = np.arange(problems)
@@ -100,7 +101,7 @@ def _exchange(G: Array, h: Array, low: Array, high: Array) -> tuple[Array, npt.N
         x[left], dual = _solve(G[left], h[left], side[left], lo, hi)
         below = (side[left] == 0) & (x[left] < lo - TOLERANCE)
         above = (side[left] == 0) & (x[left] > hi + TOLERANCE)
-        wrong = below | above | (side[left] * dual > TOLERANCE)
+        wrong = below | above | ((side[left] * dual > TOLERANCE) & ~pinned[left])
         count = wrong.sum(axis=1)
         open_ = count > 0
         left, wrong, count = left[open_], wrong[open_], count[open_]
@@ -128,6 +129,7 @@ def _descend(G: Array, h: Array, low: Array, high: Array) -> Array:
     problems, k = h.shape
     x = np.clip(np.zeros((problems, k)), low, high)
     side = np.where(np.isneginf(low) & np.isposinf(high), 0, np.where(x <= low, -1, 1)).astype(np.int8)
+    pinned = low >= high
     left = np.arange(problems)
     for _ in range(10 * k + 50):
         at, lo, hi = x[left], low[left], high[left]
@@ -140,7 +142,7 @@ def _descend(G: Array, h: Array, low: Array, high: Array) -> Array:
         x[left] = np.clip(at + share * (to - at), lo, hi)
         blocked = inside & (share < 1.0) & (room <= share)
         arrived = share[:, 0] == 1.0
-        wrong = np.where(arrived[:, None], np.maximum(side[left] * dual, 0.0), 0.0)
+        wrong = np.where(arrived[:, None] & ~pinned[left], np.maximum(side[left] * dual, 0.0), 0.0)
         freed = (wrong > TOLERANCE) & (np.arange(k) == wrong.argmax(axis=1)[:, None])
         side[left] = np.where(freed, 0, np.where(blocked, np.where(to < at, -1, 1), side[left]))
         left = left[~arrived | freed.any(axis=1)]

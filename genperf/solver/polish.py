@@ -47,6 +47,7 @@ def polish(
     weights: Array | None = None,
     steps: int = MOST_STEPS,
     tolerance: float = SETTLED,
+    held: npt.NDArray[np.bool_] | None = None,
 ) -> Polished:
     """Levenberg-Marquardt within bounds, batched over sets of constants.
 
@@ -66,6 +67,8 @@ def polish(
         At most this many.
     tolerance : float
         Share of the cost below which nothing is left to gain.
+    held : ndarray of bool of shape (n,), optional
+        Constants that stay, in each set, where its start has them.
 
     Returns
     -------
@@ -76,15 +79,23 @@ def polish(
     cost = np.empty(sets)
     settled = np.zeros(sets, bool)
     evaluations = 0
+    stay = np.zeros(n, bool) if held is None else held
     for block in problem.blocks(sets, problem.measured.size * (n + 2)):
         own = None if weights is None else weights[block]
-        found = _polish_block(problem, constants[block], own, steps, tolerance)
+        found = _polish_block(problem, constants[block], own, steps, tolerance, stay)
         constants[block], cost[block], settled[block] = found.constants, found.cost, found.settled
         evaluations += found.evaluations
     return Polished(constants, cost, settled, evaluations)
 
 
-def _polish_block(problem: Problem, x: Array, weights: Array | None, steps: int, tolerance: float) -> Polished:
+def _polish_block(
+    problem: Problem,
+    x: Array,
+    weights: Array | None,
+    steps: int,
+    tolerance: float,
+    held: npt.NDArray[np.bool_],
+) -> Polished:
     cost = problem.cost(x, weights)
     gradient, normal = problem.derivatives(x, weights)
     secant = np.zeros_like(normal)
@@ -96,7 +107,7 @@ def _polish_block(problem: Problem, x: Array, weights: Array | None, steps: int,
         if a.size == 0:
             break
         own = None if weights is None else weights[a]
-        plain, other, promised = _steps(problem, x[a], gradient[a], normal[a], secant[a], damping[a])
+        plain, other, promised = _steps(problem, x[a], gradient[a], normal[a], secant[a], damping[a], held)
         costs = np.stack([problem.cost(plain, own), problem.cost(other, own)])
         trial = np.where((costs[1] < costs[0])[:, None], other, plain)
         gain = cost[a] - costs.min(axis=0)
@@ -119,7 +130,13 @@ def _polish_block(problem: Problem, x: Array, weights: Array | None, steps: int,
 
 
 def _steps(
-    problem: Problem, x: Array, gradient: Array, normal: Array, secant: Array, damping: Array
+    problem: Problem,
+    x: Array,
+    gradient: Array,
+    normal: Array,
+    secant: Array,
+    damping: Array,
+    held: npt.NDArray[np.bool_],
 ) -> tuple[Array, Array, Array]:
     """Return where the two damped steps lead, and how much the first promises to lower the cost."""
     n = x.shape[1]
@@ -127,7 +144,7 @@ def _steps(
     floor = 1e-10 * np.maximum(diagonal.max(axis=1, keepdims=True), 1e-30)
     H = normal.copy()
     H[:, range(n), range(n)] += damping[:, None] * np.maximum(diagonal, floor) + floor
-    low, high = (problem.lower - x) / problem.scale, (problem.upper - x) / problem.scale
+    low, high = (np.where(held, 0.0, (end - x) / problem.scale) for end in (problem.lower, problem.upper))
     plain = nonnegative_least_squares(H, -gradient, low, high)
     promised = -np.einsum("sn,sn->s", plain, gradient + 0.5 * np.einsum("snm,sm->sn", H, plain))
     free = (plain > low) & (plain < high)

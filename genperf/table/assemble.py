@@ -182,7 +182,8 @@ def _with_mixture_note(table: Table) -> Table:
     """Say where rows that count as repeats differ in a setting that is in no role."""
     names = [*(f.name for f in table.factors), *table.group, *([table.repeat] if table.repeat else [])]
     same = number_rows(table.frame, names)
-    settings = [c for c in table.unused if table.frame[c].nunique(dropna=False) <= _MOST_SETTINGS]
+    unexplained = [c for c in table.unused if c not in table.phases.values()]
+    settings = [c for c in unexplained if table.frame[c].nunique(dropna=False) <= _MOST_SETTINGS]
     mixed = [c for c in settings if table.frame[c].groupby(same).nunique(dropna=False).max() > 1]
     if not mixed:
         return table

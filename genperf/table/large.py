@@ -13,6 +13,7 @@ from genperf.table.aggregate import STATISTICS, Asked, LargeSource
 from genperf.table.aggregated import AggregatedTable
 from genperf.table.assemble import assemble, columns_of, require
 from genperf.table.clean import above_zero, numbers
+from genperf.table.phases import phase_columns, shown_phases
 from genperf.table.roles import Roles
 from genperf.table.source import Source
 from genperf.table.table import Table
@@ -49,6 +50,8 @@ def read_large(
     held = {f.name: getattr(checked, f.name) for f in fields(Table)}
     made = AggregatedTable(**{**held, "frame": frame, "unused": tuple(unused), "notes": ()})
     said = f"{made.rows} rows were summarised as {len(made)} configurations while they were read"
+    if phases := phase_columns(unused):
+        said += f"; of what they took the whole is kept, not {shown_phases(phases)}, which --no-aggregate keeps"
     return replace(made, notes=(Note(said, "aggregated"), *notes))
 
 

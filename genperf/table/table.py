@@ -14,9 +14,10 @@ import numpy.typing as npt
 import pandas as pd
 
 from genperf.errors import Note, TableError, suggest
-from genperf.table.clean import Rejection, label
+from genperf.table.clean import Rejection, label, mostly_numbers
 from genperf.table.describe import constant_notes, measure_factors, number_rows
 from genperf.table.factor import Factor, measure
+from genperf.table.phases import phase_columns, phase_seconds
 
 REPEATS = "_repeats"
 """The column of `Table.medians().frame` that counts the rows behind each median."""
@@ -124,6 +125,13 @@ class Table:
         if not largest > 0:
             raise TableError("all weights are zero", hint="at least one row must count", where=self.source)
         return np.asarray(weights / largest / np.mean(weights / largest))
+
+    @cached_property
+    def phases(self) -> dict[str, str]:
+        """The columns in no role that measure a phase of the time, by phase."""
+        roles = {self.time, self.weight, self.repeat, *self.group, *(f.name for f in self.factors)}
+        found = phase_columns([c for c in self.frame.columns if c not in roles])
+        return {phase: column for phase, column in found.items() if mostly_numbers(self.frame[column].tolist())}
 
     @cached_property
     def configuration(self) -> npt.NDArray[np.int64]:
@@ -235,13 +243,15 @@ class Table:
 
     @cached_property
     def sha256(self) -> str:
-        """A hash of what a fit sees: roles, names and values of the columns in a role, row by row."""
+        """A hash of what a fit sees: roles, names and values of the columns in a role and of phases, row by row."""
         roles = [[f.name, f.role] for f in self.factors] + [[self.time, "time"]]
         roles += [[name, "group"] for name in self.group]
         roles += [[name, role] for name, role in ((self.weight, "weight"), (self.repeat, "repeat")) if name]
+        phases = {column: phase_seconds(self.frame[column])[0] for column in self.phases.values()}
+        roles += [[name, "phase"] for name in phases]
         digest = hashlib.sha256(json.dumps(roles).encode())
         for name, _ in roles:
-            column = self.frame[name]
+            column = pd.Series(phases[name]) if name in phases else self.frame[name]
             if pd.api.types.is_numeric_dtype(column):
                 # + 0.0 makes −0 and 0 one value; little-endian on every machine.
                 digest.update((column.to_numpy(dtype=float) + 0.0).astype("<f8").tobytes())

@@ -232,3 +232,20 @@ def test_bad_rows_are_named_and_can_be_skipped(shell: Shell, tmp_path: Path) -> 
     status, _, err = shell("fit", "bad.csv", *ROLES, "--model", "amdahl", "--skip-bad-rows")
     assert status == 0
     assert "rejected rows: 2" in err
+
+
+def test_phase_columns_are_named_and_fitted(shell: Shell) -> None:
+    phases = pd.DataFrame({"workers": [1, 2, 4, 8], "forward_s": 0.4, "comm_s": [0.0, 0.1, 0.15, 0.175], "host": "a"})
+    phases.assign(seconds=0.5 + phases.forward_s + phases.comm_s).to_csv("phases.csv", index=False)
+    roles = ["phases.csv", "--time", "seconds", "--extrinsic", "workers"]
+    status, out, _ = shell("check", *roles)
+    assert status == 0
+    assert "phases: forward_s (forward), comm_s (exchange); s-sgd, s-sgd-input, s-sgd-none fit each" in out
+    assert "left out, in no role: host\n" in out
+    assert json.loads(shell("check", *roles, "--json")[1])["phases"] == {"forward": "forward_s", "exchange": "comm_s"}
+    status, out, err = shell("fit", *roles, "--model", "s-sgd-none")
+    assert status == 0
+    assert "beta_n" in out
+    assert "note: fitted on columns of their own: forward ('forward_s'), exchange ('comm_s');" in err
+    assert "left out, in no role: host\n" in err
+    assert "left out, in no role: forward_s, comm_s, host\n" in shell("fit", *roles, "--model", "amdahl")[2]

@@ -102,6 +102,17 @@ def test_each_problem_may_have_bounds_of_its_own() -> None:
     np.testing.assert_allclose(x, [[1.0, 5.0], [5.0, 1.0], [5.0, 5.0]])
 
 
+def test_variables_held_by_bounds_of_no_width() -> None:
+    """Beside them the others are the least squares of what they leave."""
+    B = np.random.default_rng(6).standard_normal((5, 9, 3))
+    t = np.random.default_rng(7).standard_normal((5, 9))
+    x = nonnegative_least_squares(*normal(B, t), np.array([-np.inf, 2.0, -np.inf]), np.array([np.inf, 2.0, np.inf]))
+    assert np.all(x[:, 1] == 2.0)
+    for i in range(5):
+        rest = np.linalg.lstsq(B[i][:, [0, 2]], t[i] - 2.0 * B[i][:, 1])[0]
+        np.testing.assert_allclose(x[i, [0, 2]], rest, rtol=1e-8)
+
+
 @pytest.mark.parametrize("junk", [0.0, np.inf, np.nan])
 def test_a_column_that_is_zero_or_not_finite_gets_nothing(junk: float) -> None:
     gram, moment = np.diag([2.0, junk, 1.0])[None], np.array([[4.0, junk, 3.0]])

@@ -115,6 +115,21 @@ def test_never_worse_than_the_start_and_no_steps_is_the_start() -> None:
     assert np.all(polish(problem, starts, steps=3).cost < cost)
 
 
+def test_what_is_held_stays_in_each_set_where_it_starts() -> None:
+    problem = problem_of(GENERIC, noise=0.02)
+    starts = np.repeat(START, 3, axis=0)
+    starts[:, 0] = 0.1, 0.4, 0.7
+    held = np.arange(starts.shape[1]) == 0
+    found = polish(problem, starts, held=held)
+    assert found.constants[:, 0].tolist() == [0.1, 0.4, 0.7]
+    for k, value in enumerate(starts[:, 0]):
+        lower, upper = problem.lower.copy(), problem.upper.copy()
+        lower[0] = upper[0] = value
+        pinned = polish(with_bounds(problem, lower, upper), starts[k : k + 1])
+        assert found.cost[k] == pytest.approx(pinned.cost[0], rel=1e-6)
+    assert polish(problem, starts[:1]).cost[0] < found.cost.min()
+
+
 def test_a_start_outside_the_bounds_is_brought_in() -> None:
     problem = problem_of(GENERIC, noise=0.1)
     found = polish(problem, np.array([[-1.0, 9.0, 99.0, -1.0, -99.0, 5.0]]), steps=0)

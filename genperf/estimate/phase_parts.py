@@ -1,0 +1,173 @@
+"""A phase that a table measures in a column of its own, fitted to that column."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from genperf.errors import Note
+from genperf.estimate.diagnose import unidentified
+from genperf.estimate.options import FitOptions
+from genperf.estimate.problem import problem_of
+from genperf.estimate.select import best_of, candidates_of
+from genperf.expression import Expression
+from genperf.formula import names_in
+from genperf.losses import loss_named, penalty_named
+from genperf.solver import Problem, solve
+from genperf.table import Table, phase_seconds
+
+Array = npt.NDArray[np.float64]
+Positions = npt.NDArray[np.int64]
+
+#: Losses that are defined where the measured time is zero.
+DEFINED_AT_ZERO = ("absolute", "squared")
+
+
+@dataclass(frozen=True, eq=False)
+class Column:
+    """The times of a phase.
+
+    Attributes
+    ----------
+    phase, name : str
+        What is measured, and the column it is measured in.
+    medians : Table
+        One row per configuration in which it was measured; their time is the phase's.
+    rows : ndarray of shape (measured,)
+        Which of the table's configurations these are.
+    """
+
+    phase: str
+    name: str
+    medians: Table
+    rows: Positions
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """A phase fitted to its column.
+
+    Attributes
+    ----------
+    column : Column
+    names : tuple of str
+        Its constants.
+    constants : ndarray of shape (n,)
+    problem : Problem or None
+        None where nothing was to be found: the phase takes no time wherever it was measured.
+    rows : ndarray of shape (measured,)
+        The table's configurations that the problem's rows are.
+    strength : float
+        λ.
+    remark : str
+        What is particular about the fit.
+    evaluations : int
+    settled : bool
+    unidentified : tuple of str
+        Constants that the column does not determine.
+    """
+
+    column: Column
+    names: tuple[str, ...]
+    constants: Array
+    problem: Problem | None
+    rows: Positions
+    strength: float
+    remark: str = ""
+    evaluations: int = 0
+    settled: bool = True
+    unidentified: tuple[str, ...] = ()
+
+
+def read_columns(table: Table, phases: Collection[str]) -> tuple[list[Column], list[Note]]:
+    """Read the columns of some phases; cells that cannot be used are noted, and the phase goes on without them."""
+    found: list[Column] = []
+    notes = []
+    for phase in phases:
+        name = table.phases[phase]
+        seconds, faults = phase_seconds(table.frame[name])
+        if faults:
+            first = min(faults)
+            count = f"{len(faults)} cell" + ("s" if len(faults) > 1 else "")
+            text = (
+                f"column '{name}': {count} cannot be used, and {phase} is fitted without; the first: "
+                f"'{table.frame[name].iloc[first]}' {faults[first]}"
+            )
+            notes.append(Note(text, "phase_cells"))
+        usable = np.isfinite(seconds)
+        if not table.weights[usable].any():
+            continue
+        own = replace(table, frame=table.frame.assign(**{name: seconds}), time=name).take(usable)
+        found.append(Column(phase, name, own.medians(), pd.unique(table.configuration[usable]).astype(np.int64)))
+    return found, notes
+
+
+def part_of(
+    column: Column, terms: Collection[str], expression: Expression, options: FitOptions, seed: int
+) -> Part | str:
+    """Fit a phase to its column; where that cannot be, say why.
+
+    Parameters
+    ----------
+    column : Column
+    terms : collection of str
+        Names of the terms that it measures.
+    expression : Expression
+        The whole one.
+    options : FitOptions
+    seed : int
+    """
+    own = _only(expression, terms)
+    if own is None:
+        return "the table does not show what it depends on, or its constants are held"
+    medians, rows = column.medians, column.rows
+    # Where the phase is nothing whatever its constants (an exchange, of one worker) it says nothing of them.
+    ones: Mapping[str, float] = dict.fromkeys(own.constant_names, 1.0)
+    says = own.evaluate(medians.columns, ones) != 0.0
+    if not says.any() or not medians.weights[says].any():
+        return "it was measured only where it takes no time"
+    medians, rows = medians.take(says), rows[says]
+    if len(own.constants) > len(medians):
+        return f"it was measured in too few configurations ({len(medians)}) for its {len(own.constants)} constants"
+    if not medians.seconds.any():
+        zeros = np.zeros(len(own.constants))
+        return Part(column, own.constant_names, zeros, None, rows, options.strength, "zero throughout")
+    loss, remark = options.loss, ""
+    if not medians.seconds.all() and loss not in DEFINED_AT_ZERO:
+        loss, remark = "squared", "zero in places, so by squared errors"
+    strength = options.strength
+    if options.lam == "cv" and medians.seconds.all():
+        strength = best_of(candidates_of([own], medians, options, seed)).strength
+    problem = problem_of(own, medians, loss_named(loss), penalty_named(options.penalty, strength))
+    solution = solve(problem, options.solver, seed)
+    return Part(
+        column,
+        own.constant_names,
+        solution.constants,
+        problem,
+        rows,
+        strength,
+        remark,
+        solution.evaluations,
+        solution.settled,
+        _unidentified(problem, own, solution.constants),
+    )
+
+
+def _only(expression: Expression, names: Collection[str]) -> Expression | None:
+    """Return the sum of some terms; None where there are none, or no constant in them."""
+    terms = tuple(t for t in expression.terms if t.name in names)
+    used = frozenset[str]().union(*(names_in(t.node) for t in terms))
+    constants = tuple(c for c in expression.constants if c.name in used)
+    return replace(expression, terms=terms, constants=constants, total=None) if terms and constants else None
+
+
+def _unidentified(problem: Problem, own: Expression, constants: Array) -> tuple[str, ...]:
+    """Name the constants that the column does not determine; where some of it is zero, relative to its mean."""
+    if not problem.measured.all():
+        problem = replace(problem, measured=np.full(problem.measured.size, problem.measured.mean()))
+    return unidentified(problem, own, constants)

@@ -1,0 +1,82 @@
+"""Columns that measure a phase of a step by itself: how they are recognised, and their times."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from genperf.table.clean import MISSING, Reasons, label, not_negative, numbers
+
+#: The phases of a step of synchronous SGD, and what a column of each is called before its unit.
+PHASES: dict[str, tuple[str, ...]] = {
+    "input": ("io", "input", "data", "data_loading"),
+    "transfer": ("h2d", "host_to_device", "transfer"),
+    "forward": ("forward", "fwd"),
+    "backward": ("backward", "bwd"),
+    "exchange": ("exchange", "communication", "comm", "allreduce", "all_reduce"),
+    "update": ("update", "optimizer"),
+}
+#: Seconds, and said so: a column `forward` may hold anything.
+UNITS = ("s", "seconds")
+
+
+def phase_columns(names: Collection[str]) -> dict[str, str]:
+    """Return which of some columns measures each phase: the first of its names that is there, case ignored.
+
+    Examples
+    --------
+    >>> phase_columns(["workers", "Comm_s", "io_s", "update_ms"])
+    {'input': 'io_s', 'exchange': 'Comm_s'}
+    """
+    there = {name.lower(): name for name in reversed(list(names))}
+    found = {}
+    for phase, words in PHASES.items():
+        known = [f"{word}_{unit}" for word in words for unit in UNITS]
+        column = next((there[name] for name in known if name in there), None)
+        if column is not None:
+            found[phase] = column
+    return found
+
+
+def phase_seconds(cells: pd.Series) -> tuple[npt.NDArray[np.float64], Reasons]:
+    """Read a phase's times.
+
+    A phase that was not measured in a row has no cell there: that is no fault. A cell that holds something else than a
+    time is.
+
+    Parameters
+    ----------
+    cells : Series
+
+    Returns
+    -------
+    seconds : ndarray of shape (rows,)
+        NaN where the phase has no usable time.
+    faults : dict of int to str
+        For each cell that cannot be used, why.
+
+    Examples
+    --------
+    >>> phase_seconds(pd.Series(["0.5", "", "oom", "-1", "0"]))
+    (array([0.5, nan, nan, nan, 0. ]), {2: 'is not a number', 3: 'is negative (a time must not be)'})
+    """
+    held = list(cells)
+    seconds, reasons = numbers(held)
+    faults = {i: why for i, why in reasons.items() if label(held[i]).lower() not in {"", *MISSING}}
+    below = not_negative(seconds, "a time")
+    seconds[list(below)] = np.nan
+    return seconds, {**faults, **below}
+
+
+def shown_phases(phases: Mapping[str, str]) -> str:
+    """Write down which column measures what.
+
+    Examples
+    --------
+    >>> shown_phases({"input": "io_s", "exchange": "comm_s"})
+    'io_s (input), comm_s (exchange)'
+    """
+    return ", ".join(f"{column} ({phase})" for phase, column in phases.items())
