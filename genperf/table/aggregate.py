@@ -187,7 +187,7 @@ class LargeSource:
         self._run(
             f"create or replace temp view measured as select {keys}, {usable} is true as good, "
             f"{'1.0 / ' if asked.inverse else ''}{number} as x, {weight} as w, "
-            f"cast(rows.{_name(asked.value)} as varchar) as said from rows {joined}"
+            f"rows.{_name(asked.value)} as said from rows {joined}"
         )
 
     def _statistics(self, asked: Asked, names: Sequence[str]) -> pd.DataFrame:
@@ -202,7 +202,7 @@ class LargeSource:
             "avg(x) filter (good) as _mean, var_samp(x) filter (good) as _variance, min(x) filter (good) as _shortest, "
             f"max(x) filter (good) as _longest, {function}(x, {shares + ends}) filter (good) as q, "
             "sum(w) filter (good) as weight, count(*) filter (not good) as _unusable, "
-            f"any_value(said) filter (not good) as _example from measured group by {by} order by {by}"
+            f"cast(any_value(said) filter (not good) as varchar) as _example from measured group by {by} order by {by}"
         )
         count = self._run("select count(*) from found").fetchone()[0]
         if count > MOST_CONFIGURATIONS:
