@@ -23,7 +23,8 @@ from genperf.models import (
     topology,
     usl,
 )
-from genperf.models.family import ALIASES, Factors, Family, Need, compose
+from genperf.models.compose import compose
+from genperf.models.family import ALIASES, Factors, Family, Need
 
 _REGISTERED = (
     generic.FAMILY,

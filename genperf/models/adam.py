@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from genperf.expression import Expression, coefficient, exponent
-from genperf.models.family import Factors, Family, Need, compose, ratio
+from genperf.models.compose import compose
+from genperf.models.family import Factors, Family, Need, ratio
 
 #: How well threads share the work: 0 not at all, 1 perfectly.
 THREADS = (0.0, 1.0)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from genperf.expression import Expression, coefficient, exponent
-from genperf.models.family import Factors, Family, Need, compose, share, times
+from genperf.models.compose import compose
+from genperf.models.family import Factors, Family, Need, share, times
 
 #: How reading slows down as more workers share the storage: 0 not at all, 1 one after another.
 CONTENTION = (0.0, 2.0)

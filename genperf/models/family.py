@@ -4,18 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from itertools import product
-
-import numpy as np
-import numpy.typing as npt
+from dataclasses import dataclass, field
 
 from genperf.errors import ModelError, suggest
-from genperf.expression import Constant, Expression, Term
-from genperf.formula import Call, Name, Node, evaluate, names_in, parse, render, substitute
+from genperf.expression import Expression
+from genperf.formula import Name, Node, names_in, parse, render, substitute
 from genperf.table import Factor
-
-Array = npt.NDArray[np.float64]
 
 #: The field's names for a factor, the canonical one first. Families ask for the canonical one. `batch` is one worker's
 #: samples in a step, `work` one worker's operations in a step, `samples` the whole data set.
@@ -351,108 +345,3 @@ def _refuse_zeros(family: str, canonical: str, found: Factors) -> None:
                 f"family '{family}' divides by '{canonical}', and column '{factor.name}' goes down to {factor.lower:g}",
                 hint=f"leave those rows out: --where '{factor.name} > 0'",
             )
-
-
-def compose(
-    family: str,
-    terms: Mapping[str, str],
-    constants: Sequence[Constant],
-    factors: Factors,
-    total: str | None = None,
-    spare: Mapping[str, str] | None = None,
-) -> Expression:
-    """Write an expression from formulas over canonical factor names and constants.
-
-    What the table cannot show is left out, so that few measurements suffice: a term that is zero wherever it was
-    measured (a network, on one node), and a spare term beside one that is the same everywhere.
-
-    Parameters
-    ----------
-    family : str
-    terms : mapping of str to str
-        Term name → formula.
-    constants : sequence of Constant
-        Those that occur in the terms are kept. One that is named like a column of the table gets a trailing `_`.
-    factors : Factors
-        Where the columns come from.
-    total : str, optional
-        Formula over the terms' names (and constants); the sum where omitted.
-    spare : mapping of str to str, optional
-        Term → the term that says as much where that one has no factor that varies: a constant beside a computation
-        whose batch is always the same.
-
-    Examples
-    --------
-    >>> from genperf.expression import coefficient
-    >>> from genperf.table import Factor
-    >>> found = Factors((Factor("gpu count", "extrinsic"),), {"workers": "gpu count"})
-    >>> str(compose("amdahl", {"serial": "c", "parallel": "a/workers"}, [coefficient("c"), coefficient("a")], found))
-    'c + a/`gpu count`'
-    """
-    trees = {name: parse(text).node for name, text in terms.items()}
-    whole = parse(total).node if total is not None else None
-    dropped = _not_shown(trees, {c.name for c in constants}, factors, spare or {})
-    trees = {name: tree for name, tree in trees.items() if name not in dropped}
-    whole = None if whole is None else _without(whole, dropped)
-    columns = {f.name for f in factors.factors}
-    fresh = {c.name: _unlike(c.name, columns) for c in constants}
-    by_name: dict[str, Node] = {old: Name(new) for old, new in fresh.items()}
-    used = set().union(*(names_in(t) for t in trees.values()), names_in(whole) if whole is not None else set())
-    for name in used - set(fresh) - set(terms):
-        node = factors.node(name) if name in ALIASES else None
-        if node is None:
-            raise ModelError(f"family '{family}' needs '{name}', which the table does not have")
-        by_name[name] = node
-    kept = tuple(replace(c, name=fresh[c.name]) for c in constants if c.name in used)
-    return Expression(
-        family,
-        tuple(Term(name, substitute(tree, by_name)) for name, tree in trees.items()),
-        kept,
-        None if whole is None else substitute(whole, {k: v for k, v in by_name.items() if k not in terms}),
-    )
-
-
-def _not_shown(
-    trees: Mapping[str, Node], constants: Collection[str], factors: Factors, spare: Mapping[str, str]
-) -> set[str]:
-    """Return the terms that are zero, or spare beside a constant one, over the measured range."""
-    ranges = {name: _corners(tree, constants, factors) for name, tree in trees.items()}
-    zero = {name for name, values in ranges.items() if values is not None and not values.any()}
-    fixed = {name for name, values in ranges.items() if values is not None and np.ptp(values) == 0.0}
-    unneeded = {name for name, other in spare.items() if name in trees and other in fixed - zero}
-    kept = set(trees) - zero
-    return (zero if kept else set()) | unneeded
-
-
-def _corners(tree: Node, constants: Collection[str], factors: Factors) -> Array | None:
-    """Return a term at the corners of the measured range, every constant 1; None where the range is not known."""
-    nodes = {name: factors.node(name) for name in names_in(tree) - set(constants)}
-    known = {name: node for name, node in nodes.items() if node is not None}
-    here = [f for f in factors.factors if any(f.name in names_in(n) for n in known.values())]
-    if len(known) < len(nodes) or any(f.distinct == 0 for f in here):
-        return None
-    grid = np.array(list(product(*((f.lower, f.upper) for f in here)))).T.reshape(len(here), 2 ** len(here))
-    ones = dict.fromkeys(constants, 1.0)
-    values = evaluate(substitute(tree, known), {**ones, **dict(zip((f.name for f in here), grid, strict=True))})
-    return np.asarray(np.broadcast_to(values, 2 ** len(here)), float)
-
-
-def _without(node: Node, dropped: Collection[str]) -> Node | None:
-    """Return a total without some of its terms; None where nothing is left."""
-    match node:
-        case Name(name):
-            return None if name in dropped else node
-        case Call(function, arguments):
-            kept = [(a, _without(a, dropped)) for a in arguments]
-            left = [part for _, part in kept if part is not None]
-            if len(left) == len(kept):
-                return Call(function, tuple(left))
-            return left[0] if left and function in ("add", "max") and len(left) == 1 else None
-        case _:
-            return node
-
-
-def _unlike(name: str, columns: Collection[str]) -> str:
-    while name in columns:
-        name += "_"
-    return name

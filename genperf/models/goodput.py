@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from genperf.expression import Constant, Expression, coefficient
-from genperf.models.family import Factors, Family, Need, compose, share
+from genperf.models.compose import compose
+from genperf.models.family import Factors, Family, Need, share
 
 #: 1 is no overlap, infinity all of it; 10 is within 8 % of all.
 ORDER = (1.0, 10.0)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from genperf.expression import Expression, coefficient
-from genperf.models.family import Factors, Family, Need, compose, share, times
+from genperf.models.compose import compose
+from genperf.models.family import Factors, Family, Need, share, times
 
 
 def build(found: Factors) -> Expression:

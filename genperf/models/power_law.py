@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from genperf.expression import Expression, coefficient, exponent
-from genperf.models.family import Factors, Family, Need, compose, share
+from genperf.models.compose import compose
+from genperf.models.family import Factors, Family, Need, share
 
 EXPONENTS = (-2.0, 2.0)
 

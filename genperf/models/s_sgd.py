@@ -6,7 +6,8 @@ from collections.abc import Collection
 from typing import Literal
 
 from genperf.expression import Expression, coefficient
-from genperf.models.family import Factors, Family, Need, Share, compose, share, times
+from genperf.models.compose import compose
+from genperf.models.family import Factors, Family, Need, Share, share, times
 
 Overlap = Literal["full", "input", "none"]
 

@@ -6,7 +6,8 @@ from dataclasses import replace
 
 from genperf.expression import Expression, coefficient
 from genperf.models import amdahl
-from genperf.models.family import Factors, Family, Need, compose, share
+from genperf.models.compose import compose
+from genperf.models.family import Factors, Family, Need, share
 
 
 def build(found: Factors) -> Expression:
