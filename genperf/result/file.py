@@ -121,8 +121,9 @@ class _Member(_Strict):
     constants: list[_Constant]
     status: _Status
     draws: list[list[Finite]]
-    walk: _Walk | None
-    shift: _Shift | None
+    # Files written before there were these have none.
+    walk: _Walk | None = None
+    shift: _Shift | None = None
 
 
 class _Spread(_Strict):

@@ -147,3 +147,15 @@ def test_configurations_that_are_not_of_the_factors_are_refused(result: FitResul
     read["groups"][0]["model"]["table"]["medians"] = [line]
     with pytest.raises(ModelError, match="do not match the factors"):
         parse_model(json.dumps(read))
+
+
+def test_a_file_of_before_walks_shifts_and_kept_medians_is_read() -> None:
+    """Written by the first genperf that wrote model files; amdahl, of 9.0, 5.0, 3.01 and 2.0 s on 1, 2, 4 and 8."""
+    before = load_model(Path(__file__).with_name("first_schema.json"))
+    assert isinstance(before, FitResult)
+    assert before.schema.medians == ()
+    # As it printed then: 1.0023391 + 8.0014197/16.
+    out = before.predict({"workers": 16, "batch": 32, "framework": "mxnet"})
+    assert out.time[0] == pytest.approx(1.502428, abs=1e-6)
+    assert out.verdict[0] == "caution"
+    assert parse_model(dump_model(before)).best.values == before.best.values
