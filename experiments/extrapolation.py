@@ -1,17 +1,20 @@
 """How well `auto` extrapolates series of measurements, beside what one would use instead.
 
     python experiments/extrapolation.py [--extra-p] [--protocols P1,P2,…] [-o docs/results/extrapolation.md]
+                                        [--figure docs/images/extrapolation.png]
 
 Every protocol is a function below that returns a `Protocol`: what is fitted, what is predicted. Each series counts
 once: its error is the mean of |predicted/measured − 1| over its targets. Another protocol is another function in
 `PROTOCOLS`. P3 and P4 borrow between groups and are in `pooling.py`; without `--protocols` they are run too.
-Only genperf's public names are used. Extra-P is measured where an environment with it can be made.
+Only genperf's public names are used. Extra-P is measured where an environment with it can be made. The figure shows the
+errors of P1 and P2, of the same run.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -24,6 +27,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pooling
+from error_curves import draw_error_curves
 from scipy.optimize import nnls
 
 import genperf as gp
@@ -310,8 +314,13 @@ def joined(protocol: Protocol, forecasts: Forecasts) -> pd.DataFrame:
     return rows.assign(error=100 * (rows.time / rows[TIME] - 1).abs(), protocol=protocol.name)
 
 
+def series_errors(rows: pd.DataFrame) -> pd.Series:
+    """Return each series' mean error over its targets, in per cent."""
+    return rows.groupby("series").error.mean()
+
+
 def score(rows: pd.DataFrame) -> dict[str, float]:
-    errors = rows.groupby("series").error.mean()
+    errors = series_errors(rows)
     found = {"median": errors.median(), "mean": errors.mean(), "series": len(errors)}
     if "lower" in rows:
         inside = (rows.lower <= rows[TIME]) & (rows[TIME] <= rows.upper)
@@ -355,7 +364,7 @@ def by_model(rows: pd.DataFrame, others: pd.DataFrame) -> str:
         shown = [network]
         for part in (rows, others):
             own = part[part.config.str.contains(network)]
-            errors = own.groupby("series").error.mean()
+            errors = series_errors(own)
             shown.append(f"{errors.median():.1f} ({errors.mean():.1f})")
         body.append(shown)
     return markdown(["network", "auto: median (mean), %", "last point"], body)
@@ -366,12 +375,14 @@ def main() -> None:
     parser.add_argument("--protocols", help=f"of {','.join(PROTOCOLS)}; all, and P3 and P4, where left out")
     parser.add_argument("--extra-p", action="store_true", help="also Extra-P, in an environment made for it")
     parser.add_argument("-o", "--output", default="docs/results/extrapolation.md")
+    parser.add_argument("--figure", default="docs/images/extrapolation.png", help="drawn where P1 or P2 is asked for")
     given = parser.parse_args()
     names = given.protocols.split(",") if given.protocols else list(PROTOCOLS)
     python = extra_p_python() if given.extra_p else None
     asked = " --extra-p" if given.extra_p else ""
     text = [f"Made by `{COMMAND}{asked}`. Errors are |predicted/measured − 1|; each series counts once.\n"]
     judged = []
+    panels = {}
     for name in names:
         protocol = PROTOCOLS[name]()
         start = time.perf_counter()
@@ -384,12 +395,20 @@ def main() -> None:
         text.append(table_of(protocol, scores))
         if name in ("P1", "P2"):
             text.append(by_model(found, others["last point"]))
+            title = f"{protocol.name}. {protocol.asks}"
+            panels[title] = {m: series_errors(rows) for m, rows in {"auto": found, **others}.items()}
         judged.append(found)
         print(f"{protocol.name}: {len(found)} predictions in {seconds:.1f} s", file=sys.stderr)
     dlperf_rows = [rows for rows in judged if rows.protocol.iloc[0] in ("P1", "P2")]
     if dlperf_rows:
         text.append("**Verdicts of P1 and P2**\n\n" + verdict_table(pd.concat(dlperf_rows)))
     text.append("**Verdicts of all protocols above**\n\n" + verdict_table(pd.concat(judged)))
+    if panels:
+        draw_error_curves(panels, given.figure)
+        where = Path(os.path.relpath(given.figure, Path(given.output).parent)).as_posix()
+        text.insert(
+            1, f"![Share of the series against the error, of auto and of what one would use instead]({where})\n"
+        )
     Path(given.output).parent.mkdir(parents=True, exist_ok=True)
     Path(given.output).write_text("\n".join(text), encoding="utf-8")
     print("\n".join(text))

@@ -15,6 +15,7 @@ DOCS = Path(__file__).parents[1] / "docs"
 SECTIONS = (
     (None, "summary.md"),
     ("Extrapolation of series", "extrapolation.md"),
+    ("What auto expects of a series: leave one model out", "prior.md"),
     ("Pooling between groups", "pooling.md"),
     ("The generic model, and auto, on tables of many factors", "generic.md"),
     ("Advice: what to measure next", "advice.md"),
@@ -23,10 +24,13 @@ SECTIONS = (
 
 
 def section(title: str | None, text: str) -> str:
-    """Return a fragment under its title, its own first heading left out and the others one deeper."""
+    """Return a fragment under its title, its own first heading left out and the others one deeper.
+
+    What it links to beside its folder is beside the page.
+    """
     if title is None:
         return text.strip()
-    body = re.sub(r"\A# .*\n+", "", text.strip())
+    body = re.sub(r"\A# .*\n+", "", text.strip()).replace("](../", "](")
     return f"## {title}\n\n" + re.sub(r"(?m)^(#+) ", r"#\1 ", body)
 
 
