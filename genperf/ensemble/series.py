@@ -120,7 +120,7 @@ def series_of(table: Table, options: FitOptions, borrowing: bool = False) -> Ser
     return series if borrowing or len(np.unique(series.values(series.scale))) > 1 else None
 
 
-def fit_series(table: Table, series: Series, seed: int) -> Ensemble:
+def fit_series(table: Table, series: Series, seed: int, given: Expectations = EXPECTATIONS) -> Ensemble:
     """Fit the families to a series and weigh them.
 
     Parameters
@@ -129,6 +129,8 @@ def fit_series(table: Table, series: Series, seed: int) -> Ensemble:
     series : Series
         Of the table, see `series_of`.
     seed : int
+    given : Expectations
+        No option of the user's: others than the shipped ones are there to be measured.
 
     Returns
     -------
@@ -138,9 +140,9 @@ def fit_series(table: Table, series: Series, seed: int) -> Ensemble:
     """
     key = [label(table.frame[name].iloc[0]) for name in table.group]
     where = [seed, zlib.crc32("\n".join(key).encode())]
-    members = weigh(series, np.random.default_rng([*where, 0]))
+    members = weigh(series, np.random.default_rng([*where, 0]), given)
     noise = float(np.sqrt(_noise(table)[0]))
-    evidence = _look_back(series, np.random.default_rng([*where, 1]))
+    evidence = _look_back(series, np.random.default_rng([*where, 1]), given)
     return Ensemble(
         members,
         Spread(noise=noise),
@@ -312,7 +314,7 @@ def shortened(values: Array) -> Array:
     return np.asarray(np.round(values * up / down) / up * down)
 
 
-def _look_back(series: Series, rng: np.random.Generator) -> tuple[Evidence, ...]:
+def _look_back(series: Series, rng: np.random.Generator, given: Expectations) -> tuple[Evidence, ...]:
     """Predict the largest scale from the smaller ones."""
     scale = series.values(series.scale)
     scales = np.unique(scale)
@@ -320,7 +322,7 @@ def _look_back(series: Series, rng: np.random.Generator) -> tuple[Evidence, ...]
         return ()
     train = scale < scales[-1]
     small, held = series.take(train), series.take(~train)
-    members = weigh(small, rng)
+    members = weigh(small, rng, given)
     means, sds, shares = [], [], []
     for member in members:
         mean, variance = member.forecast(held.columns)
