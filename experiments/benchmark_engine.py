@@ -372,12 +372,15 @@ def write_log(path: Path, rows: int) -> None:
 
 READ = {
     "genperf": """
-import genperf as gp
+import duckdb, genperf as gp
+from genperf import fitting, table
+---
 table = gp.read_table(path, time="s", extrinsic="workers", intrinsic="batch", group="net", aggregate=True)
 gp.fit(table, "a*batch + b/workers + d*log2(workers) + c", draws=20)
 """,
     "pandas": """
-import pandas as pd
+import pandas as pd, pyarrow.parquet
+---
 frame = pd.read_parquet(path)
 by = frame.groupby(["workers", "batch", "net"]).s
 found = by.agg(["count", "median", "mean", "var"]), by.quantile([0.05, 0.25, 0.75, 0.95])
@@ -386,6 +389,7 @@ found = by.agg(["count", "median", "mean", "var"]), by.quantile([0.05, 0.25, 0.7
 WATCH = """
 import resource, sys, time
 path = sys.argv[1]
+{imports}
 start = time.perf_counter()
 {work}
 print(time.perf_counter() - start, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6)
@@ -393,10 +397,11 @@ print(time.perf_counter() - start, resource.getrusage(resource.RUSAGE_SELF).ru_m
 
 
 def watched(code: str, path: Path, repeats: int) -> tuple[float, float]:
-    """Return seconds and peak gigabytes of a process of its own."""
+    """Return seconds, without those of imports, and peak gigabytes of a process of its own."""
     runs = []
+    imports, work = code.split("---")
     for _ in range(repeats):
-        command = [sys.executable, "-c", WATCH.format(work=code), str(path)]
+        command = [sys.executable, "-c", WATCH.format(imports=imports, work=work), str(path)]
         run = subprocess.run(command, capture_output=True, text=True, check=True)
         runs.append([float(word) for word in run.stdout.split()])
     return median(r[0] for r in runs), max(r[1] for r in runs)
