@@ -25,6 +25,8 @@ VERSION = 1
 HELD = "\0"
 _LINE = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
 
+#: Characters of a term that are read at most: one of many levels is longer than what a person would write.
+LONGEST = 100_000
 
 Finite = Annotated[float, Field(allow_inf_nan=False)]
 
@@ -486,7 +488,7 @@ def _read_member(member: _Member, factors: tuple[Factor, ...]) -> Member:
     names = {f.name for f in factors} | {c.name for c in member.constants}
 
     def read(text: str, more: set[str] | None = None) -> Node:
-        return parse(text, names | (more or set()), texts).node
+        return parse(text, names | (more or set()), texts, LONGEST).node
 
     terms = tuple(Term(t.name, read(t.formula)) for t in member.terms)
     constants = tuple(
