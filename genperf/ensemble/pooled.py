@@ -10,9 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from genperf import metrics
+from genperf.ensemble.measured import Series, series_of
 from genperf.ensemble.pool import POINTS, Borrowed, Loan, pool
 from genperf.ensemble.pool_groups import could_name, factors_of
-from genperf.ensemble.series import Series, series_of, shortened, weigh
+from genperf.ensemble.series import shortened, weigh
 from genperf.errors import FitError, Note
 from genperf.estimate import FitOptions
 from genperf.prediction import Member, Spread, central_times, schema_of
