@@ -120,13 +120,15 @@ def cell(value: Any) -> str:
 
     Examples
     --------
-    >>> cell(0.123456), cell(3.0), cell(None), cell(float("nan")), cell("mxnet")
-    ('0.1235', '3', '–', '–', 'mxnet')
+    >>> cell(0.123456), cell(32768.0), cell(None), cell(float("nan")), cell("mxnet")
+    ('0.1235', '32768', '–', '–', 'mxnet')
     """
     if value is None or (isinstance(value, float) and value != value):
         return "–"
     if isinstance(value, float):
-        return f"{value:.4g}"
+        # A count or a batch is read in full, whatever its size.
+        whole = value.is_integer() or abs(value) >= 1e4
+        return f"{value + 0.0:.0f}" if whole and abs(value) < 1e9 else f"{value:.4g}"
     return str(value)
 
 

@@ -21,7 +21,17 @@ def test_rows_align_numbers_right(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "text"), [(None, "–"), (float("nan"), "–"), (1e-9, "1e-09"), (12345.678, "1.235e+04")]
+    ("value", "text"),
+    [
+        (None, "–"),
+        (float("nan"), "–"),
+        (1e-9, "1e-09"),
+        (12345.678, "12346"),
+        (131072.0, "131072"),
+        (4.2e12, "4.2e+12"),
+        (-0.0, "0"),
+        ("x", "x"),
+    ],
 )
 def test_cell(value: object, text: str) -> None:
     assert cell(value) == text
