@@ -69,7 +69,12 @@ def command(
         for line in str(result).splitlines():
             if not line.startswith("note: "):
                 click.echo(line)
-        show_frame(result.constants().drop(columns="member" if len(result.members) == 1 else []), plain=no_color)
+        constants = result.constants()
+        heaviest = constants[constants["member"] == result.best.name].drop(columns="member")
+        show_frame(heaviest, plain=no_color)
+        others = len(result.members) - 1
+        if others:
+            say(f"constants of '{result.best.name}'; those of {others} more are in the model (--json)", quiet)
         for note in result.notes:
             say(f"note: {note}", quiet)
     else:
