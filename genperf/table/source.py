@@ -75,13 +75,35 @@ def open_source(source: str | Path | pd.DataFrame, delimiter: str | None = None)
         return _from_frame(source, "DataFrame")
     if not isinstance(source, str | Path):
         raise TableError(f"a table is read from a path or a DataFrame, not from {type(source).__name__}")
-    name, data = ("standard input", _read_standard_input()) if str(source) == "-" else (str(source), _read_file(source))
-    data = _decompress(data, name)
+    name, data = _read(source)
     if data[:4] == b"PAR1":
         return _from_parquet(data, name)
     if data[:4] in (b"PK\x03\x04", b"\xd0\xcf\x11\xe0"):
         raise TableError("is a spreadsheet or an archive, not text", hint="save the sheet as CSV", where=name)
     return _from_text(_decode(data, name), name, delimiter)
+
+
+def read_text(source: str | Path) -> tuple[str, str]:
+    """Read a text file of any kind, or standard input ("-"): compressed or not, UTF-8, or UTF-16 with its mark.
+
+    Returns
+    -------
+    name : str
+        What messages call it.
+    text : str
+
+    Raises
+    ------
+    TableError
+        If it cannot be read, or is not text.
+    """
+    name, data = _read(source)
+    return name, _decode(data, name)
+
+
+def _read(source: str | Path) -> tuple[str, bytes]:
+    name, data = ("standard input", _read_standard_input()) if str(source) == "-" else (str(source), _read_file(source))
+    return name, _decompress(data, name)
 
 
 def _read_file(path: str | Path) -> bytes:
@@ -91,7 +113,7 @@ def _read_file(path: str | Path) -> bytes:
         near = _neighbour(Path(path))
         raise TableError("no such file", hint=near, where=str(path)) from None
     except IsADirectoryError:
-        raise TableError("is a directory, not a table", hint="name a file in it", where=str(path)) from None
+        raise TableError("is a directory, not a file", hint="name a file in it", where=str(path)) from None
     except (OSError, ValueError, RuntimeError) as error:
         said = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise TableError(f"cannot be read ({said})", where=str(path)) from None
