@@ -1,6 +1,7 @@
-"""The experiments are scripts beside the package: their folder goes on the path."""
+"""The experiments are scripts beside the package: their folders go on the path."""
 
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "experiments"))
+EXPERIMENTS = Path(__file__).parents[2] / "experiments"
+sys.path[:0] = [str(EXPERIMENTS), str(EXPERIMENTS / "measure")]
