@@ -31,7 +31,12 @@ def write_whole(path: str | Path, content: str | bytes | Iterable[str]) -> None:
     if str(path) == "-":
         sys.stdout.buffer.writelines(encoded)
         return
-    target = Path(path)
+    # What a link points to is written, not the link; a device or a pipe (/dev/null) stays one.
+    target = Path(os.path.realpath(path))
+    if target.exists() and not target.is_file():
+        with target.open("wb") as stream:
+            stream.writelines(encoded)
+        return
     mode = target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~_umask()
     handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     try:

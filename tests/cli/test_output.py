@@ -1,3 +1,4 @@
+import os
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,20 @@ def test_written_whole_or_not_at_all(tmp_path: Path) -> None:
     assert target.read_text() == "new"
     assert target.stat().st_mode & 0o777 == 0o640
     assert [p.name for p in tmp_path.iterdir()] == ["out.txt"]
+
+
+def test_a_link_stays_a_link_and_a_pipe_a_pipe(tmp_path: Path) -> None:
+    target, link, pipe = tmp_path / "out.txt", tmp_path / "link", tmp_path / "pipe"
+    link.symlink_to(target)
+    write_whole(link, "new")
+    assert link.is_symlink()
+    assert target.read_text() == "new"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    write_whole(pipe, "through")
+    assert os.read(reader, 10) == b"through"
+    os.close(reader)
+    assert pipe.is_fifo()
 
 
 def test_rows_align_numbers_right(capsys: pytest.CaptureFixture[str]) -> None:
