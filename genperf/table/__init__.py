@@ -1,13 +1,19 @@
 """Tables of measurements: CSV, Parquet, standard input or a DataFrame → a checked `Table` of `Factor`s.
 
-Repeats stay repeats, and every row that cannot be used is named by file, line, column and value.
+Repeats stay repeats, and every row that cannot be used is named by file, line, column and value. A `Table` and what
+reads one are handed on lazily: a model is loaded and predicts without them, and so without pandas.
 """
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from genperf.table.clean import Rejection
 from genperf.table.factor import Factor, Role
-from genperf.table.phases import PHASES, phase_columns, phase_seconds, shown_phases
-from genperf.table.read import read_table
-from genperf.table.table import REPEATS, Table
+
+if TYPE_CHECKING:
+    from genperf.table.phases import PHASES, phase_columns, phase_seconds, shown_phases
+    from genperf.table.read import read_table
+    from genperf.table.table import REPEATS, Table
 
 __all__ = [
     "PHASES",
@@ -21,3 +27,17 @@ __all__ = [
     "read_table",
     "shown_phases",
 ]
+
+_HOME = {
+    **dict.fromkeys(("PHASES", "phase_columns", "phase_seconds", "shown_phases"), "phases"),
+    "read_table": "read",
+    **dict.fromkeys(("REPEATS", "Table"), "table"),
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'genperf.table' has no attribute '{name}'")
+    value = getattr(import_module(f"genperf.table.{_HOME[name]}"), name)
+    globals()[name] = value
+    return value

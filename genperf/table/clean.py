@@ -6,11 +6,13 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
+
+if TYPE_CHECKING:
+    from genperf.table.cells import Cells
 
 MISSING = frozenset({"nan", "na", "n/a", "#n/a", "null", "none", "<na>", "nat", "-", "?"})
 _COMMA = re.compile(r"[+-]?\d[\d.' ]*(,\d+)+(\.\d+)?([eE][+-]?\d+)?")
@@ -67,12 +69,12 @@ class Rejection:
         return f"{self.source}: {self.complaint}"
 
 
-def numbers(cells: Sequence[Any] | pd.Series) -> tuple[npt.NDArray[np.float64], Reasons]:
+def numbers(cells: Sequence[Any] | Cells) -> tuple[npt.NDArray[np.float64], Reasons]:
     """Read cells as numbers, correctly rounded.
 
     Parameters
     ----------
-    cells : sequence or Series
+    cells : sequence, array or Series
         Texts, numbers or both.
 
     Returns
@@ -97,7 +99,7 @@ def numbers(cells: Sequence[Any] | pd.Series) -> tuple[npt.NDArray[np.float64], 
     return values, {i: _why_not_a_number(cells[i]) for i in bad}
 
 
-def labels(cells: Sequence[Any] | pd.Series) -> npt.NDArray[np.object_]:
+def labels(cells: Sequence[Any] | Cells) -> npt.NDArray[np.object_]:
     """Read cells as texts.
 
     Examples
@@ -118,12 +120,23 @@ def label(cell: Any) -> str:
     """
     if isinstance(cell, str):
         return cell.strip()
-    if cell is None or str(cell) in {"nan", "<NA>", "NaT"}:
+    if is_missing(cell):
         return ""
     if isinstance(cell, float | np.floating):
         value = float(cell)
         return str(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value)
     return str(cell).strip()
+
+
+def is_missing(cell: Any) -> bool:
+    """Tell whether a cell holds nothing: None, NaN, or what pandas writes for either. A text holds itself.
+
+    Examples
+    --------
+    >>> is_missing(None), is_missing(float("nan")), is_missing("nan"), is_missing(0)
+    (True, True, False, False)
+    """
+    return cell is None or (not isinstance(cell, str) and str(cell) in {"nan", "<NA>", "NaT"})
 
 
 def above_zero(values: npt.NDArray[np.float64], what: str) -> Reasons:

@@ -9,17 +9,21 @@ import sys
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from genperf.errors import TableError, suggest
+from genperf.table.cells import Cells
 from genperf.table.clean import Rejection
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 DELIMITERS = (",", ";", "\t", "|")
 _COMPRESSED = {b"\x1f\x8b": "gzip", b"BZh": "bz2", b"\xfd7zXZ\x00": "lzma"}
@@ -38,21 +42,41 @@ class Source:
     ----------
     name : str
         What messages call it.
-    frame : DataFrame
-        The cells: text from a delimited file, as they are from a DataFrame.
+    cells : dict of str to ndarray of shape (rows,), or DataFrame
+        The columns: text from a delimited file, as they are from a DataFrame.
     lines : ndarray of int
         For each row the line it starts in, from 1; for a DataFrame or Parquet its position, from 0.
     unit : str
         "line" or "row".
     ragged : tuple of Rejection
-        Rows with too few or too many fields, which are not in `frame`.
+        Rows with too few or too many fields, which are not in `cells`.
     """
 
     name: str
-    frame: pd.DataFrame
+    cells: dict[str, npt.NDArray[Any]] | pd.DataFrame
     lines: npt.NDArray[np.int64]
     unit: str = "line"
     ragged: tuple[Rejection, ...] = ()
+
+    @cached_property
+    def columns(self) -> dict[str, Cells]:
+        """The cells of each column."""
+        return {str(name): cells for name, cells in self.cells.items()}
+
+    @cached_property
+    def frame(self) -> pd.DataFrame:
+        """The cells as a DataFrame: of text, dtype object."""
+        if not isinstance(self.cells, dict):
+            return self.cells
+        import pandas as pd
+
+        return pd.DataFrame(self.cells, dtype=object)
+
+    def take(self, rows: npt.NDArray[np.intp]) -> Source:
+        """Return the rows at some positions; each keeps its line."""
+        if isinstance(self.cells, dict):
+            return replace(self, cells={k: v.take(rows) for k, v in self.cells.items()}, lines=self.lines[rows])
+        return replace(self, cells=self.cells.take(rows).reset_index(drop=True), lines=self.lines[rows])
 
     def rejection(self, row: int, column: str, value: Any, reason: str) -> Rejection:
         """Name a cell that cannot be used."""
@@ -71,9 +95,11 @@ def open_source(source: str | Path | pd.DataFrame, delimiter: str | None = None)
     TableError
         If there is nothing to read, or it is not a table.
     """
-    if isinstance(source, pd.DataFrame):
-        return _from_frame(source, "DataFrame")
     if not isinstance(source, str | Path):
+        import pandas as pd
+
+        if isinstance(source, pd.DataFrame):
+            return _from_frame(source, "DataFrame")
         raise TableError(f"a table is read from a path or a DataFrame, not from {type(source).__name__}")
     name, data = _read(source)
     if data[:4] == b"PAR1":
@@ -185,8 +211,9 @@ def _from_text(text: str, name: str, delimiter: str | None) -> Source:
             ragged.append(Rejection(name, line, "", separator.join(record), reason))
     if not rows and not ragged:
         raise TableError("a header and no rows", hint="a line per run is needed below it", where=name)
-    frame = pd.DataFrame(rows, columns=pd.Index(columns), dtype=object)
-    return Source(name, frame, np.array(lines, dtype=np.int64), "line", tuple(ragged))
+    cells = np.array(rows, dtype=object).reshape(len(rows), len(columns)).T
+    named = dict(zip(columns, cells, strict=True))
+    return Source(name, named, np.array(lines, dtype=np.int64), "line", tuple(ragged))
 
 
 def _records(text: str, delimiter: str, name: str) -> Iterator[tuple[int, list[str]]]:
@@ -271,6 +298,8 @@ def _from_parquet(data: bytes, name: str) -> Source:
         import_module("pyarrow")
     except ImportError:
         raise TableError("reading Parquet needs pyarrow", hint='pip install "genperf[parquet]"', where=name) from None
+    import pandas as pd
+
     read: Callable[[Any], pd.DataFrame] = pd.read_parquet
     try:
         frame = read(io.BytesIO(data))
@@ -281,6 +310,8 @@ def _from_parquet(data: bytes, name: str) -> Source:
 
 
 def _from_frame(frame: pd.DataFrame, name: str) -> Source:
+    import pandas as pd
+
     # A named index is data (as after groupby or set_index); a row number is not, nor what is a column as well.
     twice = [label for label in frame.index.names if label is not None and label in frame.columns]
     if twice:

@@ -1,0 +1,32 @@
+"""Columns of cells: what the rows of a question and of its answer are made of, without pandas until it is wanted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, TypeAlias, Union
+
+import numpy as np
+import numpy.typing as npt
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: The cells of one column, of shape (rows,): an array, or a Series of a DataFrame that was given.
+Cells: TypeAlias = Union[npt.NDArray[Any], "pd.Series[Any]"]
+
+
+def frame_of(columns: Mapping[str, Cells]) -> pd.DataFrame:
+    """Return columns as a DataFrame; pandas finds the types of Python's values.
+
+    Examples
+    --------
+    >>> frame_of({"workers": np.array([8, 64], dtype=object), "framework": np.array(["mxnet"] * 2)}).dtypes["workers"]
+    dtype('int64')
+    """
+    import pandas as pd
+
+    return pd.DataFrame({name: _typed(cells) for name, cells in columns.items()})
+
+
+def _typed(cells: Cells) -> Any:
+    return cells.tolist() if isinstance(cells, np.ndarray) and cells.dtype == object else cells
