@@ -15,6 +15,7 @@ LAYERS = {
     "expression": 3,
     "models": 4,
     "datasets": 4,
+    "importers": 4,
     "prediction": 4,
     "result": 5,
     "estimate": 6,

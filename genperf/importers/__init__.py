@@ -1,0 +1,124 @@
+"""Importers: what other tools measured → rows of a table.
+
+A format is a file with a `read(text, name)` and a line in `FORMATS`: the command line and the tests read that.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from genperf.errors import GenperfError, Note, TableError, suggest
+from genperf.importers import extra_p, hyperfine, mlperf, pytorch_profiler
+from genperf.importers.imported import SOURCE, FormatError, Imported, csv_lines, is_number, joined
+from genperf.importers.naming import factors_from_name
+from genperf.table.source import read_text
+
+__all__ = ["FORMATS", "Format", "Imported", "csv_lines", "import_files", "is_number"]
+
+
+@dataclass(frozen=True)
+class Format:
+    """A format of another tool.
+
+    Attributes
+    ----------
+    what : str
+        What is read, in a phrase.
+    read : callable
+        Text and the name of its file → what it holds.
+    tells : str
+        A regular expression found near the beginning of such a text, to say so where another format was expected.
+    """
+
+    what: str
+    read: Callable[[str, str], Imported]
+    tells: str
+
+
+FORMATS: dict[str, Format] = {
+    "hyperfine": Format("hyperfine --export-json, with parameter scans", hyperfine.read, r'\{\s*"results"\s*:'),
+    "extra-p": Format(
+        "Extra-P's text, JSON and JSON Lines",
+        extra_p.read,
+        r'(?m)^PARAMETER\s|"measurements"\s*:|^\s*\{\s*"params"\s*:',
+    ),
+    "pytorch-profiler": Format(
+        "torch.profiler's Chrome traces: a row a step, with its phases", pytorch_profiler.read, '"traceEvents"|"ph"'
+    ),
+    "mlperf": Format("logs of MLPerf training", mlperf.read, ":::MLLOG"),
+}
+
+
+def import_files(
+    format: str, files: Sequence[str], settings: Mapping[str, str] | None = None, from_name: str | None = None
+) -> Imported:
+    """Read files of a format.
+
+    Parameters
+    ----------
+    format : str
+        One of `FORMATS`.
+    files : sequence of str
+        Paths, patterns of paths, or "-" for standard input; compressed ones as well.
+    settings : mapping of str to str, optional
+        Factors of all of them, where a file does not say them itself.
+    from_name : str, optional
+        How a file's name tells its factors (`factors_from_name`).
+
+    Returns
+    -------
+    Imported
+        With a column `source`.
+
+    Raises
+    ------
+    GenperfError
+        For a format that there is not, or a file that is not of it: which, where, and what to try.
+    """
+    from genperf.table.aggregate import files_of
+
+    if format not in FORMATS:
+        known = list(FORMATS)
+        raise GenperfError(
+            f"there is no format '{format}'", hint=suggest(format, known) or f"one of {', '.join(known)}"
+        )
+    paths = list(dict.fromkeys(path for given in files for path in ([given] if given == "-" else files_of(given))))
+    if not paths:
+        raise GenperfError("no file is named", hint=f"genperf import {format} FILE… -o table.csv")
+    parts = []
+    for path in paths:
+        part = _read(FORMATS[format], path)
+        given = {**(settings or {}), **(factors_from_name(from_name, path) if from_name else {})}
+        taken = {SOURCE, part.time, part.repeat} & set(given)
+        if taken:
+            raise GenperfError(f"'{min(taken)}' is a column of the table itself", hint="give the factor another name")
+        name = "standard input" if path == "-" else path
+        part = part.with_factors(given, name)
+        parts.append(replace(part, rows=tuple({SOURCE: name, **row} for row in part.rows)))
+    return _with_gaps_noted(joined(parts))
+
+
+def _with_gaps_noted(table: Imported) -> Imported:
+    """Say which counts some files do not have: a table needs them in every row."""
+    notes = list(table.notes)
+    for name in table.factors:
+        lacking = list(dict.fromkeys(str(row[SOURCE]) for row in table.rows if row.get(name) is None))
+        if lacking and any(is_number(cell) for cell in table.values(name)):
+            shown = ", ".join(lacking[:3]) + (", …" if len(lacking) > 3 else "")
+            notes.append(Note(f"'{name}' is not known of {shown}: --set or --from-name fills it in", "factor_missing"))
+    return replace(table, notes=tuple(notes))
+
+
+def _read(format: Format, path: str) -> Imported:
+    """Read a file; one that is of another format is said to be."""
+    name, text = read_text(path)
+    try:
+        return format.read(text, name)
+    except FormatError as error:
+        other = next(
+            (key for key, f in FORMATS.items() if f is not format and re.search(f.tells, text[:100_000])), None
+        )
+        hint = f"genperf import {other} {path}" if other else error.hint
+        raise TableError(error.message, where=error.where, hint=hint) from None

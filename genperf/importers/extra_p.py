@@ -1,0 +1,141 @@
+"""Extra-P's measurements, in its text format and its JSON formats: one row a repeated value.
+
+The formats are those of `docs/file-formats.md` of Extra-P 4.2. A row has the parameters of its point, its call path and
+metric where they are given, and a `value`: seconds, where the metric is a time.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from genperf.errors import TableError
+from genperf.importers.extra_p_json import measurements_of
+from genperf.importers.extra_p_measured import CALLPATH, METRIC, Measured
+from genperf.importers.imported import Cell, FormatError, Imported, exact, refuse_clashes, shortened
+
+REPEAT, VALUE = "repeat", "value"
+#: What opens a line of the text format.
+_KEYWORDS = ("PARAMETER", "POINTS", "METRIC", "REGION", "DATA")
+_GROUPS = re.compile(r"[()]|[^\s()]+")
+
+
+def read(text: str, name: str) -> Imported:
+    r"""Read measurements.
+
+    Parameters
+    ----------
+    text : str
+    name : str
+        What messages call the file.
+
+    Raises
+    ------
+    TableError
+        Where it is none of the formats, or what it says of its points and its data does not fit together.
+
+    Examples
+    --------
+    >>> runs = "PARAMETER workers\nPOINTS 2 4\nREGION main\nMETRIC time\nDATA 5.0 5.1\nDATA 3.0\n"
+    >>> for row in read(runs, "runs.txt").rows:
+    ...     print(row)
+    {'callpath': 'main', 'metric': 'time', 'workers': 2, 'repeat': 0, 'value': 5.0}
+    {'callpath': 'main', 'metric': 'time', 'workers': 2, 'repeat': 1, 'value': 5.1}
+    {'callpath': 'main', 'metric': 'time', 'workers': 4, 'repeat': 0, 'value': 3.0}
+    """
+    if not text.strip():
+        raise TableError("the file is empty", where=name, hint="export it again")
+    json = text.lstrip()[0] in "{["
+    parameters, measured = measurements_of(text, name) if json else _of_text(text, name)
+    refuse_clashes(parameters, (CALLPATH, METRIC, REPEAT, VALUE), name)
+    rows, seen = [], Counter[tuple[Cell, ...]]()
+    for one in measured:
+        key = (*one.series.values(), *one.point)
+        for value in one.values:
+            row = {**one.series, **dict(zip(parameters, one.point, strict=True)), REPEAT: seen[key], VALUE: value}
+            seen[key] += 1
+            rows.append(row)
+    if not rows:
+        raise TableError("holds no measurement", where=name)
+    series = tuple(dict.fromkeys(column for one in measured for column in one.series))
+    return Imported(tuple(rows), VALUE, REPEAT, tuple(parameters), series)
+
+
+def _of_text(text: str, name: str) -> tuple[list[str], list[Measured]]:
+    """Read the text format: each REGION or METRIC starts again at the first of the points."""
+    parameters: list[str] = []
+    points: list[tuple[int | float, ...]] = []
+    measured: list[Measured] = []
+    series: dict[str, str] = {}
+    begun = at = 0
+
+    def finish() -> None:
+        if at not in (0, len(points)):
+            where = f"{name}: line {begun}"
+            raise TableError(f"{at} DATA lines follow for {len(points)} points", where=where, hint="write one a point")
+
+    for number, line in enumerate(text.split("\n"), 1):
+        if not line.strip() or line.lstrip().startswith("#"):
+            continue
+        keyword, rest = [*line.split(None, 1), ""][:2]
+        where = f"{name}: line {number}"
+        if keyword not in _KEYWORDS:
+            kind = FormatError if not parameters else TableError
+            raise kind(f"'{shortened(keyword)}' is none of {', '.join(_KEYWORDS)}", where=where)
+        if keyword == "PARAMETER":
+            parameters += rest.split()
+        elif keyword == "POINTS":
+            points += _points(rest, parameters, where)
+        elif keyword == "DATA":
+            if at >= len(points):
+                raise TableError(f"more DATA lines than the {len(points)} points", where=where, hint="add the POINTS")
+            values = _numbers(rest.split(), "a value", where)
+            measured.append(Measured(dict(series), points[at], values))
+            at += 1
+        else:
+            finish()
+            series[CALLPATH if keyword == "REGION" else METRIC] = rest.strip()
+            begun, at = number, 0
+    finish()
+    return parameters, measured
+
+
+def _points(text: str, parameters: Sequence[str], where: str) -> list[tuple[int | float, ...]]:
+    """Read points: in brackets, also around each coordinate, or bare where there is one parameter."""
+    if not parameters:
+        raise TableError("POINTS stand before any PARAMETER", where=where)
+    if "(" not in text:
+        points: list[tuple[int | float, ...]] = [(number,) for number in _numbers(text.split(), "a coordinate", where)]
+    else:
+        points = [_numbers(group, "a coordinate", where) for group in _groups(text, where)]
+    for point in points:
+        if len(point) != len(parameters):
+            held, wanted = " ".join(str(c) for c in point), ", ".join(parameters)
+            raise TableError(f"point ({held}) does not give one coordinate for each of {wanted}", where=where)
+    return points
+
+
+def _groups(text: str, where: str) -> Iterable[list[str]]:
+    depth, held = 0, list[str]()
+    for token in _GROUPS.findall(text):
+        if token == "(":
+            depth += 1
+        elif token != ")":
+            held.append(token)
+        else:
+            depth -= 1
+            if depth == 0:
+                yield held
+                held = []
+        if depth < 0 or (depth == 0 and held):
+            break
+    if depth or held:
+        raise TableError("the brackets of the points do not match", where=where)
+
+
+def _numbers(words: Iterable[str], what: str, where: str) -> tuple[int | float, ...]:
+    found = tuple(exact(word, what, where) for word in words)
+    if not found:
+        raise TableError("no number follows", where=where)
+    return found

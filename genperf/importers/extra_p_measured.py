@@ -1,0 +1,26 @@
+"""What Extra-P's formats all say: the values measured at a point."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+#: The columns of what a value is of.
+CALLPATH, METRIC = "callpath", "metric"
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Repeated values at one point.
+
+    Attributes
+    ----------
+    series : dict of str to str
+        Call path and metric, where they are given.
+    point : tuple of float
+        A coordinate for each parameter.
+    values : tuple of float
+    """
+
+    series: dict[str, str]
+    point: tuple[int | float, ...]
+    values: tuple[int | float, ...]

@@ -1,0 +1,112 @@
+"""hyperfine's `--export-json`: one row a run; the values of a parameter scan are factors.
+
+Its members are those of `BenchmarkResult` in hyperfine's sources (1.11 to 1.20): `command`, `times` in seconds,
+`exit_codes` (from 1.12), `parameters` as text, and `memory_usage_byte` (from 1.20). What it gives of all runs together
+(`mean`, `user`, …) is left aside.
+"""
+
+from __future__ import annotations
+
+from genperf.errors import Note, TableError
+from genperf.importers.imported import Cell, FormatError, Imported, refuse_clashes, shortened
+from genperf.importers.json_text import Json, parse_json
+
+COMMAND, REPEAT, TIME, MEMORY = "command", "repeat", "time_s", "memory_bytes"
+
+
+def read(text: str, name: str) -> Imported:
+    """Read an export.
+
+    Parameters
+    ----------
+    text : str
+    name : str
+        What messages call the file.
+
+    Raises
+    ------
+    TableError
+        Where it is no such export, or no run of it ended well.
+
+    Examples
+    --------
+    >>> export = '''{"results": [{"command": "train 2", "times": [5.1, 0.1], "exit_codes": [0, 1],
+    ...     "parameters": {"workers": "2"}}]}'''
+    >>> table = read(export, "runs.json")
+    >>> table.rows, table.left_out
+    (({'command': 'train 2', 'workers': '2', 'repeat': 0, 'time_s': 5.1},),
+     ("runs.json: results[0], run 1 of 'train 2': exit code 1",))
+    """
+    file = Json(parse_json(text, name), name)
+    if not file.has("results"):
+        raise FormatError("is JSON, but no export of hyperfine", where=name, hint="hyperfine --export-json FILE …")
+    rows: list[dict[str, Cell]] = []
+    parameters: dict[str, None] = {}
+    left_out: list[str] = []
+    for result in file.member("results").list():
+        scanned = (
+            {k: _scanned(v) for k, v in result.member("parameters").object().items()}
+            if result.has("parameters")
+            else {}
+        )
+        refuse_clashes(scanned, (COMMAND, REPEAT, TIME, MEMORY), result.where)
+        parameters.update(dict.fromkeys(scanned))
+        command = result.member("command").text()
+        for run, (seconds, why) in enumerate(_runs(result)):
+            if why:
+                left_out.append(f"{result.where}, run {run} of '{shortened(command)}': {why}")
+            else:
+                rows.append({COMMAND: command, **scanned, REPEAT: run, **seconds})
+    if not rows:
+        hint = "look at what the command prints: hyperfine --show-output …" if left_out else None
+        raise TableError("holds no run that ended well" if left_out else "holds no run", where=name, hint=hint)
+    # Without a scan, the commands are what was compared.
+    commands = () if parameters else (COMMAND,)
+    return Imported(
+        tuple(rows), TIME, REPEAT, (*parameters, *commands), (), tuple(left_out), _ambiguous(rows, list(parameters))
+    )
+
+
+def _scanned(value: Json) -> str:
+    return value.text() if isinstance(value.value, str) else repr(value.number())
+
+
+def _runs(result: Json) -> list[tuple[dict[str, Cell], str]]:
+    """Return each run's time, and why it cannot be used, where it cannot."""
+    times = [{TIME: time.number()} for time in result.member("times").list()]
+    cells: list[dict[str, Cell]] = [dict(time) for time in times]
+    if result.has("memory_usage_byte"):
+        for cell, used in zip(cells, _alike(result, "memory_usage_byte", len(times)), strict=True):
+            cell[MEMORY] = used.number()
+    # Up to 1.11 a failure ended the benchmark, and no code was exported.
+    codes = (
+        [code.value for code in _alike(result, "exit_codes", len(times))]
+        if result.has("exit_codes")
+        else [0] * len(times)
+    )
+    return list(zip(cells, [_why(code) for code in codes], strict=True))
+
+
+def _alike(result: Json, key: str, runs: int) -> list[Json]:
+    """Return a list that has an item a run."""
+    items = result.member(key).list()
+    if len(items) != runs:
+        raise TableError(f"holds {runs} 'times' and {len(items)} '{key}'", where=result.where)
+    return items
+
+
+def _why(code: object) -> str:
+    if code == 0 and not isinstance(code, bool):
+        return ""
+    return "ended by a signal" if code is None else f"exit code {code}"
+
+
+def _ambiguous(rows: list[dict[str, Cell]], parameters: list[str]) -> tuple[Note, ...]:
+    """Say so where a scan ran several commands at the same parameters: nothing but the command tells them apart."""
+    commands: dict[tuple[Cell | None, ...], set[Cell]] = {}
+    for row in rows:
+        commands.setdefault(tuple(row.get(p) for p in parameters), set()).add(row[COMMAND])
+    if not parameters or all(len(found) == 1 for found in commands.values()):
+        return ()
+    text = "several commands ran at the same parameters: export each to a file of its own, and name it by --from-name"
+    return (Note(text, "several_commands"),)

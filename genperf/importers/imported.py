@@ -1,0 +1,205 @@
+"""What an importer hands on: rows by column name, and which column plays which part."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from genperf.errors import Note, TableError
+
+#: A missing cell is one whose column the row does not have.
+Cell = str | int | float
+Row = Mapping[str, Cell]
+
+#: The column that tells the file a row is from.
+SOURCE = "source"
+
+
+class FormatError(TableError):
+    """A file is not what its format's tool writes."""
+
+
+@dataclass(frozen=True, eq=False)
+class Imported:
+    """Measurements of one file or several.
+
+    Attributes
+    ----------
+    rows : tuple of mapping of str to str, int or float
+    time : str
+        The column of times, in seconds.
+    repeat : str
+        The column that numbers the repeats of a configuration.
+    factors : tuple of str
+        The columns that a time may depend on.
+    group : tuple of str
+        The columns that tell series apart which share no model.
+    left_out : tuple of str
+        What was measured and cannot be used: where, and why.
+    notes : tuple of Note
+    """
+
+    rows: tuple[Row, ...]
+    time: str
+    repeat: str
+    factors: tuple[str, ...] = ()
+    group: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Every row's columns, in the order in which they turn up."""
+        return tuple(dict.fromkeys(name for row in self.rows for name in row))
+
+    def values(self, column: str) -> set[Cell | None]:
+        """Return the different cells of a column; None where a row has none."""
+        return {row.get(column) for row in self.rows}
+
+    def with_factors(self, values: Mapping[str, Cell], file: str) -> Imported:
+        """Give every row of a file further factors, before its own; what the file itself says stays, and is noted."""
+        own = {name: self.values(name) - {None} for name in values}
+        notes = [
+            Note(f"{file}: '{name}' is {_shown(own[name])} there, so {values[name]} is not taken", "factor_of_the_file")
+            for name in values
+            if own[name] - {values[name]} and {str(cell) for cell in own[name]} != {str(values[name])}
+        ]
+        return replace(
+            self,
+            rows=tuple({**values, **row} for row in self.rows),
+            factors=tuple(dict.fromkeys([*values, *self.factors])),
+            notes=(*self.notes, *notes),
+        )
+
+
+def _shown(cells: Iterable[Cell | None]) -> str:
+    texts = sorted(str(cell) for cell in cells)
+    return ", ".join(texts[:3]) + (", …" if len(texts) > 3 else "")
+
+
+def joined(parts: Sequence[Imported]) -> Imported:
+    """Put files of one format together; a column that only some have stays empty in the others.
+
+    Examples
+    --------
+    >>> one = Imported(({"workers": 1, "time_s": 9.0},), "time_s", "repeat", ("workers",))
+    >>> two = Imported(({"batch": 8, "time_s": 5.0},), "time_s", "repeat", ("batch",))
+    >>> both = joined([one, two])
+    >>> both.columns, both.factors
+    (('workers', 'time_s', 'batch'), ('workers', 'batch'))
+    """
+
+    def union(name: str) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(value for part in parts for value in getattr(part, name)))
+
+    return replace(
+        parts[0],
+        rows=tuple(row for part in parts for row in part.rows),
+        factors=union("factors"),
+        group=union("group"),
+        left_out=tuple(reason for part in parts for reason in part.left_out),
+        notes=tuple({note.text: note for part in parts for note in part.notes}.values()),
+    )
+
+
+def csv_lines(table: Imported) -> Iterator[str]:
+    r"""Yield the lines of a CSV that reads back exactly: floats in the fewest digits that give the same number again.
+
+    Examples
+    --------
+    >>> table = Imported(({"command": "a, b", "workers": 2, "time_s": 0.1}, {"command": "c"}), "time_s", "repeat")
+    >>> print("".join(csv_lines(table)), end="")
+    command,workers,time_s
+    "a, b",2,0.1
+    c,,
+    """
+    columns = table.columns
+    yield ",".join(_quoted(name) for name in columns) + "\n"
+    for row in table.rows:
+        yield ",".join(_cell(row.get(name)) for name in columns) + "\n"
+
+
+def _cell(value: Cell | None) -> str:
+    if isinstance(value, str):
+        return _quoted(value)
+    return "" if value is None else repr(value)
+
+
+def _quoted(text: str) -> str:
+    text = plain(text)
+    # A line that starts with '#' would be a comment.
+    if text.strip() == text and not text.startswith("#") and not any(c in text for c in ',;|\t"\r\n'):
+        return text
+    return '"' + text.replace('"', '""') + '"'
+
+
+def is_number(cell: Cell | None) -> bool:
+    """Tell whether a cell reads as a number.
+
+    Examples
+    --------
+    >>> is_number(8), is_number("0.5"), is_number("gloo"), is_number(None)
+    (True, True, False, False)
+    """
+    try:
+        return cell is not None and math.isfinite(float(cell))
+    except ValueError:
+        return False
+
+
+def exact(text: str, what: str, where: str) -> int | float:
+    """Read a number, a whole one as such.
+
+    Raises
+    ------
+    TableError
+        Where it is none, or not finite.
+
+    Examples
+    --------
+    >>> exact("16", "a point", "runs.txt"), exact("1.50", "a point", "runs.txt")
+    (16, 1.5)
+    """
+    try:
+        value = float(text)
+    except ValueError:
+        raise TableError(f"{what} must be a number, not '{shortened(text)}'", where=where) from None
+    if not math.isfinite(value):
+        raise TableError(f"{what} is '{shortened(text)}', which is not finite", where=where)
+    return int(text) if text.strip().lstrip("+-").isdecimal() else value
+
+
+def plain(text: str) -> str:
+    r"""Return a text that can be written: half a surrogate pair, or a NUL, can stand in a JSON string and in no file.
+
+    Examples
+    --------
+    >>> plain("a\ud800b")
+    'a?b'
+    """
+    return text.replace("\0", "\N{REPLACEMENT CHARACTER}").encode("utf-8", "replace").decode()
+
+
+def shortened(text: str) -> str:
+    """Return a text on one line, cut where it is long."""
+    line = " ".join(text.split())
+    return line if len(line) <= 60 else line[:57] + "…"
+
+
+def refuse_clashes(names: Iterable[str], columns: Iterable[str], where: str) -> None:
+    """Refuse names of a file's own parameters that the table's columns have already.
+
+    Raises
+    ------
+    TableError
+    """
+    taken = {SOURCE, *columns}
+    for name in names:
+        if not name.strip() or name in taken:
+            what = (
+                f"a parameter is named '{name}', as is a column of the table"
+                if name.strip()
+                else "a parameter has no name"
+            )
+            raise TableError(what, where=where, hint="rename it in the file")

@@ -1,0 +1,196 @@
+"""MLPerf training logs (`:::MLLOG` lines): one row a throughput that was logged, or else a row an epoch or block.
+
+Keys are those of `mlperf_logging.mllog.constants`. `tracked_stats` with a `throughput`, in samples per second of all
+accelerators, is what submissions log beside them, and `:::SYSJSON` the system description some write into the log.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from genperf.errors import Note, TableError
+from genperf.importers.imported import Cell, FormatError, Imported
+from genperf.importers.json_text import Json, parse_json
+
+REPEAT, TIME, THROUGHPUT = "repeat", "step_time_s", "throughput"
+_LINE = re.compile(r":::(MLLOG|SYSJSON)\s+(.*)")
+#: Key → column: what a step's time may depend on.
+_SETTINGS = {
+    "submission_benchmark": "benchmark",
+    "submission_org": "org",
+    "submission_division": "division",
+    "submission_platform": "platform",
+    "global_batch_size": "global_batch_size",
+    "local_batch_size": "local_batch_size",
+    "micro_batch_size": "micro_batch_size",
+    "gradient_accumulation_steps": "gradient_accumulation_steps",
+    "max_sequence_length": "max_sequence_length",
+    "opt_name": "opt_name",
+    "tensor_parallelism": "tensor_parallelism",
+    "pipeline_parallelism": "pipeline_parallelism",
+    "context_parallelism": "context_parallelism",
+    "expert_parallelism": "expert_parallelism",
+}
+#: What a step is, an epoch being the finer where a log has both.
+_INTERVALS = (("epoch_start", "epoch_stop"), ("block_start", "block_stop"))
+
+
+@dataclass(frozen=True)
+class _Event:
+    where: str
+    key: str
+    milliseconds: int | float
+    value: Any
+    metadata: dict[str, Any]
+
+
+def read(text: str, name: str) -> Imported:
+    """Read a log.
+
+    The time of a step is `global_batch_size / throughput`. A throughput that is logged after `run_stop` is an average,
+    and is used where there is no other. Where none is logged, it is the samples of an epoch or block over its time,
+    less the evaluations in it.
+
+    Parameters
+    ----------
+    text : str
+    name : str
+        What messages call the file.
+
+    Raises
+    ------
+    TableError
+        Where there are no such lines, or neither a throughput nor samples and times.
+    """
+    events, system, left_out = _events(text, name)
+    settings: dict[str, Cell] = {**system, **_settings(events)}
+    batch = settings.get("global_batch_size")
+    if not isinstance(batch, int | float) or batch <= 0:
+        raise TableError("logs no 'global_batch_size', so the time of a step is not known", where=name)
+    speeds, notes = list(_logged(events)), []
+    if not speeds:
+        speeds, skipped = _timed(events)
+        left_out += skipped
+        notes = [
+            Note("no throughput is logged: it is the samples of each interval over its time, less the evaluations")
+        ]
+    if not speeds:
+        hint = "log tracked_stats with a throughput, or the samples_count of each block"
+        raise TableError("logs neither a throughput nor the samples of an epoch or block", where=name, hint=hint)
+    rows = [{**settings, REPEAT: i, THROUGHPUT: x, TIME: batch / x} for i, x in enumerate(speeds)]
+    return Imported(tuple(rows), TIME, REPEAT, tuple(settings), (), tuple(left_out), tuple(notes))
+
+
+def _events(text: str, name: str) -> tuple[list[_Event], dict[str, Cell], list[str]]:
+    """Read the lines; those of several processes may have run into each other, and are named."""
+    events, left_out = [], []
+    system: dict[str, Cell] = {}
+    for number, line in enumerate(text.split("\n"), 1):
+        found = _LINE.search(line)
+        if not found:
+            continue
+        where = f"{name}: line {number}"
+        try:
+            entry = Json(parse_json(found[2], name, number), where)
+            if found[1] == "SYSJSON":
+                system = system or _system(entry)
+                continue
+            key, milliseconds = entry.member("key").text(), entry.member("time_ms").number()
+            metadata = entry.value.get("metadata")
+            known = metadata if isinstance(metadata, dict) else {}
+            events.append(_Event(where, key, milliseconds, entry.value.get("value"), known))
+        except TableError as error:
+            left_out.append(f"{error.where}: {error.message}")
+    if not events:
+        raise FormatError(
+            "holds no ':::MLLOG' line that can be read", where=name, hint="name the log of mlperf_logging"
+        )
+    return events, system, left_out
+
+
+def _system(entry: Json) -> dict[str, Cell]:
+    """Return the scale and the kind of the machine, from a submission's system description: its numbers are texts."""
+
+    def count(key: str) -> int:
+        text = str(entry.value.get(key, "")) if isinstance(entry.value, dict) else ""
+        return int(text) if text.isdecimal() and len(text) < 10 else 0
+
+    nodes, each = count("number_of_nodes"), count("accelerators_per_node")
+    found: dict[str, Cell] = {}
+    if nodes:
+        found["nodes"] = nodes
+    if nodes and each:
+        found["accelerators"] = nodes * each
+    for key in ("accelerator_model_name", "framework"):
+        if entry.has(key) and isinstance(entry.value[key], str) and entry.value[key]:
+            found[key] = entry.value[key]
+    return found
+
+
+def _settings(events: list[_Event]) -> dict[str, Cell]:
+    """Return the first value of each setting, in the order of `_SETTINGS`."""
+    first: dict[str, Cell] = {}
+    for event in events:
+        if event.key in _SETTINGS and isinstance(event.value, str | int | float) and not isinstance(event.value, bool):
+            first.setdefault(_SETTINGS[event.key], event.value)
+    return {column: first[column] for column in _SETTINGS.values() if column in first}
+
+
+def _logged(events: list[_Event]) -> Iterator[float]:
+    """Yield the throughputs of the run, or else those after it."""
+    stop = next((i for i, event in enumerate(events) if event.key == "run_stop"), len(events))
+    during, after = list(_throughputs(events[:stop])), list(_throughputs(events[stop:]))
+    yield from during or after
+
+
+def _throughputs(events: list[_Event]) -> Iterator[float]:
+    for event in events:
+        stats = Json(event.value, "")
+        if event.key == "tracked_stats" and stats.has(THROUGHPUT):
+            value = stats.value[THROUGHPUT]
+            if isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < float("inf"):
+                yield value
+
+
+def _timed(events: list[_Event]) -> tuple[list[float], list[str]]:
+    """Return the throughput of each epoch, or else each block, and those that give none."""
+    whole = next((e.value for e in events if e.key == "train_samples" and isinstance(e.value, int)), None)
+    for start, stop in _INTERVALS:
+        speeds, left_out = [], []
+        for begun, ended in _pairs(events, start, stop):
+            inside = [e for e in events if begun.milliseconds <= e.milliseconds <= ended.milliseconds]
+            evaluated = sum(b.milliseconds - a.milliseconds for a, b in _pairs(inside, "eval_start", "eval_stop"))
+            trained = ended.milliseconds - begun.milliseconds - evaluated
+            samples = _samples(begun, ended, whole)
+            if samples > 0 and trained > 0:
+                speeds.append(samples / (trained / 1e3))
+            else:
+                left_out.append(f"{begun.where}: {start}: how many samples it took is not known")
+        if speeds:
+            return speeds, left_out
+    return [], []
+
+
+def _pairs(events: list[_Event], start: str, stop: str) -> Iterator[tuple[_Event, _Event]]:
+    """Yield each start with the stop that follows; of several processes' starts, the first."""
+    begun = None
+    for event in events:
+        if event.key == start:
+            begun = begun or event
+        elif event.key == stop and begun is not None:
+            yield begun, event
+            begun = None
+
+
+def _samples(begun: _Event, ended: _Event, whole: int | None) -> float:
+    """Return the samples between two events: those counted, or else whole epochs of the training set."""
+    first, last = begun.metadata.get("samples_count"), ended.metadata.get("samples_count")
+    if isinstance(first, int | float) and isinstance(last, int | float):
+        return float(last - first)
+    # An epoch that ends under another number than it began was stopped on its way.
+    stopped = begun.metadata.get("epoch_num") != ended.metadata.get("epoch_num")
+    epochs = 0 if stopped else begun.metadata.get("epoch_count", 1 if "epoch_num" in begun.metadata else 0)
+    return float(whole * epochs) if whole and isinstance(epochs, int) else 0.0
