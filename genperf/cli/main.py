@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from importlib import import_module
+from keyword import iskeyword
 from typing import Any
 
 import click
@@ -15,6 +16,7 @@ from genperf.errors import GenperfError
 
 #: Command → what it does, in the order of a day's work. Each lives in the file of its name.
 COMMANDS = {
+    "import": "Turn what another tool measured into a table.",
     "check": "Read and validate a table, and summarise it.",
     "fit": "Fit a model to a table.",
     "predict": "Predict times with a fitted model.",
@@ -37,7 +39,9 @@ class _Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        command: click.Command = import_module(f"genperf.cli.{cmd_name}").command
+        # A file named as a word of Python could not be imported by others.
+        file = f"{cmd_name}_" if iskeyword(cmd_name) else cmd_name
+        command: click.Command = import_module(f"genperf.cli.{file}").command
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -1,0 +1,109 @@
+"""`genperf import`: what another tool measured → a table."""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING
+
+import click
+
+from genperf.cli.options import once
+from genperf.cli.output import say, show_json, write_whole
+
+if TYPE_CHECKING:
+    from genperf.importers import Imported
+
+#: Families' factors that say how a program is run rather than what it is.
+_EXTRINSIC = ("workers", "nodes", "devices_per_node", "servers")
+#: How many of what was left out are named.
+SHOWN = 20
+
+
+class _Command(click.Command):
+    """A command whose help lists the formats, which are read only then."""
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        from genperf.importers import FORMATS
+
+        with formatter.section("Formats"):
+            formatter.write_dl([(name, format.what) for name, format in FORMATS.items()])
+
+
+@click.command("import", cls=_Command)
+@click.argument("format")
+@click.argument("files", nargs=-1, required=True, metavar="FILE…")
+@click.option("-o", "--output", metavar="CSV", help="Write the table here; to standard output where omitted.")
+@click.option("--set", "settings", metavar="FACTOR=VALUE", multiple=True, help="A factor that the files do not hold.")
+@click.option("--from-name", metavar="PATTERN", help="Factors in the files' names: run_{workers}_{batch}.json.")
+@click.option("--json", "as_json", is_flag=True, help="Describe the written table on standard output; needs -o.")
+@click.option("--quiet", "-q", is_flag=True, help="Say nothing but the result.")
+def command(
+    format: str,
+    files: tuple[str, ...],
+    output: str | None,
+    settings: tuple[str, ...],
+    from_name: str | None,
+    as_json: bool,
+    quiet: bool,
+) -> None:
+    """Turn FILEs that another tool wrote into a table for genperf.
+
+    Rows of several files stand in one table; its column `source` names the file.
+    """
+    from genperf.importers import csv_lines, import_files
+
+    if as_json and output in (None, "-"):
+        raise click.UsageError("--json describes the table that is written: it needs -o FILE.")
+    table = import_files(format, files, once(settings, "--set"), from_name)
+    write_whole(output or "-", "".join(csv_lines(table)))
+    roles = _roles(table)
+    path = output if output and output != "-" else "TABLE"
+    if as_json:
+        show_json(
+            {
+                "table": output,
+                "rows": len(table.rows),
+                "columns": list(table.columns),
+                "roles": dict(zip((option.removeprefix("--") for option in roles[::2]), roles[1::2], strict=True)),
+                "left_out": list(table.left_out),
+                "notes": [str(note) for note in table.notes],
+            }
+        )
+    if table.left_out:
+        say(f"left out: {len(table.left_out)}", quiet)
+        for reason in table.left_out[:SHOWN]:
+            say(f"  {reason}", quiet)
+    for note in table.notes:
+        say(f"note: {note}", quiet)
+    files_read = len(table.values("source"))
+    counted = f"{len(table.rows)} rows of {files_read} file" + ("s" if files_read > 1 else "")
+    say(f"wrote {path}: {counted}" if path == output else counted, quiet)
+    if any(role in ("--extrinsic", "--intrinsic", "--categorical") for role in roles):
+        say(f"next: {shlex.join(['genperf', 'check', path, *roles])}", quiet)
+        say(f"then: {shlex.join(['genperf', 'fit', path, *roles, '-o', 'model.json'])}", quiet)
+    else:
+        hint = "name what differs between the runs: --set workers=8, or --from-name 'run_{workers}.json'"
+        say(f"no column varies that a time may depend on: {hint}", quiet)
+
+
+def _roles(table: Imported) -> list[str]:
+    """Return the options that say which column plays which part; factors that do not vary are left aside."""
+    from genperf.importers import is_number
+    from genperf.models import ALIASES
+
+    run = {alias for name in _EXTRINSIC for alias in ALIASES[name]}
+    series = [name for name in table.group if len(table.values(name)) > 1]
+    parts: dict[str, list[str]] = {"--intrinsic": [], "--extrinsic": [], "--categorical": [], "--group": series}
+    for name in table.factors:
+        cells = table.values(name) - {None, ""}
+        if len(cells) < 2:
+            continue
+        numeric = all(is_number(cell) for cell in cells)
+        parts["--categorical" if not numeric else "--extrinsic" if name.lower() in run else "--intrinsic"].append(name)
+    words = ["--time", table.time]
+    for option, names in parts.items():
+        words += [option, ",".join(names)] if names else []
+    words += ["--repeat", table.repeat]
+    if any(isinstance(value, int | float) and value <= 0 for value in table.values(table.time)):
+        words += ["--where", f"{table.time} > 0"]
+    return words
