@@ -23,8 +23,8 @@ import genperf as gp
 from genperf.ensemble import fit_series, series_of
 from genperf.ensemble.prior import EXPECTATIONS, PLAIN, STEPPED, Expectations, Size, Sizes
 from genperf.estimate import FitOptions
-from genperf.prediction import predict
-from genperf.prediction.schema import schema_of
+from genperf.prediction import cells_of, predict, schema_of
+from genperf.table.cells import frame_of
 
 COMMAND = "python experiments/prior_choice.py"
 PROTOCOLS = (p1, p2)
@@ -72,7 +72,8 @@ def forecasts(protocol: Protocol, given: Expectations, seed: int) -> Forecasts:
         assert series is not None
         found = fit_series(part, series, seed, given)
         asked = held[key][protocol.extrinsic].reset_index(drop=True)
-        out[key] = predict(found.members, schema_of(part), found.spread, found.evidence, asked)
+        schema = schema_of(part)
+        out[key] = frame_of(predict(found.members, schema, found.spread, found.evidence, cells_of(asked, schema)))
     return out
 
 

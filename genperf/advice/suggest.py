@@ -83,8 +83,8 @@ def suggest(
     if within is not None and not (np.isfinite(within) and within > 0):
         raise GenperfError(f"an interval cannot be within {within:g}", hint="0.1 is 10 %")
     query = read_query(completed(result, target), result.schema)
-    if len(query.frame) != 1:
-        raise GenperfError(f"one target is decided about, not {len(query.frame)}", hint="one value for each factor")
+    if query.rows != 1:
+        raise GenperfError(f"one target is decided about, not {query.rows}", hint="one value for each factor")
     predicted = result.predict({n: v[0] for n, v in query.columns.items()}, interval, band).iloc[0]
     known = {n: v[0] for n, v in query.columns.items()}
     time, lower, upper = (float(predicted[c]) for c in ("time", "lower", "upper"))

@@ -149,9 +149,9 @@ def _said(
 
 def _one(at: Mapping[str, Any] | pd.DataFrame, result: FitResult) -> Query:
     query = read_query(completed(result, at), result.schema)
-    if len(query.frame) != 1:
+    if query.rows != 1:
         raise GenperfError(
-            f"one configuration is compared with one other, not {len(query.frame)}", hint="one value for each factor"
+            f"one configuration is compared with one other, not {query.rows}", hint="one value for each factor"
         )
     return query
 

@@ -12,6 +12,7 @@ from genperf.formula import parse
 from genperf.models import Factors
 from genperf.prediction.query import check_names, combine
 from genperf.result import FitResult
+from genperf.table.cells import frame_of
 from genperf.table.clean import numbers
 
 
@@ -43,7 +44,7 @@ def completed(result: FitResult, at: Mapping[str, Any] | pd.DataFrame | None) ->
         return pd.DataFrame([centre])
     if isinstance(at, Mapping):
         check_names(at, result.schema)
-    frame = combine(at) if isinstance(at, Mapping) else at.reset_index(drop=True)
+    frame = frame_of(combine(at)) if isinstance(at, Mapping) else at.reset_index(drop=True)
     names = {str(name) for name in frame.columns}
     derived = result.schema.derived
     follow = {n for n, text in derived.items() if names & set(parse(text).names) and n not in names}

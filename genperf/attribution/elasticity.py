@@ -34,7 +34,7 @@ def elasticity_table(
     read = {name for m in result.members for name in m.expression.factors}
     read |= {m.shift.factor for m in result.members if m.shift is not None}
     names = [f.name for f in result.schema.factors if f.numeric and f.name in read]
-    rows = len(query.frame)
+    rows = query.rows
     weights = shares(result.members)
     frames = []
     for name in names:

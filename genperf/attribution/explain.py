@@ -92,8 +92,8 @@ def explain(
     query = read_query(completed(result, at), result.schema)
     tail = (1.0 - interval) / 2.0
     levels = (tail, 1.0 - tail)
-    varying = [f.name for f in result.schema.factors if f.name in query.frame.columns]
-    blocks = [_take(query, start) for start in range(0, len(query.frame), BLOCK)]
+    varying = [f.name for f in result.schema.factors if f.name in query.given]
+    blocks = [_take(query, start) for start in range(0, query.rows, BLOCK)]
     parts = [parts_of(result, block.columns) for block in blocks]
     pairs = list(zip(parts, blocks, strict=True))
     elasticities = pd.concat([elasticity_table(result, b, varying, levels) for b in blocks], ignore_index=True)
@@ -107,8 +107,8 @@ def explain(
         if f.distinct == 1 and f.name in asked
     ]
     one = _one(query) if versus or knee else {}
-    base = dict(at) if isinstance(at, Mapping) else {name: one[name] for name in query.frame.columns if name in one}
-    given = frozenset(at) if isinstance(at, Mapping) else frozenset(query.frame.columns if at is not None else ())
+    base = dict(at) if isinstance(at, Mapping) else {name: one[name] for name in query.given if name in one}
+    given = frozenset(at) if isinstance(at, Mapping) else frozenset(query.given if at is not None else ())
     return Explanation(
         model=result.model,
         terms=pd.concat([ensemble_table(p, b, varying, levels) for p, b in pairs], ignore_index=True),
@@ -136,14 +136,12 @@ def explain(
 
 
 def _take(query: Query, start: int) -> Query:
-    rows = np.zeros(len(query.frame), bool)
+    rows = np.zeros(query.rows, bool)
     rows[start : start + BLOCK] = True
     return query.take(rows)
 
 
 def _one(query: Query) -> dict[str, Any]:
-    if len(query.frame) != 1:
-        raise GenperfError(
-            f"this asks about one configuration, not {len(query.frame)}", hint="one value for each factor"
-        )
+    if query.rows != 1:
+        raise GenperfError(f"this asks about one configuration, not {query.rows}", hint="one value for each factor")
     return {name: values[0] for name, values in query.columns.items()}

@@ -2,8 +2,8 @@
 
 from genperf.prediction.bands import mixture_quantiles
 from genperf.prediction.member import Member, Status
-from genperf.prediction.predict import PREDICTED, Band, Spread, band_of, central_times, predict
-from genperf.prediction.query import Query, read_query
+from genperf.prediction.predict import PREDICTED, Band, Spread, band_of, beside, central_times, predict
+from genperf.prediction.query import Query, cells_of, read_query
 from genperf.prediction.schema import Schema, schema_of
 from genperf.prediction.shift import Shift
 from genperf.prediction.verdict import VERDICTS, Evidence, Verdict, doublings_beyond, verdicts
@@ -23,6 +23,8 @@ __all__ = [
     "Verdict",
     "Walk",
     "band_of",
+    "beside",
+    "cells_of",
     "central_times",
     "doublings_beyond",
     "mixture_quantiles",

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from genperf.table import Table
+if TYPE_CHECKING:
+    from genperf.table import Table
 
 #: A model keeps at most this many configurations.
 MOST = 500

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from genperf.errors import GenperfError
 from genperf.formula import parse
@@ -18,6 +16,8 @@ from genperf.prediction.member import Member
 from genperf.prediction.query import Query, read_query
 from genperf.prediction.schema import Schema
 from genperf.prediction.verdict import Evidence, Standing, all_doublings, verdicts
+from genperf.table.cells import Cells
+from genperf.table.source import Source
 
 Array = npt.NDArray[np.float64]
 Band = Literal["prediction", "confidence"]
@@ -122,10 +122,10 @@ def predict(
     schema: Schema,
     spread: Spread,
     evidence: Sequence[Evidence],
-    data: str | Path | pd.DataFrame | Mapping[str, Any],
+    source: Source,
     interval: float = 0.9,
     band: Band = "prediction",
-) -> pd.DataFrame:
+) -> dict[str, npt.NDArray[Any]]:
     """Predict times.
 
     Parameters
@@ -134,8 +134,8 @@ def predict(
     schema : Schema
     spread : Spread
     evidence : sequence of Evidence
-    data : path, DataFrame or mapping
-        Values of the factors, as `read_query` takes them.
+    source : Source
+        Values of the factors, as `cells_of` returns them.
     interval : float
         Nominal coverage, above 0 and below 1.
     band : {"prediction", "confidence"}
@@ -143,8 +143,8 @@ def predict(
 
     Returns
     -------
-    DataFrame
-        The given columns and `time, lower, upper, verdict, reason`; seconds.
+    dict of str to ndarray of shape (rows,)
+        The factors that were given, as numbers or labels, and `time, lower, upper, verdict, reason`; seconds.
 
     Raises
     ------
@@ -155,7 +155,7 @@ def predict(
         raise GenperfError(f"the interval must lie between 0 and 1, not {interval}", hint="--interval 0.9")
     if band not in ("prediction", "confidence"):
         raise GenperfError(f"unknown band '{band}'", hint="prediction or confidence")
-    query = read_query(data, schema)
+    query = read_query(source, schema)
     time = central_times(members, query.columns)
     if not np.all(np.isfinite(time)):
         row = int(np.argmin(np.isfinite(time)))
@@ -166,7 +166,13 @@ def predict(
     with np.errstate(divide="ignore"):
         log_width = np.log(high90 / low90)
     verdict, reason = verdicts(schema, query, evidence, standing_of(members, schema, query), log_width)
-    given_columns = query.frame.drop(columns=[c for c in PREDICTED if c in query.frame.columns])
-    return given_columns.assign(
-        time=time, lower=np.minimum(lower, time), upper=np.maximum(upper, time), verdict=verdict, reason=reason
-    )
+    words = (np.array(verdict, dtype=object), np.array(reason, dtype=object))
+    answers = (time, np.minimum(lower, time), np.maximum(upper, time), *words)
+    read = {n: query.columns[n] for n in query.given if n in query.columns and n not in PREDICTED}
+    return read | dict(zip(PREDICTED, answers, strict=True))
+
+
+def beside(source: Source, predicted: Mapping[str, Cells]) -> dict[str, Cells]:
+    """Return a prediction's columns behind those that were given and are in no role."""
+    given = {name: cells for name, cells in source.columns.items() if name not in PREDICTED}
+    return given | dict(predicted)

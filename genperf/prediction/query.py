@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-import itertools
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from genperf.errors import Note, TableError, suggest
 from genperf.formula import parse
 from genperf.prediction.schema import Schema
 from genperf.table import Factor
+from genperf.table.cells import Cells
 from genperf.table.clean import labels, numbers
 from genperf.table.source import Source, open_source
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 #: More combinations than this are refused: they are a job for `optimize`.
 MOST_ROWS = 1_000_000
@@ -29,29 +32,51 @@ class Query:
 
     Attributes
     ----------
-    frame : DataFrame
-        The columns as they were given, with the factors as numbers or labels.
+    rows : int
     columns : dict of str to ndarray
         Every factor's values, of shape (rows,).
+    given : tuple of str
+        The columns that were given, factors or not; other factors were filled in or derived.
     notes : tuple of Note
         What was filled in or left aside.
     """
 
-    frame: pd.DataFrame
+    rows: int
     columns: dict[str, npt.NDArray[Any]]
+    given: tuple[str, ...] = ()
     notes: tuple[Note, ...] = ()
 
     def take(self, rows: npt.NDArray[np.bool_]) -> Query:
         """Return some of the rows."""
-        return Query(self.frame[rows].reset_index(drop=True), {k: v[rows] for k, v in self.columns.items()}, self.notes)
+        return replace(self, rows=int(rows.sum()), columns={k: v[rows] for k, v in self.columns.items()})
 
 
-def read_query(data: str | Path | pd.DataFrame | Mapping[str, Any], schema: Schema) -> Query:
+def cells_of(data: Source | str | Path | pd.DataFrame | Mapping[str, Any], schema: Schema) -> Source:
+    """Return the unchecked cells of the rows that are asked for, as `read_query` takes them.
+
+    Raises
+    ------
+    TableError
+        Where a file cannot be read or holds no row, or a name is unknown.
+    """
+    if isinstance(data, Source):
+        return data
+    if isinstance(data, Mapping):
+        check_names(data, schema)
+        cells = combine(data)
+        return Source("DataFrame", cells, np.arange(len(next(iter(cells.values()))), dtype=np.int64), "row")
+    source = open_source(data)
+    if source.ragged:
+        raise TableError(f"{source.ragged[0].complaint}", where=source.name, hint="give every row the same columns")
+    return source
+
+
+def read_query(data: Source | str | Path | pd.DataFrame | Mapping[str, Any], schema: Schema) -> Query:
     """Check the rows that are asked for.
 
     Parameters
     ----------
-    data : path, DataFrame or mapping
+    data : path, DataFrame, mapping or Source
         A table with a column per factor; or values by name, lists being combined each with each. A factor with one
         value in the model's table may be left out, as may one that was derived from columns that are given.
     schema : Schema
@@ -68,40 +93,40 @@ def read_query(data: str | Path | pd.DataFrame | Mapping[str, Any], schema: Sche
     >>> read_query({"workers": [32, 64]}, Schema((workers,), "seconds")).columns
     {'workers': array([32., 64.])}
     """
-    if isinstance(data, Mapping):
-        check_names(data, schema)
-        source = open_source(combine(data))
-    else:
-        source = open_source(data)
-    if source.ragged:
-        raise TableError(f"{source.ragged[0].complaint}", where=source.name, hint="give every row the same columns")
-    if source.frame.empty:
-        raise TableError("there is no row to predict", where=source.name)
-    frame = source.frame.reset_index(drop=True)
+    source = cells_of(data, schema)
     notes: list[Note] = []
     columns: dict[str, npt.NDArray[Any]] = {}
     for factor in schema.factors:
-        columns[factor.name] = _values(factor, source, frame, schema, notes)
-    shown = frame.copy()
-    for name, values in columns.items():
-        if name in frame.columns:
-            shown[name] = values
-    return Query(shown, columns, tuple(notes))
+        columns[factor.name] = _values(factor, source, schema, notes)
+    return Query(len(source.lines), columns, tuple(source.columns), tuple(notes))
 
 
-def combine(values: Mapping[str, Any]) -> pd.DataFrame:
-    """Combine values by name, each with each."""
+def combine(values: Mapping[str, Any]) -> dict[str, npt.NDArray[Any]]:
+    """Combine values by name, each with each, the last name's values changing fastest.
+
+    Examples
+    --------
+    >>> combine({"workers": [8, 64], "framework": "mxnet"})
+    {'workers': array([8, 64], dtype=object), 'framework': array(['mxnet', 'mxnet'], dtype=object)}
+    """
     lists = {k: list(v) if _is_list(v) else [v] for k, v in values.items()}
-    rows = int(np.prod([len(v) for v in lists.values()], dtype=float)) if lists else 0
+    rows = math.prod(len(v) for v in lists.values()) if lists else 0
     if rows > MOST_ROWS:
         raise TableError(f"{rows} combinations are asked for; at most {MOST_ROWS} are", hint="ask for fewer values")
     if rows == 0:
         raise TableError("nothing is asked for", hint="give values of the factors: workers=32,64")
-    return pd.DataFrame(list(itertools.product(*lists.values())), columns=list(lists))
+    cells: dict[str, npt.NDArray[Any]] = {}
+    each = rows
+    for name, held in lists.items():
+        each //= len(held)
+        one = np.fromiter(held, dtype=object, count=len(held))
+        cells[name] = np.tile(one.repeat(each), rows // (each * len(held)))
+    return cells
 
 
 def _is_list(value: Any) -> bool:
-    return isinstance(value, Sequence | np.ndarray | pd.Series) and not isinstance(value, str)
+    # A Series is known by its dimension: nothing need be imported for it.
+    return (isinstance(value, Sequence) and not isinstance(value, str)) or getattr(value, "ndim", 0) == 1
 
 
 def check_names(values: Mapping[str, Any], schema: Schema) -> None:
@@ -115,18 +140,19 @@ def check_names(values: Mapping[str, Any], schema: Schema) -> None:
             )
 
 
-def _values(factor: Factor, source: Source, frame: pd.DataFrame, schema: Schema, notes: list[Note]) -> npt.NDArray[Any]:
-    if factor.name in frame.columns:
-        return _checked(factor, source, frame[factor.name])
+def _values(factor: Factor, source: Source, schema: Schema, notes: list[Note]) -> npt.NDArray[Any]:
+    given = source.columns
+    if factor.name in given:
+        return _checked(factor, source, given[factor.name])
     if factor.name in schema.derived:
         formula = parse(schema.derived[factor.name])
-        given = {name: numbers(frame[name])[0] for name in formula.names if name in frame.columns}
-        if len(given) == len(formula.names):
-            return np.asarray(formula.evaluate(given), float)
+        inputs = {name: numbers(given[name])[0] for name in formula.names if name in given}
+        if len(inputs) == len(formula.names):
+            return np.asarray(formula.evaluate(inputs), float)
     if factor.distinct == 1:
         notes.append(Note(f"'{factor.name}' is taken as {_only(factor)}, its one measured value", "filled"))
         filled = factor.lower if factor.numeric else factor.levels[0]
-        return np.full(len(frame), filled, dtype=float if factor.numeric else object)
+        return np.full(len(source.lines), filled, dtype=float if factor.numeric else object)
     raise TableError(
         f"factor '{factor.name}' is missing",
         where=source.name if source.name != "DataFrame" else None,
@@ -143,7 +169,7 @@ def _shown(factor: Factor) -> str:
     return "one of " + ", ".join(factor.levels[:8]) + (", …" if len(factor.levels) > 8 else "")
 
 
-def _checked(factor: Factor, source: Source, cells: pd.Series) -> npt.NDArray[Any]:
+def _checked(factor: Factor, source: Source, cells: Cells) -> npt.NDArray[Any]:
     if not factor.numeric:
         texts = labels(cells)
         unknown = np.flatnonzero(~np.isin(texts.astype(str), factor.levels))
@@ -157,8 +183,8 @@ def _checked(factor: Factor, source: Source, cells: pd.Series) -> npt.NDArray[An
     values, reasons = numbers(cells)
     if reasons:
         row, reason = min(reasons.items())
-        raise TableError(source.rejection(row, factor.name, cells.iloc[row], reason).complaint)
+        raise TableError(source.rejection(row, factor.name, cells[row], reason).complaint)
     if factor.positive and np.any(values <= 0):
         row = int(np.argmax(values <= 0))
-        raise TableError(source.rejection(row, factor.name, cells.iloc[row], "is not above zero").complaint)
+        raise TableError(source.rejection(row, factor.name, cells[row], "is not above zero").complaint)
     return values

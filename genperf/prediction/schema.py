@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from genperf.prediction.medians import Median, medians_of
-from genperf.table import Factor, Table
+from genperf.table import Factor
+
+if TYPE_CHECKING:
+    from genperf.table import Table
 
 
 @dataclass(frozen=True)

@@ -120,7 +120,7 @@ def verdicts(
     -------
     verdicts, reasons : list of str
     """
-    rows = len(query.frame)
+    rows = query.rows
     grade = np.zeros(rows, int)
     reasons: list[list[str]] = [[] for _ in range(rows)]
 
@@ -186,8 +186,8 @@ def all_doublings(schema: Schema, query: Query, followers: Collection[str] = ())
 
     Factors that follow the scale of a series are not counted beside it: of them and the scale the farthest counts.
     """
-    total = np.zeros(len(query.frame))
-    followed = np.zeros(len(query.frame))
+    total = np.zeros(query.rows)
+    followed = np.zeros(query.rows)
     for factor in schema.factors:
         if not factor.numeric:
             continue
@@ -204,8 +204,9 @@ def reaching(schema: Schema, borrowed: Mapping[str, npt.NDArray[np.float64]]) ->
     factors = []
     for factor in schema.factors:
         more = borrowed.get(factor.name, np.empty(0))
-        more = np.unique(more[(more > factor.upper) | (more < factor.lower)])
+        more = more[(more > factor.upper) | (more < factor.lower)]
         if len(more):
+            more = np.unique(more)
             lower, upper = min(factor.lower, float(more[0])), max(factor.upper, float(more[-1]))
             factor = replace(factor, lower=lower, upper=upper, distinct=factor.distinct + len(more))
         factors.append(factor)

@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
+import numpy.typing as npt
 
 from genperf.errors import Note, TableError
-from genperf.prediction import Band, Evidence, Member, Schema, Spread, predict
-from genperf.prediction.query import combine
-from genperf.table.clean import label
-from genperf.table.source import open_source
+from genperf.prediction import Band, Evidence, Member, Schema, Spread, beside, cells_of, predict
+from genperf.table.cells import Cells, frame_of
+from genperf.table.clean import labels
+from genperf.table.source import Source
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,10 +95,22 @@ class FitResult:
         TableError
             Where a factor is missing, or a value is not one the model can take.
         """
-        return predict(self.members, self.schema, self.spread, self.evidence, data, interval, band)
+        return frame_of(self.predict_columns(data, interval, band))
+
+    def predict_columns(
+        self, data: str | Path | pd.DataFrame | Mapping[str, Any], interval: float = 0.9, band: Band = "prediction"
+    ) -> dict[str, Cells]:
+        """Return the columns of `predict` by name; nothing imports pandas for them."""
+        source = cells_of(data, self.schema)
+        return beside(source, self._predicted(source, interval, band))
+
+    def _predicted(self, source: Source, interval: float, band: Band) -> dict[str, npt.NDArray[Any]]:
+        return predict(self.members, self.schema, self.spread, self.evidence, source, interval, band)
 
     def constants(self, interval: float = 0.9) -> pd.DataFrame:
         """Return a row per constant: member, constant, value, lower, upper, unit, state."""
+        import pandas as pd
+
         rows = []
         for member in self.members:
             ends = member.constant_interval(interval)
@@ -170,31 +185,33 @@ class GroupedResult:
 
         Without the group columns, every group is asked for every row. The group columns come first.
         """
-        given = pd.DataFrame()
-        if not isinstance(data, Mapping):
-            given = open_source(data).frame.reset_index(drop=True)
-        names = set(data) if isinstance(data, Mapping) else set(given.columns)
-        missing = [g for g in self.group if g not in names]
+        return frame_of(self.predict_columns(data, interval, band))
+
+    def predict_columns(
+        self, data: str | Path | pd.DataFrame | Mapping[str, Any], interval: float = 0.9, band: Band = "prediction"
+    ) -> dict[str, Cells]:
+        """Return the columns of `predict` by name; nothing imports pandas for them."""
+        if not self.results:
+            raise TableError("no group was fitted", hint="; ".join(list(self.failures.values())[:1]) or None)
+        # Groups are of one table: they know the same names.
+        source = cells_of(data, next(iter(self.results.values())).schema)
+        missing = [g for g in self.group if g not in source.columns]
         if missing and len(missing) < len(self.group):
             raise TableError(f"group column '{missing[0]}' is missing", hint="give all group columns, or none")
-        parts = []
+        asked = len(source.lines)
         if missing:
-            for key, result in self.results.items():
-                parts.append(self._labelled(result.predict(data, interval, band), key))
-            return pd.concat(parts, ignore_index=True)
-        if isinstance(data, Mapping):
-            given = combine(data)
-        keys = list(zip(*([label(v) for v in given[g]] for g in self.group), strict=True))
-        for key in dict.fromkeys(keys):
-            rows = [i for i, k in enumerate(keys) if k == key]
-            out = self[key].predict(given.iloc[rows].reset_index(drop=True), interval, band)
-            parts.append(self._labelled(out, key).set_axis(pd.Index(rows)))
-        return pd.concat(parts).sort_index(kind="stable").reset_index(drop=True)
-
-    def _labelled(self, frame: pd.DataFrame, key: tuple[str, ...]) -> pd.DataFrame:
-        rest = frame.drop(columns=[g for g in self.group if g in frame.columns])
-        first = pd.DataFrame({g: np.full(len(frame), v, dtype=object) for g, v in zip(self.group, key, strict=True)})
-        return pd.concat([first, rest.reset_index(drop=True)], axis=1)
+            keys = [key for key in self.results for _ in range(asked)]
+            source = source.take(np.tile(np.arange(asked), len(self.results)))
+        else:
+            keys = list(zip(*(labels(source.columns[g]).tolist() for g in self.group), strict=True))
+        rows: dict[tuple[str, ...], list[int]] = {}
+        for row, key in enumerate(keys):
+            rows.setdefault(key, []).append(row)
+        parts = [self[key]._predicted(source.take(np.array(own)), interval, band) for key, own in rows.items()]
+        back = np.argsort(np.concatenate(list(rows.values())))
+        joined = {name: np.concatenate([part[name] for part in parts])[back] for name in parts[0]}
+        groups = {g: np.array([key[j] for key in keys], dtype=object) for j, g in enumerate(self.group)}
+        return groups | {n: cells for n, cells in beside(source, joined).items() if n not in self.group}
 
     def __str__(self) -> str:
         lines = [f"{len(self.results)} groups of {', '.join(self.group)}"]
@@ -209,6 +226,8 @@ class GroupedResult:
 
     def frame(self) -> pd.DataFrame:
         """Return a row per group: the group columns, configurations, mean error (%), and why it was not fitted."""
+        import pandas as pd
+
         rows = [
             (*key, r.schema.configurations, r.metrics.get("mape", float("nan")), "") for key, r in self.results.items()
         ]

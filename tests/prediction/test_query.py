@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from genperf.errors import TableError
-from genperf.prediction import Schema, read_query
+from genperf.prediction import Schema, beside, cells_of, read_query
 from genperf.table import Factor
 
 SCHEMA = Schema(
@@ -45,9 +45,18 @@ def test_a_derived_factor_is_derived_again() -> None:
 def test_text_cells_become_numbers_and_other_columns_stay() -> None:
     frame = pd.DataFrame({"workers": ["2", "4"], "flops": [10, 20], "framework": ["mxnet"] * 2, "note": ["x", "y"]})
     query = read_query(frame, SCHEMA)
-    assert query.frame["workers"].tolist() == [2.0, 4.0]
-    assert query.frame["note"].tolist() == ["x", "y"]
+    assert query.columns["workers"].tolist() == [2.0, 4.0]
+    assert query.given == ("workers", "flops", "framework", "note")
+    shown = beside(cells_of(frame, SCHEMA), {"workers": query.columns["workers"]})
+    assert list(shown) == list(query.given)
+    assert shown["workers"].tolist() == [2.0, 4.0]
+    assert shown["note"].tolist() == ["x", "y"]
     assert query.take(np.array([False, True])).columns["flops"].tolist() == [20.0]
+
+
+@pytest.mark.parametrize("values", [(2, 4), np.array([2, 4]), pd.Series([2, 4], index=[7, 5])])
+def test_several_values_are_a_list_an_array_or_a_series(values: Any) -> None:
+    assert read_query({**FULL, "workers": values}, SCHEMA).columns["workers"].tolist() == [2.0, 4.0]
 
 
 @pytest.mark.parametrize(
