@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from genperf.cli.options import output_options, read, table_options
-from genperf.cli.output import say, show_frame, show_json
+from genperf.cli.output import records, say, show_frame, show_json
 
 
 @click.command("check")
@@ -32,7 +32,7 @@ def command(table: str, as_json: bool, quiet: bool, no_color: bool, **given: Any
                 "rejected": [str(r) for r in measured.rejected],
                 "time": {"column": measured.time, "min": low, "max": high},
                 "noise": noise,
-                "factors": measured.summary().to_dict("records"),
+                "factors": records(measured.summary()),
                 "group": list(measured.group),
                 "phases": measured.phases,
                 "unused": list(measured.unused),

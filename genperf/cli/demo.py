@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from genperf.cli.output import say, show_frame, write_whole
+from genperf.cli.output import csv_text, say, show_frame, write_whole
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -64,9 +64,9 @@ def command(folder: str, seed: int, workers: int, quiet: bool, no_color: bool) -
 
     write_whole(out / "model.json", dump_model(fitted))
     write_whole(out / "generic.json", dump_model(generic))
-    write_whole(out / "predictions.csv", predicted.to_csv(index=False, float_format="%.9g"))
-    write_whole(out / "constants.csv", generic.constants().to_csv(index=False, float_format="%.9g"))
-    write_whole(out / "validation.csv", scores.predictions().to_csv(index=False, float_format="%.9g"))
+    write_whole(out / "predictions.csv", csv_text(predicted))
+    write_whole(out / "constants.csv", csv_text(generic.constants()))
+    write_whole(out / "validation.csv", csv_text(scores.predictions()))
     title = f"Published training runs: measured up to {KNOWN} GPUs, asked about {UNSEEN}"
     write_whole(out / "report.html", page(fitted, table=known, title=title))
     say(f"\nwrote report.html, model.json, generic.json, and the tables they hold as CSV, to {out}", quiet)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from genperf.cli.options import once, one_group, output_options
-from genperf.cli.output import say, show_frame, show_json, write_whole
+from genperf.cli.output import csv_text, say, show_frame, show_json, write_whole
 
 
 @click.command("optimize")
@@ -77,7 +77,7 @@ def command(
         top=top,
     )
     if output:
-        write_whole(output, found.best.to_csv(index=False, float_format="%.9g"))
+        write_whole(output, csv_text(found.best))
         say(f"wrote {output}", quiet)
     if as_json:
         show_json(found.to_dict())

@@ -6,14 +6,19 @@ import json
 import os
 import sys
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias, Union
 
 import click
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from genperf.table.cells import Cells
+
+#: What is shown or written: columns by name, or a DataFrame.
+Shown: TypeAlias = Union["pd.DataFrame", Mapping[str, "Cells"]]
 
 
 def write_whole(path: str | Path, content: str | bytes | Iterable[str]) -> None:
@@ -56,8 +61,14 @@ def _umask() -> int:
 
 
 def show_json(value: Any) -> None:
-    """Print strict JSON: what is not finite is null."""
-    click.echo(json.dumps(finite(value), indent=1, allow_nan=False, ensure_ascii=False))
+    """Print strict JSON: what is not finite or is missing is null, what JSON has no type for (a date) is text."""
+    click.echo(json.dumps(finite(value), indent=1, allow_nan=False, ensure_ascii=False, default=_as_text))
+
+
+def _as_text(value: Any) -> str | None:
+    from genperf.table.clean import is_missing
+
+    return None if is_missing(value) else str(value)
 
 
 def finite(value: Any) -> Any:
@@ -79,10 +90,52 @@ def finite(value: Any) -> Any:
     return value
 
 
-def show_frame(frame: pd.DataFrame, title: str | None = None, plain: bool = False) -> None:
+def records(table: Shown) -> list[dict[str, Any]]:
+    """Return a row of a table as a mapping, each by itself.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> records({"workers": np.array([8.0, 64.0]), "verdict": np.array(["ok", "caution"])})
+    [{'workers': 8.0, 'verdict': 'ok'}, {'workers': 64.0, 'verdict': 'caution'}]
+    """
+    columns = {str(name): cells.tolist() for name, cells in table.items()}
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+
+def csv_text(table: Shown) -> str:
+    r"""Write a table as CSV, floating-point numbers to nine digits, and nothing where a value is missing.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> csv_text({"nodes": np.array([2, 4]), "time": np.array([0.1, np.nan]), "reason": np.array(["far, wide", ""])})
+    'nodes,time,reason\n2,0.1,"far, wide"\n4,,\n'
+    """
+    import csv
+    import io
+
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow([str(name) for name, _ in table.items()])
+    writer.writerows(zip(*(_csv_cells(cells) for _, cells in table.items()), strict=True))
+    return text.getvalue()
+
+
+def _csv_cells(cells: Cells) -> list[Any]:
+    from genperf.table.clean import is_missing
+
+    if cells.dtype.kind == "M":
+        # A Series of days is written without their midnights.
+        cells = cells.astype(str)
+    write: Callable[[Any], Any] = "{:.9g}".format if cells.dtype.kind == "f" else lambda value: value
+    return ["" if is_missing(value) else write(value) for value in cells.tolist()]
+
+
+def show_frame(table: Shown, title: str | None = None, plain: bool = False) -> None:
     """Print a table: drawn on a terminal, plain aligned text in a pipe."""
-    rows = [[cell(v) for v in row] for row in frame.itertuples(index=False)]
-    show_rows([str(c) for c in frame.columns], rows, title, plain)
+    rows = zip(*([cell(v) for v in cells.tolist()] for _, cells in table.items()), strict=True)
+    show_rows([str(name) for name, _ in table.items()], rows, title, plain)
 
 
 def show_rows(

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from genperf.cli.figures import of_predictions, plot_option, write_figure
 from genperf.cli.options import grid, output_options
-from genperf.cli.output import say, show_frame, show_json, write_whole
+from genperf.cli.output import csv_text, records, say, show_frame, show_json, write_whole
+
+if TYPE_CHECKING:
+    from genperf.prediction import Band
 
 
 @click.command("predict")
@@ -42,13 +47,16 @@ def command(
     if bool(data) == bool(at):
         raise click.UsageError("give either --data CSV or --at FACTOR=VALUE")
     fitted = load_model(model)
-    predicted = fitted.predict(data or grid(at), interval, "confidence" if band == "confidence" else "prediction")
+    kind: Band = "confidence" if band == "confidence" else "prediction"
+    predicted = fitted.predict_columns(data or grid(at), interval, kind)
     if output:
-        write_whole(output, predicted.to_csv(index=False, float_format="%.9g"))
+        write_whole(output, csv_text(predicted))
         say(f"wrote {output}", quiet)
     if plot:
-        write_figure(of_predictions(fitted, predicted, interval), plot, quiet)
+        from genperf.table.cells import frame_of
+
+        write_figure(of_predictions(fitted, frame_of(predicted), interval), plot, quiet)
     if as_json:
-        show_json({"predictions": predicted.to_dict("records")})
+        show_json({"predictions": records(predicted)})
     elif not output or not quiet:
         show_frame(predicted, plain=no_color)

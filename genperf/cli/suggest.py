@@ -7,7 +7,7 @@ from typing import Literal
 import click
 
 from genperf.cli.options import number, once, one_group, output_options
-from genperf.cli.output import say, show_frame, show_json, write_whole
+from genperf.cli.output import csv_text, say, show_frame, show_json, write_whole
 
 
 @click.command("suggest")
@@ -72,7 +72,7 @@ def command(
         band=band,
     )
     if output:
-        write_whole(output, found.chosen.to_csv(index=False, float_format="%.9g"))
+        write_whole(output, csv_text(found.chosen))
         say(f"wrote {output}", quiet)
     if as_json:
         show_json(found.to_dict())

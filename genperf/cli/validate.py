@@ -8,7 +8,7 @@ import click
 
 from genperf.cli.figures import of_validation, plot_option, write_figure
 from genperf.cli.options import fit_arguments, fit_options, output_options, read, table_options
-from genperf.cli.output import say, show_frame, show_json, write_whole
+from genperf.cli.output import csv_text, say, show_frame, show_json, write_whole
 from genperf.cli.progress import progress_bar
 
 
@@ -50,7 +50,7 @@ def command(
             measured, models, scheme, seed=seed, interval=interval, workers=workers, progress=progress, **arguments
         )
     if output:
-        write_whole(output, outcome.predictions().to_csv(index=False, float_format="%.9g"))
+        write_whole(output, csv_text(outcome.predictions()))
         say(f"wrote {output}", quiet)
     if plot:
         write_figure(of_validation(outcome), plot, quiet)

@@ -67,12 +67,25 @@ def test_help_imports_nothing_heavy() -> None:
     assert done.returncode == 0, done.stderr
 
 
-def test_predict_imports_no_solver_and_no_learners(shell: Shell, tmp_path: Path) -> None:
-    assert shell("fit", "runs.csv", *ROLES, "--model", "amdahl", "-o", "m.json")[0] == 0
+def test_predict_imports_only_numpy_and_what_reads_the_model(shell: Shell, tmp_path: Path) -> None:
+    (tmp_path / "two.csv").write_text(
+        "net,workers,seconds\n" + "".join(f"{g},{n},{1 + 8 / n}\n" for g in "ab" for n in (1, 2, 4))
+    )
+    assert shell("fit", "runs.csv", *ROLES, "--model", "auto", "-o", "m.json")[0] == 0
+    columns = ["--time", "seconds", "--extrinsic", "workers", "--group", "net"]
+    assert shell("fit", "two.csv", *columns, "--model", "amdahl", "-o", "groups.json")[0] == 0
+    asked = [
+        ["m.json", "--at", "workers=32,64", "--at", "batch=32"],
+        ["m.json", "--data", "runs.csv", "-o", "out.csv", "--json"],
+        ["groups.json", "--at", "workers=8"],
+        ["groups.json", "--data", "two.csv"],
+    ]
     code = (
-        "import sys; from genperf.cli.main import run; run(['predict', 'm.json', '--at', 'workers=32']);"
-        "heavy = {'sklearn', 'statsmodels', 'matplotlib', 'scipy.stats', 'scipy.optimize'} & set(sys.modules);"
-        "sys.exit(f'imported {heavy}' if heavy else 0)"
+        "import sys; from genperf.cli.main import run;"
+        f"bad = [a for a in {asked} if run(['predict', *a]) != 0];"
+        "heavy = {'pandas', 'pyarrow', 'scipy', 'sklearn', 'statsmodels', 'joblib', 'matplotlib', 'rich'};"
+        "heavy &= set(sys.modules);"
+        "sys.exit(f'imported {heavy}, refused {bad}' if heavy or bad else 0)"
     )
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=tmp_path, env=HERE

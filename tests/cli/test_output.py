@@ -1,9 +1,12 @@
+import json
 import os
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
 
-from genperf.cli.output import cell, show_rows, write_whole
+from genperf.cli.output import cell, csv_text, records, show_json, show_rows, write_whole
 
 
 def test_written_whole_or_not_at_all(tmp_path: Path) -> None:
@@ -33,6 +36,30 @@ def test_a_link_stays_a_link_and_a_pipe_a_pipe(tmp_path: Path) -> None:
 def test_rows_align_numbers_right(capsys: pytest.CaptureFixture[str]) -> None:
     show_rows(["name", "error"], [["generic", "9.5"], ["svr", "14.25"]])
     assert capsys.readouterr().out.splitlines() == ["name     error", "generic    9.5", "svr      14.25"]
+
+
+FRAME = pd.DataFrame(
+    {
+        "seconds": [0.1234567891234, np.nan, np.inf],
+        "nodes": [1, 2, 3],
+        "say": ['a "b", c', "", None],
+        "whole": [True, False, True],
+        "mixed": [1.23456789123, None, "x"],
+        "day": pd.to_datetime(["2020-01-02", "2020-01-03", None]),
+        "maybe": pd.array([1, None, 3], dtype="Int64"),
+    }
+)
+
+
+def test_csv_is_what_pandas_writes() -> None:
+    assert csv_text(FRAME) == FRAME.to_csv(index=False, float_format="%.9g")
+    assert csv_text(FRAME[["say"]]) == FRAME[["say"]].to_csv(index=False)
+
+
+def test_what_json_has_no_type_for_is_text_and_what_is_missing_is_null(capsys: pytest.CaptureFixture[str]) -> None:
+    show_json(records(FRAME))
+    last = json.loads(capsys.readouterr().out)[2]
+    assert last == {"seconds": None, "nodes": 3, "say": None, "whole": True, "mixed": "x", "day": None, "maybe": 3}
 
 
 @pytest.mark.parametrize(
