@@ -23,7 +23,7 @@ from genperf.estimate import (
 )
 from genperf.expression import Expression
 from genperf.fleet import fit_fleet
-from genperf.models import MODELS, family_named
+from genperf.models import MODELS, Factors, family_named
 from genperf.models.generic import generic, structure_named, structures
 from genperf.models.user import user_expression
 from genperf.prediction import central_times, schema_of
@@ -132,6 +132,8 @@ def fit(
         **({} if draws is None else {"draws": draws}),
     )
     where = Engine(engine, workers, address)
+    # Also a model that reads no factor by name keeps the mapping: it must be one.
+    Factors(table.factors, options.mapping)
     if pool and (model != AUTO or not table.group):
         what = "pooling is between groups, and the table has none" if model == AUTO else "only auto can pool groups"
         raise FitError(what, hint="--group A,B with --model auto")
@@ -153,8 +155,9 @@ def fit_one(table: Table, model: str, options: FitOptions, seed: int) -> FitResu
 
 
 def _asked(result: FitResult, options: FitOptions) -> FitResult:
-    """Note how a fit was asked for, so that a later run knows whether it may keep it."""
-    return replace(result, options={**result.options, "asked": options.asked})
+    """Note how a fit was asked for, so that a later run knows whether it may keep it, and what names stand for."""
+    schema = replace(result.schema, mapping=dict(options.mapping))
+    return replace(result, schema=schema, options={**result.options, "asked": options.asked})
 
 
 def _fit_one(table: Table, model: str, options: FitOptions, seed: int) -> FitResult:

@@ -14,7 +14,7 @@ from genperf.attribution.following import following
 from genperf.attribution.ladder import counted
 from genperf.errors import FormulaError, GenperfError, suggest
 from genperf.formula import Name, Node, evaluate, parse, substitute
-from genperf.models import ALIASES, Factors
+from genperf.models import ALIASES
 from genperf.prediction import Query, read_query
 from genperf.result import FitResult
 
@@ -51,7 +51,7 @@ def read_candidates(result: FitResult, target: Query, candidates: str | Path | p
     counts = counts[counts < last]
     columns: dict[str, npt.NDArray[Any]] = {k: np.repeat(v, len(counts)) for k, v in target.columns.items()}
     columns[factor.name] = counts
-    found = Factors(result.schema.factors)
+    found = result.named
     nodes = found.find("nodes")
     per_node = None
     if nodes is not None and nodes != factor and float(target.columns[nodes.name][0]) > 1:
@@ -89,7 +89,7 @@ def costs(result: FitResult, query: Query, times: Array, cost: str) -> Array:
         Where a cost is not above zero.
     """
     formula = parse(cost, texts=[f.name for f in result.schema.factors if not f.numeric])
-    found = Factors(result.schema.factors)
+    found = result.named
     nodes: dict[str, Node] = {}
     for name in formula.names:
         if name in query.columns or name == TIME:

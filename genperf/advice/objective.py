@@ -12,7 +12,6 @@ import numpy.typing as npt
 from genperf.errors import FormulaError, ModelError
 from genperf.formula import Call, Formula, Name, Node, call, parse, quote_name, render, substitute
 from genperf.models.family import Factors
-from genperf.table import Factor
 
 Array = npt.NDArray[np.float64]
 Truth = npt.NDArray[np.bool_]
@@ -79,7 +78,7 @@ def value(formula: Formula, columns: Columns) -> Array:
 
 
 def read_problem(
-    factors: Sequence[Factor],
+    found: Factors,
     names: Sequence[str],
     texts: Sequence[str],
     where: Sequence[str],
@@ -92,7 +91,7 @@ def read_problem(
 
     Parameters
     ----------
-    factors : sequence of Factor
+    found : Factors
         Of the model.
     names, texts : sequence of str
         What a configuration has, and what of it is text.
@@ -112,8 +111,9 @@ def read_problem(
 
     Examples
     --------
-    >>> workers = Factor("workers", "extrinsic", 1, 16, distinct=5, integer=True, positive=True)
-    >>> problem = read_problem([workers], ["workers"], [], ["workers % 2 == 0 and workers < 9"], "cost", None, 1, None)
+    >>> from genperf.table import Factor
+    >>> found = Factors((Factor("workers", "extrinsic", 1, 16, distinct=5, integer=True, positive=True),))
+    >>> problem = read_problem(found, ["workers"], [], ["workers % 2 == 0 and workers < 9"], "cost", None, 1, None)
     >>> [c.text for c in problem.constraints]
     ['workers%2 == 0', 'workers < 9']
     >>> render(problem.objective.node)
@@ -121,7 +121,6 @@ def read_problem(
     """
     for name in {"time", "time_1"} & set(names):
         raise ModelError(f"'{name}' is a predicted time here, and a factor is named so", hint="rename the column")
-    found = Factors(tuple(f for f in factors if f.numeric))
     own = machines if machines is not None else _machines(found, names)
     known = [q for q in QUANTITIES if q not in names]
     follow = _follow(own, price, steps, names, texts)

@@ -11,10 +11,9 @@ import pandas as pd
 from genperf.advice.objective import Problem, read_problem
 from genperf.advice.optimum import Optimum
 from genperf.advice.search import Found, Positions, Search
-from genperf.advice.space import read_space
+from genperf.advice.space import own_formula, read_space
 from genperf.errors import GenperfError, Note
 from genperf.formula import quote_name
-from genperf.models.family import Factors
 from genperf.result import FitResult
 
 #: Configurations whose intervals are looked at, at most, to keep a deadline.
@@ -102,11 +101,12 @@ def optimize(
     if deadline is not None and not deadline > 0:
         raise GenperfError(f"a deadline of {deadline:g} s cannot be kept", hint="--deadline SECONDS, above 0")
     conditions = [where] if isinstance(where, str) else list(where)
-    read = [*conditions, minimize, str(price), *(text for text in (machines, steps) if text is not None)]
+    *conditions, aim = (own_formula(text, result.schema) for text in (*conditions, minimize))
+    machines, steps = (text if text is None else own_formula(text, result.schema) for text in (machines, steps))
+    price = own_formula(price, result.schema) if isinstance(price, str) else price
+    read = [*conditions, aim, str(price), *(text for text in (machines, steps) if text is not None)]
     space = read_space(over, result.schema, read)
-    problem = read_problem(
-        result.schema.factors, space.names, space.texts, conditions, minimize, machines, price, steps
-    )
+    problem = read_problem(result.named, space.names, space.texts, conditions, aim, machines, price, steps)
     search = Search(result, space, problem, interval, deadline)
     found = search.run()
     if not found.positions.size:
@@ -222,7 +222,7 @@ def _advice(search: Search, minimize: str, steps: str | None) -> list[Note]:
     if minimize not in ("time", "cost") or steps is not None:
         return []
     varied = {a.name for a in search.space.grid.axes if len(a.values) > 1}
-    matched = Factors(tuple(f for f in search.result.schema.factors if f.numeric))
+    matched = search.result.named
     batch, workers = matched.find("batch"), matched.find("workers")
     if batch is None or matched.has("samples") or not varied & {f.name for f in (batch, workers) if f is not None}:
         return []

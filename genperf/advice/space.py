@@ -12,8 +12,9 @@ import pandas as pd
 
 from genperf.advice.grid import Axis, Grid, read_grid
 from genperf.errors import FormulaError, TableError, suggest
-from genperf.formula import Formula, parse
+from genperf.formula import Formula, Name, parse, render, substitute
 from genperf.prediction import Schema, read_query
+from genperf.prediction.query import own_names
 
 Columns = dict[str, npt.NDArray[Any]]
 
@@ -82,6 +83,25 @@ class Space:
         return pd.DataFrame({name: columns[name] for name in self.factors})
 
 
+def own_formula(text: str, schema: Schema) -> str:
+    """Return a formula in the model's own names, where it is written in those that the user mapped.
+
+    Examples
+    --------
+    >>> from genperf.table import Factor
+    >>> ranks = Factor("ranks", "extrinsic", 1, 16, distinct=5, positive=True)
+    >>> own_formula("time*workers", Schema((ranks,), "seconds", mapping={"workers": "ranks"}))
+    'time*ranks'
+    """
+    try:
+        formula = parse(text, texts=[f.name for f in schema.factors if not f.numeric])
+    except FormulaError:
+        # It is refused where it is read, with what may stand in it.
+        return text
+    own = {name: column for name in formula.names if (column := schema.column(name)) != name}
+    return render(substitute(formula.node, {name: Name(column) for name, column in own.items()})) if own else text
+
+
 def read_space(over: Mapping[str, Any], schema: Schema, formulas: Sequence[str]) -> Space:
     """Check what is varied against what the model knows.
 
@@ -100,7 +120,8 @@ def read_space(over: Mapping[str, Any], schema: Schema, formulas: Sequence[str])
     GenperfError
         As `read_grid`.
     """
-    grid = read_grid(over)
+    columns = own_names(over, schema)
+    grid = read_grid({columns[name]: values for name, values in over.items()})
     given = {a.name for a in grid.axes}
     derived = _derived(schema, given)
     _check_names(given, schema, derived, formulas)

@@ -9,8 +9,7 @@ import pandas as pd
 
 from genperf.attribution.following import count_of, following
 from genperf.formula import parse
-from genperf.models import Factors
-from genperf.prediction.query import check_names, combine
+from genperf.prediction.query import combine, known_names, own_names
 from genperf.result import FitResult
 from genperf.table.cells import frame_of
 from genperf.table.clean import numbers
@@ -43,8 +42,9 @@ def completed(result: FitResult, at: Mapping[str, Any] | pd.DataFrame | None) ->
     if at is None:
         return pd.DataFrame([centre])
     if isinstance(at, Mapping):
-        check_names(at, result.schema)
-    frame = frame_of(combine(at)) if isinstance(at, Mapping) else at.reset_index(drop=True)
+        frame = frame_of(combine(known_names(at, result.schema)))
+    else:
+        frame = at.rename(columns=own_names(map(str, at), result.schema)).reset_index(drop=True)
     names = {str(name) for name in frame.columns}
     derived = result.schema.derived
     follow = {n for n, text in derived.items() if names & set(parse(text).names) and n not in names}
@@ -55,6 +55,6 @@ def completed(result: FitResult, at: Mapping[str, Any] | pd.DataFrame | None) ->
         columns = {str(k): out[k].to_numpy() for k in out}
         columns[count.name], bad = numbers(out[count.name])
         if not bad:
-            after = following(Factors(result.schema.factors), count, columns, names)
+            after = following(result.named, count, columns, names)
             out = out.assign(**{k: v for k, v in after.items() if k in missing})
     return out

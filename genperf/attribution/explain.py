@@ -18,6 +18,7 @@ from genperf.attribution.sensitivity import Of, sensitivity
 from genperf.attribution.terms import aliased, ensemble_table, member_tables, parts_of
 from genperf.errors import GenperfError
 from genperf.prediction import Query, read_query
+from genperf.prediction.query import known_names
 from genperf.result import FitResult
 
 #: Configurations that are taken apart at once.
@@ -89,6 +90,7 @@ def explain(
         raise GenperfError("explains one model, and this is several groups'", hint="result[GROUP]")
     if not 0.0 < interval < 1.0:
         raise GenperfError(f"the interval must lie between 0 and 1, not {interval}", hint="--interval 0.9")
+    at = known_names(at, result.schema) if isinstance(at, Mapping) else at
     query = read_query(completed(result, at), result.schema)
     tail = (1.0 - interval) / 2.0
     levels = (tail, 1.0 - tail)
@@ -130,7 +132,9 @@ def explain(
         sensitivity=sensitivity(result, within, of="time" if sobol is True else sobol, seed=seed, interval=interval)
         if sobol
         else None,
-        comparison=compare(result, base, {**base, **versus}, interval=interval) if versus else None,
+        comparison=compare(result, base, {**base, **known_names(versus, result.schema)}, interval=interval)
+        if versus
+        else None,
         notes=tuple(notes),
     )
 

@@ -17,7 +17,7 @@ Array = npt.NDArray[np.float64]
 
 def count_of(result: FitResult) -> Factor | None:
     """Return the factor that counts the workers by the field's names, or the nodes where there is none."""
-    found = Factors(result.schema.factors)
+    found = result.named
     return found.find("workers") or found.find("nodes")
 
 

@@ -66,13 +66,13 @@ def counted(result: FitResult, along: str | None) -> Factor:
     factors = result.schema.factors
     numeric = [f.name for f in factors if f.numeric]
     if along is not None:
-        named = [f for f in factors if f.name == along and f.numeric]
+        named = [f for f in factors if f.name == result.schema.column(along) and f.numeric]
         if not named:
             hint = suggest(along, numeric) or f"one of {', '.join(numeric) or 'none'}"
             raise TableError(f"the model has no numeric factor '{along}'", hint=hint)
         found = named[0]
     else:
-        known = Factors(factors)
+        known = result.named
         by_name = [f for f in (known.find(name) for name in ("workers", "nodes")) if f is not None and f.distinct > 1]
         extrinsic = [f for f in factors if f.role == "extrinsic" and f.positive and f.distinct > 1]
         if not by_name and len(extrinsic) != 1:
@@ -139,11 +139,11 @@ def ladder(
 
 def _by_name(result: FitResult, factor: Factor) -> Factors:
     """Find the factors by the field's names, the one along which it goes standing for the workers if none does."""
-    found = Factors(result.schema.factors)
+    found = result.named
     workers = found.find("workers")
     if workers is not None and factor in (workers, found.find("nodes")):
         return found
-    return Factors(result.schema.factors, {"workers": factor.name})
+    return Factors(found.factors, {**found.mapping, "workers": factor.name})
 
 
 def _counts(factor: Factor, upto: float | None) -> Array:

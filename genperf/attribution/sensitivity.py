@@ -15,6 +15,7 @@ from genperf.attribution.following import count_of, following
 from genperf.errors import GenperfError, suggest
 from genperf.models import Factors
 from genperf.prediction import central_times
+from genperf.prediction.query import own_names
 from genperf.result import FitResult
 from genperf.table import Factor
 
@@ -79,9 +80,11 @@ def sensitivity(
         raise GenperfError(f"unknown quantity '{of}'", hint="time or log")
     if samples < 2 or samples & (samples - 1):
         raise GenperfError(f"{samples} samples are not a power of two", hint=str(SAMPLES))
-    domain = _domain(result, within or {})
-    found, count = Factors(result.schema.factors), count_of(result)
-    follow = _following(domain, found, count, within or {})
+    own = own_names(within or {}, result.schema)
+    within = {own[name]: values for name, values in (within or {}).items()}
+    domain = _domain(result, within)
+    found, count = result.named, count_of(result)
+    follow = _following(domain, found, count, within)
     varying = [d for d in domain if d.varies and d.factor.name not in follow]
     if not varying:
         raise GenperfError("no factor varies over the domain", hint="a wider domain")

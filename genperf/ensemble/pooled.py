@@ -75,7 +75,8 @@ def _unfitted(table: Table, options: FitOptions, seed: int) -> FitResult:
     used = {"approach": "series", "asked": options.asked}
     # Its scale has one value here, but not where it borrows.
     notes = tuple(note for note in table.notes if note.kind != "factor_constant")
-    return FitResult("auto", schema_of(table), (), spread, (), used, seed, {}, notes)
+    schema = replace(schema_of(table), mapping=dict(options.mapping))
+    return FitResult("auto", schema, (), spread, (), used, seed, {}, notes)
 
 
 def borrow(table: Table, series: Series, alone: FitResult, borrowed: Borrowed, seed: int) -> FitResult:

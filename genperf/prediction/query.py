@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -62,13 +62,13 @@ def cells_of(data: Source | str | Path | pd.DataFrame | Mapping[str, Any], schem
     if isinstance(data, Source):
         return data
     if isinstance(data, Mapping):
-        check_names(data, schema)
-        cells = combine(data)
+        cells = combine(known_names(data, schema))
         return Source("DataFrame", cells, np.arange(len(next(iter(cells.values()))), dtype=np.int64), "row")
     source = open_source(data)
     if source.ragged:
         raise TableError(f"{source.ragged[0].complaint}", where=source.name, hint="give every row the same columns")
-    return source
+    mapped = own_names(source.columns, schema)
+    return source if list(mapped) == list(mapped.values()) else source.renamed(mapped)
 
 
 def read_query(data: Source | str | Path | pd.DataFrame | Mapping[str, Any], schema: Schema) -> Query:
@@ -129,15 +129,42 @@ def _is_list(value: Any) -> bool:
     return (isinstance(value, Sequence) and not isinstance(value, str)) or getattr(value, "ndim", 0) == 1
 
 
-def check_names(values: Mapping[str, Any], schema: Schema) -> None:
-    """Refuse a name that the model does not know, where a typing error would otherwise go unnoticed."""
+def own_names(names: Iterable[str], schema: Schema) -> dict[str, str]:
+    """Return each name with the model's own for it.
+
+    Raises
+    ------
+    TableError
+        For two names of one factor.
+    """
+    own: dict[str, str] = {}
+    for name in names:
+        column = schema.column(name)
+        other = next((n for n, held in own.items() if held == column), None)
+        if other is not None:
+            raise TableError(f"'{other}' and '{name}' are one factor of the model", hint="give one of them")
+        own[name] = column
+    return own
+
+
+def known_names(values: Mapping[str, Any], schema: Schema) -> dict[str, Any]:
+    """Return values by the model's own names.
+
+    Raises
+    ------
+    TableError
+        For a name that the model does not know, where a typing error would otherwise go unnoticed, or two names of one
+        factor.
+    """
     known = [f.name for f in schema.factors]
     inputs = {name for text in schema.derived.values() for name in parse(text).names}
-    for name in values:
+    own = own_names(values, schema)
+    for name in own.values():
         if name not in known and name not in schema.group and name not in inputs:
             raise TableError(
                 f"the model has no factor '{name}'", hint=suggest(name, known) or f"one of {', '.join(known)}"
             )
+    return {own[name]: value for name, value in values.items()}
 
 
 def _values(factor: Factor, source: Source, schema: Schema, notes: list[Note]) -> npt.NDArray[Any]:

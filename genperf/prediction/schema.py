@@ -35,6 +35,8 @@ class Schema:
         Range of the measured times, seconds.
     medians : tuple of Median
         What was measured, for drawing; of very many configurations, some.
+    mapping : dict of str to str
+        Factors by the field's names, with the columns that the user said they are.
     """
 
     factors: tuple[Factor, ...]
@@ -50,6 +52,18 @@ class Schema:
     shortest: float = 0.0
     longest: float = 0.0
     medians: tuple[Median, ...] = ()
+    mapping: dict[str, str] = field(default_factory=dict)
+
+    def column(self, name: str) -> str:
+        """Return the column that a name stands for: a field's name that the user mapped is as good as its column's.
+
+        Examples
+        --------
+        >>> ranks = Factor("ranks", "extrinsic", 1, 16, distinct=5, positive=True)
+        >>> Schema((ranks,), "seconds", mapping={"workers": "ranks"}).column("workers")
+        'ranks'
+        """
+        return name if name in {*(f.name for f in self.factors), *self.group} else self.mapping.get(name, name)
 
     @property
     def varying(self) -> tuple[Factor, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from genperf.validation import Validation, validate
 BASELINES = ("last-point", "linear", "random-forest")
 
 
-def scheme_of(table: Table, along: str | None = None) -> str:
+def scheme_of(table: Table, along: str | None = None, mapping: Mapping[str, str] | None = None) -> str:
     """Choose how to hold configurations out: the largest scale where there are enough of them, else folds.
 
     Examples
@@ -27,8 +28,9 @@ def scheme_of(table: Table, along: str | None = None) -> str:
     >>> scheme_of(read_table(runs, time="s", extrinsic="workers"))
     'extrapolate:workers:8'
     """
-    known = Factors(table.factors)
-    named = [f for f in table.numeric if f.name == along] if along else []
+    known = Factors(table.factors, mapping or {})
+    names = (along, known.mapping.get(along)) if along else ()
+    named = [f for f in table.numeric if f.name in names]
     found = named or [f for f in (known.find("workers"), known.find("nodes")) if f is not None]
     for factor in found:
         scales = np.unique(table.columns[factor.name])
@@ -62,7 +64,7 @@ def held_out(
     **options
         For the fits.
     """
-    chosen = scheme or scheme_of(table, along)
+    chosen = scheme or scheme_of(table, along, options.get("mapping"))
     try:
         return validate(table, [model, *BASELINES], chosen, seed=seed, workers=workers, **options)
     except GenperfError as error:

@@ -16,6 +16,7 @@ from genperf.attribution.terms import parts_of
 from genperf.errors import GenperfError
 from genperf.prediction import band_of, central_times, read_query
 from genperf.prediction.measured import most_measured
+from genperf.prediction.query import known_names
 from genperf.reporting.answers import answers, unanswered
 from genperf.result import FitResult
 from genperf.table import Factor
@@ -50,7 +51,7 @@ def place_of(result: FitResult, target: Mapping[str, Any] | None, along: str | N
     GenperfError
         Where the target names a factor that is not there.
     """
-    asked = dict(target or {})
+    asked = known_names(target or {}, result.schema)
     try:
         factor = ladder(result, _completed(result, asked), along).along
     except GenperfError as error:

@@ -77,6 +77,7 @@ def _schema(schema: Schema) -> layout.Schema:
         shortest=schema.shortest,
         longest=schema.longest,
         medians=[[*m.values, m.seconds, m.shortest, m.longest, m.repeats] for m in schema.medians],
+        mapping=schema.mapping,
     )
 
 
@@ -170,6 +171,7 @@ def result_of(model: layout.Model) -> FitResult:
         table.shortest,
         table.longest,
         tuple(_median(m, factors) for m in table.medians),
+        dict(table.mapping),
     )
     return FitResult(
         model=model.model,

@@ -19,6 +19,8 @@ from genperf.table.source import Source
 if TYPE_CHECKING:
     import pandas as pd
 
+    from genperf.models import Factors
+
 
 @dataclass(frozen=True, eq=False)
 class FitResult:
@@ -70,6 +72,13 @@ class FitResult:
     def best(self) -> Member:
         """The member of largest weight."""
         return max(self.members, key=lambda m: m.weight)
+
+    @property
+    def named(self) -> Factors:
+        """The factors, to be found by the field's names or those that the user mapped."""
+        from genperf.models import Factors
+
+        return Factors(self.schema.factors, self.schema.mapping)
 
     def predict(
         self, data: str | Path | pd.DataFrame | Mapping[str, Any], interval: float = 0.9, band: Band = "prediction"

@@ -50,6 +50,8 @@ class Schema(Strict):
     longest: Finite
     #: A configuration to a line: the factors' values in their order; seconds, shortest, longest; repeats.
     medians: list[list[Finite | str]] = []
+    #: The field's names of factors, with the columns that the user said they are.
+    mapping: dict[str, str] = {}
 
 
 class Constant(Strict):

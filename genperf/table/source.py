@@ -78,6 +78,12 @@ class Source:
             return replace(self, cells={k: v.take(rows) for k, v in self.cells.items()}, lines=self.lines[rows])
         return replace(self, cells=self.cells.take(rows).reset_index(drop=True), lines=self.lines[rows])
 
+    def renamed(self, names: dict[str, str]) -> Source:
+        """Return the cells with some columns named otherwise."""
+        if not isinstance(self.cells, dict):
+            return replace(self, cells=self.cells.rename(columns=names))
+        return replace(self, cells={names.get(name, name): cells for name, cells in self.cells.items()})
+
     def rejection(self, row: int, column: str, value: Any, reason: str) -> Rejection:
         """Name a cell that cannot be used."""
         shown = "" if value is None else str(value)
