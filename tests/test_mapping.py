@@ -1,0 +1,115 @@
+"""A table whose columns have names of their own, and a mapping, is answered as one with the field's names."""
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import genperf as gp
+from genperf.reporting.held_out import scheme_of
+from genperf.result.file import dump_model, parse_model
+
+#: Columns of the one table → of the other.
+OWN = {"workers": "world", "batch": "mystery"}
+RUNS = pd.DataFrame(
+    [
+        (n, b, r, 0.01 + 0.003 * b + 0.02 * (n - 1) / n + 0.0002 * r)
+        for n in (1, 2, 4, 8)
+        for b in (16, 32)
+        for r in (0, 1)
+    ],
+    columns=["workers", "batch", "run", "s"],
+)
+
+
+def fitted(own: bool, model: str = "ring-allreduce") -> gp.FitResult:
+    names = OWN if own else {name: name for name in OWN}
+    table = gp.read_table(
+        RUNS.rename(columns=names), time="s", extrinsic=names["workers"], intrinsic=names["batch"], repeat="run"
+    )
+    result = gp.fit(table, model, mapping=names)
+    assert isinstance(result, gp.FitResult)
+    # What is told of a model must be in its file.
+    again = parse_model(dump_model(result))
+    assert isinstance(again, gp.FitResult)
+    return again
+
+
+@pytest.fixture(scope="module")
+def named() -> gp.FitResult:
+    return fitted(own=False)
+
+
+@pytest.fixture(scope="module")
+def mapped() -> gp.FitResult:
+    return fitted(own=True)
+
+
+def same(one: pd.DataFrame, other: pd.DataFrame) -> None:
+    back = {own: name for name, own in OWN.items()}
+    renamed = other.rename(columns=back).replace(back, regex=True)
+    pd.testing.assert_frame_equal(one, renamed, check_like=True)
+
+
+def test_efficiency_knows_the_workers_and_their_batch(named: gp.FitResult, mapped: gp.FitResult) -> None:
+    one, other = (gp.explain(result, {"batch": 16}, knee=True) for result in (named, mapped))
+    assert one.scaling is not None
+    assert other.scaling is not None
+    assert (one.scaling.kind, other.scaling.kind, other.scaling.along) == ("weak", "weak", "world")
+    same(one.scaling.curve, other.scaling.curve)
+    same(one.terms, other.terms)
+
+
+def test_advice_knows_them_too(named: gp.FitResult, mapped: gp.FitResult) -> None:
+    over = {"workers": "1:32:*2", "batch": [16, 32]}
+    asked = {
+        "where": "workers*batch <= 512",
+        "minimize": "time*50000/(workers*batch)",
+        "steps": "50000/(workers*batch)",
+    }
+    one, other = (gp.optimize(result, over, **asked) for result in (named, mapped))
+    same(one.best, other.best)
+    assert "cost" in other.best
+    assert gp.optimize(mapped, {"world": "1:32:*2", "mystery": [16, 32]}).configurations == 12
+    one, other = (gp.suggest(result, {"workers": 64}, cost="workers") for result in (named, mapped))
+    same(one.candidates, other.candidates)
+
+
+def test_either_name_is_answered(mapped: gp.FitResult, tmp_path: Path) -> None:
+    expected = mapped.predict({"world": [16, 32], "mystery": 16})
+    rows = pd.DataFrame({"workers": [16, 32], "mystery": [16, 16]})
+    rows.to_csv(tmp_path / "rows.csv", index=False)
+    for data in ({"workers": [16, 32], "batch": 16}, rows, str(tmp_path / "rows.csv")):
+        assert mapped.predict(data)["time"].tolist() == expected["time"].tolist()
+    assert list(mapped.predict(rows).columns[:2]) == ["world", "mystery"]
+    versus = gp.explain(mapped, {"workers": 8, "batch": 16}, versus={"workers": 16}, along="workers").comparison
+    assert versus is not None
+
+
+@pytest.mark.parametrize("data", [{"workers": 8, "world": 8, "mystery": 16}, {"wrkers": 8}, {"nodes": 8}])
+def test_two_names_of_one_factor_and_unknown_ones_are_refused(mapped: gp.FitResult, data: dict[str, float]) -> None:
+    with pytest.raises(gp.GenperfError, match=r"are one factor|has no factor"):
+        mapped.predict(data)
+    with pytest.raises(gp.GenperfError, match=r"are one factor|has no factor"):
+        gp.explain(mapped, data)
+
+
+def test_a_column_of_the_tables_own_name_goes_before_the_mapping() -> None:
+    runs = RUNS.rename(columns={"workers": "world"}).assign(workers=[3, 5] * 8)
+    table = gp.read_table(runs, time="s", extrinsic="world,workers", intrinsic="batch")
+    result = gp.fit(table, "a*batch + b/world + d*workers + c", mapping={"workers": "world"})
+    assert result.predict({"workers": 3, "world": 2, "batch": 16})["workers"].tolist() == [3.0]
+
+
+def test_what_is_held_out_follows_the_mapping() -> None:
+    table = gp.read_table(RUNS.rename(columns=OWN), time="s", extrinsic="world", intrinsic="mystery")
+    assert scheme_of(table, None, {"workers": "world"}) == "extrapolate:world:4"
+    assert scheme_of(table, "workers", {"workers": "world"}) == "extrapolate:world:4"
+
+
+@pytest.mark.parametrize("mapping", [{"workers": "wrld"}, {"wrkers": "world"}])
+@pytest.mark.parametrize("model", ["auto", "generic", "a/world + c"])
+def test_a_mapping_that_is_none_is_refused_by_every_model(mapping: dict[str, str], model: str) -> None:
+    table = gp.read_table(RUNS.rename(columns=OWN), time="s", extrinsic="world", intrinsic="mystery")
+    with pytest.raises(gp.GenperfError, match=r"no family has a factor|is not a factor of the table"):
+        gp.fit(table, model, mapping=mapping)
