@@ -3,11 +3,10 @@
     python gpu_campaign.py --out-cnn gpu_cnn.csv --out-transformer gpu_transformer.csv --networks 150 --seconds 900
     python gpu_campaign.py --device cpu --out-cnn cnn.csv --networks 10
 
-Needs PyTorch and nothing else: it can be copied with its neighbours (gpu_*.py) to the machine that has the device. A
-row is one of three windows of a configuration; times are in seconds, by CUDA events on a GPU. The same command goes on
-where it stopped: after the time limit, Ctrl-C or a crash. Configurations that do not fit into memory are noted in
-NAME.skipped.csv, and the rest goes on. On a processor the networks are tiny and one core computes: a try, not a
-campaign.
+Needs PyTorch and nothing else: this folder can be copied to the machine that has the device. A row is one of three
+windows of a configuration; times are in seconds, by CUDA events on a GPU. The same command goes on where it stopped:
+after the time limit, Ctrl-C or a crash. Configurations that do not fit into memory are noted in NAME.skipped.csv, and
+the rest goes on. On a processor the networks are tiny and one core computes: a try, not a campaign.
 """
 
 from __future__ import annotations
@@ -18,31 +17,71 @@ import platform
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from gpu_design import FULL, NETWORKS, NEWER, TINY, Configuration, Design
-from gpu_table import Row, Table, TableError
 from gpu_timing import REPEATS, Clock, EventClock, ProcessorClock, Window, windows
+from problems import MeasureError
+from record import Recorder
 
 TIMES = ("step_time_s", "step_time_mean_s", "step_time_std_s", "forward_s", "backward_s", "update_s")
 MEMORY = ("out of memory", "can't allocate memory", "not enough memory", "cublas_status_alloc_failed")
 
 
-class CampaignError(Exception):
-    """Why the campaign cannot go on; the message says what to do."""
-
-
 @dataclass
 class Part:
-    """One network's share of the campaign."""
+    """One network's share of the campaign.
+
+    `same` is what all its rows have in common; `left` are the configurations that are neither in the table nor noted
+    as impossible, `spent` the seconds given to it.
+    """
 
     design: Design
-    table: Table
-    left: list[Configuration]
+    out: Path
+    same: dict[str, str]
+    left: list[Configuration] = field(default_factory=list)
     spent: float = 0.0
+
+    def __post_init__(self) -> None:
+        factors = [*self.same, *self.design.levels]
+        columns = [*factors, "parameters", "forward_flops", "repeat", "steps", *TIMES]
+        self.table = Recorder(self.out, columns, factors, REPEATS)
+        self.notes = self.out.with_suffix(".skipped.csv")
+        self.skipped = self._skipped() if self.notes.exists() else None
+
+    def _skipped(self) -> Recorder:
+        factors = [*self.same, *self.design.levels]
+        return Recorder(self.notes, [*factors, "reason"], factors, 1)
+
+    def plan(self, sample: Sequence[Configuration]) -> None:
+        """See what of a sample is still to be measured."""
+        held = [recorder for recorder in (self.table, self.skipped) if recorder is not None]
+        self.left = [c for c in sample if not any(recorder.has({**self.same, **c}) for recorder in held)]
+
+    def add(self, configuration: Configuration, timed: Sequence[Window]) -> None:
+        """Write the rows of a configuration."""
+        counts = {
+            "parameters": self.design.parameters(configuration),
+            "forward_flops": self.design.forward_flops(configuration),
+        }
+        self.table.add(
+            {**self.same, **configuration, **counts, "repeat": repeat, "steps": window.steps, **times(window)}
+            for repeat, window in enumerate(timed)
+        )
+
+    def skip(self, configuration: Configuration, reason: str) -> None:
+        """Note that a configuration cannot be measured."""
+        if self.skipped is None:
+            self.skipped = self._skipped()
+        self.skipped.add([{**self.same, **configuration, "reason": reason}])
+
+
+def times(window: Window) -> dict[str, float]:
+    held = (window.median, window.mean, window.deviation, window.forward, window.backward, window.update)
+    return dict(zip(TIMES, held, strict=True))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -52,13 +91,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         device = found_device(torch, options.device)
         parts = planned(options, torch, device)
         in_time = run(torch, device, parts, options.seconds)
+    except (MeasureError, OSError) as error:
         show("")
-    except (CampaignError, TableError, OSError) as error:
-        print(f"{Path(sys.argv[0]).name}: {error}", file=sys.stderr)
+        print(f"error: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
-        print("\nstopped; what was measured is kept, the same command goes on", file=sys.stderr)
+        show("")
+        print("stopped; what was measured is in the tables, and the same command goes on from there", file=sys.stderr)
         return 130
+    show("")
     print(provenance(torch, device, parts, options.seed))
     if not in_time:
         print("The time was up before all were measured; the same command goes on.")
@@ -94,9 +135,9 @@ def installed_torch() -> Any:
     try:
         import torch
     except ImportError as error:
-        raise CampaignError(
-            f"PyTorch cannot be imported by {sys.executable} ({error}): `{sys.executable} -m pip install torch numpy`, "
-            "or start this with the python of an environment that has it"
+        raise MeasureError(
+            f"PyTorch cannot be imported by {sys.executable} ({error}): run python "
+            f"{Path(__file__).with_name('environments.py')} pytorch, and this with .measure/pytorch/bin/python"
         ) from None
     return torch
 
@@ -107,18 +148,18 @@ def found_device(torch: Any, name: str) -> Any:
     except RuntimeError:
         device = None
     if device is None or device.type not in {"cuda", "cpu"}:
-        raise CampaignError(f"--device {name}: only cuda, cuda:0, cuda:1, … and cpu are known")
+        raise MeasureError(f"--device {name}: only cuda, cuda:0, cuda:1, … and cpu are known")
     if device.type == "cpu":
         # Threads that wait for each other measure who else uses the machine.
         torch.set_num_threads(1)
         return device
     if not torch.cuda.is_available():
-        raise CampaignError(
+        raise MeasureError(
             f"no CUDA device is usable by PyTorch {torch.__version__} here (a CPU build, no driver or no GPU); "
             "for a try of tiny networks on the processor add --device cpu"
         )
     if (device.index or 0) >= torch.cuda.device_count():
-        raise CampaignError(f"--device {name}: there are {torch.cuda.device_count()} CUDA devices, counted from 0")
+        raise MeasureError(f"--device {name}: there are {torch.cuda.device_count()} CUDA devices, counted from 0")
     torch.cuda.set_device(device)
     torch.backends.cudnn.benchmark = True
     return device
@@ -130,7 +171,7 @@ def device_name(torch: Any, device: Any) -> str:
 
 def planned(options: argparse.Namespace, torch: Any, device: Any) -> list[Part]:
     """Read the tables that are there, and see what of the sample they lack."""
-    fixed = {"framework": "pytorch", "framework_version": torch.__version__, "device": device_name(torch, device)}
+    same = {"framework": "pytorch", "framework_version": torch.__version__, "device": device_name(torch, device)}
     parts = []
     for network in NETWORKS:
         out = getattr(options, f"out_{network}")
@@ -139,11 +180,8 @@ def planned(options: argparse.Namespace, torch: Any, device: Any) -> list[Part]:
         design = (TINY if device.type == "cpu" else FULL)[network]
         if device.type == "cuda" and torch.cuda.get_device_capability(device) < (8, 0):
             design = design.without("precision", NEWER)
-        factors = list(design.levels)
-        columns = [*fixed, *factors, "parameters", "forward_flops", "repeat", "steps", *TIMES]
-        table = Table(out, columns, factors, REPEATS, fixed)
-        sample = design.sample(options.networks, options.seed)
-        parts.append(Part(design, table, [c for c in sample if not table.done(c)]))
+        parts.append(Part(design, out, same))
+        parts[-1].plan(design.sample(options.networks, options.seed))
     return parts
 
 
@@ -188,29 +226,17 @@ def measure(torch: Any, device: Any, clock: Clock, part: Part, configuration: Co
     if device.type == "cuda":
         torch.cuda.empty_cache()
     if failed is None:
-        part.table.add([row(part.design, configuration, repeat, w) for repeat, w in enumerate(timed)])
+        part.add(configuration, timed)
         return
     if not alive(torch, device):
-        raise CampaignError(f"the device failed at {configuration} ({failed}); the same command goes on after it")
-    part.table.skip(configuration, failed)
+        raise MeasureError(f"the device failed at {configuration} ({failed}); the same command goes on after it")
+    part.skip(configuration, failed)
 
 
 def timings(network: str, configuration: Configuration, device: Any, clock: Clock) -> list[Window]:
     from gpu_networks import training_step
 
     return list(windows(training_step(network, configuration, device), clock))
-
-
-def row(design: Design, configuration: Configuration, repeat: int, window: Window) -> Row:
-    times = (window.median, window.mean, window.deviation, window.forward, window.backward, window.update)
-    return {
-        **configuration,
-        "parameters": design.parameters(configuration),
-        "forward_flops": design.forward_flops(configuration),
-        "repeat": repeat,
-        "steps": window.steps,
-        **{column: f"{seconds:.6g}" for column, seconds in zip(TIMES, times, strict=True)},
-    }
 
 
 def reason(error: BaseException) -> str:
@@ -239,9 +265,9 @@ def provenance(torch: Any, device: Any, parts: Sequence[Part], seed: int) -> str
         where = f"one core of a processor ({platform.machine()})"
     lines = [f"Measured on {datetime.now(UTC):%Y-%m-%d} on {where}, with {', '.join(with_what)}; seed {seed}."]
     for part in parts:
-        count, skipped = len(part.table.measured), len(part.table.skipped)
-        text = f"{part.table.path.name}: {count} configurations, {count * REPEATS} rows"
-        lines.append(text + (f"; {skipped} not measured, see {part.table.notes.name}." if skipped else "."))
+        count, skipped = len(part.table), len(part.skipped or ())
+        text = f"{part.out.name}: {count} configurations, {count * REPEATS} rows"
+        lines.append(text + (f"; {skipped} not measured, see {part.notes.name}." if skipped else "."))
     return "\n".join(lines)
 
 

@@ -1,0 +1,84 @@
+"""What every worker does, whatever its framework: take the cases in turn, warm up, agree on steps, time windows.
+
+A framework hands over `build(case) -> step`. A step returns when its result is there, with the seconds of its phases
+where the framework tells them cheaply (an empty dict where not).
+"""
+
+from __future__ import annotations
+
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+from meeting import STOP, Meeting
+
+Case = dict[str, Any]
+Step = Callable[[], dict[str, float]]
+
+STARTED = time.perf_counter()
+
+
+def job() -> tuple[Meeting, dict[str, Any], int]:
+    """Return the meeting, the job and this worker's rank, from the command line: FOLDER RANK."""
+    meeting = Meeting(sys.argv[1])
+    return meeting, meeting.get("job.json"), int(sys.argv[2])
+
+
+def serve(meeting: Meeting, job: dict[str, Any], rank: int, version: str, build: Callable[[int, Case], Step]) -> None:
+    """Measure the cases of a job, until there is none left or the launcher says stop."""
+    meeting.put(f"ready-{rank}", {"version": version, "startup_s": time.perf_counter() - STARTED})
+    for number, case in enumerate(job["cases"]):
+        if meeting.wait(f"go-{number}") == STOP:
+            return
+        step = build(number, case)
+        step()
+        begun = time.perf_counter()
+        step()
+        one = time.perf_counter() - begun
+        if rank == 0:
+            meeting.put(f"steps-{number}", steps_of(one, job["seconds"], job["steps"]))
+        steps = meeting.wait(f"steps-{number}")
+        windows = [window(step, steps) for _ in range(job["repeats"])]
+        if rank == 0:
+            meeting.put(f"result-{number}", windows)
+        meeting.put(f"done-{number}-{rank}", None)
+
+
+def steps_of(one: float, seconds: float, bounds: list[int]) -> int:
+    """Return how many steps of `one` second each make a window of `seconds`, within bounds."""
+    return int(max(bounds[0], min(bounds[1], seconds / max(one, 1e-6))))
+
+
+def window(step: Step, steps: int) -> dict[str, float]:
+    """Time some steps; the medians are of single steps."""
+    times: list[float] = []
+    phases: list[dict[str, float]] = []
+    for _ in range(steps):
+        begun = time.perf_counter()
+        phases.append(step())
+        times.append(time.perf_counter() - begun)
+    found: dict[str, float] = {
+        "steps": steps,
+        "step_time_s": statistics.median(times),
+        "step_time_mean_s": statistics.fmean(times),
+        "step_time_std_s": statistics.stdev(times) if steps > 1 else 0.0,
+    }
+    for phase in phases[0]:
+        found[f"{phase}_s"] = statistics.median(p[phase] for p in phases)
+    return found
+
+
+class Stopwatch:
+    """The phases of one step, each from the end of the one before."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+        self._last = time.perf_counter()
+
+    def lap(self, phase: str, at: float | None = None) -> None:
+        """End a phase, now or at a moment that has passed."""
+        now = time.perf_counter() if at is None else max(at, self._last)
+        self.seconds[phase] = now - self._last
+        self._last = now

@@ -1,0 +1,146 @@
+"""A PyTorch worker over gloo: DistributedDataParallel (ring all-reduce), or gradients sent from each to each.
+
+worker_pytorch.py FOLDER RANK
+"""
+
+# No postponed annotations here: torch reads those of the communication hook.
+import os
+import time
+
+from work import Case, Step, Stopwatch, job, serve
+
+MEETING, JOB, RANK = job()
+WORKERS: int = JOB["workers"]
+os.environ.update(
+    OMP_NUM_THREADS="1",
+    MKL_NUM_THREADS="1",
+    GLOO_SOCKET_IFNAME=JOB["interface"],
+    MASTER_ADDR=JOB["addresses"][0],
+    MASTER_PORT=str(JOB["port"]),
+)
+
+import torch  # noqa: E402
+import torch.distributed as dist  # noqa: E402
+from torch import nn  # noqa: E402
+from torch.distributed.algorithms.ddp_comm_hooks.default_hooks import allreduce_hook  # noqa: E402
+from torch.nn.parallel import DistributedDataParallel  # noqa: E402
+
+torch.set_num_threads(1)
+
+ACTIVATIONS = {"relu": nn.ReLU, "tanh": nn.Tanh, "sigmoid": nn.Sigmoid, "gelu": nn.GELU}
+OPTIMIZERS = {
+    "sgd": lambda p: torch.optim.SGD(p, lr=1e-3),
+    "momentum": lambda p: torch.optim.SGD(p, lr=1e-3, momentum=0.9),
+    "adam": lambda p: torch.optim.Adam(p, lr=1e-4),
+    "rmsprop": lambda p: torch.optim.RMSprop(p, lr=1e-4),
+}
+
+
+def network(case: Case) -> nn.Module:
+    kernel, filters, hidden, activation = (
+        case["kernel_size"],
+        case["filters"],
+        case["hidden"],
+        ACTIVATIONS[case["activation"]],
+    )
+    blocks: list[nn.Module] = []
+    for i in range(case["layers"]):
+        blocks += [nn.Conv2d(3 if i == 0 else filters, filters, kernel, padding=kernel // 2), activation()]
+    return nn.Sequential(
+        *blocks,
+        nn.AdaptiveAvgPool2d(1),
+        nn.Flatten(),
+        nn.Linear(filters, hidden),
+        activation(),
+        nn.Linear(hidden, hidden),
+        activation(),
+        nn.Linear(hidden, 10),
+    )
+
+
+class Ring:
+    """DistributedDataParallel; notes when the last bucket of gradients was handed to the all-reduce."""
+
+    def __init__(self, model: nn.Module) -> None:
+        self.model = DistributedDataParallel(model)
+        self.model.register_comm_hook(None, self._hook)
+        self.last_bucket = 0.0
+
+    def _hook(self, state: None, bucket: dist.GradBucket) -> torch.futures.Future[torch.Tensor]:
+        self.last_bucket = time.perf_counter()
+        return allreduce_hook(state, bucket)
+
+    def backward(self, loss: torch.Tensor, watch: Stopwatch) -> None:
+        """Compute the gradients while the full buckets travel; the exchange is what is waited for after the last."""
+        loss.backward()
+        watch.lap("backward", self.last_bucket)
+        watch.lap("exchange")
+
+
+class PeerToPeer:
+    """Each worker sends its gradients to each other one, and takes the mean of all."""
+
+    def __init__(self, model: nn.Module) -> None:
+        self.model = model
+        self.parameters = list(model.parameters())
+
+    def backward(self, loss: torch.Tensor, watch: Stopwatch) -> None:
+        """Compute the gradients, then exchange them."""
+        loss.backward()
+        watch.lap("backward")
+        own = torch.cat([p.grad.flatten() for p in self.parameters])
+        others = [rank for rank in range(WORKERS) if rank != RANK]
+        came = [torch.empty_like(own) for _ in others]
+        pending = [dist.irecv(where, rank) for where, rank in zip(came, others, strict=True)]
+        pending += [dist.isend(own, rank) for rank in others]
+        for work in pending:
+            work.wait()
+        mean = torch.stack([own, *came]).mean(0)
+        for p, part in zip(self.parameters, mean.split([p.numel() for p in self.parameters]), strict=True):
+            p.grad.copy_(part.view_as(p))
+        watch.lap("exchange")
+
+
+class Alone:
+    """One worker: nothing is exchanged."""
+
+    def __init__(self, model: nn.Module) -> None:
+        self.model = model
+
+    def backward(self, loss: torch.Tensor, watch: Stopwatch) -> None:
+        """Compute the gradients."""
+        loss.backward()
+        watch.lap("backward")
+
+
+EXCHANGES = {"ring-allreduce": Ring, "peer-to-peer": PeerToPeer}
+
+
+def build(number: int, case: Case) -> Step:
+    torch.manual_seed(0)
+    model = network(case)
+    exchange = EXCHANGES[case["architecture"]](model) if WORKERS > 1 else Alone(model)
+    optimizer = OPTIMIZERS[case["optimizer"]](model.parameters())
+    loss_of = nn.CrossEntropyLoss()
+    x = torch.randn(case["batch_per_worker"], 3, case["image_size"], case["image_size"])
+    y = torch.randint(0, 10, (case["batch_per_worker"],))
+
+    def step() -> dict[str, float]:
+        optimizer.zero_grad()
+        watch = Stopwatch()
+        loss = loss_of(exchange.model(x), y)
+        watch.lap("forward")
+        exchange.backward(loss, watch)
+        optimizer.step()
+        watch.lap("update")
+        return watch.seconds
+
+    return step
+
+
+if WORKERS > 1:
+    dist.init_process_group("gloo", rank=RANK, world_size=WORKERS)
+    dist.barrier()
+serve(MEETING, JOB, RANK, torch.__version__, build)
+if WORKERS > 1:
+    dist.destroy_process_group()
