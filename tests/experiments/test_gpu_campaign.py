@@ -1,6 +1,5 @@
-"""The single-device campaign: its sample, its file and its timing without a framework, and a tiny real run with one."""
+"""The single-device campaign: its sample, timing and errors without a framework, and a tiny real run with one."""
 
-import csv
 import importlib.util
 import os
 import subprocess
@@ -11,16 +10,17 @@ from pathlib import Path
 
 import gpu_campaign
 import pytest
+from environments import variable
 from gpu_design import FULL, NETWORKS, NEWER, PASSES, TINY, Configuration, Design
-from gpu_table import Table, TableError
 from gpu_timing import FEWEST, MOST, REPEATS, EventClock, window, windows
+from problems import MeasureError
 
 import genperf as gp
 
 SCRIPT = Path(gpu_campaign.__file__)
 #: An interpreter that has PyTorch, where this one has not.
-PYTHON = os.environ.get("GENPERF_MEASURE_TORCH_PYTHON") or (sys.executable if importlib.util.find_spec("torch") else "")
-needs_torch = pytest.mark.skipif(not PYTHON, reason="no PyTorch; GENPERF_MEASURE_TORCH_PYTHON names a python with it")
+PYTHON = os.environ.get(variable("pytorch")) or (sys.executable if importlib.util.find_spec("torch") else "")
+needs_torch = pytest.mark.skipif(not PYTHON, reason=f"no PyTorch; {variable('pytorch')} names a python that has it")
 DESIGNS = [*FULL.values(), *TINY.values()]
 
 
@@ -75,80 +75,6 @@ def test_counts_of_a_small_transformer_by_hand() -> None:
     assert FULL["transformer"].parameters(c) == (100 + 100 + 16) * 64 + attention + dense + 3 * 128
     # 12·64² weights a token; scores and sums over half of 16 tokens on average; 64·100 to the vocabulary.
     assert FULL["transformer"].forward_flops(c) == 2 * 16 * (12 * 64**2 + 2 * 8 * 64 + 64 * 100)
-
-
-# --- the file --------------------------------------------------------------------------------------------------------
-
-COLUMNS = ["device", "width", "repeat", "step_time_s"]
-
-
-def table(path: Path, device: str = "cpu") -> Table:
-    return Table(path, COLUMNS, ["width"], 3, {"device": device})
-
-
-def rows(width: int) -> list[dict[str, object]]:
-    return [{"width": width, "repeat": r, "step_time_s": 0.25 * width} for r in range(3)]
-
-
-def test_what_is_measured_is_not_measured_again(tmp_path: Path) -> None:
-    path = tmp_path / "t.csv"
-    first = table(path)
-    assert not first.done({"width": 8})
-    first.add(rows(8))
-    first.skip({"width": 16}, "out of memory")
-    before = path.read_bytes()
-    again = table(path)
-    assert [w for w in (4, 8, 16) if again.done({"width": w})] == [8, 16]
-    assert path.read_bytes() == before
-    assert before.decode().splitlines() == [",".join(COLUMNS), *(f"cpu,8,{r},2.0" for r in range(3))]
-    assert (tmp_path / "t.skipped.csv").read_text() == "width,reason\n16,out of memory\n"
-
-
-@pytest.mark.parametrize("lost", range(1, 40))
-def test_an_interruption_leaves_whole_configurations(tmp_path: Path, lost: int) -> None:
-    path = tmp_path / "t.csv"
-    first = table(path)
-    first.add(rows(8))
-    whole = path.read_bytes()
-    first.add(rows(16))
-    path.write_bytes(path.read_bytes()[:-lost])
-    again = table(path)
-    assert path.read_bytes() == whole
-    assert [w for w in (8, 16) if again.done({"width": w})] == [8]
-    again.add(rows(16))
-    assert path.read_bytes().startswith(whole)
-    assert table(path).measured == {("8",), ("16",)}
-
-
-def test_a_half_written_header_is_written_again(tmp_path: Path) -> None:
-    path = tmp_path / "t.csv"
-    path.write_text("device,wid")
-    assert table(path).measured == set()
-    assert path.read_text() == ",".join(COLUMNS) + "\n"
-
-
-def test_a_half_written_note_is_cut_off(tmp_path: Path) -> None:
-    (tmp_path / "t.skipped.csv").write_text("width,reason\n16,out of memory\n32,out of me")
-    again = table(tmp_path / "t.csv")
-    again.skip({"width": 64}, "out of memory")
-    assert table(tmp_path / "t.csv").skipped == {("16",), ("64",)}
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("a,b\n1,2\n", "columns are others"),
-        ("notes without a line end", "columns are others"),
-        ("device,width,repeat,step_time_s\ncpu,8,0\n", "line 2: 3 cells instead of 4"),
-        ("device,width,repeat,step_time_s\nNVIDIA H200,8,0,0.1\n", "line 2: device is NVIDIA H200, here it is cpu"),
-    ],
-)
-def test_files_of_something_else_are_left_alone(tmp_path: Path, text: str, message: str) -> None:
-    path = tmp_path / "t.csv"
-    path.write_text(text)
-    with pytest.raises(TableError, match=message):
-        table(path)
-    assert path.read_text() == text
 
 
 # --- the timing ------------------------------------------------------------------------------------------------------
@@ -249,7 +175,7 @@ def test_a_missing_framework_is_said(monkeypatch: pytest.MonkeyPatch, capsys: py
     monkeypatch.setitem(sys.modules, "torch", None)
     assert gpu_campaign.main(["--out-cnn", "a.csv"]) == 1
     said = capsys.readouterr().err
-    assert "pip install torch" in said
+    assert "environments.py pytorch" in said
     assert said.count("\n") == 1
 
 
@@ -289,11 +215,7 @@ class Works:
 def campaign(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failing: int, error: Exception) -> gpu_campaign.Part:
     """Return three configurations to measure, of which one fails."""
     sample = TINY["cnn"].sample(3, 0)
-    factors = list(TINY["cnn"].levels)
-    columns = ["device", *factors, "parameters", "forward_flops", "repeat", "steps", *gpu_campaign.TIMES]
-    part = gpu_campaign.Part(
-        TINY["cnn"], Table(tmp_path / "t.csv", columns, factors, REPEATS, {"device": "cpu"}), list(sample)
-    )
+    part = gpu_campaign.Part(TINY["cnn"], tmp_path / "t.csv", {"device": "cpu"}, list(sample))
 
     def timings(network: str, configuration: Configuration, device: object, clock: object) -> list[object]:
         if configuration == sample[failing]:
@@ -311,31 +233,44 @@ class Processor:
 
 def test_what_does_not_fit_is_noted_and_the_rest_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     part = campaign(tmp_path, monkeypatch, 1, RuntimeError("CUDA out of memory."))
+    failing = part.left[1]
     assert gpu_campaign.run(Works(), Processor(), [part], 60)
-    assert len(part.table.measured) == 2
-    assert "out of memory" in part.table.notes.read_text()
-    assert table_of(tmp_path / "t.csv")[0]["step_time_s"] == "0.007"
+    written = (tmp_path / "t.csv").read_text().splitlines()
+    assert len(written) == 1 + 2 * REPEATS
+    assert ",0,5,0.007,0.007," in written[1]
+    assert written[1].endswith(",0.001,0.002,0.004")
+    noted = (tmp_path / "t.skipped.csv").read_text().splitlines()
+    assert noted[1:] == [",".join(["cpu", *map(str, failing.values()), "out of memory"])]
+
+
+def test_neither_what_is_measured_nor_what_is_noted_is_tried_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    part = campaign(tmp_path, monkeypatch, 1, RuntimeError("CUDA out of memory."))
+    gpu_campaign.run(Works(), Processor(), [part], 60)
+    again = gpu_campaign.Part(part.design, part.out, part.same)
+    again.plan(part.design.sample(5, 0))
+    assert again.left == part.design.sample(5, 0)[3:]
+    # On another device nothing of it is measured.
+    other = gpu_campaign.Part(part.design, part.out, {"device": "NVIDIA H200"})
+    other.plan(part.design.sample(5, 0))
+    assert len(other.left) == 5
 
 
 def test_a_device_that_failed_ends_the_campaign(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     part = campaign(tmp_path, monkeypatch, 1, RuntimeError("an illegal memory access was encountered"))
     torch = Works()
     torch.working = False
-    with pytest.raises(gpu_campaign.CampaignError, match="illegal memory access"):
+    with pytest.raises(MeasureError, match="illegal memory access"):
         gpu_campaign.run(torch, Processor(), [part], 60)
     # What failed is neither measured nor noted as too large: it is tried again.
-    assert (len(part.table.measured), part.table.skipped) == (1, set())
+    assert (len(part.table), part.notes.exists()) == (1, False)
 
 
 def test_no_configuration_is_begun_after_the_time_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     part = campaign(tmp_path, monkeypatch, 1, RuntimeError("unused"))
     assert not gpu_campaign.run(Works(), Processor(), [part], 0)
     assert len(part.left) == 3
-
-
-def table_of(path: Path) -> list[dict[str, str]]:
-    with path.open(newline="") as file:
-        return list(csv.DictReader(file))
 
 
 @needs_torch
@@ -386,7 +321,8 @@ def test_without_a_cuda_device_it_says_how_to_try(tmp_path: Path) -> None:
 
 
 @needs_torch
-def test_a_folder_that_is_not_there_is_said(tmp_path: Path) -> None:
-    found = run(tmp_path, str(SCRIPT), "--device", "cpu", "--out-cnn", "nowhere/a.csv")
+def test_a_table_that_cannot_be_written_is_said(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    found = run(tmp_path, str(SCRIPT), "--device", "cpu", "--out-cnn", "file/a.csv")
     assert (found.returncode, found.stderr.count("\n")) == (1, 1)
-    assert "nowhere" in found.stderr
+    assert "file/a.csv" in found.stderr
