@@ -12,7 +12,7 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from campaign import COLUMNS, FACTORS, finish, guarded, measure
+from campaign import COLUMNS, FACTORS, counts, finish, guarded, measure, speeds
 from cluster import Link
 from launch import Job, Windows
 from networks import BASE, Network
@@ -66,16 +66,12 @@ def jobs(
     return found
 
 
-def counts(text: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in text.split(","))
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, default=Path("data/allreduce_vs_server.csv"))
     parser.add_argument("--hosts", type=counts, default=HOSTS)
     parser.add_argument("--servers", type=counts, default=SERVERS)
-    parser.add_argument("--mbit", type=lambda t: tuple(map(float, t.split(","))), default=MBIT)
+    parser.add_argument("--mbit", type=speeds, default=MBIT)
     parser.add_argument("--hidden", type=counts, help="widths of the dense layers, for every architecture")
     parser.add_argument("--frameworks", type=lambda t: tuple(t.split(",")), default=("pytorch", "tensorflow", "mxnet"))
     parser.add_argument("--seconds", type=float, default=0.5, help="length of a timing window (default 0.5)")

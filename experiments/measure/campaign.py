@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import signal
 import sys
 import time
@@ -27,6 +28,26 @@ FACTORS = ["framework", "architecture", "workers", "servers", "link_mbit", "link
 COLUMNS = ["framework", "framework_version", *FACTORS[1:], "parameters", "bytes", "forward_flops", *TIMES]
 
 
+def counts(text: str) -> tuple[int, ...]:
+    """Read whole numbers above 0 with commas between them, as an argument."""
+    return tuple(int(number) for number in _positive(text, int))
+
+
+def speeds(text: str) -> tuple[float, ...]:
+    """Read numbers above 0 with commas between them, as an argument."""
+    return tuple(_positive(text, float))
+
+
+def _positive(text: str, kind: Callable[[str], float]) -> list[float]:
+    try:
+        found = [kind(part) for part in text.split(",")]
+    except ValueError:
+        found = [0]
+    if not all(0 < number < float("inf") for number in found):
+        raise argparse.ArgumentTypeError(f"'{text}' is not one or more numbers above 0 with commas between them")
+    return found
+
+
 def described(job: Job, case: Case) -> dict[str, Any]:
     """Return the factors of a case, as columns."""
     parameters = parameter_count(case)
@@ -46,6 +67,7 @@ def measure(
     recorder: Recorder,
     *,
     link: Link | None = None,
+    between: Link | None = None,
     windows: Windows | None = None,
     limits: Limits | None = None,
     port: int = 29500,
@@ -61,6 +83,8 @@ def measure(
         The table.
     link : Link, optional
         On an emulated cluster whose hosts hang on such links; on this machine's loopback interface if not given.
+    between : Link, optional
+        The cluster stands in two racks with this link between them.
     windows, limits
         How long.
     port : int
@@ -88,7 +112,7 @@ def measure(
     if not total:
         return report
     bar = _Bar(total)
-    with Cluster(max(job.hosts for job in lacking), link) if link is not None else nullcontext() as cluster:
+    with Cluster(max(job.hosts for job in lacking), link, between) if link is not None else nullcontext() as cluster:
         hosts: Hosts = ThisMachine() if cluster is None else cluster
         for job in lacking:
             bar.at(f"{job.framework} {job.workers}" + (f"+{job.servers}" if job.servers else ""))

@@ -13,8 +13,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from allreduce_vs_server import counts
-from campaign import finish, guarded, measure
+from campaign import counts, finish, guarded, measure
 from cluster import Link
 from launch import Case, Job, Windows
 from record import Recorder

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 import warnings
 
 from work import Case, Step, Stopwatch, job, serve
@@ -111,6 +112,7 @@ def build(number: int, case: Case) -> Step:
         return watch.seconds
 
     def together() -> dict[str, float]:
+        time.sleep(case.get("compute_s", 0.0))
         # No waiting between the phases: a layer's gradients travel while those of the layers below are computed.
         with autograd.record():
             loss = loss_of(net(x), y)

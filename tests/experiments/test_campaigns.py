@@ -1,0 +1,101 @@
+"""The campaigns at a tiny size with real frameworks, where their environments are there."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from environments import REQUIREMENTS, interpreter
+from problems import MeasureError
+from test_cluster import needs_cluster
+
+import genperf as gp
+
+FOLDER = Path(__file__).parents[2] / "experiments" / "measure"
+
+
+def there(framework: str) -> bool:
+    try:
+        return interpreter(framework).exists()
+    except MeasureError:
+        return False
+
+
+HERE = [framework for framework in REQUIREMENTS if there(framework)]
+TINY = ["--grid", "hidden=16", "--grid", "layers=1", "--grid", "filters=8", "--grid", "image_size=16",
+        "--grid", "batch_per_worker=4", "--seconds", "0.02"]  # fmt: skip
+
+
+def needs(framework: str) -> pytest.MarkDecorator:
+    return pytest.mark.skipif(framework not in HERE, reason=f"experiments/measure/environments.py {framework}")
+
+
+def ran(script: str, *arguments: object) -> None:
+    command = [sys.executable, FOLDER / script, *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("framework", [pytest.param(name, marks=needs(name)) for name in REQUIREMENTS])
+def test_single_workers_are_measured_and_the_table_is_read(tmp_path: Path, framework: str) -> None:
+    out = tmp_path / "t.csv"
+    ran("single_worker.py", "--out", out, "--networks", 3, "--seconds", 0.02, "--frameworks", framework)
+    frame = pd.read_csv(out)
+    assert frame.groupby("hidden").repeat.count().sum() == 9
+    assert (frame.step_time_s > 0).all()
+    if framework != "tensorflow":
+        parts = frame.forward_s + frame.backward_s + frame.update_s
+        assert (parts > 0).all()
+    table = gp.read_table(out, time="step_time_s", intrinsic=["forward_flops"], repeat="repeat")
+    assert len(table.medians()) == 3
+
+
+@needs("pytorch")
+def test_two_processes_exchange_gradients_either_way(tmp_path: Path) -> None:
+    out = tmp_path / "t.csv"
+    arguments = ["--framework", "pytorch", "--workers", "1,2", "--local", "--out", out, *TINY]
+    ran("measure.py", *arguments)
+    frame = pd.read_csv(out)
+    assert sorted(set(zip(frame.architecture, frame.workers, strict=True))) == [
+        ("peer-to-peer", 1), ("peer-to-peer", 2), ("ring-allreduce", 1), ("ring-allreduce", 2),
+    ]  # fmt: skip
+    assert frame.exchange_s.isna().equals(frame.workers == 1)
+    before = out.read_bytes()
+    ran("measure.py", *arguments)
+    assert out.read_bytes() == before
+
+
+@needs("mxnet")
+def test_a_parameter_server_serves_two_workers(tmp_path: Path) -> None:
+    out = tmp_path / "t.csv"
+    ran("measure.py", "--framework", "mxnet", "--workers", 2, "--servers", "1,2", "--local", "--out", out, *TINY)
+    assert pd.read_csv(out).groupby("servers").repeat.count().to_dict() == {1: 3, 2: 3}
+
+
+@needs("tensorflow")
+def test_a_ring_of_two_tensorflow_workers(tmp_path: Path) -> None:
+    out = tmp_path / "t.csv"
+    ran("measure.py", "--framework", "tensorflow", "--workers", 2, "--local", "--out", out, *TINY)
+    assert len(pd.read_csv(out)) == 3
+
+
+@needs_cluster
+@needs("pytorch")
+def test_the_campaign_of_architectures_on_two_hosts(tmp_path: Path) -> None:
+    out = tmp_path / "t.csv"
+    ran("allreduce_vs_server.py", "--out", out, "--hosts", 2, "--frameworks", "pytorch", "--mbit", 400,
+        "--hidden", 64, "--seconds", 0.02)  # fmt: skip
+    frame = pd.read_csv(out)
+    # Without and with a latency of the links, in either architecture, three repeats.
+    assert frame.groupby(["architecture", "link_latency_ms"]).size().tolist() == [3, 3, 3, 3]
+
+
+@needs_cluster
+@needs("pytorch")
+def test_the_campaign_of_starting_jobs_on_two_hosts(tmp_path: Path) -> None:
+    out = tmp_path / "t.csv"
+    ran("initialisation.py", "--out", out, "--hosts", "1,2", "--samples", 100)
+    frame = pd.read_csv(out)
+    assert frame.groupby(["workers", "reading"]).size().tolist() == [3, 3, 3, 3]
+    assert (frame.startup_s >= frame.read_s).all()

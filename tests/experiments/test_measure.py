@@ -1,0 +1,227 @@
+"""The measuring harness without a framework: networks, the table, the launcher's watch over its workers."""
+
+import csv
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import measure
+import pytest
+from environments import variable
+from hosts import ThisMachine
+from launch import Job, Limits, Report, Windows, run
+from networks import BASE, FACTORS, forward_flops, grid, parameter_count, sample
+from problems import MeasureError
+from record import Recorder
+from work import Stopwatch, steps_of, window
+
+MEASURE = Path(measure.__file__)
+WORKER = str(Path(__file__).parent / "workers" / "framework.py")
+QUICK = Windows(repeats=2, seconds=0.01, steps=(2, 4))
+
+
+# --- networks --------------------------------------------------------------------------------------------------------
+
+
+def test_parameters_and_operations_of_a_network_counted_by_hand() -> None:
+    network = {**BASE, "batch_per_worker": 2, "layers": 2, "filters": 4, "kernel_size": 3, "hidden": 5, "image_size": 8}
+    # 3·4·9 + 4 = 112; 4·4·9 + 4 = 148; 4·5 + 5 = 25; 5·5 + 5 = 30; 5·10 + 10 = 60
+    assert parameter_count(network) == 112 + 148 + 25 + 30 + 60
+    # per sample: 2·64·9·4·3 = 13824; 2·64·9·4·4 = 18432; 2·(20 + 25 + 50) = 190
+    assert forward_flops(network) == 2 * (13824 + 18432 + 190)
+
+
+def test_a_sample_is_seeded_distinct_within_its_limit_and_begins_with_the_base() -> None:
+    drawn = sample(30, 1)
+    assert drawn == sample(30, 1) != sample(30, 2)
+    assert drawn[0] == BASE
+    assert len({tuple(n.values()) for n in drawn}) == 30
+    assert all(forward_flops(n) <= 1e9 for n in drawn)
+    assert all(n[f] in FACTORS[f] for n in drawn for f in FACTORS)
+
+
+def test_a_grid_has_every_combination_and_the_base_for_the_rest() -> None:
+    found = grid({"hidden": [8, 16], "layers": [1, 2, 4]})
+    assert [(n["hidden"], n["layers"]) for n in found] == [(8, 1), (8, 2), (8, 4), (16, 1), (16, 2), (16, 4)]
+    assert all(n["filters"] == BASE["filters"] for n in found)
+
+
+# --- the table -------------------------------------------------------------------------------------------------------
+
+COLUMNS = ("workers", "repeat", "step_time_s")
+
+
+def recorder(path: Path) -> Recorder:
+    return Recorder(path, COLUMNS, ["workers"], 2)
+
+
+def test_a_table_knows_what_it_holds_and_times_have_six_digits(tmp_path: Path) -> None:
+    path = tmp_path / "deep" / "t.csv"
+    recorder(path).add([{"workers": 2, "repeat": i, "step_time_s": 0.123456789} for i in range(2)])
+    again = recorder(path)
+    assert again.has({"workers": 2})
+    assert not again.has({"workers": 4})
+    assert path.read_text() == "workers,repeat,step_time_s\n2,0,0.123457\n2,1,0.123457\n"
+
+
+@pytest.mark.parametrize("cut", ["4,0,0.5\n", "4,0,0.5\n4,1,0.", "4,0", "4"])
+def test_what_a_crash_cut_off_is_taken_away_and_measured_again(tmp_path: Path, cut: str) -> None:
+    path = tmp_path / "t.csv"
+    whole = "workers,repeat,step_time_s\n2,0,0.1\n2,1,0.1\n"
+    path.write_text(whole + cut)
+    found = recorder(path)
+    assert (found.has({"workers": 2}), found.has({"workers": 4})) == (True, False)
+    assert path.read_text() == whole
+
+
+def test_a_table_of_another_campaign_is_refused_and_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("a,b\n1,2\n")
+    with pytest.raises(MeasureError, match="other columns"):
+        recorder(path)
+    assert path.read_text() == "a,b\n1,2\n"
+
+
+# --- a worker --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("one", "steps"), [(0.1, 5), (10.0, 2), (1e-9, 30), (0.0, 30)])
+def test_a_window_has_as_many_steps_as_fit_within_bounds(one: float, steps: int) -> None:
+    assert steps_of(one, 0.5, [2, 30]) == steps
+
+
+def test_a_window_gives_medians_of_steps_and_of_phases() -> None:
+    forward = iter([1.0, 5.0, 3.0])
+    found = window(lambda: {"forward": next(forward)}, 3)
+    assert (found["steps"], found["forward_s"]) == (3, 3.0)
+    assert 0 <= found["step_time_s"] < 1
+
+
+def test_a_lap_that_ended_before_the_last_one_is_empty() -> None:
+    watch = Stopwatch()
+    watch.lap("forward")
+    watch.lap("backward", at=0.0)
+    watch.lap("exchange")
+    assert watch.seconds["backward"] == 0
+    assert list(watch.seconds) == ["forward", "backward", "exchange"]
+
+
+# --- the launcher ----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def framework(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(variable("pytorch"), sys.executable)
+
+
+def launched(hidden: list[int], workers: int = 2, limits: Limits | None = None) -> tuple[list[int], Report]:
+    """Run cases of the worker that computes nothing; return those that gave rows, and the report."""
+    report = Report()
+    job = Job("pytorch", workers, 0, [{"hidden": h} for h in hidden], WORKER)
+    done = run(
+        job, ThisMachine(), shape=lambda mbit: None, windows=QUICK, limits=limits or Limits(30, 30), port=29871,
+        report=report,
+    )  # fmt: skip
+    measured = []
+    for case, rows in done:
+        assert [row["repeat"] for row in rows] == [0, 1]
+        assert all(2 <= row["steps"] <= 4 and row["step_time_s"] >= 0.001 for row in rows)
+        assert all(row["framework_version"] == "1.0" and row["startup_s"] > 0 for row in rows)
+        measured.append(case["hidden"])
+    return measured, report
+
+
+@pytest.mark.usefixtures("framework")
+def test_every_case_of_a_job_is_measured() -> None:
+    measured, report = launched([1, 1, 1])
+    assert (measured, report.lines) == ([1, 1, 1], [])
+
+
+@pytest.mark.usefixtures("framework")
+def test_a_worker_that_dies_costs_its_case_only_and_its_last_words_are_kept() -> None:
+    measured, report = launched([1, 2, 1])
+    assert measured == [1, 1]
+    assert len(report.lines) == 1
+    assert "worker 1 died (out of luck)" in report.lines[0]
+    assert '{"hidden": 2}' in report.lines[0]
+
+
+@pytest.mark.usefixtures("framework")
+def test_a_worker_that_hangs_costs_its_case_only() -> None:
+    measured, report = launched([3, 1], workers=1, limits=Limits(30, 0.5))
+    assert measured == [1]
+    assert report.lines[0].startswith("pytorch, 1 workers: worker 0 has not finished the case within 0.5 s")
+
+
+@pytest.mark.usefixtures("framework")
+def test_workers_that_never_get_ready_cost_the_job_and_no_more() -> None:
+    measured, report = launched([4, 1], workers=1, limits=Limits(0.5, 30))
+    assert measured == []
+    assert report.lines == [
+        "pytorch, 1 workers: worker 0 has not started within 0.5 s; none of its 2 cases was measured"
+    ]
+
+
+@pytest.mark.usefixtures("framework")
+def test_a_port_in_use_is_said_before_anything_starts() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 29871))
+        taken.listen()
+        with pytest.raises(MeasureError, match="port 29871 is in use"):
+            launched([1])
+
+
+def test_a_framework_that_is_not_installed_is_named_with_the_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(variable("pytorch"), "/nowhere/python")
+    with pytest.raises(MeasureError, match=r"pytorch is not installed .* run python environments.py pytorch"):
+        launched([1])
+
+
+# --- the command -----------------------------------------------------------------------------------------------------
+
+
+def run_measure(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, MEASURE, *arguments], capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--architecture", "parameter-server"], "error: pytorch has no architecture 'parameter-server'"),
+        (["--grid", "hidden=8", "--sample", "2"], "error: networks come from --sample or from --grid"),
+    ],
+)
+def test_wrong_requests_are_one_line(tmp_path: Path, arguments: list[str], said: str) -> None:
+    done = run_measure("--framework", "pytorch", "--local", "--out", str(tmp_path / "t.csv"), *arguments)
+    assert done.returncode == 1
+    assert done.stderr.startswith(said)
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("argument", "value", "said"),
+    [
+        ("--grid", "width=3", "is not NAME=VALUE"),
+        ("--grid", "hidden=wide", "whole numbers"),
+        ("--grid", "hidden=0", "at least 1"),
+        ("--grid", "activation=sine", "one of relu"),
+        ("--workers", "1,two", "numbers above 0"),
+        ("--workers", "0", "numbers above 0"),
+    ],
+)
+def test_wrong_arguments_are_usage_errors(tmp_path: Path, argument: str, value: str, said: str) -> None:
+    done = run_measure("--framework", "pytorch", "--local", "--out", str(tmp_path / "t.csv"), argument, value)
+    assert done.returncode == 2
+    assert said in done.stderr
+
+
+def test_a_framework_missing_leaves_the_table_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(variable("pytorch"), "/nowhere/python")
+    out = tmp_path / "t.csv"
+    done = run_measure("--framework", "pytorch", "--local", "--out", str(out))
+    assert done.returncode == 1
+    assert done.stderr.startswith("error: pytorch is not installed")
+    assert done.stderr.count("\n") == 1
+    with out.open() as file:
+        assert list(csv.DictReader(file)) == []
