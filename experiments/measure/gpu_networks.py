@@ -7,16 +7,9 @@ from collections.abc import Callable
 import torch
 from gpu_design import CHANNELS, CLASSES, HEAD, Configuration, pooled_after, sizes
 from gpu_timing import Step
+from pytorch_choices import ACTIVATIONS, OPTIMIZERS
 from torch import nn
 from torch.nn import functional
-
-ACTIVATIONS = {"relu": nn.ReLU, "gelu": nn.GELU, "tanh": nn.Tanh, "sigmoid": nn.Sigmoid}
-OPTIMIZERS: dict[str, Callable[..., torch.optim.Optimizer]] = {
-    "sgd": lambda parameters: torch.optim.SGD(parameters, lr=1e-3),
-    "momentum": lambda parameters: torch.optim.SGD(parameters, lr=1e-3, momentum=0.9),
-    "adam": lambda parameters: torch.optim.Adam(parameters, lr=1e-4),
-    "rmsprop": lambda parameters: torch.optim.RMSprop(parameters, lr=1e-4),
-}
 
 
 def cnn(configuration: Configuration) -> nn.Module:

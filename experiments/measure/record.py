@@ -44,6 +44,8 @@ class Recorder:
             self._held = self._mend(repeats)
         except OSError as error:
             raise MeasureError(f"{self.path}: {error.strerror}") from error
+        except UnicodeDecodeError as error:
+            raise MeasureError(f"{self.path} is not a table of a campaign; name another file") from error
 
     def has(self, case: Mapping[str, Any]) -> bool:
         """Tell whether a case is there already."""
@@ -73,14 +75,15 @@ class Recorder:
         return lines.getvalue()
 
     def _mend(self, repeats: int) -> set[tuple[str, ...]]:
-        if not self.path.exists() or not self.path.stat().st_size:
+        before = self.path.read_text() if self.path.exists() else ""
+        header = self._lines([], header=True)
+        if header.startswith(before):
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            self.path.write_text(self._lines([], header=True))
+            self.path.write_text(header)
             return set()
-        before = self.path.read_text()
         reader = csv.DictReader(io.StringIO(before[: before.rfind("\n") + 1]))
         if reader.fieldnames != self.columns:
-            raise MeasureError(f"{self.path} has other columns than this campaign writes; name another file with --out")
+            raise MeasureError(f"{self.path} has other columns than this campaign writes; name another file")
         rows = list(reader)
         counts: dict[tuple[str, ...], int] = {}
         for row in rows:

@@ -21,19 +21,12 @@ os.environ.update(
 
 import torch  # noqa: E402
 import torch.distributed as dist  # noqa: E402
+from pytorch_choices import ACTIVATIONS, OPTIMIZERS  # noqa: E402
 from torch import nn  # noqa: E402
 from torch.distributed.algorithms.ddp_comm_hooks.default_hooks import allreduce_hook  # noqa: E402
 from torch.nn.parallel import DistributedDataParallel  # noqa: E402
 
 torch.set_num_threads(1)
-
-ACTIVATIONS = {"relu": nn.ReLU, "tanh": nn.Tanh, "sigmoid": nn.Sigmoid, "gelu": nn.GELU}
-OPTIMIZERS = {
-    "sgd": lambda p: torch.optim.SGD(p, lr=1e-3),
-    "momentum": lambda p: torch.optim.SGD(p, lr=1e-3, momentum=0.9),
-    "adam": lambda p: torch.optim.Adam(p, lr=1e-4),
-    "rmsprop": lambda p: torch.optim.RMSprop(p, lr=1e-4),
-}
 
 
 def network(case: Case) -> nn.Module:

@@ -83,6 +83,21 @@ def test_a_table_of_another_campaign_is_refused_and_left_alone(tmp_path: Path) -
     assert path.read_text() == "a,b\n1,2\n"
 
 
+@pytest.mark.parametrize("cut", ["", "workers,rep"])
+def test_a_header_that_a_crash_cut_off_is_begun_again(tmp_path: Path, cut: str) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text(cut)
+    assert not recorder(path).has({"workers": 2})
+    assert path.read_text() == "workers,repeat,step_time_s\n"
+
+
+def test_what_is_no_text_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(MeasureError, match="not a table of a campaign"):
+        recorder(path)
+
+
 # --- a worker --------------------------------------------------------------------------------------------------------
 
 
