@@ -1,8 +1,11 @@
-"""`auto` on a table of many factors: several of the best generic expressions, robustly fitted, averaged in ln T."""
+"""`auto` on a table of many factors: several of the best expressions, robustly fitted, averaged in ln T.
+
+They are generic expressions, and those of the literature's families that know all of the table's factors.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,7 +23,9 @@ from genperf.estimate.problem import problem_of
 from genperf.estimate.select import Candidate, affordable, candidates_of, fit_parts, ranked, reweighted
 from genperf.estimate.starts import spread_starts
 from genperf.expression import Expression
+from genperf.formula import names_in
 from genperf.losses import loss_named, penalty_named
+from genperf.models import MODELS, Factors
 from genperf.models.generic import generic, structure_named, structures
 from genperf.prediction import Evidence, Member, Spread, Status
 from genperf.prediction.shift import Shift
@@ -71,10 +76,10 @@ class Fitted:
 
 
 def fit_factors(table: Table, options: FitOptions, seed: int) -> Ensemble:
-    """Fit the generic expression to a table of many factors, several times over.
+    """Fit expressions to a table of many factors, several of them.
 
-    The structures and λ that best predict held-out configurations inside the table are each fitted with Huber's
-    weights; the time is their geometric mean, times the level effects of a count (`levels.fit_shift`).
+    The structures, families and λ that best predict held-out configurations inside the table are each fitted with
+    Huber's weights; the time is their geometric mean, times the level effects of a count (`levels.fit_shift`).
 
     Parameters
     ----------
@@ -95,7 +100,8 @@ def fit_factors(table: Table, options: FitOptions, seed: int) -> Ensemble:
     medians = table.medians()
     following = following_counts(medians)
     written, left_out = fewer_factors(table, lambda factors: _expressions(factors, options, following))
-    usable, larger = affordable(written, len(medians))
+    known = literature(medians.factors, options.mapping) if options.structure == "auto" else []
+    usable, larger = affordable([*written, *(e.with_fixed(options.fix) for e in known)], len(medians))
     found = ranked(candidates_of(usable, medians, options, seed, robust=True))
     chosen = [c for c in found[:MEMBERS] if not c.error > found[0].error * (1.0 + CLOSE)]
     everything = np.ones(len(medians), bool)
@@ -177,6 +183,29 @@ def _expressions(factors: Sequence[Factor], options: FitOptions, following: froz
     return [generic(factors, s, GUARDED, following).with_fixed(options.fix) for s in worth_trying]
 
 
+def literature(factors: Sequence[Factor], mapping: Mapping[str, str] | None = None) -> list[Expression]:
+    """Write down the literature's families that know every factor that varies.
+
+    A family that leaves a factor out cannot compete with the generic expression, which has them all; one that knows
+    them all says how they act together, as a ring's traffic 2·M·(n − 1)/n of message and workers.
+
+    Examples
+    --------
+    >>> workers = Factor("workers", "extrinsic", lower=1.0, upper=8.0, distinct=4, positive=True)
+    >>> size = Factor("bytes", "intrinsic", lower=1e6, upper=4e6, distinct=3, positive=True)
+    >>> sorted({expression.family for expression in literature([workers, size])})
+    ['adam', 'parameter-server', 'peer-to-peer', 'ring-allreduce', 's-sgd', 's-sgd-input', 's-sgd-none']
+    """
+    varying = {f.name for f in factors if f.distinct > 1}
+    matched = Factors(tuple(factors), mapping or {})
+    found: list[Expression] = []
+    for family in MODELS.values():
+        nodes = [node for need in family.needs if (node := matched.node(need.name)) is not None]
+        if not family.missing(matched) and varying <= {name for node in nodes for name in names_in(node)}:
+            found += [e for e in family.expressions(factors, mapping) if varying <= set(e.factors)]
+    return found
+
+
 def _mean(fitted: Sequence[Fitted]) -> Array:
     return np.asarray(np.mean([f.logarithms for f in fitted], axis=0))
 
@@ -191,14 +220,16 @@ def _member(fitted: Fitted, shift: Shift | None, weight: float, draws: int, rng:
         fitted.status,
         at_bounds(fitted.problem, fitted.expression, fitted.constants),
         unidentified(fitted.problem, fitted.expression, fitted.constants),
-        f"generic, {_terms(fitted.expression)}, λ {fitted.strength:g}",
+        _name(fitted.expression) + f", λ {fitted.strength:g}",
         shift=shift,
     )
 
 
-def _terms(expression: Expression) -> str:
+def _name(expression: Expression) -> str:
+    if expression.family != "generic":
+        return expression.family
     count = len(expression.terms) - 1
-    return f"{count} term{'s' * (count != 1)}"
+    return f"generic, {count} term{'s' * (count != 1)}"
 
 
 def _misfit(chosen: Sequence[Candidate], fitted: Sequence[Fitted], members: Sequence[Member], noise: float) -> float:
@@ -208,7 +239,9 @@ def _misfit(chosen: Sequence[Candidate], fitted: Sequence[Fitted], members: Sequ
     if not unseen.size:
         return max(UNKNOWN_MISFIT, noise)
     drawn = np.vstack([log_times(f.problem, m.draws) for f, m in zip(fitted, members, strict=True)])
-    held = float(np.mean(np.var(drawn, axis=0)))
+    # In some draw a family may leave nothing of a row's time, as a ring's of one worker: that is no spread to take off.
+    drawn = drawn[:, np.all(np.isfinite(drawn), axis=0)]
+    held = float(np.mean(np.var(drawn, axis=0))) if drawn.shape[1] else 0.0
     return float(np.sqrt(max(np.mean(unseen**2) - held, noise**2)))
 
 
@@ -240,8 +273,11 @@ def _look_back(
 def _said(chosen: Sequence[Candidate]) -> list[Note]:
     if not np.isfinite(chosen[0].error):
         return [Note("too few configurations to hold any out: the structure is the smallest", "not_chosen")]
-    counts = sorted({len(c.expression.terms) - 1 for c in chosen})
-    terms = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
-    many = f"the mean of {len(chosen)} generic expressions" if len(chosen) > 1 else "one generic expression"
+    expressions = [c.expression for c in chosen]
+    counts = sorted({len(e.terms) - 1 for e in expressions if e.family == "generic"})
+    terms = [f"{counts[0]} to {counts[-1]} terms" if len(counts) > 1 else f"{counts[0]} terms"] if counts else []
+    families = [name for name in dict.fromkeys(e.family for e in expressions) if name != "generic"]
+    names = [*(f"generic expressions of {t}" for t in terms), *families]
+    many = f"the mean of {len(chosen)}: {', '.join(names)}" if len(chosen) > 1 else ", ".join(names)
     error = f"{100.0 * chosen[0].error:.1f} %"
-    return [Note(f"{many} of {terms} terms; on held-out configurations the best erred by {error}", "chosen")]
+    return [Note(f"{many}; on held-out configurations the best erred by {error}", "chosen")]

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import genperf as gp
-from genperf.ensemble.factors import GUARDED, fit_factors, fit_member
+from genperf.ensemble.factors import GUARDED, fit_factors, fit_member, literature
 from genperf.ensemble.levels import fit_shift
 from genperf.errors import FitError
 from genperf.estimate import FitOptions
@@ -181,3 +181,29 @@ def test_a_member_is_fitted_to_the_rows_that_count() -> None:
 def test_options_reach_the_members() -> None:
     found = fit_factors(TABLE, FitOptions(structure="separable", lam=1e-3, draws=10), 0)
     assert [m.label for m in found.members] == ["generic, 2 terms, λ 0.001"]
+
+
+def ring(noise: float = 0.02, seed: int = 0) -> pd.DataFrame:
+    """Return steps of a ring: 2·β·M·(n − 1)/n + 2·α·(n − 1), next to nothing on one worker."""
+    rng = np.random.default_rng(seed)
+    grid = pd.MultiIndex.from_product([[1, 2, 3, 4, 6, 8], [1e6, 2e6, 4e6]], names=["workers", "bytes"])
+    frame = grid.to_frame(index=False)
+    traffic = 2 * 4e-8 * frame.bytes * (1 - 1 / frame.workers) + 2 * 4e-4 * (frame.workers - 1)
+    return frame.assign(t=(0.001 + traffic) * np.exp(rng.normal(0.0, noise, len(frame))))
+
+
+def test_a_family_that_knows_every_factor_takes_part_and_goes_farther_than_powers() -> None:
+    found = gp.fit(gp.read_table(ring(), time="t", intrinsic="bytes", extrinsic="workers"), draws=50)
+    assert "ring-allreduce" in {m.expression.family for m in found.members}
+    assert any("ring-allreduce" in str(n) for n in found.notes)
+    far = found.predict({"workers": [1, 64], "bytes": 2e6})
+    truth = [0.001, 0.001 + 2 * 4e-8 * 2e6 * 63 / 64 + 2 * 4e-4 * 63]
+    assert far["time"].to_numpy() == pytest.approx(truth, rel=0.15)
+    assert ((far["lower"] <= truth) & (truth <= far["upper"])).all()
+
+
+def test_no_family_takes_part_that_leaves_a_factor_out() -> None:
+    more = ring().assign(layers=[2, 4, 8] * 6, kind=["a", "b"] * 9)
+    for intrinsic, categorical in (("bytes,layers", ""), ("bytes", "kind")):
+        table = gp.read_table(more, time="t", intrinsic=intrinsic, extrinsic="workers", categorical=categorical)
+        assert literature(table.factors) == []
