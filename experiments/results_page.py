@@ -20,6 +20,7 @@ SECTIONS = (
     ("Pooling between groups", "pooling.md"),
     ("Pooling with other priors", "pooling-priors.md"),
     ("The generic model, and auto, on tables of many factors", "generic.md"),
+    ("Our own measurements on an emulated cluster", "measured-cluster.md"),
     ("Advice: what to measure next", "advice.md"),
     ("The best configuration", "optimize.md"),
 )

@@ -5,7 +5,8 @@
 Examples
 --------
 >>> names()
-('dlperf', 'dlperf_gpt', 'dlperf_insightface', 'dlperf_widedeep', 'pytorch_cpu')
+('allreduce_vs_server', 'dlperf', 'dlperf_gpt', 'dlperf_insightface', 'dlperf_widedeep', 'initialisation', 'links',
+ 'pytorch_cpu', 'server_knee', 'single_worker')
 >>> table = load("pytorch_cpu")
 >>> len(table), [f.name for f in table.factors if f.role == "extrinsic"]
 (759, ['workers'])
@@ -24,6 +25,12 @@ from genperf.table import Table, read_table
 
 # Enough categorical factors that rows with equal factors are repeats of one configuration and nothing else.
 _ROLES: dict[str, dict[str, str]] = {
+    "allreduce_vs_server": {
+        "intrinsic": "bytes",
+        "extrinsic": "workers,servers,link_mbit,link_latency_ms",
+        "categorical": "framework,architecture",
+        "repeat": "repeat",
+    },
     "dlperf": {
         "intrinsic": "batch_per_device",
         "extrinsic": "nodes,devices",
@@ -47,9 +54,23 @@ _ROLES: dict[str, dict[str, str]] = {
         "extrinsic": "nodes,devices",
         "categorical": "framework_version",
     },
+    "initialisation": {
+        "time": "startup_s",
+        "intrinsic": "samples",
+        "extrinsic": "workers",
+        "categorical": "reading",
+        "repeat": "repeat",
+    },
+    "links": {"time": "transfer_s", "extrinsic": "link_mbit,link_latency_ms", "repeat": "repeat"},
     "pytorch_cpu": {
         "intrinsic": "batch_per_worker,layers,filters,kernel_size,hidden",
         "extrinsic": "workers",
+        "repeat": "repeat",
+    },
+    "server_knee": {"intrinsic": "compute_s", "extrinsic": "workers,servers", "repeat": "repeat"},
+    "single_worker": {
+        "intrinsic": "batch_per_worker,layers,filters,kernel_size,hidden,image_size",
+        "categorical": "framework,optimizer,activation",
         "repeat": "repeat",
     },
 }

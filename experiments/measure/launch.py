@@ -192,7 +192,8 @@ class _Crew:
     def dismiss(self, number: int) -> None:
         self.meeting.put(f"go-{number}", STOP)
         end = time.monotonic() + 10
-        for _, process in self.processes:
+        # What serves the workers may go on for ever; it is ended with the job.
+        for process in [process for name, process in self.processes if name.startswith("worker")]:
             try:
                 process.wait(max(0.1, end - time.monotonic()))
             except subprocess.TimeoutExpired:

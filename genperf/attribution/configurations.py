@@ -39,7 +39,7 @@ def completed(result: FitResult, at: Mapping[str, Any] | pd.DataFrame | None) ->
     [1.0, 8.0]
     """
     centre = centre_of(result)
-    if at is None:
+    if at is None or (isinstance(at, Mapping) and not at):
         return pd.DataFrame([centre])
     if isinstance(at, Mapping):
         frame = frame_of(combine(known_names(at, result.schema)))

@@ -21,6 +21,11 @@ def test_a_sum_is_its_terms() -> None:
     assert found["share"].tolist() == pytest.approx([1 / 3, 2 / 3])
 
 
+def test_nothing_given_is_the_centre() -> None:
+    asked = model(member(AMDAHL, {"c": 1.0, "a": 8.0}))
+    assert explain(asked, {}).terms.equals(explain(asked).terms)
+
+
 def test_intervals_are_those_of_the_draws() -> None:
     # a from 4 to 12, evenly: the middle 80 % of a/4 is 1.2 to 2.8.
     draws = [[1.0, a] for a in np.linspace(4, 12, 401)]

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import gpu_campaign
 import pytest
-from environments import variable
+from environments import interpreter, variable
 from gpu_design import FULL, NETWORKS, NEWER, PASSES, TINY, Configuration, Design
 from gpu_timing import FEWEST, MOST, REPEATS, EventClock, window, windows
 from problems import MeasureError
@@ -18,8 +18,19 @@ from problems import MeasureError
 import genperf as gp
 
 SCRIPT = Path(gpu_campaign.__file__)
-#: An interpreter that has PyTorch, where this one has not.
-PYTHON = os.environ.get(variable("pytorch")) or (sys.executable if importlib.util.find_spec("torch") else "")
+
+
+def python_with_torch() -> str:
+    """Return this interpreter if it has PyTorch, or the one of the measuring environments; empty where neither is."""
+    if importlib.util.find_spec("torch"):
+        return sys.executable
+    try:
+        return str(interpreter("pytorch"))
+    except MeasureError:
+        return ""
+
+
+PYTHON = python_with_torch()
 needs_torch = pytest.mark.skipif(not PYTHON, reason=f"no PyTorch; {variable('pytorch')} names a python that has it")
 DESIGNS = [*FULL.values(), *TINY.values()]
 
