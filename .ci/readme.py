@@ -13,6 +13,7 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
+TRACES = ROOT / "tests" / "importers" / "data"
 
 
 def blocks(language: str) -> list[str]:
@@ -27,6 +28,10 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "data").symlink_to(ROOT / "data")
         (Path(folder) / "runs.csv").write_text(blocks("csv")[0], encoding="utf-8")
+        traces = Path(folder) / "traces"
+        traces.mkdir()
+        for workers, name in ((1, "single_workers1"), (2, "ddp_workers2_rank0")):
+            (traces / f"trace_{workers}.json").symlink_to(TRACES / f"{name}.pt.trace.json")
         commands = [text for text in blocks("sh") if not text.startswith("python3 -m venv")]
         for text in ["genperf demo --quiet\n", *commands]:
             print(text.strip(), flush=True)
