@@ -58,6 +58,10 @@ class Candidate:
         ln(measured/predicted) of each configuration, by the fold that did not see it; NaN where none was held out.
     off : ndarray of shape (rows,)
         |predicted/measured − 1| of the same, at most `WILDEST`.
+    folds : ndarray of bool of shape (folds, rows)
+        Which rows each fold trained on.
+    by_fold : ndarray of shape (folds, rows)
+        ln of the seconds that each fold predicts, of all rows.
     """
 
     expression: Expression
@@ -65,6 +69,8 @@ class Candidate:
     constants: Array
     unseen: Array
     off: Array
+    folds: Mask
+    by_fold: Array
 
     @property
     def error(self) -> float:
@@ -152,7 +158,7 @@ def candidates_of(
         Where none can be fitted.
     """
     rng = np.random.default_rng([seed, 2])
-    table = thinned(table, rng)
+    table = table.take(judged_rows(len(table), rng))
     folds = folds_of(len(table), rng)
     parts = np.vstack([np.ones((1, len(table)), bool), folds])
     path = LAMBDA_PATH if options.lam in (None, "cv") else (options.strength,)
@@ -196,11 +202,9 @@ def ranked(candidates: Sequence[Candidate]) -> list[Candidate]:
     return sorted(candidates, key=lambda c: c.error if np.isfinite(c.error) else np.inf)
 
 
-def thinned(table: Table, rng: np.random.Generator) -> Table:
-    """Return a table of at most `MOST_ROWS` rows, drawn at random."""
-    if len(table) <= MOST_ROWS:
-        return table
-    return table.take(np.sort(rng.permutation(len(table))[:MOST_ROWS]))
+def judged_rows(rows: int, rng: np.random.Generator) -> npt.NDArray[np.intp]:
+    """Return the rows that a choice is made on: all, or of more than `MOST_ROWS` as many, drawn at random."""
+    return np.arange(rows) if rows <= MOST_ROWS else np.sort(rng.permutation(rows)[:MOST_ROWS])
 
 
 def fit_parts(problem: Problem, starts: Array, weights: Array) -> tuple[Array, Array]:
@@ -279,6 +283,6 @@ def _along_path(
         if len(parts) > 1:
             off = np.where(np.isfinite(off), np.minimum(off, WILDEST), WILDEST)
         with np.errstate(all="ignore"):
-            unseen = np.log(table.seconds / held_out)
-        out.append(Candidate(expression, strength, fitted[0], unseen, off))
+            unseen, by_fold = np.log(table.seconds / held_out), np.log(times)
+        out.append(Candidate(expression, strength, fitted[0], unseen, off, parts[1:], by_fold))
     return out

@@ -19,9 +19,10 @@ from genperf.estimate.select import (
     best_of,
     candidates_of,
     folds_of,
-    thinned,
+    judged_rows,
 )
 from genperf.estimate.starts import spread_starts
+from genperf.expression import Expression
 from genperf.losses import loss_named, penalty_named
 from genperf.models.generic import MOST_LEVELS, Structure, generic
 from genperf.table import Factor
@@ -79,10 +80,14 @@ def test_one_standard_error_prefers_the_simple() -> None:
     off = np.full(10, 0.1)
     zeros = np.zeros(10)
     spread = np.tile([0.03, -0.02], 5)
-    simple = Candidate(PRODUCTS[0], 1e-4, zeros, zeros, off + spread)
-    stronger = Candidate(PRODUCTS[0], 1e-3, zeros, zeros, off + spread)
-    complex_ = Candidate(PRODUCTS[1], 1e-4, zeros, zeros, off)
-    worse = Candidate(PRODUCTS[0], 1e-2, zeros, zeros, off + 0.05)
+
+    def candidate(expression: Expression, strength: float, off: np.ndarray) -> Candidate:
+        return Candidate(expression, strength, zeros, zeros, off, np.ones((0, 10), bool), np.empty((0, 10)))
+
+    simple = candidate(PRODUCTS[0], 1e-4, off + spread)
+    stronger = candidate(PRODUCTS[0], 1e-3, off + spread)
+    complex_ = candidate(PRODUCTS[1], 1e-4, off)
+    worse = candidate(PRODUCTS[0], 1e-2, off + 0.05)
     assert best_of([simple, stronger, complex_, worse]) is stronger
     assert best_of([complex_, worse]) is complex_
 
@@ -189,11 +194,10 @@ def test_too_many_levels_are_refused_with_advice() -> None:
 
 
 def test_large_tables_are_thinned_for_the_choice_alone() -> None:
-    frame = pd.concat([runs().assign(batch=lambda d, k=k: d.batch + k) for k in range(20)], ignore_index=True)
-    large = read(frame)
-    part = thinned(large, np.random.default_rng(0))
-    assert len(part) == MOST_ROWS
-    assert len(thinned(TABLE, np.random.default_rng(0))) == len(TABLE)
+    some = judged_rows(MOST_ROWS + 200, np.random.default_rng(0))
+    assert len(set(some.tolist())) == MOST_ROWS
+    assert np.all(np.diff(some) > 0)
+    assert judged_rows(MOST_ROWS, np.random.default_rng(0)).tolist() == list(range(MOST_ROWS))
 
 
 def test_a_factor_with_one_value_is_said_and_left_out() -> None:
