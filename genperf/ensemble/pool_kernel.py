@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.linalg.lapack import dpotrf, dpotri
 from scipy.optimize import minimize
+
+from genperf.ensemble.positive_definite import inverse_of
 
 Array = npt.NDArray[np.float64]
 
@@ -112,7 +113,7 @@ def fit_process(distances: Array, values: Array, start: Array | None = None) -> 
         bounds=[BOUNDS] * len(begin),
         options={"maxiter": STEPS if start is None else WARM_STEPS},
     )
-    inverse, _ = _inverse(_covariance(found.x, distances))
+    inverse, _ = inverse_of(_covariance(found.x, distances))
     return Process(found.x, mean, spread, inverse, inverse @ scaled)
 
 
@@ -127,7 +128,7 @@ def cost(logarithms: Array, distances: Array, scaled: Array) -> tuple[float, Arr
     count = len(scaled)
     weights, noise = np.exp(logarithms[:-2]), np.exp(2.0 * logarithms[-1])
     signal = _signal(logarithms, distances)
-    inverse, half_determinant = _inverse(signal + 1.0 + noise * np.eye(count))
+    inverse, half_determinant = inverse_of(signal + 1.0 + noise * np.eye(count))
     dual = inverse @ scaled
     slope = 0.5 * (inverse - np.outer(dual, dual))
     pull = slope * signal
@@ -147,15 +148,3 @@ def _signal(logarithms: Array, distances: Array) -> Array:
 def _covariance(logarithms: Array, distances: Array) -> Array:
     signal = _signal(logarithms, distances)
     return np.asarray(signal + 1.0 + np.exp(2.0 * logarithms[-1]) * np.eye(len(signal)))
-
-
-def _inverse(matrix: Array) -> tuple[Array, float]:
-    """Return the inverse of a positive definite matrix and half the logarithm of its determinant."""
-    factor, failed = dpotrf(matrix, lower=1)
-    jitter = 1e-10 * float(np.trace(matrix))
-    while failed:
-        factor, failed = dpotrf(matrix + jitter * np.eye(len(matrix)), lower=1)
-        jitter *= 10.0
-    lower, _ = dpotri(factor, lower=1)
-    inverse = np.asarray(np.tril(lower) + np.tril(lower, -1).T)
-    return inverse, float(np.sum(np.log(np.diag(factor))))
