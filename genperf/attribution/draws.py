@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from genperf.prediction import Member, doublings_beyond
+from genperf.prediction import Member, doublings_beyond, forecasts
 from genperf.result import FitResult
 
 Array = npt.NDArray[np.float64]
@@ -25,10 +25,10 @@ def shares(members: Sequence[Member]) -> Array:
 def log_paths(result: FitResult, columns: Mapping[str, Any], members: Sequence[Member] | None = None) -> Array:
     """Return ln T of every draw of every member, shape (draws, rows): one curve a draw.
 
-    Each draw's curve is off by `z·sd`, with sd what the confidence band of `predict` adds to it (the member's walk, or
-    the spread per doubling beyond the data) and one standard normal z a draw. At each row the curves then spread as the
-    confidence band does, and a draw that is off at one scale is off in the same direction at the next. The z are
-    quantiles of the normal distribution in a fixed order: nothing is random.
+    Each draw's curve is off by `z·sd`, with sd what the confidence band of `predict` adds to it (the member's walk; or
+    its kriging, and the spread per doubling beyond the data) and one standard normal z a draw. At each row the curves
+    then spread as the confidence band does, and a draw that is off at one scale is off in the same direction at the
+    next. The z are quantiles of the normal distribution in a fixed order: nothing is random.
 
     Parameters
     ----------
@@ -41,9 +41,9 @@ def log_paths(result: FitResult, columns: Mapping[str, Any], members: Sequence[M
         (doublings_beyond(f, np.asarray(columns[f.name], float)) for f in result.schema.factors if f.numeric),
         start=np.zeros(()),
     )
+    members = result.members if members is None else members
     parts = []
-    for k, member in enumerate(result.members if members is None else members):
-        mean, variance = member.forecast(columns)
+    for k, (member, (mean, variance)) in enumerate(zip(members, forecasts(members, columns), strict=True)):
         if member.walk is None:
             variance = variance + (result.spread.per_doubling * far) ** 2
         parts.append(mean + _scattered(len(mean), k)[:, None] * np.sqrt(variance))

@@ -198,7 +198,7 @@ def _domain(result: FitResult, within: Mapping[str, Any]) -> list[_Axis]:
     }
     read = {name for m in result.members for name in m.expression.factors}
     read |= {f.name for f in factors if any(m.walk is not None for m in result.members)}
-    read |= {m.shift.factor for m in result.members if m.shift is not None}
+    read |= {name for m in result.members if m.kriging is not None for name in m.kriging.factors}
     return [_Axis(f, listed.get(f.name), f.name in read) for f in factors]
 
 

@@ -1,34 +1,35 @@
 """`auto` on a table of many factors: several of the best expressions, robustly fitted, averaged in ln T.
 
-They are generic expressions, and those of the literature's families that know all of the table's factors.
+They are generic expressions, and those of the literature's families that know all of the table's factors. What they
+miss is kriged: carried from the measured configurations to those near them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
-from genperf.ensemble.levels import counts_of, fit_shift
+from genperf.ensemble.kriged import HeldOut, Kriged, checked, kriged, residuals_of
 from genperf.ensemble.outcome import Ensemble
+from genperf.ensemble.residuals import counts_of
 from genperf.errors import Note
 from genperf.estimate import FitOptions, fewer_factors
 from genperf.estimate.bootstrap import bootstrap
 from genperf.estimate.diagnose import at_bounds, unidentified
 from genperf.estimate.last_point import last_point_errors
-from genperf.estimate.outcome import UNKNOWN_MISFIT, growth
+from genperf.estimate.outcome import growth
 from genperf.estimate.problem import problem_of
-from genperf.estimate.select import Candidate, affordable, candidates_of, fit_parts, ranked, reweighted
+from genperf.estimate.select import Candidate, affordable, candidates_of, fit_parts, judged_rows, ranked, reweighted
 from genperf.estimate.starts import spread_starts
 from genperf.expression import Expression
 from genperf.formula import names_in
 from genperf.losses import loss_named, penalty_named
 from genperf.models import MODELS, Factors
 from genperf.models.generic import generic, structure_named, structures
-from genperf.prediction import Evidence, Member, Spread, Status
-from genperf.prediction.shift import Shift
+from genperf.prediction import Evidence, Kriging, Member, Spread, Status
 from genperf.solver import Problem, polish
 from genperf.table import Factor, Table
 
@@ -79,7 +80,8 @@ def fit_factors(table: Table, options: FitOptions, seed: int) -> Ensemble:
     """Fit expressions to a table of many factors, several of them.
 
     The structures, families and λ that best predict held-out configurations inside the table are each fitted with
-    Huber's weights; the time is their geometric mean, times the level effects of a count (`levels.fit_shift`).
+    Huber's weights; the time is their geometric mean, times what measured configurations near the asked one are off by
+    (`kriged`).
 
     Parameters
     ----------
@@ -106,19 +108,23 @@ def fit_factors(table: Table, options: FitOptions, seed: int) -> Ensemble:
     chosen = [c for c in found[:MEMBERS] if not c.error > found[0].error * (1.0 + CLOSE)]
     everything = np.ones(len(medians), bool)
     fitted = [fit_member(c, medians, everything, options, seed) for c in chosen]
-    shift = fit_shift(medians, np.log(medians.seconds) - _mean(fitted))
     rng = np.random.default_rng([seed, 1])
-    members = tuple(_member(f, shift, 1.0 / len(fitted), options.draws // len(fitted), rng) for f in fitted)
+    members = tuple(_member(f, 1.0 / len(fitted), options.draws // len(fitted), rng) for f in fitted)
     noise = table.noise()
     noise = noise if np.isfinite(noise) else 0.0
-    misfit = _misfit(chosen, fitted, members, noise)
-    evidence, per_doubling = _look_back(chosen, medians, options, seed, misfit)
+    rows = judged_rows(len(medians), np.random.default_rng([seed, 2]))
+    residuals = (np.log(medians.seconds) - _mean(fitted))[rows]
+    learned = residuals_of(medians.take(rows), residuals, np.random.default_rng([seed, 5]))
+    learned, seen = checked(chosen, learned)
+    missed = kriged(learned, residuals, seen, _drawn(fitted, members), noise)
+    kriging = missed.krige(residuals)
+    evidence, per_doubling = _look_back(chosen, medians, rows, options, seed, missed)
     return Ensemble(
-        members,
-        Spread(noise=noise, misfit=misfit, per_doubling=per_doubling),
+        tuple(replace(m, kriging=kriging) for m in members),
+        Spread(noise=noise, misfit=missed.misfit, per_doubling=per_doubling),
         tuple(evidence),
-        {"approach": "factors", "weights": "huber", "levels": "none" if shift is None else shift.factor},
-        (*left_out, *larger, *_said(chosen)),
+        {"approach": "factors", "weights": "huber", "kriging": _named(kriging)},
+        (*left_out, *larger, *_said(chosen, kriging, seen), *_thinned(kriging, len(medians))),
     )
 
 
@@ -210,7 +216,7 @@ def _mean(fitted: Sequence[Fitted]) -> Array:
     return np.asarray(np.mean([f.logarithms for f in fitted], axis=0))
 
 
-def _member(fitted: Fitted, shift: Shift | None, weight: float, draws: int, rng: np.random.Generator) -> Member:
+def _member(fitted: Fitted, weight: float, draws: int, rng: np.random.Generator) -> Member:
     replicates = bootstrap(fitted.problem, fitted.constants, max(draws, FEWEST_DRAWS), rng)
     return Member(
         fitted.expression,
@@ -221,7 +227,6 @@ def _member(fitted: Fitted, shift: Shift | None, weight: float, draws: int, rng:
         at_bounds(fitted.problem, fitted.expression, fitted.constants),
         unidentified(fitted.problem, fitted.expression, fitted.constants),
         _name(fitted.expression) + f", λ {fitted.strength:g}",
-        shift=shift,
     )
 
 
@@ -232,25 +237,26 @@ def _name(expression: Expression) -> str:
     return f"generic, {count} term{'s' * (count != 1)}"
 
 
-def _misfit(chosen: Sequence[Candidate], fitted: Sequence[Fitted], members: Sequence[Member], noise: float) -> float:
-    """Return the sd of ln T around the draws, so that draws and it together err as held-out configurations did."""
-    unseen = np.mean([c.unseen for c in chosen], axis=0)
-    unseen = unseen[np.isfinite(unseen)]
-    if not unseen.size:
-        return max(UNKNOWN_MISFIT, noise)
+def _drawn(fitted: Sequence[Fitted], members: Sequence[Member]) -> float:
+    """Return the variance of ln T over the draws, mean over the table."""
     drawn = np.vstack([log_times(f.problem, m.draws) for f, m in zip(fitted, members, strict=True)])
     # In some draw a family may leave nothing of a row's time, as a ring's of one worker: that is no spread to take off.
     drawn = drawn[:, np.all(np.isfinite(drawn), axis=0)]
-    held = float(np.mean(np.var(drawn, axis=0))) if drawn.shape[1] else 0.0
-    return float(np.sqrt(max(np.mean(unseen**2) - held, noise**2)))
+    return float(np.mean(np.var(drawn, axis=0))) if drawn.shape[1] else 0.0
 
 
 def _look_back(
-    chosen: Sequence[Candidate], medians: Table, options: FitOptions, seed: int, misfit: float
+    chosen: Sequence[Candidate],
+    medians: Table,
+    rows: npt.NDArray[np.intp],
+    options: FitOptions,
+    seed: int,
+    missed: Kriged,
 ) -> tuple[list[Evidence], float]:
     """Predict the largest level of each count from those up to half of it; return what that showed, and of growth.
 
-    Where fewer than two levels are at half of it and below, all smaller ones are taken.
+    Where fewer than two levels are at half of it and below, all smaller ones are taken. Growth is what the misfit and
+    the kriging do not say in advance.
     """
     evidence, steps = [], []
     for factor in counts_of(medians.factors):
@@ -260,17 +266,33 @@ def _look_back(
         train = values <= (near[-1] if len(near) > 1 else levels[-2])
         held = values == levels[-1]
         predicted = _mean([fit_member(c, medians, train, options, seed) for c in chosen])
-        off = predicted[held] - np.log(medians.seconds[held])
+        off, known = (predicted - np.log(medians.seconds))[held], missed.misfit**2
+        kriging = missed.krige((np.log(medians.seconds) - predicted)[rows], train[rows])
+        if kriging is not None:
+            mean, variance = kriging.forecast(medians.take(held).columns)
+            off, known = off + mean, known + float(np.mean(variance))
         if not np.all(np.isfinite(off)):
             continue
         doublings = float(np.log2(levels[-1] / values[train].max()))
         last = last_point_errors([medians.take(train | held)], factor.name, held[train | held][None, :])[0]
         evidence.append(Evidence(factor.name, float(levels[-1]), doublings, float(np.mean(np.abs(off))), float(last)))
-        steps.append(growth(float(np.sqrt(np.mean(off**2))), misfit, doublings))
-    return evidence, max(steps) if steps else misfit
+        steps.append(growth(float(np.sqrt(np.mean(off**2))), float(np.sqrt(known)), doublings))
+    return evidence, max(steps) if steps else missed.missed
 
 
-def _said(chosen: Sequence[Candidate]) -> list[Note]:
+def _named(kriging: Kriging | None) -> str:
+    """Return the factors of each effect, for the record."""
+    return "none" if kriging is None else "; ".join(", ".join(e.rates) for e in kriging.effects)
+
+
+def _thinned(kriging: Kriging | None, configurations: int) -> list[Note]:
+    if kriging is None or len(kriging.weights) == configurations:
+        return []
+    text = f"what the expressions miss is carried on from {len(kriging.weights)} of {configurations} configurations"
+    return [Note(text, "anchors")]
+
+
+def _said(chosen: Sequence[Candidate], kriging: Kriging | None, seen: HeldOut) -> list[Note]:
     if not np.isfinite(chosen[0].error):
         return [Note("too few configurations to hold any out: the structure is the smallest", "not_chosen")]
     expressions = [c.expression for c in chosen]
@@ -280,4 +302,6 @@ def _said(chosen: Sequence[Candidate]) -> list[Note]:
     names = [*(f"generic expressions of {t}" for t in terms), *families]
     many = f"the mean of {len(chosen)}: {', '.join(names)}" if len(chosen) > 1 else ", ".join(names)
     error = f"{100.0 * chosen[0].error:.1f} %"
+    if kriging is not None:
+        error += f", with what they miss carried on from the others {100.0 * seen.error:.1f} %"
     return [Note(f"{many}; on held-out configurations the best erred by {error}", "chosen")]

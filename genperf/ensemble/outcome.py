@@ -17,7 +17,7 @@ class Ensemble:
     members : tuple of Member
         Weights add up to one.
     spread : Spread
-        What the members' own draws, walks and shifts do not hold.
+        What the members' own draws, walks and kriging do not hold.
     evidence : tuple of Evidence
         How the whole ensemble, not one member, predicted the largest measured scale from the smaller ones.
     options : dict

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from genperf.errors import GenperfError
 from genperf.formula import parse
 from genperf.prediction.bands import mixture_quantiles
-from genperf.prediction.member import Member
+from genperf.prediction.member import Member, forecasts, log_times
 from genperf.prediction.query import Query, read_query
 from genperf.prediction.schema import Schema
 from genperf.prediction.verdict import Evidence, Standing, all_doublings, verdicts
@@ -37,7 +37,8 @@ class Spread:
     noise : float
         Of repeats of one configuration.
     misfit : float
-        Of a configuration inside the measured range that was not fitted: noise and form together.
+        Of a configuration inside the measured range that was not fitted: noise and form together, less what kriging
+        says of it.
     per_doubling : float
         What each doubling beyond the measured range adds, from predicting the largest scale from the smaller ones.
     """
@@ -56,13 +57,12 @@ def central_times(members: Sequence[Member], columns: Mapping[str, Any]) -> Arra
         mean, variance, shares = _mixture(members, columns)
         return np.asarray(mixture_quantiles(mean, shares, np.sqrt(variance), np.array([0.5]))[0])
     weights = np.array([m.weight for m in members])
-    logarithms = np.array([np.log(m.times(columns)) for m in members])
-    return np.asarray(np.exp(weights @ logarithms / weights.sum()))
+    return np.asarray(np.exp(weights @ log_times(members, columns) / weights.sum()))
 
 
 def _mixture(members: Sequence[Member], columns: Mapping[str, Any]) -> tuple[Array, Array, Array]:
     """Return every draw's mean and variance of ln T, (draws, rows), and its share, (draws,)."""
-    found = [member.forecast(columns) for member in members]
+    found = forecasts(members, columns)
     shares = [np.full(len(m.draws), m.weight / len(m.draws)) for m in members]
     return np.vstack([f[0] for f in found]), np.vstack([f[1] for f in found]), np.concatenate(shares)
 
@@ -79,7 +79,7 @@ def band_of(
 
     The *confidence* band holds the mean time: families and their constants, and how far beyond the data it is asked.
     The *prediction* band holds a new run: the misfit and noise on top. A member that walks knows of itself how far its
-    curve may be off.
+    curve may be off, and kriging how far its mean may be.
     """
     far = all_doublings(schema, query)
     floor = np.log(SHORTEST * schema.shortest) if schema.shortest > 0 else -np.inf

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from genperf.attribution import completed
 from genperf.formula import Node, javascript, parse
-from genperf.prediction import Member, Walk, read_query, verdict
+from genperf.prediction import Kriging, Member, Walk, krigings_of, read_query, verdict, which_kriging
 from genperf.prediction.bands import POINTS
 from genperf.prediction.predict import SHORTEST, standing_of
 from genperf.result import FitResult
@@ -69,13 +69,15 @@ def engine(result: FitResult, formulas: Formulas, interval: float) -> dict[str, 
     """
     factors = {f.name: f"x[{i}]" for i, f in enumerate(result.schema.factors)}
     walks: list[dict[str, Any]] = []
-    members = [_member(m, result, factors, formulas, walks) for m in result.members]
+    krigings = krigings_of(result.members)
+    members = [_member(m, result, factors, formulas, walks, krigings) for m in result.members]
     spread = result.spread
     schema = result.schema
     tail = (1.0 - interval) / 2.0
     return {
         "members": members,
         "walks": walks,
+        "krigings": [_kriging(k, list(factors)) for k in krigings],
         "noise": spread.noise,
         "misfit": max(spread.misfit, spread.noise),
         "perDoubling": spread.per_doubling,
@@ -148,6 +150,7 @@ def _member(
     factors: Mapping[str, str],
     formulas: Formulas,
     walks: list[dict[str, Any]],
+    krigings: Sequence[Kriging],
 ) -> dict[str, Any]:
     expression = member.expression
     constants = {name: f"c[{j}]" for j, name in enumerate(expression.constant_names)}
@@ -161,14 +164,8 @@ def _member(
         "draws": packed(member.draws),
         "count": len(member.draws),
     }
-    if member.shift is not None:
-        shift = member.shift
-        out["shift"] = {
-            "factor": [f.name for f in result.schema.factors].index(shift.factor),
-            "levels": shift.levels.tolist(),
-            "weights": shift.weights.tolist(),
-            "length": shift.length,
-        }
+    if member.kriging is not None:
+        out["kriging"] = which_kriging(member, krigings)
     if member.walk is not None:
         described = _walk(member.walk, result, factors, formulas)
         if described not in walks:
@@ -193,6 +190,22 @@ def _walk(walk: Walk, result: FitResult, factors: Mapping[str, str], formulas: F
         "noise": walk.noise,
         "trend": walk.trend,
         **walk.geometry(),
+    }
+
+
+def _kriging(kriging: Kriging, order: Sequence[str]) -> dict[str, Any]:
+    axes = []
+    for axis in kriging.axes:
+        labels, values = axis.coded
+        axes.append({"at": order.index(axis.factor), "kind": axis.kind, "labels": labels, "values": packed(values)})
+    places = {axis.factor: j for j, axis in enumerate(kriging.axes)}
+    return {
+        "axes": axes,
+        "effects": [
+            {"size": e.size, "rates": [[places[name], rate] for name, rate in e.rates.items()]} for e in kriging.effects
+        ],
+        "weights": packed(kriging.weights),
+        "variance": kriging.variance,
     }
 
 

@@ -15,6 +15,7 @@ from genperf.attribution.terms import FORM, HIDDEN
 from genperf.errors import GenperfError
 from genperf.fitting import fit
 from genperf.formula import JAVASCRIPT_PRELUDE
+from genperf.prediction import krigings_of
 from genperf.reporting.answers import BAND, BOTTLENECK, KNEE, NEXT
 from genperf.reporting.engine import Formulas, engine, judging, rules
 from genperf.reporting.held_out import held_out
@@ -25,7 +26,8 @@ from genperf.result import FitResult, GroupedResult
 from genperf.table import Table
 from genperf.validation import Validation
 
-#: Bytes of draws in a page; with more groups than that holds, sliders stop at predictions that are written down.
+#: Bytes of draws and anchors in a page; with more groups than that holds, sliders stop at predictions that are written
+#: down.
 MOST_DRAWS = 3_000_000
 #: Groups whose answers a page without JavaScript shows, and rejected rows that are listed.
 PLAIN_GROUPS, MOST_REJECTED = 40, 50
@@ -144,8 +146,7 @@ def _groups(
     whole: GroupedResult, target: Mapping[str, Any] | None, along: str | None, interval: float, formulas: Formulas
 ) -> list[dict[str, Any]]:
     """Return the groups in the table's order, those that could not be fitted last."""
-    size = sum(m.draws.size * 6 for result in whole.results.values() for m in result.members)
-    live = size <= MOST_DRAWS
+    live = sum(map(_bytes, whole.results.values())) <= MOST_DRAWS
     out: list[dict[str, Any]] = []
     failed = dict(whole.failures)
     for key, result in whole.results.items():
@@ -164,6 +165,12 @@ def _groups(
         key, why = next(iter(failed.items()))
         raise GenperfError(f"none of {len(failed)} groups can be shown; {', '.join(key)}: {why}")
     return [*out, *({"key": list(key), "failed": why} for key, why in failed.items())]
+
+
+def _bytes(result: FitResult) -> int:
+    """Return about how many bytes of a page are a model's draws and anchors."""
+    drawn = sum(m.draws.size * 6 for m in result.members)
+    return drawn + sum(len(k.weights) * (len(k.axes) + 1) * 11 for k in krigings_of(result.members))
 
 
 def _rendered(

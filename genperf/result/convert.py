@@ -9,10 +9,11 @@ import numpy as np
 from genperf.errors import ModelError, Note
 from genperf.expression import Constant, Expression, Term
 from genperf.formula import Node, parse, render
-from genperf.prediction import Evidence, Member, Schema, Shift, Spread, Status, Walk
+from genperf.prediction import Evidence, Kriging, Member, Schema, Spread, Status, Walk, krigings_of, which_kriging
 from genperf.prediction.medians import Median
 from genperf.result import layout
 from genperf.result.fit_result import FitResult
+from genperf.result.kriging import kriging_along, kriging_of, layout_of
 from genperf.table import Factor
 
 #: Characters of a term that are read at most: one of many levels is longer than what a person would write.
@@ -21,10 +22,11 @@ LONGEST = 100_000
 
 def model_of(result: FitResult) -> layout.Model:
     """Lay a result out."""
+    krigings = krigings_of(result.members)
     return layout.Model(
         model=result.model,
         table=_schema(result.schema),
-        members=[_member(m) for m in result.members],
+        members=[_member(m, krigings) for m in result.members],
         spread=layout.Spread(
             noise=result.spread.noise, misfit=result.spread.misfit, per_doubling=result.spread.per_doubling
         ),
@@ -42,6 +44,7 @@ def model_of(result: FitResult) -> layout.Model:
         seed=result.seed,
         metrics={k: _or_none(v) for k, v in result.metrics.items()},
         notes=[layout.Note(text=n.text, kind=n.kind) for n in result.notes],
+        krigings=[layout_of(k) for k in krigings],
     )
 
 
@@ -81,7 +84,7 @@ def _schema(schema: Schema) -> layout.Schema:
     )
 
 
-def _member(member: Member) -> layout.Member:
+def _member(member: Member, krigings: list[Kriging]) -> layout.Member:
     ends = member.constant_interval()
     expression = member.expression
     return layout.Member(
@@ -117,7 +120,7 @@ def _member(member: Member) -> layout.Member:
         ),
         draws=member.draws.tolist(),
         walk=None if member.walk is None else _walk(member.walk),
-        shift=None if member.shift is None else _shift(member.shift),
+        kriging=which_kriging(member, krigings),
     )
 
 
@@ -133,12 +136,6 @@ def _walk(walk: Walk) -> layout.Walk:
         trend=walk.trend,
         sizes=walk.sizes.tolist(),
         offsets=None if walk.offsets is None else walk.offsets.tolist(),
-    )
-
-
-def _shift(shift: Shift) -> layout.Shift:
-    return layout.Shift(
-        factor=shift.factor, levels=shift.levels.tolist(), weights=shift.weights.tolist(), length=shift.length
     )
 
 
@@ -173,10 +170,11 @@ def result_of(model: layout.Model) -> FitResult:
         tuple(_median(m, factors) for m in table.medians),
         dict(table.mapping),
     )
+    krigings = [kriging_of(k, factors) for k in model.krigings]
     return FitResult(
         model=model.model,
         schema=schema,
-        members=tuple(_read_member(m, factors) for m in model.members),
+        members=tuple(_read_member(m, factors, krigings) for m in model.members),
         spread=Spread(model.spread.noise, model.spread.misfit, model.spread.per_doubling),
         evidence=tuple(
             Evidence(e.factor, e.held_out, e.doublings, e.error, float("nan") if e.last_point is None else e.last_point)
@@ -197,7 +195,7 @@ def _median(line: list[float | str], factors: tuple[Factor, ...]) -> Median:
     return Median(tuple(line[:-4]), seconds, shortest, longest, int(repeats))
 
 
-def _read_member(member: layout.Member, factors: tuple[Factor, ...]) -> Member:
+def _read_member(member: layout.Member, factors: tuple[Factor, ...], krigings: list[Kriging]) -> Member:
     texts = tuple(f.name for f in factors if not f.numeric)
     names = {f.name for f in factors} | {c.name for c in member.constants}
 
@@ -231,7 +229,7 @@ def _read_member(member: layout.Member, factors: tuple[Factor, ...]) -> Member:
         tuple(c.name for c in member.constants if not c.identified),
         member.label,
         None if member.walk is None else _read_walk(member.walk, factors, len(member.draws)),
-        None if member.shift is None else _read_shift(member.shift, factors),
+        _read_kriging(member, factors, krigings),
     )
 
 
@@ -266,8 +264,9 @@ def _read_offsets(offsets: list[list[float]] | None, anchors: int, draws: int) -
     return np.array(offsets)
 
 
-def _read_shift(shift: layout.Shift, factors: tuple[Factor, ...]) -> Shift:
-    numeric = {f.name for f in factors if f.numeric}
-    if shift.factor not in numeric or len(shift.levels) != len(shift.weights) or shift.length <= 0.0:
-        raise ModelError("is not a whole model file: the shift does not match the factors")
-    return Shift(shift.factor, np.array(shift.levels), np.array(shift.weights), shift.length)
+def _read_kriging(member: layout.Member, factors: tuple[Factor, ...], krigings: list[Kriging]) -> Kriging | None:
+    if member.kriging is None:
+        return None if member.shift is None else kriging_along(member.shift, factors)
+    if not 0 <= member.kriging < len(krigings):
+        raise ModelError("is not a whole model file: a member refers to kriging that is not there")
+    return krigings[member.kriging]

@@ -103,8 +103,33 @@ class Walk(Strict):
     offsets: list[list[Finite]] | None = None
 
 
+class Axis(Strict):
+    """A factor along which configurations are apart: values of the anchors, or the places of their labels."""
+
+    factor: str
+    kind: Literal["doublings", "difference", "level"]
+    labels: list[str]
+    values: list[Finite]
+
+
+class Effect(Strict):
+    """A part of what the expressions miss."""
+
+    size: Finite
+    rates: dict[str, Finite]
+
+
+class Kriging(Strict):
+    """What the measured times lie off the expressions by."""
+
+    axes: list[Axis]
+    effects: list[Effect]
+    weights: list[Finite]
+    variance: Finite
+
+
 class Shift(Strict):
-    """The level effects of a count."""
+    """The level effects of a count: kriging along it, in files of before there was any other."""
 
     factor: str
     levels: list[Finite]
@@ -126,7 +151,9 @@ class Member(Strict):
     draws: list[list[Finite]]
     # Files written before there were these have none.
     walk: Walk | None = None
-    shift: Shift | None = None
+    kriging: int | None = None
+    # Never written again.
+    shift: Shift | None = Field(default=None, exclude=True)
 
 
 class Spread(Strict):
@@ -166,6 +193,8 @@ class Model(Strict):
     seed: int
     metrics: dict[str, Finite | None]
     notes: list[Note]
+    #: Members refer to them by place.
+    krigings: list[Kriging] = []
 
 
 class Group(Strict):

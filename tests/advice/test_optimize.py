@@ -133,7 +133,7 @@ def test_efficiency_is_a_constraint(result: gp.FitResult) -> None:
 def test_shares_of_wins_are_those_of_the_draws(result: gp.FitResult) -> None:
     found = gp.optimize(result, {"workers": [10, 12, 14], "batch": 32})
     query = read_query(found.best[["workers", "batch"]], result.schema)
-    drawn = result.members[0].time_draws(query.columns)
+    drawn = np.exp(result.members[0].log_draws(query.columns))
     # Inside the measured range a draw's curve is that of its constants alone.
     assert 0 < found.best["wins"].min() < 1
     assert found.best["wins"].tolist() == pytest.approx([np.mean(drawn.argmin(axis=1) == j) for j in range(3)])

@@ -1,6 +1,7 @@
 """What to measure next, where the answer can be worked by hand."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from statistics import NormalDist
 
@@ -13,7 +14,7 @@ from genperf.advice.narrowing import Knowledge, knowledge
 from genperf.errors import GenperfError
 from genperf.expression import Expression, Term, coefficient, exponent
 from genperf.formula import parse
-from genperf.prediction import Member, Schema, Spread, Status, Walk
+from genperf.prediction import Axis, Effect, Kriging, Member, Schema, Spread, Status, Walk
 from genperf.prediction.medians import Median
 from genperf.result import FitResult
 from genperf.table import Factor
@@ -136,6 +137,18 @@ def test_the_walk_knows_its_own_covariance() -> None:
     _, variance = walk.forecast(np.zeros((2, 3)), np.zeros((2, 3)), columns)
     assert np.einsum("drr->dr", walk.covariance(columns)) == pytest.approx(variance)
     assert np.linalg.eigvalsh(walk.covariance(columns)).min() > -1e-12
+
+
+def test_kriging_tells_of_the_configurations_near() -> None:
+    # One anchor at 1; effects of σ²·s = 0.04·1 whose likeness is 1/e a doubling, and noise of σ² = 0.04 at the anchor.
+    # Left at 4 and 8 (2 and 3 doublings off): 0.04·(1 − e⁻⁴/2) and 0.04·(1 − e⁻⁶/2), between them 0.04·(e⁻¹ − e⁻⁵/2).
+    kriging = Kriging((Axis("gpus", "doublings", np.array([1.0])),), (Effect(1.0, {"gpus": 1.0}),), np.zeros(1), 0.04)
+    exact = member(np.array([[1.0, 0.0]] * 50))
+    both = (replace(exact, weight=0.3, kriging=kriging), replace(exact, weight=0.7, kriging=kriging))
+    known = knowledge(model(*both), {"gpus": np.array([4.0, 8.0])})
+    shared = np.exp(-1.0) - 0.5 * np.exp(-5.0)
+    expected = [[1.0 - 0.5 * np.exp(-4.0), shared], [shared, 1.0 - 0.5 * np.exp(-6.0)]]
+    assert known.covariance == pytest.approx(0.04 * np.array(expected))
 
 
 def test_a_new_runs_noise_is_not_narrowed() -> None:

@@ -8,7 +8,7 @@ from worked_models import BATCH, WORKERS, member, model
 from genperf.attribution import explain
 from genperf.attribution.terms import FORM, HIDDEN
 from genperf.errors import GenperfError
-from genperf.prediction import Shift, Walk
+from genperf.prediction import Axis, Effect, Kriging, Walk
 
 AMDAHL = {"serial": "c", "parallel": "a/workers"}
 
@@ -73,15 +73,28 @@ def test_the_part_that_no_term_explains_is_the_form_error() -> None:
     assert found.loc[FORM, "lower"] <= 1.0 <= found.loc[FORM, "upper"]
 
 
-def test_a_shift_is_the_form_error_of_its_level() -> None:
+def test_what_is_kriged_is_form_error() -> None:
     # At 4 workers every time is measured twice as long as 1 + 8/4 = 3 s; far from there the expression speaks alone.
-    shift = Shift("workers", np.array([4.0]), np.log([2.0]), 1.0)
-    shifted = model(member(AMDAHL, {"c": 1.0, "a": 8.0}, shift=shift))
-    found = explain(shifted, {"workers": 4})
+    axis = Axis("workers", "doublings", np.array([4.0]))
+    kriging = Kriging((axis,), (Effect(1.0, {"workers": 1.0}),), np.log([2.0]), 0.0)
+    found = explain(model(member(AMDAHL, {"c": 1.0, "a": 8.0}, kriging=kriging)), {"workers": 4})
     assert found.terms.set_index("term")["seconds"].to_dict() == pytest.approx({"serial": 1, "parallel": 2, FORM: 3})
     # Doubling: (1 + 1)·2^(1/e) s against 6 s.
     assert found.elasticities["elasticity"][0] == pytest.approx(np.log2(2 * 2 ** np.exp(-1) / 6))
     assert found.elasticities["method"][0] == "doubling"
+
+
+def test_the_form_error_is_as_sure_as_the_kriging() -> None:
+    # One residual of ln 2 that is believed by half; σ² = 0.01 of which half is left: T = 3·√2·exp(±0.071·z), and the
+    # terms have no interval of their own.
+    axis = Axis("workers", "doublings", np.array([4.0]))
+    kriging = Kriging((axis,), (Effect(1.0, {"workers": 1.0}),), 0.5 * np.log([2.0]), 0.01)
+    draws = np.tile([1.0, 8.0], (200, 1)).tolist()
+    found = explain(model(member(AMDAHL, {"c": 1.0, "a": 8.0}, draws, kriging=kriging)), {"workers": 4})
+    terms = found.terms.set_index("term")
+    assert terms.loc["serial", ["lower", "upper"]].tolist() == [1.0, 1.0]
+    ends = 3.0 * np.sqrt(2.0) * np.exp(np.sqrt(0.005) * 1.645 * np.array([-1.0, 1.0])) - 3.0
+    assert terms.loc[FORM, ["lower", "upper"]].to_numpy(float) == pytest.approx(ends, rel=0.02)
 
 
 def test_terms_that_trade_against_each_other_are_aliased() -> None:

@@ -6,7 +6,7 @@ import numpy as np
 
 from genperf.expression import Constant, Expression, Term, coefficient, exponent
 from genperf.formula import parse
-from genperf.prediction import Member, Schema, Shift, Spread, Status, Walk
+from genperf.prediction import Kriging, Member, Schema, Spread, Status, Walk
 from genperf.result import FitResult
 from genperf.table import Factor
 
@@ -28,7 +28,7 @@ def member(
     weight: float = 1.0,
     label: str = "worked",
     walk: Walk | None = None,
-    shift: Shift | None = None,
+    kriging: Kriging | None = None,
     texts: tuple[str, ...] = (),
 ) -> Member:
     """Return a member; without draws, two that are its constants."""
@@ -42,7 +42,7 @@ def member(
     )
     best = np.array(list(values.values()), float)
     drawn = np.vstack([best, best]) if draws is None else np.array(draws, float)
-    return Member(expression, best, drawn, weight, STATUS, label=label, walk=walk, shift=shift)
+    return Member(expression, best, drawn, weight, STATUS, label=label, walk=walk, kriging=kriging)
 
 
 def model(

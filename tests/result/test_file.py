@@ -1,6 +1,8 @@
 """The model file: round trip, the same bytes, and every way of not being one."""
 
 import json
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +12,7 @@ import pytest
 
 import genperf as gp
 from genperf.errors import ModelError
+from genperf.prediction import Axis, Effect, Kriging
 from genperf.result import FitResult, GroupedResult, dump_model, load_model, parse_model, save_model
 
 
@@ -149,7 +152,85 @@ def test_configurations_that_are_not_of_the_factors_are_refused(result: FitResul
         parse_model(json.dumps(read))
 
 
-def test_a_file_of_before_walks_shifts_and_kept_medians_is_read() -> None:
+@pytest.fixture(scope="module")
+def kriged(result: FitResult) -> FitResult:
+    """Two members that share what they miss, and one that has nothing of it."""
+    axes = (
+        Axis("gpu count", "doublings", np.array([1.0, 8.0, 8.0])),
+        Axis("framework", "level", np.array(["mxnet", "mxnet", "tensor <flow>"], dtype=object)),
+    )
+    effects = (Effect(2.5, {"gpu count": 0.3, "framework": 1.25}), Effect(0.5, {"gpu count": 2.0}))
+    near = Kriging(axes, effects, np.array([0.1, -0.2, 1 / 3]), 0.003)
+    best = replace(result.best, weight=0.4, kriging=near)
+    return replace(result, members=(best, best, replace(best, weight=0.2, kriging=None)))
+
+
+def test_kriging_is_written_once(kriged: FitResult) -> None:
+    text = dump_model(kriged)
+    read = json.loads(text)["groups"][0]["model"]
+    assert len(read["krigings"]) == 1
+    assert [m["kriging"] for m in read["members"]] == [0, 0, None]
+    again = parse_model(text)
+    assert isinstance(again, FitResult)
+    assert again.members[0].kriging is again.members[1].kriging
+    asked = {"gpu count": [1, 3, 64], "batch": 8, "framework": ["mxnet", "tensor <flow>"]}
+    pd.testing.assert_frame_equal(again.predict(asked), kriged.predict(asked), check_exact=True)
+    assert dump_model(again) == text
+
+
+BROKEN = [
+    lambda k: k["axes"][0].update(factor="framework"),
+    lambda k: k["axes"][0].update(factor="unheard of"),
+    lambda k: k["axes"][0].update(values=[1.0, 8.0]),
+    lambda k: k["axes"][0].update(values=[1.0, 8.0, 0.0]),
+    lambda k: k["axes"][1].update(values=[0.0, 1.0, 2.0]),
+    lambda k: k["axes"][1].update(values=[0.0, 1.0, 0.5]),
+    lambda k: k.update(axes=[]),
+    lambda k: k.update(weights=[]),
+    lambda k: k.update(variance=-1.0),
+    lambda k: k["effects"][0].update(size=-1.0),
+    lambda k: k["effects"][0]["rates"].update(batch=1.0),
+    lambda k: k["effects"][0]["rates"].update(framework=0.0),
+]
+
+
+@pytest.mark.parametrize("broken", BROKEN)
+def test_kriging_that_does_not_fit_is_refused(kriged: FitResult, broken: Callable[[dict[str, Any]], None]) -> None:
+    read = json.loads(dump_model(kriged))
+    broken(read["groups"][0]["model"]["krigings"][0])
+    with pytest.raises(ModelError, match="not a whole model file"):
+        parse_model(json.dumps(read))
+
+
+def test_a_member_of_kriging_that_is_not_there_is_refused(kriged: FitResult) -> None:
+    read = json.loads(dump_model(kriged))
+    read["groups"][0]["model"]["members"][1]["kriging"] = 1
+    with pytest.raises(ModelError, match="not a whole model file"):
+        parse_model(json.dumps(read))
+
+
+def test_level_effects_of_earlier_files_are_kriging_along_the_count(result: FitResult) -> None:
+    read = json.loads(dump_model(result))
+    for model in [g["model"] for g in read["groups"]]:
+        del model["krigings"]
+        for member in model["members"]:
+            del member["kriging"]
+            member["shift"] = {"factor": "gpu count", "levels": [1.0, 4.0], "weights": [0.1, -0.2], "length": 0.5}
+    before = parse_model(json.dumps(read))
+    assert isinstance(before, FitResult)
+    asked = {"gpu count": [4, 8], "batch": 8, "framework": "mxnet"}
+    # An effect falls to 1/e within half a doubling.
+    at_four, at_eight = -0.2 + 0.1 * np.exp(-4.0), -0.2 * np.exp(-2.0) + 0.1 * np.exp(-6.0)
+    expected = result.predict(asked)[["time", "lower", "upper"]].mul(np.exp([at_four, at_eight]), axis=0)
+    pd.testing.assert_frame_equal(before.predict(asked)[["time", "lower", "upper"]], expected)
+    again = parse_model(dump_model(before))
+    pd.testing.assert_frame_equal(again.predict(asked), before.predict(asked), check_exact=True)
+    read["groups"][0]["model"]["members"][0]["shift"]["length"] = 0.0
+    with pytest.raises(ModelError, match="not a whole model file"):
+        parse_model(json.dumps(read))
+
+
+def test_a_file_of_before_walks_kriging_and_kept_medians_is_read() -> None:
     """Written by the first genperf that wrote model files; amdahl, of 9.0, 5.0, 3.01 and 2.0 s on 1, 2, 4 and 8."""
     before = load_model(Path(__file__).with_name("first_schema.json"))
     assert isinstance(before, FitResult)

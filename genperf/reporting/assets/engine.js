@@ -18,7 +18,7 @@ class Member {
     this.constants = Float64Array.from(data.constants);
     const flat = unpacked(data.draws), n = this.constants.length;
     this.draws = Array.from({ length: data.count }, (_, d) => flat.subarray(d * n, (d + 1) * n));
-    this.shift = data.shift || null;
+    this.kriging = data.kriging ?? null;
     this.walk = data.walk === undefined ? null : new Walk(walks[data.walk], unpacked(data.sizes), this, data.offsets ? unpacked(data.offsets) : []);
   }
   // Seconds of each term, and of their total.
@@ -27,22 +27,84 @@ class Member {
     return [t, this.total ? this.total(x, c, t) : t.reduce((a, b) => a + b)];
   }
   log(x, c) {
-    return Math.log(this.split(x, c)[1]) + this.shifted(x);
+    return Math.log(this.split(x, c)[1]);
   }
-  shifted(x) {
-    if (!this.shift) return 0;
-    const { factor, levels, weights, length } = this.shift;
-    let u = 0;
-    levels.forEach((level, k) => {
-      const apart = Math.abs(Math.log2(x[factor]) - Math.log2(level));
-      u += weights[k] * (Number.isNaN(apart) ? 0 : Math.exp(-apart / length));
-    });
-    return u;
-  }
-  // Mean and variance of ln T for every draw.
-  forecast(x) {
+  // Mean and variance of ln T for every draw; the levels are what each kriging says at x.
+  forecast(x, levels) {
     const mean = Float64Array.from(this.draws, (c) => this.log(x, c));
-    return this.walk ? this.walk.forecast(mean, x) : [mean, new Float64Array(mean.length)];
+    if (this.walk) return this.walk.forecast(mean, x);
+    const [level, variance] = this.kriging === null ? [0, 0] : levels[this.kriging];
+    return [mean.map((v) => v + level), new Float64Array(mean.length).fill(variance)];
+  }
+}
+
+// What the measured times lie off the expressions by, carried to other configurations: genperf/prediction/kriging.py.
+class Kriging {
+  constructor({ axes, effects, weights, variance }) {
+    this.axes = axes.map(({ at, kind, labels, values }) => {
+      const numbers = Array.from(unpacked(values));
+      const own = kind === "level" ? numbers.map((k) => labels[k]) : kind === "doublings" ? numbers.map(Math.log2) : numbers;
+      return { at, kind, own };
+    });
+    this.effects = effects;
+    this.size = effects.reduce((a, e) => a + e.size, 0);
+    this.weights = unpacked(weights);
+    this.variance = variance;
+  }
+  // Likeness to every anchor.
+  near(x) {
+    const apart = this.axes.map(({ at, kind, own }) => {
+      if (kind === "level") return own.map((v) => (v === x[at] ? 0 : 1));
+      const here = kind === "doublings" ? Math.log2(x[at]) : x[at];
+      return own.map((v) => (Number.isNaN(here) ? Infinity : Math.abs(here - v)));
+    });
+    return Float64Array.from(this.weights, (_, i) => {
+      let sum = 0;
+      for (const { size, rates } of this.effects) {
+        let far = 0;
+        for (const [j, rate] of rates) far += rate * apart[j][i];
+        sum += size * Math.exp(-far);
+      }
+      return sum;
+    });
+  }
+  mean(x) {
+    return this.near(x).reduce((a, v, i) => a + v * this.weights[i], 0);
+  }
+  forecast(x) {
+    const near = this.near(x), mean = near.reduce((a, v, i) => a + v * this.weights[i], 0);
+    if (!this.variance) return [mean, 0];
+    this.lower ||= this.factored();
+    let known = 0;
+    for (let i = 0; i < near.length; i++) {
+      const row = this.lower[i];
+      let v = near[i];
+      for (let j = 0; j < i; j++) v -= row[j] * near[j];
+      near[i] = v / row[i];
+      known += near[i] * near[i];
+    }
+    return [mean, this.variance * Math.max(this.size - known, 0)];
+  }
+  // The Cholesky factor of the likeness between the anchors, plus one: row by row.
+  factored() {
+    const rows = [], count = this.weights.length;
+    for (let i = 0; i < count; i++) {
+      const row = this.near(this.anchor(i));
+      row[i] += 1;
+      for (let j = 0; j <= i; j++) {
+        const other = j < i ? rows[j] : row;
+        let v = row[j];
+        for (let k = 0; k < j; k++) v -= row[k] * other[k];
+        row[j] = j < i ? v / other[j] : Math.sqrt(v);
+      }
+      rows.push(row);
+    }
+    return rows;
+  }
+  anchor(i) {
+    const x = [];
+    for (const { at, kind, own } of this.axes) x[at] = kind === "doublings" ? 2 ** own[i] : own[i];
+    return x;
   }
 }
 
@@ -174,9 +236,11 @@ class Engine {
   constructor(data, factors, judging) {
     Object.assign(this, data, { factors, judging });
     this.members = data.members.map((m) => new Member(m, data.walks));
+    this.krigings = data.krigings.map((k) => new Kriging(k));
   }
   mixture(x, members = this.members) {
-    const found = members.map((m) => m.forecast(x));
+    const levels = this.krigings.map((k) => k.forecast(x));
+    const found = members.map((m) => m.forecast(x, levels));
     const flat = (k) => Float64Array.from(found.flatMap((f) => Array.from(f[k])));
     const shares = Float64Array.from(members.flatMap((m) => Array(m.draws.length).fill(m.weight / m.draws.length)));
     return [flat(0), flat(1), shares];
@@ -186,9 +250,10 @@ class Engine {
       const [mean, variance, shares] = this.mixture(x, members);
       return mixtureQuantiles(mean, shares, variance.map(Math.sqrt), [0.5])[0];
     }
+    const levels = this.krigings.map((k) => k.mean(x));
     let sum = 0, weight = 0;
     for (const m of members) {
-      sum += m.weight * m.log(x, m.constants);
+      sum += m.weight * (m.log(x, m.constants) + (m.kriging === null ? 0 : levels[m.kriging]));
       weight += m.weight;
     }
     return Math.exp(sum / weight);
@@ -221,7 +286,7 @@ class Engine {
     const whole = this.members.reduce((a, m) => a + m.weight, 0);
     for (const m of this.members) {
       const [t, total] = m.split(x, m.constants);
-      const own = m.walk ? this.central(x, [m]) : total * Math.exp(m.shifted(x));
+      const own = m.walk || m.kriging !== null ? this.central(x, [m]) : total;
       t.forEach((v, j) => {
         const name = m.terms[j][0];
         seconds.set(name, (seconds.get(name) || 0) + (m.weight / whole) * (v / own) * time);
