@@ -15,12 +15,14 @@ from genperf.formula import (
     Call,
     Name,
     Node,
+    PowerSum,
     bind,
     bind_values,
     evaluate,
     evaluate_with_gradient,
     latex,
     names_in,
+    power_sum,
     render,
     substitute,
 )
@@ -296,24 +298,38 @@ class BoundExpression:
     def _values(self, constants: Array) -> dict[str, Array]:
         return {name: constants[:, j : j + 1] for name, j in self.index.items()}
 
+    @cached_property
+    def _sum(self) -> PowerSum | None:
+        return power_sum(self.node, self.index, self.rows)
+
+    @cached_property
+    def _coefficients(self) -> tuple[int, ...]:
+        return tuple(j for j, c in enumerate(self.expression.constants) if c.kind == "coefficient")
+
     def times(self, constants: Array) -> Array:
         """Return predicted seconds of shape (sets, rows)."""
+        if self._sum is not None:
+            return self._sum.values(constants)
         value = evaluate(self.node, self._values(constants))
         return np.asarray(np.broadcast_to(value, (len(constants), self.rows)), float)
 
     def jacobian(self, constants: Array) -> tuple[Array, Array]:
         """Return predicted seconds (sets, rows) and their exact derivatives (sets, rows, n)."""
-        return self._derivatives(constants, self.expression.constant_names)
+        return self._derivatives(constants, tuple(range(len(self.index))))
 
-    def basis(self, constants: Array) -> Array:
-        """Return the derivatives by the coefficients alone, (sets, rows, coefficients)."""
-        return self._derivatives(constants, [c.name for c in self.expression.constants if c.kind == "coefficient"])[1]
+    def basis(self, constants: Array) -> tuple[Array, Array]:
+        """Return predicted seconds (sets, rows) and their derivatives by the coefficients (sets, rows, k)."""
+        return self._derivatives(constants, self._coefficients)
 
-    def _derivatives(self, constants: Array, by: Sequence[str]) -> tuple[Array, Array]:
-        value, slopes = evaluate_with_gradient(self.node, self._values(constants), by)
+    def _derivatives(self, constants: Array, by: tuple[int, ...]) -> tuple[Array, Array]:
+        # Each derivative has memory of its own; the view has it last.
+        if self._sum is not None:
+            times, slopes = self._sum.derivatives(constants, by)
+            return times, np.swapaxes(slopes, 1, 2)
+        names = [self.expression.constant_names[j] for j in by]
+        value, found = evaluate_with_gradient(self.node, self._values(constants), names)
         shape = (len(constants), self.rows)
-        # Each derivative is written to memory of its own; the view has it last.
-        out = np.zeros((shape[0], len(by), shape[1]))
-        for j, name in enumerate(by):
-            out[:, j, :] = slopes.get(name, 0.0)
-        return np.asarray(np.broadcast_to(value, shape), float), np.swapaxes(out, 1, 2)
+        slopes = np.zeros((shape[0], len(by), shape[1]))
+        for j, name in enumerate(names):
+            slopes[:, j, :] = found.get(name, 0.0)
+        return np.asarray(np.broadcast_to(value, shape), float), np.swapaxes(slopes, 1, 2)

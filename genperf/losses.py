@@ -135,13 +135,18 @@ class Penalty:
         """Return the penalty of each set of constants, shape (sets, constants) → (sets,)."""
         if self.strength == 0.0:
             return np.zeros(scaled.shape[:-1])
+        squares = np.asarray(self.strength * (1.0 - self.l1_share) * 0.5 * np.sum(scaled**2, axis=-1))
+        if self.l1_share == 0.0:
+            return squares
         rounded = np.hypot(scaled, PENALTY_ROUNDING) - PENALTY_ROUNDING
-        squares = 0.5 * np.sum(scaled**2, axis=-1)
-        return np.asarray(self.strength * ((1.0 - self.l1_share) * squares + self.l1_share * np.sum(rounded, axis=-1)))
+        return np.asarray(squares + self.strength * self.l1_share * np.sum(rounded, axis=-1))
 
     def curvature(self, scaled: Array) -> Array:
         """Return c such that `c·θ_s` is the penalty's exact derivative by θ_s."""
-        return np.asarray(self.strength * ((1.0 - self.l1_share) + self.l1_share / np.hypot(scaled, PENALTY_ROUNDING)))
+        ridge = self.strength * (1.0 - self.l1_share)
+        if self.l1_share == 0.0:
+            return np.full(scaled.shape, ridge)
+        return np.asarray(ridge + self.strength * self.l1_share / np.hypot(scaled, PENALTY_ROUNDING))
 
 
 PENALTIES = {"l2": 0.0, "l1": 1.0, "elastic-net": 0.5}

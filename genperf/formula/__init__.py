@@ -10,6 +10,7 @@ from genperf.formula.functions import FUNCTIONS
 from genperf.formula.javascript import JAVASCRIPT_PRELUDE, javascript
 from genperf.formula.nodes import Call, Name, Node, Number, Text, call, names_in, substitute
 from genperf.formula.parse import Formula, parse
+from genperf.formula.power_sum import PowerSum, power_sum
 from genperf.formula.render import latex, quote_name, render
 
 __all__ = [
@@ -20,6 +21,7 @@ __all__ = [
     "Name",
     "Node",
     "Number",
+    "PowerSum",
     "Text",
     "bind",
     "bind_values",
@@ -30,6 +32,7 @@ __all__ = [
     "latex",
     "names_in",
     "parse",
+    "power_sum",
     "quote_name",
     "render",
     "substitute",

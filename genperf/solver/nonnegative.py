@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 Array = npt.NDArray[np.float64]
+Sides = npt.NDArray[np.int8]
 
 #: Added to the unit diagonal of the scaled normal equations: keeps collinear columns solvable.
 RIDGE = 1e-12
@@ -15,8 +16,17 @@ TOLERANCE = 1e-10
 PATIENCE = 3
 
 
+def diagonal(matrices: Array) -> Array:
+    """Return the diagonals of matrices, (problems, k, k) → (problems, k): a view that can be written to."""
+    return np.asarray(np.einsum("pkk->pk", matrices))
+
+
 def nonnegative_least_squares(
-    gram: Array, moment: Array, lower: npt.ArrayLike = 0.0, upper: npt.ArrayLike = np.inf
+    gram: Array,
+    moment: Array,
+    lower: npt.ArrayLike = 0.0,
+    upper: npt.ArrayLike = np.inf,
+    sides: Sides | None = None,
 ) -> Array:
     """Minimise `½ xᵀGx − hᵀx` over lower ≤ x ≤ upper for every problem of a batch.
 
@@ -33,6 +43,9 @@ def nonnegative_least_squares(
         h = BᵀWt.
     lower, upper : array_like, broadcast to (problems, k)
         Infinite where a variable is free; equal where it is held.
+    sides : ndarray of int8 of shape (problems, k), optional
+        Where the variables are thought to be: −1 at the lower bound, 1 at the upper, 0 between. A good guess saves
+        exchanges and changes nothing else.
 
     Returns
     -------
@@ -52,7 +65,8 @@ def nonnegative_least_squares(
     G, h, unit = _scaled(gram, moment)
     low = np.broadcast_to(lower, moment.shape) / unit
     high = np.broadcast_to(upper, moment.shape) / unit
-    x, solved = _exchange(G, h, low, high)
+    side = np.zeros(moment.shape, np.int8) if sides is None else sides
+    x, solved = _exchange(G, h, low, high, side)
     if not solved.all():
         x[~solved] = _descend(G[~solved], h[~solved], low[~solved], high[~solved])
     return np.where(x <= low, lower, np.where(x >= high, upper, x * unit))
@@ -81,40 +95,43 @@ def penalised_least_squares(
     >>> penalised_least_squares(G, h, nothing + 1.0, nothing + 1.0, nothing, nothing + np.inf)
     array([[1.5, 0. ]])
     """
-    k = moment.shape[1]
     G = gram.copy()
-    G[:, range(k), range(k)] += ridge
+    diagonal(G)[:] += ridge
     return nonnegative_least_squares(G, moment - np.where(upper > 0.0, lasso, -lasso), lower, upper)
 
 
-def _exchange(G: Array, h: Array, low: Array, high: Array) -> tuple[Array, npt.NDArray[np.bool_]]:
+def _exchange(G: Array, h: Array, low: Array, high: Array, side: Sides) -> tuple[Array, npt.NDArray[np.bool_]]:
     """Exchange the variables that violate their conditions until none does; return x, and where that came to rest."""
     problems, k = h.shape
-    x = np.zeros((problems, k))
+    x = np.empty((problems, k))
     pinned = low >= high
-    side = -pinned.astype(np.int8)  # −1 at the lower bound, 1 at the upper, 0 between
+    side = np.where(pinned, np.int8(-1), side)
+    left = np.arange(problems)
     fewest = np.full(problems, k + 1)
     patience = np.full(problems, PATIENCE)
-    left = np.arange(problems)
     for _ in range(k + 20):
-        lo, hi = low[left], high[left]
-        x[left], dual = _solve(G[left], h[left], side[left], lo, hi)
-        below = (side[left] == 0) & (x[left] < lo - TOLERANCE)
-        above = (side[left] == 0) & (x[left] > hi + TOLERANCE)
-        wrong = below | above | ((side[left] * dual > TOLERANCE) & ~pinned[left])
+        at, dual = _solve(G, h, side, low, high)
+        x[left] = at
+        inside = side == 0
+        below, above = inside & (at < low - TOLERANCE), inside & (at > high + TOLERANCE)
+        wrong = below | above | ((side * dual > TOLERANCE) & ~pinned)
         count = wrong.sum(axis=1)
-        open_ = count > 0
-        left, wrong, count = left[open_], wrong[open_], count[open_]
-        if left.size == 0:
-            break
-        better = count < fewest[left]
-        patience[left] = np.where(better, PATIENCE, patience[left] - 1)
-        fewest[left] = np.minimum(fewest[left], count)
+        more = count > 0
+        if not more.all():
+            left = left[more]
+            if left.size == 0:
+                break
+            G, h, low, high, pinned, side = G[more], h[more], low[more], high[more], pinned[more], side[more]
+            fewest, patience, count = fewest[more], patience[more], count[more]
+            wrong, below, above = wrong[more], below[more], above[more]
+        patience = np.where(count < fewest, PATIENCE, patience - 1)
+        fewest = np.minimum(fewest, count)
         # Where exchanging all violators no longer helps, exchange only the last: that cannot cycle.
-        last = k - 1 - np.argmax(wrong[:, ::-1], axis=1)
-        others = (patience[left] < 0)[:, None] & (np.arange(k) != last[:, None])
-        to = above[open_].astype(np.int8) - below[open_].astype(np.int8)
-        side[left] = np.where(wrong & ~others, to, side[left])
+        stuck = patience < 0
+        if stuck.any():
+            last = k - 1 - np.argmax(wrong[:, ::-1], axis=1)
+            wrong &= ~(stuck[:, None] & (np.arange(k) != last[:, None]))
+        side = np.where(wrong, above.astype(np.int8) - below.astype(np.int8), side)
     solved = np.ones(problems, bool)
     solved[left] = False
     return x, solved
@@ -153,26 +170,30 @@ def _descend(G: Array, h: Array, low: Array, high: Array) -> Array:
 
 def _scaled(gram: Array, moment: Array) -> tuple[Array, Array, Array]:
     """Bring the equations to a unit diagonal and a unit right-hand side; return them and the unit of x."""
-    k = moment.shape[1]
-    size = np.sqrt(np.maximum(np.einsum("pkk->pk", gram), 0.0))
-    empty = ~(size > 0.0) | ~np.isfinite(size)
-    size = np.where(empty, 1.0, size)
-    finite = np.isfinite(gram) & ~empty[:, :, None] & ~empty[:, None, :]
-    G = np.where(finite, gram, 0.0) / size[:, :, None] / size[:, None, :] + RIDGE * np.eye(k)
-    G[:, range(k), range(k)] = np.where(empty, 1.0, G[:, range(k), range(k)])
-    h = np.where(empty | ~np.isfinite(moment), 0.0, moment / size)
+    size = np.sqrt(np.maximum(diagonal(gram), 0.0))
+    empty = ~((size > 0.0) & np.isfinite(size))
+    if empty.any() or not (np.isfinite(gram).all() and np.isfinite(moment).all()):
+        size = np.where(empty, 1.0, size)
+        gram = np.where(np.isfinite(gram) & ~empty[:, :, None] & ~empty[:, None, :], gram, 0.0)
+        diagonal(gram)[empty] = 1.0
+        moment = np.where(empty | ~np.isfinite(moment), 0.0, moment)
+    G = gram / (size[:, :, None] * size[:, None, :])
+    diagonal(G)[:] += RIDGE
+    h = moment / size
     most = np.abs(h).max(axis=1, keepdims=True)
-    most = np.where(most > 0.0, most, 1.0)
+    most[most == 0.0] = 1.0
     return G, h / most, most / size
 
 
-def _solve(G: Array, h: Array, side: npt.NDArray[np.int8], low: Array, high: Array) -> tuple[Array, Array]:
+def _solve(G: Array, h: Array, side: Sides, low: Array, high: Array) -> tuple[Array, Array]:
     """Solve for the variables between their bounds, the others at theirs; return x and Gx − h."""
     k = h.shape[1]
     inside = side == 0
     x = np.where(side < 0, low, np.where(side > 0, high, 0.0))
-    rest = h - np.einsum("pkl,pl->pk", G, x)
-    masked = np.where(inside[:, :, None] & inside[:, None, :], G, 0.0)
-    masked[:, range(k), range(k)] = np.where(inside, G[:, range(k), range(k)], 1.0)
-    x += np.linalg.solve(masked, np.where(inside, rest, 0.0)[:, :, None])[:, :, 0]
+    rest = h - np.einsum("pkl,pl->pk", G, x) if x.any() else h
+    if not inside.all():
+        rest = np.where(inside, rest, 0.0)
+        x += np.linalg.solve(np.where(inside[:, :, None] & inside[:, None, :], G, np.eye(k)), rest[:, :, None])[:, :, 0]
+    else:
+        x += np.linalg.solve(G, rest[:, :, None])[:, :, 0]
     return x, np.einsum("pkl,pl->pk", G, x) - h

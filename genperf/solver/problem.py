@@ -4,21 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from genperf.losses import PENALTY_ROUNDING, Loss, Penalty
-from genperf.solver.nonnegative import penalised_least_squares
+from genperf.solver.nonnegative import diagonal, penalised_least_squares
 
 Array = npt.NDArray[np.float64]
 
 #: Numbers in one block of an evaluation: bounds the memory, whatever the population and the rows.
 BLOCK = 2_000_000
+#: Numbers in one block of derivatives: what stays in a core's cache.
+CACHED = 250_000
 #: Reweighted least-squares passes for the coefficients inside the projection.
 PASSES = 6
 #: Cost of a set of constants whose times are not finite.
 IMPOSSIBLE = 1e30
+
+# glibc gives large blocks back to the system as soon as they are freed, and writing to new ones then costs more than
+# the arithmetic. What counts as large rises to the size of what was once freed.
+np.empty(BLOCK)
+
+#: Shares of the rows, (sets, rows) or (1, rows), and the weighted mean measured time of each set, seconds: a
+#: replicate's cost is that of its own fit.
+Weighing: TypeAlias = tuple[Array, Array]
 
 
 @dataclass(frozen=True)
@@ -50,8 +62,8 @@ class Problem:
     loss, penalty
         What is minimised.
     basis : callable, optional
-        Constants (sets, n) → derivatives by the coefficients alone, of shape (sets, rows, coefficients): what
-        `jacobian` also gives, for less work.
+        Constants (sets, n) → (times, derivatives by the coefficients alone, of shape (sets, rows, coefficients)): of
+        what `jacobian` gives, for less work.
     """
 
     times: Callable[[Array], Array]
@@ -67,7 +79,7 @@ class Problem:
     start: Array
     loss: Loss
     penalty: Penalty
-    basis: Callable[[Array], Array] | None = None
+    basis: Callable[[Array], tuple[Array, Array]] | None = None
 
     def reweighted(self, weights: Array) -> Problem:
         """Return the same problem with other weights of shape (rows,)."""
@@ -77,9 +89,9 @@ class Problem:
         """Return what the penalty sees of the constants."""
         return np.asarray(np.where(self.penalised, constants / self.scale, 0.0))
 
-    def blocks(self, sets: int, numbers_per_set: int) -> list[slice]:
-        """Cut a number of sets into blocks of bounded memory."""
-        step = max(1, BLOCK // max(1, numbers_per_set))
+    def blocks(self, sets: int, numbers_per_set: int, most: int | None = None) -> list[slice]:
+        """Cut a number of sets into blocks of bounded memory: `BLOCK` numbers, or fewer where that is asked for."""
+        step = max(1, min(most or BLOCK, BLOCK) // max(1, numbers_per_set))
         return [slice(i, min(i + step, sets)) for i in range(0, sets, step)]
 
     def cost(self, constants: Array, weights: Array | None = None) -> Array:
@@ -93,22 +105,23 @@ class Problem:
         """
         out = np.empty(len(constants))
         for block in self.blocks(len(constants), self.measured.size):
-            out[block] = self._cost_of(self.times(constants[block]), constants[block], self._shares(weights, block))
+            out[block] = self._cost_of(self.times(constants[block]), constants[block], self._weighing(weights, block))
         return out
 
-    def _shares(self, weights: Array | None, block: slice = slice(None)) -> Array:
-        w = self.weights[None, :] if weights is None else weights[block]
-        return np.asarray(w / w.sum(axis=1, keepdims=True))
+    def _weighing(self, weights: Array | None, block: slice = slice(None)) -> Weighing:
+        return self._own_weighing if weights is None else _weighing(weights[block], self.measured)
 
-    def _cost_of(self, times: Array, constants: Array, shares: Array) -> Array:
+    @cached_property
+    def _own_weighing(self) -> Weighing:
+        return _weighing(self.weights[None, :], self.measured)
+
+    def _cost_of(self, times: Array, constants: Array, weighing: Weighing) -> Array:
+        shares, mean = weighing
         with np.errstate(all="ignore"):
-            each = self.loss.value(times, self.measured, self._time_scale(shares))
-            total = np.sum(shares * each, axis=1) + self.penalty.value(self.scaled(constants))
+            each = self.loss.value(times, self.measured, mean)
+            total = np.einsum("sr,sr->s", np.broadcast_to(shares, each.shape), each)
+            total += self.penalty.value(self.scaled(constants))
         return np.asarray(np.where(np.isfinite(total), np.minimum(total, IMPOSSIBLE), IMPOSSIBLE))
-
-    def _time_scale(self, shares: Array) -> Array:
-        """Return the weighted mean measured time of each set: a replicate's cost is that of its own fit."""
-        return np.asarray(np.sum(shares * self.measured, axis=1, keepdims=True))
 
     def derivatives(self, constants: Array, weights: Array | None = None) -> tuple[Array, Array]:
         """Return the cost's gradient and its Gauss-Newton curvature, both by the scaled constants.
@@ -127,20 +140,33 @@ class Problem:
         gradient : ndarray of shape (sets, n)
         curvature : ndarray of shape (sets, n, n)
         """
-        shares = self._shares(weights)
+        n = self.scale.size
+        gradient, curvature = np.empty((len(constants), n)), np.empty((len(constants), n, n))
+        for block in self.blocks(len(constants), self.measured.size * (n + 2), CACHED):
+            weighing = self._weighing(weights, block)
+            gradient[block], curvature[block] = self._slopes(constants[block], weighing)
+        scaled = self.scaled(constants)
+        own = np.where(self.penalised, self.penalty.curvature(scaled), 0.0)
+        diagonal(curvature)[:] += own
+        return gradient + own * scaled, curvature
+
+    @cached_property
+    def _scales(self) -> Array:
+        return 2.0 * np.outer(self.scale, self.scale)
+
+    def _slopes(self, constants: Array, weighing: Weighing) -> tuple[Array, Array]:
+        """Return the gradient and curvature of the loss by the scaled constants."""
+        shares, mean = weighing
         times, J = self.jacobian(constants)
         with np.errstate(all="ignore"):
-            omega = shares * self.loss.curvature(times, self.measured, self._time_scale(shares))
-            known = np.isfinite(omega) & np.isfinite(times)
-            J = np.where(np.isfinite(J), J, 0.0) * self.scale
-            weighted = J * np.where(known, omega, 0.0)[:, :, None]
-            curvature = 2.0 * (np.swapaxes(weighted, 1, 2) @ J)
-            off = np.where(known, times - self.measured, 0.0)
-            gradient = 2.0 * np.squeeze(np.swapaxes(weighted, 1, 2) @ off[:, :, None], axis=2)
-            scaled = self.scaled(constants)
-            own = np.where(self.penalised, self.penalty.curvature(scaled), 0.0)
-            curvature[:, range(len(self.scale)), range(len(self.scale))] += own
-            return gradient + own * scaled, curvature
+            omega = shares * self.loss.curvature(times, self.measured, mean)
+            off = times - self.measured
+            gradient, curvature = _moments(J, omega, off)
+            if not (np.isfinite(gradient).all() and np.isfinite(curvature).all()):
+                known = np.isfinite(omega) & np.isfinite(times)
+                J = np.where(np.isfinite(J), J, 0.0)
+                gradient, curvature = _moments(J, np.where(known, omega, 0.0), np.where(known, off, 0.0))
+            return 2.0 * self.scale * gradient, self._scales * curvature
 
     def project(self, constants: Array, weights: Array | None = None) -> Array:
         """Return the sets with their coefficients replaced by the best ones for their other constants.
@@ -155,34 +181,50 @@ class Problem:
             The coefficients are read as the starting point of the passes where one is needed.
         weights : ndarray of shape (sets, rows), optional
         """
-        out = constants.copy()
-        for block in self.blocks(len(constants), self.measured.size * (self.lower.size + 2)):
-            out[block] = self._project(constants[block], self._shares(weights, block))
-        return out
+        return self.projected(constants, weights)[0]
 
-    def _project(self, constants: Array, shares: Array) -> Array:
+    def projected(self, constants: Array, weights: Array | None = None) -> tuple[Array, Array]:
+        """Return the sets that `project` returns, and their costs."""
+        out, cost = constants.copy(), np.empty(len(constants))
+        for block in self.blocks(len(constants), self.measured.size * (self.lower.size + 2)):
+            out[block], cost[block] = self._project(constants[block], self._weighing(weights, block))
+        return out, cost
+
+    def _project(self, constants: Array, weighing: Weighing) -> tuple[Array, Array]:
         at_once = self.linear and self.loss.quadratic and not self._rounded.any()
-        basis = self._basis(constants)
+        times, basis, rest = self._parts(constants)
         # The first pass knows no times yet: it takes the loss's curvature at a perfect fit.
-        current = self._with_coefficients(constants, basis, shares, self.measured[None, :])
-        if at_once:
-            return current
+        current = self._with_coefficients(constants, basis, rest, weighing, self.measured[None, :])
         best, best_cost = current, np.full(len(current), np.inf)
-        for step in range(PASSES):
-            if not self.linear:
-                basis = self._basis(current)
-            with np.errstate(all="ignore"):
-                times = np.squeeze(basis @ current[:, self.coefficient, None], axis=2)
-            cost = self._cost_of(times, current, shares)
+        for step in range(1 if at_once else PASSES):
+            if self.linear:
+                times = self._explained(basis, current) + rest
+            else:
+                times, basis, rest = self._parts(current)
+            cost = self._cost_of(times, current, weighing)
             better = cost < best_cost
             best = np.where(better[:, None], current, best)
             best_cost = np.where(better, cost, best_cost)
-            if step < PASSES - 1:
-                current = self._with_coefficients(current, basis, shares, times)
-        return best
+            if step < PASSES - 1 and not at_once:
+                current = self._with_coefficients(current, basis, rest, weighing, times)
+        return best, best_cost
 
-    def _basis(self, constants: Array) -> Array:
-        return self.jacobian(constants)[1][:, :, self.coefficient] if self.basis is None else self.basis(constants)
+    def _parts(self, constants: Array) -> tuple[Array, Array, Array]:
+        """Return the times, their derivatives B by the coefficients c, and what B·c leaves of them.
+
+        Nothing but rounding is left, unless the expression has numbers in the place of coefficients.
+        """
+        if self.basis is not None:
+            times, basis = self.basis(constants)
+        else:
+            times, J = self.jacobian(constants)
+            basis = J[:, :, self.coefficient]
+        with np.errstate(all="ignore"):
+            return times, basis, times - self._explained(basis, constants)
+
+    def _explained(self, basis: Array, constants: Array) -> Array:
+        with np.errstate(all="ignore"):
+            return np.asarray(np.einsum("srk,sk->sr", basis, constants[:, self.coefficient]))
 
     @property
     def _rounded(self) -> npt.NDArray[np.bool_]:
@@ -190,14 +232,13 @@ class Problem:
         lasso = self.penalty.strength * self.penalty.l1_share > 0.0
         return np.asarray(lasso & self.penalised & self.coefficient & (self.lower < 0.0) & (self.upper > 0.0))
 
-    def _with_coefficients(self, constants: Array, basis: Array, shares: Array, at: Array) -> Array:
+    def _with_coefficients(self, constants: Array, basis: Array, rest: Array, weighing: Weighing, at: Array) -> Array:
         """Return the sets with the coefficients that are best if the loss's curvature is what it is at these times."""
         which = self.coefficient
+        shares, mean = weighing
         with np.errstate(all="ignore"):
-            omega = shares * self.loss.curvature(at, self.measured, self._time_scale(shares))
-            weighted = basis * np.broadcast_to(omega, basis.shape[:2])[:, :, None]
-            gram = np.swapaxes(weighted, 1, 2) @ basis
-            moment = np.swapaxes(weighted, 1, 2) @ self.measured
+            omega = shares * self.loss.curvature(at, self.measured, mean)
+            moment, gram = _moments(basis, omega, self.measured - rest)
         scale, held = self.scale[which], constants[:, which]
         ridge = self.penalty.strength * (1.0 - self.penalty.l1_share)
         lasso = self.penalty.strength * self.penalty.l1_share
@@ -210,3 +251,14 @@ class Problem:
             gram, moment, own, np.broadcast_to(slope, moment.shape), self.lower[which], self.upper[which]
         )
         return out
+
+
+def _weighing(weights: Array, measured: Array) -> Weighing:
+    shares = weights / weights.sum(axis=1, keepdims=True)
+    return shares, np.sum(shares * measured, axis=1, keepdims=True)
+
+
+def _moments(J: Array, omega: Array, values: Array) -> tuple[Array, Array]:
+    """Return `Jᵀωv` and `JᵀωJ` of every set: J of shape (sets, rows, k), v of (sets, rows), ω of it or of (1, rows)."""
+    weighted = np.swapaxes(J, 1, 2) * omega[:, None, :]
+    return np.squeeze(weighted @ values[:, :, None], axis=2), weighted @ J

@@ -123,3 +123,25 @@ def test_basis_given_or_read_from_the_jacobian_is_the_same() -> None:
     bare = type(problem)(**{f: getattr(problem, f) for f in problem.__dataclass_fields__ if f != "basis"})
     at = np.tile(problem.start, (2, 1))
     np.testing.assert_allclose(problem.project(at), bare.project(at), rtol=1e-12)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_projection_beside_a_term_that_is_known(loss: str) -> None:
+    """A number in the place of a coefficient: the others explain what it leaves of the times."""
+    known = Case(GENERIC.expression.with_fixed({"C": 0.5}), GENERIC.truth[1:])
+    problem = problem_of(known, loss, noise=0.1)
+    others = np.array([1.0, 1.1, 1.0, 0.4, 0.3])
+    share = 1e-4 if loss in ("relative", "squared") else 0.01
+    found = problem.project(others[None])
+    assert problem.cost(found).item() <= best_coefficients(problem, others) * (1.0 + share)
+    if LOSSES[loss].quadratic:
+        np.testing.assert_allclose(problem.project(found), found, rtol=1e-9)
+
+
+@pytest.mark.parametrize("loss", ["relative", "log"])
+@pytest.mark.parametrize("case", [GENERIC, MAXIMUM, P_NORM], ids=["sum", "max", "p-norm"])
+def test_projection_knows_what_it_costs(case: Case, loss: str) -> None:
+    problem = problem_of(case, loss, Penalty(0.01), noise=0.1)
+    sets = problem.start * np.random.default_rng(0).uniform(0.5, 2.0, (5, problem.start.size))
+    found, costs = problem.projected(np.clip(sets, problem.lower, problem.upper))
+    np.testing.assert_allclose(costs, problem.cost(found), rtol=1e-12)
