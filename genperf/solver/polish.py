@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from genperf.solver.nonnegative import nonnegative_least_squares
+from genperf.solver.nonnegative import diagonal, nonnegative_least_squares
 from genperf.solver.problem import Problem
 
 Array = npt.NDArray[np.float64]
 
 MOST_STEPS = 200
+#: How much steps are damped at first, unless it is said: where a good start is known, hardly.
+DAMPING = 1e-3
 #: A set is done when its model of the cost promises less than this share of it, unless another is asked for.
 SETTLED = 1e-9
 #: Costs are of the order of one; below this there is nothing left to lower.
@@ -48,6 +51,8 @@ def polish(
     steps: int = MOST_STEPS,
     tolerance: float = SETTLED,
     held: npt.NDArray[np.bool_] | None = None,
+    watch: Callable[[float], None] | None = None,
+    damping: float = DAMPING,
 ) -> Polished:
     """Levenberg-Marquardt within bounds, batched over sets of constants.
 
@@ -69,6 +74,10 @@ def polish(
         Share of the cost below which nothing is left to gain.
     held : ndarray of bool of shape (n,), optional
         Constants that stay, in each set, where its start has them.
+    watch : callable, optional
+        Is told the least cost after every step.
+    damping : float
+        At first; larger where the starts are far from any optimum.
 
     Returns
     -------
@@ -82,7 +91,7 @@ def polish(
     stay = np.zeros(n, bool) if held is None else held
     for block in problem.blocks(sets, problem.measured.size * (n + 2)):
         own = None if weights is None else weights[block]
-        found = _polish_block(problem, constants[block], own, steps, tolerance, stay)
+        found = _polish_block(problem, constants[block], own, steps, tolerance, stay, watch, damping)
         constants[block], cost[block], settled[block] = found.constants, found.cost, found.settled
         evaluations += found.evaluations
     return Polished(constants, cost, settled, evaluations)
@@ -95,11 +104,13 @@ def _polish_block(
     steps: int,
     tolerance: float,
     held: npt.NDArray[np.bool_],
+    watch: Callable[[float], None] | None,
+    first_damping: float,
 ) -> Polished:
     cost = problem.cost(x, weights)
     gradient, normal = problem.derivatives(x, weights)
     secant = np.zeros_like(normal)
-    damping = np.full(len(x), 1e-3)
+    damping = np.full(len(x), first_damping)
     settled = cost <= EXACT
     evaluations = len(x)
     for _ in range(steps):
@@ -107,9 +118,9 @@ def _polish_block(
         if a.size == 0:
             break
         own = None if weights is None else weights[a]
-        plain, other, promised = _steps(problem, x[a], gradient[a], normal[a], secant[a], damping[a], held)
-        costs = np.stack([problem.cost(plain, own), problem.cost(other, own)])
-        trial = np.where((costs[1] < costs[0])[:, None], other, plain)
+        trials, promised = _steps(problem, x[a], gradient[a], normal[a], secant[a], damping[a], held)
+        costs = _costs(problem, trials, own)
+        trial = np.where((costs[1] < costs[0])[:, None], trials[1], trials[0])
         gain = cost[a] - costs.min(axis=0)
         evaluations += 2 * a.size
         lower = gain > 0.0
@@ -126,7 +137,16 @@ def _polish_block(
         damping[a] *= np.where(lower, np.where(ratio > 0.25, 0.2, 1.0), 6.0)
         settled[a] = rest | (cost[a] <= EXACT) | (damping[a] > MOST_DAMPING)
         damping = np.maximum(damping, 1e-12)
+        if watch is not None:
+            watch(float(cost.min()))
     return Polished(x, cost, settled, evaluations)
+
+
+def _costs(problem: Problem, trials: Array, weights: Array | None) -> Array:
+    """Return the cost of two trials of every set, (2, sets, n) → (2, sets)."""
+    if weights is None:
+        return problem.cost(trials.reshape(-1, trials.shape[2])).reshape(2, -1)
+    return np.stack([problem.cost(trial, weights) for trial in trials])
 
 
 def _steps(
@@ -137,23 +157,23 @@ def _steps(
     secant: Array,
     damping: Array,
     held: npt.NDArray[np.bool_],
-) -> tuple[Array, Array, Array]:
-    """Return where the two damped steps lead, and how much the first promises to lower the cost."""
-    n = x.shape[1]
-    diagonal = np.einsum("snn->sn", normal)
-    floor = 1e-10 * np.maximum(diagonal.max(axis=1, keepdims=True), 1e-30)
+) -> tuple[Array, Array]:
+    """Return where the two damped steps lead, shape (2, sets, n), and how much the first promises to lower the cost."""
+    curved = diagonal(normal)
+    floor = 1e-10 * np.maximum(curved.max(axis=1, keepdims=True), 1e-30)
     H = normal.copy()
-    H[:, range(n), range(n)] += damping[:, None] * np.maximum(diagonal, floor) + floor
+    diagonal(H)[:] += damping[:, None] * np.maximum(curved, floor) + floor
     low, high = (np.where(held, 0.0, (end - x) / problem.scale) for end in (problem.lower, problem.upper))
-    plain = nonnegative_least_squares(H, -gradient, low, high)
+    # A constant at a bound that the gradient pushes against is likely to stay there.
+    sides = ((high == 0.0) & (gradient < 0.0)).astype(np.int8) - ((low == 0.0) & (gradient > 0.0)).astype(np.int8)
+    plain = nonnegative_least_squares(H, -gradient, low, high, sides)
     promised = -np.einsum("sn,sn->s", plain, gradient + 0.5 * np.einsum("snm,sm->sn", H, plain))
     free = (plain > low) & (plain < high)
-    H = np.where(free[:, :, None] & free[:, None, :], H + secant, np.eye(n))
+    H = np.where(free[:, :, None] & free[:, None, :], H + secant, np.eye(x.shape[1]))
     rest = gradient + np.einsum("snm,sm->sn", normal + secant, np.where(free, 0.0, plain))
     other = np.where(free, np.linalg.solve(H, -rest[:, :, None])[:, :, 0], plain)
     both = np.stack([plain, other]) * problem.scale + x
-    both = np.clip(both, problem.lower, problem.upper)
-    return both[0], both[1], promised
+    return np.minimum(np.maximum(both, problem.lower), problem.upper), promised
 
 
 def _rank_one(secant: Array, step: Array, change: Array, normal: Array) -> Array:
@@ -165,6 +185,6 @@ def _rank_one(secant: Array, step: Array, change: Array, normal: Array) -> Array
         shrink = np.where(np.isfinite(size), np.minimum(size, 1.0), 1.0)
         off = wanted - shrink[:, None] * had
         along = np.einsum("sn,sn->s", off, step)
-        safe = np.abs(along) > 1e-8 * np.linalg.norm(off, axis=1) * np.linalg.norm(step, axis=1)
+        safe = along**2 > 1e-16 * np.einsum("sn,sn->s", off, off) * np.einsum("sn,sn->s", step, step)
         update = off[:, :, None] * off[:, None, :] / np.where(safe, along, 1.0)[:, None, None]
     return np.asarray(shrink[:, None, None] * secant + np.where(safe[:, None, None], update, 0.0))

@@ -7,10 +7,13 @@ import pytest
 from solver_problems import ERNEST, GENERIC, MAXIMUM, P_NORM, Case, problem_of, with_bounds
 
 import genperf.solver.problem
-import genperf.solver.search
 from genperf.errors import FitError
+from genperf.expression import Constant, Expression, Term, coefficient
+from genperf.formula import parse
 from genperf.losses import LOSSES, Penalty
-from genperf.solver import SOLVERS, Problem, polish, solve
+from genperf.solver import SOLVERS, Problem, polish, projected, solve
+from genperf.solver.evolve import evolve
+from genperf.solver.found import Found, found
 
 
 @pytest.mark.parametrize("loss", LOSSES)
@@ -108,13 +111,13 @@ def wavy() -> Problem:
 
 def test_many_optima_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     # Four searches that end near 0, 3, −1 and 0: two of them reach the least cost.
-    ends = iter([0.2, 3.1, -0.9, -0.1])
-    monkeypatch.setitem(SOLVERS, "de", lambda problem, rng, given: (np.array([[next(ends)]]), 10))
-    found = solve(wavy(), "de", restarts=4)
-    assert (found.restarts, found.agreed) == (4, 2)
-    assert found.constants == pytest.approx([0.0], abs=1e-6)
-    assert found.cost == pytest.approx(0.1**2 / 3)
-    assert found.evaluations > 4 * 10
+    ends = np.array([[0.2], [3.1], [-0.9], [-0.1]])
+    monkeypatch.setitem(SOLVERS, "de", lambda problem, rngs, given, watch: found(polish(problem, ends), 0, 4, 10))
+    solution = solve(wavy(), "de", restarts=4)
+    assert (solution.restarts, solution.agreed) == (4, 2)
+    assert solution.constants == pytest.approx([0.0], abs=1e-6)
+    assert solution.cost == pytest.approx(0.1**2 / 3)
+    assert solution.evaluations > 10
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
@@ -142,11 +145,66 @@ def test_a_coefficient_of_either_sign(solver: str) -> None:
     assert solve(problem, solver).constants[2] == 0.0
 
 
+def test_where_the_first_places_agree_nothing_is_evolved(monkeypatch: pytest.MonkeyPatch) -> None:
+    evolved = []
+    monkeypatch.setattr(projected, "evolve", lambda *given: evolved.append(given) or evolve(*given))
+    assert solve(problem_of(GENERIC, noise=0.02)).agreed == 3
+    assert not evolved
+    # At a kink a polish may be held fast, so that its agreement shows little.
+    assert solve(problem_of(MAXIMUM, noise=0.02)).agreed == 3
+    assert len(evolved) == 1
+
+
+@pytest.mark.parametrize(("reaching", "agreed"), [([2], 2), ([1, 1], 2), ([0, 3], 3), ([1, 0, 0], 1)], ids=str)
+def test_one_search_alone_is_not_believed(reaching: list[int], agreed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of each three searches so many end where the cost is least; the others end each at another optimum."""
+    rounds = iter(reaching)
+
+    def three(problem: Problem, rngs: list[np.random.Generator], given: np.ndarray, watch: object) -> Found:
+        assert len(rngs) == 3
+        ends = np.where(np.arange(3) < next(rounds), 0.1, 2.1 + np.arange(3.0))[:, None]
+        return found(polish(problem, ends), 0, 3, 0)
+
+    monkeypatch.setitem(SOLVERS, "projected", three)
+    solution = solve(wavy(), "projected")
+    assert (solution.restarts, solution.agreed) == (3 * len(reaching), agreed)
+    assert solution.constants == pytest.approx([0.0], abs=1e-6)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_who_watches_sees_the_cost_fall_to_what_is_returned(solver: str) -> None:
+    seen: list[float] = []
+    problem = problem_of(GENERIC, noise=0.1)
+    solution = solve(problem, solver, watch=seen.append)
+    assert min(seen) == solution.cost
+    assert seen[0] > 2.0 * solution.cost
+    assert solution == replace(solve(problem, solver), constants=solution.constants)
+
+
+def test_a_constant_over_decades_is_searched_on_a_logarithmic_scale() -> None:
+    slowing = Expression(
+        "formula",
+        (Term("work", parse("a*batch/(1 + k*workers)").node), Term("constant", parse("c").node)),
+        (coefficient("a"), Constant("k", "shape", 1e-3, 1e3), coefficient("c")),
+    )
+    for k in (0.004, 0.3, 40.0):
+        made = Case(slowing, (0.5, k, 0.1))
+        np.testing.assert_allclose(solve(problem_of(made)).constants, made.truth, rtol=1e-4)
+
+
 def test_a_start_given_is_polished_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(SOLVERS, "de", lambda problem, rng, given: (given, 0))
+    nothing = np.array([[3.1]])
+    monkeypatch.setitem(
+        SOLVERS,
+        "de",
+        lambda problem, rngs, given, watch: found(polish(problem, np.vstack([given, nothing])), len(given), 1, 0),
+    )
     start = np.array([[0.1]])
-    assert solve(wavy(), "de", starts=start, restarts=1).constants == pytest.approx([0.0], abs=1e-6)
-    assert solve(wavy(), "de", restarts=1).constants == pytest.approx([4.0], abs=0.1)
+    started = solve(wavy(), "de", starts=start, restarts=1)
+    assert started.constants == pytest.approx([0.0], abs=1e-6)
+    # What was given reached it, and no search did.
+    assert (started.restarts, started.agreed) == (1, 0)
+    assert solve(wavy(), "de", restarts=1).constants == pytest.approx([3.0], abs=0.1)
 
 
 def test_refused() -> None:
