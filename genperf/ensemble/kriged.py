@@ -100,7 +100,7 @@ def checked(chosen: Sequence[Candidate], found: Residuals) -> tuple[Residuals, H
     seen = held_out(chosen, found)
     without = replace(found, effects=())
     plain = held_out(chosen, without)
-    worse = seen.off.size and np.mean(np.abs(seen.off)) > np.mean(np.abs(plain.off))
+    worse = seen.off.size and seen.error > plain.error
     return (without, plain) if worse else (found, seen)
 
 
