@@ -10,7 +10,6 @@ trying the script out: fewer repeats and smaller sizes, and nothing is written.
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import platform
 import subprocess
@@ -18,7 +17,6 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from statistics import median
@@ -26,217 +24,18 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from extrapolation import extra_p_python
-from scipy.optimize import Bounds, OptimizeResult, differential_evolution
+from benchmark_search import limit, replicates, search
+from benchmarking import QUICK, Row, Sizes, median_time, show, timed
+from extra_p import extra_p_python, fit_extra_p
 from threadpoolctl import threadpool_limits
 
 import genperf as gp
 from genperf.estimate import FitOptions, estimate_alike
-from genperf.estimate.bootstrap import bootstrap
-from genperf.estimate.problem import problem_of
-from genperf.losses import loss_named, penalty_named
 from genperf.models import family_named
-from genperf.models.generic import generic, structure_named
-from genperf.solver import Problem, solve
-from genperf.solver.search import RESTARTS
 
 COMMAND = "python experiments/benchmark_engine.py"
 OUT = Path(__file__).parents[1] / "docs" / "performance.md"
-STRUCTURES = ("separable", "per-term")
 SCALES = np.array([1.0, 2, 4, 8, 16])
-#: Where a search has no bound of its own, plain differential evolution is given that of `solver="de"`.
-REACH = 10.0
-
-
-@dataclass(frozen=True)
-class Sizes:
-    """How much is measured: of everything the figures speak of, or enough to see that the script runs."""
-
-    repeats: int = 5
-    peer_repeats: int = 3
-    peer_generations: int = 1000
-    replicates: int = 1000
-    series: int = 10_000
-    peer_series: int = 1000
-    fits: int = 2000
-    rows: tuple[int, ...] = (100_000, 1_000_000, 10_000_000)
-    starts: int = 15
-
-
-QUICK = Sizes(1, 1, 20, 100, 500, 50, 40, (10_000, 100_000, 1_000_000), 3)
-
-
-@dataclass(frozen=True)
-class Row:
-    """One figure: what was done, what it is compared with, the ratio and what it should be."""
-
-    name: str
-    ours: str
-    other: str
-    ratio: str
-    target: str
-    met: bool | None
-
-    @property
-    def cells(self) -> list[str]:
-        """The row as it is printed."""
-        met = {True: "yes", False: "no", None: ""}[self.met]
-        return [self.name, self.ours, self.other, self.ratio, self.target, met]
-
-
-def timed(action: Callable[[], Any], clock: Callable[[], float] = time.process_time) -> tuple[float, Any]:
-    """Return seconds and the result: of this process's work, which does not depend on what else the machine does."""
-    start = clock()
-    result = action()
-    return clock() - start, result
-
-
-def median_time(action: Callable[[], Any], repeats: int) -> float:
-    return median(timed(action)[0] for _ in range(repeats))
-
-
-def show(seconds: float) -> str:
-    for unit, size in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
-        if seconds >= size:
-            return f"{seconds / size:.3g} {unit}"
-    return f"{seconds * 1e9:.3g} ns"
-
-
-# --- one fit ---------------------------------------------------------------------------------------------------------
-
-
-def cpu_problem(structure: str) -> Problem:
-    table = gp.datasets.load("pytorch_cpu")
-    expression = generic(table.factors, structure_named(structure))  # type: ignore[arg-type]
-    return problem_of(expression, table.medians(), loss_named("relative"), penalty_named("l2", 1e-4))
-
-
-def plain_objective(structure: str) -> Callable[[np.ndarray], float]:
-    """Write the cost as one would by hand: numpy over the rows, one set of constants at a time."""
-    table = gp.datasets.load("pytorch_cpu")
-    expression = generic(table.factors, structure_named(structure))  # type: ignore[arg-type]
-    medians, problem = table.medians(), cpu_problem(structure)
-    names = list(expression.constant_names)
-    scaled = {f.name: medians.columns[f.name] / float(f"{f.centre:.3g}") for f in table.factors}
-    inside = [f.name for f in table.factors if f.role == "intrinsic"]
-    workers, measured = scaled["workers"], medians.seconds
-    shared = "q_workers" in names
-    at = {name: j for j, name in enumerate(names)}
-    q = [at["q_workers" if shared else f"q_{f}_workers"] for f in inside]
-    a, p = [at[f"a_{f}"] for f in inside], [at[f"p_{f}"] for f in inside]
-    constant, columns = at["C"], [scaled[f] for f in inside]
-    scale, penalised = problem.scale, problem.penalised
-
-    def cost(x: np.ndarray) -> float:
-        times = np.full(measured.size, x[constant])
-        for i, column in enumerate(columns):
-            times += x[a[i]] * column ** x[p[i]] * workers ** x[q[i]]
-        return float(np.mean((times / measured - 1.0) ** 2) + 0.5e-4 * np.sum(np.where(penalised, x / scale, 0.0) ** 2))
-
-    check = np.where(problem.coefficient, problem.scale * 0.3, 0.4)
-    assert abs(cost(check) / problem.cost(check[None])[0] - 1.0) < 1e-9, "the two costs are not the same"
-    return cost
-
-
-def plain_evolution(problem: Problem, cost: Callable[[np.ndarray], float], goal: float, seed: int, most: int) -> Any:
-    """Run scipy's differential evolution as it comes, until it reaches a cost or its own end."""
-    reach = REACH * problem.scale
-    lower = np.where(np.isfinite(problem.lower), problem.lower, -reach)
-    upper = np.where(np.isfinite(problem.upper), problem.upper, reach)
-    reached: list[float] = []
-    start = time.process_time()
-
-    def enough(intermediate_result: OptimizeResult) -> bool:
-        if intermediate_result.fun <= goal and not reached:
-            reached.append(time.process_time() - start)
-        return bool(reached)
-
-    found = differential_evolution(cost, Bounds(lower, upper), rng=seed, callback=enough, maxiter=most)
-    return (reached[0] if reached else time.process_time() - start), float(found.fun), bool(reached)
-
-
-def search(sizes: Sizes) -> Iterator[Row]:
-    for structure in STRUCTURES:
-        problem, cost = cpu_problem(structure), plain_objective(structure)
-        best = solve(problem, seed=100, restarts=sizes.starts).cost
-        runs = {
-            restarts: [timed(lambda s=seed, p=problem, r=restarts: solve(p, seed=s, restarts=r)) for seed in range(n)]
-            for restarts, n in ((1, 4 * sizes.repeats), (RESTARTS, sizes.repeats))
-        }
-        best = min([best, *(found.cost for some in runs.values() for _, found in some)])
-        most, goal = sizes.peer_generations, 1.001 * best
-        peers = [plain_evolution(problem, cost, goal, seed, most) for seed in range(sizes.peer_repeats)]
-        theirs = median(t for t, _, _ in peers)
-        reached = sum(done for *_, done in peers)
-        off = median(value for _, value, _ in peers) / best - 1.0
-        for restarts, some in runs.items():
-            ours, worst = median(t for t, _ in some), max(found.cost for _, found in some) / best - 1.0
-            yield Row(
-                f"`generic`, {structure} ({problem.start.size} constants), `pytorch_cpu.csv`: "
-                + ("one projected search" if restarts == 1 else f"a fit, which searches {restarts} times to see optima")
-                + ", against one plain `differential_evolution`",
-                f"{show(ours)}, at most {worst:.2%} above the best known",
-                f"{show(theirs)}; {reached} of {len(peers)} came within 0.1 %, the median ended {off:.1%} above",
-                f"{theirs / ours:.0f} × faster",
-                "≥ 50 ×, < 1 s, ≤ 0.1 %",
-                theirs / ours >= 50 and ours < 1.0 and worst <= 1e-3,
-            )
-
-
-def replicates(sizes: Sizes) -> Iterator[Row]:
-    for structure in STRUCTURES:
-        problem = cpu_problem(structure)
-        one, found = timed(lambda p=problem: solve(p))
-        one = median([one, *(timed(lambda p=problem: solve(p))[0] for _ in range(sizes.repeats - 1))])
-        many = median_time(
-            lambda p=problem, c=found.constants: bootstrap(p, c, sizes.replicates, np.random.default_rng(0)),
-            sizes.repeats,
-        )
-        yield Row(
-            f"{sizes.replicates} bootstrap replicates of the {structure} fit, against one fit",
-            show(many),
-            show(one),
-            f"{many / one:.1f} × one fit",
-            "< 20 ×",
-            many / one < 20,
-        )
-
-
-def limit(sizes: Sizes) -> Iterator[Row]:
-    """Compare a search with the plain numpy arithmetic of the evaluations that it made."""
-    for structure in STRUCTURES:
-        problem = cpu_problem(structure)
-        seconds = median_time(lambda p=problem: solve(p), sizes.repeats)
-        evaluations = solve(problem).evaluations
-        rows, n = problem.measured.size, problem.start.size
-        terms = int(problem.coefficient.sum())
-        free = n - terms
-        rng = np.random.default_rng(0)
-        block = 200
-        exponents, logarithms = rng.normal(size=(block, 2)), rng.normal(size=(2, rows))
-        basis, jacobian = rng.random((block, rows, terms)), rng.random((block, rows, n))
-
-        def one_block() -> None:
-            for _ in range(terms):  # noqa: B023
-                np.exp(exponents @ logarithms)  # noqa: B023
-            np.swapaxes(basis, 1, 2) @ basis  # noqa: B023
-
-        def derivatives() -> None:
-            np.swapaxes(jacobian, 1, 2) @ jacobian  # noqa: B023
-
-        # Every evaluation needs its terms and their products; every second one of a polish its derivatives too.
-        plain = (median_time(one_block, 5) + 0.5 * median_time(derivatives, 5)) * evaluations / block
-        work = evaluations * rows * (terms * (20 + 4 + 2 * terms) + n * n)
-        moved = evaluations * rows * 8 * (2 * terms + n)
-        yield Row(
-            f"the limit of the {structure} search: {evaluations} evaluations of {rows} rows, {terms} terms, {free} "
-            f"non-linear constants; {work / 1e9:.2g} Gflop, {moved / 1e9:.2g} GB",
-            show(seconds),
-            f"{show(plain)} of plain numpy of that shape on one core ({work / plain / 1e9:.1f} Gflop/s)",
-            f"{seconds / plain:.1f} × the limit",
-            "reported",
-            None,
-        )
 
 
 # --- many series -----------------------------------------------------------------------------------------------------
@@ -250,48 +49,15 @@ def fleet(series: int, seed: int = 0) -> pd.DataFrame:
     return pd.DataFrame({"series": names, "workers": np.tile(SCALES, series), "s": times.ravel()})
 
 
-PEER = """
-import io, json, logging, sys, time, warnings
-from contextlib import redirect_stderr
-warnings.filterwarnings("ignore"); logging.disable(logging.WARNING)
-from extrap.entities.callpath import Callpath
-from extrap.entities.coordinate import Coordinate
-from extrap.entities.experiment import Experiment
-from extrap.entities.measurement import Measure, Measurement
-from extrap.entities.metric import Metric
-from extrap.entities.parameter import Parameter
-from extrap.modelers import single_parameter
-from extrap.modelers.model_generator import ModelGenerator
-given = json.load(sys.stdin)
-times = []
-for _ in range(given["repeats"]):
-    experiment, metric = Experiment(), Metric("time")
-    experiment.add_parameter(Parameter("n")); experiment.add_metric(metric)
-    for i, row in enumerate(given["series"]):
-        callpath = Callpath(str(i)); experiment.add_callpath(callpath)
-        for a, b in zip(given["scales"], row):
-            at = Coordinate(float(a)); experiment.add_coordinate(at)
-            experiment.add_measurement(Measurement(at, callpath, metric, [float(b)]))
-    generator = ModelGenerator(experiment, modeler=single_parameter.all_modelers["Basic"](), use_measure=Measure.MEAN)
-    start = time.process_time()
-    with redirect_stderr(io.StringIO()):
-        generator.model_all()
-    times.append((time.process_time() - start) / len(given["series"]))
-import extrap, numpy
-json.dump({"times": times, "extrap": extrap.__version__, "numpy": numpy.__version__}, sys.stdout)
-"""
-
-
 def extra_p(sizes: Sizes) -> tuple[float, str] | None:
     """Return Extra-P's seconds a model, and its versions; None where it cannot be had."""
     python = extra_p_python()
     if python is None:
         return None
     times = fleet(sizes.peer_series)["s"].to_numpy().reshape(-1, 5).tolist()
-    given = json.dumps({"repeats": sizes.peer_repeats, "scales": SCALES.tolist(), "series": times})
-    run = subprocess.run([python, "-c", PEER], input=given, capture_output=True, text=True, check=True)
-    found = json.loads(run.stdout)
-    return median(found["times"]), f"Extra-P {found['extrap']} with numpy {found['numpy']}"
+    series = [(SCALES.tolist(), row, []) for row in times]
+    runs = [run for run in (fit_extra_p(python, series) for _ in range(sizes.peer_repeats)) if run]
+    return (median(run.seconds for run in runs) / len(times), runs[0].versions) if runs else None
 
 
 def linear(sizes: Sizes) -> Iterator[Row]:

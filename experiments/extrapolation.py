@@ -13,13 +13,9 @@ errors of P1 and P2, of the same run.
 from __future__ import annotations
 
 import argparse
-import json
 import os
-import subprocess
 import sys
-import tempfile
 import time
-import venv
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -28,6 +24,7 @@ import numpy as np
 import pandas as pd
 import pooling
 from error_curves import draw_error_curves
+from extra_p import extra_p_python, fit_extra_p
 from scipy.optimize import nnls
 
 import genperf as gp
@@ -229,76 +226,18 @@ def baseline(protocol: Protocol, name: str) -> Forecasts:
     return out
 
 
-# --- Extra-P, in an environment of its own ---------------------------------------------------------------------------
-
-DRIVER = """
-import io, json, logging, sys, warnings
-from contextlib import redirect_stderr
-warnings.filterwarnings("ignore"); logging.disable(logging.WARNING)
-from extrap.entities.callpath import Callpath
-from extrap.entities.coordinate import Coordinate
-from extrap.entities.experiment import Experiment
-from extrap.entities.measurement import Measure, Measurement
-from extrap.entities.metric import Metric
-from extrap.entities.parameter import Parameter
-from extrap.modelers import single_parameter
-from extrap.modelers.model_generator import ModelGenerator
-
-given = json.load(sys.stdin)
-out = {}
-for negative in (False, True):
-    experiment, metric = Experiment(), Metric("time")
-    experiment.add_parameter(Parameter("n")); experiment.add_metric(metric)
-    for i, (n, t, _) in enumerate(given):
-        callpath = Callpath(str(i)); experiment.add_callpath(callpath)
-        for a, b in zip(n, t):
-            at = Coordinate(float(a)); experiment.add_coordinate(at)
-            experiment.add_measurement(Measurement(at, callpath, metric, [float(b)]))
-    modeler = single_parameter.all_modelers["Basic"]()
-    modeler.allow_negative_exponents = negative
-    generator = ModelGenerator(experiment, modeler=modeler, use_measure=Measure.MEAN)
-    with redirect_stderr(io.StringIO()):
-        generator.model_all()
-    by_name = {key[0].name: model for key, model in generator.models.items()}
-    out["Extra-P, negative exponents" if negative else "Extra-P"] = [
-        [float(by_name[str(i)].hypothesis.function.evaluate(float(x))) for x in asked]
-        if str(i) in by_name else [float("nan")] * len(asked) for i, (_, _, asked) in enumerate(given)]
-json.dump(out, sys.stdout)
-"""
-
-
-def extra_p_python() -> str | None:
-    """Make an environment with Extra-P; None, with a message, where that cannot be done."""
-    where = Path(tempfile.gettempdir()) / "genperf-extra-p"
-    python = where / "bin" / "python"
-    try:
-        if not python.exists():
-            venv.create(where, with_pip=True)
-        if subprocess.run([python, "-c", "import extrap"], capture_output=True, check=False).returncode:
-            subprocess.run(
-                [python, "-m", "pip", "install", "-q", "extrap"], capture_output=True, check=True, timeout=600
-            )
-    except (OSError, subprocess.SubprocessError) as error:
-        print(f"Extra-P is left out: no environment with it can be made ({type(error).__name__})", file=sys.stderr)
-        return None
-    return str(python)
-
-
 def extra_p(protocol: Protocol, python: str) -> dict[str, Forecasts]:
     series = list(protocol.series())
-    given = [[s[protocol.scale].tolist(), s[TIME].tolist(), h[protocol.scale].tolist()] for _, s, h in series]
-    run = subprocess.run([python, "-c", DRIVER], input=json.dumps(given), capture_output=True, text=True, check=False)
-    if run.returncode:
-        print(f"Extra-P failed on {protocol.name}: {run.stderr.strip().splitlines()[-1:]}", file=sys.stderr)
-        return {}
-    found: dict[str, list[list[float]]] = json.loads(run.stdout)
-    return {
-        name: {
-            key: held[protocol.extrinsic].assign(time=times)
-            for (key, _, held), times in zip(series, predicted, strict=True)
-        }
-        for name, predicted in found.items()
-    }
+    given = [(s[protocol.scale].tolist(), s[TIME].tolist(), h[protocol.scale].tolist()) for _, s, h in series]
+    out = {}
+    for name, negative in (("Extra-P", False), ("Extra-P, negative exponents", True)):
+        found = fit_extra_p(python, given, negative)
+        if found is not None:
+            out[name] = {
+                key: held[protocol.extrinsic].assign(time=times)
+                for (key, _, held), times in zip(series, found.predicted, strict=True)
+            }
+    return out
 
 
 # --- scores ----------------------------------------------------------------------------------------------------------
