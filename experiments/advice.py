@@ -78,7 +78,7 @@ class Series:
             fitted = gp.fit(self.table.take(self.table.frame[self.scale].isin(known).to_numpy()))
             (result,) = fitted.results.values()
             here = self.configurations.set_index(self.scale, drop=False)
-            measured = float(here.loc[self.target, self.table.time])
+            measured = float(here.loc[self.target, self.table.target.column])
             factors = here[[f.name for f in self.table.factors]]
             left = factors.loc[[c for c in self.rest if c not in more]].reset_index(drop=True)
             found = gp.suggest(result, factors.loc[self.target].to_dict(), candidates=left)
@@ -98,7 +98,7 @@ def series_of(name: str) -> list[Series]:
         medians = part.medians()
         counts = medians.columns[scale]
         if len(counts) >= FEWEST:
-            cost = dict(zip(counts.tolist(), (counts * medians.seconds).tolist(), strict=True))
+            cost = dict(zip(counts.tolist(), (counts * medians.measured).tolist(), strict=True))
             out.append(Series(part, scale, cost, medians.frame))
     return out
 

@@ -59,8 +59,8 @@ def errors(model: str, known: gp.Table, asked: gp.Table) -> tuple[np.ndarray, np
     """Return |predicted/measured − 1| of each configuration, whether the interval covers it, and its relative width."""
     found = gp.fit(known, model, seed=0).predict(pd.DataFrame(dict(asked.columns)))
     time, lower, upper = (found[name].to_numpy() for name in ("time", "lower", "upper"))
-    covered = (lower <= asked.seconds) & (asked.seconds <= upper)
-    return np.abs(time / asked.seconds - 1), covered, (upper - lower) / time
+    covered = (lower <= asked.measured) & (asked.measured <= upper)
+    return np.abs(time / asked.measured - 1), covered, (upper - lower) / time
 
 
 def winners() -> pd.DataFrame:
@@ -173,7 +173,7 @@ def knees() -> pd.DataFrame:
             table = gp.datasets.load("server_knee", where=f"servers == {servers} and compute_s == {compute}")
             medians = table.medians()
             workers = medians.columns["workers"]
-            measured = crossing(workers, medians.seconds)
+            measured = crossing(workers, medians.measured)
             known = medians.take(~(workers >= measured))
             reached = f"{measured:.1f}" if np.isfinite(measured) else f"beyond {workers.max():g}"
             row = {"servers": servers, "a worker computes, s": compute, "measured": reached}

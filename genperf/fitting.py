@@ -323,7 +323,7 @@ def _assembled(
 ) -> FitResult:
     medians = table.medians()
     predicted = central_times(found.members, medians.columns)
-    measured = medians.seconds
+    measured = medians.measured
     return FitResult(
         model=model,
         schema=schema_of(table),

@@ -88,9 +88,9 @@ def own_formula(text: str, schema: Schema) -> str:
 
     Examples
     --------
-    >>> from genperf.table import Factor
+    >>> from genperf.table import Factor, Target
     >>> ranks = Factor("ranks", "extrinsic", 1, 16, distinct=5, positive=True)
-    >>> own_formula("time*workers", Schema((ranks,), "seconds", mapping={"workers": "ranks"}))
+    >>> own_formula("time*workers", Schema((ranks,), Target("step_s"), mapping={"workers": "ranks"}))
     'time*ranks'
     """
     try:

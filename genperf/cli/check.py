@@ -30,7 +30,7 @@ def command(table: str, as_json: bool, quiet: bool, no_color: bool, **given: Any
                 "rows": measured.rows,
                 "configurations": configurations,
                 "rejected": [str(r) for r in measured.rejected],
-                "time": {"column": measured.time, "min": low, "max": high},
+                measured.target.name: {"column": measured.target.column, "min": low, "max": high},
                 "noise": noise,
                 "factors": records(measured.summary()),
                 "group": list(measured.group),
@@ -43,7 +43,9 @@ def command(table: str, as_json: bool, quiet: bool, no_color: bool, **given: Any
         )
         return
     click.echo(f"{measured.source}: {measured.rows} rows, {configurations} configurations")
-    click.echo(f"time: {measured.time}, {low:.4g} to {high:.4g} s")
+    click.echo(
+        f"{measured.target.name}: {measured.target.column}, {low:.4g} to {high:.4g} {measured.target.unit}".rstrip()
+    )
     click.echo("repeats: " + (f"vary by {noise:.1%}" if noise == noise else "none, so the noise is not known"))
     if measured.group:
         click.echo(f"groups: {measured.group_count} of {', '.join(measured.group)}")

@@ -88,11 +88,13 @@ def _beside_last_point(predicted: pd.DataFrame, asked: pd.DataFrame, known: Tabl
     import pandas as pd
 
     keys = list(known.group)
-    last = known.medians().frame.sort_values("devices", kind="stable").groupby(keys)[known.time].last()
+    last = known.medians().frame.sort_values("devices", kind="stable").groupby(keys)[known.target.column].last()
     columns = [*keys, "framework", "devices", "time", "lower", "upper", "verdict", "reason"]
     # Predictions come in the order they were asked for.
     groups = pd.MultiIndex.from_frame(asked[keys])
-    return predicted[columns].assign(measured=asked[known.time].to_numpy(), last_point=last.loc[groups].to_numpy())
+    return predicted[columns].assign(
+        measured=asked[known.target.column].to_numpy(), last_point=last.loc[groups].to_numpy()
+    )
 
 
 def _errors(predicted: pd.DataFrame) -> pd.DataFrame:

@@ -143,13 +143,15 @@ def _importance(chosen: FitResult, group: str | None, source: str, seed: int) ->
     roles: dict[str, Any] = {
         role: [f.name for f in schema.factors if f.role == role] for role in ("intrinsic", "extrinsic", "categorical")
     }
-    table = read_table(source, time=schema.time, group=list(schema.group), let=dict(schema.derived) or None, **roles)
+    table = read_table(
+        source, time=schema.target.column, group=list(schema.group), let=dict(schema.derived) or None, **roles
+    )
     if schema.group:
         key = tuple(v.strip() for v in (group or "").split(","))
         parts = dict(table.groups())
         if key not in parts:
             raise GenperfError(f"there is no group {', '.join(key)}", where=source)
-        table = read_table(parts[key].frame, time=schema.time, **roles)
+        table = read_table(parts[key].frame, time=schema.target.column, **roles)
     return importance(table, seed=seed)
 
 

@@ -113,7 +113,7 @@ def fit_factors(table: Table, options: FitOptions, seed: int) -> Ensemble:
     noise = table.noise()
     noise = noise if np.isfinite(noise) else 0.0
     rows = judged_rows(len(medians), np.random.default_rng([seed, 2]))
-    residuals = (np.log(medians.seconds) - _mean(fitted))[rows]
+    residuals = (np.log(medians.measured) - _mean(fitted))[rows]
     learned = residuals_of(medians.take(rows), residuals, np.random.default_rng([seed, 5]))
     learned, seen = checked(chosen, learned)
     missed = kriged(learned, residuals, seen, _drawn(fitted, members), noise)
@@ -266,8 +266,8 @@ def _look_back(
         train = values <= (near[-1] if len(near) > 1 else levels[-2])
         held = values == levels[-1]
         predicted = _mean([fit_member(c, medians, train, options, seed) for c in chosen])
-        off, known = (predicted - np.log(medians.seconds))[held], missed.misfit**2
-        kriging = missed.krige((np.log(medians.seconds) - predicted)[rows], train[rows])
+        off, known = (predicted - np.log(medians.measured))[held], missed.misfit**2
+        kriging = missed.krige((np.log(medians.measured) - predicted)[rows], train[rows])
         if kriging is not None:
             mean, variance = kriging.forecast(medians.take(held).columns)
             off, known = off + mean, known + float(np.mean(variance))

@@ -106,7 +106,7 @@ def checked(chosen: Sequence[Candidate], found: Residuals) -> tuple[Residuals, H
 
 def held_out(chosen: Sequence[Candidate], found: Residuals) -> HeldOut:
     """Krige the residuals of each fold's fits, and predict what the fold had not seen."""
-    measured = np.log(found.table.seconds)
+    measured = np.log(found.table.measured)
     off, variance = [], []
     for k, train in enumerate(chosen[0].folds):
         residuals = measured - np.mean([c.by_fold[k] for c in chosen], axis=0)

@@ -98,7 +98,7 @@ def series_of(table: Table, options: FitOptions, borrowing: bool = False) -> Ser
         "workers" if found.find("workers") is not None else "nodes",
         scale.name,
         {name: values[order] for name, values in columns.items()},
-        np.log(medians.seconds)[order],
+        np.log(medians.measured)[order],
         _variances(table, medians)[order],
         _works(table, found),
     )
@@ -127,8 +127,8 @@ def refuse_one_scale(table: Table) -> None:
 
 def repeat_noise(table: Table) -> tuple[float, Array]:
     """Return the variance of ln T among repeats, robustly, and each run's distance from its configuration's median."""
-    medians = table.medians().seconds
-    away = np.log(table.seconds / medians[table.configuration])
+    medians = table.medians().measured
+    away = np.log(table.measured / medians[table.configuration])
     repeats = np.bincount(table.configuration)
     freedom = len(table) - len(repeats)
     several = repeats[table.configuration] > 1

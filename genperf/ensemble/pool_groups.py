@@ -118,7 +118,7 @@ def curves(table: Table, mapping: Mapping[str, str] | None = None) -> tuple[list
             continue
         medians = part.medians()
         columns = {f.name: medians.columns[f.name].astype(float) for f in medians.numeric}
-        order = np.lexsort((columns[nodes.name] if nodes else medians.seconds, columns[along]))
+        order = np.lexsort((columns[nodes.name] if nodes else medians.measured, columns[along]))
         _, first = np.unique(columns[along][order], return_index=True)
         rows = order[first]
         if np.any(columns[along][rows] <= 0):
@@ -133,7 +133,7 @@ def curves(table: Table, mapping: Mapping[str, str] | None = None) -> tuple[list
                 key,
                 along,
                 columns[along][rows],
-                np.log(medians.seconds[rows]),
+                np.log(medians.measured[rows]),
                 {**{name: column[rows] for name, column in columns.items()}, **values},
                 labels,
             )

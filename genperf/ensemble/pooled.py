@@ -115,10 +115,10 @@ def borrow(table: Table, series: Series, alone: FitResult, borrowed: Borrowed, s
     medians = table.medians()
     predicted = central_times(members, medians.columns)
     found = {
-        "mape": metrics.mape(predicted, medians.seconds),
-        "median_ape": metrics.median_ape(predicted, medians.seconds),
-        "rmse": metrics.rmse(predicted, medians.seconds),
-        "r2": metrics.r2(predicted, medians.seconds),
+        "mape": metrics.mape(predicted, medians.measured),
+        "median_ape": metrics.median_ape(predicted, medians.measured),
+        "rmse": metrics.rmse(predicted, medians.measured),
+        "r2": metrics.r2(predicted, medians.measured),
     }
     notes = (*alone.notes, *borrowed.notes, _note(borrowed))
     return replace(alone, members=members, options=options, metrics=found, notes=notes)

@@ -41,7 +41,7 @@ def last_point_errors(medians: Sequence[Table], name: str, held: Mask) -> Array:
     array([0.6931])
     """
     series, rows = held.shape
-    seconds = np.stack([m.seconds for m in medians])
+    seconds = np.stack([m.measured for m in medians])
     kind = np.zeros((series, rows), np.int64)
     for factor in medians[0].factors:
         if factor.name != name and factor.role != "extrinsic":

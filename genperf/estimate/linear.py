@@ -156,7 +156,7 @@ def batch_of(expression: Expression, medians: Sequence[Table], loss: Loss, penal
     rows = len(medians[0])
     shape = (len(medians), rows)
     columns = {name: np.stack([m.columns[name] for m in medians]) for name in expression.factors}
-    measured = np.stack([m.seconds for m in medians])
+    measured = np.stack([m.measured for m in medians])
     weights = np.stack([m.weights for m in medians])
     names = expression.constant_names
     nothing = {c.name: 0.0 for c in expression.constants}

@@ -18,7 +18,7 @@ from genperf.expression import Expression
 from genperf.formula import names_in
 from genperf.losses import loss_named, penalty_named
 from genperf.solver import Problem, solve
-from genperf.table import Table, phase_seconds
+from genperf.table import Table, Target, phase_seconds
 
 Array = npt.NDArray[np.float64]
 Positions = npt.NDArray[np.int64]
@@ -101,7 +101,7 @@ def read_columns(table: Table, phases: Collection[str]) -> tuple[list[Column], l
         usable = np.isfinite(seconds)
         if not table.weights[usable].any():
             continue
-        own = replace(table, frame=table.frame.assign(**{name: seconds}), time=name).take(usable)
+        own = replace(table, frame=table.frame.assign(**{name: seconds}), target=Target(name)).take(usable)
         found.append(Column(phase, name, own.medians(), pd.unique(table.configuration[usable]).astype(np.int64)))
     return found, notes
 
@@ -133,14 +133,14 @@ def part_of(
     medians, rows = medians.take(says), rows[says]
     if len(own.constants) > len(medians):
         return f"it was measured in too few configurations ({len(medians)}) for its {len(own.constants)} constants"
-    if not medians.seconds.any():
+    if not medians.measured.any():
         zeros = np.zeros(len(own.constants))
         return Part(column, own.constant_names, zeros, None, rows, options.strength, "zero throughout")
     loss, remark = options.loss, ""
-    if not medians.seconds.all() and loss not in DEFINED_AT_ZERO:
+    if not medians.measured.all() and loss not in DEFINED_AT_ZERO:
         loss, remark = "squared", "zero in places, so by squared errors"
     strength = options.strength
-    if options.lam == "cv" and medians.seconds.all():
+    if options.lam == "cv" and medians.measured.all():
         strength = best_of(candidates_of([own], medians, options, seed)).strength
     problem = problem_of(own, medians, loss_named(loss), penalty_named(options.penalty, strength))
     solution = solve(problem, options.solver, seed)

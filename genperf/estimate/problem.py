@@ -32,7 +32,7 @@ def problem_of(expression: Expression, table: Table, loss: Loss, penalty: Penalt
         is the share of the mean time that it explains; other constants are their own scale.
     """
     constants = expression.constants
-    measured = table.seconds
+    measured = table.measured
     start = np.array([c.start for c in constants], float)
     is_coefficient = np.array([c.kind == "coefficient" for c in constants], bool)
     scale = np.ones(len(constants))

@@ -61,7 +61,7 @@ def fewer_factors(
 
 def _agreement(medians: Table, factor: Factor) -> float:
     """Return how well the factor orders the times: |rank correlation|, or the share of variance its levels explain."""
-    times = medians.frame[medians.time].rank()
+    times = medians.frame[medians.target.column].rank()
     values = medians.frame[factor.name]
     if times.nunique() == 1:
         return 0.0

@@ -279,10 +279,10 @@ def _along_path(
         held_out = np.full(len(table), np.nan)
         for fold, predicted in zip(parts[1:], times, strict=True):
             held_out[~fold] = predicted[~fold]
-        off = np.abs(held_out / table.seconds - 1.0)
+        off = np.abs(held_out / table.measured - 1.0)
         if len(parts) > 1:
             off = np.where(np.isfinite(off), np.minimum(off, WILDEST), WILDEST)
         with np.errstate(all="ignore"):
-            unseen, by_fold = np.log(table.seconds / held_out), np.log(times)
+            unseen, by_fold = np.log(table.measured / held_out), np.log(times)
         out.append(Candidate(expression, strength, fitted[0], unseen, off, parts[1:], by_fold))
     return out

@@ -47,12 +47,12 @@ def fitted_rows(result: FitResult, table: Table | None = None) -> tuple[pd.DataF
     """
     if table is not None:
         medians = table.medians()
-        return medians.frame[[f.name for f in medians.factors]], medians.seconds
+        return medians.frame[[f.name for f in medians.factors]], medians.measured
     kept = result.schema.medians
     if not kept:
         raise GenperfError("the model does not hold what it was fitted to", hint="give the table, or fit again")
     frame = pd.DataFrame([m.values for m in kept], columns=[f.name for f in result.schema.factors])
-    return frame, np.array([m.seconds for m in kept])
+    return frame, np.array([m.value for m in kept])
 
 
 def predicted_against_measured(

@@ -82,8 +82,8 @@ def scaling(
     ax.plot(x, time, color=BLUE, linewidth=2.0, label=shown(result.model))
     points = measured_along(result.schema, answer.along, rows_of(result, answer), table)
     if points:
-        measured = np.array([p.seconds for p in points])
-        ends = np.array([[p.seconds - p.shortest, p.longest - p.seconds] for p in points]).T
+        measured = np.array([p.value for p in points])
+        ends = np.array([[p.value - p.lowest, p.highest - p.value] for p in points]).T
         at = [p.at for p in points]
         ax.errorbar(at, measured, yerr=ends, fmt="o", color=INK, markersize=5, label="measured (median, range)")
     _verdicts(ax, answer.along, asked)

@@ -17,9 +17,9 @@ class Point(NamedTuple):
     """A measured configuration on a curve: the factor's value there, and seconds of its repeats."""
 
     at: float
-    seconds: float
-    shortest: float
-    longest: float
+    value: float
+    lowest: float
+    highest: float
 
 
 def measured_along(schema: Schema, along: str, rows: pd.DataFrame, table: Table | None = None) -> list[Point]:
@@ -53,7 +53,7 @@ def measured_along(schema: Schema, along: str, rows: pd.DataFrame, table: Table 
     medians = schema.medians if table is None else medians_of(table, most=len(table))
     held = {n: rows[n].iloc[0] for n in names if n in rows and n != along and (rows[n] == rows[n].iloc[0]).all()}
     points = [
-        Point(float(m.values[names.index(along)]), m.seconds, m.shortest, m.longest)
+        Point(float(m.values[names.index(along)]), m.value, m.lowest, m.highest)
         for m in medians
         if all(_same(m.values[names.index(n)], v) for n, v in held.items())
     ]

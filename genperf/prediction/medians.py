@@ -22,17 +22,17 @@ class Median:
     ----------
     values : tuple of float or str
         In the order of the schema's factors.
-    seconds : float
+    value : float
         Median of the repeats.
-    shortest, longest : float
-        Of the repeats, seconds.
+    lowest, highest : float
+        Of the repeats.
     repeats : int
     """
 
     values: tuple[float | str, ...]
-    seconds: float
-    shortest: float
-    longest: float
+    value: float
+    lowest: float
+    highest: float
     repeats: int
 
 
@@ -45,18 +45,18 @@ def medians_of(table: Table, most: int = MOST) -> tuple[Median, ...]:
     >>> from genperf.table import read_table
     >>> runs = pd.DataFrame({"workers": [1, 1, 2], "seconds": [1.0, 1.2, 0.6]})
     >>> medians_of(read_table(runs, time="seconds", extrinsic="workers"))[0]
-    Median(values=(1.0,), seconds=1.1, shortest=1.0, longest=1.2, repeats=2)
+    Median(values=(1.0,), value=1.1, lowest=1.0, highest=1.2, repeats=2)
     """
     middle = table.medians()
     kept = np.unique(np.linspace(0, len(middle) - 1, min(len(middle), most)).round().astype(int))
-    repeats, (shortest, longest) = table.repeats, table.extremes
+    repeats, (lowest, highest) = table.repeats, table.extremes
     columns = [middle.columns[f.name].tolist() for f in table.factors]
     return tuple(
         Median(
             tuple(column[i] for column in columns),
-            float(middle.seconds[i]),
-            float(shortest[i]),
-            float(longest[i]),
+            float(middle.measured[i]),
+            float(lowest[i]),
+            float(highest[i]),
             int(repeats[i]),
         )
         for i in kept.tolist()

@@ -82,7 +82,7 @@ def band_of(
     curve may be off, and kriging how far its mean may be.
     """
     far = all_doublings(schema, query)
-    floor = np.log(SHORTEST * schema.shortest) if schema.shortest > 0 else -np.inf
+    floor = np.log(SHORTEST * schema.lowest) if schema.lowest > 0 else -np.inf
     mean, variance, shares = _mixture(members, query.columns)
     start = 0
     for member in members:

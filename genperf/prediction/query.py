@@ -89,8 +89,9 @@ def read_query(data: Source | str | Path | pd.DataFrame | Mapping[str, Any], sch
 
     Examples
     --------
+    >>> from genperf.table import Target
     >>> workers = Factor("workers", "extrinsic", 1, 16, distinct=5, positive=True)
-    >>> read_query({"workers": [32, 64]}, Schema((workers,), "seconds")).columns
+    >>> read_query({"workers": [32, 64]}, Schema((workers,), Target("step_s"))).columns
     {'workers': array([32., 64.])}
     """
     source = cells_of(data, schema)

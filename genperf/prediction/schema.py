@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from genperf.prediction.medians import Median, medians_of
-from genperf.table import Factor
+from genperf.table import Factor, Target
 
 if TYPE_CHECKING:
     from genperf.table import Table
@@ -20,8 +20,8 @@ class Schema:
     ----------
     factors : tuple of Factor
         With measured ranges and levels.
-    time : str
-        Name of the measured column, in seconds.
+    target : Target
+        The measured quantity.
     group : tuple of str
         Group columns, where one model was fitted per group.
     derived : dict of str to str
@@ -31,8 +31,8 @@ class Schema:
     rows, configurations, rejected : int
     noise : float
         Relative standard deviation of repeats; NaN where nothing was repeated.
-    shortest, longest : float
-        Range of the measured times, seconds.
+    lowest, highest : float
+        Range of the measured values, in the target's unit.
     medians : tuple of Median
         What was measured, for drawing; of very many configurations, some.
     mapping : dict of str to str
@@ -40,7 +40,7 @@ class Schema:
     """
 
     factors: tuple[Factor, ...]
-    time: str
+    target: Target
     group: tuple[str, ...] = ()
     derived: dict[str, str] = field(default_factory=dict)
     source: str = ""
@@ -49,8 +49,8 @@ class Schema:
     configurations: int = 0
     rejected: int = 0
     noise: float = float("nan")
-    shortest: float = 0.0
-    longest: float = 0.0
+    lowest: float = 0.0
+    highest: float = 0.0
     medians: tuple[Median, ...] = ()
     mapping: dict[str, str] = field(default_factory=dict)
 
@@ -60,7 +60,7 @@ class Schema:
         Examples
         --------
         >>> ranks = Factor("ranks", "extrinsic", 1, 16, distinct=5, positive=True)
-        >>> Schema((ranks,), "seconds", mapping={"workers": "ranks"}).column("workers")
+        >>> Schema((ranks,), Target("step_s"), mapping={"workers": "ranks"}).column("workers")
         'ranks'
         """
         return name if name in {*(f.name for f in self.factors), *self.group} else self.mapping.get(name, name)
@@ -85,7 +85,7 @@ def schema_of(table: Table) -> Schema:
     names = {f.name for f in table.factors}
     return Schema(
         factors=table.factors,
-        time=table.time,
+        target=table.target,
         group=table.group,
         derived={name: text for name, text in table.derived.items() if name in names},
         source=table.source,
@@ -94,7 +94,7 @@ def schema_of(table: Table) -> Schema:
         configurations=len(table.medians()),
         rejected=len(table.rejected),
         noise=table.noise(),
-        shortest=float(table.extremes[0].min()),
-        longest=float(table.extremes[1].max()),
+        lowest=float(table.extremes[0].min()),
+        highest=float(table.extremes[1].max()),
         medians=medians_of(table),
     )

@@ -81,7 +81,7 @@ def engine(result: FitResult, formulas: Formulas, interval: float) -> dict[str, 
         "noise": spread.noise,
         "misfit": max(spread.misfit, spread.noise),
         "perDoubling": spread.per_doubling,
-        "floor": float(np.log(SHORTEST * schema.shortest)) if schema.shortest > 0 else None,
+        "floor": float(np.log(SHORTEST * schema.lowest)) if schema.lowest > 0 else None,
         "levels": [tail, 1.0 - tail],
         "derived": [
             [i, formulas.add(parse(schema.derived[f.name]).node, factors)]

@@ -45,7 +45,7 @@ def command_of(result: FitResult, *, pooled: bool = False) -> str:
     """
     schema = result.schema
     source = schema.source if schema.source not in ("", "DataFrame", "-") else "TABLE"
-    words = ["genperf", "fit", source, "--time", schema.time]
+    words = ["genperf", "fit", source, "--time", schema.target.column]
     for role in _ROLES:
         names = [f.name for f in schema.factors if f.role == role]
         words += [f"--{role}", ",".join(names)] if names else []

@@ -116,7 +116,7 @@ def sheet(
         "drawn": None if place.along is None else place.along.upper * DRAWN,
         "efficiency": None if place.scaling is None else _efficiency(place.scaling),
         "measured": [
-            [*m.values, short(m.seconds), short(m.shortest), short(m.longest), m.repeats]
+            [*m.values, short(m.value), short(m.lowest), short(m.highest), m.repeats]
             for m in schema.medians[:MOST_MEASURED]
         ],
         "engine": engine,
@@ -250,13 +250,13 @@ def _facts(result: FitResult) -> dict[str, Any]:
     schema = result.schema
     return {
         "source": schema.source,
-        "time": schema.time,
+        "time": schema.target.column,
         "rows": schema.rows,
         "configurations": schema.configurations,
         "rejected": schema.rejected,
         "noise": short(schema.noise, 4) if np.isfinite(schema.noise) else None,
-        "shortest": short(schema.shortest),
-        "longest": short(schema.longest),
+        "shortest": short(schema.lowest),
+        "longest": short(schema.highest),
         "sha256": schema.sha256,
         "metrics": {k: short(v, 4) if np.isfinite(v) else None for k, v in result.metrics.items()},
         "options": {k: v for k, v in result.options.items() if v is not None and k != "asked"},

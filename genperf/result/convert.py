@@ -14,7 +14,7 @@ from genperf.prediction.medians import Median
 from genperf.result import layout
 from genperf.result.fit_result import FitResult
 from genperf.result.kriging import kriging_along, kriging_of, layout_of
-from genperf.table import Factor
+from genperf.table import Factor, Target
 
 #: Characters of a term that are read at most: one of many levels is longer than what a person would write.
 LONGEST = 100_000
@@ -68,7 +68,7 @@ def _schema(schema: Schema) -> layout.Schema:
             )
             for f in schema.factors
         ],
-        time=schema.time,
+        time=schema.target.column,
         group=list(schema.group),
         derived=schema.derived,
         source=schema.source,
@@ -77,9 +77,9 @@ def _schema(schema: Schema) -> layout.Schema:
         configurations=schema.configurations,
         rejected=schema.rejected,
         noise=_or_none(schema.noise),
-        shortest=schema.shortest,
-        longest=schema.longest,
-        medians=[[*m.values, m.seconds, m.shortest, m.longest, m.repeats] for m in schema.medians],
+        shortest=schema.lowest,
+        longest=schema.highest,
+        medians=[[*m.values, m.value, m.lowest, m.highest, m.repeats] for m in schema.medians],
         mapping=schema.mapping,
     )
 
@@ -156,7 +156,7 @@ def result_of(model: layout.Model) -> FitResult:
     )
     schema = Schema(
         factors,
-        table.time,
+        Target(table.time),
         tuple(table.group),
         dict(table.derived),
         table.source,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from genperf.table.clean import Rejection
 from genperf.table.factor import Factor, Role
+from genperf.table.target import Target
 
 if TYPE_CHECKING:
     from genperf.table.phases import PHASES, phase_columns, phase_seconds, shown_phases
@@ -22,6 +23,7 @@ __all__ = [
     "Rejection",
     "Role",
     "Table",
+    "Target",
     "phase_columns",
     "phase_seconds",
     "read_table",

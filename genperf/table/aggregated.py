@@ -24,7 +24,7 @@ class AggregatedTable(Table):
     >>> _ = (folder / "a.csv").write_text("workers,s\n1,0.9\n1,1.1\n")
     >>> _ = (folder / "b.csv").write_text("workers,s\n2,0.5\n")
     >>> table = read_table(folder / "*.csv", time="s", extrinsic="workers")
-    >>> table.rows, table.seconds.tolist(), round(table.noise(), 4)
+    >>> table.rows, table.measured.tolist(), round(table.noise(), 4)
     (3, [1.0, 0.5], 0.1414)
     """
 

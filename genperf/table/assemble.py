@@ -18,6 +18,7 @@ from genperf.table.describe import constant_notes, measure_factors, number_rows
 from genperf.table.roles import Roles
 from genperf.table.source import Source
 from genperf.table.table import Table
+from genperf.table.target import Target
 
 _SHOWN = 5
 # A column of more values than this is a measurement of its own rather than a setting of the run.
@@ -163,7 +164,7 @@ def _assemble(
         )
     table = Table(
         frame=frame,
-        time=time,
+        target=Target(time),
         factors=factors,
         group=roles.group,
         weight=roles.weight,

@@ -123,7 +123,7 @@ def _one_row_each(large: LargeSource, asked: Asked, found: pd.DataFrame, checked
     frame = checked.frame
     place = frame[PLACE].to_numpy(dtype=int)
     statistics = frame[list(STATISTICS)].reset_index(drop=True)
-    seconds = checked.seconds
+    seconds = checked.measured
     work = seconds / found[asked.value].to_numpy(dtype=float)[place]
     first = np.unique(checked.configuration, return_index=True)[1]
     if len(first) < len(frame):
@@ -140,4 +140,4 @@ def _one_row_each(large: LargeSource, asked: Asked, found: pd.DataFrame, checked
         for name in STATISTICS
     }
     frame = frame.drop(columns=[PLACE, *STATISTICS]).reset_index(drop=True)
-    return frame.assign(**{checked.time: seconds}, **{k: np.asarray(v) for k, v in scaled.items()})
+    return frame.assign(**{checked.target.column: seconds}, **{k: np.asarray(v) for k, v in scaled.items()})

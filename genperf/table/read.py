@@ -82,7 +82,7 @@ def read_table(
     >>> import pandas as pd
     >>> runs = pd.DataFrame({"gpus": [1, 2, 4], "batch": [32, 32, 32], "images_per_s": [320.0, 600.0, 1100.0]})
     >>> table = read_table(runs, throughput="images_per_s", work="batch*gpus", extrinsic="gpus", let="total=batch*gpus")
-    >>> table.time, table.seconds.round(4)
+    >>> table.target.column, table.measured.round(4)
     ('time', array([0.1   , 0.1067, 0.1164]))
     >>> read_table(runs.replace({"images_per_s": {600.0: -1.0}}), time="images_per_s", extrinsic="gpus")
     Traceback (most recent call last):

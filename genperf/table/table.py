@@ -18,6 +18,7 @@ from genperf.table.clean import Rejection, label, mostly_numbers
 from genperf.table.describe import constant_notes, measure_factors, number_rows
 from genperf.table.factor import Factor, measure
 from genperf.table.phases import phase_columns, phase_seconds
+from genperf.table.target import Target
 
 REPEATS = "_repeats"
 """The column of `Table.medians().frame` that counts the rows behind each median."""
@@ -37,8 +38,8 @@ class Table:
     frame : DataFrame
         The rows. Numeric factors, time, weight and derived columns are float; categorical factors, groups and repeats
         are text; columns in no role are carried along as they came.
-    time : str
-        The column of `frame` that holds the time, in seconds.
+    target : Target
+        The measured quantity, and the column of `frame` that holds it.
     factors : tuple of Factor
         As given: intrinsic, then extrinsic, then categorical.
     group : tuple of str
@@ -64,7 +65,7 @@ class Table:
     >>> table = read_table(runs, time="seconds", extrinsic="workers", repeat="run")
     >>> table.configuration
     array([0, 0, 1, 1])
-    >>> table.medians().seconds
+    >>> table.medians().measured
     array([1.05, 0.6 ])
     >>> print(table)
     DataFrame: 4 rows, 2 configurations, noise 4.8 %; time 'seconds' 0.6 to 1.1 s
@@ -73,7 +74,7 @@ class Table:
     """
 
     frame: pd.DataFrame
-    time: str
+    target: Target
     factors: tuple[Factor, ...]
     group: tuple[str, ...] = ()
     weight: str | None = None
@@ -101,14 +102,14 @@ class Table:
     def extremes(self) -> tuple[FloatArray, FloatArray]:
         """The shortest and the longest time of each configuration, seconds."""
         shortest, longest = np.full(len(self.repeats), np.inf), np.zeros(len(self.repeats))
-        np.minimum.at(shortest, self.configuration, self.seconds)
-        np.maximum.at(longest, self.configuration, self.seconds)
+        np.minimum.at(shortest, self.configuration, self.measured)
+        np.maximum.at(longest, self.configuration, self.measured)
         return shortest, longest
 
     @cached_property
-    def seconds(self) -> FloatArray:
+    def measured(self) -> FloatArray:
         """The times, shape (rows,)."""
-        return self.frame[self.time].to_numpy(dtype=float)
+        return self.frame[self.target.column].to_numpy(dtype=float)
 
     @cached_property
     def columns(self) -> dict[str, npt.NDArray[Any]]:
@@ -129,7 +130,7 @@ class Table:
     @cached_property
     def phases(self) -> dict[str, str]:
         """The columns in no role that measure a phase of the time, by phase."""
-        roles = {self.time, self.weight, self.repeat, *self.group, *(f.name for f in self.factors)}
+        roles = {self.target.column, self.weight, self.repeat, *self.group, *(f.name for f in self.factors)}
         found = phase_columns([c for c in self.frame.columns if c not in roles])
         return {phase: column for phase, column in found.items() if mostly_numbers(self.frame[column].tolist())}
 
@@ -193,14 +194,14 @@ class Table:
 
     @cached_property
     def _medians(self) -> Table:
-        number, seconds = self.configuration, self.seconds
+        number, values = self.configuration, self.measured
         rows = np.bincount(number)
         first = np.full(len(rows), len(number))
         np.minimum.at(first, number, np.arange(len(number)))
-        ordered = seconds[np.lexsort((seconds, number))]
+        ordered = values[np.lexsort((values, number))]
         start = np.cumsum(rows) - rows
         middle = 0.5 * (ordered[start + (rows - 1) // 2] + ordered[start + rows // 2])
-        changed = {self.time: middle, REPEATS: rows}
+        changed = {self.target.column: middle, REPEATS: rows}
         if self.weight is not None:
             changed[self.weight] = np.bincount(number, self.frame[self.weight].to_numpy(dtype=float))
         return self._with(self.frame.iloc[first].reset_index(drop=True).assign(**changed))
@@ -223,8 +224,8 @@ class Table:
         freedom = len(self) - len(rows)
         if freedom == 0:
             return float("nan")
-        mean = np.bincount(self.configuration, weights=self.seconds) / rows
-        return float(np.sqrt(np.sum((self.seconds / mean[self.configuration] - 1.0) ** 2) / freedom))
+        mean = np.bincount(self.configuration, weights=self.measured) / rows
+        return float(np.sqrt(np.sum((self.measured / mean[self.configuration] - 1.0) ** 2) / freedom))
 
     @cached_property
     def group_count(self) -> int:
@@ -244,7 +245,7 @@ class Table:
     @cached_property
     def sha256(self) -> str:
         """A hash of what a fit sees: roles, names and values of the columns in a role and of phases, row by row."""
-        roles = [[f.name, f.role] for f in self.factors] + [[self.time, "time"]]
+        roles = [[f.name, f.role] for f in self.factors] + [[self.target.column, "time"]]
         roles += [[name, "group"] for name in self.group]
         roles += [[name, role] for name, role in ((self.weight, "weight"), (self.repeat, "repeat")) if name]
         phases = {column: phase_seconds(self.frame[column])[0] for column in self.phases.values()}
@@ -303,7 +304,9 @@ class Table:
             *([f"noise {100 * noise:.1f} %"] if np.isfinite(noise) else []),
         ]
         low, high = self.extremes[0].min(), self.extremes[1].max()
-        return f"{self.source}: {', '.join(parts)}; time '{self.time}' {low:.4g} to {high:.4g} s"
+        target = self.target
+        measured = f"{target.name} '{target.column}' {low:.4g} to {high:.4g} {target.unit}".rstrip()
+        return f"{self.source}: {', '.join(parts)}; {measured}"
 
     def _with(self, frame: pd.DataFrame) -> Table:
         """Return the same table with other rows."""
@@ -348,7 +351,7 @@ def _slices(table: Table, configuration: Positions) -> Iterator[tuple[tuple[str,
     order, starts, ends = _runs(table)
     frame = table.frame.iloc[order]
     columns = {name: values[order] for name, values in table.columns.items()}
-    seconds, number = table.seconds[order], configuration[order]
+    values, number = table.measured[order], configuration[order]
     names = [frame[name].to_numpy() for name in table.group]
     for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
         own = frame.iloc[start:end]
@@ -358,7 +361,7 @@ def _slices(table: Table, configuration: Positions) -> Iterator[tuple[tuple[str,
             {
                 "frame": own,
                 "columns": {n: v[start:end] for n, v in columns.items()},
-                "seconds": seconds[start:end],
+                "measured": values[start:end],
                 "configuration": number[start:end],
             },
         )

@@ -89,7 +89,7 @@ def importance(
             data = _shuffled(held.frame[[f.name for f in medians.factors]], factors, repeats, [seed, k])
             predicted = ask(train, data).reshape(1 + len(factors) * repeats, len(held))
             with np.errstate(all="ignore"):
-                off = np.abs(np.log(predicted / held.seconds))
+                off = np.abs(np.log(predicted / held.measured))
             for j, factor in enumerate(errors):
                 own = off[:1].repeat(repeats, axis=0) if j == 0 else off[1 + (j - 1) * repeats : 1 + j * repeats]
                 errors[factor] += np.nansum(np.where(np.isfinite(own), own, np.nan), axis=1)

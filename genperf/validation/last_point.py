@@ -70,11 +70,11 @@ def last_point(
         near = _nearest(train, frame, mapping, apart)
         with np.errstate(all="ignore"):
             ratio = wanted / known[near]
-        return np.asarray(np.log(train.seconds[near]) + np.log(np.where((ratio > 0) & np.isfinite(ratio), ratio, 1.0)))
+        return np.asarray(np.log(train.measured[near]) + np.log(np.where((ratio > 0) & np.isfinite(ratio), ratio, 1.0)))
 
     half = float("nan")
     if len(train) > 1:
-        half = half_width(np.log(train.seconds) - log_time(train.frame, known, apart=True), interval)
+        half = half_width(np.log(train.measured) - log_time(train.frame, known, apart=True), interval)
     return forecast(log_time(data, asked), half)
 
 

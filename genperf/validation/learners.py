@@ -48,7 +48,7 @@ def _rows(train: Table, data: pd.DataFrame, encoder: Encoder) -> _Rows:
         x, new = np.zeros((len(x), 1)), np.zeros((len(new), 1))
     usable = np.asarray(np.isfinite(new).all(axis=1))
     counts = train.weights > 0
-    return _Rows(x[counts], np.log(train.seconds[counts]), train.weights[counts], new[usable], usable)
+    return _Rows(x[counts], np.log(train.measured[counts]), train.weights[counts], new[usable], usable)
 
 
 def linear(
@@ -138,7 +138,7 @@ def _least_squares(train: Table, encoder: Encoder) -> Any:
     with warnings.catch_warnings():
         # Factors that follow from each other share their effect: no news to the reader of a baseline.
         warnings.simplefilter("ignore")
-        return WLS(np.log(train.seconds[counts]), design, weights=train.weights[counts]).fit()
+        return WLS(np.log(train.measured[counts]), design, weights=train.weights[counts]).fit()
 
 
 def random_forest(

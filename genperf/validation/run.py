@@ -345,7 +345,7 @@ def _score(name: str, medians: Table, folds: Sequence[_Fold], answers: Sequence[
         given = _asked(medians, fold.held_out).to_dict("records")
         position = -1
         for i, unknown in enumerate(fold.unknown):
-            measured = float(medians.seconds[fold.held_out[i]])
+            measured = float(medians.measured[fold.held_out[i]])
             values = {str(k): v if isinstance(v, str) else float(v) for k, v in given[i].items()}
             if unknown is not None:
                 reasons.append(unknown)

@@ -17,7 +17,7 @@ from genperf.formula import parse
 from genperf.prediction import Axis, Effect, Kriging, Member, Schema, Spread, Status, Walk
 from genperf.prediction.medians import Median
 from genperf.result import FitResult
-from genperf.table import Factor
+from genperf.table import Factor, Target
 
 WORKERS = Factor("gpus", "extrinsic", 1, 4, 2, 3, (), True, True)
 BATCH = Factor("batch", "intrinsic", 8, 128, 32, 5, (), True, True)
@@ -50,7 +50,7 @@ def model(
     measured: Sequence[float] = (1, 2, 4),
 ) -> FitResult:
     medians = tuple(Median((float(n), 32.0)[: len(factors)], 1.0, 1.0, 1.0, 1) for n in measured)
-    schema = Schema(tuple(factors), "s", configurations=3, shortest=1.0, longest=1.0, medians=medians)
+    schema = Schema(tuple(factors), Target("step_s"), configurations=3, lowest=1.0, highest=1.0, medians=medians)
     return FitResult("power", schema, members, Spread(noise, noise, per_doubling), (), {}, 0, {})
 
 

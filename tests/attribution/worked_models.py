@@ -8,7 +8,7 @@ from genperf.expression import Constant, Expression, Term, coefficient, exponent
 from genperf.formula import parse
 from genperf.prediction import Kriging, Member, Schema, Spread, Status, Walk
 from genperf.result import FitResult
-from genperf.table import Factor
+from genperf.table import Factor, Target
 
 STATUS = Status("by hand", 0.0, True, 0, 1, 1)
 
@@ -52,5 +52,7 @@ def model(
     derived: Mapping[str, str] | None = None,
 ) -> FitResult:
     """Return a result of these members."""
-    schema = Schema(tuple(factors), "seconds", derived=dict(derived or {}), configurations=5, shortest=1.0, longest=9.0)
+    schema = Schema(
+        tuple(factors), Target("step_s"), derived=dict(derived or {}), configurations=5, lowest=1.0, highest=9.0
+    )
     return FitResult("worked", schema, members, spread or Spread(), (), {}, 0, {})

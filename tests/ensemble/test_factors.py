@@ -64,8 +64,8 @@ def test_new_configurations_are_predicted_and_covered() -> None:
     held = TABLE.take(~train)
     found = result.predict(held.frame[["layers", "batch", "workers"]])
     # 3 % of noise has a mean absolute value of 2.4 %.
-    assert np.mean(np.abs(found.time / held.seconds - 1.0)) < 0.05
-    assert np.mean((found.lower <= held.seconds) & (held.seconds <= found.upper)) >= 0.8
+    assert np.mean(np.abs(found.time / held.measured - 1.0)) < 0.05
+    assert np.mean((found.lower <= held.measured) & (held.measured <= found.upper)) >= 0.8
     assert np.median((found.upper - found.lower) / found.time) < 0.3
 
 

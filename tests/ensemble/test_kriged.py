@@ -67,7 +67,7 @@ def test_effects_that_mislead_are_left_out() -> None:
     # What the folds did not see lies on the other side of what they saw.
     alike = Effect(1000.0, {"net": 1.0})
     learned = Residuals(TABLE, found().axes, np.ones(len(FRAME), bool), (alike,))
-    measured = np.log(TABLE.seconds)
+    measured = np.log(TABLE.measured)
     misled = [candidate(np.where(FOLDS, measured - OFF, measured + OFF)) for _ in range(2)]
     kept, seen = checked(misled, learned)
     assert kept.effects == ()

@@ -66,7 +66,7 @@ def test_the_fit_and_every_replicate_are_the_exact_nonnegative_solution() -> Non
     assert isinstance(found, GroupedResult)
     counts = resampled(5, 12, np.random.default_rng([0, 1]))
     for key, part in table(fleet(4)).groups():
-        n, t = part.columns["workers"], part.seconds
+        n, t = part.columns["workers"], part.measured
         member = found[key].best
         assert member.expression.constant_names == ("c", "a", "b", "d")
         for weights, constants in [(np.ones(5), member.constants), *zip(counts, member.draws, strict=True)]:
@@ -122,10 +122,10 @@ def test_looking_back_fits_the_smaller_scales_alone() -> None:
     assert isinstance(found, GroupedResult)
     for key, part in table(frame).groups():
         (seen,) = found[key].evidence
-        measured = part.seconds[-1]
+        measured = part.measured[-1]
         predicted = smaller[key].predict({"workers": 16})["time"].iloc[0]
         assert seen.error == pytest.approx(abs(np.log(predicted / measured)), rel=1e-9)
-        assert seen.last_point == pytest.approx(abs(np.log(part.seconds[-2] / measured)))
+        assert seen.last_point == pytest.approx(abs(np.log(part.measured[-2] / measured)))
 
 
 def test_a_partner_agrees_in_all_but_the_scale() -> None:

@@ -109,7 +109,7 @@ def test_a_fold_never_sees_its_own_rows() -> None:
     fold = ~folds_of(len(frame), np.random.default_rng([0, 2]))[0]
     frame.loc[fold, "t"] *= 1.5
     after = candidates_of(PRODUCTS[:1], replace(TABLE, frame=frame), FitOptions(lam=1e-4), 0)[0]
-    times = [np.log(t.seconds[fold]) - c.unseen[fold] for t, c in ((TABLE, before), (read(frame), after))]
+    times = [np.log(t.measured[fold]) - c.unseen[fold] for t, c in ((TABLE, before), (read(frame), after))]
     # What is left is the scale of the penalty, which is the whole table's mean time.
     assert np.allclose(*times, atol=2e-3)
     assert np.abs(before.constants / after.constants - 1.0).max() > 0.01

@@ -6,7 +6,7 @@ import pytest
 
 from genperf.errors import TableError
 from genperf.prediction import Schema, beside, cells_of, read_query
-from genperf.table import Factor
+from genperf.table import Factor, Target
 
 SCHEMA = Schema(
     (
@@ -15,7 +15,7 @@ SCHEMA = Schema(
         Factor("flops", "intrinsic", 10, 20, distinct=2, positive=True),
         Factor("framework", "categorical", distinct=2, levels=("mxnet", "pytorch")),
     ),
-    "seconds",
+    Target("step_s"),
     derived={"flops": "10*layers"},
 )
 FULL = {"workers": 2, "flops": 10, "framework": "mxnet"}

@@ -6,11 +6,11 @@ import pytest
 
 from genperf.prediction import Evidence, Schema, read_query
 from genperf.prediction.verdict import Standing, verdicts
-from genperf.table import Factor
+from genperf.table import Factor, Target
 
 WORKERS = Factor("workers", "extrinsic", 1, 16, distinct=5, integer=True, positive=True)
 NODES = Factor("nodes", "extrinsic", 1, 2, distinct=2, integer=True, positive=True)
-SCHEMA = Schema((WORKERS,), "s")
+SCHEMA = Schema((WORKERS,), Target("step_s"))
 SEVERAL = Standing(several_forms=True)
 NARROW, WIDE, VERY_WIDE = 0.1, 0.4, 0.9
 
@@ -69,21 +69,21 @@ def test_looking_back(error: float, last_point: float, several: str, alone: str)
 
 
 def test_two_scales_are_too_few() -> None:
-    few = Schema((Factor("workers", "extrinsic", 1, 2, distinct=2, integer=True, positive=True),), "s")
+    few = Schema((Factor("workers", "extrinsic", 1, 2, distinct=2, integer=True, positive=True),), Target("step_s"))
     verdict, reason = judge(4, schema=few)
     assert verdict == "extrapolating-blind"
     assert "measure a third" in reason
 
 
 def test_nodes_that_follow_the_workers_are_not_counted_twice() -> None:
-    both = Schema((WORKERS, NODES), "s")
+    both = Schema((WORKERS, NODES), Target("step_s"))
     follows = Standing(several_forms=True, followers=("nodes",))
     assert judge(32, standing=follows, schema=both, nodes=4)[0] == "ok"
     assert judge(32, standing=SEVERAL, schema=both, nodes=4)[0] == "extrapolating-blind"
 
 
 def test_a_factor_seen_at_one_value_and_a_term_never_seen() -> None:
-    single = Schema((WORKERS, Factor("nodes", "extrinsic", 1, 1, distinct=1, positive=True)), "s")
+    single = Schema((WORKERS, Factor("nodes", "extrinsic", 1, 1, distinct=1, positive=True)), Target("step_s"))
     assert judge(32, schema=single, nodes=4)[0] == "extrapolating-blind"
     unseen = Standing(several_forms=True, unseen={"latency": np.array([True])})
     verdict, reason = judge(32, standing=unseen)

@@ -53,7 +53,7 @@ def test_the_numbers_are_those_of_pandas(
     by = frame.groupby(["workers", "batch", "net"]).s
     assert table.rows == 400
     assert table.unused == ("step",)
-    assert table.seconds == pytest.approx(by.median().to_numpy(), rel=1e-14)
+    assert table.measured == pytest.approx(by.median().to_numpy(), rel=1e-14)
     assert table.repeats.tolist() == by.size().tolist()
     assert table.frame["_mean"].to_numpy() == pytest.approx(by.mean().to_numpy(), rel=1e-11)
     assert table.frame["_variance"].to_numpy() == pytest.approx(by.var().to_numpy(), rel=1e-10)
@@ -90,7 +90,7 @@ def test_settings_that_are_written_otherwise_or_lead_to_the_same_are_one(tmp_pat
     (tmp_path / "b.csv").write_text("gpus,batch,s\n 8,2,7.0\n4,4,3.0\n")
     table = read_table(tmp_path / "*.csv", time="s", extrinsic="total", let="total=gpus*batch")
     # 8·2 = 4·4 = 16: 1, 4, 7, 2 and 3 together, whose median is 3; 2·4 = 8 has 9 alone.
-    assert dict(zip(table.columns["total"].tolist(), table.seconds.tolist(), strict=True)) == {16.0: 3.0, 8.0: 9.0}
+    assert dict(zip(table.columns["total"].tolist(), table.measured.tolist(), strict=True)) == {16.0: 3.0, 8.0: 9.0}
     assert sorted(table.repeats.tolist()) == [1, 5]
     assert table.frame["_mean"].max() == 9.0
 
@@ -102,7 +102,7 @@ def test_a_speed_becomes_the_time_of_the_work(tmp_path: Path) -> None:
         logs(tmp_path, frame, "parquet"), throughput="speed", work="workers*batch", **asked, aggregate=True
     )
     by = frame.groupby(["workers", "batch", "net"]).s
-    assert table.seconds == pytest.approx(by.median().to_numpy(), rel=1e-12)
+    assert table.measured == pytest.approx(by.median().to_numpy(), rel=1e-12)
     assert table.frame["_mean"].to_numpy() == pytest.approx(by.mean().to_numpy(), rel=1e-10)
     assert table.frame["_variance"].to_numpy() == pytest.approx(by.var().to_numpy(), rel=1e-9)
     assert table.frame["_q95"].to_numpy() == pytest.approx(by.quantile(0.95).to_numpy(), rel=1e-10)
@@ -123,7 +123,7 @@ def test_filter_weight_and_groups(tmp_path: Path) -> None:
         assert isinstance(part, AggregatedTable)
         own = read_table(kept[kept.net == net], time="s", extrinsic="workers", group="net", weight="w")
         assert part.noise() == pytest.approx(own.noise(), rel=1e-9)
-        assert part.seconds.tolist() == own.medians().seconds.tolist()
+        assert part.measured.tolist() == own.medians().measured.tolist()
 
 
 def test_bad_rows_are_counted(tmp_path: Path) -> None:
@@ -136,7 +136,7 @@ def test_bad_rows_are_counted(tmp_path: Path) -> None:
     assert "--skip-bad-rows" in str(caught.value)
     table = read_table(tmp_path / "*.csv", **asked, skip_bad_rows=True)
     assert table.columns["workers"].tolist() == [1.0, 2.0, 4.0]
-    assert table.seconds.tolist() == [1.1, 0.5, 0.3]
+    assert table.measured.tolist() == [1.1, 0.5, 0.3]
     assert table.repeats.tolist() == [2, 1, 1]
     (note,) = (n for n in table.notes if n.kind == "rows_rejected")
     assert str(note).startswith("5 of 9 rows left out")

@@ -179,14 +179,14 @@ def test_numbers_in_a_categorical_column_are_levels(read):
 
 def test_throughput_becomes_time(read):
     table = read("n,speed,time\n1,320,x\n4,640,y\n", time=None, throughput="speed", work="32*n")
-    assert table.time == "time"
-    assert table.seconds.tolist() == [0.1, 0.2]
+    assert table.target.column == "time"
+    assert table.measured.tolist() == [0.1, 0.2]
     assert table.derived == {"time": "(32*n)/speed"}
 
 
 def test_a_derived_column_can_play_any_role(read):
     table = read("n,ms,t\n1,250,1\n4,125,1\n", let=["s=ms/1000", "big=where(n>2, 1, 0)"], time="s", categorical="big")
-    assert table.seconds.tolist() == [0.25, 0.125]
+    assert table.measured.tolist() == [0.25, 0.125]
     assert table.factor("big").levels == ("0", "1")
 
 
@@ -197,7 +197,7 @@ def test_names_with_blanks_stand_in_back_ticks(read):
 
 def test_only_rows_that_pass_the_filter_are_checked(read):
     table = read("n,t,status\n1,4,ok\n2,,failed\n4,1,ok\n", where="status == 'ok'")
-    assert table.seconds.tolist() == [4.0, 1.0]
+    assert table.measured.tolist() == [4.0, 1.0]
     assert table.rejected == ()
 
 
@@ -293,6 +293,6 @@ def test_any_scrambled_text_is_a_table_or_an_explained_error(tmp_path_factory, t
         refused = str(error)
     else:
         refused = None
-        assert np.all(table.seconds > 0)
+        assert np.all(table.measured > 0)
         assert np.all(np.isfinite(table.columns["n"]))
     assert refused is None or "runs.csv" in refused

@@ -56,11 +56,11 @@ def test_noise_recovers_the_scatter_it_was_made_with():
 
 def test_medians(table):
     medians = table.medians()
-    assert medians.seconds.tolist() == [0.5, 1.0, 0.3, 0.6]
+    assert medians.measured.tolist() == [0.5, 1.0, 0.3, 0.6]
     assert medians.frame["w"].tolist() == [4.0, 2.0, 2.0, 4.0]
     assert medians.frame[REPEATS].tolist() == [2, 2, 1, 1]
     assert medians.configuration.tolist() == [0, 1, 2, 3]
-    assert medians.medians().seconds.tolist() == medians.seconds.tolist()
+    assert medians.medians().measured.tolist() == medians.measured.tolist()
     assert math.isnan(medians.noise())
 
 
@@ -84,14 +84,14 @@ def test_take_describes_the_rows_taken(table):
 
 
 def test_take_keeps_the_order_and_the_repetition_asked_for(table):
-    assert table.take([5, 0, 0]).seconds.tolist() == [0.6, 0.5, 0.5]
+    assert table.take([5, 0, 0]).measured.tolist() == [0.6, 0.5, 0.5]
 
 
 def test_take_leaves_the_table_as_it_was(table):
     before = table.sha256
     part = table.take([0]).frame
     part["t"] = 9.0
-    assert table.seconds[0] == 0.5
+    assert table.measured[0] == 0.5
     assert table.sha256 == before
 
 
@@ -104,7 +104,7 @@ def test_take_refuses_what_is_no_choice(table):
 
 def test_groups_keep_the_order_of_first_appearance():
     table = read_table(RUNS, time="t", extrinsic="n", group=["fw", "run"])
-    assert [(key, part.seconds.tolist()) for key, part in table.groups()] == [
+    assert [(key, part.measured.tolist()) for key, part in table.groups()] == [
         (("tf", "0"), [0.5, 0.9]),
         (("tf", "1"), [0.5, 1.1]),
         (("mx", "0"), [0.3, 0.6]),
@@ -186,6 +186,6 @@ def test_a_group_is_what_taking_its_rows_gives() -> None:
             pd.testing.assert_frame_equal(a.frame, b.frame)
             assert (a.factors, a.notes, a.sha256) == (b.factors, b.notes, b.sha256)
             assert a.configuration.tolist() == b.configuration.tolist()
-            assert a.seconds.tolist() == b.seconds.tolist()
+            assert a.measured.tolist() == b.measured.tolist()
             assert a.weights.tolist() == b.weights.tolist()
             assert {k: v.tolist() for k, v in a.columns.items()} == {k: v.tolist() for k, v in b.columns.items()}

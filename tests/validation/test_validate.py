@@ -45,7 +45,7 @@ class Fits:
 
     def predict(self, data: pd.DataFrame, interval: float = 0.9) -> pd.DataFrame:
         self.interval = interval
-        mean = float(self.asked[-1][0].seconds.mean())
+        mean = float(self.asked[-1][0].measured.mean())
         return data.assign(time=mean, lower=mean / 2, upper=mean * 2, verdict="caution", reason="it is a mean")
 
 

@@ -1,0 +1,39 @@
+"""The target: the measured quantity that a model predicts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+#: The name and the unit of the default target.
+TIME, SECONDS = "time", "s"
+
+
+@dataclass(frozen=True)
+class Target:
+    """The measured quantity that a model predicts.
+
+    Attributes
+    ----------
+    column : str
+        The column of the table that holds it.
+    name : str
+        What predictions, messages and pages call it.
+    unit : str
+        The unit of the values in memory and in the model file; empty for a number without one.
+    positive : bool
+        Whether every value is above zero, so that its logarithm exists. Every fit works on the logarithm, so that a
+        table refuses other values today.
+
+    Examples
+    --------
+    >>> str(Target("step_s")), str(Target("peak_gb", "memory", "GB"))
+    ("time 'step_s', s", "memory 'peak_gb', GB")
+    """
+
+    column: str
+    name: str = TIME
+    unit: str = SECONDS
+    positive: bool = True
+
+    def __str__(self) -> str:
+        return f"{self.name} '{self.column}'" + (f", {self.unit}" if self.unit else "")
