@@ -237,7 +237,7 @@ def other_tables(progress: Callable[[str], None]) -> list[str]:
 
 def prior_tables(progress: Callable[[str], None]) -> list[str]:
     """Repeat P3 and P4 with other priors: the one place here that reaches below the public names."""
-    from genperf.ensemble import pool_kernel as kernel
+    from genperf.pooling import likeness as kernel
 
     table = dlperf()
     own = gp.fit(table)

@@ -6,8 +6,9 @@ so no traceback reaches anyone for bad input.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 
 class GenperfError(Exception):
@@ -102,8 +103,7 @@ class FormulaError(GenperfError):
         return "\n".join([*parts, f"  try: {self.hint}"] if self.hint else parts)
 
 
-@dataclass(frozen=True)
-class Note:
+class Note(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Something the user should know that does not stop the work.
 
     Attributes

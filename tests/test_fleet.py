@@ -14,6 +14,7 @@ import genperf as gp
 from genperf import fleet
 from genperf.cli.main import cli
 from genperf.engine import Engine
+from genperf.fitting.expressions import ExpressionModel
 from genperf.fleet import fit_fleet
 from genperf.result import FitResult, GroupedResult, dump_model, load_model, save_model
 
@@ -90,16 +91,14 @@ def test_groups_are_cut_as_they_are_needed() -> None:
 
 def counting(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Note which groups are fitted anew."""
-    import genperf.fitting
-
     fitted_now: list[str] = []
-    plain = genperf.fitting.fit_many
+    plain = ExpressionModel.fit
 
-    def noted(tables: Sequence[gp.Table], **asked: Any) -> list[FitResult | str]:
+    def noted(model: ExpressionModel, tables: Sequence[gp.Table], seed: int) -> Any:
         fitted_now.extend(part.frame["net"].iloc[0] for part in tables)
-        return plain(tables, **asked)
+        return plain(model, tables, seed)
 
-    monkeypatch.setattr(genperf.fitting, "fit_many", noted)
+    monkeypatch.setattr(ExpressionModel, "fit", noted)
     return fitted_now
 
 

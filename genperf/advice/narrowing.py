@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from genperf.attribution.draws import shares
-from genperf.prediction import doublings_beyond, forecasts, krigings_of, which_kriging
+from genperf.prediction import doublings_beyond, forecasts
 from genperf.result import FitResult
 
 Array = npt.NDArray[np.float64]
@@ -73,19 +73,18 @@ def knowledge(result: FitResult, columns: Mapping[str, Any]) -> Knowledge:
             far = far + doublings_beyond(factor, np.asarray(columns[factor.name], float))
     total = sum(m.weight for m in result.members)
     means, within, noise = [], np.zeros((rows, rows)), np.zeros(rows)
-    krigings = krigings_of(result.members)
-    kriged = [k.covariance(columns) for k in krigings]
+    covariances: dict[int, Array] = {}
     for member, (mean, _) in zip(result.members, forecasts(result.members, columns), strict=True):
-        own = which_kriging(member, krigings)
         means.append(mean)
         share = member.weight / total
-        if member.walk is None:
+        discrepancy = member.discrepancy
+        if member.series_discrepancy is None:
             within += share * np.outer(far, far) * result.spread.per_doubling**2
-            within += 0.0 if own is None else share * kriged[own]
-            noise += share * max(result.spread.misfit, result.spread.noise) ** 2
-        else:
-            within += share * member.walk.covariance(columns).mean(axis=0)
-            noise += share * member.walk.run_variance(result.spread.noise).mean()
+        if discrepancy is not None:
+            if id(discrepancy) not in covariances:
+                covariances[id(discrepancy)] = discrepancy.covariance(columns).mean(axis=0)
+            within += share * covariances[id(discrepancy)]
+        noise += share * member.run_variance(result.spread).mean()
     weights = shares(result.members)
     drawn = np.vstack(means)
     centred = drawn - weights @ drawn

@@ -74,7 +74,7 @@ class Search:
     @property
     def _walks(self) -> bool:
         """Whether a central time is a median over all draws."""
-        return any(m.walk is not None for m in self.result.members)
+        return any(m.series_discrepancy is not None for m in self.result.members)
 
     @property
     def _draws(self) -> int:

@@ -25,8 +25,8 @@ def shares(members: Sequence[Member]) -> Array:
 def log_paths(result: FitResult, columns: Mapping[str, Any], members: Sequence[Member] | None = None) -> Array:
     """Return ln T of every draw of every member, shape (draws, rows): one curve a draw.
 
-    Each draw's curve is off by `z·sd`, with sd what the confidence band of `predict` adds to it (the member's walk; or
-    its kriging, and the spread per doubling beyond the data) and one standard normal z a draw. At each row the curves
+    Each draw's curve is off by `z·sd`, with sd what the confidence band of `predict` adds to it (the member's
+    discrepancy, and the spread per doubling beyond the data) and one standard normal z a draw. At each row the curves
     then spread as the confidence band does, and a draw that is off at one scale is off in the same direction at the
     next. The z are quantiles of the normal distribution in a fixed order: nothing is random.
 
@@ -39,13 +39,12 @@ def log_paths(result: FitResult, columns: Mapping[str, Any], members: Sequence[M
     """
     far = sum(
         (doublings_beyond(f, np.asarray(columns[f.name], float)) for f in result.schema.factors if f.numeric),
-        start=np.zeros(()),
+        start=np.zeros(len(next(iter(columns.values())))),
     )
     members = result.members if members is None else members
     parts = []
     for k, (member, (mean, variance)) in enumerate(zip(members, forecasts(members, columns), strict=True)):
-        if member.walk is None:
-            variance = variance + (result.spread.per_doubling * far) ** 2
+        variance = variance + member.mean_variance(result.spread, far)
         parts.append(mean + _scattered(len(mean), k)[:, None] * np.sqrt(variance))
     return np.vstack(parts)
 
@@ -63,8 +62,8 @@ def thinned(members: Sequence[Member], most: int) -> tuple[Member, ...]:
     for member in members:
         count = min(len(member.draws), max(1, round(most * member.weight / total)))
         kept = np.linspace(0, len(member.draws) - 1, count).round().astype(int)
-        walk = None if member.walk is None else member.walk.kept(kept)
-        out.append(replace(member, draws=member.draws[kept], walk=walk))
+        discrepancy = None if member.discrepancy is None else member.discrepancy.kept(kept)
+        out.append(replace(member, draws=member.draws[kept], discrepancy=discrepancy))
     return tuple(out)
 
 

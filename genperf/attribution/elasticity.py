@@ -32,7 +32,7 @@ def elasticity_table(
     the factor's value to twice it.
     """
     read = {name for m in result.members for name in m.expression.factors}
-    read |= {name for m in result.members if m.kriging is not None for name in m.kriging.factors}
+    read |= {name for m in result.members if m.shared_discrepancy is not None for name in m.shared_discrepancy.factors}
     names = [f.name for f in result.schema.factors if f.numeric and f.name in read]
     rows = query.rows
     weights = shares(result.members)
@@ -62,7 +62,9 @@ def elasticity_table(
 def is_smooth(result: FitResult, name: str) -> bool:
     """Tell whether the time is the exact value of an expression without steps in a factor."""
     return all(
-        m.walk is None and (m.kriging is None or name not in m.kriging.factors) and not _steps(m.expression.node, name)
+        m.series_discrepancy is None
+        and (m.discrepancy is None or name not in m.discrepancy.factors)
+        and not _steps(m.expression.node, name)
         for m in result.members
     )
 

@@ -89,7 +89,7 @@ def sensitivity(
     if not varying:
         raise GenperfError("no factor varies over the domain", hint="a wider domain")
     members = thinned(result.members, DRAWS)
-    walks = any(m.walk is not None for m in result.members)
+    walks = any(m.series_discrepancy is not None for m in result.members)
 
     def evaluated(points: Array) -> Array:
         u = dict(zip((d.factor.name for d in varying), points, strict=True))
@@ -197,8 +197,8 @@ def _domain(result: FitResult, within: Mapping[str, Any]) -> list[_Axis]:
         for name, v in within.items()
     }
     read = {name for m in result.members for name in m.expression.factors}
-    read |= {f.name for f in factors if any(m.walk is not None for m in result.members)}
-    read |= {name for m in result.members if m.kriging is not None for name in m.kriging.factors}
+    read |= {f.name for f in factors if any(m.series_discrepancy is not None for m in result.members)}
+    read |= {name for m in result.members if m.shared_discrepancy is not None for name in m.shared_discrepancy.factors}
     return [_Axis(f, listed.get(f.name), f.name in read) for f in factors]
 
 

@@ -71,7 +71,7 @@ def parts_of(result: FitResult, columns: Mapping[str, Any]) -> Parts:
     rows = len(next(iter(columns.values())))
     own = list(dict.fromkeys(t.name for m in members for t in m.expression.terms))
     hides = any(not m.expression.is_sum for m in members)
-    departs = any(m.walk is not None or m.kriging is not None for m in members)
+    departs = any(m.discrepancy is not None for m in members)
     names = (*own, *([HIDDEN] if hides else []), *([FORM] if departs else []))
     paths = np.exp(log_paths(result, columns)) if departs else None
     times = np.array([central_times([m], columns) for m in members])

@@ -36,7 +36,7 @@ def command(
     **given: Any,
 ) -> None:
     """Fit a model to TABLE and say what was found."""
-    from genperf.fitting import fit, phases_of
+    from genperf.fitting import fit, fitted_phases
     from genperf.result import FitResult, GroupedResult, load_model, model_pieces
 
     if resume and (not output or output == "-"):
@@ -82,7 +82,7 @@ def command(
         said = [str(n) for held in result.results.values() for n in held.notes if n.kind in GROUP_NOTES]
         for text in list(dict.fromkeys(said))[:SHOWN]:
             say(f"note: {text}", quiet)
-    unused = [name for name in measured.unused if name not in phases_of(measured, model).values()]
+    unused = [name for name in measured.unused if name not in fitted_phases(measured, model).values()]
     if unused:
         say(f"left out, in no role: {', '.join(unused)}", quiet)
     if measured.rejected:

@@ -61,12 +61,12 @@ class FitOptions:
             raise FitError(f"unknown structure '{self.structure}'", hint=hint)
 
     @property
-    def asked(self) -> str:
+    def request(self) -> str:
         """Everything that was asked for, as one line of text.
 
         Examples
         --------
-        >>> FitOptions(fix={"c": 1.0}).asked
+        >>> FitOptions(fix={"c": 1.0}).request
         'structure=auto loss=relative penalty=l2 lam=None solver=projected draws=200 mapping={} fix={c: 1.0}'
         """
         given = [(f.name, getattr(self, f.name)) for f in fields(self)]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import msgspec
 import numpy as np
 
 if TYPE_CHECKING:
@@ -14,8 +14,7 @@ if TYPE_CHECKING:
 MOST = 500
 
 
-@dataclass(frozen=True)
-class Median:
+class Median(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
     """One measured configuration.
 
     Attributes

@@ -6,18 +6,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from genperf.discrepancy import Discrepancy
 from genperf.expression import Expression
-from genperf.prediction.kriging import Kriging
-from genperf.prediction.walk import Walk
 
 Array = npt.NDArray[np.float64]
 
 
-@dataclass(frozen=True)
-class Status:
+class Status(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How the search for the constants ended.
 
     Attributes
@@ -39,6 +38,25 @@ class Status:
     agreed: int
 
 
+class Spread(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Standard deviations of ln T that the constants' uncertainty does not hold.
+
+    Attributes
+    ----------
+    noise : float
+        Of repeats of one configuration.
+    misfit : float
+        Of a configuration inside the measured range that was not fitted: noise and form together, less what the
+        discrepancy says of it.
+    per_doubling : float
+        What each doubling beyond the measured range adds, from predicting the largest scale from the smaller ones.
+    """
+
+    noise: float = 0.0
+    misfit: float = 0.0
+    per_doubling: float = 0.0
+
+
 @dataclass(frozen=True, eq=False)
 class Member:
     """One expression with its constants.
@@ -57,11 +75,8 @@ class Member:
         Constants that ended at a bound, and constants the data does not determine.
     label : str
         What messages call it; the family where empty.
-    walk : Walk or None
-        Of a series: how the truth may wander from the expression, and the measured series that holds it.
-    kriging : Kriging or None
-        Of a table of many factors: what configurations near the asked one lie off the expression by, a factor on the
-        whole time. Members may share one.
+    discrepancy : Discrepancy or None
+        What the expression cannot say. Members may share one.
     """
 
     expression: Expression
@@ -72,8 +87,7 @@ class Member:
     at_bound: tuple[str, ...] = ()
     unidentified: tuple[str, ...] = ()
     label: str = field(default="")
-    walk: Walk | None = None
-    kriging: Kriging | None = None
+    discrepancy: Discrepancy | None = None
 
     @property
     def name(self) -> str:
@@ -85,21 +99,43 @@ class Member:
         """The constants by name."""
         return dict(zip(self.expression.constant_names, map(float, self.constants), strict=True))
 
+    @property
+    def series_discrepancy(self) -> Discrepancy | None:
+        """The discrepancy of a series, which each draw conditions on by itself; None for another or none."""
+        return self.discrepancy if self.discrepancy is not None and self.discrepancy.per_draw else None
+
+    @property
+    def shared_discrepancy(self) -> Discrepancy | None:
+        """The discrepancy that is one for all draws; None for another or none."""
+        return self.discrepancy if self.discrepancy is not None and not self.discrepancy.per_draw else None
+
     def times(self, columns: Mapping[str, Any]) -> Array:
-        """Return the seconds of the best constants, shape (rows,)."""
+        """Return the target at the best constants, shape (rows,)."""
         return np.asarray(np.exp(log_times([self], columns)[0]))
 
     def log_draws(self, columns: Mapping[str, Any]) -> Array:
-        """Return the ln of the expression's seconds in every draw, shape (draws, rows)."""
+        """Return ln of the expression in every draw, shape (draws, rows)."""
         with np.errstate(all="ignore"):
             return np.asarray(np.log(self.expression.evaluate(columns, self.draw_values())))
 
     def forecast(self, columns: Mapping[str, Any]) -> tuple[Array, Array]:
         """Return the mean and variance of ln T for every draw, each of shape (draws, rows).
 
-        The variance holds what the expression does not know of the mean time, by its walk or by kriging; else it is 0.
+        The variance is the discrepancy's: what the expression does not know of the mean. Without one it is 0.
         """
         return forecasts([self], columns)[0]
+
+    def mean_variance(self, spread: Spread, doublings: Array) -> Array:
+        """Return the variance that distance from the data adds, shape (1, rows); a series' own discrepancy has it."""
+        known = self.series_discrepancy is not None
+        return np.zeros_like(doublings)[None, :] if known else ((spread.per_doubling * doublings) ** 2)[None, :]
+
+    def run_variance(self, spread: Spread) -> Array:
+        """Return the variance that one new run adds, shape (draws, 1) or (1, 1)."""
+        series = self.series_discrepancy
+        if series is not None:
+            return series.run_variance(spread.noise)
+        return np.array([[max(spread.misfit, spread.noise) ** 2]])
 
     def draw_values(self) -> dict[str, Array]:
         """Return the draws by name, each of shape (draws, 1)."""
@@ -111,39 +147,39 @@ class Member:
         return np.quantile(self.draws, [tail, 1.0 - tail], axis=0).T
 
 
-def krigings_of(members: Sequence[Member]) -> list[Kriging]:
-    """Return the kriging of members, once where they share one."""
-    return list({id(m.kriging): m.kriging for m in members if m.kriging is not None}.values())
-
-
-def which_kriging(member: Member, krigings: Sequence[Kriging]) -> int | None:
-    """Return which one is the member's; None where it has none."""
-    return next((k for k, kriging in enumerate(krigings) if kriging is member.kriging), None)
+def discrepancies_of(members: Sequence[Member]) -> list[Discrepancy]:
+    """Return the discrepancies of members, once where they share one."""
+    return list({id(m.discrepancy): m.discrepancy for m in members if m.discrepancy is not None}.values())
 
 
 def log_times(members: Sequence[Member], columns: Mapping[str, Any]) -> Array:
-    """Return the ln of the seconds of every member's best constants, shape (members, rows)."""
-    krigings = krigings_of(members)
-    level = [k.mean(columns) for k in krigings]
-    found = []
+    """Return ln T of every member's best constants with its shared discrepancy, shape (members, rows)."""
+    level: dict[int, Array] = {}
+    logarithms = []
     for member in members:
-        own = which_kriging(member, krigings)
-        found.append(np.log(member.expression.evaluate(columns, member.values)) + (0.0 if own is None else level[own]))
-    return np.array(found)
+        curve = np.log(member.expression.evaluate(columns, member.values))
+        shared = member.shared_discrepancy
+        if shared is not None:
+            if id(shared) not in level:
+                level[id(shared)] = shared.mean(columns)
+            curve = curve + level[id(shared)]
+        logarithms.append(curve)
+    return np.array(logarithms)
 
 
 def forecasts(members: Sequence[Member], columns: Mapping[str, Any]) -> list[tuple[Array, Array]]:
     """Return the mean and variance of ln T for every draw of every member, each of shape (draws, rows)."""
-    krigings = krigings_of(members)
-    level = [k.forecast(columns) for k in krigings]
-    found = []
+    shared: dict[int, tuple[Array, Array]] = {}
+    out = []
     for member in members:
-        own, drawn = which_kriging(member, krigings), member.log_draws(columns)
-        if member.walk is not None:
-            found.append(member.walk.forecast(member.log_draws(member.walk.anchors), drawn, columns))
-        elif own is None:
-            found.append((drawn, np.zeros_like(drawn)))
+        curve, discrepancy = member.log_draws(columns), member.discrepancy
+        if discrepancy is None:
+            out.append((curve, np.zeros_like(curve)))
+        elif discrepancy.per_draw:
+            out.append(discrepancy.forecast(columns, member.log_draws(discrepancy.anchors), curve))
         else:
-            mean, variance = level[own]
-            found.append((drawn + mean, np.broadcast_to(variance, drawn.shape).copy()))
-    return found
+            if id(discrepancy) not in shared:
+                shared[id(discrepancy)] = discrepancy.forecast(columns)
+            mean, variance = shared[id(discrepancy)]
+            out.append((curve + mean, np.broadcast_to(variance, curve.shape).copy()))
+    return out

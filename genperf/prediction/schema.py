@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import math
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from genperf.prediction.medians import Median, medians_of
 from genperf.table import Factor, Target
@@ -12,8 +14,7 @@ if TYPE_CHECKING:
     from genperf.table import Table
 
 
-@dataclass(frozen=True)
-class Schema:
+class Schema(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The table behind a model, without its rows: what a prediction, or a picture of one, needs.
 
     Attributes
@@ -29,8 +30,8 @@ class Schema:
     source, sha256 : str
         Where the rows came from, and a hash of them.
     rows, configurations, rejected : int
-    noise : float
-        Relative standard deviation of repeats; NaN where nothing was repeated.
+    noise : float or None
+        Relative standard deviation of repeats; None where nothing was repeated.
     lowest, highest : float
         Range of the measured values, in the target's unit.
     medians : tuple of Median
@@ -42,17 +43,17 @@ class Schema:
     factors: tuple[Factor, ...]
     target: Target
     group: tuple[str, ...] = ()
-    derived: dict[str, str] = field(default_factory=dict)
+    derived: dict[str, str] = {}
     source: str = ""
     sha256: str = ""
     rows: int = 0
     configurations: int = 0
     rejected: int = 0
-    noise: float = float("nan")
+    noise: float | None = None
     lowest: float = 0.0
     highest: float = 0.0
     medians: tuple[Median, ...] = ()
-    mapping: dict[str, str] = field(default_factory=dict)
+    mapping: dict[str, str] = {}
 
     def column(self, name: str) -> str:
         """Return the column that a name stands for: a field's name that the user mapped is as good as its column's.
@@ -93,8 +94,12 @@ def schema_of(table: Table) -> Schema:
         rows=table.rows,
         configurations=len(table.medians()),
         rejected=len(table.rejected),
-        noise=table.noise(),
+        noise=_finite(table.noise()),
         lowest=float(table.extremes[0].min()),
         highest=float(table.extremes[1].max()),
         medians=medians_of(table),
     )
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+import math
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Literal
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -16,22 +18,44 @@ from genperf.table import Factor
 Verdict = Literal["ok", "caution", "extrapolating-blind"]
 VERDICTS: tuple[Verdict, ...] = ("ok", "caution", "extrapolating-blind")
 
-#: Doublings beyond the measured range up to which a prediction is near, and beyond which it is blind.
-NEAR, BLIND = 1.0, 2.0
-#: ln(upper/lower) of the 90 % prediction interval above which a prediction is at most `caution`, and blind: inside the
-#: measured range, where a width is noise that was seen, and beyond it, where it is not knowing.
-WIDE, VERY_WIDE = 0.6, 2.0
-WIDE_BEYOND, VERY_WIDE_BEYOND = 0.25, 0.7
-#: Mean |ln(predicted/measured)| at the largest scale above which one form is at most `caution`, and blind.
-MISSED, MISSED_BY_FAR = 0.1, 0.3
-#: "As at the largest scale" has won if it was nearer by more than this.
-NEARER = 0.02
-#: Scales a factor must have been measured at before anything is said beyond them.
-FEWEST_SCALES = 3
-
 
 @dataclass(frozen=True)
-class Evidence:
+class VerdictSettings:
+    """Thresholds of the verdicts, set by hand on P1 and P2 of DLPerf (`docs/decisions.md`).
+
+    Attributes
+    ----------
+    near, blind : float
+        Doublings beyond the measured range up to which a prediction is near, and beyond which it is blind.
+    wide, very_wide : float
+        ln(upper/lower) of the 90 % prediction interval above which a prediction is at most `caution`, and blind, inside
+        the measured range. There a width is noise that was measured.
+    wide_beyond, very_wide_beyond : float
+        The same beyond the range, where a width is ignorance.
+    error, large_error : float
+        Mean |ln(predicted/measured)| at the largest scale above which one form is at most `caution`, and blind.
+    nearer : float
+        "As at the largest scale" has won if it was nearer by more than this, in ln T.
+    fewest_scales : int
+        Scales at which a factor must have been measured before anything is said beyond them.
+    """
+
+    near: float = 1.0
+    blind: float = 2.0
+    wide: float = 0.6
+    very_wide: float = 2.0
+    wide_beyond: float = 0.25
+    very_wide_beyond: float = 0.7
+    error: float = 0.1
+    large_error: float = 0.3
+    nearer: float = 0.02
+    fewest_scales: int = 3
+
+
+RULES = VerdictSettings()
+
+
+class Evidence(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What predicting the largest measured scale from the smaller ones showed.
 
     Attributes
@@ -44,15 +68,19 @@ class Evidence:
         From the largest scale before it.
     error : float
         Mean |ln(predicted/measured)| of the model there.
-    last_point : float
-        The same for "it stays as it was at the largest scale before"; NaN where no rows can be compared.
+    last_point : float or None
+        The same for "it stays as it was at the largest scale before"; None where no rows can be compared.
     """
 
     factor: str
     held_out: float
     doublings: float
     error: float
-    last_point: float
+    last_point: float | None
+
+    def __post_init__(self) -> None:
+        if self.last_point is not None and not math.isfinite(self.last_point):
+            msgspec.structs.force_setattr(self, "last_point", None)
 
 
 def doublings_beyond(factor: Factor, values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
@@ -75,7 +103,7 @@ def doublings_beyond(factor: Factor, values: npt.NDArray[np.float64]) -> npt.NDA
 
 @dataclass(frozen=True)
 class Standing:
-    """What the members say of themselves.
+    """What the members of a model tell its verdicts.
 
     Attributes
     ----------
@@ -83,19 +111,42 @@ class Standing:
         Whether several forms were weighed by how they predict, so that the interval holds the form too.
     followers : collection of str
         Factors that follow the scale of a series (nodes beside devices) and are not counted beside it.
-    unseen : mapping of str to ndarray of shape (rows,)
-        Terms that are zero wherever the series was measured, and where they are asked for.
+    unmeasured : mapping of str to ndarray of shape (rows,)
+        Terms that are zero wherever the series was measured, and the rows where they are not.
     unidentified : sequence of str
         Constants the data does not determine.
     borrowed : mapping of str to ndarray
-        Values of the factors at which times were borrowed from other groups.
+        Values of the factors at which measurements were borrowed from other groups.
     """
 
     several_forms: bool = False
     followers: Collection[str] = ()
-    unseen: Mapping[str, npt.NDArray[np.bool_]] = field(default_factory=dict)
+    unmeasured: Mapping[str, npt.NDArray[np.bool_]] = field(default_factory=dict)
     unidentified: Sequence[str] = ()
     borrowed: Mapping[str, npt.NDArray[np.float64]] = field(default_factory=dict)
+
+
+class _Grades:
+    """The worst grade of every row so far, with the reasons for it."""
+
+    def __init__(self, rows: int) -> None:
+        self.grade = np.zeros(rows, int)
+        self.reasons: list[list[str]] = [[] for _ in range(rows)]
+
+    def mark(self, where: npt.NDArray[np.bool_], level: int, text: Sequence[str] | str) -> None:
+        """Give some rows at least a grade.
+
+        Parameters
+        ----------
+        where : ndarray of bool of shape (rows,)
+        level : int
+            Place in `VERDICTS`.
+        text : str or sequence of str
+            The reason: one for all rows, or one for each.
+        """
+        for row in np.flatnonzero(where).tolist():
+            self.grade[row] = max(self.grade[row], level)
+            self.reasons[row].append(text if isinstance(text, str) else text[row])
 
 
 def verdicts(
@@ -120,65 +171,109 @@ def verdicts(
     -------
     verdicts, reasons : list of str
     """
-    rows = query.rows
-    grade = np.zeros(rows, int)
-    reasons: list[list[str]] = [[] for _ in range(rows)]
-
-    def mark(where: npt.NDArray[np.bool_], level: int, text: Sequence[str] | str) -> None:
-        for row in np.flatnonzero(where).tolist():
-            grade[row] = max(grade[row], level)
-            reasons[row].append(text if isinstance(text, str) else text[row])
-
-    near = 0 if standing.several_forms and not standing.borrowed else 1
+    grades = _Grades(query.rows)
     outside = all_doublings(schema, query, standing.followers) > 0
-    own = schema
-    schema = reaching(schema, standing.borrowed)
-    total = all_doublings(schema, query, standing.followers)
-    next_ones: list[tuple[Factor, npt.NDArray[np.float64]]] = []
+    reach = reaching(schema, standing.borrowed)
+    total = all_doublings(reach, query, standing.followers)
+    scales = _by_range(reach, query, standing, grades)
+    _by_distance(total, sum((far > 0).astype(int) for _, far in scales.values()) > 1, grades)
+    for name, where in standing.unmeasured.items():
+        grades.mark(where & (grades.grade < 2), 2, f"nothing measured shows '{name}'")
+    extrinsic = {name: far for name, (factor, far) in scales.items() if factor.role == "extrinsic"}
+    for look_back in evidence:
+        beyond = extrinsic[look_back.factor] > 0 if look_back.factor in extrinsic else total > 0
+        _by_evidence(look_back, standing.several_forms, beyond, grades)
+    for factor in schema.factors if standing.borrowed else ():
+        if factor.numeric and factor.role == "extrinsic" and factor.name not in standing.followers:
+            text = f"measured to {factor.name}={factor.upper:g}; beyond, it is borrowed from other groups"
+            grades.mark(outside & (query.columns[factor.name] > factor.upper), 0, text)
+    _by_width(log_width, outside, grades)
+    if standing.unidentified:
+        names = standing.unidentified
+        shown = ", ".join(names[:4]) + (", …" if len(names) > 4 else "")
+        grades.mark(total > RULES.near, 1, f"not determined by the data: {shown}")
+    for name, far in extrinsic.items():
+        following = 2.0 * scales[name][0].upper
+        needed = (grades.grade > 0) & (far > RULES.near) & (query.columns[name] > following)
+        grades.mark(needed, 0, f"measure {name}={following:g} first")
+    chosen: list[Verdict] = [VERDICTS[g] for g in grades.grade]
+    return chosen, ["; ".join(dict.fromkeys(r)) if r else "inside the measured range" for r in grades.reasons]
+
+
+def _by_range(
+    schema: Schema, query: Query, standing: Standing, grades: _Grades
+) -> dict[str, tuple[Factor, npt.NDArray[np.float64]]]:
+    """Judge by the range of each factor.
+
+    Parameters
+    ----------
+    schema : Schema
+        Whose ranges reach to what was borrowed.
+    query : Query
+    standing : Standing
+    grades : _Grades
+
+    Returns
+    -------
+    dict of str to (Factor, ndarray of shape (rows,))
+        The numeric factors that vary, with the doublings of each row outside their range.
+    """
+    near = 0 if standing.several_forms and not standing.borrowed else 1
+    known = "measured and borrowed" if standing.borrowed else "measured"
+    scales = {}
     for factor in schema.factors:
         if not factor.numeric:
             continue
         values = query.columns[factor.name]
         far = doublings_beyond(factor, values)
         if factor.distinct == 1:
-            mark(far > 0, 2, f"{factor.name} was only ever {factor.lower:g}: its effect was not seen")
+            text = f"{factor.name} was always {factor.lower:g}: its effect was not measured"
+            grades.mark(far > 0, 2, text)
             continue
         if factor.name in standing.followers:
             continue
-        seen_as = "measured and borrowed" if standing.borrowed else "measured"
-        told = [
-            f"{factor.name}={v:g} is {_doublings(d)} outside the {seen_as} {factor.lower:g} to {factor.upper:g}"
+        texts = [
+            f"{factor.name}={v:g} is {_doublings(d)} outside the {known} {factor.lower:g} to {factor.upper:g}"
             for v, d in zip(values, far, strict=True)
         ]
-        mark(far > 0, near, told)
-        mark((far > 0) & (factor.distinct < FEWEST_SCALES), 2, _few(factor))
-        if factor.role == "extrinsic":
-            next_ones.append((factor, far))
-    mark((total > NEAR) & (total <= BLIND), 1, [f"{_doublings(t)} outside the data" for t in total])
-    mark(total > BLIND, 2, [f"{_doublings(t)} outside the data in all" for t in total])
-    for name, where in standing.unseen.items():
-        mark(where & (grade < 2), 2, f"nothing measured shows '{name}'")
-    for seen in evidence:
-        beyond = np.any([far > 0 for factor, far in next_ones if factor.name == seen.factor] or [total > 0], axis=0)
-        _by_evidence(seen, standing.several_forms, beyond, mark)
-    for factor in own.factors if standing.borrowed else ():
-        if factor.numeric and factor.role == "extrinsic" and factor.name not in standing.followers:
-            text = f"measured to {factor.name}={factor.upper:g}; beyond, it is borrowed from other groups"
-            mark(outside & (query.columns[factor.name] > factor.upper), 0, text)
-    wide = np.where(outside, WIDE_BEYOND, WIDE)
-    very = np.where(outside, VERY_WIDE_BEYOND, VERY_WIDE)
-    mark((log_width > wide) & (log_width <= very), 1, "the interval is wide")
-    mark(log_width > very, 2, "the interval is very wide")
-    if standing.unidentified:
-        named = standing.unidentified
-        shown = ", ".join(named[:4]) + (", …" if len(named) > 4 else "")
-        mark(total > NEAR, 1, f"not determined by the data: {shown}")
-    for factor, far in next_ones:
-        following = 2.0 * factor.upper
-        asked = query.columns[factor.name]
-        mark((grade > 0) & (far > NEAR) & (asked > following), 0, f"measure {factor.name}={following:g} first")
-    chosen: list[Verdict] = [VERDICTS[g] for g in grade]
-    return chosen, ["; ".join(dict.fromkeys(r)) if r else "inside the measured range" for r in reasons]
+        grades.mark(far > 0, near, texts)
+        grades.mark((far > 0) & (factor.distinct < RULES.fewest_scales), 2, _few(factor))
+        scales[factor.name] = (factor, far)
+    return scales
+
+
+def _by_distance(total: npt.NDArray[np.float64], several: npt.NDArray[np.bool_] | bool, grades: _Grades) -> None:
+    """Judge by the distance from the data in all.
+
+    Parameters
+    ----------
+    total : ndarray of shape (rows,)
+        Doublings.
+    several : ndarray of bool of shape (rows,)
+        Where more than one factor is outside, so that the sum is news.
+    grades : _Grades
+    """
+    caution, blind = (total > RULES.near) & (total <= RULES.blind), total > RULES.blind
+    texts = [f"{_doublings(t)} outside the data in all" for t in total]
+    for where, level in ((caution, 1), (blind, 2)):
+        grades.mark(where & several, level, texts)
+        grades.grade[where] = np.maximum(grades.grade[where], level)
+
+
+def _by_width(log_width: npt.NDArray[np.float64], outside: npt.NDArray[np.bool_], grades: _Grades) -> None:
+    """Judge by the width of the 90 % interval.
+
+    Parameters
+    ----------
+    log_width : ndarray of shape (rows,)
+    outside : ndarray of bool of shape (rows,)
+        Whether a row lies outside the measured range.
+    grades : _Grades
+    """
+    wide = np.where(outside, RULES.wide_beyond, RULES.wide)
+    very_wide = np.where(outside, RULES.very_wide_beyond, RULES.very_wide)
+    grades.mark((log_width > wide) & (log_width <= very_wide), 1, "the interval is wide")
+    grades.mark(log_width > very_wide, 2, "the interval is very wide")
 
 
 def all_doublings(schema: Schema, query: Query, followers: Collection[str] = ()) -> npt.NDArray[np.float64]:
@@ -208,24 +303,31 @@ def reaching(schema: Schema, borrowed: Mapping[str, npt.NDArray[np.float64]]) ->
         if len(more):
             more = np.unique(more)
             lower, upper = min(factor.lower, float(more[0])), max(factor.upper, float(more[-1]))
-            factor = replace(factor, lower=lower, upper=upper, distinct=factor.distinct + len(more))
+            factor = msgspec.structs.replace(factor, lower=lower, upper=upper, distinct=factor.distinct + len(more))
         factors.append(factor)
-    return replace(schema, factors=tuple(factors))
+    return msgspec.structs.replace(schema, factors=tuple(factors))
 
 
-def _by_evidence(
-    seen: Evidence,
-    several_forms: bool,
-    beyond: npt.NDArray[np.bool_],
-    mark: Callable[[npt.NDArray[np.bool_], int, str], None],
-) -> None:
-    """Judge by the largest measured scale; of several forms the interval holds already what they miss."""
-    text = f"predicting {seen.factor}={seen.held_out:g} from smaller scales, the model erred by {_percent(seen.error)}"
-    if seen.last_point == seen.last_point and seen.error > seen.last_point + NEARER:
-        lost = f"{text}, and 'as at the largest scale' by {_percent(seen.last_point)}"
-        mark(beyond, 1 if several_forms else 2, lost)
-    elif seen.error > MISSED and not several_forms:
-        mark(beyond, 2 if seen.error > MISSED_BY_FAR else 1, text)
+def _by_evidence(look_back: Evidence, several_forms: bool, beyond: npt.NDArray[np.bool_], grades: _Grades) -> None:
+    """Judge by the largest measured scale; of several forms the interval holds their errors already.
+
+    Parameters
+    ----------
+    look_back : Evidence
+    several_forms : bool
+    beyond : ndarray of bool of shape (rows,)
+        Whether a row lies beyond that scale.
+    grades : _Grades
+    """
+    error, last_point = look_back.error, look_back.last_point
+    at = f"{look_back.factor}={look_back.held_out:g}"
+    text = f"predicting {at} from smaller scales, the model erred by {_percent(error)}"
+    if last_point is not None and error > last_point + RULES.nearer:
+        grades.mark(
+            beyond, 1 if several_forms else 2, f"{text}, and 'as at the largest scale' by {_percent(last_point)}"
+        )
+    elif error > RULES.error and not several_forms:
+        grades.mark(beyond, 2 if error > RULES.large_error else 1, text)
 
 
 def _few(factor: Factor) -> str:

@@ -1,12 +1,12 @@
 """A fitted model as data and formulas that a page evaluates: the same numbers as `predict`.
 
-The page's side of it is `assets/engine.js`.
+The page's side of it is `assets/engine.js`, with `assets/discrepancy.js` for what the expressions cannot say.
 """
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from statistics import NormalDist
 from typing import Any
 
@@ -14,16 +14,15 @@ import numpy as np
 import numpy.typing as npt
 
 from genperf.attribution import completed
+from genperf.discrepancy import Discrepancy, Exponential, Extrapolation, Kernel
 from genperf.formula import Node, javascript, parse
-from genperf.prediction import Kriging, Member, Walk, krigings_of, read_query, verdict, which_kriging
+from genperf.prediction import Member, discrepancies_of, read_query, verdict
 from genperf.prediction.bands import POINTS
-from genperf.prediction.predict import SHORTEST, standing_of
+from genperf.prediction.predict import FLOOR, standing_of
 from genperf.result import FitResult
+from genperf.result.arrays import packed
 
 Array = npt.NDArray[np.float64]
-
-#: Digits that a 4-byte number keeps of any decimal one.
-SHORT_DIGITS = 6
 
 
 class Formulas:
@@ -56,6 +55,25 @@ class Formulas:
         return "const FORMULAS=[\n" + ",\n".join(f"(x,c,t)=>{text}" for text in self._index) + "];"
 
 
+class Model:
+    """A fitted model whose formulas are written down for a page.
+
+    Parameters
+    ----------
+    result : FitResult
+    formulas : Formulas
+        Takes the model's formulas up.
+    """
+
+    def __init__(self, result: FitResult, formulas: Formulas) -> None:
+        self.result, self.formulas = result, formulas
+        self.factors = {f.name: f"x[{i}]" for i, f in enumerate(result.schema.factors)}
+
+    def formula(self, text: str) -> int:
+        """Take up a formula over the factors."""
+        return self.formulas.add(parse(text).node, self.factors)
+
+
 def engine(result: FitResult, formulas: Formulas, interval: float) -> dict[str, Any]:
     """Return what the page needs to predict as `result.predict` does.
 
@@ -67,26 +85,22 @@ def engine(result: FitResult, formulas: Formulas, interval: float) -> dict[str, 
     interval : float
         Nominal coverage of the page's intervals.
     """
-    factors = {f.name: f"x[{i}]" for i, f in enumerate(result.schema.factors)}
-    walks: list[dict[str, Any]] = []
-    krigings = krigings_of(result.members)
-    members = [_member(m, result, factors, formulas, walks, krigings) for m in result.members]
-    spread = result.spread
-    schema = result.schema
+    model = Model(result, formulas)
+    discrepancies = discrepancies_of(result.members)
+    spread, schema = result.spread, result.schema
     tail = (1.0 - interval) / 2.0
     return {
-        "members": members,
-        "walks": walks,
-        "krigings": [_kriging(k, list(factors)) for k in krigings],
+        "members": [_member(m, model, discrepancies) for m in result.members],
+        "discrepancies": [_discrepancy(d, model) for d in discrepancies],
         "noise": spread.noise,
         "misfit": max(spread.misfit, spread.noise),
         "perDoubling": spread.per_doubling,
-        "floor": float(np.log(SHORTEST * schema.lowest)) if schema.lowest > 0 else None,
+        "floor": float(np.log(FLOOR * schema.lowest)) if schema.lowest > 0 else None,
         "levels": [tail, 1.0 - tail],
         "derived": [
-            [i, formulas.add(parse(schema.derived[f.name]).node, factors)]
+            [i, model.formula(schema.derived[f.name])]
             for i, f in enumerate(schema.factors)
-            if f.name in schema.derived and set(parse(schema.derived[f.name]).names) <= set(factors)
+            if f.name in schema.derived and set(parse(schema.derived[f.name]).names) <= set(model.factors)
         ],
     }
 
@@ -95,30 +109,23 @@ def judging(result: FitResult, formulas: Formulas) -> dict[str, Any]:
     """Return what the verdicts need to know of a model, see `genperf.prediction.verdict`."""
     query = read_query(completed(result, None), result.schema)
     standing = standing_of(result.members, result.schema, query)
-    factors = {f.name: f"x[{i}]" for i, f in enumerate(result.schema.factors)}
+    model = Model(result, formulas)
     shapes: dict[str, int] = {}
     for member in result.members:
-        if member.walk is None:
+        series = member.series_discrepancy
+        if series is None:
             continue
         constants = {name: f"c[{j}]" for j, name in enumerate(member.expression.constant_names)}
         ones = dict.fromkeys(member.expression.constant_names, 1.0)
-        there = member.expression.term_values(member.walk.anchors, ones)
-        shapes.update(
-            {
-                t.name: formulas.add(t.node, factors, constants)
-                for t in member.expression.terms
-                if not there[t.name].any()
-            }
-        )
+        there = member.expression.term_values(series.anchors, ones)
+        unmeasured = [t for t in member.expression.terms if not there[t.name].any()]
+        shapes.update({t.name: formulas.add(t.node, model.factors, constants) for t in unmeasured})
     return {
         "severalForms": standing.several_forms,
         "followers": list(standing.followers),
-        "unseen": [list(shape) for shape in shapes.items()],
+        "unmeasured": [list(shape) for shape in shapes.items()],
         "unidentified": list(standing.unidentified),
-        "evidence": [
-            [e.factor, e.held_out, e.error, e.last_point if np.isfinite(e.last_point) else None]
-            for e in result.evidence
-        ],
+        "evidence": [[e.factor, e.held_out, e.error, e.last_point] for e in result.evidence],
         # Ranges up to what was borrowed from other groups; nothing where the group stands for itself.
         "borrowed": [
             {k: getattr(f, k) for k in ("name", "role", "numeric", "positive", "lower", "upper", "distinct")}
@@ -129,105 +136,87 @@ def judging(result: FitResult, formulas: Formulas) -> dict[str, Any]:
 
 
 def rules() -> dict[str, Any]:
-    """Return the numbers by which every prediction is judged, and the points of a normal distribution."""
+    """Return the settings by which every prediction is judged, and the points of a normal distribution."""
     return {
-        "near": verdict.NEAR,
-        "blind": verdict.BLIND,
-        "wide": [verdict.WIDE, verdict.VERY_WIDE],
-        "wideBeyond": [verdict.WIDE_BEYOND, verdict.VERY_WIDE_BEYOND],
-        "missed": verdict.MISSED,
-        "missedByFar": verdict.MISSED_BY_FAR,
-        "nearer": verdict.NEARER,
-        "fewest": verdict.FEWEST_SCALES,
+        **asdict(verdict.RULES),
         "verdicts": list(verdict.VERDICTS),
         "normal": [NormalDist().inv_cdf((i + 0.5) / POINTS) for i in range(POINTS)],
     }
 
 
-def _member(
-    member: Member,
-    result: FitResult,
-    factors: Mapping[str, str],
-    formulas: Formulas,
-    walks: list[dict[str, Any]],
-    krigings: Sequence[Kriging],
-) -> dict[str, Any]:
-    expression = member.expression
+def _member(member: Member, model: Model, discrepancies: Sequence[Discrepancy]) -> dict[str, Any]:
+    """Return a member as data.
+
+    Parameters
+    ----------
+    member : Member
+    model : Model
+    discrepancies : sequence of Discrepancy
+        All of the model; a member refers to its own by place.
+    """
+    expression, add = member.expression, model.formulas.add
     constants = {name: f"c[{j}]" for j, name in enumerate(expression.constant_names)}
     terms = {t.name: f"t[{j}]" for j, t in enumerate(expression.terms)}
-    out: dict[str, Any] = {
+    places = [k for k, discrepancy in enumerate(discrepancies) if discrepancy is member.discrepancy]
+    return {
         "name": member.name,
         "weight": member.weight,
-        "terms": [[t.name, formulas.add(t.node, factors, constants)] for t in expression.terms],
-        "total": None if expression.total is None else formulas.add(expression.total, factors, constants, terms),
+        "terms": [[t.name, add(t.node, model.factors, constants)] for t in expression.terms],
+        "total": None if expression.total is None else add(expression.total, model.factors, constants, terms),
         "constants": [float(v) for v in member.constants],
         "draws": packed(member.draws),
         "count": len(member.draws),
+        "discrepancy": places[0] if places else None,
     }
-    if member.kriging is not None:
-        out["kriging"] = which_kriging(member, krigings)
-    if member.walk is not None:
-        described = _walk(member.walk, result, factors, formulas)
-        if described not in walks:
-            walks.append(described)
-        out["walk"] = walks.index(described)
-        out["sizes"] = packed(member.walk.sizes)
-        if member.walk.offsets is not None:
-            out["offsets"] = packed(member.walk.offsets)
-    return out
 
 
-def _walk(walk: Walk, result: FitResult, factors: Mapping[str, str], formulas: Formulas) -> dict[str, Any]:
-    order = [f.name for f in result.schema.factors]
-    rows = len(walk.logarithms)
-    anchors = [[_plain(walk.anchors[n][i]) if n in walk.anchors else None for n in order] for i in range(rows)]
+def _discrepancy(discrepancy: Discrepancy, model: Model) -> dict[str, Any]:
+    """Return a discrepancy as data: its anchors, and what depends on them alone."""
+    order = list(model.factors)
+    out: dict[str, Any] = {
+        "perDraw": discrepancy.per_draw,
+        "kernel": _kernel(discrepancy.kernel, model),
+        "anchors": [[order.index(name), *_column(values)] for name, values in discrepancy.anchors.items()],
+        "noise": discrepancy.noise,
+        "scales": packed(discrepancy.scales),
+        "extrapolation": _extrapolation(discrepancy.extrapolation, model),
+    }
+    if not discrepancy.per_draw:
+        return {**out, "dual": packed(discrepancy.dual)}
+    geometry = discrepancy.geometry
     return {
-        "axes": [formulas.add(parse(a).node, factors) for a in walk.axes],
-        "work": formulas.add(parse(walk.work).node, factors),
-        "anchors": anchors,
-        "logarithms": walk.logarithms.tolist(),
-        "step": walk.step,
-        "noise": walk.noise,
-        "trend": walk.trend,
-        **walk.geometry(),
+        **out,
+        "logarithms": discrepancy.logarithms.tolist(),
+        "whiten": geometry.whiten.tolist(),
+        "variances": geometry.variances.tolist(),
+        "ones": geometry.ones.tolist(),
+        "offsets": None if discrepancy.offsets is None else packed(discrepancy.offsets),
     }
 
 
-def _kriging(kriging: Kriging, order: Sequence[str]) -> dict[str, Any]:
-    axes = []
-    for axis in kriging.axes:
-        labels, values = axis.coded
-        axes.append({"at": order.index(axis.factor), "kind": axis.kind, "labels": labels, "values": packed(values)})
-    places = {axis.factor: j for j, axis in enumerate(kriging.axes)}
-    return {
-        "axes": axes,
-        "effects": [
-            {"size": e.size, "rates": [[places[name], rate] for name, rate in e.rates.items()]} for e in kriging.effects
-        ],
-        "weights": packed(kriging.weights),
-        "variance": kriging.variance,
-    }
+def _kernel(kernel: Kernel, model: Model) -> dict[str, Any]:
+    order = list(model.factors)
+    if isinstance(kernel, Exponential):
+        places = {name: j for j, name in enumerate(kernel.metrics)}
+        return {
+            "type": "exponential",
+            "metrics": [[order.index(name), metric] for name, metric in kernel.metrics.items()],
+            "effects": [[e.size, [[places[name], rate] for name, rate in e.rates.items()]] for e in kernel.effects],
+        }
+    axes = [model.formula(axis) for axis in kernel.axes]
+    return {"type": "random-walk", "axes": axes, "step": kernel.step, "origin": list(kernel.origin)}
 
 
-def _plain(value: Any) -> Any:
-    return value.item() if hasattr(value, "item") else value
+def _extrapolation(extrapolation: Extrapolation | None, model: Model) -> dict[str, Any] | None:
+    if extrapolation is None:
+        return None
+    axes = [model.formula(text) for text in (*extrapolation.axes, extrapolation.work)]
+    return {"axes": axes, "slope": extrapolation.slope}
 
 
-def packed(values: npt.ArrayLike) -> dict[str, Any]:
-    """Write numbers as base64: in 4 bytes where their decimal digits come back from that, else in 8.
-
-    Examples
-    --------
-    >>> packed([0.1, 2.5])["bytes"], packed([1 / 3])["bytes"]
-    (4, 8)
-    """
-    flat = np.ascontiguousarray(values, dtype="<f8").ravel()
-    short = flat.astype("<f4")
-    exact = bool(np.all(np.isfinite(short))) and digits_again(short) == flat.tolist()
-    held = short if exact else flat
-    return {"bytes": held.itemsize, "data": base64.b64encode(held.tobytes()).decode()}
-
-
-def digits_again(short: Sequence[float] | npt.NDArray[np.float32]) -> list[float]:
-    """Return the decimal numbers that 4-byte ones stand for, as the page reads them back."""
-    return [float(f"{v:.{SHORT_DIGITS}g}") for v in np.asarray(short, dtype=float).tolist()]
+def _column(values: npt.NDArray[Any]) -> tuple[list[str], dict[str, Any]]:
+    """Return the labels of a column, none for numbers, and its numbers or the places of its labels."""
+    if values.dtype != object:
+        return [], packed(values)
+    labels, places = np.unique(values.astype(str), return_inverse=True)
+    return labels.tolist(), packed(places.astype(float))

@@ -15,7 +15,7 @@ from genperf.attribution.terms import FORM, HIDDEN
 from genperf.errors import GenperfError
 from genperf.fitting import fit
 from genperf.formula import JAVASCRIPT_PRELUDE
-from genperf.prediction import krigings_of
+from genperf.prediction import discrepancies_of
 from genperf.reporting.answers import BAND, BOTTLENECK, KNEE, NEXT
 from genperf.reporting.engine import Formulas, engine, judging, rules
 from genperf.reporting.held_out import held_out
@@ -31,7 +31,7 @@ from genperf.validation import Validation
 MOST_DRAWS = 3_000_000
 #: Groups whose answers a page without JavaScript shows, and rejected rows that are listed.
 PLAIN_GROUPS, MOST_REJECTED = 40, 50
-_SCRIPTS = ("charts.js", "engine.js", "figures.js", "page.js")
+_SCRIPTS = ("charts.js", "kernels.js", "discrepancy.js", "engine.js", "figures.js", "page.js")
 
 
 def report(
@@ -170,7 +170,7 @@ def _groups(
 def _bytes(result: FitResult) -> int:
     """Return about how many bytes of a page are a model's draws and anchors."""
     drawn = sum(m.draws.size * 6 for m in result.members)
-    return drawn + sum(len(k.weights) * (len(k.axes) + 1) * 11 for k in krigings_of(result.members))
+    return drawn + sum(len(d.logarithms) * (len(d.anchors) + 1) * 11 for d in discrepancies_of(result.members))
 
 
 def _rendered(

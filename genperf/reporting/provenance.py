@@ -12,7 +12,7 @@ from genperf.result import FitResult
 from genperf.table import Role
 
 _ROLES: tuple[Role, ...] = ("intrinsic", "extrinsic", "categorical")
-#: How a fit was asked for, as `FitOptions.asked` writes it.
+#: How a fit was asked for, as `FitOptions.request` writes it.
 _ASKED = re.compile(
     r"structure=(?P<structure>.*) loss=(?P<loss>.*) penalty=(?P<penalty>.*) lam=(?P<lam>.*) solver=(?P<solver>.*) "
     r"draws=\d+ mapping=\{(?P<mapping>.*)\} fix=\{(?P<fix>.*)\}"
@@ -53,7 +53,7 @@ def command_of(result: FitResult, *, pooled: bool = False) -> str:
     for name, formula in schema.derived.items():
         words += ["--let", f"{name}={formula}"]
     words += ["--model", result.model]
-    words += _asked(str(result.options.get("asked", "")))
+    words += _asked(str(result.options.get("request", "")))
     words += ["--pool"] if pooled else []
     return shlex.join([*words, "--seed", str(result.seed), "-o", "model.json"])
 

@@ -217,13 +217,9 @@ def stops(result: FitResult, place: Place, interval: float) -> dict[str, Any]:
         frame = pd.DataFrame({name: values[rows] for name, values in place.path.columns.items()})
         query = read_query(frame, result.schema)
     time = central_times(result.members, query.columns)
-    lower, upper = band_of(result.members, query, result.schema, result.spread, interval, "prediction")
+    lower, upper = band_of(result, query, interval, "prediction")
     # Verdicts are about the 90 % interval, whatever is shown.
-    low90, high90 = (
-        (lower, upper)
-        if interval == 0.9
-        else band_of(result.members, query, result.schema, result.spread, 0.9, "prediction")
-    )
+    low90, high90 = (lower, upper) if interval == 0.9 else band_of(result, query, 0.9, "prediction")
     parts = parts_of(result, query.columns)
     return {
         "time": [float(f"{t:.12g}") for t in time],
@@ -254,7 +250,7 @@ def _facts(result: FitResult) -> dict[str, Any]:
         "rows": schema.rows,
         "configurations": schema.configurations,
         "rejected": schema.rejected,
-        "noise": short(schema.noise, 4) if np.isfinite(schema.noise) else None,
+        "noise": short(schema.noise, 4) if schema.noise is not None else None,
         "shortest": short(schema.lowest),
         "longest": short(schema.highest),
         "sha256": schema.sha256,
@@ -266,5 +262,5 @@ def _facts(result: FitResult) -> dict[str, Any]:
 
 def _evidence(result: FitResult, k: int) -> list[Any]:
     seen = result.evidence[k]
-    last = short(100.0 * float(np.expm1(seen.last_point)), 4) if np.isfinite(seen.last_point) else None
+    last = short(100.0 * float(np.expm1(seen.last_point)), 4) if seen.last_point is not None else None
     return [seen.factor, seen.held_out, short(100.0 * float(np.expm1(seen.error)), 4), last]

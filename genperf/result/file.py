@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
-from pydantic import ValidationError
+import msgspec
 
 from genperf.errors import FormulaError, ModelError
-from genperf.result import layout
-from genperf.result.convert import model_of, result_of
 from genperf.result.fit_result import FitResult, GroupedResult
+from genperf.result.layout import FailureRecord, File, GroupRecord
+from genperf.result.records import ENCODER, decode_hook, record_of, result_of
+from genperf.result.version1 import upgraded
 
-VERSION = 1
-#: Stands for a line of numbers while the text around it is written: no cell or name holds a NUL.
-HELD = "\0"
-_LINE = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
+#: The version of the layout that this genperf writes.
+VERSION = 2
 
 
 def dump_model(result: FitResult | GroupedResult) -> str:
@@ -37,99 +35,78 @@ def dump_model(result: FitResult | GroupedResult) -> str:
 
 
 def model_pieces(result: FitResult | GroupedResult) -> Iterator[str]:
-    """Yield the model file's text piece by piece, a group at a time: of a fleet the whole is large."""
+    """Yield the model file's text piece by piece, a group to a line: the text of a fleet is large."""
     whole = result if isinstance(result, GroupedResult) else GroupedResult((), {(): result})
-    file = layout.File(
-        program="genperf",
-        schema_version=VERSION,
-        group=list(whole.group),
-        groups=[],
-        failures=[layout.Failure(key=list(key), reason=why) for key, why in whole.failures.items()],
-    )
-    head, tail = _text(file.model_dump(mode="json")).split(' "groups": []')
-    yield head + ' "groups": ['
-    between = "\n  "
-    for key, held in whole.results.items():
-        yield between + _group_text(list(key), held).replace("\n", "\n  ")
-        between = ",\n  "
-    yield ("\n ]" if whole.results else "]") + tail + "\n"
-
-
-def _group_text(key: list[str], result: FitResult) -> str:
-    """Write a group. Numbers by the thousand are written a line at a time, by the encoder that is fast."""
-    group = layout.Group(key=key, model=model_of(result)).model_dump(mode="json")
-    table, members = group["model"]["table"], group["model"]["members"]
-    held = [_rows([_LINE.encode(row) for row in table["medians"]], 4)]
-    table["medians"] = HELD
-    for member in members:
-        # Nothing but numbers: encoded at once, the lines are cut apart again.
-        held.append(_rows([f"[{line}]" for line in _LINE.encode(member["draws"])[2:-2].split("], [")], 5))
-        member["draws"] = HELD
-    written = iter(held)
-    return re.sub(json.dumps(HELD).replace("\\", r"\\"), lambda _: next(written), _in_line(_text(group)))
-
-
-def _rows(lines: list[str], depth: int) -> str:
-    """Write a list of lists, one to a line."""
-    between = "\n" + " " * depth
-    return f"[{between}" + f",{between}".join(lines) + f"{between[:-1]}]" if lines else "[]"
+    head = {"program": "genperf", "schema_version": VERSION, "group": whole.group}
+    yield _text(head)[:-1] + ',"groups":['
+    between = "\n"
+    for key, fitted in whole.results.items():
+        yield between + _text(GroupRecord(key, record_of(fitted)))
+        between = ",\n"
+    failures = [FailureRecord(key, why) for key, why in whole.failures.items()]
+    yield '\n],"failures":' + _text(failures) + "}\n"
 
 
 def _text(value: object) -> str:
-    return json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False)
+    return ENCODER.encode(value).decode("utf-8")
 
 
-def _in_line(text: str) -> str:
-    """Write short lists of numbers on one line."""
-    return re.sub(r"\[\n\s+(-?[\d.eE+-]+(?:,\n\s+-?[\d.eE+-]+)*)\n\s+\]", _one_line, text)
-
-
-def _one_line(match: re.Match[str]) -> str:
-    return "[" + ", ".join(part.strip() for part in match[1].split(",")) + "]"
-
-
-def parse_model(text: str, where: str = "model") -> FitResult | GroupedResult:
+def parse_model(text: str | bytes, where: str = "model") -> FitResult | GroupedResult:
     """Read a model file's text.
 
     Parameters
     ----------
-    text : str
+    text : str or bytes
     where : str
         What messages call it.
+
+    Returns
+    -------
+    FitResult, or GroupedResult where the file has groups
 
     Raises
     ------
     ModelError
-        For a file that is cut off, of another program, of a newer schema, or not whole.
+        For a file that is cut off, of another program, of a newer schema, or not whole; the field is named.
     """
+    plain = _plain(text, where)
     try:
-        read = json.loads(text)
-    except (ValueError, RecursionError):
-        hint = "it may be cut off: fit again with -o, or restore it"
-        raise ModelError("is not a whole model file", where=where, hint=hint) from None
-    if not isinstance(read, dict) or read.get("program") != "genperf":
-        raise ModelError("is not a genperf model", where=where, hint="make one with genperf fit TABLE … -o model.json")
-    version = read.get("schema_version")
-    if isinstance(version, int) and version > VERSION:
-        raise ModelError(
-            f"has schema version {version}; this genperf reads up to {VERSION}", where=where, hint="update genperf"
-        )
-    try:
-        file = layout.File.model_validate(read)
-        results = {tuple(g.key): result_of(g.model) for g in file.groups}
-    except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(str(p) for p in first["loc"])
-        raise ModelError(
-            f"is not a whole model file: {place}: {first['msg'].lower()} ({error.error_count()} faults)", where=where
-        ) from None
+        if plain["schema_version"] == 1:
+            plain = upgraded(plain)
+        file = msgspec.convert(plain, File, dec_hook=decode_hook)
+        results = {group.key: result_of(group.model) for group in file.groups}
+    except msgspec.ValidationError as error:
+        complaint, _, place = str(error).partition(" - at `$.")
+        shown = f"{place.rstrip('`')}: {complaint.lower()}" if place else complaint.lower()
+        raise ModelError(f"is not a whole model file: {shown}", where=where) from None
     except FormulaError as error:
         raise ModelError(f"holds a formula that is refused: {error}", where=where) from None
+    except ModelError as error:
+        raise ModelError(error.message, where=where) from None
     if not file.group:
         if len(results) != 1:
             raise ModelError("holds no model", where=where)
         return next(iter(results.values()))
-    return GroupedResult(tuple(file.group), results, {tuple(f.key): f.reason for f in file.failures})
+    return GroupedResult(file.group, results, {failure.key: failure.reason for failure in file.failures})
+
+
+def _plain(text: str | bytes, where: str) -> dict[str, Any]:
+    """Return the file as plain values, of a version that is known."""
+    try:
+        plain = msgspec.json.decode(text)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        hint = "it may be cut off: fit again with -o, or restore it"
+        raise ModelError("is not a whole model file", where=where, hint=hint) from None
+    if not isinstance(plain, dict) or plain.get("program") != "genperf":
+        raise ModelError("is not a genperf model", where=where, hint="make one with genperf fit TABLE … -o model.json")
+    version = plain.get("schema_version")
+    if not isinstance(version, int) or isinstance(version, bool):
+        raise ModelError("is not a whole model file: schema_version: expected a whole number", where=where)
+    if version > VERSION:
+        raise ModelError(
+            f"has schema version {version}; this genperf reads up to {VERSION}", where=where, hint="update genperf"
+        )
+    return plain
 
 
 def save_model(result: FitResult | GroupedResult, path: str | Path) -> None:
@@ -139,24 +116,49 @@ def save_model(result: FitResult | GroupedResult, path: str | Path) -> None:
     ----------
     result : FitResult or GroupedResult
     path : str or Path
+        The file is JSON, and is replaced where it exists.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> import genperf as gp
+    >>> import pandas as pd
+    >>> runs = pd.DataFrame({"workers": [1, 2, 4, 8], "seconds": [9.0, 5.0, 3.0, 2.0]})
+    >>> result = gp.fit(gp.read_table(runs, time="seconds", extrinsic="workers"), model="amdahl")
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "model.json"
+    >>> save_model(result, path)
+    >>> load_model(path).model
+    'amdahl'
     """
     Path(path).write_text(dump_model(result), encoding="utf-8")
 
 
 def load_model(path: str | Path) -> FitResult | GroupedResult:
-    """Read a model file.
+    """Read a model file, as `genperf fit -o` or `save_model` wrote it.
+
+    Nothing in the file is run: it is data, and its formulas are read by genperf's own parser.
+
+    Parameters
+    ----------
+    path : str or Path
+
+    Returns
+    -------
+    FitResult, or GroupedResult for a model with groups
 
     Raises
     ------
     ModelError
-        Where there is none, or it cannot be used.
+        Where there is no such file, or it cannot be used: the field is named.
+
+    Examples
+    --------
+    See `save_model`.
     """
     where = str(path)
     try:
-        return parse_model(Path(path).read_text(encoding="utf-8"), where)
+        return parse_model(Path(path).read_bytes(), where)
     except FileNotFoundError:
         raise ModelError("no such file", where=where, hint="make one with genperf fit TABLE … -o model.json") from None
     except IsADirectoryError:
         raise ModelError("is a directory, not a model", where=where) from None
-    except UnicodeDecodeError:
-        raise ModelError("is not a genperf model (not text)", where=where) from None

@@ -74,8 +74,21 @@ class FitResult:
         return max(self.members, key=lambda m: m.weight)
 
     @property
+    def held_out_error(self) -> float | None:
+        """The mean error on held-out measurements in %, or None where nothing could be held out.
+
+        Of a table of many factors: over configurations that cross-validation held out. Otherwise: at the largest scale,
+        predicted from the smaller ones; the largest error of several scales.
+        """
+        error = self.options.get("held_out_error")
+        if isinstance(error, int | float):
+            return float(error)
+        errors = [100.0 * float(np.expm1(look_back.error)) for look_back in self.evidence]
+        return max(errors) if errors else None
+
+    @property
     def named(self) -> Factors:
-        """The factors, to be found by the field's names or those that the user mapped."""
+        """The factors, to be looked up by the field's names or those that the user mapped."""
         from genperf.models import Factors
 
         return Factors(self.schema.factors, self.schema.mapping)
@@ -109,15 +122,67 @@ class FitResult:
     def predict_columns(
         self, data: str | Path | pd.DataFrame | Mapping[str, Any], interval: float = 0.9, band: Band = "prediction"
     ) -> dict[str, Cells]:
-        """Return the columns of `predict` by name; nothing imports pandas for them."""
+        """Predict as `predict` does, without a DataFrame: nothing imports pandas for it.
+
+        Parameters
+        ----------
+        data : path, DataFrame or mapping
+            A column per factor; or values by name, lists being combined each with each.
+        interval : float
+            Nominal coverage, above 0 and below 1.
+        band : {"prediction", "confidence"}
+            Of a new run, or of the mean.
+
+        Returns
+        -------
+        dict of str to ndarray of shape (rows,)
+            The given columns, then the target by its name, `lower` and `upper` in its unit, `verdict`, `reason`.
+
+        Raises
+        ------
+        TableError
+            Where a factor is missing, or a value is not one the model can take.
+
+        Examples
+        --------
+        >>> import genperf as gp
+        >>> import pandas as pd
+        >>> runs = pd.DataFrame({"workers": [1, 2, 4, 8], "seconds": [9.0, 5.0, 3.0, 2.0]})
+        >>> result = gp.fit(gp.read_table(runs, time="seconds", extrinsic="workers"), model="amdahl")
+        >>> result.predict_columns({"workers": [8, 16]})["time"].round(3)
+        array([2. , 1.5])
+        """
         source = cells_of(data, self.schema)
-        return beside(source, self._predicted(source, interval, band))
+        return beside(source, self._predicted(source, interval, band), self.schema.target)
 
     def _predicted(self, source: Source, interval: float, band: Band) -> dict[str, npt.NDArray[Any]]:
-        return predict(self.members, self.schema, self.spread, self.evidence, source, interval, band)
+        return predict(self, source, interval, band)
 
     def constants(self, interval: float = 0.9) -> pd.DataFrame:
-        """Return a row per constant: member, constant, value, lower, upper, unit, state."""
+        """Return the fitted constants with their intervals.
+
+        Parameters
+        ----------
+        interval : float
+            Nominal coverage of the intervals, above 0 and below 1.
+
+        Returns
+        -------
+        DataFrame
+            A row per member and constant: `member, constant, value, lower, upper, unit, state`. The state is empty, or
+            says that the constant is at its bound or not determined by the data.
+
+        Examples
+        --------
+        >>> import genperf as gp
+        >>> import pandas as pd
+        >>> runs = pd.DataFrame({"workers": [1, 2, 4, 8], "seconds": [9.0, 5.0, 3.0, 2.0]})
+        >>> result = gp.fit(gp.read_table(runs, time="seconds", extrinsic="workers"), model="amdahl")
+        >>> result.constants()[["constant", "value", "unit"]].round(2)
+          constant  value unit
+        0        c    1.0    s
+        1        a    8.0    s
+        """
         import pandas as pd
 
         rows = []
@@ -142,16 +207,22 @@ class FitResult:
         return pd.DataFrame(rows, columns=["member", "constant", "value", "lower", "upper", "unit", "state"])
 
     def __str__(self) -> str:
-        best = self.best
-        lines = [
-            f"{self.model}: T = {best.expression.text(best.values)}",
-            f"fitted to {self.schema.configurations} configurations of {self.schema.source}, "
-            f"mean error {self.metrics.get('mape', float('nan')):.1f} %",
-        ]
-        if len(self.members) > 1:
-            shares = sorted(self.members, key=lambda m: -m.weight)
-            lines.append("members: " + ", ".join(f"{m.name} {m.weight:.0%}" for m in shares[:6]))
+        schema, error = self.schema, self.held_out_error
+        count = f"{schema.configurations} configuration{'s' * (schema.configurations != 1)}"
+        tested = "nothing could be held out" if error is None else f"held-out error {error:.1f} %"
+        lines = [f"{self.model}: fitted to {count} of {schema.source}; {tested}"]
+        if len(self.members) == 1:
+            lines.append(f"{schema.target.name} = {self.best.expression.text(self.best.values)}")
+        else:
+            lines.append("members: " + ", ".join(f"{name} {share:.0%}" for name, share in self.shares()[:6]))
         return "\n".join([*lines, *(f"note: {n}" for n in self.notes)])
+
+    def shares(self) -> list[tuple[str, float]]:
+        """Return the shares of the members by what messages call them, largest first; equal names are added up."""
+        shares: dict[str, float] = {}
+        for member in self.members:
+            shares[member.name] = shares.get(member.name, 0.0) + member.weight
+        return sorted(shares.items(), key=lambda pair: -pair[1])
 
     def _repr_html_(self) -> str:
         from html import escape
@@ -207,41 +278,43 @@ class GroupedResult:
         missing = [g for g in self.group if g not in source.columns]
         if missing and len(missing) < len(self.group):
             raise TableError(f"group column '{missing[0]}' is missing", hint="give all group columns, or none")
-        asked = len(source.lines)
+        count = len(source.lines)
         if missing:
-            keys = [key for key in self.results for _ in range(asked)]
-            source = source.take(np.tile(np.arange(asked), len(self.results)))
+            keys = [key for key in self.results for _ in range(count)]
+            source = source.take(np.tile(np.arange(count), len(self.results)))
         else:
             keys = list(zip(*(labels(source.columns[g]).tolist() for g in self.group), strict=True))
         rows: dict[tuple[str, ...], list[int]] = {}
         for row, key in enumerate(keys):
             rows.setdefault(key, []).append(row)
-        parts = [self[key]._predicted(source.take(np.array(own)), interval, band) for key, own in rows.items()]
+        parts = [self[key]._predicted(source.take(np.array(places)), interval, band) for key, places in rows.items()]
         back = np.argsort(np.concatenate(list(rows.values())))
         joined = {name: np.concatenate([part[name] for part in parts])[back] for name in parts[0]}
         groups = {g: np.array([key[j] for key in keys], dtype=object) for j, g in enumerate(self.group)}
-        return groups | {n: cells for n, cells in beside(source, joined).items() if n not in self.group}
+        target = next(iter(self.results.values())).schema.target
+        columns = beside(source, joined, target)
+        return {**groups, **{name: cells for name, cells in columns.items() if name not in self.group}}
 
     def __str__(self) -> str:
         lines = [f"{len(self.results)} groups of {', '.join(self.group)}"]
         for key, result in list(self.results.items())[:20]:
             share = result.options.get("pooled_share")
             pooled = "" if share is None else f", pooled share {100.0 * share:.0f} %"
-            lines.append(f"  {', '.join(key)}: mean error {result.metrics.get('mape', float('nan')):.1f} %{pooled}")
+            error = result.held_out_error
+            tested = "nothing held out" if error is None else f"held-out error {error:.1f} %"
+            lines.append(f"  {', '.join(key)}: {tested}{pooled}")
         if len(self.results) > 20:
             lines.append("  …")
         lines += [f"  {', '.join(key)}: not fitted, {why}" for key, why in list(self.failures.items())[:20]]
         return "\n".join(lines)
 
     def frame(self) -> pd.DataFrame:
-        """Return a row per group: the group columns, configurations, mean error (%), and why it was not fitted."""
+        """Return a row per group: the group columns, configurations, held-out error (%), and why it was not fitted."""
         import pandas as pd
 
-        rows = [
-            (*key, r.schema.configurations, r.metrics.get("mape", float("nan")), "") for key, r in self.results.items()
-        ]
+        rows = [(*key, r.schema.configurations, r.held_out_error, "") for key, r in self.results.items()]
         rows += [(*key, 0, float("nan"), why) for key, why in self.failures.items()]
-        return pd.DataFrame(rows, columns=[*self.group, "configurations", "mean error (%)", "not fitted"])
+        return pd.DataFrame(rows, columns=[*self.group, "configurations", "held-out error (%)", "not fitted"])
 
     def _repr_html_(self) -> str:
         table = self.frame().to_html(index=False, border=0, na_rep="–", float_format="{:.3g}".format, max_rows=60)

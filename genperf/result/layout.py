@@ -1,221 +1,98 @@
-"""The layout of the model file: what stands in it, and of which kinds. Fields that came later have defaults."""
+"""The layout of the model file.
+
+A part of a model that is data is declared where it belongs (`Schema`, `Factor`, `Discrepancy`, …) and stands in the
+file as it is. Declared here is what differs in the file: a formula is a text, and members refer to a discrepancy by its
+place.
+"""
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+import msgspec
+import numpy as np
+import numpy.typing as npt
 
+from genperf.discrepancy import Discrepancy
+from genperf.errors import Note
 from genperf.expression import Kind
-from genperf.table import Role
+from genperf.prediction import Evidence, Schema, Spread, Status
 
-Finite = Annotated[float, Field(allow_inf_nan=False)]
-
-
-class Strict(BaseModel):
-    """A part of the file: nothing else may stand in it."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
+Array = npt.NDArray[np.float64]
 
 
-class Factor(Strict):
-    """A column that the time may depend on."""
-
-    name: str
-    role: Role
-    lower: Finite
-    upper: Finite
-    centre: Finite
-    distinct: int
-    levels: list[str]
-    integer: bool
-    positive: bool
-
-
-class Schema(Strict):
-    """The table behind a model, without its rows."""
-
-    factors: list[Factor]
-    time: str
-    unit: Literal["s"] = "s"
-    group: list[str]
-    derived: dict[str, str]
-    source: str
-    sha256: str
-    rows: int
-    configurations: int
-    rejected: int
-    noise: Finite | None
-    shortest: Finite
-    longest: Finite
-    #: A configuration to a line: the factors' values in their order; seconds, shortest, longest; repeats.
-    medians: list[list[Finite | str]] = []
-    #: The field's names of factors, with the columns that the user said they are.
-    mapping: dict[str, str] = {}
-
-
-class Constant(Strict):
-    """A constant with what was found."""
-
-    name: str
-    kind: Kind
-    lower: Finite | None
-    upper: Finite | None
-    start: Finite
-    penalised: bool
-    unit: str
-    value: Finite
-    interval: tuple[Finite, Finite]
-    at_bound: bool
-    identified: bool
-
-
-class Term(Strict):
-    """A named part of the time."""
+class TermRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A named part of the target."""
 
     name: str
     formula: str
 
 
-class Status(Strict):
-    """How the search for the constants ended."""
+class ConstantRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+    """A constant with its fitted value; a bound of None is infinite. Of a default nothing is written."""
 
-    solver: str
-    cost: Finite
-    settled: bool
-    evaluations: int
-    restarts: int
-    agreed: int
-
-
-class Walk(Strict):
-    """How a series may wander from its expression."""
-
-    axes: list[str]
-    work: str
-    anchors: dict[str, list[Finite]]
-    logarithms: list[Finite]
-    variances: list[Finite]
-    step: Finite
-    noise: Finite
-    trend: Finite
-    sizes: list[Finite]
-    offsets: list[list[Finite]] | None = None
+    name: str
+    kind: Kind
+    value: float
+    interval: tuple[float, float]
+    unit: str
+    lower: float | None = 0.0
+    upper: float | None = None
+    start: float = 1.0
+    penalised: bool = True
+    at_bound: bool = False
+    identified: bool = True
 
 
-class Axis(Strict):
-    """A factor along which configurations are apart: values of the anchors, or the places of their labels."""
-
-    factor: str
-    kind: Literal["doublings", "difference", "level"]
-    labels: list[str]
-    values: list[Finite]
-
-
-class Effect(Strict):
-    """A part of what the expressions miss."""
-
-    size: Finite
-    rates: dict[str, Finite]
-
-
-class Kriging(Strict):
-    """What the measured times lie off the expressions by."""
-
-    axes: list[Axis]
-    effects: list[Effect]
-    weights: list[Finite]
-    variance: Finite
-
-
-class Shift(Strict):
-    """The level effects of a count: kriging along it, in files of before there was any other."""
-
-    factor: str
-    levels: list[Finite]
-    weights: list[Finite]
-    length: Finite
-
-
-class Member(Strict):
-    """A fitted expression."""
+class MemberRecord(msgspec.Struct, frozen=True, eq=False, forbid_unknown_fields=True):
+    """A fitted expression. `discrepancy` is a place among the model's discrepancies."""
 
     family: str
     label: str
-    weight: Finite
+    weight: float
     text: str
-    terms: list[Term]
+    terms: tuple[TermRecord, ...]
     total: str | None
-    constants: list[Constant]
+    constants: tuple[ConstantRecord, ...]
     status: Status
-    draws: list[list[Finite]]
-    # Files written before there were these have none.
-    walk: Walk | None = None
-    kriging: int | None = None
-    # Never written again.
-    shift: Shift | None = Field(default=None, exclude=True)
+    draws: Array
+    discrepancy: int | None = None
 
 
-class Spread(Strict):
-    """What predictions err by beside the draws."""
-
-    noise: Finite
-    misfit: Finite
-    per_doubling: Finite
-
-
-class Evidence(Strict):
-    """The largest scale, predicted from the smaller ones."""
-
-    factor: str
-    held_out: Finite
-    doublings: Finite
-    error: Finite
-    last_point: Finite | None
-
-
-class Note(Strict):
-    """What the user should know."""
-
-    text: str
-    kind: str
-
-
-class Model(Strict):
+class ModelRecord(msgspec.Struct, frozen=True, eq=False, forbid_unknown_fields=True):
     """What one fit gave."""
 
     model: str
     table: Schema
-    members: list[Member]
+    members: tuple[MemberRecord, ...]
     spread: Spread
-    evidence: list[Evidence]
-    options: dict[str, str | Finite | None]
+    evidence: tuple[Evidence, ...]
+    options: dict[str, str | int | float | None]
     seed: int
-    metrics: dict[str, Finite | None]
-    notes: list[Note]
-    #: Members refer to them by place.
-    krigings: list[Kriging] = []
+    metrics: dict[str, float]
+    notes: tuple[Note, ...]
+    discrepancies: tuple[Discrepancy, ...] = ()
 
 
-class Group(Strict):
-    """The model of one group; of no groups, the key is empty."""
+class GroupRecord(msgspec.Struct, frozen=True, eq=False, forbid_unknown_fields=True):
+    """The model of one group; without groups the key is empty."""
 
-    key: list[str]
-    model: Model
+    key: tuple[str, ...]
+    model: ModelRecord
 
 
-class Failure(Strict):
+class FailureRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A group that could not be fitted."""
 
-    key: list[str]
+    key: tuple[str, ...]
     reason: str
 
 
-class File(Strict):
+class File(msgspec.Struct, frozen=True, eq=False, forbid_unknown_fields=True):
     """The whole file."""
 
     program: Literal["genperf"]
     schema_version: int
-    group: list[str]
-    groups: list[Group]
-    failures: list[Failure]
+    group: tuple[str, ...]
+    groups: tuple[GroupRecord, ...]
+    failures: tuple[FailureRecord, ...]

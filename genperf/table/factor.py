@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
 Role = Literal["intrinsic", "extrinsic", "categorical"]
 
 
-@dataclass(frozen=True)
-class Factor:
+class Factor(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One factor of a table.
 
     Attributes

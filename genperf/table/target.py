@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 #: The name and the unit of the default target.
 TIME, SECONDS = "time", "s"
 
 
-@dataclass(frozen=True)
-class Target:
+class Target(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The measured quantity that a model predicts.
 
     Attributes

@@ -8,13 +8,15 @@ from statistics import NormalDist
 import numpy as np
 import pandas as pd
 import pytest
+from discrepancies import kriged, walk_along
 
 from genperf.advice import suggest
 from genperf.advice.narrowing import Knowledge, knowledge
+from genperf.discrepancy import Discrepancy
 from genperf.errors import GenperfError
 from genperf.expression import Expression, Term, coefficient, exponent
 from genperf.formula import parse
-from genperf.prediction import Axis, Effect, Kriging, Member, Schema, Spread, Status, Walk
+from genperf.prediction import Member, Schema, Spread, Status
 from genperf.prediction.medians import Median
 from genperf.result import FitResult
 from genperf.table import Factor, Target
@@ -30,11 +32,11 @@ def normal(count: int, seed: int) -> np.ndarray:
     return np.random.default_rng(seed).permutation(ordered)
 
 
-def member(draws: np.ndarray, weight: float = 1.0, walk: Walk | None = None, label: str = "") -> Member:
+def member(draws: np.ndarray, weight: float = 1.0, walk: Discrepancy | None = None, label: str = "") -> Member:
     """Return T = a·gpus^p at a = 1, p = 0."""
     expression = Expression("power", (Term("t", parse("a*gpus**p").node),), (coefficient("a"), exponent("p", -4, 4)))
     status = Status("by hand", 0.0, True, 0, 1, 1)
-    return Member(expression, np.array([1.0, 0.0]), draws, weight, status, label=label, walk=walk)
+    return Member(expression, np.array([1.0, 0.0]), draws, weight, status, label=label, discrepancy=walk)
 
 
 def slope(sd: float = 0.1, level: float = 0.0, count: int = 4000) -> Member:
@@ -120,8 +122,8 @@ def test_beyond_the_data_a_nearer_scale_tells_of_the_error_of_form() -> None:
 
 def test_a_walk_tells_of_where_it_goes_on_from() -> None:
     # A random walk of 0.1 a doubling from the last anchor at 4: 64 is 4 doublings off, 16 is 2 of them.
-    anchors = {"gpus": np.array([1.0, 2.0, 4.0])}
-    walk = Walk(("gpus",), "1", anchors, np.zeros(3), np.zeros(3), 0.1, 1e-4, 0.0, np.ones(50))
+    anchors = [1.0, 2.0, 4.0]
+    walk = walk_along("gpus", anchors, np.zeros(3), noise=1e-4, scales=np.ones(50))
     result = model(member(np.tile([1.0, 0.0], (50, 1)), walk=walk), noise=0.0)
     known = knowledge(result, {"gpus": np.array([2.0, 16.0, 64.0])})
     assert known.covariance[2, 2] == pytest.approx(0.04, rel=1e-3)
@@ -130,11 +132,13 @@ def test_a_walk_tells_of_where_it_goes_on_from() -> None:
 
 
 def test_the_walk_knows_its_own_covariance() -> None:
-    anchors = {"gpus": np.array([1.0, 2.0, 4.0])}
+    anchors = [1.0, 2.0, 4.0]
     own = np.array([1e-3, 0.0, 2e-3])
-    walk = Walk(("gpus",), "1", anchors, np.log([1.0, 1.2, 1.1]), own, 0.1, 0.02, 0.05, np.array([0.5, 2.0]))
+    walk = walk_along(
+        "gpus", anchors, np.log([1.0, 1.2, 1.1]), noise=0.02, slope=0.05, scales=[0.5, 2.0], variances=own
+    )
     columns = {"gpus": np.array([3.0, 8.0, 64.0])}
-    _, variance = walk.forecast(np.zeros((2, 3)), np.zeros((2, 3)), columns)
+    _, variance = walk.forecast(columns, np.zeros((2, 3)), np.zeros((2, 3)))
     assert np.einsum("drr->dr", walk.covariance(columns)) == pytest.approx(variance)
     assert np.linalg.eigvalsh(walk.covariance(columns)).min() > -1e-12
 
@@ -142,9 +146,9 @@ def test_the_walk_knows_its_own_covariance() -> None:
 def test_kriging_tells_of_the_configurations_near() -> None:
     # One anchor at 1; effects of σ²·s = 0.04·1 whose likeness is 1/e a doubling, and noise of σ² = 0.04 at the anchor.
     # Left at 4 and 8 (2 and 3 doublings off): 0.04·(1 − e⁻⁴/2) and 0.04·(1 − e⁻⁶/2), between them 0.04·(e⁻¹ − e⁻⁵/2).
-    kriging = Kriging((Axis("gpus", "doublings", np.array([1.0])),), (Effect(1.0, {"gpus": 1.0}),), np.zeros(1), 0.04)
+    kriging = kriged({"gpus": ("doublings", [1.0])}, [(1.0, {"gpus": 1.0})], np.zeros(1), 0.2)
     exact = member(np.array([[1.0, 0.0]] * 50))
-    both = (replace(exact, weight=0.3, kriging=kriging), replace(exact, weight=0.7, kriging=kriging))
+    both = (replace(exact, weight=0.3, discrepancy=kriging), replace(exact, weight=0.7, discrepancy=kriging))
     known = knowledge(model(*both), {"gpus": np.array([4.0, 8.0])})
     shared = np.exp(-1.0) - 0.5 * np.exp(-5.0)
     expected = [[1.0 - 0.5 * np.exp(-4.0), shared], [shared, 1.0 - 0.5 * np.exp(-6.0)]]

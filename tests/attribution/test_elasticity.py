@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
+from discrepancies import walk_along
 from worked_models import BATCH, WORKERS, member, model
 
 from genperf.attribution import explain
-from genperf.prediction import Walk
 
 
 def of(result, at) -> dict:
@@ -48,7 +48,7 @@ def test_of_steps_it_is_that_of_doubling_and_said() -> None:
 
 def test_of_what_follows_the_measurements_it_is_that_of_the_prediction() -> None:
     # The curve is flat, the measurements double from 1 to 2 workers.
-    anchors = {"workers": np.array([1.0, 2.0])}
-    walk = Walk(("workers",), "1", anchors, np.log([1.0, 2.0]), np.zeros(2), 1.0, 1e-6, 0.0, np.ones(2))
-    found = of(model(member({"constant": "c*workers**0"}, {"c": 1.0}, walk=walk)), {"workers": 1})["workers"]
+    anchors = [1.0, 2.0]
+    walk = walk_along("workers", anchors, np.log([1.0, 2.0]), step=1.0, noise=1e-6)
+    found = of(model(member({"constant": "c*workers**0"}, {"c": 1.0}, discrepancy=walk)), {"workers": 1})["workers"]
     assert found == [pytest.approx(1.0, abs=1e-3), "doubling"]

@@ -1,9 +1,8 @@
 """Sobol indices against variances worked by hand."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
+from msgspec.structs import replace
 from worked_models import BATCH, FRAMEWORK, NODES, WORKERS, member, model
 
 from genperf.attribution import sensitivity

@@ -3,12 +3,12 @@
 import numpy as np
 import pandas as pd
 import pytest
+from discrepancies import kriged, walk_along
 from worked_models import BATCH, WORKERS, member, model
 
 from genperf.attribution import explain
 from genperf.attribution.terms import FORM, HIDDEN
 from genperf.errors import GenperfError
-from genperf.prediction import Axis, Effect, Kriging, Walk
 
 AMDAHL = {"serial": "c", "parallel": "a/workers"}
 
@@ -65,9 +65,11 @@ def test_members_count_by_weight() -> None:
 
 def test_the_part_that_no_term_explains_is_the_form_error() -> None:
     # The curve is flat, and the measurements say 2 s at 1, 2 and 4 workers where its constant says 1 s.
-    anchors = {"workers": np.array([1.0, 2.0, 4.0])}
-    walk = Walk(("workers",), "1", anchors, np.full(3, np.log(2.0)), np.zeros(3), 0.1, 0.01, 0.0, np.ones(2))
-    found = explain(model(member({"constant": "c"}, {"c": 1.0}, walk=walk)), {"workers": 4}).terms.set_index("term")
+    anchors = [1.0, 2.0, 4.0]
+    walk = walk_along("workers", anchors, np.full(3, np.log(2.0)))
+    found = explain(model(member({"constant": "c"}, {"c": 1.0}, discrepancy=walk)), {"workers": 4}).terms.set_index(
+        "term"
+    )
     assert found["seconds"].to_dict() == pytest.approx({"constant": 1.0, FORM: 1.0}, rel=1e-3)
     assert found["share"].sum() == pytest.approx(1.0)
     assert found.loc[FORM, "lower"] <= 1.0 <= found.loc[FORM, "upper"]
@@ -75,9 +77,8 @@ def test_the_part_that_no_term_explains_is_the_form_error() -> None:
 
 def test_what_is_kriged_is_form_error() -> None:
     # At 4 workers every time is measured twice as long as 1 + 8/4 = 3 s; far from there the expression speaks alone.
-    axis = Axis("workers", "doublings", np.array([4.0]))
-    kriging = Kriging((axis,), (Effect(1.0, {"workers": 1.0}),), np.log([2.0]), 0.0)
-    found = explain(model(member(AMDAHL, {"c": 1.0, "a": 8.0}, kriging=kriging)), {"workers": 4})
+    kriging = kriged({"workers": ("doublings", [4.0])}, [(1.0, {"workers": 1.0})], 2.0 * np.log([2.0]), 0.0)
+    found = explain(model(member(AMDAHL, {"c": 1.0, "a": 8.0}, discrepancy=kriging)), {"workers": 4})
     assert found.terms.set_index("term")["seconds"].to_dict() == pytest.approx({"serial": 1, "parallel": 2, FORM: 3})
     # Doubling: (1 + 1)·2^(1/e) s against 6 s.
     assert found.elasticities["elasticity"][0] == pytest.approx(np.log2(2 * 2 ** np.exp(-1) / 6))
@@ -87,10 +88,9 @@ def test_what_is_kriged_is_form_error() -> None:
 def test_the_form_error_is_as_sure_as_the_kriging() -> None:
     # One residual of ln 2 that is believed by half; σ² = 0.01 of which half is left: T = 3·√2·exp(±0.071·z), and the
     # terms have no interval of their own.
-    axis = Axis("workers", "doublings", np.array([4.0]))
-    kriging = Kriging((axis,), (Effect(1.0, {"workers": 1.0}),), 0.5 * np.log([2.0]), 0.01)
+    kriging = kriged({"workers": ("doublings", [4.0])}, [(1.0, {"workers": 1.0})], np.log([2.0]), 0.1)
     draws = np.tile([1.0, 8.0], (200, 1)).tolist()
-    found = explain(model(member(AMDAHL, {"c": 1.0, "a": 8.0}, draws, kriging=kriging)), {"workers": 4})
+    found = explain(model(member(AMDAHL, {"c": 1.0, "a": 8.0}, draws, discrepancy=kriging)), {"workers": 4})
     terms = found.terms.set_index("term")
     assert terms.loc["serial", ["lower", "upper"]].tolist() == [1.0, 1.0]
     ends = 3.0 * np.sqrt(2.0) * np.exp(np.sqrt(0.005) * 1.645 * np.array([-1.0, 1.0])) - 3.0
@@ -134,6 +134,6 @@ def test_what_asks_about_one_configuration_refuses_several(options: dict) -> Non
 
 
 def _named(name: str):
-    from dataclasses import replace
+    from msgspec.structs import replace
 
     return replace(WORKERS, name=name)

@@ -4,9 +4,10 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from genperf.discrepancy import Discrepancy
 from genperf.expression import Constant, Expression, Term, coefficient, exponent
 from genperf.formula import parse
-from genperf.prediction import Kriging, Member, Schema, Spread, Status, Walk
+from genperf.prediction import Member, Schema, Spread, Status
 from genperf.result import FitResult
 from genperf.table import Factor, Target
 
@@ -27,8 +28,7 @@ def member(
     total: str | None = None,
     weight: float = 1.0,
     label: str = "worked",
-    walk: Walk | None = None,
-    kriging: Kriging | None = None,
+    discrepancy: Discrepancy | None = None,
     texts: tuple[str, ...] = (),
 ) -> Member:
     """Return a member; without draws, two that are its constants."""
@@ -42,7 +42,7 @@ def member(
     )
     best = np.array(list(values.values()), float)
     drawn = np.vstack([best, best]) if draws is None else np.array(draws, float)
-    return Member(expression, best, drawn, weight, STATUS, label=label, walk=walk, kriging=kriging)
+    return Member(expression, best, drawn, weight, STATUS, label=label, discrepancy=discrepancy)
 
 
 def model(

@@ -8,10 +8,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from chromium import NARROW, WIDE, Browser
+from discrepancies import kriged
 
 import genperf as gp
 from genperf.attribution.terms import FORM, HIDDEN
-from genperf.prediction import Axis, Effect, Kriging
+from genperf.discrepancy.distances import Metric
 from genperf.reporting import html, page
 from genperf.result import FitResult, GroupedResult
 
@@ -50,15 +51,17 @@ def series() -> FitResult:
 @pytest.fixture(scope="module")
 def ensemble(many: FitResult) -> FitResult:
     """Two members of a table of many factors, with what they miss kriged along two kinds of factors."""
-    axes = (
-        Axis("workers", "doublings", np.array([1.0, 4.0, 16.0, 16.0])),
-        Axis("framework", "level", np.array(["mxnet", "tensorflow", "mxnet", "tensorflow"], dtype=object)),
-        Axis("batch", "difference", np.array([16.0, 32.0, 64.0, 16.0])),
-    )
-    effects = (Effect(2.0, {"workers": 0.4, "framework": 1.1, "batch": 0.05}), Effect(0.3, {"workers": 2.0}))
-    kriging = Kriging(axes, effects, np.array([0.1, -0.2, 0.05, 0.02]), 0.004)
+    anchors: dict[str, tuple[Metric, list[Any]]] = {
+        "workers": ("doublings", [1.0, 4.0, 16.0, 16.0]),
+        "framework": ("level", ["mxnet", "tensorflow", "mxnet", "tensorflow"]),
+        "batch": ("difference", [16.0, 32.0, 64.0, 16.0]),
+    }
+    effects = [(2.0, {"workers": 0.4, "framework": 1.1, "batch": 0.05}), (0.3, {"workers": 2.0})]
+    kriging = kriged(anchors, effects, [0.2, -0.3, 0.1, -0.05], 0.06)
     other = replace(many.best, draws=1.1 * many.best.draws, constants=1.1 * many.best.constants, weight=0.3, label="b")
-    return replace(many, members=(replace(many.best, weight=0.7, kriging=kriging), replace(other, kriging=kriging)))
+    return replace(
+        many, members=(replace(many.best, weight=0.7, discrepancy=kriging), replace(other, discrepancy=kriging))
+    )
 
 
 @pytest.fixture(scope="module")
@@ -100,7 +103,7 @@ def test_numbers_of_an_ensemble_are_pythons(browser: Browser, ensemble: FitResul
 def test_numbers_of_auto_on_many_factors_are_pythons(browser: Browser) -> None:
     frame = runs().assign(seconds=lambda d: d.seconds * np.where((d.framework == "mxnet") & (d.batch == 32), 1.4, 1.0))
     result = fitted(frame, "auto", intrinsic="batch", categorical="framework")
-    assert result.best.kriging is not None
+    assert result.best.discrepancy is not None
     browser.open(page(result))
     agrees(
         browser, result, {"batch": [16, 32, 100], "workers": [1, 3, 16, 20, 64], "framework": ["mxnet", "tensorflow"]}

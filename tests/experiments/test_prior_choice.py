@@ -6,7 +6,7 @@ import pytest
 from extrapolation import TIME, Protocol
 from prior_choice import LAST, SETTINGS, SHIPPED, cells, forecasts, pinball, with_pinball
 
-from genperf.ensemble.prior import EXPECTATIONS
+from genperf.series.prior import EXPECTATIONS
 
 
 def rows(**columns: list[float]) -> pd.DataFrame:

@@ -4,6 +4,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import msgspec
 import numpy as np
 import pandas as pd
 import pytest
@@ -138,6 +139,6 @@ def test_held_out_predictions_of_several_models(table: Table) -> None:
 def test_a_model_without_measurements_says_so(result: FitResult) -> None:
     from dataclasses import replace
 
-    bare = replace(result, schema=replace(result.schema, medians=()))
+    bare = replace(result, schema=msgspec.structs.replace(result.schema, medians=()))
     with pytest.raises(GenperfError, match="does not hold what it was fitted to"):
         plots.residuals(bare)

@@ -47,7 +47,7 @@ def test_text_cells_become_numbers_and_other_columns_stay() -> None:
     query = read_query(frame, SCHEMA)
     assert query.columns["workers"].tolist() == [2.0, 4.0]
     assert query.given == ("workers", "flops", "framework", "note")
-    shown = beside(cells_of(frame, SCHEMA), {"workers": query.columns["workers"]})
+    shown = beside(cells_of(frame, SCHEMA), {"workers": query.columns["workers"]}, SCHEMA.target)
     assert list(shown) == list(query.given)
     assert shown["workers"].tolist() == [2.0, 4.0]
     assert shown["note"].tolist() == ["x", "y"]

@@ -85,7 +85,7 @@ def test_nodes_that_follow_the_workers_are_not_counted_twice() -> None:
 def test_a_factor_seen_at_one_value_and_a_term_never_seen() -> None:
     single = Schema((WORKERS, Factor("nodes", "extrinsic", 1, 1, distinct=1, positive=True)), Target("step_s"))
     assert judge(32, schema=single, nodes=4)[0] == "extrapolating-blind"
-    unseen = Standing(several_forms=True, unseen={"latency": np.array([True])})
+    unseen = Standing(several_forms=True, unmeasured={"latency": np.array([True])})
     verdict, reason = judge(32, standing=unseen)
     assert verdict == "extrapolating-blind"
     assert "latency" in reason

@@ -12,6 +12,7 @@ import pytest
 
 import genperf as gp
 from genperf.errors import GenperfError
+from genperf.prediction import Spread
 from genperf.reporting import html, page
 from genperf.reporting.provenance import command_of
 from genperf.result import FitResult, GroupedResult
@@ -112,7 +113,7 @@ def test_a_model_without_an_interval() -> None:
     """One draw, no noise: the interval is a point, and the page says so in numbers."""
     result = fitted(runs())
     member = replace(result.best, draws=result.best.constants[None, :])
-    sure = replace(result, members=(member,), spread=replace(result.spread, noise=0.0, misfit=0.0, per_doubling=0.0))
+    sure = replace(result, members=(member,), spread=Spread())
     answers = data_of(page(sure))["groups"][0]["sheet"]["answers"]
     assert re.search(r"(\d+) % \(90 % interval: \1 to \1 %\)", answers[0]["said"][0])
 

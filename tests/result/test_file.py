@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from discrepancies import kriged as kriged_at
 
 import genperf as gp
 from genperf.errors import ModelError
-from genperf.prediction import Axis, Effect, Kriging
 from genperf.result import FitResult, GroupedResult, dump_model, load_model, parse_model, save_model
 
 
@@ -83,11 +83,11 @@ MEMBER = [*MODEL, "members", 0]
     ("path", "value", "said"),
     [
         (["program"], "extra-p", "is not a genperf model"),
-        (["schema_version"], 99, "has schema version 99; this genperf reads up to 1"),
+        (["schema_version"], 99, "has schema version 99; this genperf reads up to 2"),
         (["groups"], [], "holds no model"),
-        ([*MODEL, "seed"], None, "seed: field required"),
-        ([*MODEL, "surprise"], 1, "surprise: extra inputs are not permitted"),
-        ([*MODEL, "spread", "noise"], "much", "noise: input should be a valid number"),
+        ([*MODEL, "seed"], None, "missing required field `seed`"),
+        ([*MODEL, "surprise"], 1, "contains unknown field `surprise`"),
+        ([*MODEL, "spread", "noise"], "much", "spread.noise: expected `float`, got `str`"),
         ([*MEMBER, "terms", 1, "formula"], "__import__('os').system('true')", "holds a formula that is refused"),
         ([*MEMBER, "terms", 1, "formula"], "secret*2", "unknown name 'secret'"),
         ([*MEMBER, "draws"], [[1.0]], "the draws do not match the constants"),
@@ -112,7 +112,7 @@ def test_a_truncated_file_says_so(result: FitResult, tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="is not a whole model file"):
         load_model(tmp_path / "m.json")
     (tmp_path / "b.json").write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(ModelError, match="not text"):
+    with pytest.raises(ModelError, match="is not a whole model file"):
         load_model(tmp_path / "b.json")
     with pytest.raises(ModelError, match="no such file"):
         load_model(tmp_path / "none.json")
@@ -128,7 +128,8 @@ def test_the_file_holds_only_finite_numbers(result: FitResult) -> None:
 
 
 def test_printing(result: FitResult) -> None:
-    assert str(result).startswith("generic: T = ")
+    assert str(result).startswith("generic: fitted to 16 configurations of DataFrame; held-out error")
+    assert str(result).splitlines()[1].startswith("time = ")
     constants = result.constants()
     assert (constants.lower <= constants.upper).all()
     assert "tensor &lt;flow&gt;" in result._repr_html_()
@@ -144,7 +145,7 @@ def test_what_was_measured_is_kept_for_drawing(result: FitResult) -> None:
     assert parse_model(json.dumps(without)).schema.medians == ()
 
 
-@pytest.mark.parametrize("line", [[8.0, 1.0, 0.5, 0.5, 0.5, 1], ["8", 1.0, "mxnet", 0.5, 0.5, 0.5, 1]])
+@pytest.mark.parametrize("line", [[[8.0, 1.0], 0.5, 0.5, 0.5, 1], [["8", 1.0, "mxnet"], 0.5, 0.5, 0.5, 1]])
 def test_configurations_that_are_not_of_the_factors_are_refused(result: FitResult, line: list[Any]) -> None:
     read = json.loads(dump_model(result))
     read["groups"][0]["model"]["table"]["medians"] = [line]
@@ -154,83 +155,79 @@ def test_configurations_that_are_not_of_the_factors_are_refused(result: FitResul
 
 @pytest.fixture(scope="module")
 def kriged(result: FitResult) -> FitResult:
-    """Two members that share what they miss, and one that has nothing of it."""
-    axes = (
-        Axis("gpu count", "doublings", np.array([1.0, 8.0, 8.0])),
-        Axis("framework", "level", np.array(["mxnet", "mxnet", "tensor <flow>"], dtype=object)),
-    )
-    effects = (Effect(2.5, {"gpu count": 0.3, "framework": 1.25}), Effect(0.5, {"gpu count": 2.0}))
-    near = Kriging(axes, effects, np.array([0.1, -0.2, 1 / 3]), 0.003)
-    best = replace(result.best, weight=0.4, kriging=near)
-    return replace(result, members=(best, best, replace(best, weight=0.2, kriging=None)))
+    """Two members that share a discrepancy, and one that has none."""
+    anchors: Any = {
+        "gpu count": ("doublings", [1.0, 8.0, 8.0]),
+        "framework": ("level", ["mxnet", "mxnet", "tensor <flow>"]),
+    }
+    effects = [(2.5, {"gpu count": 0.3, "framework": 1.25}), (0.5, {"gpu count": 2.0})]
+    near = kriged_at(anchors, effects, [0.1, -0.2, 1 / 3], 0.05)
+    best = replace(result.best, weight=0.4, discrepancy=near)
+    return replace(result, members=(best, best, replace(best, weight=0.2, discrepancy=None)))
 
 
-def test_kriging_is_written_once(kriged: FitResult) -> None:
+def test_a_shared_discrepancy_is_written_once(kriged: FitResult) -> None:
     text = dump_model(kriged)
     read = json.loads(text)["groups"][0]["model"]
-    assert len(read["krigings"]) == 1
-    assert [m["kriging"] for m in read["members"]] == [0, 0, None]
+    assert len(read["discrepancies"]) == 1
+    assert [m["discrepancy"] for m in read["members"]] == [0, 0, None]
     again = parse_model(text)
     assert isinstance(again, FitResult)
-    assert again.members[0].kriging is again.members[1].kriging
+    assert again.members[0].discrepancy is again.members[1].discrepancy
     asked = {"gpu count": [1, 3, 64], "batch": 8, "framework": ["mxnet", "tensor <flow>"]}
     pd.testing.assert_frame_equal(again.predict(asked), kriged.predict(asked), check_exact=True)
     assert dump_model(again) == text
 
 
-BROKEN = [
-    lambda k: k["axes"][0].update(factor="framework"),
-    lambda k: k["axes"][0].update(factor="unheard of"),
-    lambda k: k["axes"][0].update(values=[1.0, 8.0]),
-    lambda k: k["axes"][0].update(values=[1.0, 8.0, 0.0]),
-    lambda k: k["axes"][1].update(values=[0.0, 1.0, 2.0]),
-    lambda k: k["axes"][1].update(values=[0.0, 1.0, 0.5]),
-    lambda k: k.update(axes=[]),
-    lambda k: k.update(weights=[]),
-    lambda k: k.update(variance=-1.0),
-    lambda k: k["effects"][0].update(size=-1.0),
-    lambda k: k["effects"][0]["rates"].update(batch=1.0),
-    lambda k: k["effects"][0]["rates"].update(framework=0.0),
+BROKEN: list[tuple[Callable[[dict[str, Any]], None], str]] = [
+    (lambda d: d["anchors"].update(batch=d["anchors"].pop("framework")), "discrepancies.anchors"),
+    (lambda d: d["anchors"].update(unheard=[1.0, 2.0, 3.0]), "discrepancies.anchors"),
+    (lambda d: d["anchors"].update({"gpu count": [1.0, 8.0]}), "discrepancies.anchors"),
+    (lambda d: d["anchors"].update({"gpu count": [1.0, 8.0, 0.0]}), "discrepancies.anchors.gpu count"),
+    (lambda d: d["anchors"]["framework"].update(places=[0, 1, 2]), "anchors[...]: expected places of the labels"),
+    (lambda d: d["anchors"]["framework"].update(places=[0, 1, 0.5]), "anchors[...]: expected places of the labels"),
+    (lambda d: d.update(anchors={}), "discrepancies.anchors"),
+    (lambda d: d.update(logarithms=[]), "discrepancies.anchors"),
+    (lambda d: d.update(logarithms=[0.1, "0.2", None]), "logarithms: expected"),
+    (lambda d: d.update(logarithms={"shape": [3], "float32": "AACAPw=="}), "logarithms: expected 3 finite numbers"),
+    (lambda d: d.update(logarithms={"shape": [-3], "float32": "AAAA"}), "logarithms: expected the lengths"),
+    (lambda d: d.update(scales=[-1.0]), "discrepancies.scales"),
+    (lambda d: d.update(noise=0.0), "discrepancies.scales"),
+    (lambda d: d["kernel"].update(type="surprise"), "kernel.type: invalid value 'surprise'"),
+    (lambda d: d["kernel"]["effects"][0].update(size=-1.0), "discrepancies.kernel"),
+    (lambda d: d["kernel"]["effects"][0]["rates"].update(batch=1.0), "discrepancies.kernel"),
+    (lambda d: d["kernel"]["effects"][0]["rates"].update(framework=0.0), "discrepancies.kernel"),
+    (lambda d: d["kernel"]["metrics"].update(framework="doublings"), "discrepancies.kernel.metrics.framework"),
 ]
 
 
-@pytest.mark.parametrize("broken", BROKEN)
-def test_kriging_that_does_not_fit_is_refused(kriged: FitResult, broken: Callable[[dict[str, Any]], None]) -> None:
+@pytest.mark.parametrize(("broken", "field"), BROKEN)
+def test_a_discrepancy_that_does_not_fit_is_refused(
+    kriged: FitResult, broken: Callable[[dict[str, Any]], None], field: str
+) -> None:
     read = json.loads(dump_model(kriged))
-    broken(read["groups"][0]["model"]["krigings"][0])
-    with pytest.raises(ModelError, match="not a whole model file"):
+    broken(read["groups"][0]["model"]["discrepancies"][0])
+    with pytest.raises(ModelError, match="not a whole model file") as caught:
+        parse_model(json.dumps(read))
+    assert field in str(caught.value)
+
+
+def test_a_member_of_a_discrepancy_that_is_not_there_is_refused(kriged: FitResult) -> None:
+    read = json.loads(dump_model(kriged))
+    read["groups"][0]["model"]["members"][1]["discrepancy"] = 1
+    with pytest.raises(ModelError, match=r"members\.discrepancy: there is none at this place"):
         parse_model(json.dumps(read))
 
 
-def test_a_member_of_kriging_that_is_not_there_is_refused(kriged: FitResult) -> None:
-    read = json.loads(dump_model(kriged))
-    read["groups"][0]["model"]["members"][1]["kriging"] = 1
-    with pytest.raises(ModelError, match="not a whole model file"):
-        parse_model(json.dumps(read))
-
-
-def test_level_effects_of_earlier_files_are_kriging_along_the_count(result: FitResult) -> None:
+def test_draws_of_other_lengths_are_refused(result: FitResult) -> None:
     read = json.loads(dump_model(result))
-    for model in [g["model"] for g in read["groups"]]:
-        del model["krigings"]
-        for member in model["members"]:
-            del member["kriging"]
-            member["shift"] = {"factor": "gpu count", "levels": [1.0, 4.0], "weights": [0.1, -0.2], "length": 0.5}
-    before = parse_model(json.dumps(read))
-    assert isinstance(before, FitResult)
-    asked = {"gpu count": [4, 8], "batch": 8, "framework": "mxnet"}
-    # An effect falls to 1/e within half a doubling.
-    at_four, at_eight = -0.2 + 0.1 * np.exp(-4.0), -0.2 * np.exp(-2.0) + 0.1 * np.exp(-6.0)
-    expected = result.predict(asked)[["time", "lower", "upper"]].mul(np.exp([at_four, at_eight]), axis=0)
-    pd.testing.assert_frame_equal(before.predict(asked)[["time", "lower", "upper"]], expected)
-    again = parse_model(dump_model(before))
-    pd.testing.assert_frame_equal(again.predict(asked), before.predict(asked), check_exact=True)
-    read["groups"][0]["model"]["members"][0]["shift"]["length"] = 0.0
-    with pytest.raises(ModelError, match="not a whole model file"):
+    packed = read["groups"][0]["model"]["members"][0]["draws"]
+    packed["shape"] = packed["shape"][::-1]
+    with pytest.raises(ModelError, match=r"draws do not match the constants|finite numbers"):
         parse_model(json.dumps(read))
 
 
-def test_a_file_of_before_walks_kriging_and_kept_medians_is_read() -> None:
+def test_a_file_of_before_discrepancies_and_kept_medians_is_read() -> None:
     """Written by the first genperf that wrote model files; amdahl, of 9.0, 5.0, 3.01 and 2.0 s on 1, 2, 4 and 8."""
     before = load_model(Path(__file__).with_name("first_schema.json"))
     assert isinstance(before, FitResult)
@@ -240,3 +237,18 @@ def test_a_file_of_before_walks_kriging_and_kept_medians_is_read() -> None:
     assert out.time[0] == pytest.approx(1.502428, abs=1e-6)
     assert out.verdict[0] == "caution"
     assert parse_model(dump_model(before)).best.values == before.best.values
+
+
+EARLIER = Path(__file__).parent / "version1"
+
+
+@pytest.mark.parametrize("path", sorted(EARLIER.glob("*.json")), ids=lambda p: p.stem)
+def test_files_of_version_1_predict_the_same(path: Path) -> None:
+    """Written by the last genperf of version 1, beside what it predicted then."""
+    model = load_model(path)
+    then = pd.read_csv(path.with_suffix(".csv"), dtype={"reason": str})
+    factors = [c for c in then.columns if c not in ("time", "lower", "upper")]
+    now = model.predict(then[factors])
+    for name in ("time", "lower", "upper"):
+        assert now[name].to_numpy() == pytest.approx(then[name].to_numpy(), rel=1e-6), name
+    assert dump_model(parse_model(dump_model(model))) == dump_model(model)

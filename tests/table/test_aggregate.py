@@ -202,4 +202,4 @@ def test_on_the_command_line(tmp_path: Path) -> None:
     assert "400 rows, 8 configurations" in checked.stdout
     model = tmp_path / "m.json"
     assert CliRunner().invoke(cli, ["fit", *asked, "--model", "a*batch+b/workers+c", "-o", str(model)]).exit_code == 0
-    assert '"rows": 400' in model.read_text()
+    assert '"rows":400' in model.read_text()

@@ -1,16 +1,15 @@
-// What `predict` computes, in the page: members × draws → time, interval, verdict. Mirrors genperf/prediction/.
+// What `predict` computes, in the page: members × draws → target, interval, verdict. Mirrors genperf/prediction/.
 const LN2 = Math.log(2);
 
-function unpacked({ bytes, data }) {
-  const text = atob(data), raw = new Uint8Array(text.length);
+function unpacked(packed) {
+  const short = "float32" in packed, text = atob(short ? packed.float32 : packed.float64);
+  const raw = new Uint8Array(text.length);
   for (let i = 0; i < text.length; i++) raw[i] = text.charCodeAt(i);
-  if (bytes === 8) return new Float64Array(raw.buffer);
-  // Six digits were kept: they come back as the decimal numbers they were.
-  return Float64Array.from(new Float32Array(raw.buffer), (v) => +v.toPrecision(6));
+  return short ? Float64Array.from(new Float32Array(raw.buffer)) : new Float64Array(raw.buffer);
 }
 
 class Member {
-  constructor(data, walks) {
+  constructor(data, discrepancies) {
     this.name = data.name;
     this.weight = data.weight;
     this.terms = data.terms.map(([name, f]) => [name, FORMULAS[f]]);
@@ -18,10 +17,12 @@ class Member {
     this.constants = Float64Array.from(data.constants);
     const flat = unpacked(data.draws), n = this.constants.length;
     this.draws = Array.from({ length: data.count }, (_, d) => flat.subarray(d * n, (d + 1) * n));
-    this.kriging = data.kriging ?? null;
-    this.walk = data.walk === undefined ? null : new Walk(walks[data.walk], unpacked(data.sizes), this, data.offsets ? unpacked(data.offsets) : []);
+    const discrepancy = data.discrepancy === null ? null : discrepancies[data.discrepancy];
+    this.series = discrepancy && discrepancy.perDraw ? discrepancy : null;
+    this.shared = discrepancy && !discrepancy.perDraw ? discrepancy : null;
+    if (this.series) this.series.condition(this.draws.map((c) => this.series.anchors.map((x) => this.log(x, c))));
   }
-  // Seconds of each term, and of their total.
+  // The value of each term, and of their total.
   split(x, c) {
     const t = this.terms.map(([, f]) => f(x, c));
     return [t, this.total ? this.total(x, c, t) : t.reduce((a, b) => a + b)];
@@ -29,154 +30,12 @@ class Member {
   log(x, c) {
     return Math.log(this.split(x, c)[1]);
   }
-  // Mean and variance of ln T for every draw; the levels are what each kriging says at x.
-  forecast(x, levels) {
-    const mean = Float64Array.from(this.draws, (c) => this.log(x, c));
-    if (this.walk) return this.walk.forecast(mean, x);
-    const [level, variance] = this.kriging === null ? [0, 0] : levels[this.kriging];
-    return [mean.map((v) => v + level), new Float64Array(mean.length).fill(variance)];
-  }
-}
-
-// What the measured times lie off the expressions by, carried to other configurations: genperf/prediction/kriging.py.
-class Kriging {
-  constructor({ axes, effects, weights, variance }) {
-    this.axes = axes.map(({ at, kind, labels, values }) => {
-      const numbers = Array.from(unpacked(values));
-      const own = kind === "level" ? numbers.map((k) => labels[k]) : kind === "doublings" ? numbers.map(Math.log2) : numbers;
-      return { at, kind, own };
-    });
-    this.effects = effects;
-    this.size = effects.reduce((a, e) => a + e.size, 0);
-    this.weights = unpacked(weights);
-    this.variance = variance;
-  }
-  // Likeness to every anchor.
-  near(x) {
-    const apart = this.axes.map(({ at, kind, own }) => {
-      if (kind === "level") return own.map((v) => (v === x[at] ? 0 : 1));
-      const here = kind === "doublings" ? Math.log2(x[at]) : x[at];
-      return own.map((v) => (Number.isNaN(here) ? Infinity : Math.abs(here - v)));
-    });
-    return Float64Array.from(this.weights, (_, i) => {
-      let sum = 0;
-      for (const { size, rates } of this.effects) {
-        let far = 0;
-        for (const [j, rate] of rates) far += rate * apart[j][i];
-        sum += size * Math.exp(-far);
-      }
-      return sum;
-    });
-  }
-  mean(x) {
-    return this.near(x).reduce((a, v, i) => a + v * this.weights[i], 0);
-  }
-  forecast(x) {
-    const near = this.near(x), mean = near.reduce((a, v, i) => a + v * this.weights[i], 0);
-    if (!this.variance) return [mean, 0];
-    this.lower ||= this.factored();
-    let known = 0;
-    for (let i = 0; i < near.length; i++) {
-      const row = this.lower[i];
-      let v = near[i];
-      for (let j = 0; j < i; j++) v -= row[j] * near[j];
-      near[i] = v / row[i];
-      known += near[i] * near[i];
-    }
-    return [mean, this.variance * Math.max(this.size - known, 0)];
-  }
-  // The Cholesky factor of the likeness between the anchors, plus one: row by row.
-  factored() {
-    const rows = [], count = this.weights.length;
-    for (let i = 0; i < count; i++) {
-      const row = this.near(this.anchor(i));
-      row[i] += 1;
-      for (let j = 0; j <= i; j++) {
-        const other = j < i ? rows[j] : row;
-        let v = row[j];
-        for (let k = 0; k < j; k++) v -= row[k] * other[k];
-        row[j] = j < i ? v / other[j] : Math.sqrt(v);
-      }
-      rows.push(row);
-    }
-    return rows;
-  }
-  anchor(i) {
-    const x = [];
-    for (const { at, kind, own } of this.axes) x[at] = kind === "doublings" ? 2 ** own[i] : own[i];
-    return x;
-  }
-}
-
-// Universal kriging of the measured series, one draw at a time: genperf/prediction/walk.py.
-class Walk {
-  constructor(data, sizes, member, offsets) {
-    Object.assign(this, data);
-    this.sizes = sizes;
-    this.axes = data.axes.map((f) => FORMULAS[f]);
-    this.work = FORMULAS[data.work];
-    const k = this.logarithms.length, borrowed = offsets.length / sizes.length, own = k - borrowed;
-    this.draws = Array.from(sizes, (s, d) => {
-      const c = member.draws[d], square = s * s;
-      const curve = this.anchors.map((x) => member.log(x, c));
-      const away = this.logarithms.map((y, i) => y + (i < own ? 0 : offsets[d * borrowed + i - own]) - curve[i]);
-      const total = this.own.map((v) => square + v);
-      const r = this.whiten.map((row) => row.reduce((a, w, i) => a + w * away[i], 0));
-      let along = 0, precision = 0;
-      for (let j = 0; j < k; j++) {
-        along += (r[j] * this.one[j]) / total[j];
-        precision += (this.one[j] * this.one[j]) / total[j];
-      }
-      const theta = along / precision;
-      const rest = this.whiten.map((row) => row.reduce((a, w, i) => a + w * (away[i] - theta), 0));
-      return {
-        last: curve[this.last], theta, thetaVariance: 1 / precision, square,
-        pull: rest.map((v, j) => v / total[j]), ones: this.one.map((v, j) => v / total[j]), total,
-      };
-    });
-  }
-  covariance(a, b) {
-    let sum = 0;
-    for (let j = 0; j < a.length; j++) {
-      const x = a[j] - this.start[j], y = b[j] - this.start[j];
-      sum += Math.abs(x) + Math.abs(y) - Math.abs(x - y);
-    }
-    return 0.5 * this.step * this.step * sum;
-  }
-  forecast(asked, x) {
-    const there = this.axes.map((f) => Math.log2(f(x)));
-    const work = this.work(x), k = this.logarithms.length;
-    const grown = there[0] - this.coordinates[this.last][0];
-    const most = grown > 0 ? grown * LN2 + Math.max(Math.log(work / this.works[this.last]), 0) : Infinity;
-    const across = this.coordinates.map((c) => this.covariance(c, there));
-    const near = this.whiten.map((row) => row.reduce((a, w, i) => a + w * across[i], 0));
-    const here = this.covariance(there, there);
-    const beyond = this.beyond(there, work);
-    const mean = new Float64Array(asked.length), variance = new Float64Array(asked.length);
-    for (let d = 0; d < asked.length; d++) {
-      const own = this.draws[d];
-      let pulled = 0, seen = 0, known = 0;
-      for (let j = 0; j < k; j++) {
-        pulled += own.pull[j] * near[j];
-        seen += own.ones[j] * near[j];
-        known += (near[j] * near[j]) / own.total[j];
-      }
-      mean[d] = Math.min(asked[d], own.last + most) + own.theta + own.square * pulled;
-      const missing = 1 - own.square * seen;
-      const left = own.square * here - own.square * own.square * known + missing * missing * own.thetaVariance;
-      const slope = Math.max(this.sizes[d], 1) * this.trend * beyond;
-      variance[d] = Math.max(left, 0) + slope * slope;
-    }
-    return [mean, variance];
-  }
-  beyond(there, work) {
-    const asked = [...there, Math.log2(work)];
-    let far = 0;
-    asked.forEach((value, j) => {
-      const here = this.coordinates.map((c, i) => (j < there.length ? c[j] : Math.log2(this.works[i])));
-      far = Math.max(far, value - Math.max(...here), Math.min(...here) - value);
-    });
-    return far;
+  // Mean and variance of ln T for every draw; `shared` has what each shared discrepancy forecasts at x.
+  forecast(x, shared) {
+    const curve = Float64Array.from(this.draws, (c) => this.log(x, c));
+    if (this.series) return this.series.forecast(curve, x);
+    const [level, variance] = this.shared ? shared.get(this.shared) : [0, 0];
+    return [curve.map((v) => v + level), new Float64Array(curve.length).fill(variance)];
   }
 }
 
@@ -235,25 +94,26 @@ function mixtureQuantiles(mean, shares, sd, levels) {
 class Engine {
   constructor(data, factors, judging) {
     Object.assign(this, data, { factors, judging });
-    this.members = data.members.map((m) => new Member(m, data.walks));
-    this.krigings = data.krigings.map((k) => new Kriging(k));
+    this.discrepancies = data.discrepancies.map((d) => new Discrepancy(d));
+    this.members = data.members.map((m) => new Member(m, this.discrepancies));
+    this.shared = this.discrepancies.filter((d) => !d.perDraw);
   }
   mixture(x, members = this.members) {
-    const levels = this.krigings.map((k) => k.forecast(x));
-    const found = members.map((m) => m.forecast(x, levels));
-    const flat = (k) => Float64Array.from(found.flatMap((f) => Array.from(f[k])));
+    const shared = new Map(this.shared.map((d) => [d, d.sharedForecast(x)]));
+    const forecasts = members.map((m) => m.forecast(x, shared));
+    const flat = (k) => Float64Array.from(forecasts.flatMap((f) => Array.from(f[k])));
     const shares = Float64Array.from(members.flatMap((m) => Array(m.draws.length).fill(m.weight / m.draws.length)));
     return [flat(0), flat(1), shares];
   }
   central(x, members = this.members) {
-    if (members.some((m) => m.walk)) {
+    if (members.some((m) => m.series)) {
       const [mean, variance, shares] = this.mixture(x, members);
       return mixtureQuantiles(mean, shares, variance.map(Math.sqrt), [0.5])[0];
     }
-    const levels = this.krigings.map((k) => k.mean(x));
+    const means = new Map(this.shared.map((d) => [d, d.sharedMean(x)]));
     let sum = 0, weight = 0;
     for (const m of members) {
-      sum += m.weight * (m.log(x, m.constants) + (m.kriging === null ? 0 : levels[m.kriging]));
+      sum += m.weight * (m.log(x, m.constants) + (m.shared ? means.get(m.shared) : 0));
       weight += m.weight;
     }
     return Math.exp(sum / weight);
@@ -265,8 +125,8 @@ class Engine {
     let start = 0;
     for (const m of this.members) {
       for (let d = 0; d < m.draws.length; d++) {
-        variance[start + d] += m.walk
-          ? (m.walk.sizes[d] * m.walk.noise) ** 2 + this.noise ** 2
+        variance[start + d] += m.series
+          ? m.series.runVariance(d, this.noise)
           : (this.perDoubling * far) ** 2 + this.misfit ** 2;
       }
       start += m.draws.length;
@@ -286,7 +146,7 @@ class Engine {
     const whole = this.members.reduce((a, m) => a + m.weight, 0);
     for (const m of this.members) {
       const [t, total] = m.split(x, m.constants);
-      const own = m.walk || m.kriging !== null ? this.central(x, [m]) : total;
+      const own = m.series || m.shared ? this.central(x, [m]) : total;
       t.forEach((v, j) => {
         const name = m.terms[j][0];
         seconds.set(name, (seconds.get(name) || 0) + (m.weight / whole) * (v / own) * time);
@@ -305,10 +165,10 @@ function doublingsBeyond(f, value) {
 
 // The rules of genperf/prediction/verdict.py, in the same words.
 function judged(model, x, logWidth) {
-  const { severalForms: several, followers, evidence, unseen, unidentified: loose, borrowed } = model.judging;
+  const { severalForms: several, followers, evidence, unmeasured, unidentified: loose, borrowed } = model.judging;
   const pooled = borrowed.length > 0, reached = pooled ? borrowed : model.factors;
   const reasons = new Set(), next = [], nearLevel = several && !pooled ? 0 : 1;
-  let grade = 0;
+  let grade = 0, outsideCount = 0;
   const mark = (level, text) => {
     grade = Math.max(grade, level);
     reasons.add(text);
@@ -319,19 +179,23 @@ function judged(model, x, logWidth) {
     if (!f.numeric) return;
     const far = doublingsBeyond(f, x[i]);
     if (f.distinct === 1) {
-      if (far > 0) mark(2, `${f.name} was only ever ${plain(f.lower)}: its effect was not seen`);
+      if (far > 0) mark(2, `${f.name} was always ${plain(f.lower)}: its effect was not measured`);
       return;
     }
     if (followers.includes(f.name)) return;
-    const seenAs = pooled ? "measured and borrowed" : "measured";
+    const known = pooled ? "measured and borrowed" : "measured";
     const range = `${plain(f.lower)} to ${plain(f.upper)}`;
-    if (far > 0) mark(nearLevel, `${f.name}=${plain(x[i])} is ${doublings(far)} outside the ${seenAs} ${range}`);
-    if (far > 0 && f.distinct < RULES.fewest) mark(2, `${f.name} was measured at ${f.distinct} values only: measure a third`);
+    outsideCount += far > 0;
+    if (far > 0) mark(nearLevel, `${f.name}=${plain(x[i])} is ${doublings(far)} outside the ${known} ${range}`);
+    if (far > 0 && f.distinct < RULES.fewest_scales) mark(2, `${f.name} was measured at ${f.distinct} values only: measure a third`);
     if (f.role === "extrinsic") next.push([f, far, x[i]]);
   });
-  if (total > RULES.near && total <= RULES.blind) mark(1, `${doublings(total)} outside the data`);
-  if (total > RULES.blind) mark(2, `${doublings(total)} outside the data in all`);
-  const there = new Map(unseen.map(([name, f]) => [name, FORMULAS[f](x, ONES) > 0]));
+  if (total > RULES.near) {
+    const level = total > RULES.blind ? 2 : 1;
+    if (outsideCount > 1) mark(level, `${doublings(total)} outside the data in all`);
+    grade = Math.max(grade, level);
+  }
+  const there = new Map(unmeasured.map(([name, f]) => [name, FORMULAS[f](x, ONES) > 0]));
   for (const [name, asked] of there) if (asked && grade < 2) mark(2, `nothing measured shows '${name}'`);
   for (const [factor, heldOut, error, last] of evidence) {
     const own = next.filter(([f]) => f.name === factor).map(([, far]) => far > 0);
@@ -339,14 +203,14 @@ function judged(model, x, logWidth) {
     const text = `predicting ${factor}=${plain(heldOut)} from smaller scales, the model erred by ${percent(error)}`;
     if (last !== null && error > last + RULES.nearer)
       mark(several ? 1 : 2, `${text}, and 'as at the largest scale' by ${percent(last)}`);
-    else if (error > RULES.missed && !several) mark(error > RULES.missedByFar ? 2 : 1, text);
+    else if (error > RULES.error && !several) mark(error > RULES.large_error ? 2 : 1, text);
   }
   model.factors.forEach((f, i) => {
     if (!pooled || !f.numeric || f.role !== "extrinsic" || followers.includes(f.name)) return;
     if (outside && x[i] > f.upper)
       mark(0, `measured to ${f.name}=${plain(f.upper)}; beyond, it is borrowed from other groups`);
   });
-  const [wide, very] = outside ? RULES.wideBeyond : RULES.wide;
+  const [wide, very] = outside ? [RULES.wide_beyond, RULES.very_wide_beyond] : [RULES.wide, RULES.very_wide];
   if (logWidth > wide && logWidth <= very) mark(1, "the interval is wide");
   if (logWidth > very) mark(2, "the interval is very wide");
   if (loose.length && total > RULES.near)

@@ -1,0 +1,355 @@
+"""`auto` on a table of many factors: several of the best expressions, robustly fitted, averaged in ln T.
+
+They are generic expressions, and those of the literature's families that know all of the table's factors. Their
+residuals are kriged: carried from the measured configurations to those near them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from genperf.averaging.effects import counts_of
+from genperf.averaging.kriging import HeldOut, ScaledKriging, checked, residuals_of, scaled
+from genperf.discrepancy import Discrepancy, Exponential
+from genperf.errors import Note
+from genperf.estimate import FitOptions, fewer_factors
+from genperf.estimate.bootstrap import bootstrap
+from genperf.estimate.diagnose import at_bounds, unidentified
+from genperf.estimate.last_point import last_point_errors
+from genperf.estimate.outcome import growth
+from genperf.estimate.problem import problem_of
+from genperf.estimate.select import Candidate, affordable, candidates_of, fit_parts, judged_rows, ranked, reweighted
+from genperf.estimate.starts import spread_starts
+from genperf.expression import Expression
+from genperf.formula import names_in
+from genperf.losses import loss_named, penalty_named
+from genperf.models import MODELS, Factors
+from genperf.models.generic import generic, structure_named, structures
+from genperf.prediction import Ensemble, Evidence, Member, Spread, Status
+from genperf.solver import Problem, polish
+from genperf.table import Factor, Table
+
+Array = npt.NDArray[np.float64]
+Mask = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class AverageSettings:
+    """How expressions are chosen, fitted and averaged.
+
+    Attributes
+    ----------
+    most_members : int
+        Expressions that are averaged at most; more changed nothing on `pytorch_cpu.csv` (`docs/decisions.md`).
+    close : float
+        How much more than the best one an averaged expression may err on held-out configurations, as a share.
+    count_powers : tuple of (float, float)
+        Bounds of a count's power: beyond the data the target grows at most in proportion to a count (a single serial
+        resource is the worst case) and falls at most in inverse proportion (the work perfectly shared).
+    starts : int
+        Places from which a member is fitted.
+    agreement : float
+        Share of the cost within which two starts reached the same optimum.
+    settling_rounds : int
+        Rounds in which Huber's weights settle.
+    fewest_draws : int
+        Draws of a member at least.
+    """
+
+    most_members: int = 5
+    close: float = 0.1
+    count_powers: tuple[float, float] = (-1.0, 1.0)
+    starts: int = 8
+    agreement: float = 1e-3
+    settling_rounds: int = 6
+    fewest_draws: int = 20
+
+
+AVERAGE = AverageSettings()
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """A member fitted to some rows of a table.
+
+    Attributes
+    ----------
+    expression : Expression
+    strength : float
+        λ.
+    problem : Problem
+        Over all rows, with Huber's weights in the last round: zero for the rows left out.
+    constants : ndarray of shape (n,)
+    status : Status
+    """
+
+    expression: Expression
+    strength: float
+    problem: Problem
+    constants: Array
+    status: Status
+
+    @property
+    def logarithms(self) -> Array:
+        """The ln of the predicted seconds, at every row of the table."""
+        return np.asarray(log_times(self.problem, self.constants[None, :])[0])
+
+
+def fit_factors(table: Table, options: FitOptions, seed: int) -> Ensemble:
+    """Fit expressions to a table of many factors, several of them.
+
+    The structures, families and λ that best predict held-out configurations inside the table are each fitted with
+    Huber's weights; the time is their geometric mean, times what measured configurations near the asked one are off by
+    (`kriged`).
+
+    Parameters
+    ----------
+    table : Table
+        With its repeats: each configuration's median is fitted.
+    options : FitOptions
+    seed : int
+
+    Returns
+    -------
+    Ensemble
+
+    Raises
+    ------
+    FitError
+        Where there are too few configurations for any expression: how many are needed.
+    """
+    medians = table.medians()
+    following = following_counts(medians)
+    generics, left_out = fewer_factors(table, lambda factors: _expressions(factors, options, following))
+    known = literature(medians.factors, options.mapping) if options.structure == "auto" else []
+    usable, larger = affordable([*generics, *(e.with_fixed(options.fix) for e in known)], len(medians))
+    candidates = ranked(candidates_of(usable, medians, options, seed, robust=True))
+    limit = candidates[0].error * (1.0 + AVERAGE.close)
+    chosen = [c for c in candidates[: AVERAGE.most_members] if not c.error > limit]
+    everything = np.ones(len(medians), bool)
+    fitted = [fit_member(c, medians, everything, options, seed) for c in chosen]
+    rng = np.random.default_rng([seed, 1])
+    members = tuple(_member(f, 1.0 / len(fitted), options.draws // len(fitted), rng) for f in fitted)
+    noise = table.noise()
+    noise = noise if np.isfinite(noise) else 0.0
+    rows = judged_rows(len(medians), np.random.default_rng([seed, 2]))
+    residuals = (np.log(medians.measured) - _mean(fitted))[rows]
+    learned = residuals_of(medians.take(rows), residuals, np.random.default_rng([seed, 5]))
+    learned, errors = checked(chosen, learned)
+    kriging = scaled(learned, residuals, errors, _drawn(fitted, members), noise)
+    discrepancy = kriging.krige(residuals)
+    evidence, per_doubling = _look_back(chosen, medians, rows, options, seed, kriging)
+    return Ensemble(
+        tuple(replace(m, discrepancy=discrepancy) for m in members),
+        Spread(noise=noise, misfit=kriging.misfit, per_doubling=per_doubling),
+        tuple(evidence),
+        {"approach": "factors", "weights": "huber", "kriging": _named(discrepancy), **_held_out(errors)},
+        (*left_out, *larger, *_choice_notes(chosen, discrepancy, errors), *_thinned(discrepancy, len(medians))),
+    )
+
+
+def fit_member(chosen: Candidate, table: Table, counted: Mask, options: FitOptions, seed: int) -> Fitted:
+    """Fit a chosen expression to the rows that count.
+
+    Parameters
+    ----------
+    chosen : Candidate
+        Whose expression and λ are taken, and nothing of what was fitted.
+    table : Table
+        One row per configuration.
+    counted : ndarray of bool of shape (rows,)
+    options : FitOptions
+    seed : int
+    """
+    loss, penalty = loss_named(options.loss), penalty_named(options.penalty, chosen.strength)
+    problem = problem_of(chosen.expression, table, loss, penalty)
+    weights = np.where(counted, problem.weights, 0.0)[None, :]
+    starts = spread_starts(problem, AVERAGE.starts, np.random.default_rng([seed, 4]))
+    sets, costs = fit_parts(problem, starts[None], weights)
+    constants, weights = reweighted(problem, sets[:, 0], weights, AVERAGE.settling_rounds)
+    weighted = problem.reweighted(weights[0])
+    agreed = int(np.sum(costs[0] <= costs[0, 0] * (1.0 + AVERAGE.agreement)))
+    end = polish(weighted, constants)
+    status = Status("multi-start", float(end.cost[0]), bool(end.settled[0]), end.evaluations, len(starts), agreed)
+    return Fitted(chosen.expression, chosen.strength, weighted, end.constants[0], status)
+
+
+def log_times(problem: Problem, constants: Array) -> Array:
+    """Return ln T of sets of constants, shape (sets, rows)."""
+    with np.errstate(all="ignore"):
+        return np.asarray(np.log(problem.times(constants)))
+
+
+def following_counts(table: Table) -> frozenset[str]:
+    """Name the extrinsic factors that rise with another one of more levels, as the nodes with the devices.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from genperf.table import read_table
+    >>> runs = pd.DataFrame({"nodes": [1, 1, 2], "gpus": [4, 8, 16], "batch": [16, 8, 16], "t": [1.0, 1.1, 1.3]})
+    >>> sorted(following_counts(read_table(runs, time="t", intrinsic="batch", extrinsic="nodes,gpus")))
+    ['nodes']
+    """
+    counts = [f for f in table.factors if f.role == "extrinsic" and f.distinct > 1]
+    following = set()
+    for f in counts:
+        for g in counts:
+            pairs = np.unique(np.column_stack([table.columns[g.name], table.columns[f.name]]), axis=0)
+            rises = bool(np.all(np.diff(pairs[:, 1]) >= 0.0))
+            if f.distinct < g.distinct and len(pairs) == g.distinct and rises:
+                following.add(f.name)
+    return frozenset(following)
+
+
+def _expressions(factors: Sequence[Factor], options: FitOptions, following: frozenset[str]) -> list[Expression]:
+    worth_trying = structures(factors)
+    if options.structure != "auto":
+        worth_trying = [s for s in worth_trying if s.name == options.structure] or [structure_named(options.structure)]
+    return [generic(factors, s, AVERAGE.count_powers, following).with_fixed(options.fix) for s in worth_trying]
+
+
+def literature(factors: Sequence[Factor], mapping: Mapping[str, str] | None = None) -> list[Expression]:
+    """Write down the literature's families that know every factor that varies.
+
+    A family that leaves a factor out cannot compete with the generic expression, which has them all; one that knows
+    them all says how they act together, as a ring's traffic 2·M·(n − 1)/n of message and workers.
+
+    Examples
+    --------
+    >>> workers = Factor("workers", "extrinsic", lower=1.0, upper=8.0, distinct=4, positive=True)
+    >>> size = Factor("bytes", "intrinsic", lower=1e6, upper=4e6, distinct=3, positive=True)
+    >>> sorted({expression.family for expression in literature([workers, size])})
+    ['adam', 'parameter-server', 'peer-to-peer', 'ring-allreduce', 's-sgd', 's-sgd-input', 's-sgd-none']
+    """
+    varying = {f.name for f in factors if f.distinct > 1}
+    matched = Factors(tuple(factors), mapping or {})
+    expressions: list[Expression] = []
+    for family in MODELS.values():
+        nodes = [node for need in family.needs if (node := matched.node(need.name)) is not None]
+        if not family.missing(matched) and varying <= {name for node in nodes for name in names_in(node)}:
+            expressions += [e for e in family.expressions(factors, mapping) if varying <= set(e.factors)]
+    return expressions
+
+
+def _mean(fitted: Sequence[Fitted]) -> Array:
+    return np.asarray(np.mean([f.logarithms for f in fitted], axis=0))
+
+
+def _member(fitted: Fitted, weight: float, draws: int, rng: np.random.Generator) -> Member:
+    replicates = bootstrap(fitted.problem, fitted.constants, max(draws, AVERAGE.fewest_draws), rng)
+    return Member(
+        fitted.expression,
+        fitted.constants,
+        replicates.constants,
+        weight,
+        fitted.status,
+        at_bounds(fitted.problem, fitted.expression, fitted.constants),
+        unidentified(fitted.problem, fitted.expression, fitted.constants),
+        _name(fitted.expression) + f", λ {fitted.strength:g}",
+    )
+
+
+def _name(expression: Expression) -> str:
+    if expression.family != "generic":
+        return expression.family
+    count = len(expression.terms) - 1
+    return f"generic, {count} term{'s' * (count != 1)}"
+
+
+def _drawn(fitted: Sequence[Fitted], members: Sequence[Member]) -> float:
+    """Return the variance of ln T over the draws, mean over the table."""
+    drawn = np.vstack([log_times(f.problem, m.draws) for f, m in zip(fitted, members, strict=True)])
+    # In some draw a family may leave nothing of a row's time, as a ring's of one worker: that is no spread to take off.
+    drawn = drawn[:, np.all(np.isfinite(drawn), axis=0)]
+    return float(np.mean(np.var(drawn, axis=0))) if drawn.shape[1] else 0.0
+
+
+def _look_back(
+    chosen: Sequence[Candidate],
+    medians: Table,
+    rows: npt.NDArray[np.intp],
+    options: FitOptions,
+    seed: int,
+    kriging: ScaledKriging,
+) -> tuple[list[Evidence], float]:
+    """Predict the largest value of each count from those up to half of it.
+
+    Where fewer than two values are at half of it and below, all smaller ones are taken.
+
+    Parameters
+    ----------
+    chosen : sequence of Candidate
+    medians : Table
+        One row per configuration.
+    rows : ndarray of int of shape (judged,)
+        The rows that the kriging was learned from.
+    options : FitOptions
+    seed : int
+    kriging : ScaledKriging
+
+    Returns
+    -------
+    evidence : list of Evidence
+    per_doubling : float
+        Standard deviation of ln T that each doubling adds: the errors that misfit and kriging do not expect.
+    """
+    evidence, steps = [], []
+    for factor in counts_of(medians.factors):
+        values = medians.columns[factor.name]
+        levels = np.unique(values)
+        near = levels[levels <= levels[-1] / 2.0]
+        train = values <= (near[-1] if len(near) > 1 else levels[-2])
+        held = values == levels[-1]
+        predicted = _mean([fit_member(c, medians, train, options, seed) for c in chosen])
+        errors, expected = (predicted - np.log(medians.measured))[held], kriging.misfit**2
+        discrepancy = kriging.krige((np.log(medians.measured) - predicted)[rows], train[rows])
+        if discrepancy is not None:
+            mean, variance = discrepancy.forecast(medians.take(held).columns)
+            errors, expected = errors + mean[0], expected + float(np.mean(variance))
+        if not np.all(np.isfinite(errors)):
+            continue
+        doublings = float(np.log2(levels[-1] / values[train].max()))
+        last = last_point_errors([medians.take(train | held)], factor.name, held[train | held][None, :])[0]
+        error = float(np.mean(np.abs(errors)))
+        evidence.append(Evidence(factor.name, float(levels[-1]), doublings, error, float(last)))
+        steps.append(growth(float(np.sqrt(np.mean(errors**2))), float(np.sqrt(expected)), doublings))
+    return evidence, max(steps) if steps else kriging.error
+
+
+def _held_out(errors: HeldOut) -> dict[str, str | float | None]:
+    """Return the mean error on held-out configurations in %, where there were any."""
+    return {"held_out_error": 100.0 * errors.mean_error} if errors.errors.size else {}
+
+
+def _named(discrepancy: Discrepancy | None) -> str:
+    """Return the factors of each effect, for the record."""
+    if discrepancy is None or not isinstance(discrepancy.kernel, Exponential):
+        return "none"
+    return "; ".join(", ".join(e.rates) for e in discrepancy.kernel.effects)
+
+
+def _thinned(discrepancy: Discrepancy | None, configurations: int) -> list[Note]:
+    if discrepancy is None or len(discrepancy.logarithms) == configurations:
+        return []
+    count = len(discrepancy.logarithms)
+    return [Note(f"residuals are carried on from {count} of {configurations} configurations", "anchors")]
+
+
+def _choice_notes(chosen: Sequence[Candidate], discrepancy: Discrepancy | None, errors: HeldOut) -> list[Note]:
+    if not np.isfinite(chosen[0].error):
+        return [Note("too few configurations to hold any out: the structure is the smallest", "not_chosen")]
+    expressions = [c.expression for c in chosen]
+    counts = sorted({len(e.terms) - 1 for e in expressions if e.family == "generic"})
+    terms = [f"{counts[0]} to {counts[-1]} terms" if len(counts) > 1 else f"{counts[0]} terms"] if counts else []
+    families = [name for name in dict.fromkeys(e.family for e in expressions) if name != "generic"]
+    names = [*(f"generic expressions of {t}" for t in terms), *families]
+    many = f"the mean of {len(chosen)}: {', '.join(names)}" if len(chosen) > 1 else ", ".join(names)
+    error = f"{100.0 * chosen[0].error:.1f} %"
+    if discrepancy is not None:
+        error += f", and by {100.0 * errors.mean_error:.1f} % with the residuals of its neighbours"
+    return [Note(f"{many}; on held-out configurations the best one erred by {error}", "chosen")]

@@ -1,0 +1,7 @@
+"""What an expression cannot say: one Gaussian process on ln T, with a kernel for each kind of table."""
+
+from genperf.discrepancy.extrapolation import Extrapolation
+from genperf.discrepancy.kernels import Effect, Exponential, Kernel, RandomWalk
+from genperf.discrepancy.process import Discrepancy, Geometry
+
+__all__ = ["Discrepancy", "Effect", "Exponential", "Extrapolation", "Geometry", "Kernel", "RandomWalk"]

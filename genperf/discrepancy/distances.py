@@ -1,0 +1,56 @@
+"""Distances between configurations along one factor."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[np.float64]
+#: How two values of a factor are apart. *doublings*: |log2 a − log2 b|. *difference*: |a − b|, for factors with values
+#: of zero or below. *squared*: (a − b)². *level*: 1 for two different levels, 0 for the same.
+Metric = Literal["doublings", "difference", "squared", "level"]
+
+
+def distances(a: npt.NDArray[Any], b: npt.NDArray[Any], metric: Metric) -> Array:
+    """Return the distances between two lists of values.
+
+    A factor has few different values. Each pair of values is compared once.
+
+    Parameters
+    ----------
+    a, b : ndarray of shape (n,) and (m,)
+        Numbers, or the labels of levels.
+    metric : {"doublings", "difference", "squared", "level"}
+        A value of zero or below is infinitely many doublings away.
+
+    Returns
+    -------
+    ndarray of shape (n, m)
+
+    Examples
+    --------
+    >>> distances(np.array([2.0]), np.array([1.0, 8.0]), "doublings")
+    array([[1., 2.]])
+    >>> distances(np.array(["fp32"]), np.array(["fp16", "fp32"]), "level")
+    array([[1., 0.]])
+    """
+    rows, row = np.unique(a, return_inverse=True)
+    columns, column = np.unique(b, return_inverse=True)
+    between = _between(rows, columns, metric)
+    return np.asarray(between[row[:, None], column[None, :]])
+
+
+def _between(a: npt.NDArray[Any], b: npt.NDArray[Any], metric: Metric) -> Array:
+    """Return the distances between values, each of which stands once; shape (n, m)."""
+    if metric == "level":
+        return np.asarray(a[:, None] != b[None, :], dtype=float)
+    x, y = np.asarray(a, dtype=float)[:, None], np.asarray(b, dtype=float)[None, :]
+    if metric == "difference":
+        return np.asarray(np.abs(x - y))
+    if metric == "squared":
+        return np.asarray((x - y) ** 2)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        logarithms = [np.where(v > 0.0, np.log2(v), -np.inf) for v in (x, y)]
+        return np.asarray(np.abs(logarithms[0] - logarithms[1]))

@@ -1,0 +1,17 @@
+"""Covariances of the discrepancy, one small file each.
+
+A kernel is a `msgspec.Struct` with a tag, which names it in the model file, and three members: `factors`, `covariance`
+and `variance`. A new kernel is a file here, a line in `Kernel`, and a class in `reporting/assets/kernels.js`.
+"""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+from genperf.discrepancy.kernels.exponential import Effect, Exponential
+from genperf.discrepancy.kernels.random_walk import RandomWalk
+
+#: Every kernel that a model file may hold.
+Kernel: TypeAlias = Exponential | RandomWalk
+
+__all__ = ["Effect", "Exponential", "Kernel", "RandomWalk"]

@@ -1,0 +1,73 @@
+"""Exponential covariances over several factors: regression kriging, and likeness between groups."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from genperf.discrepancy.distances import Metric, distances
+
+Array = npt.NDArray[np.float64]
+
+
+class Effect(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A part of the discrepancy that depends on some of the factors.
+
+    Attributes
+    ----------
+    size : float
+        Its variance, in units of the variance of one configuration's noise.
+    rates : dict of str to float
+        By factor: how fast the correlation falls with the distance. An effect without rates is the same everywhere.
+    """
+
+    size: float
+    rates: dict[str, float]
+
+
+class Exponential(msgspec.Struct, frozen=True, tag="exponential", forbid_unknown_fields=True):
+    """A sum of effects, each with an exponential covariance over its factors.
+
+        κ(x, y) = Σ_k size_k·exp(−Σ_j rate_kj·d_j(x, y))
+
+    Attributes
+    ----------
+    metrics : dict of str to Metric
+        By factor: how two of its values are apart.
+    effects : tuple of Effect
+
+    Examples
+    --------
+    >>> kernel = Exponential({"n": "doublings"}, (Effect(1.0, {"n": 2.0}),))
+    >>> kernel.covariance({"n": np.array([1.0, 2.0])}, {"n": np.array([1.0])}).round(3)
+    array([[1.   ],
+           [0.135]])
+    """
+
+    metrics: dict[str, Metric]
+    effects: tuple[Effect, ...]
+
+    @property
+    def factors(self) -> tuple[str, ...]:
+        """The factors that the covariance depends on."""
+        return tuple(name for name in self.metrics if any(name in effect.rates for effect in self.effects))
+
+    def covariance(self, a: Mapping[str, Any], b: Mapping[str, Any]) -> Array:
+        """Return the covariance between two lists of configurations, shape (rows of a, rows of b)."""
+        apart = {n: distances(np.asarray(a[n]), np.asarray(b[n]), m) for n, m in self.metrics.items()}
+        rows, columns = len(next(iter(a.values()))), len(next(iter(b.values())))
+        total = np.zeros((rows, columns))
+        for effect in self.effects:
+            far = np.zeros((rows, columns))
+            for name, rate in effect.rates.items():
+                far += rate * apart[name]
+            total += effect.size * np.exp(-far)
+        return total
+
+    def variance(self, columns: Mapping[str, Any]) -> Array:
+        """Return the diagonal of the covariance, shape (rows,)."""
+        return np.full(len(next(iter(columns.values()))), sum(effect.size for effect in self.effects))

@@ -1,0 +1,286 @@
+"""The discrepancy: a Gaussian process on ln T whose mean is the expression."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from typing import Any
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from genperf.discrepancy.extrapolation import Extrapolation
+from genperf.discrepancy.kernels import Kernel
+
+Array = npt.NDArray[np.float64]
+Columns = Mapping[str, Any]
+
+#: Rows × anchors that are held in memory at once.
+BLOCK = 2_000_000
+#: Share of a configuration's noise at an anchor that every draw passes through: nothing but a safeguard of rounding.
+EXACT = 1e-6
+
+
+class Discrepancy(msgspec.Struct, frozen=True, eq=False, dict=True, omit_defaults=True, forbid_unknown_fields=True):
+    """What an expression cannot say: the distance of the truth from its curve, learned at the anchors.
+
+        ln T(x) = f(x) + θ + s·w(x) + s·ν·e(x),   cov(w(x), w(y)) = κ(x, y),   var(e) = 1
+
+    f is the logarithm of the expression, κ the kernel, e independent between configurations. An anchor's value has
+    a variance of its own beside that (its repeats, or what was borrowed), which is not multiplied by s².
+
+    There are two ways to condition on the anchors.
+
+    - *Per draw.* The anchors hold ln T. Each draw of the expression's constants has a curve f and a scale s. The level
+      θ is integrated out with a flat prior, so that only the shape of f counts. This is universal kriging: the mean
+      passes from the anchors to the shape of the curve beyond them.
+    - *Shared.* The anchors hold the residuals ln(T/f) of the central fit, one for all draws, and θ = 0. This is
+      regression kriging: far from all anchors the expression speaks alone.
+
+    Attributes
+    ----------
+    kernel : Kernel
+    anchors : dict of str to ndarray of shape (anchors,)
+        The factors where the process was measured: numbers, or labels of levels.
+    logarithms : ndarray of shape (anchors,)
+        ln T per draw; ln(T/f) where shared.
+    variances : ndarray of shape (anchors,)
+        The anchors' own variances of ln T.
+    noise : float
+        ν: standard deviation of one configuration, in units of s.
+    scales : ndarray of shape (draws,), or (1,) where shared
+        s.
+    per_draw : bool
+    extrapolation : Extrapolation or None
+        What holds beyond the anchors of a series.
+    offsets : ndarray of shape (draws, borrowed), optional
+        Where the last anchors are borrowed from other series: what is added to their ln T in each draw. Every draw
+        passes through them exactly, so that there the draws spread as what was borrowed.
+
+    Examples
+    --------
+    A flat curve, measured at 1, 2 and 4, with 10 % per doubling:
+
+    >>> from genperf.discrepancy.kernels import RandomWalk
+    >>> walk = RandomWalk(("n",), 0.1, (0.0,))
+    >>> zero = np.zeros(3)
+    >>> flat = Discrepancy(walk, {"n": np.array([1.0, 2.0, 4.0])}, zero, zero, 0.01, np.ones(1), per_draw=True)
+    >>> mean, variance = flat.forecast({"n": np.array([8.0, 16.0])}, np.zeros((1, 3)), np.zeros((1, 2)))
+    >>> mean.round(3), np.sqrt(variance).round(3)
+    (array([[0., 0.]]), array([[0.1  , 0.142]]))
+
+    Residuals of two configurations, carried to others:
+
+    >>> from genperf.discrepancy.kernels import Effect, Exponential
+    >>> near = Exponential({"n": "doublings"}, (Effect(1.0, {"n": 2.0}),))
+    >>> shared = Discrepancy(near, {"n": np.array([1.0, 8.0])}, np.array([0.2, 0.0]), np.zeros(2), 1.0, np.array([0.2]))
+    >>> mean, variance = shared.forecast({"n": np.array([1.0, 2.0, 64.0])})
+    >>> mean.round(4), np.sqrt(variance).round(3)
+    (array([[0.1   , 0.0135, 0.    ]]), array([[0.141, 0.199, 0.2  ]]))
+    """
+
+    kernel: Kernel
+    anchors: dict[str, Array]
+    logarithms: Array
+    variances: Array
+    noise: float
+    scales: Array
+    per_draw: bool = False
+    extrapolation: Extrapolation | None = None
+    offsets: Array | None = None
+
+    @property
+    def factors(self) -> tuple[str, ...]:
+        """The factors that the discrepancy depends on."""
+        return self.kernel.factors
+
+    def log_density(self, curve: Array, scales: Array) -> Array:
+        """Return the log-density of the anchors, the level integrated out, shape (draws,).
+
+        Parameters
+        ----------
+        curve : ndarray of shape (draws, anchors)
+            f at the anchors.
+        scales : ndarray of shape (draws,)
+        """
+        g = self.geometry
+        residual = (self.logarithms - curve) @ g.whiten.T
+        total = scales[:, None] ** 2 + g.variances
+        along = (residual / total) @ g.ones
+        precision = (1.0 / total) @ g.ones**2
+        square = np.sum(residual * residual / total, axis=1) - along * along / precision
+        return np.asarray(g.constant - 0.5 * (square + np.sum(np.log(total), axis=1) + np.log(precision)))
+
+    def level(self, curve: Array, scales: Array) -> tuple[Array, Array]:
+        """Return the level θ of each draw and its variance, each of shape (draws,).
+
+        Parameters
+        ----------
+        curve : ndarray of shape (draws, anchors)
+        scales : ndarray of shape (draws,)
+        """
+        g = self.geometry
+        residual = (self._targets - curve) @ g.whiten.T
+        total = scales[:, None] ** 2 + g.variances
+        precision = (1.0 / total) @ g.ones**2
+        return np.asarray((residual / total) @ g.ones / precision), np.asarray(1.0 / precision)
+
+    def mean(self, columns: Columns) -> Array:
+        """Return the mean of ln(T/f) of a shared discrepancy, shape (rows,)."""
+        return np.concatenate([self._across(block).T @ self.dual for block in self._blocks(columns)])
+
+    def forecast(
+        self, columns: Columns, at_anchors: Array | None = None, curve: Array | None = None
+    ) -> tuple[Array, Array]:
+        """Return the mean and variance of ln T for each draw, without the noise of a new run.
+
+        Parameters
+        ----------
+        columns : mapping of str to ndarray of shape (rows,)
+            The factors where the forecast is made.
+        at_anchors, curve : ndarray of shape (draws, anchors) and (draws, rows)
+            f at the anchors and at the rows, per draw. A shared discrepancy takes neither.
+
+        Returns
+        -------
+        mean, variance : ndarray of shape (draws, rows)
+            Of ln T per draw; of ln(T/f), shape (1, rows), where shared.
+        """
+        if not self.per_draw or at_anchors is None or curve is None:
+            blocks = [self._shared(block) for block in self._blocks(columns)]
+            mean, variance = (np.concatenate(parts)[None, :] for parts in zip(*blocks, strict=True))
+            return mean, variance
+        g, gain = self.geometry, self._gain
+        curve = self._limited(columns, at_anchors, curve)
+        theta, theta_variance = self.level(at_anchors, self.scales)
+        residual = (self._targets - at_anchors - theta[:, None]) @ g.whiten.T
+        near = g.whiten @ self._across(columns)
+        square = self.scales[:, None] ** 2
+        mean = curve + theta[:, None] + (gain * residual) @ near
+        unexplained = 1.0 - (gain * g.ones) @ near
+        variance = square * (self.kernel.variance(columns) - gain @ near**2) + unexplained**2 * theta_variance[:, None]
+        return mean, np.maximum(variance, 0.0) + self._slope(columns) ** 2
+
+    def covariance(self, columns: Columns) -> Array:
+        """Return the covariance of ln T between rows, shape (draws, rows, rows); its diagonal is `forecast`'s.
+
+        Of a shared discrepancy the first axis has length 1.
+        """
+        g, gain = self.geometry, self._gain
+        near = g.whiten @ self._across(columns)
+        explained = np.einsum("da,ar,as->drs", gain, near, near, optimize=True)
+        spread = self.scales[:, None, None] ** 2 * (self.kernel.covariance(columns, columns) - explained)
+        if not self.per_draw:
+            return np.asarray(spread)
+        total = self.scales[:, None] ** 2 + g.variances
+        level = (1.0 - (gain * g.ones) @ near) / np.sqrt((1.0 / total) @ g.ones**2)[:, None]
+        slope = self._slope(columns)
+        return np.asarray(spread + level[:, :, None] * level[:, None, :] + slope[:, :, None] * slope[:, None, :])
+
+    def run_variance(self, noise: float) -> Array:
+        """Return the variance of ln T that a new run adds, shape (draws, 1); `noise` is that of repeats."""
+        return np.asarray((self.scales[:, None] * self.noise) ** 2 + noise**2)
+
+    @property
+    def largest(self) -> int:
+        """Which anchor of a series is the largest in scale, and then in work."""
+        assert self.extrapolation is not None
+        return self.extrapolation.largest(self.anchors)
+
+    def kept(self, draws: npt.NDArray[Any]) -> Discrepancy:
+        """Return the discrepancy of some of the draws, by position or mask; a shared one is that of all."""
+        if not self.per_draw:
+            return self
+        offsets = None if self.offsets is None else self.offsets[draws]
+        return msgspec.structs.replace(self, scales=self.scales[draws], offsets=offsets)
+
+    @property
+    def borrowed(self) -> dict[str, Array]:
+        """The factors at the borrowed anchors; nothing without such."""
+        if self.offsets is None:
+            return {}
+        return {name: values[len(values) - self.offsets.shape[1] :] for name, values in self.anchors.items()}
+
+    @cached_property
+    def geometry(self) -> Geometry:
+        """What depends on the anchors alone."""
+        borrowed = 0 if self.offsets is None else self.offsets.shape[1]
+        count = len(self.logarithms)
+        noise = np.r_[np.full(count - borrowed, self.noise**2), np.full(borrowed, EXACT * self.noise**2)]
+        lower = np.linalg.inv(np.linalg.cholesky(self.kernel.covariance(self.anchors, self.anchors) + np.diag(noise)))
+        constant = float(np.log(np.diag(lower)).sum() - 0.5 * (count - 1) * np.log(2.0 * np.pi))
+        if not self.variances.any():
+            return Geometry(lower, np.zeros(count), lower.sum(axis=1), constant)
+        # In the directions Q the process (times s²) and the anchors' own variances are both diagonal.
+        variances, Q = np.linalg.eigh(lower @ (self.variances[:, None] * lower.T))
+        whiten = Q.T @ lower
+        return Geometry(whiten, np.maximum(variances, 0.0), whiten.sum(axis=1), constant)
+
+    @cached_property
+    def _targets(self) -> Array:
+        """The logarithms at the anchors, shape (anchors,), or (draws, anchors) where some are borrowed."""
+        if self.offsets is None:
+            return self.logarithms
+        measured = len(self.logarithms) - self.offsets.shape[1]
+        return self.logarithms + np.pad(self.offsets, ((0, 0), (measured, 0)))
+
+    @property
+    def _gain(self) -> Array:
+        """The share of each whitened residual that belongs to the process, shape (draws, anchors)."""
+        square, variances = self.scales[:, None] ** 2, self.geometry.variances
+        return np.divide(square, square + variances, out=np.ones((len(square), len(variances))), where=variances > 0.0)
+
+    @cached_property
+    def dual(self) -> Array:
+        """(κ + noise)⁻¹ · residuals of a shared discrepancy."""
+        whiten = self.geometry.whiten
+        return np.asarray(whiten.T @ (whiten @ self.logarithms))
+
+    def _across(self, columns: Columns) -> Array:
+        return self.kernel.covariance(self.anchors, columns)
+
+    def _shared(self, columns: Columns) -> tuple[Array, Array]:
+        across = self._across(columns)
+        left = self.kernel.variance(columns) - np.sum((self.geometry.whiten @ across) ** 2, axis=0)
+        return across.T @ self.dual, self.scales[0] ** 2 * np.maximum(left, 0.0)
+
+    def _blocks(self, columns: Columns) -> Iterator[dict[str, npt.NDArray[Any]]]:
+        read = {name: np.asarray(columns[name]) for name in self.anchors}
+        rows, block = len(next(iter(read.values()))), max(1, BLOCK // len(self.logarithms))
+        for start in range(0, max(rows, 1), block):
+            yield {name: values[start : start + block] for name, values in read.items()}
+
+    def _limited(self, columns: Columns, at_anchors: Array, curve: Array) -> Array:
+        """Return the curve, beyond the anchors no higher than it may grow."""
+        if self.extrapolation is None:
+            return curve
+        limit = at_anchors[:, self.largest, None] + self.extrapolation.most_growth(self.anchors, columns)
+        return np.asarray(np.minimum(curve, limit))
+
+    def _slope(self, columns: Columns) -> Array:
+        """Return the standard deviation that the unknown slope beyond the anchors adds, shape (draws, rows)."""
+        if self.extrapolation is None:
+            return np.zeros((len(self.scales), len(next(iter(columns.values())))))
+        far = self.extrapolation.doublings(self.anchors, columns)
+        return np.asarray(np.maximum(self.scales, 1.0)[:, None] * self.extrapolation.slope * far)
+
+
+class Geometry(msgspec.Struct, frozen=True, eq=False):
+    """Whitened directions, in which the process and the anchors' own variances are both diagonal.
+
+    Attributes
+    ----------
+    whiten : ndarray of shape (anchors, anchors)
+    variances : ndarray of shape (anchors,)
+        The anchors' own variances in these directions, in units of s².
+    ones : ndarray of shape (anchors,)
+        A level of 1 at every anchor.
+    constant : float
+        What the log-density holds of the anchors alone.
+    """
+
+    whiten: Array
+    variances: Array
+    ones: Array
+    constant: float

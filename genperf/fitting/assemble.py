@@ -1,0 +1,90 @@
+"""From fitted members to a result, with its schema, metrics, options and notes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from genperf import metrics
+from genperf.errors import Note
+from genperf.estimate import FitOptions
+from genperf.prediction import Ensemble, Member, central_times, schema_of
+from genperf.result import FitResult
+from genperf.table import Table
+
+
+@dataclass(frozen=True)
+class Request:
+    """How a result was asked for.
+
+    Attributes
+    ----------
+    model : str
+        Name of the model, or the user's formula.
+    options : FitOptions
+    seed : int
+    notes : sequence of Note
+        What the model has to say before anything is fitted.
+    used : mapping of str to text or number
+        Further options that the result keeps.
+    """
+
+    model: str
+    options: FitOptions
+    seed: int
+    notes: Sequence[Note] = ()
+    used: Mapping[str, Any] = field(default_factory=dict)
+
+
+def assembled(table: Table, ensemble: Ensemble, request: Request) -> FitResult:
+    """Return the result of fitted members.
+
+    Parameters
+    ----------
+    table : Table
+    ensemble : Ensemble
+    request : Request
+
+    Returns
+    -------
+    FitResult
+        Its metrics are those of the rows it was fitted to, in % and in the target's unit.
+    """
+    ensemble = replace(ensemble, members=_in_single_precision(ensemble.members))
+    medians = table.medians()
+    predicted, measured = central_times(ensemble.members, medians.columns), medians.measured
+    options = request.options
+    return FitResult(
+        model=request.model,
+        schema=msgspec.structs.replace(schema_of(table), mapping=dict(options.mapping)),
+        members=ensemble.members,
+        spread=ensemble.spread,
+        evidence=ensemble.evidence,
+        options={**request.used, **ensemble.options, "request": options.request},
+        seed=request.seed,
+        metrics={
+            "mape": metrics.mape(predicted, measured),
+            "median_ape": metrics.median_ape(predicted, measured),
+            "rmse": metrics.rmse(predicted, measured),
+            "r2": metrics.r2(predicted, measured),
+        },
+        notes=(*table.notes, *request.notes, *ensemble.notes),
+    )
+
+
+def _in_single_precision(members: Sequence[Member]) -> tuple[Member, ...]:
+    """Round the draws to single precision: more digits say nothing, and a model file packs them in half the bytes."""
+    return tuple(replace(member, draws=_rounded(member.draws)) for member in members)
+
+
+def _rounded(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    with np.errstate(over="ignore"):
+        short = values.astype(np.float32).astype(float)
+    # Beyond single precision's range a value stays as it is.
+    tiny = (short == 0.0) & (values != 0.0)
+    return np.asarray(np.where(np.isfinite(short) & ~tiny, short, values))

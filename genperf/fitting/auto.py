@@ -1,0 +1,127 @@
+"""`auto`: the ensemble that suits a table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from genperf.averaging import fit_factors
+from genperf.errors import FitError, GenperfError, Note
+from genperf.estimate import FitOptions
+from genperf.fitting.assemble import Request, assembled
+from genperf.models import scale_of
+from genperf.pooling import Borrowed, could_name, pool
+from genperf.prediction import Ensemble
+from genperf.result import FitResult
+from genperf.result.arrays import in_half_precision
+from genperf.series import fit_series, refuse_one_scale, series_of
+from genperf.table import Table
+from genperf.table.clean import label
+
+AUTO = "auto"
+#: Columns that a note names.
+COLUMNS_SHOWN = 8
+Key = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Auto:
+    """The ensemble that suits a table.
+
+    A table in which only the scale varies is a series: families of overheads are weighed by their evidence
+    (`genperf.series`). Of any other table several expressions are averaged (`genperf.averaging`).
+
+    Attributes
+    ----------
+    options : FitOptions
+    pool : bool
+        Whether a group borrows from groups that were measured to larger scales (`genperf.pooling`).
+    loans : mapping of tuple of str to Borrowed
+        What each group of the table borrows; see `prepared`.
+    notes : tuple of Note
+        What every group that borrows should know.
+    """
+
+    options: FitOptions
+    pool: bool = False
+    loans: Mapping[Key, Borrowed] = field(default_factory=dict)
+    notes: tuple[Note, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """What the user calls it."""
+        return AUTO
+
+    def prepared(self, table: Table) -> Auto:
+        """Return the model with what each group of a table borrows from the others."""
+        if not self.pool:
+            return self
+        unnamed = () if table.categorical else could_name(table)
+        shown = ",".join(unnamed[:COLUMNS_SHOWN])
+        text = f"groups may be alike in columns that have no role: --categorical {shown} would let pooling use them"
+        notes = (Note(text, "similarity"),) if unnamed else ()
+        return replace(self, loans=pool(table, self.options.mapping), notes=notes)
+
+    def tables_per_task(self, table: Table) -> int:
+        """Return one: groups are not fitted together."""
+        return 1
+
+    def request(self, table: Table) -> str | None:
+        """Return how one group is fitted, as a text; None for a group that borrows."""
+        return None if self._borrowed(table).loans else self.options.request
+
+    def fit(self, tables: Sequence[Table], seed: int) -> list[FitResult | GenperfError]:
+        """Fit each table by itself; see `genperf.fitting.Model`."""
+        results: list[FitResult | GenperfError] = []
+        for table in tables:
+            try:
+                results.append(self._fit(table, seed))
+            except GenperfError as error:
+                results.append(error)
+        return results
+
+    def _fit(self, table: Table, seed: int) -> FitResult:
+        if self.options.fix:
+            hint = "--model with one of `genperf models`, or a formula"
+            raise FitError("auto chooses its own constants: none can be held", hint=hint)
+        borrowed = self._borrowed(table)
+        if borrowed.loans:
+            result = self._fit_borrowing(table, borrowed, seed)
+            if result is not None:
+                return result
+        refuse_one_scale(table)
+        series = series_of(table, self.options)
+        ensemble = fit_factors(table, self.options, seed) if series is None else fit_series(table, series, seed)
+        return self._assembled(table, ensemble, seed, borrowed.notes)
+
+    def _fit_borrowing(self, table: Table, borrowed: Borrowed, seed: int) -> FitResult | None:
+        """Fit a series beside what it borrows; None where the group is not a series."""
+        # A scale that has one value in a group is known by the group's column alone.
+        numeric = tuple(f for f in table.factors if f.numeric)
+        mapping = {**scale_of(numeric, self.options.mapping, table.group).factors.mapping}
+        series = series_of(table, replace(self.options, mapping=mapping), borrowing=True)
+        if series is None:
+            return None
+        ensemble = fit_series(table, series, seed, borrowed)
+        varied = replace(table, notes=tuple(n for n in table.notes if n.kind != "factor_constant"))
+        return self._assembled(varied, ensemble, seed, (*borrowed.notes, *self.notes))
+
+    def _assembled(self, table: Table, ensemble: Ensemble, seed: int, notes: Sequence[Note]) -> FitResult:
+        """Return the result of an ensemble.
+
+        Parameters
+        ----------
+        table : Table
+        ensemble : Ensemble
+        seed : int
+        notes : sequence of Note
+            About pooling.
+        """
+        # An ensemble has many draws of sums of terms above zero: half precision is far finer than they spread.
+        members = tuple(replace(m, draws=in_half_precision(m.draws)) for m in ensemble.members)
+        complete = replace(ensemble, members=members, notes=(*ensemble.notes, *notes))
+        return assembled(table, complete, Request(AUTO, self.options, seed))
+
+    def _borrowed(self, table: Table) -> Borrowed:
+        key = tuple(label(table.frame[name].iloc[0]) for name in table.group)
+        return self.loans.get(key, Borrowed(key))

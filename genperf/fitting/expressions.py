@@ -1,0 +1,238 @@
+"""Models of one form: a family, the generic expression, or a formula of the user's."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar
+
+from genperf.errors import FitError, GenperfError, Note
+from genperf.estimate import (
+    Estimate,
+    FitOptions,
+    affordable,
+    at_once,
+    estimate,
+    estimate_alike,
+    estimate_phases,
+    fewer_factors,
+)
+from genperf.expression import Expression
+from genperf.fitting.assemble import Request, assembled
+from genperf.models import MODELS, Family, family_named
+from genperf.models.generic import generic, structure_named, structures
+from genperf.models.user import user_expression
+from genperf.prediction import Ensemble
+from genperf.result import FitResult
+from genperf.table import Factor, Table
+
+#: Groups that a worker is handed at once, where they are solved together: enough that handing over costs little.
+TABLES_PER_TASK = 200
+#: Expressions that are worth trying, simplest first, and what is to be said of them.
+Written = tuple[Sequence[Expression], list[Note]]
+
+
+@dataclass(frozen=True)
+class ExpressionModel(ABC):
+    """A model whose expression follows from the factors of a table.
+
+    Attributes
+    ----------
+    name : str
+    options : FitOptions
+    """
+
+    name: str
+    options: FitOptions
+    #: Whether the expressions follow from the factors alone, and not from the rows.
+    from_factors: ClassVar[bool] = True
+
+    def prepared(self, table: Table) -> ExpressionModel:
+        """Return the model as it is: groups have nothing to do with each other."""
+        return self
+
+    def request(self, table: Table) -> str | None:
+        """Return how one group is fitted, as a text."""
+        return self.options.request
+
+    @abstractmethod
+    def written(self, table: Table) -> Written:
+        """Return the expressions for a table, with notes on what they leave out.
+
+        Raises
+        ------
+        ModelError, FitError
+            Where the table lacks what the model needs.
+        """
+
+    def tables_per_task(self, table: Table) -> int:
+        """Return how many groups a worker is handed at once: many where they are solved together."""
+        try:
+            expressions, _ = self.written(table)
+        except GenperfError:
+            return 1
+        return TABLES_PER_TASK if self._together(expressions, table) else 1
+
+    def fit(self, tables: Sequence[Table], seed: int) -> list[FitResult | GenperfError]:
+        """Fit each table by itself; see `genperf.fitting.Model`.
+
+        Tables for which the model is one and the same linear expression, over equally many configurations, are solved
+        together: the results are those that each alone would have.
+        """
+        results: dict[int, FitResult | GenperfError] = {}
+        # Series are often measured at the same values, and an expression follows from the factors alone.
+        known: dict[tuple[Factor, ...], Written] = {}
+        alike: dict[tuple[Expression, int], list[int]] = {}
+        notes: dict[int, list[Note]] = {}
+        for i, table in enumerate(tables):
+            try:
+                if not self.from_factors or table.factors not in known:
+                    known[table.factors] = self.written(table)
+                expressions, notes[i] = known[table.factors]
+                if self._together(expressions, table):
+                    affordable(expressions, len(table.medians()))
+                    alike.setdefault((expressions[0], len(table.medians())), []).append(i)
+                else:
+                    fitted = self._estimate(expressions, table, seed)
+                    results[i] = self._result(table, fitted, seed, notes[i])
+            except GenperfError as error:
+                results[i] = error
+        for (expression, _), places in alike.items():
+            batch = estimate_alike(expression, [tables[i] for i in places], self.options, seed)
+            for i, fitted_or_error in zip(places, batch, strict=True):
+                if isinstance(fitted_or_error, Estimate):
+                    results[i] = self._result(tables[i], fitted_or_error, seed, notes[i])
+                else:
+                    results[i] = fitted_or_error
+        return [results[i] for i in range(len(tables))]
+
+    def _together(self, expressions: Sequence[Expression], table: Table) -> bool:
+        """Say whether a table is solved together with others."""
+        return len(expressions) == 1 and at_once(expressions[0], self.options)
+
+    def _estimate(self, expressions: Sequence[Expression], table: Table, seed: int) -> Estimate:
+        """Fit one table.
+
+        Parameters
+        ----------
+        expressions : sequence of Expression
+        table : Table
+        seed : int
+        """
+        return estimate(expressions, table, self.options, seed)
+
+    def _result(self, table: Table, fitted: Estimate, seed: int, notes: Sequence[Note]) -> FitResult:
+        """Return the result of one fitted member.
+
+        Parameters
+        ----------
+        table : Table
+        fitted : Estimate
+        seed : int
+        notes : sequence of Note
+            On what the expression leaves out.
+        """
+        options = self.options
+        used = {
+            "loss": options.loss,
+            "penalty": options.penalty,
+            "lambda": fitted.strength,
+            "solver": options.solver,
+            "draws": options.draws,
+        }
+        ensemble = Ensemble((fitted.member,), fitted.spread, fitted.evidence, notes=fitted.notes)
+        return assembled(table, ensemble, Request(self.name, options, seed, notes, used))
+
+
+class FamilyModel(ExpressionModel):
+    """A family of `genperf.models.MODELS`."""
+
+    @cached_property
+    def family(self) -> Family:
+        """The family of that name.
+
+        Raises
+        ------
+        ModelError
+            Where there is none.
+        """
+        return family_named(self.name)
+
+    def written(self, table: Table) -> Written:
+        """Return the family's expressions for a table, and which factors it goes without."""
+        refuse_one_value(table)
+        mapping = self.options.mapping
+        # Phases that are measured change the expression, and are fitted another way.
+        alone = [] if self.phases(table) else self.family.expressions(table.factors, mapping)
+        expressions = [e.with_fixed(self.options.fix) for e in alone]
+        left_out = self.family.left_out(table.factors, mapping)
+        text = f"'{self.name}' goes without {', '.join(left_out)}, which the table lacks"
+        return expressions, [Note(text, "left_out")] if left_out else []
+
+    def phases(self, table: Table) -> dict[str, str]:
+        """Return the columns that the family fits each on its own, by the phase they measure."""
+        return fitted_phases(table, self.name)
+
+    def _together(self, expressions: Sequence[Expression], table: Table) -> bool:
+        return not self.phases(table) and super()._together(expressions, table)
+
+    def _estimate(self, expressions: Sequence[Expression], table: Table, seed: int) -> Estimate:
+        if self.phases(table):
+            return estimate_phases(self.family, table, self.options, seed)
+        return super()._estimate(expressions, table, seed)
+
+
+class GenericModel(ExpressionModel):
+    """The generic expression; its structure is chosen by cross-validation where the options say so."""
+
+    from_factors: ClassVar[bool] = False
+
+    def written(self, table: Table) -> Written:
+        """Return the structures that are worth trying, without factors that no configuration can tell."""
+        refuse_one_value(table)
+        return fewer_factors(table, self._structures)
+
+    def tables_per_task(self, table: Table) -> int:
+        """Return one: structures are chosen for each group by itself."""
+        return 1
+
+    def _structures(self, factors: Sequence[Factor]) -> list[Expression]:
+        wanted = self.options.structure
+        candidates = structures(factors)
+        if wanted != "auto":
+            candidates = [s for s in candidates if s.name == wanted] or [structure_named(wanted)]
+        return [generic(factors, s).with_fixed(self.options.fix) for s in candidates]
+
+
+class FormulaModel(ExpressionModel):
+    """A formula of the user's; its constants are found by name."""
+
+    def written(self, table: Table) -> Written:
+        """Return the formula as an expression over the table's factors."""
+        refuse_one_value(table)
+        options = self.options
+        return [user_expression(self.name, table.factors, mapping=options.mapping, fix=options.fix)], []
+
+
+def fitted_phases(table: Table, model: str) -> dict[str, str]:
+    """Return the columns that a model fits each on its own, by the phase they measure; none but for families."""
+    phases = MODELS[model].phases if model in MODELS else {}
+    return {phase: column for phase, column in table.phases.items() if phase in phases}
+
+
+def refuse_one_value(table: Table) -> None:
+    """Refuse a table in which nothing varies.
+
+    Raises
+    ------
+    FitError
+        Where every factor has one value.
+    """
+    if all(f.distinct <= 1 for f in table.factors):
+        raise FitError(
+            "every factor has one value, so nothing can be said of any other",
+            where=table.source,
+            hint="measure at least one more value of a factor",
+        )

@@ -1,0 +1,148 @@
+// What an expression cannot say: a Gaussian process on ln T around it. Mirrors genperf/discrepancy/process.py.
+
+const dot = (a, b) => {
+  let sum = 0;
+  for (let i = 0; i < a.length; i++) sum += a[i] * b[i];
+  return sum;
+};
+
+class Discrepancy {
+  constructor(data) {
+    this.perDraw = data.perDraw;
+    this.kernel = new KERNELS[data.kernel.type](data.kernel);
+    this.noise = data.noise;
+    this.scales = unpacked(data.scales);
+    const columns = data.anchors.map(([at, labels, values]) => {
+      const numbers = unpacked(values);
+      return [at, labels.length ? Array.from(numbers, (k) => labels[k]) : numbers];
+    });
+    this.anchors = Array.from(columns[0][1], (_, i) => {
+      const x = [];
+      for (const [at, values] of columns) x[at] = values[i];
+      return x;
+    });
+    this.points = this.anchors.map((x) => this.kernel.point(x));
+    this.extrapolation = data.extrapolation && new Extrapolation(data.extrapolation, this.anchors);
+    if (!data.perDraw) {
+      this.dual = unpacked(data.dual);
+      return;
+    }
+    Object.assign(this, { logarithms: data.logarithms, whiten: data.whiten, variances: data.variances, ones: data.ones });
+    this.offsets = data.offsets ? unpacked(data.offsets) : [];
+  }
+  // κ between a point and every anchor.
+  across(point) {
+    return Float64Array.from(this.points, (anchor) => this.kernel.covariance(anchor, point));
+  }
+
+  // --- shared by all draws: residuals of the central fit at the anchors ---
+  sharedMean(x) {
+    return dot(this.across(this.kernel.point(x)), this.dual);
+  }
+  sharedForecast(x) {
+    const point = this.kernel.point(x), near = this.across(point), mean = dot(near, this.dual);
+    if (!this.scales[0]) return [mean, 0];
+    this.lower ||= this.factored();
+    let known = 0;
+    for (let i = 0; i < near.length; i++) {
+      const row = this.lower[i];
+      let v = near[i];
+      for (let j = 0; j < i; j++) v -= row[j] * near[j];
+      near[i] = v / row[i];
+      known += near[i] * near[i];
+    }
+    return [mean, this.scales[0] ** 2 * Math.max(this.kernel.variance(point) - known, 0)];
+  }
+  // The Cholesky factor of κ + noise between the anchors, row by row.
+  factored() {
+    const rows = [];
+    for (let i = 0; i < this.points.length; i++) {
+      const row = this.across(this.points[i]);
+      row[i] += this.noise ** 2;
+      for (let j = 0; j <= i; j++) {
+        const other = j < i ? rows[j] : row;
+        let v = row[j];
+        for (let k = 0; k < j; k++) v -= row[k] * other[k];
+        row[j] = j < i ? v / other[j] : Math.sqrt(v);
+      }
+      rows.push(row);
+    }
+    return rows;
+  }
+
+  // --- per draw: ln T at the anchors, a curve and a scale for each draw ---
+  // Condition on the anchors: the curves are ln of the expression there, an array for each draw.
+  condition(curves) {
+    const count = this.logarithms.length, borrowed = this.offsets.length / this.scales.length, measured = count - borrowed;
+    this.draws = curves.map((curve, d) => {
+      const square = this.scales[d] ** 2, total = this.variances.map((v) => square + v);
+      const away = this.logarithms.map((y, i) => y + (i < measured ? 0 : this.offsets[d * borrowed + i - measured]) - curve[i]);
+      const r = this.whiten.map((row) => dot(row, away));
+      let along = 0, precision = 0;
+      for (let j = 0; j < count; j++) {
+        along += (r[j] * this.ones[j]) / total[j];
+        precision += this.ones[j] ** 2 / total[j];
+      }
+      const theta = along / precision, centred = away.map((v) => v - theta);
+      return {
+        square, theta, thetaVariance: 1 / precision,
+        last: this.extrapolation ? curve[this.extrapolation.last] : 0,
+        pull: this.whiten.map((row, j) => (square * dot(row, centred)) / total[j]),
+        gain: total.map((v) => square / v),
+      };
+    });
+  }
+  // Mean and variance of ln T of every draw; `curve` holds ln of the expression at x in each.
+  forecast(curve, x) {
+    const point = this.kernel.point(x), across = this.across(point), here = this.kernel.variance(point);
+    const near = this.whiten.map((row) => dot(row, across));
+    const [most, slope] = this.extrapolation ? this.extrapolation.at(x) : [Infinity, 0];
+    const mean = new Float64Array(curve.length), variance = new Float64Array(curve.length);
+    for (let d = 0; d < curve.length; d++) {
+      const draw = this.draws[d];
+      let pulled = 0, level = 1, known = 0;
+      for (let j = 0; j < near.length; j++) {
+        pulled += draw.pull[j] * near[j];
+        level -= draw.gain[j] * this.ones[j] * near[j];
+        known += draw.gain[j] * near[j] * near[j];
+      }
+      mean[d] = Math.min(curve[d], draw.last + most) + draw.theta + pulled;
+      const left = draw.square * (here - known) + level * level * draw.thetaVariance;
+      variance[d] = Math.max(left, 0) + (Math.max(this.scales[d], 1) * slope) ** 2;
+    }
+    return [mean, variance];
+  }
+  // Variance that one new run adds in a draw.
+  runVariance(d, noise) {
+    return (this.scales[d] * this.noise) ** 2 + noise ** 2;
+  }
+}
+
+// What holds beyond the anchors of a series: genperf/discrepancy/extrapolation.py.
+class Extrapolation {
+  constructor({ axes, slope }, anchors) {
+    this.axes = axes.map((f) => FORMULAS[f]);
+    this.slope = slope;
+    this.anchors = anchors.map((x) => this.coordinates(x));
+    this.last = 0;
+    const after = (a, b) => a[0] > b[0] || (a[0] === b[0] && a.at(-1) >= b.at(-1));
+    this.anchors.forEach((a, i) => {
+      if (after(a, this.anchors[this.last])) this.last = i;
+    });
+  }
+  // log2 of the axes and, last, of one worker's work.
+  coordinates(x) {
+    return this.axes.map((f) => Math.log2(f(x)));
+  }
+  // The largest growth of a curve from the largest anchor, and the standard deviation that the unknown slope adds.
+  at(x) {
+    const there = this.coordinates(x), last = this.anchors[this.last];
+    const grown = (there[0] - last[0]) * LN2, work = (there.at(-1) - last.at(-1)) * LN2;
+    let far = 0;
+    there.forEach((value, j) => {
+      const here = this.anchors.map((a) => a[j]);
+      far = Math.max(far, value - Math.max(...here), Math.min(...here) - value);
+    });
+    return [grown > 0 ? grown + Math.max(work, 0) : Infinity, this.slope * far];
+  }
+}

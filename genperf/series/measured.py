@@ -1,0 +1,165 @@
+"""A table read as a series: what is scaled, how the work of one worker changes, and what the repeats say."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from genperf.errors import FitError, Note
+from genperf.estimate import FitOptions
+from genperf.formula import names_in, parse, render, substitute
+from genperf.models import ALIASES, Factors, scale_of
+from genperf.table import Table
+from genperf.table.table import REPEATS
+
+Array = npt.NDArray[np.float64]
+
+#: A repeat this many standard deviations (and this share) from its configuration's median is named.
+OUTLYING, OUTLYING_SHARE = 5.0, 0.2
+#: Variance of the median of three and more runs, relative to that of their mean.
+MEDIAN = np.pi / 2.0
+
+_SCALES = ("workers", "nodes", "devices_per_node", "batch", "global_batch")
+
+
+@dataclass(frozen=True, eq=False)
+class Series:
+    """A measured series: configurations that differ in how far they are scaled.
+
+    Attributes
+    ----------
+    found : Factors
+    scale : str
+        Canonical name: workers, or nodes where there is no column of workers.
+    column : str
+        What the user calls the scale.
+    columns : dict of str to ndarray of shape (configurations,)
+        The factors' values.
+    logarithms, variances : ndarray of shape (configurations,)
+        ln seconds, and their variances as the repeats show them.
+    works : tuple of (str, bool)
+        How one worker's work may change: formulas over canonical names, and whether it is a factor of the table.
+    """
+
+    found: Factors
+    scale: str
+    column: str
+    columns: dict[str, Array]
+    logarithms: Array
+    variances: Array
+    works: tuple[tuple[str, bool], ...]
+
+    def take(self, rows: npt.NDArray[np.bool_]) -> Series:
+        """Return some of the configurations."""
+        columns = {name: values[rows] for name, values in self.columns.items()}
+        return replace(self, columns=columns, logarithms=self.logarithms[rows], variances=self.variances[rows])
+
+    def with_borrowed(self, columns: Mapping[str, Array], logarithms: Array, variances: Array) -> Series:
+        """Return the series with more configurations, whose times come from elsewhere."""
+        return replace(
+            self,
+            columns={name: np.concatenate([values, columns[name]]) for name, values in self.columns.items()},
+            logarithms=np.concatenate([self.logarithms, logarithms]),
+            variances=np.concatenate([self.variances, variances]),
+        )
+
+    def values(self, text: str) -> Array:
+        """Return a formula over canonical names at every configuration."""
+        node = parse(self.over_columns(text)).evaluate(self.columns)
+        return np.asarray(np.broadcast_to(node, self.logarithms.shape), float)
+
+    def over_columns(self, text: str) -> str:
+        """Return a formula over canonical names as one over the table's columns."""
+        node = parse(text).node
+        known = {name: self.found.node(name) for name in names_in(node)}
+        return render(substitute(node, {name: tree for name, tree in known.items() if tree is not None}))
+
+
+def series_of(table: Table, options: FitOptions, borrowing: bool = False) -> Series | None:
+    """Read a table as a series, if all that varies in it is how far it is scaled.
+
+    Returns None for other tables, and for those in which only the batch varies. One that borrows other scales may have
+    a single one itself.
+    """
+    scale = scale_of(table.factors, options.mapping, table.group)
+    varying = {f.name for f in table.factors if f.distinct > 1}
+    sizes = {f.name for f in (scale.factors.find(name) for name in _SCALES) if f is not None} | {scale.column}
+    if scale.column is None or not (scale.column in varying or borrowing) or not varying <= sizes:
+        return None
+    medians = table.medians()
+    columns = {f.name: medians.columns[f.name] for f in medians.numeric}
+    order = np.argsort(columns[scale.column], kind="stable")
+    series = Series(
+        scale.factors,
+        scale.canonical,
+        scale.column,
+        {name: values[order] for name, values in columns.items()},
+        np.log(medians.measured)[order],
+        _variances(table, medians)[order],
+        tuple((work.formula, work.from_table) for work in scale.works),
+    )
+    return series if borrowing or len(np.unique(series.values(series.scale))) > 1 else None
+
+
+def refuse_one_scale(table: Table) -> None:
+    """Refuse a table in which nothing varies: which measurement to add.
+
+    Raises
+    ------
+    FitError
+        Where every factor has one value.
+    """
+    if any(f.distinct > 1 for f in table.factors):
+        return
+    factors = Factors(table.factors)
+    scale = factors.find("workers") or factors.find("nodes") or next(iter(table.numeric), None)
+    more = f"{scale.name}={2 * scale.upper:g} and {4 * scale.upper:g}" if scale is not None else "two more scales"
+    raise FitError(
+        "one scale is measured, and from one nothing can be said of any other",
+        where=table.source,
+        hint=f"measure {more}; three scales or more give a useful interval",
+    )
+
+
+def repeat_noise(table: Table) -> tuple[float, Array]:
+    """Return the variance of ln T among repeats, robustly, and each run's distance from its configuration's median."""
+    medians = table.medians().measured
+    away = np.log(table.measured / medians[table.configuration])
+    repeats = np.bincount(table.configuration)
+    freedom = len(table) - len(repeats)
+    several = repeats[table.configuration] > 1
+    if freedom == 0:
+        # A table that was summarised while it was read knows its noise without the runs.
+        return float(np.nan_to_num(table.noise()) ** 2), away
+    # Of each configuration one run is (nearly) the median itself and says nothing.
+    size = np.sort(np.abs(away[several]))[max(0, int(several.sum() - freedom)) :]
+    usual = 1.4826 * float(np.median(size))
+    return float(np.sum(np.minimum(away**2, (3.0 * usual) ** 2)) / freedom), away
+
+
+def outliers(table: Table) -> list[Note]:
+    """Name the runs that lie far from the median of their repeats."""
+    variance, away = repeat_noise(table)
+    far = np.abs(away) > max(OUTLYING * np.sqrt(variance), np.log1p(OUTLYING_SHARE))
+    notes = []
+    for row in np.flatnonzero(far & (np.bincount(table.configuration)[table.configuration] > 2)):
+        at = ", ".join(f"{f.name}={table.frame[f.name].iloc[row]:g}" for f in table.numeric if f.distinct > 1)
+        times = f"{np.exp(away[row]):.2g}"
+        notes.append(Note(f"a run at {at} took {times} times the median of its repeats; the median is used", "outlier"))
+    return notes
+
+
+def scale_note(series: Series) -> list[Note]:
+    """Say that a column of an unknown name is taken as the workers."""
+    if series.column.lower() in (*ALIASES["workers"], *ALIASES["nodes"]):
+        return []
+    return [Note(f"'{series.column}' is taken as the number of workers; --map workers=COLUMN says otherwise", "scale")]
+
+
+def _variances(table: Table, medians: Table) -> Array:
+    repeats = medians.frame[REPEATS].to_numpy(dtype=float)
+    variance = repeat_noise(table)[0] * np.where(repeats > 2, MEDIAN, 1.0) / repeats
+    return np.asarray(variance)
