@@ -157,7 +157,7 @@ def test_coverage_and_width_in_the_readme_are_those_of_the_results() -> None:
         [figure(f"extrapolation > {protocol} > auto > {column}") for protocol in ("P1", "P2")]
         for column in ("coverage of 90 %", "median width")
     )
-    assert f"covered {coverage[0]} and {coverage[1]} of them" in text
+    assert f"covered {coverage[0]} and {coverage[1]} of the held-out times" in text
     assert f"median widths of {width[0]} and {width[1]}" in text
 
 
