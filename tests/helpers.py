@@ -57,8 +57,28 @@ def runs_of(
     if sample is not None:
         frame = frame.sample(sample, random_state=seed)
     frame = frame.loc[frame.index.repeat(repeats)].reset_index(drop=True)
+    return noisy(frame.assign(**{column: law(frame)}), column, noise, seed)
+
+
+def noisy(frame: pd.DataFrame, column: str, noise: float, seed: int = 0) -> pd.DataFrame:
+    """Return a table with log-normal noise on a column.
+
+    Parameters
+    ----------
+    frame : DataFrame
+    column : str
+        The measured values.
+    noise : float
+        The standard deviation of the logarithm of a measured value.
+    seed : int
+
+    Examples
+    --------
+    >>> noisy(pd.DataFrame({"s": [1.0, 2.0]}), "s", 0.0).s.tolist()
+    [1.0, 2.0]
+    """
     errors = noise * np.random.default_rng(seed).standard_normal(len(frame))
-    return frame.assign(**{column: law(frame) * np.exp(errors)})
+    return frame.assign(**{column: frame[column] * np.exp(errors)})
 
 
 def shell_of(capsys: pytest.CaptureFixture[str]) -> Shell:
