@@ -186,7 +186,7 @@ def problems(name: str, text: str) -> Iterator[str]:
     if not lines[0].startswith("# "):
         yield f"{name}: no title"
     scripts = [re.findall(r"experiments/\w+\.py", command) for command in commands(text)]
-    if not scripts or not all(found and (ROOT / found[0]).exists() for found in scripts):
+    if not scripts or not all(names and (ROOT / names[0]).exists() for names in scripts):
         yield f"{name}: no command that makes the figures"
 
 
