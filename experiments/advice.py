@@ -218,7 +218,7 @@ def main() -> None:
     print("\n".join(lines))
 
 
-PAGE = """# Advice: does `suggest` find the measurements that matter?
+PAGE = """# Does `suggest` find the measurements that matter?
 
 Written by `python experiments/advice.py` (same input and seed, same page).
 

@@ -30,6 +30,7 @@ from scipy.optimize import nnls
 import genperf as gp
 
 COMMAND = "python experiments/extrapolation.py"
+TITLE = "How near is the extrapolation of one series?"
 TIME = "step_time_s"
 Key = tuple[str, ...]
 
@@ -279,7 +280,7 @@ def table_of(protocol: Protocol, scores: dict[str, dict[str, float]]) -> str:
         interval = [f"{s['coverage']:.0f} %", f"{s['width']:.0f} %"] if "coverage" in s else ["–", "–"]
         rows.append([name, f"{s['median']:.1f}", f"{s['mean']:.1f}", *interval])
     count = int(scores["auto"]["series"])
-    head = f"**{protocol.name}** ({protocol.asks}; {count} series)\n\n"
+    head = f"## {protocol.name} ({protocol.asks}; {count} series)\n\n"
     columns = ["model", "median error, %", "mean error, %", "coverage of 90 %", "median width"]
     return head + markdown(columns, rows)
 
@@ -319,7 +320,8 @@ def main() -> None:
     names = given.protocols.split(",") if given.protocols else list(PROTOCOLS)
     python = extra_p_python() if given.extra_p else None
     asked = " --extra-p" if given.extra_p else ""
-    text = [f"Made by `{COMMAND}{asked}`. Errors are |predicted/measured − 1|; each series counts once.\n"]
+    made = f"Made by `{COMMAND}{asked}`. Errors are |predicted/measured − 1|; each series counts once.\n"
+    text = [f"# {TITLE}\n", made]
     judged = []
     panels = {}
     for name in names:
@@ -340,13 +342,13 @@ def main() -> None:
         print(f"{protocol.name}: {len(found)} predictions in {seconds:.1f} s", file=sys.stderr)
     dlperf_rows = [rows for rows in judged if rows.protocol.iloc[0] in ("P1", "P2")]
     if dlperf_rows:
-        text.append("**Verdicts of P1 and P2**\n\n" + verdict_table(pd.concat(dlperf_rows)))
-    text.append("**Verdicts of all protocols above**\n\n" + verdict_table(pd.concat(judged)))
+        text.append("## Verdicts of P1 and P2\n\n" + verdict_table(pd.concat(dlperf_rows)))
+    text.append("## Verdicts of all protocols above\n\n" + verdict_table(pd.concat(judged)))
     if panels:
         draw_error_curves(panels, given.figure)
         where = Path(os.path.relpath(given.figure, Path(given.output).parent)).as_posix()
         text.insert(
-            1, f"![Share of the series against the error, of auto and of what one would use instead]({where})\n"
+            2, f"![Share of the series against the error, of auto and of what one would use instead]({where})\n"
         )
     Path(given.output).parent.mkdir(parents=True, exist_ok=True)
     Path(given.output).write_text("\n".join(text), encoding="utf-8")

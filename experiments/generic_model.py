@@ -1,21 +1,24 @@
 """The generic model on measurements of TensorFlow, MXNet and PyTorch, beside the learners.
 
-    python experiments/generic_model.py docs/results/generic.md
+    python experiments/generic_model.py [docs/results]
 
-Writes held-out errors (5-fold, and the largest counts from the smaller ones), the fitted constants with their
-intervals, and what the two solvers reach; and how `auto` does on the other bundled tables. The same command writes the
-same bytes.
+Writes four pages: held-out errors (5-fold, and the largest counts from the smaller ones), the fitted constants with
+their intervals, the errors of `auto` on the other bundled tables, and the costs that the two solvers reach. The same
+command writes the same bytes.
 """
 
 from __future__ import annotations
 
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
 
 import genperf as gp
 
+COMMAND = "python experiments/generic_model.py"
+RESULTS = Path(__file__).parents[1] / "docs" / "results"
 TABLES = {
     "TensorFlow": ("dlperf", "framework == 'tensorflow1' or framework == 'tensorflow2'"),
     "MXNet": ("dlperf", "framework == 'mxnet'"),
@@ -97,48 +100,81 @@ def solvers() -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def report() -> str:
-    parts = [
-        "# The generic model on measurements",
-        "Made by `python experiments/generic_model.py docs/results/generic.md`. Each model sees the training part "
-        "alone; structure and λ are chosen inside it. The DLPerf tables (`data/dlperf.csv`) have one intrinsic factor, "
-        "the batch of a device, two extrinsic ones, nodes and devices, and what a run was configured with as "
-        "categorical factors; `data/pytorch_cpu.csv` has five intrinsic factors and the workers. Intervals are nominal "
-        "90 %.",
-    ]
+@dataclass(frozen=True)
+class Page:
+    """The head of a page of results: its file, the question that it answers, and how to read it."""
+
+    file: str
+    question: str
+    reading: str
+
+    def text(self, parts: list[str]) -> str:
+        """Return the page with its tables."""
+        return "\n\n".join([f"# {self.question}", f"Made by `{COMMAND}`. {self.reading}", *parts]) + "\n"
+
+
+ERRORS = Page(
+    "generic.md",
+    "How near are predictions from many factors?",
+    """Each model is fitted to the training part alone; structure and λ are chosen
+inside it. The DLPerf tables (`data/dlperf.csv`) have one intrinsic factor, the batch of a device, and two extrinsic
+ones, nodes and devices; the configuration of a run is given as categorical factors. `data/pytorch_cpu.csv` has five
+intrinsic factors and the workers. Intervals are nominal 90 %.""",
+)
+CONSTANTS = Page(
+    "generic-constants.md",
+    "Which constants does the generic model fit?",
+    """The model is fitted to the whole of each table of
+[the errors](generic.md). Constants have their 90 % intervals; those of categorical levels are left out.""",
+)
+OTHER_TABLES = Page(
+    "other-tables.md",
+    "How near is `auto` on the other tables of many factors?",
+    """Mean errors, each table with all of its factors
+(no groups): in 5-fold cross-validation, and at its largest counts from the smaller ones.""",
+)
+SOLVERS = Page(
+    "solvers.md",
+    "Do both solvers reach the same cost?",
+    """`de` lets differential evolution search every constant.
+`projected` searches the exponents and levels only, and solves the coefficients inside.""",
+)
+
+
+def pages() -> dict[str, str]:
+    """Return the text of each page by its file."""
+    scores, constant_tables = [], []
     for title, (name, where) in TABLES.items():
         table = load(name, where)
         fitted = gp.fit(table, "generic", seed=0)
         terms = len(fitted.best.expression.terms) - 1
-        chosen = f"{terms} term{'s' * (terms != 1)}, λ = {fitted.options['lambda']:g}"
-        parts += [
+        scores += [
             f"## {title}",
             f"{len(table.medians())} configurations of `{name}.csv`" + (f" where `{where}`" if where else "") + ".",
             "5-fold cross-validation:",
             markdown(errors(table, "kfold:5")),
             f"The largest counts from the smaller ones, `{LARGEST[name]}`:",
             markdown(errors(table, LARGEST[name])),
-            f"The generic model fitted to all of it chose {chosen}; constants with their 90 % intervals, those of "
-            "categorical levels left out:",
+        ]
+        constant_tables += [
+            f"## {title}",
+            f"Chosen: {terms} term{'s' * (terms != 1)}, λ = {fitted.options['lambda']:g}.",
             markdown(constants(fitted)),
         ]
-    parts += [
-        "## `auto` on the other tables",
-        "Mean errors, each table with all of its factors (no groups): 5-fold, and its largest counts from the smaller "
-        "ones.",
-        markdown(others()),
-        "## Two solvers, one cost",
-        "`de` lets differential evolution search every constant, `projected` only the exponents and levels, and solves "
-        "the coefficients inside.",
-        markdown(solvers()),
-    ]
-    return "\n\n".join(parts) + "\n"
+    return {
+        ERRORS.file: ERRORS.text(scores),
+        CONSTANTS.file: CONSTANTS.text(constant_tables),
+        OTHER_TABLES.file: OTHER_TABLES.text([markdown(others())]),
+        SOLVERS.file: SOLVERS.text([markdown(solvers())]),
+    }
 
 
 def main(arguments: list[str]) -> None:
-    if len(arguments) != 1:
+    if len(arguments) > 1:
         sys.exit(__doc__)
-    Path(arguments[0]).write_text(report(), encoding="utf-8")
+    folder = Path(*arguments) if arguments else RESULTS
+    for file, text in pages().items():
+        (folder / file).write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -247,7 +247,7 @@ def markdown(frame: pd.DataFrame) -> str:
 
 def sections() -> Iterator[str]:
     """Yield the page, piece by piece."""
-    yield "# Our own measurements on an emulated cluster"
+    yield "# What do the families predict of an emulated cluster?"
     yield (
         "Made by `python experiments/measured_cluster.py` from tables that the scripts in `experiments/measure/` have "
         "measured (`data/README.md`). Every configuration is the median of its three windows; errors are those of "

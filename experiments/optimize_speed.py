@@ -19,7 +19,7 @@ NETWORKS = {"layers": "2:10:2", "filters": "8:80:8", "kernel_size": "3,5", "hidd
 #: And of a series, where every time is a median over draws.
 SERIES, COUNTS = "ngc-mxnet-1.6.0-resnet50_v1.5-fp32-dali", (100, 1000, 10_000)
 MODELS = {"generic": "generic", "one family": "a*batch_per_worker*layers*filters**2 + b*log2(workers) + c"}
-HEAD = """# How long optimize takes
+HEAD = """# How long does `optimize` take?
 
 Written by `OPENBLAS_NUM_THREADS=1 python experiments/optimize_speed.py`, on one core: the median of three runs. Every
 configuration is evaluated, with one constraint; the ten best and the Pareto front are given with intervals.

@@ -179,9 +179,9 @@ def main_tables(progress: Callable[[str], None]) -> list[str]:
             bert = found.config.str.contains("bert")
             rows += [line("auto, pooled: BERT", found[bert]), line("auto, pooled: ResNet", found[~bert])]
             asks = "another batch of the config" if name == "P3" else "other configs only"
-            text.append(f"**{name}, {target} devices from 8** (measured farther: {asks})\n\n" + markdown(HEAD, rows))
+            text.append(f"## {name}, {target} devices from 8 (measured farther: {asks})\n\n" + markdown(HEAD, rows))
         progress(name)
-    text.append("**Verdicts of the four tables above**\n\n" + verdicts(pd.concat(all_found)))
+    text.append("## Verdicts of the four tables above\n\n" + verdicts(pd.concat(all_found)))
     return text
 
 
@@ -201,7 +201,7 @@ def fewer_tables(progress: Callable[[str], None]) -> list[str]:
         found = predictions(Asked(table, "devices", 8, (32,), **P4), gp.fit(table))[32]
         rows.append(line(f"P4, --categorical {alike or '(none)'}", found))
         progress(f"P4 {alike}")
-    return ["**Less to learn from** (32 devices from 8)\n\n" + markdown(HEAD, rows)]
+    return ["## Less to learn from (32 devices from 8)\n\n" + markdown(HEAD, rows)]
 
 
 def other_tables(progress: Callable[[str], None]) -> list[str]:
@@ -230,7 +230,7 @@ def other_tables(progress: Callable[[str], None]) -> list[str]:
     ]
     progress("insightface")
     return [
-        "**Other tables** (looked at when the rules for few donors and few blocks were set, and for nothing else)\n\n"
+        "## Other tables (looked at when the rules for few donors and few blocks were set, and for nothing else)\n\n"
         + markdown(HEAD, rows)
     ]
 
@@ -257,7 +257,7 @@ def prior_tables(progress: Callable[[str], None]) -> list[str]:
             progress(row[0])
     kernel.WEIGHT, kernel.WEIGHT_SD = chosen
     head = ["median and spread of the weights' prior", *(f"{p}, {n}" for p in ("P4", "P3") for n in NETWORKS)]
-    text = ["**Other priors of the similarity** (median (mean) error, %)\n\n" + markdown(head, rows)]
+    text = ["## Other priors of the similarity (median (mean) error, %)\n\n" + markdown(head, rows)]
     picks = []
     grid = sorted({(w, s) for w, s, _, _ in scores})
     for judged, chooser in (NETWORKS, NETWORKS[::-1]):
@@ -265,7 +265,7 @@ def prior_tables(progress: Callable[[str], None]) -> list[str]:
         found = scores[*best, "P4", judged]
         picks.append([chooser, f"{best[0]:g}, {best[1]:g}", judged, f"{found.median():.2f} ({found.mean():.2f})"])
     head = ["chosen on", "prior with the least mean error of P4", "judged on", "P4 there: median (mean) error, %"]
-    return [*text, "**The prior chosen without a network, judged on it**\n\n" + markdown(head, picks)]
+    return [*text, "## The prior chosen without a network, judged on it\n\n" + markdown(head, picks)]
 
 
 PARTS = (main_tables, fewer_tables, other_tables)
@@ -286,7 +286,8 @@ def write(output: str, priors: bool = False) -> None:
         print(f"{what}: {time.perf_counter() - start:.0f} s", file=sys.stderr)
 
     asked = f"{COMMAND}{' --priors' if priors else ''}"
-    text = [f"Made by `{asked}`. Errors are |predicted/measured − 1|; each series counts once.\n"]
+    title = "Does pooling depend on its own prior?" if priors else "What does pooling between groups add?"
+    text = [f"# {title}\n", f"Made by `{asked}`. Errors are |predicted/measured − 1|; each series counts once.\n"]
     text += prior_tables(progress) if priors else [t for part in PARTS for t in part(progress)]
     Path(output).parent.mkdir(parents=True, exist_ok=True)
     Path(output).write_text("\n".join(text), encoding="utf-8")

@@ -54,7 +54,7 @@ def loaded(step: float, leaving: float, between: float) -> Sizes:
     }
 
 
-#: Their letters are those of `docs/decisions.md`.
+#: Their letters are those of `docs/decisions/series-prior-settings.md`.
 SIZES: dict[str, tuple[tuple[float, Sizes], ...]] = {
     "A": ((1.0, PLAIN),),
     "E": ((1.0, STEPPED),),
@@ -218,19 +218,21 @@ def main() -> None:
     with threadpool_limits(limits=1):  # as every fit of `genperf.fit`: the same bytes
         scores = Scores(range(given.seeds))
     text = [
+        "# Does the prior of a series hold on another network?\n",
         f"Made by `{COMMAND}`, with {given.seeds} seeds. Errors are |predicted/measured − 1|; each series counts once. "
         "The pinball loss, in per cent of ln T, is the mean of those of the 5, 50 and 95 % quantiles; last point has "
         "one value for all three.\n",
-        "**The settings**: median (mean) error in %, and the loss by which one is chosen, its pinball loss over last "
-        "point's on the same series, the mean of P1 and P2. Letters: what is expected of the overheads "
-        "(docs/decisions.md); numbers: how much louder than usual a series may be. Shipped is "
-        f"{SHIPPED}.\n",
+        "## The settings\n",
+        "Median (mean) error in %, and the loss by which one is chosen: its pinball loss over last point's on the same "
+        "series,\nthe mean of P1 and P2. Letters: the sizes expected of the overheads "
+        "([decision](../decisions/series-prior-settings.md)).\n"
+        f"Numbers: how much louder than usual a series may be. Shipped is {SHIPPED}.\n",
         settings_table(scores),
-        "**Chosen on one network, judged on the other**\n",
+        "## Chosen on one network, judged on the other\n",
         judged_table(scores),
-        "**Both halves together**, no series judged with a setting that was chosen on its network\n",
+        "## Both halves together: no series judged with a setting that was chosen on its network\n",
         pooled_table(scores),
-        "**What it shows**\n",
+        "## What it shows\n",
         spread(scores) + conclusion(scores),
     ]
     Path(given.output).parent.mkdir(parents=True, exist_ok=True)

@@ -1,47 +1,219 @@
-"""Put the measured fragments of docs/results/ together as docs/results.md.
-
-Each fragment is written by the experiment it names; this only joins them, in order, one heading deeper.
+"""Check the pages of docs/results/ and write their summary, docs/results.md.
 
     python experiments/results_page.py
+
+Each page of results answers one question and is written by the experiment that it names. The summary's text is
+`results_summary.md`, beside this script. No figure is typed there: a reference in braces names the cell of a page.
+
+    {page > section > row > column}                the cell of the section's first table
+    {page > section # lead > row > column}         of the table after a line that starts with `lead`
+    {page > section > first & second > column}     of the row that starts with these cells
+    {page > section > * > column; least}           the least of all rows
+    {page ~ a pattern with one (group)}            the group's text on the page
+
+`section` is the beginning of a heading; the first cell of the table's head may stand for `lead`. After the column may
+follow, in this order: `median` or `mean` (of "median (mean)"), `least`, `greatest`, `least size`, `greatest size` or
+`total` (of all rows), `round N` (digits behind the point), and `at most X`, which makes a larger figure bold.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path
 
-DOCS = Path(__file__).parents[1] / "docs"
-#: Title, fragment, in the order of the page.
-SECTIONS = (
-    (None, "summary.md"),
-    ("Extrapolation of series", "extrapolation.md"),
-    ("What auto expects of a series: leave one model out", "prior.md"),
-    ("The prior, chosen on one network and judged on the other", "prior.md"),
-    ("Pooling between groups", "pooling.md"),
-    ("Pooling with other priors", "pooling-priors.md"),
-    ("The generic model, and auto, on tables of many factors", "generic.md"),
-    ("Our own measurements on an emulated cluster", "measured-cluster.md"),
-    ("Advice: what to measure next", "advice.md"),
-    ("The best configuration", "optimize.md"),
+ROOT = Path(__file__).parents[1]
+RESULTS = ROOT / "docs" / "results"
+SUMMARY = ROOT / "docs" / "results.md"
+TEMPLATE = Path(__file__).with_name("results_summary.md")
+#: The pages, in the order of the summary.
+PAGES = (
+    "extrapolation",
+    "prior",
+    "pooling",
+    "pooling-priors",
+    "generic",
+    "other-tables",
+    "generic-constants",
+    "solvers",
+    "measured-cluster",
+    "advice",
+    "optimize",
 )
+#: A page is read at a glance, and a line in an editor. Tables may have longer lines.
+LONGEST_PAGE, LONGEST_LINE = 150, 400
+REFERENCE = re.compile(r"\{([\w-]+) ([>~]) ([^}]+)\}")
+NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 
 
-def section(title: str | None, text: str) -> str:
-    """Return a fragment under its title, its own first heading left out and the others one deeper.
+@dataclass(frozen=True)
+class Table:
+    """A table of a page: the heading it stands under, the line before it, its head and its rows."""
 
-    What it links to beside its folder is beside the page.
+    heading: str
+    lead: str
+    head: list[str]
+    rows: list[list[str]]
+
+    def starts(self, section: str, lead: str) -> bool:
+        """Tell whether heading and lead start like this; the first cell of the head may stand for the lead."""
+        return self.heading.startswith(section) and (self.lead.startswith(lead) or self.head[0] == lead)
+
+
+def cells(line: str) -> list[str]:
+    """Return the cells of a line of a Markdown table."""
+    return [cell.strip() for cell in line.strip().strip("|").split("|")]
+
+
+def tables(text: str) -> Iterator[Table]:
+    r"""Yield the tables of a page.
+
+    >>> page = "## P1 (64 series)\n\n| model | error |\n| --- | --- |\n| auto | 2.9 |\n"
+    >>> [t.heading for t in tables(page)], [t.rows for t in tables(page)]
+    (['P1 (64 series)'], [[['auto', '2.9']]])
     """
-    if title is None:
-        return text.strip()
-    body = re.sub(r"\A# .*\n+", "", text.strip()).replace("](../", "](")
-    return f"## {title}\n\n" + re.sub(r"(?m)^(#+) ", r"#\1 ", body)
+    heading = lead = ""
+    lines: list[str] = []
+    for line in [*text.splitlines(), ""]:
+        if line.startswith("|"):
+            lines.append(line)
+            continue
+        if lines:
+            yield Table(heading, lead, cells(lines[0]), [cells(row) for row in lines[2:]])
+            lines = []
+        if line.startswith("#"):
+            heading, lead = line.lstrip("# "), ""
+        elif line:
+            lead = line
 
 
-def page() -> str:
-    """Return the whole page."""
-    parts = [section(title, (DOCS / "results" / name).read_text(encoding="utf-8")) for title, name in SECTIONS]
-    return "\n\n".join(parts) + "\n"
+def column_of(page: str, section: str, row: str, column: str) -> list[str]:
+    """Return the cells that a reference names: one, or a column where the row is `*`.
+
+    Parameters
+    ----------
+    page : str
+        Name of a page in docs/results/, without its ending.
+    section : str
+        Beginning of a heading, and after ` # ` the beginning of the line before the table.
+    row : str
+        The row's first cells, joined by ` & `, or `*`.
+    column : str
+        The head of the column.
+
+    Raises
+    ------
+    LookupError
+        Where the page has no such table, column or row.
+    """
+    heading, _, lead = section.partition(" # ")
+    text = (RESULTS / f"{page}.md").read_text(encoding="utf-8")
+    table = next((t for t in tables(text) if t.starts(heading, lead) and column in t.head), None)
+    if table is None:
+        raise LookupError(f"{page}.md has no table {section!r} with a column {column!r}")
+    first = row.split(" & ")
+    chosen = [r for r in table.rows if row == "*" or r[: len(first)] == first]
+    if not chosen:
+        raise LookupError(f"{page}.md: table {section!r} has no row {row!r}")
+    return [r[table.head.index(column)] for r in chosen]
+
+
+def rounded(text: str, digits: int) -> str:
+    """Return a text with its number rounded, halves away from zero.
+
+    >>> rounded("92.7 %", 0), rounded("22.95", 1)
+    ('93 %', '23.0')
+    """
+    return NUMBER.sub(lambda m: str(Decimal(m[0]).quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP)), text, count=1)
+
+
+def changed(texts: list[str], change: str) -> list[str]:
+    """Return the cells after one change of a reference."""
+    numbers = [Decimal(match[0]) for text in texts if (match := NUMBER.search(text))]
+    if change in ("median", "mean"):
+        return [NUMBER.findall(text)[change == "mean"] for text in texts]
+    if change.endswith("size"):
+        numbers = [abs(n) for n in numbers]
+    if change.startswith(("least", "greatest")):
+        return [str(min(numbers) if change.startswith("least") else max(numbers))]
+    if change == "total":
+        return [str(sum(numbers))]
+    if change.startswith("round "):
+        return [rounded(text, int(change.removeprefix("round "))) for text in texts]
+    if change.startswith("at most "):
+        limit = Decimal(change.removeprefix("at most "))
+        return [NUMBER.sub(r"**\g<0>**", t, count=1) if n > limit else t for t, n in zip(texts, numbers, strict=True)]
+    raise LookupError(f"a reference has no change {change!r}")
+
+
+def figure(reference: str) -> str:
+    """Return the figure that a reference without its braces names.
+
+    >>> figure("extrapolation > P1 > auto > coverage of 90 %").endswith(" %")
+    True
+    """
+    match = REFERENCE.fullmatch(f"{{{reference}}}")
+    if match is None:
+        raise LookupError(f"not a reference: {reference!r}")
+    page, kind, rest = match.groups()
+    if kind == "~":
+        (text,) = re.findall(rest, (RESULTS / f"{page}.md").read_text(encoding="utf-8"))
+        return str(text)
+    address, *changes = rest.split("; ")
+    section, row, column = address.split(" > ")
+    texts = column_of(page, section, row, column)
+    for change in changes:
+        texts = changed(texts, change)
+    (text,) = texts
+    return text
+
+
+def commands(text: str) -> list[str]:
+    """Return the commands that a page names as those which wrote it."""
+    return re.findall(r"(?:Made|Written) by `([^`]+)`", text)
+
+
+def problems(name: str, text: str) -> Iterator[str]:
+    """Yield what is wrong with a page: its length, its lines, its title, its command."""
+    lines = text.splitlines()
+    if len(lines) >= LONGEST_PAGE:
+        yield f"{name}: {len(lines)} lines; a page has fewer than {LONGEST_PAGE}"
+    for number, line in enumerate(lines, 1):
+        if len(line) > LONGEST_LINE and not line.startswith("|"):
+            yield f"{name}:{number}: {len(line)} characters; a line has at most {LONGEST_LINE}"
+    if not lines[0].startswith("# "):
+        yield f"{name}: no title"
+    scripts = [re.findall(r"experiments/\w+\.py", command) for command in commands(text)]
+    if not scripts or not all(names and (ROOT / names[0]).exists() for names in scripts):
+        yield f"{name}: no command that makes the figures"
+
+
+def index() -> str:
+    """Return the rows of the table of pages."""
+    rows = []
+    for page in PAGES:
+        text = (RESULTS / f"{page}.md").read_text(encoding="utf-8")
+        question = text.splitlines()[0].removeprefix("# ")
+        rows.append(f"| [{question}](results/{page}.md) | `{commands(text)[0]}` |")
+    return "\n".join(rows)
+
+
+def summary() -> str:
+    """Return the summary: its text with the figures of the pages."""
+    text = TEMPLATE.read_text(encoding="utf-8").replace("{pages}", index())
+    return REFERENCE.sub(lambda match: figure(match[0][1:-1]), text)
+
+
+def check() -> list[str]:
+    """Return the problems of all pages."""
+    pages = {path.stem: path.read_text(encoding="utf-8") for path in sorted(RESULTS.glob("*.md"))}
+    unlisted = [f"{name}.md: not in PAGES of results_page.py" for name in pages if name not in PAGES]
+    return [*unlisted, *(p for name, text in pages.items() for p in problems(f"{name}.md", text))]
 
 
 if __name__ == "__main__":
-    (DOCS / "results.md").write_text(page(), encoding="utf-8")
+    if wrong := check():
+        raise SystemExit("\n".join(wrong))
+    SUMMARY.write_text(summary(), encoding="utf-8")

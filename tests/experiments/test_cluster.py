@@ -31,16 +31,18 @@ def namespaces() -> list[str]:
     return [line.split()[0] for line in listed.splitlines()]
 
 
-def can_emulate() -> bool:
-    """Tell whether the kernel lets this process make a namespace and shape a link."""
+@pytest.fixture(scope="module")
+def emulation() -> None:
+    """Skip where the kernel does not let this process make a namespace and shape a link."""
+    # In a fixture, not while tests are collected: each of pytest's workers collects, and a machine has one cluster.
     try:
         with Cluster(1, Link(100)):
-            return True
-    except (MeasureError, OSError):
-        return False
+            pass
+    except (MeasureError, OSError) as problem:
+        pytest.skip(f"a cluster is emulated with root, iproute2 and tc: {problem}")
 
 
-needs_cluster = pytest.mark.skipif(not can_emulate(), reason="a cluster is emulated with root, iproute2 and tc")
+needs_cluster = pytest.mark.usefixtures("emulation")
 needs_tun = pytest.mark.skipif(not Path("/dev/net/tun").exists(), reason="latency needs /dev/net/tun")
 
 
@@ -121,7 +123,9 @@ def test_what_a_killed_cluster_left_is_taken_down_by_the_next() -> None:
 def test_a_campaign_that_is_stopped_takes_its_cluster_and_workers_down(tmp_path: Path, how: signal.Signals) -> None:
     worker = Path(__file__).parent / "workers" / "framework.py"
     # The worker's step hangs (hidden=3), so that the campaign is at work when it is stopped.
+    # SIGINT is set to its default: a program that a shell started in the background inherits that it is ignored.
     code = (
+        "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         f"import sys; sys.path.insert(0, {str(SCRIPT.parent)!r})\n"
         "from campaign import *\n"
         f"jobs = [Job('pytorch', 2, 0, [{{**BASE, 'hidden': 3}}], {str(worker)!r})]\n"
@@ -129,13 +133,17 @@ def test_a_campaign_that_is_stopped_takes_its_cluster_and_workers_down(tmp_path:
     ).replace("import *", "import *; from networks import BASE")
     environment = {**os.environ, "GENPERF_MEASURE_PYTORCH_PYTHON": sys.executable}
     campaign = subprocess.Popen([sys.executable, "-c", code], env=environment, stderr=subprocess.PIPE, text=True)
-    while len([n for n in namespaces() if n.startswith(PREFIX)]) < 3 or not running(f"{PREFIX}h1"):
-        assert campaign.poll() is None
-        time.sleep(0.05)
-    campaign.send_signal(how)
-    _, said = campaign.communicate(timeout=30)
+    try:
+        while len([n for n in namespaces() if n.startswith(PREFIX)]) < 3 or not running(f"{PREFIX}h1"):
+            assert campaign.poll() is None
+            time.sleep(0.05)
+        campaign.send_signal(how)
+        _, message = campaign.communicate(timeout=30)
+    finally:
+        campaign.kill()
+        campaign.wait()
     assert campaign.returncode == 1
-    assert said.startswith("stopped; what was measured is in the table")
+    assert message.startswith("stopped; what was measured is in the table")
     assert not [name for name in namespaces() if name.startswith(PREFIX)]
 
 

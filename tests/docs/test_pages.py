@@ -1,0 +1,187 @@
+"""The pages: no section twice, no dead link, no page too long, and no figure that its page of results does not have."""
+
+import doctest
+import re
+from pathlib import Path
+
+import pytest
+import results_page
+from results_page import LONGEST_LINE, LONGEST_PAGE, RESULTS, SUMMARY, figure
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+PAGES = {path.relative_to(ROOT).as_posix(): path for path in (ROOT / "README.md", *sorted(DOCS.rglob("*.md")))}
+LINKED = {**PAGES, "CHANGELOG.md": ROOT / "CHANGELOG.md", "data/README.md": ROOT / "data" / "README.md"}
+#: A shorter text may stand in two sections, such as the line that names an experiment.
+SECTION = 200
+#: The README's rows and columns as the page of extrapolation has them.
+MODELS = {
+    "**genperf** (`auto`)": "auto",
+    "last point: the time stays as at the largest scale": "last point",
+    "1 + log n": "1 + log n",
+    "Ernest": "Ernest",
+    "random forest": "random forest",
+    "Extra-P, negative exponents": "Extra-P, negative exponents",
+}
+
+
+def text_of(path: Path) -> str:
+    return path.read_text(encoding="utf-8")
+
+
+def sections(text: str) -> list[tuple[str, str]]:
+    """Return the headings of a page with the text below each, up to the next heading; code blocks are text."""
+    parts = [("", "")]
+    inside_code = False
+    for line in text.splitlines():
+        inside_code ^= line.startswith("```")
+        if line.startswith("#") and not inside_code:
+            parts.append((line, ""))
+        else:
+            heading, body = parts[-1]
+            parts[-1] = heading, f"{body}\n{line}"
+    return [(heading, " ".join(body.split())) for heading, body in parts]
+
+
+def repeated(pages: dict[str, str]) -> list[str]:
+    """Return the sections that stand twice: a heading in one page, or a text in any."""
+    places: dict[str, list[str]] = {}
+    for name, text in pages.items():
+        for heading, body in sections(text):
+            if heading:
+                places.setdefault(f"{name} {heading}", []).append(name)
+            if len(body) >= SECTION:
+                places.setdefault(body, []).append(f"{name} {heading}")
+    return [f"{', '.join(where)}: {what[:60]}" for what, where in places.items() if len(where) > 1]
+
+
+def anchor(heading: str) -> str:
+    """Return the name by which a heading is linked to: small letters and hyphens, without punctuation."""
+    return re.sub(r"[^\w\- ]", "", heading.lstrip("# ").lower()).replace(" ", "-")
+
+
+def dead_links(path: Path) -> list[str]:
+    """Return the relative links of a page to a file or heading that is not there."""
+    dead = []
+    for target in re.findall(r"\]\(([^)\s]+)\)", re.sub(r"(?s)```.*?```|`[^`\n]*`", "", text_of(path))):
+        if re.match(r"[a-z]+:", target):
+            continue
+        file, _, place = target.partition("#")
+        page = (path.parent / file) if file else path
+        if not page.exists() or (place and place not in {anchor(h) for h, _ in sections(text_of(page))}):
+            dead.append(target)
+    return dead
+
+
+def test_no_section_stands_twice() -> None:
+    assert not repeated({name: text_of(path) for name, path in PAGES.items()})
+
+
+def test_a_repeated_section_is_reported() -> None:
+    body = "The knee of a parameter server, from the steps of all counts. " * 4
+    assert repeated({"a.md": f"# A\n{body}", "b.md": f"# B\n{body}"})
+    assert repeated({"a.md": "# A\n## Knee\none\n## Knee\ntwo"})
+    assert not repeated({"a.md": f"# A\n{body}", "b.md": "# A\nshort"})
+
+
+@pytest.mark.parametrize("name", LINKED)
+def test_every_relative_link_leads_somewhere(name: str) -> None:
+    assert not dead_links(LINKED[name])
+
+
+def test_a_dead_link_is_reported(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("# Two words\n[a](#two-words) [b](#three) [c](none.md) [d](https://example.org) `[e](none.md)`\n")
+    assert dead_links(page) == ["#three", "none.md"]
+
+
+@pytest.mark.parametrize("path", [SUMMARY, *sorted(RESULTS.glob("*.md"))], ids=lambda path: path.name)
+def test_a_page_of_results_is_short(path: Path) -> None:
+    lines = text_of(path).splitlines()
+    assert len(lines) < LONGEST_PAGE
+    assert not [line for line in lines if len(line) > LONGEST_LINE and not line.startswith("|")]
+
+
+def test_the_pages_of_results_pass_their_own_check() -> None:
+    assert not results_page.check()
+
+
+def test_the_summary_is_that_of_the_pages() -> None:
+    assert text_of(SUMMARY) == results_page.summary()
+
+
+def test_the_examples_of_the_script_hold() -> None:
+    outcome = doctest.testmod(results_page)
+    assert outcome.attempted > 0
+    assert outcome.failed == 0
+
+
+@pytest.mark.parametrize(
+    ("reference", "message"),
+    [
+        ("extrapolation > P9 > auto > median error, %", "has no table"),
+        ("extrapolation > P1 > none > median error, %", "has no row"),
+        ("extrapolation > P1 > auto > none", "has no table"),
+        ("extrapolation > P1 > auto > median error, %; doubled", "no change"),
+        ("extrapolation", "not a reference"),
+    ],
+)
+def test_a_figure_that_no_page_has_is_refused(reference: str, message: str) -> None:
+    with pytest.raises(LookupError, match=message):
+        figure(reference)
+
+
+def readme_rows() -> list[list[str]]:
+    """Return the rows of the README's first table without emphasis, its first cells as written."""
+    table = next(iter(results_page.tables(text_of(ROOT / "README.md"))))
+    return [[row[0], *(cell.replace("*", "") for cell in row[1:])] for row in table.rows]
+
+
+@pytest.mark.parametrize("row", readme_rows(), ids=lambda row: row[0])
+def test_the_figures_of_the_readme_are_those_of_the_results(row: list[str]) -> None:
+    name, *shown = row
+    for protocol, cell in zip(("P1", "P2"), shown, strict=True):
+        median, mean = (
+            figure(f"extrapolation > {protocol} > {MODELS[name]} > {k} error, %") for k in ("median", "mean")
+        )
+        assert cell == f"{median} % ({mean} %)"
+
+
+def test_the_readme_shows_every_model_once() -> None:
+    assert [row[0] for row in readme_rows()] == list(MODELS)
+
+
+def test_coverage_and_width_in_the_readme_are_those_of_the_results() -> None:
+    text = " ".join(text_of(ROOT / "README.md").split())
+    coverage, width = (
+        [figure(f"extrapolation > {protocol} > auto > {column}") for protocol in ("P1", "P2")]
+        for column in ("coverage of 90 %", "median width")
+    )
+    assert f"covered {coverage[0]} and {coverage[1]} of the held-out times" in text
+    assert f"median widths of {width[0]} and {width[1]}" in text
+
+
+@pytest.mark.parametrize("path", sorted((DOCS / "decisions").glob("*.md")), ids=lambda path: path.stem)
+def test_a_decision_has_its_four_parts_and_a_place_in_the_index(path: Path) -> None:
+    title, *rest = text_of(path).splitlines()
+    parts = re.findall(r"(?m)^\*\*(\w+)\.\*\*", "\n".join(rest))
+    assert parts == ["Context", "Choice", "Evidence", "Consequence"]
+    assert f"- [{title.removeprefix('# ')}](decisions/{path.name})" in text_of(DOCS / "decisions.md")
+
+
+def glossary() -> list[list[str]]:
+    """Return the rows of the glossary."""
+    text = text_of(DOCS / "glossary.md").replace("\\|", "‖")
+    return [row for table in results_page.tables(text) for row in table.rows]
+
+
+def test_the_glossary_has_each_term_once() -> None:
+    terms = [row[0] for row in glossary()]
+    assert len(terms) == len(set(terms)) > 50
+
+
+@pytest.mark.parametrize("row", glossary(), ids=lambda row: row[0])
+def test_a_term_is_defined_where_the_glossary_has_it(row: list[str]) -> None:
+    _, _, meaning, where = row
+    assert meaning.endswith(".")
+    assert (ROOT / "genperf" / where.strip("`")).is_file()

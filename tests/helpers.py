@@ -1,0 +1,93 @@
+"""What many tests need: tables of runs that follow a law, and the command line as a function."""
+
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from genperf.cli.main import run
+
+#: A command's arguments → its status, its output and its errors.
+Shell: TypeAlias = Callable[..., tuple[int, str, str]]
+
+
+def runs_of(
+    law: Callable[[pd.DataFrame], pd.Series],
+    levels: dict[str, Sequence[object]],
+    *,
+    column: str = "s",
+    noise: float = 0.0,
+    repeats: int = 1,
+    sample: int | None = None,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """Return runs of every combination of levels, with the values of a law under log-normal noise.
+
+    Parameters
+    ----------
+    law : callable
+        The true values of the rows of a table.
+    levels : dict of str to sequence
+        The values of each factor; the last one changes fastest.
+    column : str
+        The name of the column of measured values, the last one.
+    noise : float
+        The standard deviation of the logarithm of a measured value.
+    repeats : int
+        Rows of each combination, one after the other.
+    sample : int, optional
+        So many combinations, drawn without replacement; without it all of them.
+    seed : int
+
+    Examples
+    --------
+    >>> runs_of(lambda f: 1 + 8 / f.workers, {"workers": (1, 2), "batch": (16, 32)})
+       workers  batch    s
+    0        1     16  9.0
+    1        1     32  9.0
+    2        2     16  5.0
+    3        2     32  5.0
+    >>> noisy = runs_of(lambda f: 1.0 + 0 * f.workers, {"workers": range(1, 9)}, noise=0.1, repeats=50)
+    >>> len(noisy), round(float(np.log(noisy.s).std()), 2)
+    (400, 0.1)
+    """
+    frame = pd.MultiIndex.from_product(list(levels.values()), names=list(levels)).to_frame(index=False)
+    if sample is not None:
+        frame = frame.sample(sample, random_state=seed)
+    frame = frame.loc[frame.index.repeat(repeats)].reset_index(drop=True)
+    return noisy(frame.assign(**{column: law(frame)}), column, noise, seed)
+
+
+def noisy(frame: pd.DataFrame, column: str, noise: float, seed: int = 0) -> pd.DataFrame:
+    """Return a table with log-normal noise on a column.
+
+    Parameters
+    ----------
+    frame : DataFrame
+    column : str
+        The measured values.
+    noise : float
+        The standard deviation of the logarithm of a measured value.
+    seed : int
+
+    Examples
+    --------
+    >>> noisy(pd.DataFrame({"s": [1.0, 2.0]}), "s", 0.0).s.tolist()
+    [1.0, 2.0]
+    """
+    errors = noise * np.random.default_rng(seed).standard_normal(len(frame))
+    return frame.assign(**{column: frame[column] * np.exp(errors)})
+
+
+def shell_of(capsys: pytest.CaptureFixture[str]) -> Shell:
+    """Return a function that runs a command and returns its status, its output and its errors."""
+
+    def call(*arguments: str) -> tuple[int, str, str]:
+        capsys.readouterr()
+        status = run(list(arguments))
+        captured = capsys.readouterr()
+        return status, captured.out, captured.err
+
+    return call
