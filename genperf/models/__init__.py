@@ -25,6 +25,7 @@ from genperf.models import (
 )
 from genperf.models.compose import compose
 from genperf.models.family import ALIASES, Factors, Family, Need
+from genperf.models.scale import Scale, Work, scale_of
 
 _REGISTERED = (
     generic.FAMILY,
@@ -66,4 +67,4 @@ def family_named(name: str) -> Family:
     return MODELS[name]
 
 
-__all__ = ["ALIASES", "MODELS", "Factors", "Family", "Need", "compose", "family_named"]
+__all__ = ["ALIASES", "MODELS", "Factors", "Family", "Need", "Scale", "Work", "compose", "family_named", "scale_of"]

@@ -1,0 +1,216 @@
+"""The scale of a table: the column that counts its workers, its nodes, and the work of one worker."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from genperf.formula import names_in, parse, render, substitute
+from genperf.models.family import ALIASES, UNITS, Factors
+from genperf.table import Factor
+
+#: Canonical names of amounts: a column of such a name never counts the workers.
+AMOUNTS = frozenset({*UNITS, "parameters", "iterations"})
+
+
+@dataclass(frozen=True)
+class Work:
+    """A possible formula of the work that one worker does in a step.
+
+    Attributes
+    ----------
+    formula : str
+        Over canonical names; ``1`` is work that stays constant as the scale grows.
+    from_table : bool
+        Whether a column of the table gives it. Otherwise it is an assumption, and its prior probability is for the
+        reader of the scale to choose.
+    """
+
+    formula: str
+    from_table: bool
+
+
+@dataclass(frozen=True)
+class Scale:
+    """How the runs of a table are scaled.
+
+    Attributes
+    ----------
+    column : str or None
+        The column that counts the workers, or the nodes where no column counts workers. None where neither is there.
+    canonical : {"workers", "nodes"}
+        What that column counts.
+    assumed : bool
+        Whether the column counts the workers only because no other extrinsic column does: neither its name nor the
+        mapping says so.
+    factors : Factors
+        The table's factors, whose mapping names an assumed column as the workers.
+    nodes : str or None
+        The nodes, as a formula over the table's columns.
+    works : tuple of Work
+        Possible work of one worker, most specific first. A single entry where the table decides.
+    """
+
+    column: str | None
+    canonical: Literal["workers", "nodes"]
+    assumed: bool
+    factors: Factors
+    nodes: str | None
+    works: tuple[Work, ...]
+
+    def over_columns(self, formula: str) -> str:
+        """Return a formula over canonical names as one over the table's columns.
+
+        Examples
+        --------
+        >>> factors = (Factor("gpus", "extrinsic"), Factor("global_batch", "extrinsic"))
+        >>> scale_of(factors).over_columns("global_batch/workers")
+        'global_batch/gpus'
+        """
+        node = parse(formula).node
+        columns = {name: self.factors.node(name) for name in names_in(node) if name in ALIASES}
+        return render(substitute(node, {name: column for name, column in columns.items() if column is not None}))
+
+
+def scale_of(
+    factors: Sequence[Factor],
+    mapping: Mapping[str, str] | None = None,
+    group: Collection[str] = (),
+    varying: Collection[str] | None = None,
+) -> Scale:
+    """Find the scale column, the nodes and one worker's work.
+
+    The scale is the first of these columns that varies:
+
+    1. the workers, by the mapping or by the field's names (`genperf.models.ALIASES`);
+    2. the nodes, likewise;
+    3. the only extrinsic column above zero whose name has no other meaning: it counts the workers whatever its name.
+
+    If none of them varies, it is the first of them that is there. If none is there, it is the only extrinsic column
+    above zero that counts something else (servers, threads, devices of a node), never an amount (a batch, bytes).
+    Several such columns are one if only one of them varies. Workers that the mapping names leave no room for step 3.
+
+    One worker's work is decided in this order:
+
+    1. a column of the global batch: ``global_batch/workers``;
+    2. a column of one worker's batch: ``batch``;
+    3. a group column with one of the names of a global batch: every group shares a fixed amount, ``1/workers``;
+    4. a group column with one of the names of one worker's batch: it is constant, ``1``;
+    5. otherwise both constant work, ``1``, and shared work, ``1/workers``, are possible.
+
+    Where only nodes are counted, a node takes the place of a worker.
+
+    Parameters
+    ----------
+    factors : sequence of Factor
+        Of a table or of a model's schema.
+    mapping : mapping of str to str, optional
+        Canonical name → column.
+    group : collection of str
+        The columns whose values name the groups, each of one value within a group.
+    varying : collection of str, optional
+        The columns that vary: those that do within some group, for example. Where omitted, the factors of several
+        values; a factor that is not measured yet counts as one.
+
+    Returns
+    -------
+    Scale
+
+    Raises
+    ------
+    ModelError
+        For a mapping that names an unknown factor or column.
+
+    Examples
+    --------
+    >>> cores = Factor("cores", "extrinsic", 1.0, 8.0, distinct=4, positive=True)
+    >>> batch = Factor("batch", "intrinsic", 32.0, 32.0, distinct=1, positive=True)
+    >>> scale = scale_of((cores, batch))
+    >>> scale.column, scale.canonical, scale.assumed, scale.works
+    ('cores', 'workers', True, (Work(formula='batch', from_table=True),))
+    """
+    mapping = mapping or {}
+    matched = Factors(tuple(factors), mapping)
+    if varying is None:
+        varying = {f.name for f in factors if f.distinct != 1}
+    workers, nodes = matched.find("workers"), matched.find("nodes")
+    unnamed = None if "workers" in mapping else _only(_unnamed(matched), varying)
+    candidates = [factor for factor in (workers, nodes, unnamed) if factor is not None]
+    if not candidates and "workers" not in mapping:
+        candidates = [factor for factor in (_only(_counts(matched), varying),) if factor is not None]
+    if not candidates:
+        return Scale(None, "workers", False, matched, _text(matched, "nodes"), _works(matched, group))
+    column = next((factor for factor in candidates if factor.name in varying), candidates[0])
+    if column == nodes:
+        fixed = workers is not None
+        return Scale(
+            column.name, "nodes", False, matched, _text(matched, "nodes"), _works(matched, group, fixed_workers=fixed)
+        )
+    assumed = column != workers
+    if assumed:
+        matched = Factors(matched.factors, {**mapping, "workers": column.name})
+    return Scale(column.name, "workers", assumed, matched, _text(matched, "nodes"), _works(matched, group))
+
+
+def _counts(factors: Factors) -> list[Factor]:
+    """Return the extrinsic columns above zero that may count something: no amount, and none that the mapping names."""
+    amounts = {alias for name in AMOUNTS for alias in ALIASES[name]}
+    return [
+        factor
+        for factor in factors.factors
+        if factor.role == "extrinsic"
+        and (factor.positive or factor.distinct == 0)
+        and factor.name.lower() not in amounts
+        and factor.name not in factors.mapping.values()
+    ]
+
+
+def _unnamed(factors: Factors) -> list[Factor]:
+    """Return those of them whose names the field does not know."""
+    aliases = {alias for names in ALIASES.values() for alias in names}
+    return [factor for factor in _counts(factors) if factor.name.lower() not in aliases]
+
+
+def _only(candidates: Sequence[Factor], varying: Collection[str]) -> Factor | None:
+    """Return the only candidate, or the only one that varies; None where there is no such one."""
+    several = [factor for factor in candidates if factor.name in varying]
+    for choice in (several, candidates):
+        if len(choice) == 1:
+            return choice[0]
+    return None
+
+
+def _text(factors: Factors, canonical: str) -> str | None:
+    node = factors.node(canonical)
+    return None if node is None else render(node)
+
+
+def _works(factors: Factors, group: Collection[str], fixed_workers: bool = False) -> tuple[Work, ...]:
+    """Decide what one worker's work may be.
+
+    Parameters
+    ----------
+    factors : Factors
+    group : collection of str
+    fixed_workers : bool
+        Whether the nodes vary and the workers do not: work that is shared by the workers is constant then.
+
+    Returns
+    -------
+    tuple of Work
+    """
+    counted = "workers" if factors.has("workers") else "nodes"
+    if factors.find("global_batch") is not None and factors.has(counted):
+        return (Work(f"global_batch/{counted}", True),)
+    if factors.find("batch") is not None:
+        return (Work("batch", True),)
+    constant, shared = Work("1", False), Work(f"1/{counted}", False)
+    names = {name.lower() for name in group}
+    if fixed_workers or not factors.has(counted):
+        return (constant,)
+    if names & set(ALIASES["global_batch"]):
+        return (shared,)
+    if names & set(ALIASES["batch"]):
+        return (constant,)
+    return (constant, shared)
