@@ -7,8 +7,9 @@ import pandas as pd
 import pytest
 
 from genperf.errors import FormulaError, GenperfError, ModelError
+from genperf.prediction.schema import schema_of
 from genperf.table import Table, read_table
-from genperf.validation import LEARNERS, run, validate
+from genperf.validation import LEARNERS, run, tasks, validate
 from genperf.validation.score import reasons_in_words
 
 SIMPLE = "last-point,linear"
@@ -41,6 +42,7 @@ class Fits:
         if model == "amdahl":
             raise ModelError("family 'amdahl' says no", hint="ask another")
         self.asked.append((table, model, options))
+        self.schema = schema_of(table)
         return self
 
     def predict(self, data: pd.DataFrame, interval: float = 0.9) -> pd.DataFrame:
@@ -52,7 +54,7 @@ class Fits:
 @pytest.fixture
 def fits(monkeypatch: pytest.MonkeyPatch) -> Iterator[Fits]:
     stand_in = Fits()
-    monkeypatch.setattr(run, "fit", stand_in)
+    monkeypatch.setattr(tasks, "fit", stand_in)
     return stand_in
 
 
@@ -61,7 +63,7 @@ def test_the_metrics_are_those_of_the_held_out_medians() -> None:
     found = validate(read_table(data, time="t", extrinsic="n", repeat="repeat"), ["last-point"], "leave-one-out")
     score = found["last-point"]
     # 1 from 2: 4 against the median 2; 2 from 4 (as near as 1, and larger): 5 against 4; 4 from 2: 4 against 5.
-    assert [(p.measured, round(p.time or 0, 9)) for p in score.predictions] == [(2.0, 4.0), (4.0, 5.0), (5.0, 4.0)]
+    assert [(p.measured, round(p.predicted or 0, 9)) for p in score.predictions] == [(2.0, 4.0), (4.0, 5.0), (5.0, 4.0)]
     assert score.mape == pytest.approx((100 + 25 + 20) / 3)
     assert score.median_ape == pytest.approx(25)
     assert score.rmse == pytest.approx(np.sqrt((4 + 1 + 1) / 3))
@@ -111,11 +113,11 @@ def test_a_group_has_a_model_of_its_own() -> None:
     t = table(group="net", categorical="")
     together, apart = (validate(x, "linear", "extrapolate:workers")["linear"] for x in (table(categorical=""), t))
     alone = [
-        validate(sub, "linear", "extrapolate:workers")["linear"].predictions[i].time
+        validate(sub, "linear", "extrapolate:workers")["linear"].predictions[i].predicted
         for _, sub in table(group="net", categorical="").groups()
         for i in range(2)
     ]
-    assert [p.time for p in apart.predictions] == alone
+    assert [p.predicted for p in apart.predictions] == alone
     assert len(together.predictions) == 2  # without the network three are repeats of one configuration
     assert list(apart.predictions[0].values) == ["net", "batch", "workers"]
 
@@ -124,7 +126,7 @@ def test_an_unseen_level_is_left_unpredicted_with_a_note(fits: Fits) -> None:
     data = frame().query("net != 'z' or workers == 8")
     found = validate(table(data), ["generic", *LEARNERS], "extrapolate:workers")
     for score in found.models:
-        assert [p.time is None for p in score.predictions] == [p.values["net"] == "z" for p in score.predictions]
+        assert [p.predicted is None for p in score.predictions] == [p.values["net"] == "z" for p in score.predictions]
         assert score.predicted == 4
         assert [str(n) for n in score.notes] == [
             "2 of 6 configurations left unpredicted: level 'z' of 'net' is not in the training part"
@@ -139,13 +141,13 @@ def test_a_level_must_be_known_in_its_own_group() -> None:
     data = frame().assign(cluster=lambda d: np.where(d.net == "x", "one", "two"))
     data = data.query("net != 'z' or workers == 8")
     score = validate(table(data, group="cluster"), "last-point", "extrapolate:workers")["last-point"]
-    assert [p.values["net"] for p in score.predictions if p.time is None] == ["z", "z"]
+    assert [p.values["net"] for p in score.predictions if p.predicted is None] == ["z", "z"]
 
 
 def test_an_unseen_group_is_left_unpredicted_with_a_note() -> None:
     data = frame().query("net != 'z' or workers == 8")
     found = validate(table(data, group="net", categorical=""), SIMPLE, "extrapolate:workers:4")
-    assert [p.values["net"] for p in found["linear"].predictions if p.time is None] == ["z", "z"]
+    assert [p.values["net"] for p in found["linear"].predictions if p.predicted is None] == ["z", "z"]
     assert "its group has no configuration in the training part" in str(found)
 
 
@@ -175,7 +177,7 @@ def test_a_refused_formula_keeps_its_caret(monkeypatch: pytest.MonkeyPatch) -> N
     def refuse(table: Table, model: str, **options: Any) -> None:
         raise FormulaError("'.' is not allowed", text=model, column=1)
 
-    monkeypatch.setattr(run, "fit", refuse)
+    monkeypatch.setattr(tasks, "fit", refuse)
     with pytest.raises(GenperfError, match=r"'\.' is not allowed\n  a\.b\+1\n   \^"):
         validate(table(), "a.b+1", "kfold:3")
 
@@ -187,7 +189,7 @@ def test_a_group_that_cannot_be_fitted_does_not_stop_the_others() -> None:
     assert [p.lower is None for p in found.predictions] == [p.values["net"] == "z" for p in found.predictions]
     data = pd.concat([data, frame().query("net == 'z' and workers == 2 and batch == 32")])
     found = validate(table(data, group="net", categorical=""), "linear", "extrapolate:workers")["linear"]
-    assert [p.time is None for p in found.predictions] == [p.values["net"] == "z" for p in found.predictions]
+    assert [p.predicted is None for p in found.predictions] == [p.values["net"] == "z" for p in found.predictions]
     assert "linear regression has 3 coefficients, and there are 2 configurations" in str(found.notes[0])
 
 
@@ -291,7 +293,7 @@ def test_progress_counts_the_fits() -> None:
 def test_it_is_shown_as_text_and_as_a_page(fits: Fits) -> None:
     found = validate(table(), "generic,last-point", "extrapolate:workers")
     assert str(found).splitlines()[0] == (
-        "extrapolate:workers, 6 held-out configurations; errors in %, intervals of 90 %"
+        "extrapolate:workers, time of 6 held-out configurations; errors in %, intervals of 90 %"
     )
     assert found._repr_html_().count("<tr") == 3
     assert found.frame().columns.tolist() == [
@@ -334,9 +336,9 @@ def test_a_single_fit_of_many_groups_gets_the_workers(fits: Fits) -> None:
 def test_a_family_that_cannot_fit_one_group_predicts_the_others() -> None:
     data = frame().query("net != 'z' or workers in (4, 8) and batch == 16")
     found = validate(table(data, group="net", categorical=""), "amdahl", "extrapolate:workers")["amdahl"]
-    assert {p.values["net"]: p.time is None for p in found.predictions} == {"x": False, "y": False, "z": True}
+    assert {p.values["net"]: p.predicted is None for p in found.predictions} == {"x": False, "y": False, "z": True}
     assert "every factor has one value" in str(found.notes[0])
-    assert {p.verdict for p in found.predictions if p.time is not None} <= {"ok", "caution", "extrapolating-blind"}
+    assert {p.verdict for p in found.predictions if p.predicted is not None} <= {"ok", "caution", "extrapolating-blind"}
 
 
 def test_many_reasons_are_counted_and_the_rarest_gathered() -> None:
