@@ -1,8 +1,10 @@
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
 
-from genperf.table import Table, read_table
+from genperf.table import Table, Target, read_table
 from genperf.validation.last_point import last_point
 
 
@@ -56,6 +58,13 @@ def test_a_mapped_batch_is_the_batch() -> None:
     data = pd.DataFrame({"workers": [4], "images": [16]})
     assert last_point(table, data, 0.9, 0, {"batch": "images"}).predicted.tolist() == [1.0]
     assert last_point(table, data, 0.9, 0).predicted.tolist() == [2.0]
+
+
+def test_only_a_time_is_proportional_to_the_batch() -> None:
+    table = series(workers=[1, 2], batch=[32, 32], t=[1.0, 2.0])
+    memory = replace(table, target=Target("t", "memory", "GB"))
+    assert predict(table, workers=[4], batch=[16]) == [1.0]
+    assert predict(memory, workers=[4], batch=[16]) == [2.0]
 
 
 def test_the_program_comes_before_the_scale_and_the_kind_before_both() -> None:

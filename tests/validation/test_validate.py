@@ -1,5 +1,6 @@
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -8,7 +9,7 @@ import pytest
 
 from genperf.errors import FormulaError, GenperfError, ModelError
 from genperf.prediction.schema import schema_of
-from genperf.table import Table, read_table
+from genperf.table import Table, Target, read_table
 from genperf.validation import LEARNERS, run, tasks, validate
 from genperf.validation.score import reasons_in_words
 
@@ -48,7 +49,9 @@ class Fits:
     def predict(self, data: pd.DataFrame, interval: float = 0.9) -> pd.DataFrame:
         self.interval = interval
         mean = float(self.asked[-1][0].measured.mean())
-        return data.assign(time=mean, lower=mean / 2, upper=mean * 2, verdict="caution", reason="it is a mean")
+        return data.assign(
+            **{self.schema.target.name: mean}, lower=mean / 2, upper=mean * 2, verdict="caution", reason="it is a mean"
+        )
 
 
 @pytest.fixture
@@ -191,6 +194,24 @@ def test_a_group_that_cannot_be_fitted_does_not_stop_the_others() -> None:
     found = validate(table(data, group="net", categorical=""), "linear", "extrapolate:workers")["linear"]
     assert [p.predicted is None for p in found.predictions] == [p.values["net"] == "z" for p in found.predictions]
     assert "linear regression has 3 coefficients, and there are 2 configurations" in str(found.notes[0])
+
+
+@pytest.mark.parametrize(("unit", "rmse"), [("GB", r"[\d.]+ GB"), ("", r"[\d.]+")])
+def test_another_quantity_is_predicted_under_its_name(fits: Fits, unit: str, rmse: str) -> None:
+    time = table()
+    memory = replace(time, target=Target("t", "memory", unit))
+    of_time, of_memory = (validate(t, "generic,linear", "extrapolate:workers") for t in (time, memory))
+    scores = of_memory.to_dict(timing=False)
+    for score, other in zip(scores["models"], of_time.to_dict(timing=False)["models"], strict=True):
+        assert [{**p, "time": p["memory"]} for p in score["predictions"]] == [
+            {**p, "memory": p["time"]} for p in other["predictions"]
+        ]
+        assert {k: v for k, v in score.items() if k != "predictions"} == {
+            k: v for k, v in other.items() if k != "predictions"
+        }
+    assert "memory" in of_memory.predictions()
+    assert of_memory.headline.startswith("extrapolate:workers, memory of 6 held-out configurations")
+    assert of_memory.summary()["rmse"].str.fullmatch(rmse).all()
 
 
 @pytest.mark.parametrize("column", ["time", "fold", "measured"])
