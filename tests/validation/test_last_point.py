@@ -90,16 +90,16 @@ def test_a_batch_of_zero_changes_nothing() -> None:
 def test_the_interval_is_that_of_the_other_configurations() -> None:
     # Each of ten from its nearest neighbour: the ratio is 2, so 90 % (rank ⌈11·0.9⌉ = 10 of 10) is a factor of 2.
     table = series(workers=[2.0**i for i in range(10)], t=[2.0**i for i in range(10)])
-    found = last_point(table, pd.DataFrame({"workers": [2.0**10]}), 0.9, 0)
-    assert (found.lower[0], found.predicted[0], found.upper[0]) == pytest.approx((256.0, 512.0, 1024.0))
+    forecast = last_point(table, pd.DataFrame({"workers": [2.0**10]}), 0.9, 0)
+    assert (forecast.lower[0], forecast.predicted[0], forecast.upper[0]) == pytest.approx((256.0, 512.0, 1024.0))
 
 
 def test_too_few_configurations_give_no_interval() -> None:
     for count in (1, 3):
         table = series(workers=[2.0**i for i in range(count)], t=[1.0] * count)
-        found = last_point(table, pd.DataFrame({"workers": [32.0]}), 0.9, 0)
-        assert np.isnan([found.lower[0], found.upper[0]]).all()
-        assert found.predicted[0] == 1.0
+        forecast = last_point(table, pd.DataFrame({"workers": [32.0]}), 0.9, 0)
+        assert np.isnan([forecast.lower[0], forecast.upper[0]]).all()
+        assert forecast.predicted[0] == 1.0
 
 
 def test_blocks_change_nothing() -> None:
