@@ -21,7 +21,7 @@ from genperf.fitting import fit
 from genperf.result import FitResult
 from genperf.table import read_table
 
-_TIME, _WEIGHT = "_seconds", "_weight"
+_TARGET, _WEIGHT = "_target", "_weight"
 
 
 class GenericRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
@@ -34,9 +34,9 @@ class GenericRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     structure, loss, penalty, lam, solver
         As in `genperf.fit`.
     extrinsic : sequence of str or int, optional
-        Columns that say how it is run; the others are intrinsic.
+        Columns of how a run is executed, by name or number; the others are intrinsic.
     categorical : sequence of str or int, optional
-        Columns of names without an order.
+        Columns of names without an order, likewise.
     seed : int
 
     Attributes
@@ -48,7 +48,8 @@ class GenericRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
     Notes
     -----
-    Times are positive, so `y` must be; factors are not negative. Arrays without names have columns x0, x1, ….
+    `y` is a time, or another quantity above zero; its unit is that of the predictions. Factors are not negative. Arrays
+    without names have columns x0, x1, ….
 
     Examples
     --------
@@ -89,36 +90,43 @@ class GenericRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         ----------
         X : DataFrame or array of shape (rows, factors)
         y : array of shape (rows,)
-            Times in seconds, above zero.
+            Measured values, above zero.
         sample_weight : array of shape (rows,), optional
+            A row of weight w counts as w rows.
 
         Returns
         -------
         GenericRegressor
             Itself.
+
+        Raises
+        ------
+        ValueError
+            For values that are not above zero, fewer than two rows, or a model that cannot be fitted to them.
         """
         kept = self._frame(X)
         X, y = validate_data(self, X, y, y_numeric=True, dtype=None if kept is not None else "numeric")
         if kept is None:
             check_non_negative(X, "GenericRegressor")
         if np.any(np.asarray(y, float) <= 0):
-            raise ValueError("times must be above zero; y has values of zero or below")
+            raise ValueError("y must be above zero; it has values of zero or below")
         if len(X) < 2:
             raise ValueError(f"n_samples={len(X)}: at least two configurations are needed")
         frame = self._named(X, kept)
         names = list(frame.columns)
-        # A row of weight w is w rows: rows of no weight are not there.
-        frame[_TIME], frame[_WEIGHT] = np.asarray(y, float), _check_sample_weight(sample_weight, X)
+        # A row of weight w is w rows: rows of weight 0 are left out.
+        frame[_TARGET], frame[_WEIGHT] = np.asarray(y, float), _check_sample_weight(sample_weight, X)
         frame = frame[frame[_WEIGHT] > 0].reset_index(drop=True)
         self.result_ = self._fit(frame, names)
         return self
 
     def _fit(self, frame: pd.DataFrame, names: list[str]) -> FitResult:
+        """Fit a frame with the target and the weights beside the named factors."""
         extrinsic, categorical = _chosen(names, self.extrinsic), _chosen(names, self.categorical)
         try:
             table = read_table(
                 frame,
-                time=_TIME,
+                time=_TARGET,
                 weight=_WEIGHT,
                 intrinsic=[n for n in names if n not in extrinsic and n not in categorical],
                 extrinsic=extrinsic,
@@ -141,14 +149,22 @@ class GenericRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         return result
 
     def predict(self, X: Any) -> npt.NDArray[np.float64]:
-        """Return predicted times, shape (rows,), seconds."""
+        """Return the predictions, shape (rows,), in the unit of `y`."""
         check_is_fitted(self)
         kept = self._frame(X)
         X = validate_data(self, X, reset=False, dtype=None if kept is not None else "numeric")
-        return self.result_.predict(self._named(X, kept))["time"].to_numpy(float)
+        result = self.result_
+        return result.predict(self._named(X, kept))[result.schema.target.name].to_numpy(float)
 
     def predict_interval(self, X: Any, interval: float = 0.9) -> npt.NDArray[np.float64]:
-        """Return the prediction interval's ends, shape (rows, 2), seconds."""
+        """Return the lower and upper ends of the prediction interval, shape (rows, 2), in the unit of `y`.
+
+        Parameters
+        ----------
+        X : DataFrame or array of shape (rows, factors)
+        interval : float
+            Nominal coverage, between 0 and 1.
+        """
         check_is_fitted(self)
         kept = self._frame(X)
         X = validate_data(self, X, reset=False, dtype=None if kept is not None else "numeric")
@@ -159,6 +175,7 @@ class GenericRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         return X if isinstance(X, pd.DataFrame) and all(isinstance(c, str) for c in X.columns) else None
 
     def _named(self, X: Any, kept: pd.DataFrame | None) -> pd.DataFrame:
+        """Return the rows with the columns' names, or x0, x1, … where they have none."""
         if kept is not None:
             return kept.reset_index(drop=True).copy()
         return pd.DataFrame(np.asarray(X), columns=[f"x{j}" for j in range(np.shape(X)[1])])
@@ -172,4 +189,5 @@ class GenericRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
 
 def _chosen(names: list[str], wanted: Sequence[str | int]) -> list[str]:
+    """Return the names of columns that are given by name or by number."""
     return [names[w] if isinstance(w, int) else w for w in wanted]

@@ -1,4 +1,4 @@
-"""A table whose columns have names of their own, and a mapping, is answered as one with the field's names."""
+"""A table with other column names and a mapping gets the answers of one with the field's names."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from genperf.reporting.held_out import scheme_of
 from genperf.result.file import dump_model, parse_model
 
 #: Columns of the one table → of the other.
-OWN = {"workers": "world", "batch": "mystery"}
+COLUMNS = {"workers": "world", "batch": "mystery"}
 RUNS = pd.DataFrame(
     [
         (n, b, r, 0.01 + 0.003 * b + 0.02 * (n - 1) / n + 0.0002 * r)
@@ -22,14 +22,14 @@ RUNS = pd.DataFrame(
 )
 
 
-def fitted(own: bool, model: str = "ring-allreduce") -> gp.FitResult:
-    names = OWN if own else {name: name for name in OWN}
+def fitted(renamed: bool, model: str = "ring-allreduce") -> gp.FitResult:
+    names = COLUMNS if renamed else {name: name for name in COLUMNS}
     table = gp.read_table(
         RUNS.rename(columns=names), time="s", extrinsic=names["workers"], intrinsic=names["batch"], repeat="run"
     )
     result = gp.fit(table, model, mapping=names)
     assert isinstance(result, gp.FitResult)
-    # What is told of a model must be in its file.
+    # The mapping must be in the model file.
     again = parse_model(dump_model(result))
     assert isinstance(again, gp.FitResult)
     return again
@@ -37,16 +37,16 @@ def fitted(own: bool, model: str = "ring-allreduce") -> gp.FitResult:
 
 @pytest.fixture(scope="module")
 def named() -> gp.FitResult:
-    return fitted(own=False)
+    return fitted(renamed=False)
 
 
 @pytest.fixture(scope="module")
 def mapped() -> gp.FitResult:
-    return fitted(own=True)
+    return fitted(renamed=True)
 
 
 def same(one: pd.DataFrame, other: pd.DataFrame) -> None:
-    back = {own: name for name, own in OWN.items()}
+    back = {column: name for name, column in COLUMNS.items()}
     renamed = other.rename(columns=back).replace(back, regex=True)
     pd.testing.assert_frame_equal(one, renamed, check_like=True)
 
@@ -102,7 +102,7 @@ def test_a_column_of_the_tables_own_name_goes_before_the_mapping() -> None:
 
 
 def test_what_is_held_out_follows_the_mapping() -> None:
-    table = gp.read_table(RUNS.rename(columns=OWN), time="s", extrinsic="world", intrinsic="mystery")
+    table = gp.read_table(RUNS.rename(columns=COLUMNS), time="s", extrinsic="world", intrinsic="mystery")
     assert scheme_of(table, None, {"workers": "world"}) == "extrapolate:world:4"
     assert scheme_of(table, "workers", {"workers": "world"}) == "extrapolate:world:4"
 
@@ -110,6 +110,6 @@ def test_what_is_held_out_follows_the_mapping() -> None:
 @pytest.mark.parametrize("mapping", [{"workers": "wrld"}, {"wrkers": "world"}])
 @pytest.mark.parametrize("model", ["auto", "generic", "a/world + c"])
 def test_a_mapping_that_is_none_is_refused_by_every_model(mapping: dict[str, str], model: str) -> None:
-    table = gp.read_table(RUNS.rename(columns=OWN), time="s", extrinsic="world", intrinsic="mystery")
+    table = gp.read_table(RUNS.rename(columns=COLUMNS), time="s", extrinsic="world", intrinsic="mystery")
     with pytest.raises(gp.GenperfError, match=r"no family has a factor|is not a factor of the table"):
         gp.fit(table, model, mapping=mapping)

@@ -62,9 +62,9 @@ def test_groups_name_what_was_not_fitted() -> None:
     frame = pd.DataFrame({"n": [1, 2, 4, 8, 1], "net": ["a"] * 4 + [HOSTILE], "s": [9.0, 5.0, 3.0, 2.0, 1.0]})
     result = gp.fit(gp.read_table(frame, time="s", extrinsic="n", group="net"), model="a/n + c", draws=5)
     assert isinstance(result, GroupedResult)
-    found = result.frame()
-    assert found["net"].tolist() == ["a", HOSTILE]
-    assert found["not fitted"].iloc[1] != ""
+    groups = result.frame()
+    assert groups["net"].tolist() == ["a", HOSTILE]
+    assert groups["not fitted"].iloc[1] != ""
     assert "&lt;script&gt;" in result._repr_html_()
 
 

@@ -179,7 +179,7 @@ def _work(found: Factors, columns: Mapping[str, Any], counts: Array, kind: Kind 
     each = share(found, job=True)
     if not each.known and kind == "weak":
         return np.ones(len(counts))
-    tree = parse(each.each).node
+    tree = parse(each.per_worker).node
     nodes = {name: found.node(name) for name in names_in(tree)}
     if any(node is None for node in nodes.values()):
         return np.asarray(counts[0] / counts)

@@ -6,11 +6,11 @@ from genperf.expression import Expression, coefficient, exponent
 from genperf.models.compose import compose
 from genperf.models.family import Factors, Family, Need, ratio
 
-#: How well threads share the work: 0 not at all, 1 perfectly.
+#: Bounds of η, how well threads share the work: 0 not at all, 1 perfectly. By definition.
 THREADS = (0.0, 1.0)
 
 
-def build(found: Factors) -> Expression:
+def build(factors: Factors) -> Expression:
     """Write the time of an epoch on R replicas of P partitions with h threads each, and S servers.
 
         T = (N/R)·[a·W/(P·h^η) + κ·h·W/P + β_a·A·(P−1)/P + α_a·(P−1)] + N/(R·b)·[β_w·M·R/S + α_w]
@@ -19,7 +19,7 @@ def build(found: Factors) -> Expression:
     learning systems" (Adam): N samples of W operations each, threads that contend for memory, activations of A bytes
     across the P − 1 cuts, M bytes of weights to the servers once in b samples. The formula is our derivation. The
     replicas are `workers`; W is `work/batch`, since `work` is that of one worker's step. A factor that is always
-    the same, or that the table lacks, is in the coefficients, without constants of its own.
+    the same, or that the table lacks, is in the coefficients.
 
     Examples
     --------
@@ -28,10 +28,10 @@ def build(found: Factors) -> Expression:
     >>> print(build(Factors(tuple(factors))))
     a/replicas/partitions + alpha_a/replicas*(partitions - 1) + beta_w/servers
     """
-    samples, activations, message, batch = (_had(found, n) for n in ("samples", "activations", "bytes", "batch"))
-    parted, threads, servers = (_had(found, n) for n in ("partitions", "threads", "servers"))
-    work = ["work"] if batch and found.has("work") else []
-    contended = found.varies("threads")
+    samples, activations, message, batch = (_listed(factors, n) for n in ("samples", "activations", "bytes", "batch"))
+    parted, threads, servers = (_listed(factors, n) for n in ("partitions", "threads", "servers"))
+    work = ["work"] if batch and factors.has("work") else []
+    contended = factors.varies("threads")
     parts = {
         "compute": ratio("a", samples + work, batch * len(work) + ["workers"] + parted),
         "memory contention": ratio("kappa", threads + samples + work, batch * len(work) + ["workers"] + parted),
@@ -47,18 +47,19 @@ def build(found: Factors) -> Expression:
     written["cuts"] += "*(partitions - 1)"
     needs = {
         "memory contention": contended,
-        "activations": bool(activations) and found.varies("partitions"),
-        "cuts": found.varies("partitions"),
-        "exchange": found.varies("batch"),
+        "activations": bool(activations) and factors.varies("partitions"),
+        "cuts": factors.varies("partitions"),
+        "exchange": factors.varies("batch"),
     }
     kept = {name: text for name, text in written.items() if needs.get(name, True)}
     names = ("a", "kappa", "beta_a", "alpha_a", "beta_w", "alpha_w")
     constants = [coefficient(name, unit) for name, (_, unit) in zip(names, parts.values(), strict=True)]
-    return compose("adam", kept, [*constants, exponent("eta", *THREADS, start=0.5)], found)
+    return compose("adam", kept, [*constants, exponent("eta", *THREADS, start=0.5)], factors)
 
 
-def _had(found: Factors, name: str) -> list[str]:
-    return [name] if found.has(name) else []
+def _listed(factors: Factors, name: str) -> list[str]:
+    """Return the name alone where the table has the factor, and nothing where it lacks it."""
+    return [name] if factors.has(name) else []
 
 
 FAMILY = Family(

@@ -7,7 +7,7 @@ from genperf.models.compose import compose
 from genperf.models.family import Factors, Family, Need, share
 
 
-def build(found: Factors) -> Expression:
+def build(factors: Factors) -> Expression:
     """Write Amdahl's law for a fixed amount of work, or for a batch per worker.
 
         T = c + a/n                    a fixed amount of work
@@ -25,7 +25,7 @@ def build(found: Factors) -> Expression:
     >>> print(build(Factors((Factor("workers", "extrinsic"), Factor("batch", "extrinsic")))))
     c + s*batch*workers + a*batch
     """
-    work = share(found, job=True)
+    work = share(factors, job=True)
     terms = {"constant": "c"}
     if work.known:
         terms["serial"] = f"s*{work.whole}"
@@ -34,7 +34,7 @@ def build(found: Factors) -> Expression:
         "amdahl",
         terms,
         [coefficient("c"), coefficient("s", work.unit), coefficient("a", work.unit)],
-        found,
+        factors,
         spare={"constant": "parallel"},
     )
 

@@ -6,11 +6,12 @@ from genperf.expression import Expression, coefficient, exponent
 from genperf.models.compose import compose
 from genperf.models.family import Factors, Family, Need, share, times
 
-#: How reading slows down as more workers share the storage: 0 not at all, 1 one after another.
+#: Bounds of q, how reading slows down as more workers share the storage: 0 not at all, 1 one after another. A guess: 2
+#: leaves room for storage that thrashes.
 CONTENTION = (0.0, 2.0)
 
 
-def build(found: Factors) -> Expression:
+def build(factors: Factors) -> Expression:
     """Write the time of a whole job.
 
         T = i0 + i1·D·n^q + K·max(a·w + c, s·n)
@@ -29,17 +30,17 @@ def build(found: Factors) -> Expression:
     >>> print(build(Factors(tuple(factors))))
     i0 + i1*samples*workers**q + max(iterations*a*batch + iterations*c, iterations*s*workers)
     """
-    work = share(found)
-    data, data_unit = times(found, "samples")
-    each, _ = times(found, "iterations")
+    work = share(factors)
+    data, data_unit = times(factors, "samples")
+    iterations, _ = times(factors, "iterations")
     return compose(
         "cntk",
         {
             "initialisation": "i0",
             "reading": f"i1*{data}workers**q",
-            "compute": f"{each}{work.of('a')}",
-            "overhead": f"{each}c",
-            "server": f"{each}s*workers",
+            "compute": f"{iterations}{work.of('a')}",
+            "overhead": f"{iterations}c",
+            "server": f"{iterations}s*workers",
         },
         [
             coefficient("i0"),
@@ -49,7 +50,7 @@ def build(found: Factors) -> Expression:
             coefficient("c"),
             coefficient("s"),
         ],
-        found,
+        factors,
         total="initialisation + reading + max(compute + overhead, server)",
         spare={"overhead": "overhead"},
     )

@@ -1,4 +1,4 @@
-"""Formulas over canonical names → an expression over a table's columns, without what the table cannot show."""
+"""Formulas over canonical names → an expression over a table's columns, without terms that its rows cannot identify."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def compose(
 ) -> Expression:
     """Write an expression from formulas over canonical factor names and constants.
 
-    What the table cannot show is left out, so that few measurements suffice: a term that is zero wherever it was
-    measured (a network, on one node), and a spare term beside one that is the same everywhere.
+    Terms that the table's rows cannot identify are left out, so that few measurements suffice. They are terms that
+    are zero in every row (a network, on one node), and spare terms beside one that is constant.
 
     Parameters
     ----------
@@ -42,32 +42,41 @@ def compose(
     total : str, optional
         Formula over the terms' names (and constants); the sum where omitted.
     spare : mapping of str to str, optional
-        Term → the term that says as much where that one has no factor that varies: a constant beside a computation
-        whose batch is always the same.
+        Spare term → the term that replaces it where that one is constant: a constant beside a computation whose batch
+        does not vary.
+
+    Returns
+    -------
+    Expression
+
+    Raises
+    ------
+    ModelError
+        Where a formula uses a factor that the table does not have.
 
     Examples
     --------
     >>> from genperf.expression import coefficient
     >>> from genperf.table import Factor
-    >>> found = Factors((Factor("gpu count", "extrinsic"),), {"workers": "gpu count"})
-    >>> str(compose("amdahl", {"serial": "c", "parallel": "a/workers"}, [coefficient("c"), coefficient("a")], found))
+    >>> gpus = Factors((Factor("gpu count", "extrinsic"),), {"workers": "gpu count"})
+    >>> str(compose("amdahl", {"serial": "c", "parallel": "a/workers"}, [coefficient("c"), coefficient("a")], gpus))
     'c + a/`gpu count`'
     """
     trees = {name: parse(text).node for name, text in terms.items()}
     whole = parse(total).node if total is not None else None
-    dropped = _not_shown(trees, {c.name for c in constants}, factors, spare or {})
+    dropped = _unidentified(trees, {c.name for c in constants}, factors, spare or {})
     trees = {name: tree for name, tree in trees.items() if name not in dropped}
     whole = None if whole is None else _without(whole, dropped)
     columns = {f.name for f in factors.factors}
-    fresh = {c.name: _unlike(c.name, columns) for c in constants}
-    by_name: dict[str, Node] = {old: Name(new) for old, new in fresh.items()}
+    renamed = {c.name: unused_name(c.name, columns) for c in constants}
+    by_name: dict[str, Node] = {old: Name(new) for old, new in renamed.items()}
     used = set().union(*(names_in(t) for t in trees.values()), names_in(whole) if whole is not None else set())
-    for name in used - set(fresh) - set(terms):
+    for name in used - set(renamed) - set(terms):
         node = factors.node(name) if name in ALIASES else None
         if node is None:
             raise ModelError(f"family '{family}' needs '{name}', which the table does not have")
         by_name[name] = node
-    kept = tuple(replace(c, name=fresh[c.name]) for c in constants if c.name in used)
+    kept = tuple(replace(c, name=renamed[c.name]) for c in constants if c.name in used)
     return Expression(
         family,
         tuple(Term(name, substitute(tree, by_name)) for name, tree in trees.items()),
@@ -76,10 +85,37 @@ def compose(
     )
 
 
-def _not_shown(
+def unused_name(name: str, columns: Collection[str]) -> str:
+    """Return a name that no column has: the given one, with as many trailing `_` as that takes.
+
+    Examples
+    --------
+    >>> unused_name("a", {"a", "a_"}), unused_name("b", {"a"})
+    ('a__', 'b')
+    """
+    while name in columns:
+        name += "_"
+    return name
+
+
+def _unidentified(
     trees: Mapping[str, Node], constants: Collection[str], factors: Factors, spare: Mapping[str, str]
 ) -> set[str]:
-    """Return the terms that are zero, or spare beside a constant one, over the measured range."""
+    """Return the terms that are zero, or spare beside a constant one, over the measured range.
+
+    Parameters
+    ----------
+    trees : mapping of str to Node
+        Term → formula over canonical names and constants.
+    constants : collection of str
+    factors : Factors
+    spare : mapping of str to str
+        As in `compose`.
+
+    Returns
+    -------
+    set of str
+    """
     ranges = {name: _corners(tree, constants, factors) for name, tree in trees.items()}
     zero = {name for name, values in ranges.items() if values is not None and not values.any()}
     fixed = {name for name, values in ranges.items() if values is not None and np.ptp(values) == 0.0}
@@ -89,7 +125,19 @@ def _not_shown(
 
 
 def _corners(tree: Node, constants: Collection[str], factors: Factors) -> Array | None:
-    """Return a term at the corners of the measured range, every constant 1; None where the range is not known."""
+    """Return a term at the corners of the measured range, every constant 1; None where the range is not known.
+
+    Parameters
+    ----------
+    tree : Node
+        Formula over canonical names and constants.
+    constants : collection of str
+    factors : Factors
+
+    Returns
+    -------
+    ndarray of shape (2^factors,) or None
+    """
     nodes = {name: factors.node(name) for name in names_in(tree) - set(constants)}
     known = {name: node for name, node in nodes.items() if node is not None}
     here = [f for f in factors.factors if any(f.name in names_in(n) for n in known.values())]
@@ -114,9 +162,3 @@ def _without(node: Node, dropped: Collection[str]) -> Node | None:
             return left[0] if left and function in ("add", "max") and len(left) == 1 else None
         case _:
             return node
-
-
-def _unlike(name: str, columns: Collection[str]) -> str:
-    while name in columns:
-        name += "_"
-    return name

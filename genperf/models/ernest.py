@@ -7,7 +7,7 @@ from genperf.models.compose import compose
 from genperf.models.family import Factors, Family, Need, share
 
 
-def build(found: Factors) -> Expression:
+def build(factors: Factors) -> Expression:
     """Write Ernest's four terms.
 
         T = c + a·w + b·log2 n + d·n
@@ -22,12 +22,12 @@ def build(found: Factors) -> Expression:
     >>> print(build(Factors((Factor("nodes", "extrinsic"),), {"workers": "nodes"})))
     c + a/nodes + b*log2(nodes) + d*nodes
     """
-    work = share(found, job=True)
+    work = share(factors, job=True)
     return compose(
         "ernest",
         {"constant": "c", "compute": work.of("a"), "tree": "b*log2(workers)", "per worker": "d*workers"},
         [coefficient("c"), coefficient("a", work.unit), coefficient("b"), coefficient("d")],
-        found,
+        factors,
         spare={"constant": "compute"},
     )
 

@@ -1,4 +1,4 @@
-"""A family: a way of writing down an execution time, and how it finds its factors in a table."""
+"""A family of execution-time expressions, and how it matches its factors to the columns of a table."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from genperf.expression import Expression
 from genperf.formula import Name, Node, names_in, parse, render, substitute
 from genperf.table import Factor
 
-#: The field's names for a factor, the canonical one first. Families ask for the canonical one. `batch` is one worker's
+#: The field's names for a factor, the canonical one first. Families use the canonical one. `batch` is one worker's
 #: samples in a step, `work` one worker's operations in a step, `samples` the whole data set.
 ALIASES: dict[str, tuple[str, ...]] = {
     "workers": ("workers", "devices", "gpus", "accelerators", "ranks", "processes", "chips", "replicas", "world_size"),
@@ -83,22 +83,22 @@ class Need:
 
 @dataclass(frozen=True)
 class Factors:
-    """A table's factors, found by the field's names.
+    """A table's factors, by canonical name.
 
     Attributes
     ----------
     factors : tuple of Factor
     mapping : mapping of str to str
-        Canonical name → column, as the user said it.
+        Canonical name → column, as the user mapped it.
     phases : frozenset of str
-        The phases that are measured in columns of their own.
+        The phases with a measured column.
 
     Examples
     --------
     >>> from genperf.formula import render
     >>> from genperf.table import Factor
-    >>> found = Factors((Factor("devices", "extrinsic"), Factor("parameters", "intrinsic")))
-    >>> render(found.node("workers")), render(found.node("bytes"))
+    >>> factors = Factors((Factor("devices", "extrinsic"), Factor("parameters", "intrinsic")))
+    >>> render(factors.node("workers")), render(factors.node("bytes"))
     ('devices', '4*parameters')
     """
 
@@ -127,9 +127,9 @@ class Factors:
         lowered = {name.lower(): f for name, f in by_name.items()}
         taken = set(self.mapping.values())
         for alias in ALIASES[canonical]:
-            found = lowered.get(alias)
-            if found is not None and found.name not in taken:
-                return found
+            factor = lowered.get(alias)
+            if factor is not None and factor.name not in taken:
+                return factor
         return None
 
     def has(self, canonical: str) -> bool:
@@ -137,7 +137,7 @@ class Factors:
         return self.node(canonical) is not None
 
     def varies(self, canonical: str, values: int = 2) -> bool:
-        """Tell whether the factor is there and was measured at so many values; one that is not measured yet counts."""
+        """Tell whether the factor was measured at that many different values; an unmeasured one counts as if it was."""
         node = self.node(canonical)
         if node is None:
             return False
@@ -150,9 +150,9 @@ class Factors:
         return self._node(canonical, frozenset())
 
     def _node(self, canonical: str, trying: frozenset[str]) -> Node | None:
-        found = self.find(canonical)
-        if found is not None:
-            return Name(found.name)
+        factor = self.find(canonical)
+        if factor is not None:
+            return Name(factor.name)
         for target, text in DERIVED:
             if target != canonical or target in trying:
                 continue
@@ -174,68 +174,81 @@ class Share:
 
     Attributes
     ----------
-    each : str
+    per_worker : str
         One worker's work, as a formula over canonical names.
     whole : str
         All workers' work.
     unit : str
-        Of seconds per work.
+        Of a coefficient that multiplies it: seconds per work.
     """
 
-    each: str
+    per_worker: str
     whole: str
     unit: str
 
     @property
     def known(self) -> bool:
         """Whether the table says how much work there is; if not, a fixed amount is shared."""
-        return self.each != "1/workers"
+        return self.per_worker != "1/workers"
 
     def of(self, coefficient: str) -> str:
-        """Return the seconds of one worker's work at so many per unit."""
-        return f"{coefficient}*{self.each}" if self.known else f"{coefficient}/workers"
+        """Return the time of one worker's work, as a formula with a coefficient of seconds per unit of work."""
+        return f"{coefficient}*{self.per_worker}" if self.known else f"{coefficient}/workers"
 
 
-def share(found: Factors, job: bool = False) -> Share:
-    """Say what one worker's computation is proportional to, from what the table has.
+def share(factors: Factors, job: bool = False) -> Share:
+    """Return what one worker's computation is proportional to, from the factors of the table.
 
-    In this order: the operations of one worker's step (`work`); its samples (`batch`, also `global_batch/workers`);
-    otherwise a fixed amount shared by the workers (`1/workers`). The times of a table with a factor `samples` are those
-    of a whole job or epoch: the laws of whole jobs (`job`) then take `samples/workers` first.
+    The first that the table has: the operations of one worker's step (`work`); its samples (`batch`, also
+    `global_batch/workers`); otherwise a fixed amount shared by the workers (`1/workers`). A table with a factor
+    `samples` has times of a whole job or epoch. For laws of whole jobs (`job`), `samples/workers` then comes first.
 
     A batch per worker that is constant along a series is weak scaling, one that falls as `1/workers` strong scaling;
     the same formula holds for both and for series in between.
 
     Examples
     --------
-    >>> share(Factors((Factor("gpus", "extrinsic"), Factor("global_batch", "extrinsic")))).each
+    >>> share(Factors((Factor("gpus", "extrinsic"), Factor("global_batch", "extrinsic")))).per_worker
     'batch'
-    >>> share(Factors((Factor("gpus", "extrinsic"),))).each
+    >>> share(Factors((Factor("gpus", "extrinsic"),))).per_worker
     '1/workers'
     """
-    if job and found.has("samples"):
+    if job and factors.has("samples"):
         return Share("samples/workers", "samples", "s/sample")
     for name in ("work", "batch"):
-        if found.has(name):
+        if factors.has(name):
             return Share(name, f"{name}*workers", f"s/{UNITS[name]}")
     return Share("1/workers", "1", "s")
 
 
-def times(found: Factors, name: str) -> tuple[str, str]:
-    """Return a factor as the head of a product, and the unit its coefficient has; nothing where it is not there.
+def times(factors: Factors, name: str) -> tuple[str, str]:
+    """Return a factor as the head of a product, and the unit of its coefficient; an empty head where it is absent.
 
     Examples
     --------
     >>> times(Factors((Factor("bytes", "intrinsic"),)), "bytes"), times(Factors(()), "bytes")
     (('bytes*', 's/B'), ('', 's'))
     """
-    if not found.has(name):
+    if not factors.has(name):
         return "", "s"
     return f"{name}*", f"s/{UNITS[name]}" if name in UNITS else "s"
 
 
 def ratio(coefficient: str, above: Sequence[str], below: Sequence[str]) -> tuple[str, str]:
-    """Return a coefficient times a ratio of factors, and the unit with which that is seconds.
+    """Return a coefficient times a ratio of factors, and the unit of the coefficient.
+
+    Parameters
+    ----------
+    coefficient : str
+        Name of the coefficient.
+    above, below : sequence of str
+        Canonical names of the factors in the numerator and in the denominator.
+
+    Returns
+    -------
+    formula : str
+    unit : str
+        With which the product is seconds.
 
     Examples
     --------
@@ -261,7 +274,7 @@ class Family:
     source : str
         The paper the idea comes from.
     purpose : str
-        What it is for, in a phrase.
+        The use of the family, in a phrase.
     needs : tuple of Need
     build : callable
         Matched factors → Expression.
@@ -269,10 +282,10 @@ class Family:
         Matched factors → the expressions among which a fit chooses by cross-validation, simplest first, where the
         family has more than one.
     phases : mapping of str to tuple of str
-        Phase (`genperf.table.PHASES`) → the terms that a column of it measures. Written down for measured phases, the
-        terms of one phase share no constant with those of another.
+        Phase (`genperf.table.PHASES`) → the terms that a column of it measures. With measured phases, the terms of
+        one phase share no constant with those of another.
     overlaps : tuple of str
-        Names of the families that put the same phases together otherwise.
+        Names of the families that combine the same phases in another way.
     """
 
     name: str
@@ -290,14 +303,14 @@ class Family:
         return [n.name for n in self.needs if n.required and not factors.has(n.name)]
 
     def left_out(self, factors: Sequence[Factor], mapping: Mapping[str, str] | None = None) -> list[str]:
-        """Return the factors the family could use and the table lacks: a coefficient takes in what they would say."""
+        """Return the optional factors that the table lacks: a coefficient stands for each."""
         matched = Factors(tuple(factors), mapping or {})
         return [n.name for n in self.needs if not n.required and not matched.has(n.name)]
 
     def matched(self, factors: Sequence[Factor], mapping: Mapping[str, str] | None = None) -> dict[str, str]:
-        """Return the factors the family uses, each with the column or the formula over columns that it is here."""
-        found = Factors(tuple(factors), mapping or {})
-        nodes = {n.name: found.node(n.name) for n in self.needs}
+        """Return the factors the family uses, each with its column or its formula over columns."""
+        matched = Factors(tuple(factors), mapping or {})
+        nodes = {n.name: matched.node(n.name) for n in self.needs}
         return {name: render(node) for name, node in nodes.items() if node is not None}
 
     def expressions(
@@ -306,7 +319,7 @@ class Family:
         mapping: Mapping[str, str] | None = None,
         phases: Collection[str] = (),
     ) -> list[Expression]:
-        """Write the family down for a table's factors: all its candidates, simplest first.
+        """Return the candidate expressions of the family for a table's factors, simplest first.
 
         Parameters
         ----------
@@ -314,7 +327,7 @@ class Family:
         mapping : mapping of str to str, optional
             Canonical name → column.
         phases : collection of str
-            Those that are measured in columns of their own.
+            Those with a measured column.
 
         Raises
         ------
@@ -336,10 +349,23 @@ class Family:
         return list(self.candidates(matched)) if self.candidates else [self.build(matched)]
 
 
-def _refuse_zeros(family: str, canonical: str, found: Factors) -> None:
-    """Say so where a column has the name that is looked for, but zeros in it."""
-    names = {found.mapping.get(canonical, ""), *ALIASES[canonical]}
-    for factor in found.factors:
+def _refuse_zeros(family: str, canonical: str, factors: Factors) -> None:
+    """Refuse a column that has the required name but goes down to zero.
+
+    Parameters
+    ----------
+    family : str
+        Its name.
+    canonical : str
+        The required factor.
+    factors : Factors
+
+    Raises
+    ------
+    ModelError
+    """
+    names = {factors.mapping.get(canonical, ""), *ALIASES[canonical]}
+    for factor in factors.factors:
         if _has_zero(factor, canonical) and (factor.name in names or factor.name.lower() in names):
             raise ModelError(
                 f"family '{family}' divides by '{canonical}', and column '{factor.name}' goes down to {factor.lower:g}",

@@ -3,38 +3,60 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from genperf.errors import ModelError, suggest
 from genperf.expression import Constant, Expression, Term, coefficient, exponent
 from genperf.formula import Call, Name, Node, Number, Text, call
+from genperf.models.compose import unused_name
 from genperf.models.family import Family
 from genperf.table import Factor
 
 StructureName = Literal["separable", "per-term", "product"]
 STRUCTURES: tuple[StructureName, ...] = ("separable", "per-term", "product")
 
-INTRINSIC_EXPONENTS = (-2.0, 4.0)
-EXTRINSIC_EXPONENTS = (-2.0, 3.0)
-#: Product terms that are tried at most.
-MOST_PRODUCTS = 6
-#: A level of a categorical factor, or working together instead of alone, changes a term by at most exp(±3) = 20 times.
-LEVELS = (-3.0, 3.0)
-#: Levels of all categorical factors together at most: each is a constant of every term.
-MOST_LEVELS = 200
+
+@dataclass(frozen=True)
+class GenericSettings:
+    """Bounds and limits of the generic expression.
+
+    Attributes
+    ----------
+    intrinsic_exponents : tuple of float
+        Lower and upper bound of p. A guess: the operations of a convolution grow with the square of its width and of
+        its kernel, and 4 leaves room above.
+    extrinsic_exponents : tuple of float
+        Lower and upper bound of q. A guess: perfect sharing is −1, messages between all pairs of workers are 2.
+    level_bounds : tuple of float
+        Lower and upper bound of d, in logarithms: a level of a categorical factor, or several workers instead of one,
+        changes a term by at most exp(3) = 20 times. A guess.
+    max_products : int
+        Largest number of product terms that is tried. A guess: with more, every constant has too few rows.
+    max_levels : int
+        Largest number of levels of all categorical factors together. A guess: each is a constant of every term.
+    """
+
+    intrinsic_exponents: tuple[float, float] = (-2.0, 4.0)
+    extrinsic_exponents: tuple[float, float] = (-2.0, 3.0)
+    level_bounds: tuple[float, float] = (-3.0, 3.0)
+    max_products: int = 6
+    max_levels: int = 200
+
+
+GENERIC = GenericSettings()
 
 
 @dataclass(frozen=True)
 class Structure:
-    """How the generic expression is put together.
+    """The form of the generic expression.
 
     Attributes
     ----------
     name : {"separable", "per-term", "product"}
         `separable`: one term per intrinsic factor, one exponent per extrinsic factor shared by all terms (the fewest
-        constants). `per-term`: each term has extrinsic exponents of its own. `product`: each term holds every
-        factor, intrinsic and extrinsic, with exponents of its own.
+        constants). `per-term`: each term has separate extrinsic exponents. `product`: each term holds every factor,
+        intrinsic and extrinsic, with separate exponents.
     products : int
         Terms of the `product` structure.
     """
@@ -49,10 +71,10 @@ class Structure:
 def generic(
     factors: Sequence[Factor],
     structure: Structure | None = None,
-    extrinsic: tuple[float, float] = EXTRINSIC_EXPONENTS,
+    extrinsic: tuple[float, float] = GENERIC.extrinsic_exponents,
     following: Collection[str] = (),
 ) -> Expression:
-    """Write down the generic expression for some factors.
+    """Write the generic expression for some factors.
 
         T = C + Σ_i a_i · I_i^p_i · Π_j E_j^q_ij · Π_c exp(d_ic[level])
 
@@ -72,8 +94,8 @@ def generic(
     extrinsic : tuple of float
         Bounds of the exponents of extrinsic factors.
     following : collection of str
-        Counts that follow from another factor, as the nodes from the devices: of these a product has the step alone,
-        for a power of one cannot be told from a power of the other.
+        Counts that follow from another factor, as the nodes from the devices. A product has a step for each, and no
+        power, which a fit could not tell from a power of the other factor.
 
     Returns
     -------
@@ -96,11 +118,11 @@ def generic(
     if not varying:
         raise ModelError("no factor varies, so there is nothing to fit", hint="name more columns, or measure more")
     levels = sum(len(f.levels) for f in varying)
-    if levels > MOST_LEVELS:
-        most = max(varying, key=lambda f: len(f.levels))
+    if levels > GENERIC.max_levels:
+        largest = max(varying, key=lambda f: len(f.levels))
         raise ModelError(
-            f"the categorical factors have {levels} levels; at most {MOST_LEVELS} are fitted together",
-            hint=f"--group {most.name} fits one model for each of its {len(most.levels)} levels",
+            f"the categorical factors have {levels} levels; at most {GENERIC.max_levels} are fitted together",
+            hint=f"--group {largest.name} fits one model for each of its {len(largest.levels)} levels",
         )
     return _Writer(varying, structure, extrinsic, following).write()
 
@@ -115,6 +137,7 @@ class _Writer:
         bounds: tuple[float, float],
         following: Collection[str],
     ) -> None:
+        """Sort the factors by their part in the expression; the parameters are those of `generic`."""
         self.intrinsic = [f for f in factors if f.role == "intrinsic"]
         self.extrinsic = [f for f in factors if f.role == "extrinsic" and f.name not in following]
         self.steps = [f for f in factors if has_step(f) or (f.name in following and _alone_and_together(f))]
@@ -125,6 +148,7 @@ class _Writer:
         self.constants: dict[str, Constant] = {}
 
     def write(self) -> Expression:
+        """Return the expression of the structure."""
         terms = [Term("constant", self.constant(coefficient("C")))]
         if self.structure.name == "product":
             for k in range(1, self.structure.products + 1):
@@ -146,48 +170,60 @@ class _Writer:
         )
 
     def constant(self, constant: Constant) -> Node:
-        """Take a constant up, under a name that no column has."""
-        while constant.name in self.columns:
-            constant = Constant(
-                constant.name + "_", constant.kind, constant.lower, constant.upper, constant.start, unit=constant.unit
-            )
+        """Add a constant, under a name that no column has, and return it as a node."""
+        constant = replace(constant, name=unused_name(constant.name, self.columns))
         self.constants.setdefault(constant.name, constant)
         return Name(constant.name)
 
     def term(self, name: str, scale: str, powers: list[Node]) -> Term:
-        whole = self.constant(coefficient(scale))
+        """Return a coefficient times some powers.
+
+        Parameters
+        ----------
+        name : str
+            Of the term.
+        scale : str
+            Name of the coefficient.
+        powers : list of Node
+        """
+        node = self.constant(coefficient(scale))
         for power in powers:
-            whole = call("multiply", whole, power)
-        return Term(name, whole)
+            node = call("multiply", node, power)
+        return Term(name, node)
 
     def power(self, factor: Factor, prefix: str) -> Node:
-        bounds = INTRINSIC_EXPONENTS if factor.role == "intrinsic" else self.extrinsic_exponents
+        """Return a power of the factor over its centre, with the exponent `prefix_factor`."""
+        bounds = GENERIC.intrinsic_exponents if factor.role == "intrinsic" else self.extrinsic_exponents
         relative: Node = call("divide", Name(factor.name), rounded(factor.centre))
         if not factor.positive:
             relative = call("add", 1.0, relative)
         return call("power", relative, self.constant(exponent(f"{prefix}_{factor.name}", *bounds)))
 
     def step(self, factor: Factor, prefix: str) -> Node:
+        """Return exp(d) where the count is above 1, and 1 elsewhere."""
         together = call("where", call("greater", Name(factor.name), 1.0), 1.0, 0.0)
-        size = self.constant(Constant(f"{prefix}_{factor.name}", "level", *LEVELS, start=0.0))
-        return call("exp", call("multiply", size, together))
+        return self.exponential(f"{prefix}_{factor.name}", together)
+
+    def exponential(self, name: str, indicator: Node) -> Node:
+        """Return exp(d) where an indicator is 1, and 1 where it is 0, with the constant d of that name."""
+        size = self.constant(Constant(name, "level", *GENERIC.level_bounds, start=0.0))
+        return call("exp", call("multiply", size, indicator))
 
     def levels(self, prefix: str) -> list[Node]:
-        """Return one factor exp(d) for each level of each categorical factor but the first, which is the reference."""
+        """Return exp(d) for each level of each categorical factor except the first, which is the reference."""
         out: list[Node] = []
         for factor in self.categorical:
             for level in factor.levels[1:]:
                 is_level = Call("where", (call("equal", Name(factor.name), Text(level)), Number(1.0), Number(0.0)))
-                size = self.constant(Constant(f"{prefix}_{factor.name}[{level}]", "level", *LEVELS, start=0.0))
-                out.append(call("exp", call("multiply", size, is_level)))
+                out.append(self.exponential(f"{prefix}_{factor.name}[{level}]", is_level))
         return out
 
 
 def structures(factors: Sequence[Factor]) -> list[Structure]:
-    """Return the structures worth trying for some factors, simplest first.
+    """Return the structures to try for some factors, simplest first.
 
-    Without two intrinsic factors the separable and per-term structures are one product. Of one or two factors more
-    than two products are not tried.
+    With fewer than two intrinsic factors the separable and per-term structures are a single product. With one or two
+    factors no more than two products are tried.
 
     Examples
     --------
@@ -195,7 +231,7 @@ def structures(factors: Sequence[Factor]) -> list[Structure]:
     ['product 1', 'product 2']
     """
     varying = [f for f in factors if f.distinct > 1]
-    products = [Structure("product", k) for k in range(1, MOST_PRODUCTS + 1)]
+    products = [Structure("product", k) for k in range(1, GENERIC.max_products + 1)]
     if len(varying) < 3:
         products = products[:2]
     if sum(f.role == "intrinsic" for f in varying) < 2:
@@ -230,6 +266,7 @@ def has_step(factor: Factor) -> bool:
 
 
 def _alone_and_together(factor: Factor) -> bool:
+    """Tell whether an extrinsic count was measured at 1 and at larger values."""
     return factor.role == "extrinsic" and factor.integer and factor.lower == 1.0 and factor.distinct >= 2
 
 
@@ -244,8 +281,19 @@ FAMILY = Family(
     source="Kavarakuntla et al. 2023",
     purpose="any table: intrinsic factors scaled by extrinsic ones",
     needs=(),
-    build=lambda found: generic(found.factors),
-    candidates=lambda found: [generic(found.factors, s) for s in structures(found.factors)],
+    build=lambda matched: generic(matched.factors),
+    candidates=lambda matched: [generic(matched.factors, s) for s in structures(matched.factors)],
 )
 
-__all__ = ["FAMILY", "STRUCTURES", "Structure", "generic", "has_step", "rounded", "structure_named", "structures"]
+__all__ = [
+    "FAMILY",
+    "GENERIC",
+    "STRUCTURES",
+    "GenericSettings",
+    "Structure",
+    "generic",
+    "has_step",
+    "rounded",
+    "structure_named",
+    "structures",
+]

@@ -6,11 +6,12 @@ from genperf.expression import Constant, Expression, coefficient
 from genperf.models.compose import compose
 from genperf.models.family import Factors, Family, Need, share
 
-#: 1 is no overlap, infinity all of it; 10 is within 8 % of all.
+#: Bounds of the order γ: 1 is no overlap, infinity is complete overlap. 10 is within 8 % of complete overlap: the two
+#: parts are at most 2^(1/10) of the larger one.
 ORDER = (1.0, 10.0)
 
 
-def build(found: Factors) -> Expression:
+def build(factors: Factors) -> Expression:
     """Write the step time that Pollux's goodput is made of.
 
         T = (T_grad^γ + T_sync^γ)^(1/γ)
@@ -27,9 +28,9 @@ def build(found: Factors) -> Expression:
     >>> print(build(Factors((Factor("workers", "extrinsic"), Factor("batch", "extrinsic")))))
     ((c + a*batch)**gamma + where(workers > 1, alpha_n + beta_n*(workers - 2), 0)**gamma)**(1/gamma)
     """
-    work = share(found)
-    if found.has("nodes"):
-        between = "alpha_n + beta_n*(workers - 2)" if found.varies("nodes", 3) else "alpha_n"
+    work = share(factors)
+    if factors.has("nodes"):
+        between = "alpha_n + beta_n*(workers - 2)" if factors.varies("nodes", 3) else "alpha_n"
         sync = {
             "inside nodes": "where(workers > 1 and nodes <= 1, alpha_r + beta_r*(workers - 2), 0)",
             "between nodes": f"where(nodes > 1, {between}, 0)",
@@ -48,7 +49,7 @@ def build(found: Factors) -> Expression:
             coefficient("beta_n"),
             Constant("gamma", "shape", *ORDER, start=2.0, penalised=False),
         ],
-        found,
+        factors,
         total=f"((constant + compute)**gamma + ({' + '.join(f'`{name}`' for name in sync)})**gamma)**(1/gamma)",
         spare={"constant": "compute"},
     )

@@ -7,7 +7,7 @@ from genperf.models.compose import compose
 from genperf.models.family import Factors, Family, Need, share
 
 
-def build(found: Factors) -> Expression:
+def build(factors: Factors) -> Expression:
     """Write `T = c + a·w + b·log2 n`, with the computation a·w where the table says how much one worker does.
 
     The fewest constants with which a step can grow slowly: a reference that the others should beat.
@@ -18,7 +18,7 @@ def build(found: Factors) -> Expression:
     >>> print(build(Factors((Factor("workers", "extrinsic"),))))
     c + b*log2(workers)
     """
-    work = share(found, job=True)
+    work = share(factors, job=True)
     terms = {"constant": "c"}
     if work.known:
         terms["compute"] = work.of("a")
@@ -26,7 +26,7 @@ def build(found: Factors) -> Expression:
         "logarithmic",
         {**terms, "tree": "b*log2(workers)"},
         [coefficient("c"), coefficient("a", work.unit), coefficient("b")],
-        found,
+        factors,
         spare={"constant": "compute"},
     )
 

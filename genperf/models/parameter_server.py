@@ -7,7 +7,7 @@ from genperf.models.compose import compose
 from genperf.models.family import Factors, Family, Need, share, times
 
 
-def build(found: Factors) -> Expression:
+def build(factors: Factors) -> Expression:
     """Write one step with S parameter servers.
 
         T = c + a·w + 2·β·M·n/S + α·n/S
@@ -24,17 +24,17 @@ def build(found: Factors) -> Expression:
     >>> print(build(Factors(tuple(factors))))
     c + a*batch + 2*beta*bytes*workers/servers + alpha*workers/servers
     """
-    work = share(found)
-    message, unit = times(found, "bytes")
-    load = "workers/servers" if found.has("servers") else "workers"
+    work = share(factors)
+    message, unit = times(factors, "bytes")
+    load = "workers/servers" if factors.has("servers") else "workers"
     terms = {"constant": "c", "compute": work.of("a"), "bandwidth": f"2*beta*{message}{load}"}
-    if found.varies("bytes"):
+    if factors.varies("bytes"):
         terms["requests"] = f"alpha*{load}"
     return compose(
         "parameter-server",
         terms,
         [coefficient("c"), coefficient("a", work.unit), coefficient("beta", unit), coefficient("alpha")],
-        found,
+        factors,
         spare={"constant": "compute"},
     )
 

@@ -7,7 +7,7 @@ from genperf.models.compose import compose
 from genperf.models.family import Factors, Family, Need, share, times
 
 
-def build(found: Factors) -> Expression:
+def build(factors: Factors) -> Expression:
     """Write one step with all-to-all exchange.
 
         T = c + a·w + β·M·(n−1) + α·(n−1)
@@ -22,16 +22,16 @@ def build(found: Factors) -> Expression:
     >>> print(build(Factors((Factor("workers", "extrinsic"), Factor("parameters", "intrinsic")))))
     c + a/workers + beta*(4*parameters)*(workers - 1) + alpha*(workers - 1)
     """
-    work = share(found)
-    message, unit = times(found, "bytes")
+    work = share(factors)
+    message, unit = times(factors, "bytes")
     terms = {"constant": "c", "compute": work.of("a"), "bandwidth": f"beta*{message}(workers - 1)"}
-    if found.varies("bytes"):
+    if factors.varies("bytes"):
         terms["messages"] = "alpha*(workers - 1)"
     return compose(
         "peer-to-peer",
         terms,
         [coefficient("c"), coefficient("a", work.unit), coefficient("beta", unit), coefficient("alpha")],
-        found,
+        factors,
         spare={"constant": "compute"},
     )
 

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from genperf.expression import Expression, Term, coefficient
 from genperf.formula import Name, Node, call
+from genperf.models.compose import unused_name
 from genperf.models.family import Factors, Family
 from genperf.models.generic import rounded
 from genperf.table import Factor
@@ -37,11 +38,11 @@ SHRINKING = _blocks("-1 -1/2 -2 -1/3 -2/3 -1/4 -3/4 -3/2 -3 -4/5 -4/3 -5/4 -5/3 
 FIRST = _blocks("-1 -1/2 -2 0:1")
 SECOND = _blocks("0:1 0:2 1/4 1/3 1/2 1/2:1 2/3 1 1:1 3/2 2 3")
 #: For two factors or more.
-FEW = _blocks("1 -1 0:1 1/2 1:1 2 -1/2")
+SEVERAL = _blocks("1 -1 0:1 1/2 1:1 2 -1/2")
 
 
-def candidates(found: Factors) -> list[Expression]:
-    """Return the hypotheses among which a fit chooses, fewer than 150, the simplest first.
+def candidates(factors: Factors) -> list[Expression]:
+    """Return the hypotheses from which a fit selects, fewer than 150, the simplest first.
 
         T = c_0 + Σ_k c_k·Π_x x^i_kx·log2(x)^j_kx
 
@@ -55,14 +56,14 @@ def candidates(found: Factors) -> list[Expression]:
     Examples
     --------
     >>> from genperf.table.factor import measure
-    >>> few = candidates(Factors((measure("workers", "extrinsic", [1, 4, 16]),)))
-    >>> [str(e) for e in few[:4]]
+    >>> hypotheses = candidates(Factors((measure("workers", "extrinsic", [1, 4, 16]),)))
+    >>> [str(e) for e in hypotheses[:4]]
     ['c', 'c + c1*log2(workers)', 'c + c1*(workers/4)', 'c + c1*sqrt(workers/4)']
-    >>> len(few)
+    >>> len(hypotheses)
     109
     """
-    varying = [f for f in found.factors if f.numeric and f.distinct != 1]
-    write = _Writer({f.name for f in found.factors})
+    varying = [f for f in factors.factors if f.numeric and f.distinct != 1]
+    write = _Writer({f.name for f in factors.factors})
     if not varying:
         return [write([])]
     if len(varying) == 1:
@@ -76,6 +77,7 @@ Write = Callable[[Sequence[Sequence[tuple[Factor, Exponents]]]], Expression]
 
 
 def _one(x: Factor, write: Write) -> Iterator[Expression]:
+    """Write the hypotheses for a single factor."""
     yield write([])
     for block in _usable(GROWING + SHRINKING, x):
         yield write([[(x, block)]])
@@ -85,11 +87,19 @@ def _one(x: Factor, write: Write) -> Iterator[Expression]:
 
 
 def _two(x: Factor, y: Factor, write: Write) -> Iterator[Expression]:
+    """Write the hypotheses for two factors: each alone, their products, their sums.
+
+    Parameters
+    ----------
+    x, y : Factor
+    write : callable
+        Terms, as products of (factor, exponents) → Expression.
+    """
     yield write([])
     for factor in (x, y):
-        for block in _usable(FEW, factor):
+        for block in _usable(SEVERAL, factor):
             yield write([[(factor, block)]])
-    pairs = list(product(_usable(FEW, x), _usable(FEW, y)))
+    pairs = list(product(_usable(SEVERAL, x), _usable(SEVERAL, y)))
     for first, second in pairs:
         yield write([[(x, first), (y, second)]])
     for first, second in pairs:
@@ -97,23 +107,28 @@ def _two(x: Factor, y: Factor, write: Write) -> Iterator[Expression]:
 
 
 def _many(factors: Sequence[Factor], write: Write) -> Iterator[Expression]:
-    inside = [f for f in factors if f.role == "intrinsic"]
-    outside = [f for f in factors if f.role == "extrinsic"]
+    """Write the hypotheses for three factors or more: those of a role share a block."""
+    intrinsic = [f for f in factors if f.role == "intrinsic"]
+    extrinsic = [f for f in factors if f.role == "extrinsic"]
     yield write([])
-    blocks = {f.name: _usable(FEW, f) for f in factors}
-    shared = [[b for b in FEW if all(b in blocks[f.name] for f in group)] or [FEW[0]] for group in (inside, outside)]
-    pairs = list(product(shared[0] if inside else shared[0][:1], shared[1] if outside else shared[1][:1]))
-    every = [([(f, i) for f in inside], [(f, o) for f in outside]) for i, o in pairs]
-    for within, without in every:
-        yield write([within + without])
-    if inside and outside:
-        for within, without in every:
-            yield write([[one, *without] for one in within])
-    for within, without in every:
-        yield write([[one] for one in within + without])
+    blocks = {f.name: _usable(SEVERAL, f) for f in factors}
+    shared = [
+        [b for b in SEVERAL if all(b in blocks[f.name] for f in role)] or [SEVERAL[0]]
+        for role in (intrinsic, extrinsic)
+    ]
+    pairs = product(shared[0] if intrinsic else shared[0][:1], shared[1] if extrinsic else shared[1][:1])
+    powers = [([(f, i) for f in intrinsic], [(f, e) for f in extrinsic]) for i, e in pairs]
+    for inner, outer in powers:
+        yield write([inner + outer])
+    if intrinsic and extrinsic:
+        for inner, outer in powers:
+            yield write([[power, *outer] for power in inner])
+    for inner, outer in powers:
+        yield write([[power] for power in inner + outer])
 
 
 def _usable(blocks: Sequence[Exponents], factor: Factor) -> list[Exponents]:
+    """Return the blocks without logarithms for a factor with values below 1, whose logarithm is negative."""
     return [b for b in blocks if b.j == 0 or factor.lower >= 1.0]
 
 
@@ -124,23 +139,19 @@ class _Writer:
         self.columns = columns
 
     def __call__(self, terms: Sequence[Sequence[tuple[Factor, Exponents]]]) -> Expression:
-        names = [self.unlike("c" if k == 0 else f"c{k}") for k in range(len(terms) + 1)]
+        names = [unused_name("c" if k == 0 else f"c{k}", self.columns) for k in range(len(terms) + 1)]
         written = [Term("constant", Name(names[0]))]
         for name, powers in zip(names[1:], terms, strict=True):
             node: Node = Name(name)
             for factor, block in powers:
                 for part in _parts(factor, block):
                     node = call("multiply", node, part)
-            written.append(Term(" · ".join(_shown(f, b) for f, b in powers), node))
+            written.append(Term(" · ".join(_text(f, b) for f, b in powers), node))
         return Expression("pmnf", tuple(written), tuple(coefficient(name) for name in names))
-
-    def unlike(self, name: str) -> str:
-        while name in self.columns:
-            name += "_"
-        return name
 
 
 def _parts(factor: Factor, block: Exponents) -> Iterator[Node]:
+    """Yield the power of the factor over its centre, and the power of its logarithm."""
     x: Node = Name(factor.name)
     centre = rounded(factor.centre)
     relative: Node = x if centre == 1.0 else call("divide", x, centre)
@@ -157,7 +168,8 @@ def _parts(factor: Factor, block: Exponents) -> Iterator[Node]:
         yield logarithm if block.j == 1 else call("power", logarithm, block.j)
 
 
-def _shown(factor: Factor, block: Exponents) -> str:
+def _text(factor: Factor, block: Exponents) -> str:
+    """Return the block as the name of a term shows it."""
     power = "" if block.i == 0 else factor.name if block.i == 1 else f"{factor.name}^{block.i}"
     logarithm = "" if block.j == 0 else f"log2({factor.name})" + ("" if block.j == 1 else f"^{block.j}")
     return "·".join(part for part in (power, logarithm) if part)
@@ -169,6 +181,6 @@ FAMILY = Family(
     source="Calotoiu et al. 2013 (Extra-P)",
     purpose="any numeric factors, searched: powers and logarithms",
     needs=(),
-    build=lambda found: candidates(found)[0],
+    build=lambda factors: candidates(factors)[0],
     candidates=candidates,
 )

@@ -6,10 +6,11 @@ from genperf.expression import Expression, coefficient, exponent
 from genperf.models.compose import compose
 from genperf.models.family import Factors, Family, Need, share
 
+#: Bounds of q. A guess: steeper than n² or 1/n² is no scaling that training shows.
 EXPONENTS = (-2.0, 2.0)
 
 
-def build(found: Factors) -> Expression:
+def build(factors: Factors) -> Expression:
     """Write `T = c + a·w + b·n^q`, with the computation a·w where the table says how much one worker does.
 
     Negative q is strong scaling (a fixed amount of work is shared), positive q a growing cost of working together.
@@ -20,7 +21,7 @@ def build(found: Factors) -> Expression:
     >>> print(build(Factors((Factor("workers", "extrinsic"),))))
     c + b*workers**q
     """
-    work = share(found, job=True)
+    work = share(factors, job=True)
     terms = {"constant": "c"}
     if work.known:
         terms["compute"] = work.of("a")
@@ -33,7 +34,7 @@ def build(found: Factors) -> Expression:
             coefficient("b"),
             exponent("q", *EXPONENTS, start=0.5),
         ],
-        found,
+        factors,
         spare={"constant": "compute"},
     )
 

@@ -7,7 +7,7 @@ from genperf.models.compose import compose
 from genperf.models.family import Factors, Family, Need, share, times
 
 
-def build(found: Factors) -> Expression:
+def build(factors: Factors) -> Expression:
     """Write one step of ring all-reduce.
 
         T = c + a·w/3 + max(2·a·w/3, 2·β·M·(n−1)/n + 2·α·(n−1))
@@ -23,8 +23,8 @@ def build(found: Factors) -> Expression:
     >>> print(build(Factors(tuple(factors))))
     a*batch/3 + max(2*a*batch/3, 2*beta*bytes*(1 - 1/workers) + 2*alpha*(workers - 1)) + c
     """
-    work = share(found)
-    message, unit = times(found, "bytes")
+    work = share(factors)
+    message, unit = times(factors, "bytes")
     return compose(
         "ring-allreduce",
         {
@@ -35,7 +35,7 @@ def build(found: Factors) -> Expression:
             "constant": "c",
         },
         [coefficient("a", work.unit), coefficient("beta", unit), coefficient("alpha"), coefficient("c")],
-        found,
+        factors,
         total="forward + max(backward, bandwidth + latency) + constant",
         spare={"constant": "forward"},
     )

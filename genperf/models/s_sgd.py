@@ -18,7 +18,7 @@ TOTALS: dict[Overlap, str | None] = {
 }
 
 
-def build(found: Factors, overlap: Overlap = "full") -> Expression:
+def build(factors: Factors, overlap: Overlap = "full") -> Expression:
     """Write one iteration of synchronous SGD on m nodes of g = n/m devices.
 
         none    T = t_io + t_f + t_b + t_c + t_u
@@ -39,9 +39,8 @@ def build(found: Factors, overlap: Overlap = "full") -> Expression:
     t_h2d cannot be told from t_f and is left in it. Without nodes t_io has no g and is one with t_h2d, and t_c is one
     ring of n.
 
-    A phase that is measured in a column of its own is told apart from all others, so it stands by itself: t_io and
-    t_h2d as above, also where they could not be seen in the total, and the passes with a constant each and no
-    proportion between them, t_f = a_f·w + c_f, t_b = a_b·w + c_b.
+    A phase with a measured column stands by itself. Then t_io and t_h2d are as above, even where the total alone cannot
+    show them. The two passes have separate constants and no fixed proportion: t_f = a_f·w + c_f, t_b = a_b·w + c_b.
 
     Examples
     --------
@@ -52,15 +51,15 @@ def build(found: Factors, overlap: Overlap = "full") -> Expression:
     >>> print(build(Factors(tuple(factors[::2])), "none"))
     a*batch/3 + 2*a*batch/3 + 2*beta_n*(1 - 1/workers) + 2*alpha*(workers - 1) + u
     """
-    work = share(found)
-    message, unit = times(found, "bytes")
+    work = share(factors)
+    message, unit = times(factors, "bytes")
     ring, latency = f"2*beta_n*{message}", "2*alpha*(workers - 1)"
-    if found.has("nodes"):
+    if factors.has("nodes"):
         exchange = {"inside nodes": f"2*beta_r*{message}(1 - nodes/workers)", "between nodes": f"{ring}(1 - 1/nodes)"}
     else:
         exchange = {"ring": f"{ring}(1 - 1/workers)"}
     exchange["latency"] = latency
-    reading, passes = _reading(found, work, overlap), _passes(found, work)
+    reading, passes = _reading(factors, work, overlap), _passes(factors, work)
     total = TOTALS[overlap]
     return compose(
         NAMES[overlap],
@@ -75,40 +74,52 @@ def build(found: Factors, overlap: Overlap = "full") -> Expression:
             coefficient("alpha"),
             coefficient("u"),
         ],
-        found,
+        factors,
         total and total.format(input=_sum(reading), exchange=_sum(exchange)),
-        spare=_spare(found, reading),
+        spare=_spare(factors, reading),
     )
 
 
-def _reading(found: Factors, work: Share, overlap: Overlap) -> dict[str, str]:
-    """Return what comes before the forward pass, as far as it can be told apart."""
+def _reading(factors: Factors, work: Share, overlap: Overlap) -> dict[str, str]:
+    """Return the terms before the forward pass, as far as measurements can tell them apart.
+
+    Parameters
+    ----------
+    factors : Factors
+    work : Share
+    overlap : {"full", "input", "none"}
+
+    Returns
+    -------
+    dict of str to str
+        Term → formula over canonical names.
+    """
     reading = {"transfer": work.of("h")}
-    if found.has("nodes"):
+    if factors.has("nodes"):
         reading = {"input": f"{work.of('i')}*(workers/nodes)", **reading}
-    elif found.phases & {"input", "transfer"}:
+    elif factors.phases & {"input", "transfer"}:
         reading = {"input": work.of("i"), **reading}
-    if overlap == "none" and not found.phases.issuperset(PASSES):
+    if overlap == "none" and not factors.phases.issuperset(PASSES):
         # Proportional to the work, as a pass that is not measured: one with it.
-        alike = {"transfer"} if found.has("nodes") else {"input", "transfer"}
-        reading = {name: text for name, text in reading.items() if name not in alike - found.phases}
+        alike = {"transfer"} if factors.has("nodes") else {"input", "transfer"}
+        reading = {name: text for name, text in reading.items() if name not in alike - factors.phases}
     return reading
 
 
-def _passes(found: Factors, work: Share) -> dict[str, str]:
+def _passes(factors: Factors, work: Share) -> dict[str, str]:
     """Return the forward and the backward pass: one to two, unless one of them is measured."""
-    if not found.phases & {"forward", "backward"}:
+    if not factors.phases & {"forward", "backward"}:
         return {"forward": f"{work.of('a')}/3", "backward": f"{work.of('2*a')}/3"}
-    fixed = not found.varies(work.each if work.known else "workers")
-    constants = {name: f" + c_{name[0]}" if name in found.phases and not fixed else "" for name in PASSES}
+    fixed = not factors.varies(work.per_worker if work.known else "workers")
+    constants = {name: f" + c_{name[0]}" if name in factors.phases and not fixed else "" for name in PASSES}
     return {name: work.of(f"a_{name[0]}") + constants[name] for name in PASSES}
 
 
-def _spare(found: Factors, reading: Collection[str]) -> dict[str, str]:
-    """Return what says as much as another term where the work is always the same, as far as neither is measured."""
-    passes = [name for name in PASSES if name not in found.phases]
-    spare = {"update": passes[0]} if passes and "update" not in found.phases else {}
-    if "input" in reading and not found.phases & {"input", "transfer"}:
+def _spare(factors: Factors, reading: Collection[str]) -> dict[str, str]:
+    """Return the terms that a fit cannot tell from another where the work is constant, each with that other term."""
+    passes = [name for name in PASSES if name not in factors.phases]
+    spare = {"update": passes[0]} if passes and "update" not in factors.phases else {}
+    if "input" in reading and not factors.phases & {"input", "transfer"}:
         spare["transfer"] = "transfer"
     return spare
 
@@ -142,7 +153,7 @@ INPUT = Family(
     source="Shi, Wang & Chu 2018",
     purpose="phases of a step; only the input is prefetched",
     needs=_NEEDS,
-    build=lambda found: build(found, "input"),
+    build=lambda factors: build(factors, "input"),
     phases=_PHASES,
     overlaps=(NAMES["full"], NAMES["none"]),
 )
@@ -152,7 +163,7 @@ NONE = Family(
     source="Shi, Wang & Chu 2018",
     purpose="phases of a step, one after another",
     needs=_NEEDS,
-    build=lambda found: build(found, "none"),
+    build=lambda factors: build(factors, "none"),
     phases=_PHASES,
     overlaps=(NAMES["full"], NAMES["input"]),
 )

@@ -59,6 +59,11 @@ class Scale:
     nodes: str | None
     works: tuple[Work, ...]
 
+    @property
+    def counts_other(self) -> bool:
+        """Whether the column counts servers, threads or devices of a node by its name, and nothing counts workers."""
+        return self.assumed and self.column is not None and self.column.lower() in _aliases()
+
     def over_columns(self, formula: str) -> str:
         """Return a formula over canonical names as one over the table's columns.
 
@@ -87,9 +92,10 @@ def scale_of(
     2. the nodes, likewise;
     3. the only extrinsic column above zero whose name has no other meaning: it counts the workers whatever its name.
 
-    If none of them varies, it is the first of them that is there. If none is there, it is the only extrinsic column
-    above zero that counts something else (servers, threads, devices of a node), never an amount (a batch, bytes).
-    Several such columns are one if only one of them varies. Workers that the mapping names leave no room for step 3.
+    If none of them varies, it is the column of the workers or of the nodes. Without such a column, it is the only
+    extrinsic column above zero, which may also count servers, threads or the devices of a node; never an amount (a
+    batch, bytes). The only column is the only one that varies, or else the only one at all. Workers that the mapping
+    names exclude an assumed column.
 
     One worker's work is decided in this order:
 
@@ -135,13 +141,12 @@ def scale_of(
     if varying is None:
         varying = {f.name for f in factors if f.distinct != 1}
     workers, nodes = matched.find("workers"), matched.find("nodes")
-    unnamed = None if "workers" in mapping else _only(_unnamed(matched), varying)
-    candidates = [factor for factor in (workers, nodes, unnamed) if factor is not None]
-    if not candidates and "workers" not in mapping:
-        candidates = [factor for factor in (_only(_counts(matched), varying),) if factor is not None]
-    if not candidates:
+    counts = [] if "workers" in mapping else _counts(matched)
+    unnamed = _only(_unnamed(counts), varying)
+    column = next((f for f in (workers, nodes, unnamed) if f is not None and f.name in varying), None)
+    column = column or workers or nodes or _only(counts, varying) or unnamed
+    if column is None:
         return Scale(None, "workers", False, matched, _text(matched, "nodes"), _works(matched, group))
-    column = next((factor for factor in candidates if factor.name in varying), candidates[0])
     if column == nodes:
         fixed = workers is not None
         return Scale(
@@ -166,16 +171,20 @@ def _counts(factors: Factors) -> list[Factor]:
     ]
 
 
-def _unnamed(factors: Factors) -> list[Factor]:
-    """Return those of them whose names the field does not know."""
-    aliases = {alias for names in ALIASES.values() for alias in names}
-    return [factor for factor in _counts(factors) if factor.name.lower() not in aliases]
+def _unnamed(counts: Sequence[Factor]) -> list[Factor]:
+    """Return the counts whose names are none of the field's."""
+    return [factor for factor in counts if factor.name.lower() not in _aliases()]
+
+
+def _aliases() -> set[str]:
+    """Return all names of the field."""
+    return {alias for names in ALIASES.values() for alias in names}
 
 
 def _only(candidates: Sequence[Factor], varying: Collection[str]) -> Factor | None:
-    """Return the only candidate, or the only one that varies; None where there is no such one."""
-    several = [factor for factor in candidates if factor.name in varying]
-    for choice in (several, candidates):
+    """Return the only candidate that varies, or else the only one at all; None where there are several."""
+    changing = [factor for factor in candidates if factor.name in varying]
+    for choice in (changing, candidates):
         if len(choice) == 1:
             return choice[0]
     return None

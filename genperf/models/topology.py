@@ -7,7 +7,7 @@ from genperf.models.compose import compose
 from genperf.models.family import Factors, Family, Need, share, times
 
 
-def build(found: Factors) -> Expression:
+def build(factors: Factors) -> Expression:
     """Write a hierarchical all-reduce on m nodes of g = n/m devices.
 
         T = c + a·w + β_r·M·(g−1)/g + β_n·M·(m−1)/m + α·log2 m
@@ -23,15 +23,15 @@ def build(found: Factors) -> Expression:
     >>> print(build(Factors((Factor("gpus", "extrinsic"), Factor("nodes", "extrinsic")))))
     c + a/gpus + beta_r*(1 - nodes/gpus) + beta_n*(1 - 1/nodes) + alpha*log2(nodes)
     """
-    work = share(found)
-    message, unit = times(found, "bytes")
+    work = share(factors)
+    message, unit = times(factors, "bytes")
     terms = {
         "constant": "c",
         "compute": work.of("a"),
         "inside nodes": f"beta_r*{message}(1 - nodes/workers)",
         "between nodes": f"beta_n*{message}(1 - 1/nodes)",
     }
-    if found.varies("nodes", 3) or found.varies("bytes"):
+    if factors.varies("nodes", 3) or factors.varies("bytes"):
         terms["latency"] = "alpha*log2(nodes)"
     return compose(
         "topology",
@@ -43,7 +43,7 @@ def build(found: Factors) -> Expression:
             coefficient("beta_n", unit),
             coefficient("alpha"),
         ],
-        found,
+        factors,
         spare={"constant": "compute"},
     )
 

@@ -1,4 +1,4 @@
-"""A user's own formula: constants found by name, and which of them are coefficients by structure."""
+"""A user's formula: its factors, its constants, and which of them are coefficients by structure."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import difflib
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import NoReturn
 
@@ -16,12 +16,38 @@ from genperf.formula import Call, Name, Node, Number, bind_values, call, names_i
 from genperf.models.family import ALIASES, Factors
 from genperf.table import Factor
 
-EXPONENTS = (-4.0, 4.0)
-SHAPES = (1e-3, 1e3)
-#: Coefficients are looked for among all but this many of the constants that stand where a coefficient may.
-MOST_LEFT_OUT = 3
-
 Bounds = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class FormulaSettings:
+    """Bounds of a formula's constants where the user gives none, and limits of the search for its coefficients.
+
+    Attributes
+    ----------
+    exponent_bounds : tuple of float
+        A guess: twice the exponent of n², the steepest growth of a family.
+    shape_bounds : tuple of float
+        Of the other constants that are no coefficients. A guess: three decades on both sides of 1.
+    exponent_start, shape_start : float
+        Where a fit begins. A guess: slow growth, and the middle of the bounds.
+    max_excluded : int
+        A search for the largest set of coefficients excludes at most this many constants. A guess: of 30 constants
+        there are 4526 sets with up to 3 excluded, and 31931 with 4.
+    name_similarity : float
+        A longer name with this similarity to a column (0 to 1, `difflib`) is a mistyped column, not a constant. A
+        guess.
+    """
+
+    exponent_bounds: Bounds = (-4.0, 4.0)
+    shape_bounds: Bounds = (1e-3, 1e3)
+    exponent_start: float = 0.5
+    shape_start: float = 1.0
+    max_excluded: int = 3
+    name_similarity: float = 0.8
+
+
+FORMULA = FormulaSettings()
 
 
 def user_expression(
@@ -32,15 +58,15 @@ def user_expression(
     fix: Mapping[str, float] | None = None,
     bounds: Mapping[str, Bounds] | None = None,
 ) -> Expression:
-    """Write down a user's own expression.
+    """Read a user's formula as an expression.
 
     A name that is a column, or the field's name for one (`workers` where the column is `gpus`), is a factor; every
     other name is a constant. The terms are the addends of the sum, and of the sums inside a `max` among them.
 
-    A constant is a *coefficient* where the time is linear in all coefficients together, or homogeneous, as
-    `max(a*n, b*m)` and `(x**g + y**g)**(1/g)` are: it is not negative, unless its bounds say so. One that stands alone
-    in an exponent lies in [-4, 4]; any other (`k` in `n/(n + k)`, the second of `a*b*n`) is a positive shape in
-    [0.001, 1000]. Where it is not plain from the structure that a constant is a coefficient, it is a shape.
+    A constant is a *coefficient* where the formula is linear in all coefficients together, or homogeneous, as
+    `max(a*n, b*m)` and `(x**g + y**g)**(1/g)` are. It is not negative, unless its bounds allow it. A constant alone in
+    an exponent lies in [-4, 4]. Any other (`k` in `n/(n + k)`, the second of `a*b*n`) is a positive shape in
+    [0.001, 1000], as is one whose part in the structure is not clear.
 
     Parameters
     ----------
@@ -69,10 +95,10 @@ def user_expression(
     Examples
     --------
     >>> factors = [Factor("gpus", "extrinsic"), Factor("batch", "extrinsic")]
-    >>> own = user_expression("a*batch/workers**p + b*log2(workers) + c", factors, fix={"c": 0.1})
-    >>> print(own)
+    >>> expression = user_expression("a*batch/workers**p + b*log2(workers) + c", factors, fix={"c": 0.1})
+    >>> print(expression)
     a*batch/gpus**p + b*log2(gpus) + 0.1
-    >>> [(c.name, c.kind) for c in own.constants], [t.name for t in own.terms]
+    >>> [(c.name, c.kind) for c in expression.constants], [t.name for t in expression.terms]
     ([('a', 'coefficient'), ('p', 'exponent'), ('b', 'coefficient')], ['a*batch/gpus**p', 'b*log2(gpus)', '0.1'])
     """
     fix, bounds = dict(fix or {}), dict(bounds or {})
@@ -111,8 +137,21 @@ def user_expression(
 
 
 def _with_factors(text: str, factors: Sequence[Factor], mapping: Mapping[str, str] | None) -> Node:
-    """Read the text, and put columns in the place of the field's names for them."""
-    found = Factors(tuple(factors), mapping or {})
+    """Parse the text and replace the field's names of factors by their columns.
+
+    Parameters
+    ----------
+    text : str
+    factors : sequence of Factor
+    mapping : mapping of str to str, optional
+        Canonical name → column.
+
+    Raises
+    ------
+    FormulaError
+        For a name that looks like a mistyped or missing column.
+    """
+    matched = Factors(tuple(factors), mapping or {})
     columns = [f.name for f in factors]
     node = parse(text, texts=[f.name for f in factors if not f.numeric]).node
     canonical = {alias: name for name, aliases in ALIASES.items() for alias in (*aliases, name)}
@@ -121,17 +160,32 @@ def _with_factors(text: str, factors: Sequence[Factor], mapping: Mapping[str, st
         if name in columns:
             continue
         if name in canonical:
-            column = found.node(canonical[name])
+            column = matched.node(canonical[name])
             if column is not None:
                 by_name[name] = column
                 continue
             _refuse(text, name, "is a factor, and the table has no such column", suggest(name, columns))
-        elif len(name) > 3 and difflib.get_close_matches(name, columns, n=1, cutoff=0.8):
+        elif len(name) > 3 and difflib.get_close_matches(name, columns, n=1, cutoff=FORMULA.name_similarity):
             _refuse(text, name, "is not a column", f"{suggest(name, columns)} a constant needs another name")
     return substitute(node, by_name)
 
 
 def _refuse(text: str, name: str, message: str, hint: str | None) -> NoReturn:
+    """Refuse a name in a formula, with a caret under its first occurrence.
+
+    Parameters
+    ----------
+    text : str
+        The formula.
+    name, message : str
+        What is refused, and why.
+    hint : str or None
+        What to try; `--map` or `--let` where None.
+
+    Raises
+    ------
+    FormulaError
+    """
     place = re.search(rf"\b{re.escape(name)}\b", text)
     raise FormulaError(
         f"'{name}' {message}",
@@ -165,26 +219,27 @@ def coefficients(node: Node, names: Sequence[str]) -> list[str]:
     >>> coefficients(parse("a*n/(n + k) + c*2**p").node, ["a", "k", "c", "p"])
     ['a', 'c']
     """
-    # All at once, then fewer: in max(a*n, b) neither name is a coefficient without the other.
-    able = [n for n in names if n not in _elsewhere(node)]
-    for left_out in range(min(MOST_LEFT_OUT, len(able)) + 1):
-        for kept in combinations(able, len(able) - left_out):
-            if kept and degree(node, frozenset(kept)) in (ONE, AFFINE):
-                return list(kept)
+    # The largest set first: in max(a*n, b) neither name is a coefficient without the other.
+    nonlinear = _nonlinear(node)
+    candidates = [n for n in names if n not in nonlinear]
+    for excluded in range(min(FORMULA.max_excluded, len(candidates)) + 1):
+        for subset in combinations(candidates, len(candidates) - excluded):
+            if subset and degree(node, frozenset(subset)) in (ONE, AFFINE):
+                return list(subset)
     return []
 
 
-def _elsewhere(node: Node) -> frozenset[str]:
-    """Return the names that stand in an exponent, a divisor, a comparison, or under another function than `max`."""
+def _nonlinear(node: Node) -> frozenset[str]:
+    """Return the names in exponents, divisors, comparisons and arguments of functions other than `max` and `min`."""
     match node:
         case Call("add" | "subtract" | "multiply" | "negative" | "max" | "min", arguments):
-            return frozenset().union(*(_elsewhere(a) for a in arguments))
+            return frozenset().union(*(_nonlinear(a) for a in arguments))
         case Call("where", (test, yes, no)):
-            return names_in(test) | _elsewhere(yes) | _elsewhere(no)
+            return names_in(test) | _nonlinear(yes) | _nonlinear(no)
         case Call("divide", (above, below)):
-            return _elsewhere(above) | names_in(below)
+            return _nonlinear(above) | names_in(below)
         case Call("power", (base, exponent)):
-            return _elsewhere(base) | names_in(exponent)
+            return _nonlinear(base) | names_in(exponent)
         case Call(_, arguments):
             return frozenset().union(*(names_in(a) for a in arguments))
         case _:
@@ -201,8 +256,8 @@ def degree(node: Node, names: frozenset[str]) -> Node | None:
     Returns
     -------
     Node or None
-        0 where none of the names occurs, 1 where it is proportional to them, or what a power makes of it (`g` for
-        `(a*n)**g`); `AFFINE` for something proportional and something constant; None for anything else.
+        0 where none of the names occurs, 1 where it is proportional to them, and the exponent of a power of such a
+        part (`g` for `(a*n)**g`). `AFFINE` for a sum of a proportional and a constant part; None for anything else.
 
     Examples
     --------
@@ -234,6 +289,16 @@ def degree(node: Node, names: frozenset[str]) -> Node | None:
 
 
 def _together(parts: Sequence[Node], names: frozenset[str], affine: bool) -> Node | None:
+    """Return the degree of several parts together: of a sum, a maximum, or the branches of a condition.
+
+    Parameters
+    ----------
+    parts : sequence of Node
+        Zeros have any degree.
+    names : frozenset of str
+    affine : bool
+        Whether proportional and constant parts together are `AFFINE`, as in a sum.
+    """
     degrees = {_key(degree(p, names)) for p in parts if p != Number(0.0)}
     if len(degrees) == 1:
         return degree(next(p for p in parts if p != Number(0.0)), names)
@@ -246,6 +311,7 @@ def _key(node: Node | None) -> str:
 
 
 def _raised(base: Node | None, exponent: Node) -> Node | None:
+    """Return the degree of a power, from that of its base."""
     if base == ONE:
         return exponent
     if isinstance(base, Name) and base != AFFINE and exponent == call("divide", 1.0, base):
@@ -258,7 +324,7 @@ def _raised(base: Node | None, exponent: Node) -> Node | None:
 
 
 class _Terms:
-    """Takes a tree apart into terms: the addends of its sum, and of the sums inside a `max` among them."""
+    """Splits a tree into terms: the addends of its sum, and of the sums inside a `max` among them."""
 
     def __init__(self, coefficients: frozenset[str]) -> None:
         self.coefficients = coefficients
@@ -266,7 +332,7 @@ class _Terms:
         self.is_sum = True
 
     def take(self, node: Node) -> Node:
-        """Take the terms up, and return the tree that is left, over their names."""
+        """Collect the terms of a tree, and return the tree over their names."""
         match node:
             case Call("add", (left, right)):
                 return call("add", self.take(left), self.take(right))
@@ -287,6 +353,7 @@ class _Terms:
         )
 
     def name(self, node: Node) -> str:
+        """Add a term under the text of its formula, numbered where that occurs twice, and return its name."""
         text = render(node, lambda v: f"{v:.4g}").replace("`", "")
         name, count = text, 1
         while name in self.parts:
@@ -316,11 +383,21 @@ def _calls(node: Node) -> Iterator[Call]:
 
 
 def _constant(name: str, node: Node, linear: Sequence[str]) -> Constant:
+    """Return a constant with the bounds of its kind.
+
+    Parameters
+    ----------
+    name : str
+    node : Node
+        The whole formula.
+    linear : sequence of str
+        The coefficients.
+    """
     if name in linear:
         return Constant(name, "coefficient")
     if _only_exponent(name, node):
-        return Constant(name, "exponent", *EXPONENTS, start=0.5)
-    return Constant(name, "shape", *SHAPES, start=1.0, penalised=False)
+        return Constant(name, "exponent", *FORMULA.exponent_bounds, start=FORMULA.exponent_start)
+    return Constant(name, "shape", *FORMULA.shape_bounds, start=FORMULA.shape_start, penalised=False)
 
 
 def _only_exponent(name: str, node: Node) -> bool:
@@ -335,6 +412,7 @@ def _only_exponent(name: str, node: Node) -> bool:
 
 
 def _bounded(constant: Constant, bounds: Bounds | None) -> Constant:
+    """Return the constant within the user's bounds, which must be two numbers, the smaller first."""
     if bounds is None:
         return constant
     lower, upper = (float(b) for b in bounds)

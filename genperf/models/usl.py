@@ -10,7 +10,7 @@ from genperf.models.compose import compose
 from genperf.models.family import Factors, Family, Need, share
 
 
-def build(found: Factors) -> Expression:
+def build(factors: Factors) -> Expression:
     """Write the universal scalability law as the time of one worker's work.
 
     Gunther (2007), *Guerrilla Capacity Planning*: n workers do n/(1 + σ(n−1) + κn(n−1)) times the work of one. The time
@@ -32,10 +32,10 @@ def build(found: Factors) -> Expression:
     >>> print(build(Factors((Factor("workers", "extrinsic"),))))
     c + a/workers + k*(workers - 1)
     """
-    work = share(found, job=True)
+    work = share(factors, job=True)
     coherency = f"k*{work.whole}*(workers - 1)" if work.known else "k*(workers - 1)"
-    law = amdahl.build(found)
-    added = compose("usl", {"coherency": coherency}, [coefficient("k", work.unit)], found)
+    law = amdahl.build(factors)
+    added = compose("usl", {"coherency": coherency}, [coefficient("k", work.unit)], factors)
     return replace(law, family="usl", terms=law.terms + added.terms, constants=law.constants + added.constants)
 
 

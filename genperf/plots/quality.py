@@ -134,9 +134,9 @@ def _fitted(result: FitResult, table: Table | None, interval: float) -> _Part:
 def _held_out(validation: Validation) -> list[_Part]:
     parts: list[_Part] = []
     for score in validation.models:
-        points = [p for p in score.predictions if p.time is not None]
+        points = [p for p in score.predictions if p.predicted is not None]
         if points and len(parts) < MOST_MODELS:
-            columns = [[p.measured, p.time, p.lower or p.time, p.upper or p.time] for p in points]
+            columns = [[p.measured, p.predicted, p.lower or p.predicted, p.upper or p.predicted] for p in points]
             measured, time, lower, upper = np.array(columns, float).T
             parts.append((score.model, measured, time, lower, upper))
     if not parts:

@@ -87,7 +87,7 @@ def series_of(table: Table, options: FitOptions, borrowing: bool = False) -> Ser
     scale = scale_of(table.factors, options.mapping, table.group)
     varying = {f.name for f in table.factors if f.distinct > 1}
     sizes = {f.name for f in (scale.factors.find(name) for name in _SCALES) if f is not None} | {scale.column}
-    if scale.column is None or not (scale.column in varying or borrowing) or not varying <= sizes:
+    if scale.column is None or scale.counts_other or not (scale.column in varying or borrowing) or not varying <= sizes:
         return None
     medians = table.medians()
     columns = {f.name: medians.columns[f.name] for f in medians.numeric}

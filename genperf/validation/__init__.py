@@ -1,4 +1,4 @@
-"""Held-out error: fit on a part of the table, predict the rest, beside the learners a user could have taken instead."""
+"""Errors on held-out configurations: models and learners fitted on a part of a table and compared on the other part."""
 
 from genperf.validation.importance import BLACK_BOXES, importance
 from genperf.validation.learners import LEARNERS, linear_coefficients

@@ -1,4 +1,4 @@
-"""A table's factors as the columns a learner takes: logarithms, standardised, a column per level."""
+"""A table's factors as the columns of a learner: logarithms, standardised, a column per level."""
 
 from __future__ import annotations
 
@@ -17,17 +17,22 @@ Array = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Forecast:
-    """Predicted times.
+    """Predictions of a table's target.
 
     Attributes
     ----------
-    time, lower, upper : ndarray, shape (rows,)
-        Seconds; NaN where there is none.
+    predicted, lower, upper : ndarray, shape (rows,)
+        In the target's unit; NaN where there is none.
     """
 
-    time: Array
+    predicted: Array
     lower: Array
     upper: Array
+
+    @classmethod
+    def missing(cls, rows: int) -> Forecast:
+        """Return a forecast without a single prediction."""
+        return cls(*(np.full(rows, np.nan) for _ in range(3)))
 
 
 @dataclass(frozen=True)
@@ -79,7 +84,7 @@ class Encoder:
     levels : tuple of (str, str)
         Categorical factor and level, a column of 0 and 1 each.
     shift, spread : ndarray, shape (axes,)
-        What is subtracted from each axis, and what it is then divided by.
+        The mean and the standard deviation of each axis: it is shifted by the one and divided by the other.
     """
 
     axes: tuple[Axis, ...]
@@ -145,10 +150,16 @@ def half_width(residuals: Array, interval: float) -> float:
     return float(absolute[rank - 1]) if 0 < rank <= len(absolute) else float("nan")
 
 
-def forecast(log_time: Array, half: Array | float = np.nan) -> Forecast:
-    """Return times and bounds from logarithms of times; what overflows is not a prediction."""
+def forecast(logarithm: Array, half: Array | float = np.nan) -> Forecast:
+    """Return predictions and bounds from predicted logarithms and half the width of their interval.
+
+    A value that overflows is no prediction.
+
+    Examples
+    --------
+    >>> forecast(np.log([2.0]), np.log(2.0)).upper.round(6)
+    array([4.])
+    """
     with np.errstate(over="ignore", invalid="ignore"):
-        parts = [np.exp(log_time + sign * np.asarray(half)) for sign in (-1.0, 1.0)]
-        time = np.exp(log_time)
-    lower, upper = (np.where(np.isfinite(p), p, np.nan) for p in parts)
-    return Forecast(np.where(np.isfinite(time), time, np.nan), lower, upper)
+        columns = [np.exp(logarithm), *(np.exp(logarithm + sign * np.asarray(half)) for sign in (-1.0, 1.0))]
+    return Forecast(*(np.where(np.isfinite(column), column, np.nan) for column in columns))

@@ -1,8 +1,9 @@
-"""Permutation importance: what a learner without an expression needs of each factor."""
+"""Permutation importance: by how much a learner errs more without the information of a factor."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -19,25 +20,43 @@ from genperf.validation.splits import split
 
 Array = npt.NDArray[np.float64]
 
-#: The learners that say nothing of themselves.
+#: The learners without readable coefficients.
 BLACK_BOXES = ("random-forest", "gradient-boosting", "svr", "gaussian-process")
-FOLDS, REPEATS = 5, 5
+
+
+@dataclass(frozen=True)
+class ImportanceSettings:
+    """Defaults of permutation importance.
+
+    Attributes
+    ----------
+    folds : int
+        Of the cross-validation. Five, as most use.
+    repeats : int
+        Shuffles of each factor in each fold, as scikit-learn's `permutation_importance`.
+    """
+
+    folds: int = 5
+    repeats: int = 5
+
+
+IMPORTANCE = ImportanceSettings()
 
 
 def importance(
     table: Table,
     models: str | Sequence[str] = BLACK_BOXES,
     *,
-    folds: int = FOLDS,
-    repeats: int = REPEATS,
+    folds: int = IMPORTANCE.folds,
+    repeats: int = IMPORTANCE.repeats,
     seed: int = 0,
     mapping: Mapping[str, str] | None = None,
 ) -> Importance:
-    """Say by how much the error of held-out configurations grows when one factor's values are shuffled among them.
+    """Return by how much the error of held-out configurations grows when one factor's values are shuffled among them.
 
-    Breiman (2001). The error is the mean of |ln(predicted/measured)|; in each of the folds the model is fitted to the
-    rest, and each factor is shuffled `repeats` times among the held-out configurations. Configurations are thereby
-    asked about that were never measured, and factors that go together share their importance.
+    Breiman (2001). The error is the mean of |ln(predicted/measured)|. For each fold the model is fitted to the other
+    folds, and each factor is shuffled `repeats` times among the held-out configurations. Shuffled configurations may
+    never have been measured, and correlated factors share their importance.
 
     Parameters
     ----------
@@ -52,7 +71,8 @@ def importance(
     Returns
     -------
     Importance
-        In per cent, like the error: 100·(e^x − 1) of the logarithms. `deviation` is that of the repeats.
+        In per cent, like the error: 100·(e^x − 1) of the logarithms. `deviation` is the standard deviation of the
+        repeats.
 
     Raises
     ------
@@ -64,12 +84,14 @@ def importance(
     >>> from genperf.table import read_table
     >>> rows = [(x, y, 2.0**y) for x in (1, 2, 3, 4) for y in (1, 2, 3)]
     >>> runs = pd.DataFrame(rows, columns=["x", "y", "t"])
-    >>> found = importance(read_table(runs, time="t", intrinsic="x,y"), "gaussian-process", folds=3)
-    >>> found.scores.sort_values("importance").factor.tolist()
+    >>> answer = importance(read_table(runs, time="t", intrinsic="x,y"), "gaussian-process", folds=3)
+    >>> answer.scores.sort_values("importance").factor.tolist()
     ['x', 'y']
     """
     if table.group:
-        raise GenperfError("importance is that of one group's rows", hint="choose one: --group VALUES")
+        raise GenperfError(
+            "importance is computed for one group, and the table has several", hint="choose it: --group VALUES"
+        )
     if repeats < 1:
         raise GenperfError(f"{repeats} repeats shuffle nothing", hint="5")
     names = [m.strip() for m in models.split(",")] if isinstance(models, str) else list(models)
@@ -80,21 +102,21 @@ def importance(
     parts = list(split(table, f"kfold:{min(folds, len(medians))}", seed))
     rows = []
     for name in names:
-        ask = _asker(name, seed, mapping)
+        predict = _predictor(name, seed, mapping)
         errors = {factor: np.zeros(repeats) for factor in ["", *factors]}
-        counted = {factor: np.zeros(repeats) for factor in errors}
-        for k, part in enumerate(parts):
+        counts = {factor: np.zeros(repeats) for factor in errors}
+        for number, part in enumerate(parts):
             held = medians.take(np.unique(table.configuration[part.test]))
             train = table.take(part.train)
-            data = _shuffled(held.frame[[f.name for f in medians.factors]], factors, repeats, [seed, k])
-            predicted = ask(train, data).reshape(1 + len(factors) * repeats, len(held))
+            data = _shuffled(held.frame[[f.name for f in medians.factors]], factors, repeats, [seed, number])
+            predicted = predict(train, data).reshape(1 + len(factors) * repeats, len(held))
             with np.errstate(all="ignore"):
-                off = np.abs(np.log(predicted / held.measured))
-            for j, factor in enumerate(errors):
-                own = off[:1].repeat(repeats, axis=0) if j == 0 else off[1 + (j - 1) * repeats : 1 + j * repeats]
-                errors[factor] += np.nansum(np.where(np.isfinite(own), own, np.nan), axis=1)
-                counted[factor] += np.isfinite(own).sum(axis=1)
-        mean = {factor: errors[factor] / np.maximum(counted[factor], 1) for factor in errors}
+                absolute = np.abs(np.log(predicted / held.measured))
+            blocks = [absolute[:1].repeat(repeats, axis=0), *np.split(absolute[1:], len(factors))]
+            for factor, block in zip(errors, blocks, strict=True):
+                errors[factor] += np.nansum(np.where(np.isfinite(block), block, np.nan), axis=1)
+                counts[factor] += np.isfinite(block).sum(axis=1)
+        mean = {factor: errors[factor] / np.maximum(counts[factor], 1) for factor in errors}
         rows += [
             {
                 "model": name,
@@ -109,7 +131,20 @@ def importance(
 
 
 def _shuffled(frame: pd.DataFrame, factors: Sequence[str], repeats: int, seed: Sequence[int]) -> pd.DataFrame:
-    """Return the rows as they are, then with each factor shuffled so many times."""
+    """Return the rows, then copies of them with each factor shuffled in turn.
+
+    Parameters
+    ----------
+    frame : DataFrame of (rows,)
+    factors : sequence of str
+    repeats : int
+        Copies for each factor.
+    seed : sequence of int
+
+    Returns
+    -------
+    DataFrame of ((1 + factors·repeats)·rows,)
+    """
     rng = np.random.default_rng(seed)
     copies = [frame]
     for factor in factors:
@@ -118,17 +153,32 @@ def _shuffled(frame: pd.DataFrame, factors: Sequence[str], repeats: int, seed: S
     return pd.concat(copies, ignore_index=True)
 
 
-def _asker(name: str, seed: int, mapping: Mapping[str, str] | None) -> Callable[[Table, pd.DataFrame], Array]:
+def _predictor(name: str, seed: int, mapping: Mapping[str, str] | None) -> Callable[[Table, pd.DataFrame], Array]:
+    """Return a function that fits a model to a table and predicts some configurations.
+
+    Parameters
+    ----------
+    name : str
+        Of a learner, a family, or a formula.
+    seed : int
+    mapping : mapping of str to str, optional
+        Canonical factor name → column.
+
+    Raises
+    ------
+    ModelError
+        For an unknown name.
+    """
     if name in LEARNERS:
-        return lambda train, data: LEARNERS[name](train.medians(), data, 0.9, seed, mapping).time
+        return lambda train, data: LEARNERS[name](train.medians(), data, 0.9, seed, mapping).predicted
     if name not in (*MODELS, "auto") and name.replace("-", "").isalnum():
         known = [*LEARNERS, *MODELS]
         raise ModelError(f"unknown model '{name}'", hint=suggest(name, known) or f"one of {', '.join(known)}")
 
-    def ask(train: Table, data: pd.DataFrame) -> Array:
+    def predict(train: Table, data: pd.DataFrame) -> Array:
         result = fit(train, name, seed=seed, mapping=mapping)
         if not isinstance(result, FitResult):
-            raise FitError("importance is that of one group's rows")
-        return result.predict(data)["time"].to_numpy()
+            raise FitError("importance is computed for one group, and the table has several")
+        return result.predict(data)[result.schema.target.name].to_numpy()
 
-    return ask
+    return predict

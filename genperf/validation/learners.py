@@ -1,4 +1,4 @@
-"""The learners a user could have taken instead: all of them log time on log factors, none of them tuned.
+"""Learners to compare with: the logarithm of the target on the logarithms of the factors, none of them tuned.
 
 scikit-learn and statsmodels are imported when a learner is used, never before.
 """
@@ -21,12 +21,47 @@ from genperf.validation.last_point import last_point
 
 Learner = Callable[[Table, pd.DataFrame, float, int, Mapping[str, str] | None], Forecast]
 
-_FOLDS = 5
+
+@dataclass(frozen=True)
+class LearnerSettings:
+    """Numbers of the learners, chosen once and never tuned to a table.
+
+    Attributes
+    ----------
+    trees : int
+        Of the random forest and of gradient boosting. scikit-learn's 100, times 3 for a steadier mean: a guess.
+    svr_cost, svr_tolerance : float
+        C and ε of the support vector regression, the latter in logarithms: errors below 5 % do not count. A guess.
+    noise_variance : float
+        Where the fit of the Gaussian process's white noise begins, relative to the variance of the logarithms. A guess.
+    residual_folds : int
+        Folds of the training part whose residuals make an interval. Five, as most use.
+    """
+
+    trees: int = 300
+    svr_cost: float = 10.0
+    svr_tolerance: float = 0.05
+    noise_variance: float = 1e-2
+    residual_folds: int = 5
+
+
+LEARNER = LearnerSettings()
 
 
 @dataclass(frozen=True, eq=False)
 class _Rows:
-    """What a learner is given: features and log times of the training part, features of the rest."""
+    """Features of a training part and of the configurations to predict.
+
+    Attributes
+    ----------
+    x : ndarray of shape (training rows, features)
+    y : ndarray of shape (training rows,)
+        Logarithms of the target.
+    weights : ndarray of shape (training rows,)
+    new : ndarray of shape (usable rows, features)
+    usable : ndarray of bool, shape (rows,)
+        The configurations that have finite features.
+    """
 
     x: Array
     y: Array
@@ -42,6 +77,15 @@ class _Rows:
 
 
 def _rows(train: Table, data: pd.DataFrame, encoder: Encoder) -> _Rows:
+    """Encode a training part and the configurations to predict.
+
+    Parameters
+    ----------
+    train : Table
+    data : DataFrame
+    encoder : Encoder
+        Of the training part.
+    """
     x, new = encoder.matrix(train.frame), encoder.matrix(data)
     if x.shape[1] == 0:
         # Nothing varies in the training part: the learners still need a column.
@@ -54,7 +98,7 @@ def _rows(train: Table, data: pd.DataFrame, encoder: Encoder) -> _Rows:
 def linear(
     train: Table, data: pd.DataFrame, interval: float, seed: int, mapping: Mapping[str, str] | None = None
 ) -> Forecast:
-    """Predict by linear regression (statsmodels), with its interval for a new run.
+    """Predict by linear regression (statsmodels), with its interval of a new run.
 
     ln T = c + Σ p_j·ln x_j + Σ d_level, weighted by the table's weights.
 
@@ -63,11 +107,13 @@ def linear(
     train : Table
         One row per configuration.
     data : DataFrame
+        The configurations to predict.
     interval : float
+        Nominal coverage.
     seed : int
         Not used: nothing is random.
     mapping : mapping of str to str, optional
-        Not used.
+        Not used: learners take every factor.
 
     Raises
     ------
@@ -81,12 +127,12 @@ def linear(
     if not usable.any():
         return forecast(np.full(len(data), np.nan))
     design = np.column_stack([np.ones(int(usable.sum())), new[usable]])
-    log_time, half = np.full(len(data), np.nan), np.full(len(data), np.nan)
-    log_time[usable] = design @ model.params
+    logarithm, half = np.full(len(data), np.nan), np.full(len(data), np.nan)
+    logarithm[usable] = design @ model.params
     if model.df_resid > 0:
         bounds = model.get_prediction(design).conf_int(obs=True, alpha=1.0 - interval)
         half[usable] = (bounds[:, 1] - bounds[:, 0]) / 2.0
-    return forecast(log_time, half)
+    return forecast(logarithm, half)
 
 
 def linear_coefficients(table: Table, interval: float = 0.9) -> pd.DataFrame:
@@ -144,13 +190,26 @@ def _least_squares(train: Table, encoder: Encoder) -> Any:
 def random_forest(
     train: Table, data: pd.DataFrame, interval: float, seed: int, mapping: Mapping[str, str] | None = None
 ) -> Forecast:
-    """Predict by a random forest of 300 trees; the interval is the spread of the trees."""
+    """Predict by a random forest of 300 trees; the interval is the spread of the trees.
+
+    Parameters
+    ----------
+    train : Table
+        One row per configuration.
+    data : DataFrame
+        The configurations to predict.
+    interval : float
+        Nominal coverage.
+    seed : int
+    mapping : mapping of str to str, optional
+        Not used: learners take every factor.
+    """
     from sklearn.ensemble import RandomForestRegressor
 
     rows = _rows(train, data, Encoder.of(train))
     if not len(rows.new):
         return forecast(rows.place(np.zeros(0)))
-    model = RandomForestRegressor(n_estimators=300, random_state=seed)
+    model = RandomForestRegressor(n_estimators=LEARNER.trees, random_state=seed)
     model.fit(rows.x, rows.y, sample_weight=rows.weights)
     trees = np.stack([tree.predict(rows.new) for tree in model.estimators_])
     lower, upper = np.quantile(trees, [(1.0 - interval) / 2.0, (1.0 + interval) / 2.0], axis=0)
@@ -160,29 +219,67 @@ def random_forest(
 def gradient_boosting(
     train: Table, data: pd.DataFrame, interval: float, seed: int, mapping: Mapping[str, str] | None = None
 ) -> Forecast:
-    """Predict by gradient boosting, 300 trees of depth 3; interval from folds of the training part."""
+    """Predict by gradient boosting, 300 trees of depth 3; interval from folds of the training part.
+
+    Parameters
+    ----------
+    train : Table
+        One row per configuration.
+    data : DataFrame
+        The configurations to predict.
+    interval : float
+        Nominal coverage.
+    seed : int
+    mapping : mapping of str to str, optional
+        Not used: learners take every factor.
+    """
     from sklearn.ensemble import GradientBoostingRegressor
 
     return _with_residuals(
-        lambda: GradientBoostingRegressor(n_estimators=300, random_state=seed), train, data, interval, seed
+        lambda: GradientBoostingRegressor(n_estimators=LEARNER.trees, random_state=seed), train, data, interval, seed
     )
 
 
 def svr(
     train: Table, data: pd.DataFrame, interval: float, seed: int, mapping: Mapping[str, str] | None = None
 ) -> Forecast:
-    """Predict by support vector regression, Gaussian kernel, C = 10, ε = 0.05; interval as for gradient boosting."""
+    """Predict by support vector regression, Gaussian kernel, C = 10, ε = 0.05; interval as for gradient boosting.
+
+    Parameters
+    ----------
+    train : Table
+        One row per configuration.
+    data : DataFrame
+        The configurations to predict.
+    interval : float
+        Nominal coverage.
+    seed : int
+    mapping : mapping of str to str, optional
+        Not used: learners take every factor.
+    """
     from sklearn.svm import SVR
 
-    return _with_residuals(lambda: SVR(C=10.0, epsilon=0.05), train, data, interval, seed)
+    return _with_residuals(lambda: SVR(C=LEARNER.svr_cost, epsilon=LEARNER.svr_tolerance), train, data, interval, seed)
 
 
 def gaussian_process(
     train: Table, data: pd.DataFrame, interval: float, seed: int, mapping: Mapping[str, str] | None = None
 ) -> Forecast:
-    """Predict by a Gaussian process, one length scale a factor and white noise, with its own interval.
+    """Predict by a Gaussian process, one length scale a factor and white noise, with the interval of its posterior.
 
     The table's weights are not used.
+
+    Parameters
+    ----------
+    train : Table
+        One row per configuration.
+    data : DataFrame
+        The configurations to predict.
+    interval : float
+        Nominal coverage.
+    seed : int
+    mapping : mapping of str to str, optional
+        Not used: learners take every factor.
     """
     from scipy.special import ndtri
     from sklearn.gaussian_process import GaussianProcessRegressor
@@ -191,7 +288,7 @@ def gaussian_process(
     rows = _rows(train, data, Encoder.of(train))
     if not len(rows.new):
         return forecast(rows.place(np.zeros(0)))
-    kernel = ConstantKernel() * RBF(np.ones(rows.x.shape[1])) + WhiteKernel(1e-2)
+    kernel = ConstantKernel() * RBF(np.ones(rows.x.shape[1])) + WhiteKernel(LEARNER.noise_variance)
     model = GaussianProcessRegressor(kernel, normalize_y=True, random_state=seed)
     with warnings.catch_warnings():
         # A length scale at its bound is a factor without effect: no news to the reader of a baseline.
@@ -202,7 +299,18 @@ def gaussian_process(
 
 
 def _with_residuals(make: Callable[[], Any], train: Table, data: pd.DataFrame, interval: float, seed: int) -> Forecast:
-    """Fit and predict; the interval is that of the residuals of folds of the training part."""
+    """Fit and predict; the interval is that of the residuals of folds of the training part.
+
+    Parameters
+    ----------
+    make : callable
+        Returns an estimator that is not fitted yet.
+    train : Table
+    data : DataFrame
+    interval : float
+    seed : int
+        Of the folds.
+    """
     rows = _rows(train, data, Encoder.of(train))
     if not len(rows.new):
         return forecast(rows.place(np.zeros(0)))
@@ -215,8 +323,8 @@ def _with_residuals(make: Callable[[], Any], train: Table, data: pd.DataFrame, i
     residuals = np.full(count, np.nan)
     if count > 1:
         fold = np.empty(count, dtype=np.int64)
-        fold[np.random.default_rng(seed).permutation(count)] = np.arange(count) % min(_FOLDS, count)
-        for k in range(min(_FOLDS, count)):
+        fold[np.random.default_rng(seed).permutation(count)] = np.arange(count) % min(LEARNER.residual_folds, count)
+        for k in range(min(LEARNER.residual_folds, count)):
             residuals[fold == k] = rows.y[fold == k] - predicted(fold != k, rows.x[fold == k])
     everything = np.ones(count, dtype=bool)
     return forecast(rows.place(predicted(everything, rows.new)), half_width(residuals, interval))

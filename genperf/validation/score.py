@@ -1,4 +1,4 @@
-"""What validation found: per model the errors, the intervals and every held-out configuration."""
+"""The scores of a validation: errors and intervals of every model, and every held-out configuration."""
 
 from __future__ import annotations
 
@@ -12,15 +12,37 @@ import pandas as pd
 
 from genperf.errors import Note
 from genperf.metrics import coverage, mape, median_ape, r2, relative_width, rmse
+from genperf.table import Target
+from genperf.table.target import TIME
 
-_RESULTS = ("fold", "measured", "time", "lower", "upper", "verdict")
-_REASONS = 5
 _METRICS = ("mape", "median_ape", "rmse", "r2", "coverage", "width")
 
 
 @dataclass(frozen=True)
+class NoteSettings:
+    """How many reasons for missing predictions are printed.
+
+    Attributes
+    ----------
+    max_failures : int
+        Different reasons in the message of a model that predicted nothing. A guess: a line of text.
+    max_reasons : int
+        Notes on single reasons of a model that predicted some configurations; the others are counted together. A
+        guess: a few lines.
+    """
+
+    max_failures: int = 3
+    max_reasons: int = 5
+
+
+NOTES = NoteSettings()
+#: The target of a validation that names none.
+TIME_TARGET = Target(TIME)
+
+
+@dataclass(frozen=True)
 class HeldOut:
-    """One held-out configuration and what a model said about it.
+    """One held-out configuration and a model's prediction of it.
 
     Attributes
     ----------
@@ -29,37 +51,46 @@ class HeldOut:
     fold : str
         The name of the split.
     measured : float
-        Median of the repeats, in seconds.
-    time, lower, upper : float or None
-        Predicted time and bounds, in seconds; None where the model gives none.
+        Median of the repeats, in the target's unit.
+    predicted, lower, upper : float or None
+        Prediction and bounds, in the target's unit; None where the model gives none.
     verdict : str or None
-        What the model says of its own prediction; None where it says nothing.
+        The verdict on the prediction (``ok``, ``caution``, ``extrapolating-blind``); None for a learner.
     """
 
     values: Mapping[str, float | str]
     fold: str
     measured: float
-    time: float | None = None
+    predicted: float | None = None
     lower: float | None = None
     upper: float | None = None
     verdict: str | None = None
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return it flat; a column that is named like one of the results gets a trailing `_`.
+    def to_dict(self, target: str = TIME) -> dict[str, Any]:
+        """Return it flat, the prediction under the target's name.
+
+        A column with the name of one of these keys gets a trailing `_`.
 
         Examples
         --------
-        >>> HeldOut({"n": 8.0, "fold": "a"}, "1", measured=2.0, time=2.1).to_dict()
+        >>> HeldOut({"n": 8.0, "fold": "a"}, "1", measured=2.0, predicted=2.1).to_dict()
         {'n': 8.0, 'fold_': 'a', 'fold': '1', 'measured': 2.0, 'time': 2.1, 'lower': None, 'upper': None,
          'verdict': None}
         """
-        given = {name + "_" * (name in _RESULTS): value for name, value in self.values.items()}
-        return {**given, **{name: getattr(self, name) for name in _RESULTS}}
+        results = {
+            "fold": self.fold,
+            "measured": self.measured,
+            target: self.predicted,
+            "lower": self.lower,
+            "upper": self.upper,
+            "verdict": self.verdict,
+        }
+        return {**{name + "_" * (name in results): value for name, value in self.values.items()}, **results}
 
 
 @dataclass(frozen=True)
 class ModelScore:
-    """How well one model predicted what it had not seen.
+    """How well one model predicted held-out configurations.
 
     Attributes
     ----------
@@ -73,9 +104,9 @@ class ModelScore:
     failed : str or None
         Why it predicted nothing at all.
     mape, median_ape, rmse, r2, coverage, width : float or None
-        Over the configurations it predicted: mean and median absolute error (%), root mean squared error (s),
-        coefficient of determination, share of measured times inside their intervals (%), median width of the
-        intervals relative to the measured time (%). None where there is nothing to compute it from.
+        Over the configurations it predicted: mean and median absolute error (%), root mean squared error (in the
+        target's unit), coefficient of determination, share of measured values inside their intervals (%), median width
+        of the intervals relative to the measured value (%). None where there is nothing to compute it from.
 
     Examples
     --------
@@ -98,7 +129,7 @@ class ModelScore:
     width: float | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
-        points = [(p.time, p.measured) for p in self.predictions if p.time is not None]
+        points = [(p.predicted, p.measured) for p in self.predictions if p.predicted is not None]
         if points:
             predicted, measured = (list(v) for v in zip(*points, strict=True))
             for name, metric in (("mape", mape), ("median_ape", median_ape), ("rmse", rmse), ("r2", r2)):
@@ -114,19 +145,27 @@ class ModelScore:
     @property
     def predicted(self) -> int:
         """How many configurations it predicted."""
-        return sum(p.time is not None for p in self.predictions)
+        return sum(p.predicted is not None for p in self.predictions)
 
-    def to_dict(self, *, timing: bool = True) -> dict[str, Any]:
-        """Return model, metrics, seconds and predictions; `notes` and `failed` only where there are any."""
-        found: dict[str, Any] = {"model": self.model, **{name: getattr(self, name) for name in _METRICS}}
+    def to_dict(self, *, timing: bool = True, target: str = TIME) -> dict[str, Any]:
+        """Return model, metrics, seconds and predictions; `notes` and `failed` only where there are any.
+
+        Parameters
+        ----------
+        timing : bool
+            Whether the seconds are among them.
+        target : str
+            Name of the predicted quantity.
+        """
+        score: dict[str, Any] = {"model": self.model, **{name: getattr(self, name) for name in _METRICS}}
         if timing:
-            found["seconds"] = finite(self.seconds)
-        found["predictions"] = [p.to_dict() for p in self.predictions]
+            score["seconds"] = finite(self.seconds)
+        score["predictions"] = [p.to_dict(target) for p in self.predictions]
         if self.notes:
-            found["notes"] = [str(n) for n in self.notes]
+            score["notes"] = [str(n) for n in self.notes]
         if self.failed is not None:
-            found["failed"] = self.failed
-        return found
+            score["failed"] = self.failed
+        return score
 
 
 @dataclass(frozen=True)
@@ -136,7 +175,7 @@ class Validation:
     Attributes
     ----------
     models : tuple of ModelScore
-        In the order asked for.
+        In the requested order.
     scheme : str
     interval : float
         Nominal coverage of the intervals.
@@ -144,17 +183,19 @@ class Validation:
     source : str
         Where the table comes from.
     notes : tuple of Note
-        What concerns all models.
+        On the choice of models.
+    target : Target
+        The measured quantity.
 
     Examples
     --------
     >>> score = ModelScore("ernest", (HeldOut({"n": 8.0}, "n > 4", 2.0, 2.2, 1.9, 2.4),), seconds=0.1)
-    >>> found = Validation((score,), "extrapolate:n:4")
-    >>> print(found)
-    extrapolate:n:4, 1 held-out configuration; errors in %, intervals of 90 %
-       model mape median_ape  rmse r2 coverage width seconds
-      ernest 10.0       10.0 0.2 s  -    100.0  25.0    0.10
-    >>> found.to_dict(timing=False)["models"][0]["mape"].__round__(6)
+    >>> validation = Validation((score,), "extrapolate:n:4", target=Target("peak_gb", "memory", "GB"))
+    >>> print(validation)
+    extrapolate:n:4, memory of 1 held-out configuration; errors in %, intervals of 90 %
+       model mape median_ape   rmse r2 coverage width seconds
+      ernest 10.0       10.0 0.2 GB  -    100.0  25.0    0.10
+    >>> validation.to_dict(timing=False)["models"][0]["mape"].__round__(6)
     10.0
     """
 
@@ -164,6 +205,7 @@ class Validation:
     seed: int = 0
     source: str = ""
     notes: tuple[Note, ...] = ()
+    target: Target = TIME_TARGET
 
     def __getitem__(self, model: str) -> ModelScore:
         """Return the score of a model by name."""
@@ -174,7 +216,7 @@ class Validation:
 
     def to_dict(self, *, timing: bool = True) -> dict[str, Any]:
         """Return what strict JSON can hold; without `timing` the same input and seed give the same bytes."""
-        return {"models": [m.to_dict(timing=timing) for m in self.models]}
+        return {"models": [m.to_dict(timing=timing, target=self.target.name) for m in self.models]}
 
     def frame(self, *, timing: bool = True) -> pd.DataFrame:
         """Return a row per model: model, the metrics, seconds, predicted (configurations), failed."""
@@ -192,14 +234,15 @@ class Validation:
 
     def predictions(self) -> pd.DataFrame:
         """Return a row per model and held-out configuration, with the model in the first column."""
-        return pd.DataFrame([{"model": m.model, **p.to_dict()} for m in self.models for p in m.predictions])
+        return pd.DataFrame(
+            [{"model": m.model, **p.to_dict(self.target.name)} for m in self.models for p in m.predictions]
+        )
 
     def table(self, *, timing: bool = True) -> str:
         """Return the summary as plain text; without `timing` the same input and seed give the same bytes."""
-        lines = self._shown(timing).to_string(index=False).splitlines()
-        return "\n".join(
-            [self._headline(), *(f"  {line.rstrip()}" for line in lines), *(f"note: {n}" for n in self._said())]
-        )
+        lines = self.summary(timing=timing).to_string(index=False).splitlines()
+        notes = (f"note: {text}" for text in self._messages())
+        return "\n".join([self.headline, *(f"  {line.rstrip()}" for line in lines), *notes])
 
     def __str__(self) -> str:
         return self.table()
@@ -207,35 +250,39 @@ class Validation:
     def _repr_html_(self) -> str:
         from html import escape
 
-        notes = "".join(f"<li>{escape(n)}</li>" for n in self._said())
-        table = self._shown().to_html(index=False, border=0)
-        return f"<p>{escape(self._headline())}</p>{table}" + (f"<ul>{notes}</ul>" if notes else "")
+        notes = "".join(f"<li>{escape(n)}</li>" for n in self._messages())
+        table = self.summary().to_html(index=False, border=0)
+        return f"<p>{escape(self.headline)}</p>{table}" + (f"<ul>{notes}</ul>" if notes else "")
 
-    def _headline(self) -> str:
+    @property
+    def headline(self) -> str:
+        """The scheme, the target and the number of held-out configurations, in a line."""
         held_out = max((len(m.predictions) for m in self.models), default=0)
         return (
-            f"{self.scheme}, {held_out} held-out configuration{'s' * (held_out != 1)}; "
+            f"{self.scheme}, {self.target.name} of {held_out} held-out configuration{'s' * (held_out != 1)}; "
             f"errors in %, intervals of {100 * self.interval:g} %"
         )
 
-    def _shown(self, timing: bool = True) -> pd.DataFrame:
-        """Return the summary with numbers as one would write them."""
+    def summary(self, *, timing: bool = True) -> pd.DataFrame:
+        """Return a row per model with rounded numbers as text, the root mean squared error with the target's unit."""
+        unit = f" {self.target.unit}".rstrip()
         rows = []
-        # Errors over different configurations do not compare: say over how many each is.
+        # Errors over different configurations do not compare: the number of each model's is a column then.
         partial = any(m.predicted < len(m.predictions) for m in self.models)
         for m in self.models:
             row = {"model": m.model, **({"predicted": str(m.predicted)} if partial else {})}
             for name in _METRICS:
                 value = getattr(m, name)
-                text = {"rmse": "{:.3g} s", "r2": "{:.3f}"}.get(name, "{:.1f}")
-                row[name] = "-" if value is None else text.format(value)
+                digits = {"rmse": ".3g", "r2": ".3f"}.get(name, ".1f")
+                row[name] = "-" if value is None else f"{value:{digits}}{unit if name == 'rmse' else ''}"
             rows.append({**row, **({"seconds": f"{m.seconds:.2f}"} if timing else {})})
         return pd.DataFrame(rows)
 
-    def _said(self) -> list[str]:
-        own = [f"{m.model}: {n}" for m in self.models for n in m.notes]
-        failed = [f"{m.model} failed: {m.failed}" for m in self.models if m.failed is not None]
-        return [*failed, *own, *(str(n) for n in self.notes)]
+    def _messages(self) -> list[str]:
+        """Return the failures, then the notes on single models, then those on the choice of models."""
+        failures = [f"{m.model} failed: {m.failed}" for m in self.models if m.failed is not None]
+        notes = [f"{m.model}: {note}" for m in self.models for note in m.notes]
+        return [*failures, *notes, *(str(note) for note in self.notes)]
 
 
 def finite(value: float | None) -> float | None:
@@ -258,10 +305,23 @@ def reasons_in_words(reasons: Sequence[str], total: int) -> tuple[Note, ...]:
     2 of 8 configurations left unpredicted: no level 'a'
     """
     counts = Counter(reasons).most_common()
-    notes = [f"{n} of {total} configurations left unpredicted: {r}" for r, n in counts[:_REASONS]]
-    rest = sum(n for _, n in counts[_REASONS:])
-    notes += [f"{rest} of {total} configurations left unpredicted for other reasons"] if rest else []
+    notes = [f"{n} of {total} configurations left unpredicted: {r}" for r, n in counts[: NOTES.max_reasons]]
+    others = sum(n for _, n in counts[NOTES.max_reasons :])
+    notes += [f"{others} of {total} configurations left unpredicted for other reasons"] if others else []
     return tuple(Note(text, "unpredicted") for text in notes)
+
+
+def first_reasons(reasons: Sequence[str]) -> str:
+    """Return the first different reasons in a line, and how many more there are.
+
+    Examples
+    --------
+    >>> first_reasons(["a", "b", "a", "c", "d"])
+    'a; b; c; and 1 more'
+    """
+    distinct = list(dict.fromkeys(reasons))
+    others = len(distinct) - NOTES.max_failures
+    return "; ".join(distinct[: NOTES.max_failures]) + (f"; and {others} more" if others > 0 else "")
 
 
 def _or_nan(value: float | None) -> float:

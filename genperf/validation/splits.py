@@ -15,7 +15,7 @@ from genperf.table import Table
 from genperf.table.clean import label
 from genperf.table.describe import number_rows
 
-#: The schemes, as they are written, with what they ask.
+#: The schemes, as they are written, with the question that each answers.
 SCHEMES: dict[str, str] = {
     "kfold:K": "how well configurations between the measured ones are predicted",
     "leave-one-out": "the same, each configuration from all others",
@@ -44,7 +44,7 @@ class Split:
 
 
 def split(table: Table, scheme: str, seed: int = 0) -> tuple[Split, ...]:
-    """Split a table's configurations.
+    """Split a table's configurations into folds.
 
     Parameters
     ----------
@@ -71,21 +71,30 @@ def split(table: Table, scheme: str, seed: int = 0) -> tuple[Split, ...]:
     >>> fold.name, fold.train, fold.test
     ('n > 2', array([ True, True, True, False, False]), array([False, False, False, True, True]))
     """
-    kind, _, rest = scheme.strip().partition(":")
+    kind, _, argument = scheme.strip().partition(":")
     if kind == "kfold":
-        return _kfold(table, rest, seed)
-    if kind == "leave-one-out" and not rest:
+        return _kfold(table, argument, seed)
+    if kind == "leave-one-out" and not argument:
         return _by_configuration(table, np.arange(_count(table)))
-    if kind == "leave-group-out" and rest:
-        return _leave_group_out(table, rest)
-    if kind == "extrapolate" and rest:
-        return _extrapolate(table, *_column_and_limit(table, rest))
+    if kind == "leave-group-out" and argument:
+        return _leave_group_out(table, argument)
+    if kind == "extrapolate" and argument:
+        return _extrapolate(table, *_column_and_limit(table, argument))
     near = suggest(kind, [s.partition(":")[0] for s in SCHEMES])
     known = "one of " + ", ".join(SCHEMES)
     raise TableError(f"'{scheme}' is not a scheme of validation", hint=f"{near}; {known}" if near else known)
 
 
 def _kfold(table: Table, text: str, seed: int) -> tuple[Split, ...]:
+    """Deal the shuffled configurations of every group into folds.
+
+    Parameters
+    ----------
+    table : Table
+    text : str
+        The number of folds.
+    seed : int
+    """
     if not (text.isdecimal() and int(text) >= 2):
         raise TableError(f"'kfold:{text}' does not say into how many folds (2 or more)", hint="kfold:5")
     count = _count(table)
@@ -107,6 +116,7 @@ def _kfold(table: Table, text: str, seed: int) -> tuple[Split, ...]:
 
 
 def _by_configuration(table: Table, fold: npt.NDArray[np.int64]) -> tuple[Split, ...]:
+    """Return the splits for the fold of each configuration, shape (configurations,)."""
     if len(fold) < 2:
         raise TableError("there is only one configuration: nothing can be held out", where=table.source)
     of_row = fold[table.configuration]
@@ -131,6 +141,15 @@ def _leave_group_out(table: Table, column: str) -> tuple[Split, ...]:
 
 
 def _extrapolate(table: Table, column: str, limit: float | None) -> tuple[Split, ...]:
+    """Hold out the configurations beyond a limit.
+
+    Parameters
+    ----------
+    table : Table
+    column : str
+    limit : float or None
+        The largest value of the training part; the second largest of each group where None.
+    """
     values = _numbers(table, column)
     _same_within_configurations(table, column)
     if limit is None:
@@ -164,6 +183,7 @@ def _second_largest(table: Table, values: npt.NDArray[np.float64]) -> npt.NDArra
 
 
 def _column_and_limit(table: Table, text: str) -> tuple[str, float | None]:
+    """Split ``COLUMN:LIMIT``; a column may have a colon in its name."""
     if text in table.frame:
         return text, None
     column, colon, limit = text.rpartition(":")

@@ -24,7 +24,7 @@ from genperf.estimate.select import (
 from genperf.estimate.starts import spread_starts
 from genperf.expression import Expression
 from genperf.losses import loss_named, penalty_named
-from genperf.models.generic import MOST_LEVELS, Structure, generic
+from genperf.models.generic import GENERIC, Structure, generic
 from genperf.table import Factor
 
 
@@ -187,7 +187,7 @@ def test_many_levels_limit_the_terms() -> None:
 
 
 def test_too_many_levels_are_refused_with_advice() -> None:
-    levels = tuple(f"net{i}" for i in range(MOST_LEVELS + 1))
+    levels = tuple(f"net{i}" for i in range(GENERIC.max_levels + 1))
     with pytest.raises(ModelError, match="at most 200") as caught:
         generic([*TABLE.factors, Factor("net", "categorical", distinct=len(levels), levels=levels)])
     assert "--group net" in str(caught.value.hint)

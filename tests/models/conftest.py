@@ -103,17 +103,17 @@ def problem_of(expression, columns, seconds):
 
 
 def recover(expression, true, columns=COLUMNS):
-    """Return the constants found from the exact times of the true ones, and those that the rows cannot tell apart."""
+    """Return the constants fitted to the exact times of the true ones, and those that the rows cannot tell apart."""
     seconds = expression.evaluate(columns, true)
     problem = problem_of(expression, columns, seconds)
-    found = solve(problem).constants
+    solution = solve(problem).constants
     at = np.array([true[name] for name in expression.constant_names])
     jacobian = problem.jacobian(at[None, :])[1][0] * at / seconds[:, None]
     _, size, directions = np.linalg.svd(jacobian, full_matrices=True)
     size = np.pad(size, (0, len(at) - len(size)))
     part = np.sum(directions[size < 1e-9 * size[0]] ** 2, axis=0)
-    unseen = {name for name, p in zip(expression.constant_names, part, strict=True) if p > 1e-6}
-    return dict(zip(expression.constant_names, found, strict=True)), unseen
+    unidentified = {name for name, p in zip(expression.constant_names, part, strict=True) if p > 1e-6}
+    return dict(zip(expression.constant_names, solution, strict=True)), unidentified
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ ALL = list(MODELS.values())
 #: These take any factors.
 ANY = ("workers", "batch", "bytes")
 #: Constants that the named factors alone cannot tell apart; everything else must be recovered.
-UNSEEN = {
+UNIDENTIFIED = {
     # 1, 1/n and 1 − 1/n span two dimensions.
     ("s-sgd-none", "least"): {"a", "beta_n", "u"},
     ("s-sgd-input", "least"): {"a", "beta_n", "u", "h"},
@@ -79,11 +79,11 @@ def test_constants_come_back_from_exact_times(family, names, table):
     expressions = family.expressions(table.factors(names))
     expression = expressions[min(len(expressions) - 1, 50)]
     true = table.true(expression)
-    found, unseen = table.recover(expression, true)
+    constants, unidentified = table.recover(expression, true)
     label = next(label for label, given in sets_of(family).items() if list(given) == list(names))
-    assert unseen == UNSEEN.get((family.name, label), set())
-    for name in set(true) - unseen:
-        assert found[name] == pytest.approx(true[name], rel=0.01), name
+    assert unidentified == UNIDENTIFIED.get((family.name, label), set())
+    for name in set(true) - unidentified:
+        assert constants[name] == pytest.approx(true[name], rel=0.01), name
 
 
 def units_of(node, known):
@@ -184,18 +184,18 @@ def test_the_normal_form_has_a_bounded_number_of_candidates(roles, table):
         measure(name, "intrinsic" if role == "i" else "extrinsic", table.columns[name])
         for name, role in zip(names, roles, strict=False)
     ]
-    found = MODELS["pmnf"].expressions(factors)
-    assert 10 < len(found) < 150
-    assert len({str(e) for e in found}) == len(found)
-    sizes = [len(e.constants) for e in found]
+    hypotheses = MODELS["pmnf"].expressions(factors)
+    assert 10 < len(hypotheses) < 150
+    assert len({str(e) for e in hypotheses}) == len(hypotheses)
+    sizes = [len(e.constants) for e in hypotheses]
     assert sizes[0] == 1
     assert max(sizes) == max(3, 1 + len(roles)) or len(roles) == 1
 
 
 def test_the_normal_form_takes_no_logarithm_below_one():
     for lower, expected in [(0.5, False), (1.0, True)]:
-        found = MODELS["pmnf"].expressions([measure("x", "extrinsic", [lower, 2.0, 4.0])])
-        assert any("log2" in str(e) for e in found) is expected
+        hypotheses = MODELS["pmnf"].expressions([measure("x", "extrinsic", [lower, 2.0, 4.0])])
+        assert any("log2" in str(e) for e in hypotheses) is expected
 
 
 @pytest.mark.parametrize("family", ALL, ids=lambda f: f.name)

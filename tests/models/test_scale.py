@@ -43,6 +43,8 @@ def factors(columns: dict[str, list[float]], role: Role = "extrinsic") -> list[F
         ({"threads": [1, 2, 4]}, "threads", "workers", True),
         ({"workers": [8, 8, 8], "servers": [1, 2, 4]}, "workers", "workers", False),
         ({"cores": [1, 2, 4], "servers": [1, 1, 2]}, "cores", "workers", True),
+        ({"cores": [2, 2, 2], "servers": [1, 2, 4]}, "servers", "workers", True),
+        ({"cores": [2, 2, 2], "servers": [1, 1, 1]}, "cores", "workers", True),
         ({"batch": [1, 2, 4]}, None, "workers", False),
         ({"gpus": [8, 8, 8], "batch": [1, 2, 4]}, "gpus", "workers", False),
         # A column that goes down to zero counts no workers.
@@ -64,6 +66,11 @@ def test_only_extrinsic_columns_count_workers_unless_they_are_named_so() -> None
     assert scale_of(factors({"layers": [1, 2, 4]}, "intrinsic")).column is None
     assert scale_of(factors({"cores": [1, 2, 4]}, "categorical")).column is None
     assert scale_of(factors({"gpus": [1, 2, 4]}, "intrinsic")).column == "gpus"
+
+
+@pytest.mark.parametrize(("column", "other"), [("servers", True), ("Threads", True), ("cores", False), ("gpus", False)])
+def test_a_column_that_counts_something_else_is_told_apart(column: str, other: bool) -> None:
+    assert scale_of(factors({column: [1, 2, 4]})).counts_other == other
 
 
 def test_the_mapping_decides() -> None:

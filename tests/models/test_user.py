@@ -84,33 +84,33 @@ def test_constants_terms_and_totals(text, kinds, terms, is_sum):
 
 
 def test_the_bounds_of_each_kind():
-    own = user_expression("a*gpus**p/(gpus + k)", FACTORS)
-    assert {c.name: (c.lower, c.upper) for c in own.constants} == {
+    expression = user_expression("a*gpus**p/(gpus + k)", FACTORS)
+    assert {c.name: (c.lower, c.upper) for c in expression.constants} == {
         "a": (0.0, np.inf),
         "p": (-4.0, 4.0),
         "k": (1e-3, 1e3),
     }
     given = {"a": (-np.inf, np.inf), "k": (10, 20)}
-    own = user_expression("a*gpus**p/(gpus + k)", FACTORS, bounds=given)
-    assert {c.name: (c.lower, c.upper) for c in own.constants} == {"p": (-4.0, 4.0), **given}
-    assert own.constants[2].start == 10.0
+    expression = user_expression("a*gpus**p/(gpus + k)", FACTORS, bounds=given)
+    assert {c.name: (c.lower, c.upper) for c in expression.constants} == {"p": (-4.0, 4.0), **given}
+    assert expression.constants[2].start == 10.0
 
 
 def test_fixed_constants_are_numbers():
-    own = user_expression("a*gpus**p + c", FACTORS, fix={"p": 2, "c": 0.1})
-    assert str(own) == "a*gpus**2 + 0.1"
-    assert own.constant_names == ("a",)
+    expression = user_expression("a*gpus**p + c", FACTORS, fix={"p": 2, "c": 0.1})
+    assert str(expression) == "a*gpus**2 + 0.1"
+    assert expression.constant_names == ("a",)
 
 
 def test_columns_named_as_constants_are_columns():
-    own = user_expression("a*c + b", [Factor("c", "extrinsic")])
-    assert own.constant_names == ("a", "b")
-    assert own.factors == ("c",)
+    expression = user_expression("a*c + b", [Factor("c", "extrinsic")])
+    assert expression.constant_names == ("a", "b")
+    assert expression.factors == ("c",)
 
 
 def test_mapping_says_which_column_is_meant():
-    own = user_expression("a/workers", [*FACTORS, Factor("n", "extrinsic")], mapping={"workers": "n"})
-    assert str(own) == "a/n"
+    expression = user_expression("a/workers", [*FACTORS, Factor("n", "extrinsic")], mapping={"workers": "n"})
+    assert str(expression) == "a/n"
 
 
 @pytest.mark.parametrize(
@@ -165,18 +165,18 @@ def test_no_name_of_a_factor_becomes_a_constant():
 def test_constants_come_back_from_exact_times(text, true, fixed, table):
     fix = dict([list(true.items())[-1]]) if fixed else {}
     bounds = {"g": (1.0, 10.0)} if "g" in true and not fixed else {}
-    own = user_expression(text, table.factors(["workers", "batch"]), fix=fix, bounds=bounds)
-    found, unseen = table.recover(own, {name: true[name] for name in own.constant_names})
-    assert not unseen
-    for name, value in found.items():
+    expression = user_expression(text, table.factors(["workers", "batch"]), fix=fix, bounds=bounds)
+    constants, unidentified = table.recover(expression, {name: true[name] for name in expression.constant_names})
+    assert not unidentified
+    for name, value in constants.items():
         assert value == pytest.approx(true[name], rel=0.01), name
 
 
 def test_a_coefficient_may_be_given_either_sign(table):
     factors = table.factors(["workers", "batch"])
-    own = user_expression("a*batch + b*log2(workers) + c", factors, bounds={"b": (-np.inf, np.inf)})
-    found, _ = table.recover(own, {"a": 0.5, "b": -0.3, "c": 2.0})
-    assert found == pytest.approx({"a": 0.5, "b": -0.3, "c": 2.0}, rel=0.01)
+    expression = user_expression("a*batch + b*log2(workers) + c", factors, bounds={"b": (-np.inf, np.inf)})
+    constants, _ = table.recover(expression, {"a": 0.5, "b": -0.3, "c": 2.0})
+    assert constants == pytest.approx({"a": 0.5, "b": -0.3, "c": 2.0}, rel=0.01)
 
 
 def test_the_larger_set_of_coefficients_is_taken():

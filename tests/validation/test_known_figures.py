@@ -16,9 +16,9 @@ LAST_POINT = [("extrapolate:devices:16", 3.7, 5.9), ("extrapolate:devices:8", 12
 
 @pytest.fixture(scope="module")
 def pytorch() -> dict[str, float | None]:
-    found = validate(datasets.load("pytorch_cpu"), list(PYTORCH), "extrapolate:workers:8")
-    assert len(found.models[0].predictions) == 48
-    return {m.model: m.mape for m in found.models}
+    validation = validate(datasets.load("pytorch_cpu"), list(PYTORCH), "extrapolate:workers:8")
+    assert len(validation.models[0].predictions) == 48
+    return {m.model: m.mape for m in validation.models}
 
 
 @pytest.mark.parametrize("name", list(PYTORCH))
@@ -31,8 +31,8 @@ def test_extrapolation_of_the_last_point(scheme: str, median: float, mean: float
     frame = datasets.frame("dlperf")
     counts = frame.groupby(["config", "batch_per_device"])["devices"].transform("nunique")
     table = read_table(frame[counts >= 5], time="step_time_s", extrinsic="devices", group="config,batch_per_device")
-    found = validate(table, "last-point", scheme).predictions()
-    error = (found["time"] / found["measured"] - 1).abs() * 100
-    series = error.groupby([found["config"], found["batch_per_device"]]).mean()
+    predictions = validate(table, "last-point", scheme).predictions()
+    error = (predictions["time"] / predictions["measured"] - 1).abs() * 100
+    series = error.groupby([predictions["config"], predictions["batch_per_device"]]).mean()
     assert len(series) == 64
     assert np.round([series.median(), series.mean()], 1).tolist() == [median, mean]

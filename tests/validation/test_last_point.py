@@ -1,8 +1,10 @@
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
 
-from genperf.table import Table, read_table
+from genperf.table import Table, Target, read_table
 from genperf.validation.last_point import last_point
 
 
@@ -16,7 +18,7 @@ def series(**columns: list[float]) -> Table:
 
 
 def predict(table: Table, interval: float = 0.9, **data: list[object]) -> list[float]:
-    return last_point(table, pd.DataFrame(data), interval, 0).time.round(9).tolist()
+    return last_point(table, pd.DataFrame(data), interval, 0).predicted.round(9).tolist()
 
 
 def test_a_series_stays_as_it_was_at_its_largest_scale() -> None:
@@ -54,8 +56,15 @@ def test_the_largest_scale_comes_before_the_batch(role: str) -> None:
 def test_a_mapped_batch_is_the_batch() -> None:
     table = series(workers=[1, 2], images=[32, 32], t=[1.0, 2.0])
     data = pd.DataFrame({"workers": [4], "images": [16]})
-    assert last_point(table, data, 0.9, 0, {"batch": "images"}).time.tolist() == [1.0]
-    assert last_point(table, data, 0.9, 0).time.tolist() == [2.0]
+    assert last_point(table, data, 0.9, 0, {"batch": "images"}).predicted.tolist() == [1.0]
+    assert last_point(table, data, 0.9, 0).predicted.tolist() == [2.0]
+
+
+def test_only_a_time_is_proportional_to_the_batch() -> None:
+    table = series(workers=[1, 2], batch=[32, 32], t=[1.0, 2.0])
+    memory = replace(table, target=Target("t", "memory", "GB"))
+    assert predict(table, workers=[4], batch=[16]) == [1.0]
+    assert predict(memory, workers=[4], batch=[16]) == [2.0]
 
 
 def test_the_program_comes_before_the_scale_and_the_kind_before_both() -> None:
@@ -81,16 +90,16 @@ def test_a_batch_of_zero_changes_nothing() -> None:
 def test_the_interval_is_that_of_the_other_configurations() -> None:
     # Each of ten from its nearest neighbour: the ratio is 2, so 90 % (rank ⌈11·0.9⌉ = 10 of 10) is a factor of 2.
     table = series(workers=[2.0**i for i in range(10)], t=[2.0**i for i in range(10)])
-    found = last_point(table, pd.DataFrame({"workers": [2.0**10]}), 0.9, 0)
-    assert (found.lower[0], found.time[0], found.upper[0]) == pytest.approx((256.0, 512.0, 1024.0))
+    forecast = last_point(table, pd.DataFrame({"workers": [2.0**10]}), 0.9, 0)
+    assert (forecast.lower[0], forecast.predicted[0], forecast.upper[0]) == pytest.approx((256.0, 512.0, 1024.0))
 
 
 def test_too_few_configurations_give_no_interval() -> None:
     for count in (1, 3):
         table = series(workers=[2.0**i for i in range(count)], t=[1.0] * count)
-        found = last_point(table, pd.DataFrame({"workers": [32.0]}), 0.9, 0)
-        assert np.isnan([found.lower[0], found.upper[0]]).all()
-        assert found.time[0] == 1.0
+        forecast = last_point(table, pd.DataFrame({"workers": [32.0]}), 0.9, 0)
+        assert np.isnan([forecast.lower[0], forecast.upper[0]]).all()
+        assert forecast.predicted[0] == 1.0
 
 
 def test_blocks_change_nothing() -> None:

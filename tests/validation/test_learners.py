@@ -28,8 +28,8 @@ def power_law(noise: float = 0.0, **roles: str) -> tuple[pd.DataFrame, Table]:
 def test_a_smooth_law_is_learned(name: str) -> None:
     frame, table = power_law()
     keep = np.arange(len(frame)) % 7 != 3
-    found = LEARNERS[name](table.take(keep), frame[~keep], 0.9, 0, None)
-    error = np.abs(found.time / frame.t[~keep] - 1)
+    forecast = LEARNERS[name](table.take(keep), frame[~keep], 0.9, 0, None)
+    error = np.abs(forecast.predicted / frame.t[~keep] - 1)
     assert error.mean() < {"linear": 1e-9, "gaussian-process": 0.02, "svr": 0.06}.get(name, 0.15)
 
 
@@ -38,9 +38,9 @@ def test_bounds_hold_the_time_and_widen_with_the_interval(name: str) -> None:
     frame, table = power_law(noise=0.1)
     keep = np.arange(len(frame)) % 7 != 3
     narrow, wide = (LEARNERS[name](table.take(keep), frame[~keep], i, 0, None) for i in (0.5, 0.9))
-    assert np.array_equal(narrow.time, wide.time)
+    assert np.array_equal(narrow.predicted, wide.predicted)
     assert (narrow.upper - narrow.lower < wide.upper - wide.lower).all()
-    assert ((wide.lower > 0) & (wide.lower <= wide.time) & (wide.time <= wide.upper)).all()
+    assert ((wide.lower > 0) & (wide.lower <= wide.predicted) & (wide.predicted <= wide.upper)).all()
 
 
 @pytest.mark.parametrize("name", list(LEARNERS))
@@ -57,25 +57,25 @@ def test_zeros_constants_and_negative_numbers_are_read(name: str, column: str) -
     frame, _ = power_law()
     frame["x"] = {"zero": frame.n - 1, "constant": frame.n * 0 + 3, "negative": frame.n - 8}[column]
     table = read_table(frame, time="t", intrinsic="b", extrinsic="n,x", categorical="framework")
-    found = LEARNERS[name](table, frame, 0.9, 0, None)
-    assert np.isfinite(found.time).all()
+    forecast = LEARNERS[name](table, frame, 0.9, 0, None)
+    assert np.isfinite(forecast.predicted).all()
 
 
 @pytest.mark.parametrize("name", list(LEARNERS))
 def test_a_single_configuration_predicts_itself_or_is_refused_in_words(name: str) -> None:
     frame, table = power_law()
-    found = LEARNERS[name](table.take([0]), frame.iloc[[0]], 0.9, 0, None)
-    assert found.time == pytest.approx(frame.t[:1])
+    forecast = LEARNERS[name](table.take([0]), frame.iloc[[0]], 0.9, 0, None)
+    assert forecast.predicted == pytest.approx(frame.t[:1])
 
 
 @pytest.mark.parametrize("name", FITTED)
 def test_a_value_that_has_no_logarithm_is_left_unpredicted(name: str) -> None:
     frame, table = power_law()
     asked = frame.iloc[[0, 1]].assign(n=[0.0, 2.0])
-    found = LEARNERS[name](table, asked, 0.9, 0, None)
-    assert np.isnan([found.time[0], found.lower[0], found.upper[0]]).all()
-    assert np.isfinite(found.time[1])
-    assert np.isnan(LEARNERS[name](table, asked.iloc[[0]], 0.9, 0, None).time).all()
+    forecast = LEARNERS[name](table, asked, 0.9, 0, None)
+    assert np.isnan([forecast.predicted[0], forecast.lower[0], forecast.upper[0]]).all()
+    assert np.isfinite(forecast.predicted[1])
+    assert np.isnan(LEARNERS[name](table, asked.iloc[[0]], 0.9, 0, None).predicted).all()
 
 
 @pytest.mark.parametrize("name", FITTED)
@@ -87,25 +87,25 @@ def test_rows_of_weight_zero_do_not_count(name: str) -> None:
         read_table(f, time="t", intrinsic="b", extrinsic="n", categorical="framework", weight="w")
         for f in (frame, spoiled)
     )
-    assert np.array_equal(*(LEARNERS[name](t, frame, 0.9, 0, None).time for t in (one, other)))
+    assert np.array_equal(*(LEARNERS[name](t, frame, 0.9, 0, None).predicted for t in (one, other)))
 
 
 def test_linear_regression_gives_elasticities_with_standard_errors() -> None:
     _, table = power_law(noise=0.05)
-    found = linear_coefficients(table).set_index("coefficient")
+    coefficients = linear_coefficients(table).set_index("coefficient")
     truth = {"b": 0.5, "n": -0.25, "framework=b": np.log(2)}
     for name, value in truth.items():
-        row = found.loc[name]
+        row = coefficients.loc[name]
         assert abs(row.estimate - value) < 4 * row.standard_error
         assert row.lower < row.estimate < row.upper
     # σ/√(Σ (x − x̄)²): 40 rows, ln n is 0 … 4 times ln 2 with variance 2·ln²2.
-    assert found.loc["n"].standard_error == pytest.approx(0.05 / np.sqrt(40 * 2 * np.log(2) ** 2), rel=0.3)
+    assert coefficients.loc["n"].standard_error == pytest.approx(0.05 / np.sqrt(40 * 2 * np.log(2) ** 2), rel=0.3)
 
 
 def test_as_many_coefficients_as_configurations_give_no_interval_and_more_are_refused() -> None:
     frame = pd.DataFrame({"n": [1, 2], "b": [8, 16], "t": [1.0, 2.0]})
     exact = LEARNERS["linear"](read_table(frame, time="t", extrinsic="n"), pd.DataFrame({"n": [4]}), 0.9, 0, None)
-    assert exact.time == pytest.approx([4.0])
+    assert exact.predicted == pytest.approx([4.0])
     assert np.isnan(exact.lower).all()
     assert linear_coefficients(read_table(frame, time="t", extrinsic="n")).standard_error.isna().all()
     with pytest.raises(FitError, match="3 coefficients, and there are 2 configurations"):

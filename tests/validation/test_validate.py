@@ -1,5 +1,6 @@
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -7,8 +8,9 @@ import pandas as pd
 import pytest
 
 from genperf.errors import FormulaError, GenperfError, ModelError
-from genperf.table import Table, read_table
-from genperf.validation import LEARNERS, run, validate
+from genperf.prediction.schema import schema_of
+from genperf.table import Table, Target, read_table
+from genperf.validation import LEARNERS, run, tasks, validate
 from genperf.validation.score import reasons_in_words
 
 SIMPLE = "last-point,linear"
@@ -41,27 +43,30 @@ class Fits:
         if model == "amdahl":
             raise ModelError("family 'amdahl' says no", hint="ask another")
         self.asked.append((table, model, options))
+        self.schema = schema_of(table)
         return self
 
     def predict(self, data: pd.DataFrame, interval: float = 0.9) -> pd.DataFrame:
         self.interval = interval
         mean = float(self.asked[-1][0].measured.mean())
-        return data.assign(time=mean, lower=mean / 2, upper=mean * 2, verdict="caution", reason="it is a mean")
+        return data.assign(
+            **{self.schema.target.name: mean}, lower=mean / 2, upper=mean * 2, verdict="caution", reason="it is a mean"
+        )
 
 
 @pytest.fixture
 def fits(monkeypatch: pytest.MonkeyPatch) -> Iterator[Fits]:
     stand_in = Fits()
-    monkeypatch.setattr(run, "fit", stand_in)
+    monkeypatch.setattr(tasks, "fit", stand_in)
     return stand_in
 
 
 def test_the_metrics_are_those_of_the_held_out_medians() -> None:
     data = pd.DataFrame({"n": [1, 1, 1, 2, 4, 4], "t": [1.0, 2.0, 9.0, 4.0, 5.0, 5.0], "repeat": [0, 1, 2, 0, 0, 1]})
-    found = validate(read_table(data, time="t", extrinsic="n", repeat="repeat"), ["last-point"], "leave-one-out")
-    score = found["last-point"]
+    validation = validate(read_table(data, time="t", extrinsic="n", repeat="repeat"), ["last-point"], "leave-one-out")
+    score = validation["last-point"]
     # 1 from 2: 4 against the median 2; 2 from 4 (as near as 1, and larger): 5 against 4; 4 from 2: 4 against 5.
-    assert [(p.measured, round(p.time or 0, 9)) for p in score.predictions] == [(2.0, 4.0), (4.0, 5.0), (5.0, 4.0)]
+    assert [(p.measured, round(p.predicted or 0, 9)) for p in score.predictions] == [(2.0, 4.0), (4.0, 5.0), (5.0, 4.0)]
     assert score.mape == pytest.approx((100 + 25 + 20) / 3)
     assert score.median_ape == pytest.approx(25)
     assert score.rmse == pytest.approx(np.sqrt((4 + 1 + 1) / 3))
@@ -72,16 +77,16 @@ def test_the_metrics_are_those_of_the_held_out_medians() -> None:
 
 def test_a_model_sees_the_training_part_alone(fits: Fits) -> None:
     t = table()
-    found = validate(t, ["generic"], "kfold:4", seed=7, interval=0.5, lam=0.1, structure="product")
+    validation = validate(t, ["generic"], "kfold:4", seed=7, interval=0.5, lam=0.1, structure="product")
     assert len(fits.asked) == 4
-    assert (fits.interval, found.interval) == (0.5, 0.5)
-    held_out = [p.values for p in found["generic"].predictions]
+    assert (fits.interval, validation.interval) == (0.5, 0.5)
+    held_out = [p.values for p in validation["generic"].predictions]
     assert len({tuple(v.values()) for v in held_out}) == 24
     for (train, model, options), part in zip(fits.asked, np.split(np.arange(24), 4), strict=True):
         assert (model, options) == ("generic", {"seed": 7, "lam": 0.1, "structure": "product"})
-        seen = set(zip(train.frame.net, train.frame.batch, train.frame.workers, strict=True))
+        trained = set(zip(train.frame.net, train.frame.batch, train.frame.workers, strict=True))
         assert len(train) == 36
-        assert not seen & {(held_out[i]["net"], held_out[i]["batch"], held_out[i]["workers"]) for i in part}
+        assert not trained & {(held_out[i]["net"], held_out[i]["batch"], held_out[i]["workers"]) for i in part}
 
 
 def test_every_scheme_gives_one_entry_per_held_out_configuration(fits: Fits) -> None:
@@ -91,10 +96,10 @@ def test_every_scheme_gives_one_entry_per_held_out_configuration(fits: Fits) -> 
 
 
 def test_the_dictionary_is_the_contract(fits: Fits) -> None:
-    found = validate(table(), ["generic", "last-point"], "extrapolate:workers").to_dict()
-    assert json.loads(json.dumps(found, allow_nan=False)) == found
-    assert list(found) == ["models"]
-    generic, last = found["models"]
+    contract = validate(table(), ["generic", "last-point"], "extrapolate:workers").to_dict()
+    assert json.loads(json.dumps(contract, allow_nan=False)) == contract
+    assert list(contract) == ["models"]
+    generic, last = contract["models"]
     keys = ["model", "mape", "median_ape", "rmse", "r2", "coverage", "width", "seconds", "predictions"]
     assert list(generic) == list(last) == keys
     assert (generic["model"], last["model"]) == ("generic", "last-point")
@@ -111,42 +116,42 @@ def test_a_group_has_a_model_of_its_own() -> None:
     t = table(group="net", categorical="")
     together, apart = (validate(x, "linear", "extrapolate:workers")["linear"] for x in (table(categorical=""), t))
     alone = [
-        validate(sub, "linear", "extrapolate:workers")["linear"].predictions[i].time
+        validate(sub, "linear", "extrapolate:workers")["linear"].predictions[i].predicted
         for _, sub in table(group="net", categorical="").groups()
         for i in range(2)
     ]
-    assert [p.time for p in apart.predictions] == alone
+    assert [p.predicted for p in apart.predictions] == alone
     assert len(together.predictions) == 2  # without the network three are repeats of one configuration
     assert list(apart.predictions[0].values) == ["net", "batch", "workers"]
 
 
 def test_an_unseen_level_is_left_unpredicted_with_a_note(fits: Fits) -> None:
     data = frame().query("net != 'z' or workers == 8")
-    found = validate(table(data), ["generic", *LEARNERS], "extrapolate:workers")
-    for score in found.models:
-        assert [p.time is None for p in score.predictions] == [p.values["net"] == "z" for p in score.predictions]
+    validation = validate(table(data), ["generic", *LEARNERS], "extrapolate:workers")
+    for score in validation.models:
+        assert [p.predicted is None for p in score.predictions] == [p.values["net"] == "z" for p in score.predictions]
         assert score.predicted == 4
         assert [str(n) for n in score.notes] == [
             "2 of 6 configurations left unpredicted: level 'z' of 'net' is not in the training part"
         ]
-    assert found.to_dict()["models"][0]["notes"] == [str(found.models[0].notes[0])]
-    assert f"note: generic: {found.models[0].notes[0]}" in str(found)
-    assert str(found).splitlines()[1].split()[:3] == ["model", "predicted", "mape"]
-    assert str(found).splitlines()[2].split()[:2] == ["generic", "4"]
+    assert validation.to_dict()["models"][0]["notes"] == [str(validation.models[0].notes[0])]
+    assert f"note: generic: {validation.models[0].notes[0]}" in str(validation)
+    assert str(validation).splitlines()[1].split()[:3] == ["model", "predicted", "mape"]
+    assert str(validation).splitlines()[2].split()[:2] == ["generic", "4"]
 
 
 def test_a_level_must_be_known_in_its_own_group() -> None:
     data = frame().assign(cluster=lambda d: np.where(d.net == "x", "one", "two"))
     data = data.query("net != 'z' or workers == 8")
     score = validate(table(data, group="cluster"), "last-point", "extrapolate:workers")["last-point"]
-    assert [p.values["net"] for p in score.predictions if p.time is None] == ["z", "z"]
+    assert [p.values["net"] for p in score.predictions if p.predicted is None] == ["z", "z"]
 
 
 def test_an_unseen_group_is_left_unpredicted_with_a_note() -> None:
     data = frame().query("net != 'z' or workers == 8")
-    found = validate(table(data, group="net", categorical=""), SIMPLE, "extrapolate:workers:4")
-    assert [p.values["net"] for p in found["linear"].predictions if p.time is None] == ["z", "z"]
-    assert "its group has no configuration in the training part" in str(found)
+    validation = validate(table(data, group="net", categorical=""), SIMPLE, "extrapolate:workers:4")
+    assert [p.values["net"] for p in validation["linear"].predictions if p.predicted is None] == ["z", "z"]
+    assert "its group has no configuration in the training part" in str(validation)
 
 
 def test_nobody_can_predict_kinds_that_were_never_seen() -> None:
@@ -155,14 +160,14 @@ def test_nobody_can_predict_kinds_that_were_never_seen() -> None:
 
 
 def test_a_model_that_fails_is_reported_and_the_others_go_on(fits: Fits) -> None:
-    found = validate(table(), "amdahl,last-point", "kfold:3")
-    amdahl, last = found.to_dict()["models"]
+    validation = validate(table(), "amdahl,last-point", "kfold:3")
+    amdahl, last = validation.to_dict()["models"]
     assert amdahl["failed"] == "family 'amdahl' says no"
     assert amdahl["predictions"] == []
     assert amdahl["mape"] is None
     assert last["mape"] > 0
-    assert "amdahl failed: family 'amdahl' says no" in str(found)
-    assert found.frame().failed.tolist() == ["family 'amdahl' says no", ""]
+    assert "amdahl failed: family 'amdahl' says no" in str(validation)
+    assert validation.frame().failed.tolist() == ["family 'amdahl' says no", ""]
 
 
 def test_if_all_fail_the_first_says_why(fits: Fits) -> None:
@@ -175,20 +180,38 @@ def test_a_refused_formula_keeps_its_caret(monkeypatch: pytest.MonkeyPatch) -> N
     def refuse(table: Table, model: str, **options: Any) -> None:
         raise FormulaError("'.' is not allowed", text=model, column=1)
 
-    monkeypatch.setattr(run, "fit", refuse)
+    monkeypatch.setattr(tasks, "fit", refuse)
     with pytest.raises(GenperfError, match=r"'\.' is not allowed\n  a\.b\+1\n   \^"):
         validate(table(), "a.b+1", "kfold:3")
 
 
 def test_a_group_that_cannot_be_fitted_does_not_stop_the_others() -> None:
     data = frame().query("net != 'z' or workers in (4, 8) and batch == 16")
-    found = validate(table(data, group="net", categorical=""), "linear", "extrapolate:workers")["linear"]
+    score = validate(table(data, group="net", categorical=""), "linear", "extrapolate:workers")["linear"]
     # Group z is fitted on one configuration: a constant, without an interval.
-    assert [p.lower is None for p in found.predictions] == [p.values["net"] == "z" for p in found.predictions]
+    assert [p.lower is None for p in score.predictions] == [p.values["net"] == "z" for p in score.predictions]
     data = pd.concat([data, frame().query("net == 'z' and workers == 2 and batch == 32")])
-    found = validate(table(data, group="net", categorical=""), "linear", "extrapolate:workers")["linear"]
-    assert [p.time is None for p in found.predictions] == [p.values["net"] == "z" for p in found.predictions]
-    assert "linear regression has 3 coefficients, and there are 2 configurations" in str(found.notes[0])
+    score = validate(table(data, group="net", categorical=""), "linear", "extrapolate:workers")["linear"]
+    assert [p.predicted is None for p in score.predictions] == [p.values["net"] == "z" for p in score.predictions]
+    assert "linear regression has 3 coefficients, and there are 2 configurations" in str(score.notes[0])
+
+
+@pytest.mark.parametrize(("unit", "rmse"), [("GB", r"[\d.]+ GB"), ("", r"[\d.]+")])
+def test_another_quantity_is_predicted_under_its_name(fits: Fits, unit: str, rmse: str) -> None:
+    time = table()
+    memory = replace(time, target=Target("t", "memory", unit))
+    of_time, of_memory = (validate(t, "generic,linear", "extrapolate:workers") for t in (time, memory))
+    scores = of_memory.to_dict(timing=False)
+    for score, other in zip(scores["models"], of_time.to_dict(timing=False)["models"], strict=True):
+        assert [{**p, "time": p["memory"]} for p in score["predictions"]] == [
+            {**p, "memory": p["time"]} for p in other["predictions"]
+        ]
+        assert {k: v for k, v in score.items() if k != "predictions"} == {
+            k: v for k, v in other.items() if k != "predictions"
+        }
+    assert "memory" in of_memory.predictions()
+    assert of_memory.headline.startswith("extrapolate:workers, memory of 6 held-out configurations")
+    assert of_memory.summary()["rmse"].str.fullmatch(rmse).all()
 
 
 @pytest.mark.parametrize("column", ["time", "fold", "measured"])
@@ -246,13 +269,13 @@ def test_what_cannot_be_asked_is_refused_with_advice(
 
 
 def test_the_bytes_do_not_depend_on_the_number_of_workers() -> None:
-    def found(workers: int) -> str:
+    def printed(workers: int) -> str:
         result = validate(
             table(), ["amdahl", "linear", "random-forest", "gaussian-process", "svr"], workers=workers, seed=5
         )
         return json.dumps(result.to_dict(timing=False)) + result.table(timing=False)
 
-    assert found(1) == found(2) == found(1)
+    assert printed(1) == printed(2) == printed(1)
 
 
 def test_the_seed_decides() -> None:
@@ -261,11 +284,11 @@ def test_the_seed_decides() -> None:
 
 
 def test_interval_and_seed_reach_the_learners() -> None:
-    def found(interval: float, seed: int) -> tuple[float | None, float | None]:
+    def scored(interval: float, seed: int) -> tuple[float | None, float | None]:
         score = validate(table(), "random-forest", "extrapolate:workers", interval=interval, seed=seed).models[0]
         return score.mape, score.width
 
-    (mape, width), (same, narrow), (other, _) = found(0.9, 0), found(0.5, 0), found(0.9, 1)
+    (mape, width), (same, narrow), (other, _) = scored(0.9, 0), scored(0.5, 0), scored(0.9, 1)
     assert mape == same != other
     assert narrow is not None
     assert width is not None
@@ -283,25 +306,25 @@ def test_one_worker_starts_no_process(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_progress_counts_the_fits() -> None:
-    seen: list[tuple[int, int]] = []
-    validate(table(), SIMPLE, "kfold:3", progress=lambda done, total: seen.append((done, total)))
-    assert seen == [(i, 6) for i in range(1, 7)]
+    calls: list[tuple[int, int]] = []
+    validate(table(), SIMPLE, "kfold:3", progress=lambda done, total: calls.append((done, total)))
+    assert calls == [(i, 6) for i in range(1, 7)]
 
 
 def test_it_is_shown_as_text_and_as_a_page(fits: Fits) -> None:
-    found = validate(table(), "generic,last-point", "extrapolate:workers")
-    assert str(found).splitlines()[0] == (
-        "extrapolate:workers, 6 held-out configurations; errors in %, intervals of 90 %"
+    validation = validate(table(), "generic,last-point", "extrapolate:workers")
+    assert str(validation).splitlines()[0] == (
+        "extrapolate:workers, time of 6 held-out configurations; errors in %, intervals of 90 %"
     )
-    assert found._repr_html_().count("<tr") == 3
-    assert found.frame().columns.tolist() == [
+    assert validation._repr_html_().count("<tr") == 3
+    assert validation.frame().columns.tolist() == [
         "model", "mape", "median_ape", "rmse", "r2", "coverage", "width", "seconds", "predicted", "failed"
     ]  # fmt: skip
-    held_out = found.predictions()
+    held_out = validation.predictions()
     assert len(held_out) == 12
     assert held_out.columns[0] == "model"
     with pytest.raises(KeyError):
-        found["svr"]
+        validation["svr"]
 
 
 def test_what_a_library_cannot_use_is_said_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -309,9 +332,9 @@ def test_what_a_library_cannot_use_is_said_in_words(monkeypatch: pytest.MonkeyPa
         raise ValueError("the matrix is not positive definite")
 
     monkeypatch.setitem(LEARNERS, "svr", broken)
-    found = validate(table(), "svr,last-point")
-    assert found["svr"].failed == "svr cannot use this data: the matrix is not positive definite"
-    assert found["last-point"].failed is None
+    validation = validate(table(), "svr,last-point")
+    assert validation["svr"].failed == "svr cannot use this data: the matrix is not positive definite"
+    assert validation["last-point"].failed is None
 
 
 def test_a_learner_refuses_where_no_group_can_be_fitted() -> None:
@@ -322,8 +345,8 @@ def test_a_learner_refuses_where_no_group_can_be_fitted() -> None:
 
 def test_a_group_with_nothing_held_out_is_passed_over() -> None:
     data = frame().query("net != 'x' or workers == 1")
-    found = validate(table(data, group="net", categorical=""), SIMPLE, "extrapolate:workers")
-    assert {p.values["net"] for p in found["linear"].predictions} == {"y", "z"}
+    validation = validate(table(data, group="net", categorical=""), SIMPLE, "extrapolate:workers")
+    assert {p.values["net"] for p in validation["linear"].predictions} == {"y", "z"}
 
 
 def test_a_single_fit_of_many_groups_gets_the_workers(fits: Fits) -> None:
@@ -333,10 +356,10 @@ def test_a_single_fit_of_many_groups_gets_the_workers(fits: Fits) -> None:
 
 def test_a_family_that_cannot_fit_one_group_predicts_the_others() -> None:
     data = frame().query("net != 'z' or workers in (4, 8) and batch == 16")
-    found = validate(table(data, group="net", categorical=""), "amdahl", "extrapolate:workers")["amdahl"]
-    assert {p.values["net"]: p.time is None for p in found.predictions} == {"x": False, "y": False, "z": True}
-    assert "every factor has one value" in str(found.notes[0])
-    assert {p.verdict for p in found.predictions if p.time is not None} <= {"ok", "caution", "extrapolating-blind"}
+    score = validate(table(data, group="net", categorical=""), "amdahl", "extrapolate:workers")["amdahl"]
+    assert {p.values["net"]: p.predicted is None for p in score.predictions} == {"x": False, "y": False, "z": True}
+    assert "every factor has one value" in str(score.notes[0])
+    assert {p.verdict for p in score.predictions if p.predicted is not None} <= {"ok", "caution", "extrapolating-blind"}
 
 
 def test_many_reasons_are_counted_and_the_rarest_gathered() -> None:
