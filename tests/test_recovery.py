@@ -56,7 +56,7 @@ def test_constants_within_one_per_cent(structure: str, loss: str, solver: str) -
     is_coefficient = np.array([c.kind == "coefficient" for c in constants])
     scale = np.where(is_coefficient, measured.mean(), 1.0)
     problem = Problem(
-        times=bound.times,
+        predict=bound.predict,
         jacobian=bound.jacobian,
         measured=measured,
         weights=np.ones(40),

@@ -11,12 +11,13 @@ import genperf as gp
 from genperf.estimate import FitOptions, at_once, estimate_alike
 from genperf.estimate.bootstrap import resampled
 from genperf.estimate.last_point import last_point_errors
-from genperf.estimate.linear import BLOCK, batch_of
+from genperf.estimate.linear import batch_of
 from genperf.estimate.problem import problem_of
 from genperf.losses import loss_named, penalty_named
 from genperf.models import family_named
 from genperf.result import GroupedResult, dump_model
 from genperf.solver import solve
+from genperf.solver.problem import EVALUATION
 
 
 def fleet(series: int, scales: tuple[int, ...] = (1, 2, 4, 8, 16), repeats: int = 1, seed: int = 0) -> pd.DataFrame:
@@ -94,7 +95,7 @@ def test_search_and_polish_find_nothing_better(loss: str, penalty: str) -> None:
     # The L1 penalty that the search sees is rounded off near zero, by less than 1e-4 a constant.
     room = 1e-6 if penalty == "l2" else 4 * 1e-4 * 0.01
     assert ours <= searched.cost * (1 + 1e-6) + room
-    assert found.member.times(part.columns) == pytest.approx(problem.times(searched.constants[None])[0], rel=2e-3)
+    assert found.member.times(part.columns) == pytest.approx(problem.predict(searched.constants[None])[0], rel=2e-3)
 
 
 @pytest.mark.parametrize(
@@ -157,7 +158,7 @@ def test_blocks_bound_the_memory_whatever_the_series() -> None:
     (expression,) = family_named("ernest").expressions(parts[0].factors)
     medians = [p.medians() for p in parts]
     batch = batch_of(expression, medians, loss_named("relative"), penalty_named("l2", 0.0))
-    sets = BLOCK // 16 // 7
+    sets = EVALUATION.block_numbers // 16 // 7
     blocks = batch.blocks(sets)
     assert [b.stop - b.start for b in blocks] == [7] * 8 + [4]
     assert sum(len(batch.take(b).measured) for b in blocks) == 60

@@ -12,9 +12,7 @@ from genperf.estimate import FitOptions, affordable
 from genperf.estimate.problem import problem_of
 from genperf.estimate.robust import huber_weights, robust_sd
 from genperf.estimate.select import (
-    MOST_CONSTANTS,
-    MOST_IN_ALL,
-    MOST_ROWS,
+    SELECTION,
     Candidate,
     best_of,
     candidates_of,
@@ -109,7 +107,7 @@ def test_a_fold_never_sees_its_own_rows() -> None:
     fold = ~folds_of(len(frame), np.random.default_rng([0, 2]))[0]
     frame.loc[fold, "t"] *= 1.5
     after = candidates_of(PRODUCTS[:1], replace(TABLE, frame=frame), FitOptions(lam=1e-4), 0)[0]
-    times = [np.log(t.measured[fold]) - c.unseen[fold] for t, c in ((TABLE, before), (read(frame), after))]
+    times = [np.log(t.measured[fold]) - c.residuals[fold] for t, c in ((TABLE, before), (read(frame), after))]
     # What is left is the scale of the penalty, which is the whole table's mean time.
     assert np.allclose(*times, atol=2e-3)
     assert np.abs(before.constants / after.constants - 1.0).max() > 0.01
@@ -169,7 +167,7 @@ def test_larger_structures_are_left_out_and_said() -> None:
     usable, notes = affordable(PRODUCTS, 20)
     assert [len(e.constants) for e in usable] == [len(PRODUCTS[0].constants)]
     assert "2 larger structures" in notes[0].text
-    assert all(len(e.constants) <= 20 * MOST_CONSTANTS for e in usable)
+    assert all(len(e.constants) <= 20 * SELECTION.constants_per_row for e in usable)
 
 
 def test_too_few_configurations_say_how_many_are_needed() -> None:
@@ -183,7 +181,7 @@ def test_many_levels_limit_the_terms() -> None:
     factors = [*TABLE.factors, Factor("net", "categorical", distinct=70, levels=levels)]
     usable, notes = affordable([generic(factors, Structure("product", k)) for k in (1, 2, 3, 4)], 1000)
     assert len(usable) == 2
-    assert str(MOST_IN_ALL) in notes[0].text
+    assert str(SELECTION.max_constants) in notes[0].text
 
 
 def test_too_many_levels_are_refused_with_advice() -> None:
@@ -194,10 +192,10 @@ def test_too_many_levels_are_refused_with_advice() -> None:
 
 
 def test_large_tables_are_thinned_for_the_choice_alone() -> None:
-    some = judged_rows(MOST_ROWS + 200, np.random.default_rng(0))
-    assert len(set(some.tolist())) == MOST_ROWS
+    some = judged_rows(SELECTION.max_rows + 200, np.random.default_rng(0))
+    assert len(set(some.tolist())) == SELECTION.max_rows
     assert np.all(np.diff(some) > 0)
-    assert judged_rows(MOST_ROWS, np.random.default_rng(0)).tolist() == list(range(MOST_ROWS))
+    assert judged_rows(SELECTION.max_rows, np.random.default_rng(0)).tolist() == list(range(SELECTION.max_rows))
 
 
 def test_a_factor_with_one_value_is_said_and_left_out() -> None:
