@@ -106,7 +106,7 @@ class Expression:
     Attributes
     ----------
     family : str
-        Name of the family it belongs to, or `formula` for a user's own.
+        Name of the family it belongs to, or `formula` for a user's formula.
     terms : tuple of Term
         In the order they are printed.
     constants : tuple of Constant

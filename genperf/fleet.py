@@ -13,7 +13,7 @@ from genperf.table import Table
 
 Key = tuple[str, ...]
 Outcome = FitResult | str
-#: Fits one model to each of some tables; a text says why one could not be fitted.
+#: Fits one model to each of some tables; a text is the reason why one could not be fitted.
 Work = Callable[[Sequence[Table]], list[Outcome]]
 Progress = Callable[[int, int], None]
 Checkpoint = Callable[[GroupedResult], None]

@@ -222,5 +222,5 @@ def penalty_named(name: str, strength: float) -> Penalty:
             f"unknown penalty '{name}'", hint=suggest(name, list(PENALTIES)) or f"one of {', '.join(PENALTIES)}"
         )
     if not (np.isfinite(strength) and strength >= 0.0):
-        raise FitError(f"λ must be a number that is not negative, not {strength}")
+        raise FitError(f"λ is {strength}; it must be a number that is not negative")
     return Penalty(float(strength), PENALTIES[name])

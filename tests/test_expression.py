@@ -1,4 +1,4 @@
-"""What is asked: terms, totals and constants, evaluated, differentiated and printed."""
+"""Expressions: terms, totals and constants, evaluated, differentiated and printed."""
 
 import numpy as np
 import pytest
@@ -200,5 +200,5 @@ def test_a_level_of_a_categorical_factor() -> None:
     ],
 )
 def test_linear_in_the_coefficients(text: str, linear: bool) -> None:
-    expression = Expression("own", (Term("all", parse(text).node),), (coefficient("a"), coefficient("b")))
+    expression = Expression("formula", (Term("all", parse(text).node),), (coefficient("a"), coefficient("b")))
     assert expression.is_linear is linear

@@ -232,4 +232,6 @@ def _unreachable(kind: str, engine: Engine, error: Exception) -> GenperfError:
     GenperfError
     """
     reason = " ".join(str(error).split())[:160]
-    return GenperfError(f"no {kind} answers at '{engine.address}' ({reason})", hint="check --address, and that it runs")
+    return GenperfError(
+        f"no {kind} answers at '{engine.address}' ({reason})", hint="check --address, and that the cluster is running"
+    )

@@ -310,8 +310,8 @@ def _composition_note(whole: _Composed, medians: Table) -> Note:
     names = [name for name, is_held in zip(whole.expression.constant_names, whole.held, strict=True) if not is_held]
     from_total = f"; {', '.join(names)} from the total, with these held" if names else ""
     text = (
-        f"fitted on columns of their own: {', '.join(phases)}{from_total}. The total composed from them is off by "
-        f"{100.0 * whole.errors.mean():.1f} % on average"
+        f"fitted to separate columns: {', '.join(phases)}{from_total}. The composed total has a mean error of "
+        f"{100.0 * whole.errors.mean():.1f} %"
     )
     return Note(text, "phases")
 
@@ -345,7 +345,7 @@ def _better_overlap(family: Family, whole: _Composed, medians: Table, request: _
     if gain.mean() <= max(PHASES.min_gain, gain.std() / np.sqrt(gain.size)):
         return []
     text = (
-        f"the same phases overlapped as in '{best}' are off by {100.0 * errors[best].mean():.1f} %: "
-        f"the measured total speaks for --model {best}"
+        f"with the overlap of '{best}' the composed total has a mean error of {100.0 * errors[best].mean():.1f} %: "
+        f"try --model {best}"
     )
     return [Note(text, "overlap")]

@@ -1,8 +1,8 @@
 """Values and exact derivatives of a tree, for many rows and many sets of constants at once.
 
-A name's value is a scalar, an array of shape (rows,) for a column, or (sets, 1) for a constant of which
-many sets are tried; numpy's broadcasting does the rest. Derivatives are forward mode: exact, also
-through `max` (which shares its derivative between tied arguments).
+A value is a scalar, an array of shape (rows,) for a column, or (sets, 1) for a constant with many sets; numpy
+broadcasts them. Derivatives are forward mode: exact, also through `max`, which shares its derivative between tied
+arguments.
 """
 
 from __future__ import annotations

@@ -198,7 +198,7 @@ class _Reader:
         return Formula(self.text.strip(), self.node(tree.body, 0))
 
     def check_nesting(self) -> None:
-        """Refuse deep nesting before Python's own parser meets it."""
+        """Refuse deep nesting before Python's parser reads it."""
         depth = signs = 0
         for column, c in enumerate(self.text):
             depth += (c in "([{") - (c in ")]}")
@@ -223,7 +223,7 @@ class _Reader:
         return source
 
     def explain_syntax(self, error: BaseException) -> NoReturn:
-        """Raise what Python's parser says of the text, in words of formulas."""
+        """Raise an error of Python's parser in words of formulas."""
         if not isinstance(error, SyntaxError):
             raise FormulaError("the formula cannot be read", text=self.text, column=0) from None
         column = min((error.offset or 1) - 1, len(self.text)) if error.offset else len(self.text.rstrip())
