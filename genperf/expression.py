@@ -1,4 +1,4 @@
-"""What is asked of a fit: an execution-time expression with named terms and bounded constants."""
+"""An execution-time expression with named terms and bounded constants; any other positive target may have one too."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Kind = Literal["coefficient", "exponent", "level", "shape"]
 
 @dataclass(frozen=True, slots=True)
 class Constant:
-    """A constant to be found.
+    """A constant of an expression, to be fitted.
 
     Attributes
     ----------
@@ -45,11 +45,11 @@ class Constant:
     lower, upper : float
         Bounds; a coefficient has lower bound 0 unless it may have either sign.
     start : float
-        Where a search without other knowledge begins; for a coefficient, in units of its scale.
+        Where a search begins by default; for a coefficient, in units of its scale.
     penalised : bool
         Whether the penalty pulls it towards zero.
     unit : str
-        For printing.
+        For printing; `s` for a coefficient of a time.
     """
 
     name: str
@@ -75,6 +75,14 @@ def coefficient(name: str, unit: str = "s") -> Constant:
 def exponent(name: str, lower: float, upper: float, start: float = 0.0) -> Constant:
     """Return an exponent within bounds.
 
+    Parameters
+    ----------
+    name : str
+    lower, upper : float
+        Bounds.
+    start : float
+        Where a search begins by default.
+
     Examples
     --------
     >>> exponent("p", -2, 4).kind
@@ -85,7 +93,7 @@ def exponent(name: str, lower: float, upper: float, start: float = 0.0) -> Const
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """A named part of the time, in seconds."""
+    """A named part of the total, in the target's unit."""
 
     name: str
     node: Node
@@ -98,7 +106,7 @@ class Expression:
     Attributes
     ----------
     family : str
-        Name of the family it belongs to, or `formula` for a user's own.
+        Name of the family it belongs to, or `formula` for a user's formula.
     terms : tuple of Term
         In the order they are printed.
     constants : tuple of Constant
@@ -158,7 +166,7 @@ class Expression:
 
     @cached_property
     def is_linear(self) -> bool:
-        """Whether the time is linear in the coefficients: a sum of terms, none of which has one inside a function."""
+        """Whether the total is linear in the coefficients: a sum of terms, none of which has one inside a function."""
         names = frozenset(c.name for c in self.constants if c.kind == "coefficient")
         return self.is_sum and all(_linear_in(t.node, names) for t in self.terms)
 
@@ -166,9 +174,14 @@ class Expression:
         return self.text()
 
     def text(self, constants: Mapping[str, float] | None = None, digits: int = 4) -> str:
-        """Return the expression as text, with numbers in the place of the constants where they are given.
+        """Return the expression as text.
 
-        Terms of a sum that are zero are then left out.
+        Parameters
+        ----------
+        constants : mapping of str to float, optional
+            Values that stand in the place of the constants. Terms of a sum that are zero are then left out.
+        digits : int
+            Significant digits of numbers.
         """
         return render(self._filled(constants), lambda v: f"{v:.{digits}g}")
 
@@ -208,7 +221,7 @@ class Expression:
         )
 
     def evaluate(self, columns: Mapping[str, Any], constants: Mapping[str, Any]) -> Array:
-        """Return the times in seconds.
+        """Return the values of the total, in the target's unit.
 
         Parameters
         ----------
@@ -220,38 +233,56 @@ class Expression:
         ndarray of shape (rows,) or (sets, rows)
         """
         value = evaluate(self.node, {**columns, **constants})
-        return _spread(value, columns, constants)
+        return _broadcast(value, columns, constants)
 
     def term_values(self, columns: Mapping[str, Any], constants: Mapping[str, Any]) -> dict[str, Array]:
-        """Return each term's seconds, shaped as `evaluate` does."""
+        """Return each term's values in the target's unit, shaped as `evaluate` does."""
         values = {**columns, **constants}
-        return {t.name: _spread(evaluate(t.node, values), columns, constants) for t in self.terms}
+        return {t.name: _broadcast(evaluate(t.node, values), columns, constants) for t in self.terms}
 
     def gradient(
         self, columns: Mapping[str, Any], constants: Mapping[str, Any], by: Sequence[str]
     ) -> tuple[Array, dict[str, Array]]:
-        """Return the times and their exact derivatives by factors or constants."""
+        """Return the values of the total and their exact derivatives.
+
+        Parameters
+        ----------
+        columns : mapping of str to ndarray of shape (rows,)
+        constants : mapping of str to float, or to ndarray of shape (sets, 1)
+        by : sequence of str
+            Factors or constants to differentiate by.
+
+        Returns
+        -------
+        value : ndarray of shape (rows,) or (sets, rows)
+        gradient : dict of str to ndarray of that shape
+        """
         value, slopes = evaluate_with_gradient(self.node, {**columns, **constants}, by)
         return (
-            _spread(value, columns, constants),
-            {name: _spread(slopes.get(name, 0.0), columns, constants) for name in by},
+            _broadcast(value, columns, constants),
+            {name: _broadcast(slopes.get(name, 0.0), columns, constants) for name in by},
         )
 
     def bind(self, columns: Mapping[str, Any], rows: int | None = None) -> BoundExpression:
-        """Put a table's columns in; what is left is a function of the constants alone.
+        """Put a table's columns in, which leaves a function of the constants alone.
 
         Parameters
         ----------
         columns : mapping of str to ndarray of shape (rows,)
         rows : int, optional
             Needed where the expression reads no column.
+
+        Returns
+        -------
+        BoundExpression
         """
-        held = max((len(c) for c in columns.values()), default=1) if rows is None else rows
-        return BoundExpression(self, bind(self.node, columns), held)
+        if rows is None:
+            rows = max((len(c) for c in columns.values()), default=1)
+        return BoundExpression(self, bind(self.node, columns), rows)
 
 
 def _linear_in(node: Node, names: frozenset[str]) -> bool:
-    """Tell whether a tree is linear in some names together."""
+    """Return whether a tree is linear in some names together."""
     if isinstance(node, Name) or names.isdisjoint(names_in(node)):
         return True
     if not isinstance(node, Call):
@@ -272,11 +303,34 @@ def _linear_in(node: Node, names: frozenset[str]) -> bool:
 
 
 def _all_zero(names: frozenset[str], constants: Sequence[Constant], zero: set[str]) -> bool:
-    own = {c.name for c in constants if c.kind == "coefficient" and c.name in names}
-    return bool(own) and own <= zero
+    """Return whether a term is zero because all its coefficients are.
+
+    Parameters
+    ----------
+    names : frozenset of str
+        Names in the term.
+    constants : sequence of Constant
+        Of the expression.
+    zero : set of str
+        Coefficients that are zero.
+    """
+    coefficients = {c.name for c in constants if c.kind == "coefficient" and c.name in names}
+    return bool(coefficients) and coefficients <= zero
 
 
-def _spread(value: Any, columns: Mapping[str, Any], constants: Mapping[str, Any]) -> Array:
+def _broadcast(value: Any, columns: Mapping[str, Any], constants: Mapping[str, Any]) -> Array:
+    """Return a value with the shape that columns and constants have together.
+
+    Parameters
+    ----------
+    value : float or ndarray
+    columns : mapping of str to ndarray of shape (rows,)
+    constants : mapping of str to float, or to ndarray of shape (sets, 1)
+
+    Returns
+    -------
+    ndarray of shape (rows,) or (sets, rows)
+    """
     shape = np.broadcast_shapes(
         np.shape(value), *(np.shape(c) for c in columns.values()), *(np.shape(c) for c in constants.values())
     )
@@ -285,7 +339,7 @@ def _spread(value: Any, columns: Mapping[str, Any], constants: Mapping[str, Any]
 
 @dataclass(frozen=True)
 class BoundExpression:
-    """An expression with a table's columns put in: constants (sets, n) → times (sets, rows)."""
+    """An expression with a table's columns put in: constants (sets, n) → predicted values (sets, rows)."""
 
     expression: Expression
     node: Node
@@ -306,30 +360,30 @@ class BoundExpression:
     def _coefficients(self) -> tuple[int, ...]:
         return tuple(j for j, c in enumerate(self.expression.constants) if c.kind == "coefficient")
 
-    def times(self, constants: Array) -> Array:
-        """Return predicted seconds of shape (sets, rows)."""
+    def predict(self, constants: Array) -> Array:
+        """Return predicted values of shape (sets, rows)."""
         if self._sum is not None:
             return self._sum.values(constants)
         value = evaluate(self.node, self._values(constants))
         return np.asarray(np.broadcast_to(value, (len(constants), self.rows)), float)
 
     def jacobian(self, constants: Array) -> tuple[Array, Array]:
-        """Return predicted seconds (sets, rows) and their exact derivatives (sets, rows, n)."""
+        """Return predicted values (sets, rows) and their exact derivatives (sets, rows, n)."""
         return self._derivatives(constants, tuple(range(len(self.index))))
 
     def basis(self, constants: Array) -> tuple[Array, Array]:
-        """Return predicted seconds (sets, rows) and their derivatives by the coefficients (sets, rows, k)."""
+        """Return predicted values (sets, rows) and their derivatives by the coefficients (sets, rows, k)."""
         return self._derivatives(constants, self._coefficients)
 
     def _derivatives(self, constants: Array, by: tuple[int, ...]) -> tuple[Array, Array]:
-        # Each derivative has memory of its own; the view has it last.
+        # Each derivative is contiguous in memory; the returned view has the constants last.
         if self._sum is not None:
-            times, slopes = self._sum.derivatives(constants, by)
-            return times, np.swapaxes(slopes, 1, 2)
+            predicted, slopes = self._sum.derivatives(constants, by)
+            return predicted, np.swapaxes(slopes, 1, 2)
         names = [self.expression.constant_names[j] for j in by]
-        value, found = evaluate_with_gradient(self.node, self._values(constants), names)
+        value, gradient = evaluate_with_gradient(self.node, self._values(constants), names)
         shape = (len(constants), self.rows)
         slopes = np.zeros((shape[0], len(by), shape[1]))
         for j, name in enumerate(names):
-            slopes[:, j, :] = found.get(name, 0.0)
+            slopes[:, j, :] = gradient.get(name, 0.0)
         return np.asarray(np.broadcast_to(value, shape), float), np.swapaxes(slopes, 1, 2)

@@ -1,4 +1,4 @@
-"""A fleet: one model per group, on any engine, resumed from what is there, failures reported and the rest kept."""
+"""A fleet: one model per group, on any engine; resumable, and a group that fails does not stop the others."""
 
 from __future__ import annotations
 
@@ -13,31 +13,52 @@ from genperf.table import Table
 
 Key = tuple[str, ...]
 Outcome = FitResult | str
-#: Fits one model to each of some tables; a text says why one could not be fitted.
+#: Fits one model to each of some tables; a text is the reason why one could not be fitted.
 Work = Callable[[Sequence[Table]], list[Outcome]]
 Progress = Callable[[int, int], None]
 Checkpoint = Callable[[GroupedResult], None]
 
-#: Seconds between checkpoints, and how many times its own duration one has to wait.
-INTERVAL, REST = 30.0, 10.0
+
+@dataclass(frozen=True)
+class CheckpointSettings:
+    """How often intermediate results are saved.
+
+    Attributes
+    ----------
+    interval_s : float
+        Least time between checkpoints, seconds: the work that an interruption may cost.
+    pause_ratio : float
+        Least time between checkpoints over the duration of one, so that saving takes at most about 9 % of the time.
+    """
+
+    interval_s: float = 30.0
+    pause_ratio: float = 10.0
+
+
+CHECKPOINTS = CheckpointSettings()
 
 
 @dataclass
 class _Done:
-    """What is known so far, by the group's place in the table."""
+    """The outcomes so far, by the group's place in the table."""
 
     group: tuple[str, ...]
     keys: list[Key] = field(default_factory=list)
     outcomes: dict[int, Outcome] = field(default_factory=dict)
 
     def result(self) -> GroupedResult:
-        """Return it in the table's order, whatever the order in which it came."""
+        """Return the outcomes in the table's order."""
         ordered = [(self.keys[i], self.outcomes[i]) for i in sorted(self.outcomes)]
         return GroupedResult(
             self.group,
-            {key: found for key, found in ordered if isinstance(found, FitResult)},
-            {key: why for key, why in ordered if isinstance(why, str)},
+            {key: outcome for key, outcome in ordered if isinstance(outcome, FitResult)},
+            {key: reason for key, reason in ordered if isinstance(reason, str)},
         )
+
+    def add(self, numbers: Sequence[int], outcomes: list[Outcome] | Lost) -> None:
+        """Add the outcomes of a task, or its failure for each of its groups."""
+        listed = [outcomes.reason] * len(numbers) if isinstance(outcomes, Lost) else outcomes
+        self.outcomes.update(zip(numbers, listed, strict=True))
 
 
 def fit_fleet(
@@ -52,7 +73,7 @@ def fit_fleet(
 ) -> GroupedResult:
     """Fit every group of a table.
 
-    Groups are cut from the table as workers become free, so that beside the results only those under way are held.
+    Groups are cut from the table as workers become free: memory holds the results and the groups under way.
 
     Parameters
     ----------
@@ -61,13 +82,13 @@ def fit_fleet(
     work : callable
     engine : Engine
     together : int
-        How many groups are handed to a worker at once. Where a worker dies with several, each is tried alone.
+        Groups in one task. Where a worker dies with several, each is repeated alone.
     kept : callable, optional
-        Returns the result that a group already has, if it has one.
+        Key and table of a group → the result that it already has, or None.
     progress : callable, optional
         Called with the number of groups done and of all.
     checkpoint : callable, optional
-        Called now and then, and when the work is interrupted, with the results so far.
+        Called with the results so far, regularly and when the work is interrupted.
 
     Returns
     -------
@@ -81,47 +102,56 @@ def fit_fleet(
     """
     done = _Done(table.group)
     total = table.group_count
-    saved = _Saver(done, checkpoint)
+    saver = _Saver(done, checkpoint)
     try:
         lost: list[tuple[int, Table]] = []
         for numbers, parts, outcomes in _outcomes(_fresh(table, done, kept), work, engine, together):
             if isinstance(outcomes, Lost) and len(numbers) > 1:
                 lost += zip(numbers, parts, strict=True)
                 continue
-            _note(done, numbers, outcomes)
-            saved.now_and_then()
+            done.add(numbers, outcomes)
+            saver.save_if_due()
             if progress is not None:
                 progress(len(done.outcomes), total)
         for numbers, _, outcomes in _outcomes(iter(lost), work, engine, 1):
-            _note(done, numbers, outcomes)
+            done.add(numbers, outcomes)
             if progress is not None:
                 progress(len(done.outcomes), total)
     except BaseException:
-        saved.at_the_end()
+        saver.save()
         raise
     if progress is not None:
         progress(len(done.outcomes), total)
-    found = done.result()
-    if not found.results:
-        key, why = next(iter(found.failures.items()))
-        raise FitError(f"none of {len(found.failures)} groups could be fitted; {', '.join(key)}: {why}")
-    return found
-
-
-def _note(done: _Done, numbers: Sequence[int], outcomes: list[Outcome] | Lost) -> None:
-    each = [outcomes.reason] * len(numbers) if isinstance(outcomes, Lost) else outcomes
-    done.outcomes.update(zip(numbers, each, strict=True))
+    result = done.result()
+    if not result.results:
+        key, reason = next(iter(result.failures.items()))
+        raise FitError(f"none of {len(result.failures)} groups could be fitted; {', '.join(key)}: {reason}")
+    return result
 
 
 def _fresh(
     table: Table, done: _Done, kept: Callable[[Key, Table], FitResult | None] | None
 ) -> Iterator[tuple[int, Table]]:
-    """Yield the groups that have no result yet, with their place; note those that have."""
+    """Yield the groups that have no result yet, and add the results of the others.
+
+    Parameters
+    ----------
+    table : Table
+    done : _Done
+        Gets the key of every group, and the results that are kept.
+    kept : callable or None
+
+    Yields
+    ------
+    number : int
+        The group's place in the table.
+    part : Table
+    """
     for number, (key, part) in enumerate(table.groups()):
         done.keys.append(key)
-        had = kept(key, part) if kept is not None else None
-        if had is not None:
-            done.outcomes[number] = had
+        earlier = kept(key, part) if kept is not None else None
+        if earlier is not None:
+            done.outcomes[number] = earlier
         else:
             yield number, part
 
@@ -129,7 +159,23 @@ def _fresh(
 def _outcomes(
     parts: Iterator[tuple[int, Table]], work: Work, engine: Engine, together: int
 ) -> Iterator[tuple[list[int], list[Table], list[Outcome] | Lost]]:
-    """Yield the places and tables of each task with what came back, in the order it came."""
+    """Run the tasks and yield their outcomes as they are done.
+
+    Parameters
+    ----------
+    parts : iterator of (int, Table)
+        Groups with their places.
+    work : callable
+    engine : Engine
+    together : int
+        Groups in one task.
+
+    Yields
+    ------
+    numbers : list of int
+    tables : list of Table
+    outcomes : list of Outcome, or Lost
+    """
     sent: dict[int, tuple[list[int], list[Table]]] = {}
 
     def tasks() -> Iterator[list[Table]]:
@@ -151,20 +197,22 @@ def _outcomes(
 
 
 class _Saver:
-    """Hands the results so far on, seldom enough that writing them takes little of the time."""
+    """Saves the results so far, seldom enough that saving takes little of the time."""
 
     def __init__(self, done: _Done, checkpoint: Checkpoint | None) -> None:
         self.done, self.checkpoint = done, checkpoint
-        self.next = time.monotonic() + INTERVAL
+        self.next = time.monotonic() + CHECKPOINTS.interval_s
 
-    def now_and_then(self) -> None:
+    def save_if_due(self) -> None:
+        """Save if enough time has passed since the last checkpoint."""
         if self.checkpoint is None or time.monotonic() < self.next:
             return
         start = time.monotonic()
         self.checkpoint(self.done.result())
         end = time.monotonic()
-        self.next = end + max(INTERVAL, REST * (end - start))
+        self.next = end + max(CHECKPOINTS.interval_s, CHECKPOINTS.pause_ratio * (end - start))
 
-    def at_the_end(self) -> None:
+    def save(self) -> None:
+        """Save what there is."""
         if self.checkpoint is not None and self.done.outcomes:
             self.checkpoint(self.done.result())

@@ -1,10 +1,10 @@
-"""What a fit minimises: the loss of the residuals and the penalty on the constants.
+"""The cost of a fit: the loss of the residuals and the penalty on the constants.
 
     cost(θ) = Σ w·loss(T(θ), t) / Σ w + λ·[(1 − ρ)·½‖θ_s‖² + ρ·‖θ_s‖₁]
 
-with predicted times T, measured times t (seconds), weights w and θ_s the constants on their scales. Every loss
-also gives its *curvature weight* ω, chosen so that `2·ω·(T − t)` is the loss's exact derivative by T: with it, any
-loss is solved as a sequence of weighted least squares.
+with predicted values T, measured values t (in the target's unit), weights w and θ_s the constants on their scales.
+Every loss also gives its *curvature weight* ω, chosen so that `2·ω·(T − t)` is the loss's exact derivative by T: with
+it, any loss is solved as a sequence of weighted least squares.
 """
 
 from __future__ import annotations
@@ -21,25 +21,44 @@ from genperf.errors import FitError, suggest
 Array: TypeAlias = npt.NDArray[np.float64]
 Scale: TypeAlias = float | Array
 
-#: Relative residual beyond which the Huber loss grows linearly.
-HUBER_DELTA = 0.1
-#: Share of the mean time below which the absolute loss is rounded off, so that it has a derivative.
-ABSOLUTE_ROUNDING = 1e-4
-#: Penalties on exponents are rounded off below this, for the same reason.
-PENALTY_ROUNDING = 1e-4
-#: Share of the measured time below which the log loss goes on as its tangent, so that times ≤ 0 have a cost too.
-SHORTEST = 1e-6
+
+@dataclass(frozen=True, slots=True)
+class LossSettings:
+    """Where losses and penalties bend.
+
+    Attributes
+    ----------
+    huber_delta : float
+        Relative residual beyond which the Huber loss grows linearly. A guess: repeats of a run differ by less than
+        10 %, so larger residuals are outliers.
+    absolute_rounding : float
+        Share of the mean measured value below which the absolute loss is rounded off, so that it has a derivative.
+        Far below any noise.
+    penalty_rounding : float
+        Scaled constant below which an L1 penalty is rounded off, for the same reason.
+    least_ratio : float
+        Ratio of predicted to measured value below which the log loss continues as its tangent, so that values ≤ 0 have
+        a cost too. Far below any ratio of a useful fit.
+    """
+
+    huber_delta: float = 0.1
+    absolute_rounding: float = 1e-4
+    penalty_rounding: float = 1e-4
+    least_ratio: float = 1e-6
+
+
+LOSS_SETTINGS = LossSettings()
 
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """A loss of predicted against measured time.
+    """A loss of predicted against measured values.
 
     Attributes
     ----------
     value : callable
-        `(T, t, scale) -> loss` for each row; `scale` is the weighted mean measured time in seconds, a number or one
-        for each set of constants.
+        `(T, t, scale) -> loss` for each row; `scale` is the weighted mean measured value, a number or one for each set
+        of constants.
     curvature : callable
         `(T, t, scale) -> ω` for each row, with `2·ω·(T − t)` the derivative of the loss by T.
     quadratic : bool
@@ -51,45 +70,77 @@ class Loss:
     quadratic: bool
 
 
-def _log_value(T: Array, t: Array, _: Scale) -> Array:
-    ratio = T / t
-    logarithm = np.log(np.maximum(ratio, SHORTEST))
-    return np.asarray(logarithm**2 + 2.0 * logarithm / SHORTEST * np.minimum(ratio - SHORTEST, 0.0))
+def _of_ratio(value: Callable[[Array], Array], weight: Callable[[Array], Array]) -> Loss:
+    """Return a loss that is a function of the ratio T/t, with ω = weight(T/t)/t²."""
+    return Loss(lambda T, t, _: value(T / t), lambda T, t, _: np.asarray(weight(T / t) / t**2), False)
 
 
-def _log_curvature(T: Array, t: Array, _: Scale) -> Array:
-    ratio = T / t
-    held = np.maximum(ratio, SHORTEST)
+def _log_value(ratio: Array) -> Array:
+    """Return ln²(ratio), continued as its tangent below `least_ratio`."""
+    least = LOSS_SETTINGS.least_ratio
+    logarithm = np.log(np.maximum(ratio, least))
+    return np.asarray(logarithm**2 + 2.0 * logarithm / least * np.minimum(ratio - least, 0.0))
+
+
+def _log_weight(ratio: Array) -> Array:
+    """Return ln(ratio)/(ratio·(ratio − 1)), 1 at a ratio of one."""
+    limited = np.maximum(ratio, LOSS_SETTINGS.least_ratio)
     perfect = ratio == 1.0
-    slope = np.where(perfect, 1.0, np.log(held) / np.where(perfect, 1.0, ratio - 1.0))
-    return np.asarray(slope / held / t**2)
+    slope = np.where(perfect, 1.0, np.log(limited) / np.where(perfect, 1.0, ratio - 1.0))
+    return np.asarray(slope / limited)
+
+
+def _huber_value(ratio: Array) -> Array:
+    """Return r² with r = |ratio − 1| up to δ, and 2·δ·r − δ² beyond."""
+    delta = LOSS_SETTINGS.huber_delta
+    r = np.abs(ratio - 1.0)
+    return np.asarray(np.where(r <= delta, r**2, 2.0 * delta * r - delta**2))
+
+
+def _huber_weight(ratio: Array) -> Array:
+    """Return min(1, δ/r)."""
+    return np.asarray(np.minimum(1.0, LOSS_SETTINGS.huber_delta / np.maximum(np.abs(ratio - 1.0), 1e-300)))
 
 
 def _absolute_value(T: Array, t: Array, scale: Scale) -> Array:
-    return np.asarray(np.hypot((T - t) / scale, ABSOLUTE_ROUNDING) - ABSOLUTE_ROUNDING)
+    """|T − t|/scale, rounded off at zero.
+
+    Parameters
+    ----------
+    T : ndarray of shape (sets, rows)
+        Predicted values.
+    t : ndarray of shape (rows,)
+        Measured values.
+    scale : float or ndarray of shape (sets, 1)
+        Weighted mean measured value.
+    """
+    rounding = LOSS_SETTINGS.absolute_rounding
+    return np.asarray(np.hypot((T - t) / scale, rounding) - rounding)
 
 
 def _absolute_curvature(T: Array, t: Array, scale: Scale) -> Array:
-    return np.asarray(0.5 / (scale**2 * np.hypot((T - t) / scale, ABSOLUTE_ROUNDING)))
+    """ω of the absolute loss.
 
-
-def _huber_value(T: Array, t: Array, _: Scale) -> Array:
-    r = np.abs(T / t - 1.0)
-    return np.asarray(np.where(r <= HUBER_DELTA, r**2, 2.0 * HUBER_DELTA * r - HUBER_DELTA**2))
-
-
-def _huber_curvature(T: Array, t: Array, _: Scale) -> Array:
-    return np.asarray(np.minimum(1.0, HUBER_DELTA / np.maximum(np.abs(T / t - 1.0), 1e-300)) / t**2)
+    Parameters
+    ----------
+    T : ndarray of shape (sets, rows)
+        Predicted values.
+    t : ndarray of shape (rows,)
+        Measured values.
+    scale : float or ndarray of shape (sets, 1)
+        Weighted mean measured value.
+    """
+    return np.asarray(0.5 / (scale**2 * np.hypot((T - t) / scale, LOSS_SETTINGS.absolute_rounding)))
 
 
 LOSSES: dict[str, Loss] = {
     "relative": Loss(lambda T, t, _: (T / t - 1.0) ** 2, lambda T, t, _: np.broadcast_to(1.0 / t**2, T.shape), True),
-    "log": Loss(_log_value, _log_curvature, False),
+    "log": _of_ratio(_log_value, _log_weight),
     "absolute": Loss(_absolute_value, _absolute_curvature, False),
     "squared": Loss(
         lambda T, t, scale: ((T - t) / scale) ** 2, lambda T, _, scale: np.broadcast_to(1.0 / scale**2, T.shape), True
     ),
-    "huber": Loss(_huber_value, _huber_curvature, False),
+    "huber": _of_ratio(_huber_value, _huber_weight),
 }
 
 
@@ -138,7 +189,8 @@ class Penalty:
         squares = np.asarray(self.strength * (1.0 - self.l1_share) * 0.5 * np.sum(scaled**2, axis=-1))
         if self.l1_share == 0.0:
             return squares
-        rounded = np.hypot(scaled, PENALTY_ROUNDING) - PENALTY_ROUNDING
+        rounding = LOSS_SETTINGS.penalty_rounding
+        rounded = np.hypot(scaled, rounding) - rounding
         return np.asarray(squares + self.strength * self.l1_share * np.sum(rounded, axis=-1))
 
     def curvature(self, scaled: Array) -> Array:
@@ -146,7 +198,7 @@ class Penalty:
         ridge = self.strength * (1.0 - self.l1_share)
         if self.l1_share == 0.0:
             return np.full(scaled.shape, ridge)
-        return np.asarray(ridge + self.strength * self.l1_share / np.hypot(scaled, PENALTY_ROUNDING))
+        return np.asarray(ridge + self.strength * self.l1_share / np.hypot(scaled, LOSS_SETTINGS.penalty_rounding))
 
 
 PENALTIES = {"l2": 0.0, "l1": 1.0, "elastic-net": 0.5}
@@ -170,5 +222,5 @@ def penalty_named(name: str, strength: float) -> Penalty:
             f"unknown penalty '{name}'", hint=suggest(name, list(PENALTIES)) or f"one of {', '.join(PENALTIES)}"
         )
     if not (np.isfinite(strength) and strength >= 0.0):
-        raise FitError(f"λ must be a number that is not negative, not {strength}")
+        raise FitError(f"λ is {strength}; it must be a number that is not negative")
     return Penalty(float(strength), PENALTIES[name])

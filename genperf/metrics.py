@@ -40,7 +40,7 @@ def median_ape(predicted: npt.ArrayLike, measured: npt.ArrayLike) -> float:
 
 
 def rmse(predicted: npt.ArrayLike, measured: npt.ArrayLike) -> float:
-    """Return the root mean squared error, in the unit of the times (seconds).
+    """Return the root mean squared error, in the unit of the values.
 
     Examples
     --------
@@ -51,7 +51,7 @@ def rmse(predicted: npt.ArrayLike, measured: npt.ArrayLike) -> float:
 
 
 def r2(predicted: npt.ArrayLike, measured: npt.ArrayLike) -> float:
-    """Return the coefficient of determination; not a number where the measured times are all equal.
+    """Return the coefficient of determination; not a number where the measured values are all equal.
 
     Examples
     --------
@@ -64,7 +64,13 @@ def r2(predicted: npt.ArrayLike, measured: npt.ArrayLike) -> float:
 
 
 def coverage(lower: npt.ArrayLike, upper: npt.ArrayLike, measured: npt.ArrayLike) -> float:
-    """Return the share of measured times inside their interval, in per cent.
+    """Return the share of measured values inside their interval, in per cent.
+
+    Parameters
+    ----------
+    lower, upper : array_like of shape (rows,)
+        Ends of the intervals, in the target's unit.
+    measured : array_like of shape (rows,)
 
     Examples
     --------
@@ -77,6 +83,13 @@ def coverage(lower: npt.ArrayLike, upper: npt.ArrayLike, measured: npt.ArrayLike
 
 def relative_width(lower: npt.ArrayLike, upper: npt.ArrayLike, reference: npt.ArrayLike) -> float:
     """Return the median of (upper − lower)/reference, in per cent.
+
+    Parameters
+    ----------
+    lower, upper : array_like of shape (rows,)
+        Ends of the intervals, in the target's unit.
+    reference : array_like of shape (rows,)
+        Values that the widths are relative to.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What is asked: terms, totals and constants, evaluated, differentiated and printed."""
+"""Expressions: terms, totals and constants, evaluated, differentiated and printed."""
 
 import numpy as np
 import pytest
@@ -78,7 +78,7 @@ def test_bound_to_a_table_it_gives_the_same_times(
     sets = as_sets(expression, constants)
     bound = expression.bind(COLUMNS)
     alone = [expression.evaluate(COLUMNS, dict(zip(expression.constant_names, row, strict=True))) for row in sets]
-    np.testing.assert_allclose(bound.times(sets), alone, rtol=1e-12)
+    np.testing.assert_allclose(bound.predict(sets), alone, rtol=1e-12)
     np.testing.assert_allclose(bound.jacobian(sets)[0], alone, rtol=1e-12)
 
 
@@ -93,7 +93,7 @@ def test_derivatives_by_constants_are_exact(
     assert jacobian.shape == (3, 3, len(names))
     for j, name in enumerate(names):
         step = np.eye(len(names))[j] * 1e-6
-        differences = (bound.times(sets + step) - bound.times(sets - step)) / 2e-6
+        differences = (bound.predict(sets + step) - bound.predict(sets - step)) / 2e-6
         np.testing.assert_allclose(jacobian[:, :, j], differences, rtol=1e-6, atol=1e-6)
         times, slopes = expression.gradient(COLUMNS, constants, [name])
         np.testing.assert_allclose(times, expected, rtol=1e-6)
@@ -111,7 +111,7 @@ def test_times_are_homogeneous_of_degree_one_in_the_coefficients(
     which = [c.kind == "coefficient" for c in expression.constants]
     times, basis = expression.bind(COLUMNS).basis(sets)
     np.testing.assert_allclose((basis @ sets[:, which, None])[:, :, 0], times)
-    np.testing.assert_allclose(times, expression.bind(COLUMNS).times(sets))
+    np.testing.assert_allclose(times, expression.bind(COLUMNS).predict(sets))
 
 
 def test_derivatives_by_factors() -> None:
@@ -200,5 +200,5 @@ def test_a_level_of_a_categorical_factor() -> None:
     ],
 )
 def test_linear_in_the_coefficients(text: str, linear: bool) -> None:
-    expression = Expression("own", (Term("all", parse(text).node),), (coefficient("a"), coefficient("b")))
+    expression = Expression("formula", (Term("all", parse(text).node),), (coefficient("a"), coefficient("b")))
     assert expression.is_linear is linear

@@ -35,9 +35,9 @@ def table(names: str = "abcdef") -> gp.Table:
 def fitted(tables: Sequence[gp.Table]) -> list[FitResult | str]:
     out: list[FitResult | str] = []
     for part in tables:
-        found = gp.fit(part, "amdahl", draws=2)
-        assert isinstance(found, GroupedResult)
-        out += found.results.values()
+        result = gp.fit(part, "amdahl", draws=2)
+        assert isinstance(result, GroupedResult)
+        out += result.results.values()
     return out
 
 
@@ -49,22 +49,22 @@ def dies_of_c(tables: Sequence[gp.Table]) -> list[FitResult | str]:
 
 @pytest.mark.parametrize("together", [1, 4])
 def test_a_dead_worker_is_reported_with_its_series_and_the_rest_is_kept(together: int) -> None:
-    found = fit_fleet(table(), dies_of_c, Engine(workers=2), together=together)
-    assert list(found.results) == [(name,) for name in "abdef"]
-    assert "worker process died" in found.failures[("c",)]
+    result = fit_fleet(table(), dies_of_c, Engine(workers=2), together=together)
+    assert list(result.results) == [(name,) for name in "abdef"]
+    assert "worker process died" in result.failures[("c",)]
 
 
 @pytest.mark.parametrize("together", [1, 4, 100])
 def test_however_many_go_together_the_result_is_the_same(together: int) -> None:
-    found = fit_fleet(table(), fitted, Engine(), together=together)
-    assert dump_model(found) == dump_model(fit_fleet(table(), fitted, Engine()))
+    result = fit_fleet(table(), fitted, Engine(), together=together)
+    assert dump_model(result) == dump_model(fit_fleet(table(), fitted, Engine()))
 
 
 def test_progress_counts_to_the_end() -> None:
-    seen: list[tuple[int, int]] = []
-    gp.fit(table(), "amdahl", draws=2, progress=lambda done, total: seen.append((done, total)))
-    assert seen[-1] == (6, 6)
-    assert seen == sorted(seen)
+    progress: list[tuple[int, int]] = []
+    gp.fit(table(), "amdahl", draws=2, progress=lambda done, total: progress.append((done, total)))
+    assert progress[-1] == (6, 6)
+    assert progress == sorted(progress)
 
 
 def test_groups_are_cut_as_they_are_needed() -> None:
@@ -113,10 +113,10 @@ def test_what_is_there_is_kept_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None
 
 @pytest.mark.parametrize("changed", [{"model": "usl"}, {"seed": 1}, {"draws": 3}, {"lam": 0.5}, {"loss": "squared"}])
 def test_what_was_asked_otherwise_is_fitted_anew(changed: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = {"model": "amdahl", "draws": 2}
-    before = gp.fit(table("ab"), **asked)  # type: ignore[arg-type]
+    options = {"model": "amdahl", "draws": 2}
+    before = gp.fit(table("ab"), **options)  # type: ignore[arg-type]
     fitted_now = counting(monkeypatch)
-    gp.fit(table("ab"), **{**asked, **changed}, resume=before)  # type: ignore[arg-type]
+    gp.fit(table("ab"), **{**options, **changed}, resume=before)  # type: ignore[arg-type]
     assert fitted_now == ["a", "b"]
 
 
@@ -148,18 +148,17 @@ def test_an_interrupted_run_hands_on_what_it_has() -> None:
 
     with pytest.raises(KeyboardInterrupt):
         fit_fleet(table(), stopped, Engine(), checkpoint=held.append)
-    (found,) = held
-    assert list(found.results) == [("a",), ("b",), ("c",)]
+    (result,) = held
+    assert list(result.results) == [("a",), ("b",), ("c",)]
 
 
 def test_checkpoints_come_now_and_then(monkeypatch: pytest.MonkeyPatch) -> None:
     held: list[GroupedResult] = []
     fit_fleet(table(), fitted, Engine(), checkpoint=held.append)
     assert held == []
-    monkeypatch.setattr(fleet, "INTERVAL", 0.0)
-    monkeypatch.setattr(fleet, "REST", 0.0)
+    monkeypatch.setattr(fleet, "CHECKPOINTS", fleet.CheckpointSettings(interval_s=0.0, pause_ratio=0.0))
     fit_fleet(table(), fitted, Engine(), checkpoint=held.append)
-    assert [len(found) for found in held] == [1, 2, 3, 4, 5, 6]
+    assert [len(saved) for saved in held] == [1, 2, 3, 4, 5, 6]
 
 
 ASKED = ["--time", "s", "--extrinsic", "workers", "--group", "net", "--model", "amdahl"]

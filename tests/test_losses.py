@@ -4,10 +4,12 @@ import numpy as np
 import pytest
 
 from genperf.errors import FitError
-from genperf.losses import HUBER_DELTA, LOSSES, PENALTIES, SHORTEST, Penalty, loss_named, penalty_named
+from genperf.losses import LOSS_SETTINGS, LOSSES, PENALTIES, Penalty, loss_named, penalty_named
 
 E = float(np.e)
-L = float(np.log(SHORTEST))
+#: The ratio below which the log loss is a tangent, and its logarithm.
+LEAST = LOSS_SETTINGS.least_ratio
+L = float(np.log(LEAST))
 
 
 @pytest.mark.parametrize(
@@ -16,12 +18,12 @@ L = float(np.log(SHORTEST))
         # relative: (T/t − 1)²
         ("relative", 3.0, 2.0, 9.0, 0.25),
         ("relative", 0.0, 2.0, 9.0, 1.0),
-        # log: ln(T/t)², and its tangent where T/t is below SHORTEST
+        # log: ln(T/t)², and its tangent where T/t is below LEAST
         ("log", 2.0 * E, 2.0, 9.0, 1.0),
         ("log", 2.0 / E, 2.0, 9.0, 1.0),
-        ("log", SHORTEST * 2.0, 2.0, 9.0, L**2),
+        ("log", LEAST * 2.0, 2.0, 9.0, L**2),
         ("log", 0.0, 2.0, 9.0, L**2 - 2.0 * L),
-        ("log", -SHORTEST * 2.0, 2.0, 9.0, L**2 - 4.0 * L),
+        ("log", -LEAST * 2.0, 2.0, 9.0, L**2 - 4.0 * L),
         # absolute: |T − t|/scale, less a rounding of 1e-4
         ("absolute", 3.0, 2.0, 0.5, 2.0),
         ("absolute", 1.0, 2.0, 0.5, 2.0),
@@ -99,9 +101,9 @@ def test_log_loss_is_the_relative_loss_near_a_perfect_fit() -> None:
 
 
 def test_huber_grows_linearly_beyond_delta() -> None:
-    at = np.array([[1.0 + HUBER_DELTA, 1.5, 2.0, 2.5]])
+    at = np.array([[1.0 + LOSS_SETTINGS.huber_delta, 1.5, 2.0, 2.5]])
     steps = np.diff(LOSSES["huber"].value(at, np.ones(4), 1.0)[0])
-    assert steps[1] == pytest.approx(steps[2]) == pytest.approx(2 * HUBER_DELTA * 0.5)
+    assert steps[1] == pytest.approx(steps[2]) == pytest.approx(2 * LOSS_SETTINGS.huber_delta * 0.5)
 
 
 @pytest.mark.parametrize(

@@ -56,7 +56,7 @@ def test_constants_within_one_per_cent(structure: str, loss: str, solver: str) -
     is_coefficient = np.array([c.kind == "coefficient" for c in constants])
     scale = np.where(is_coefficient, measured.mean(), 1.0)
     problem = Problem(
-        times=bound.times,
+        predict=bound.predict,
         jacobian=bound.jacobian,
         measured=measured,
         weights=np.ones(40),
@@ -71,9 +71,9 @@ def test_constants_within_one_per_cent(structure: str, loss: str, solver: str) -
         penalty=Penalty(),
         basis=bound.basis,
     )
-    found = dict(zip(expression.constant_names, solve(problem, solver).constants, strict=True))
+    fitted = dict(zip(expression.constant_names, solve(problem, solver).constants, strict=True))
     # The product's terms have the same form: which of them is called the first is not in the data.
     orders = list(permutations("12")) if exchangeable else [("1", "2")]
-    swapped = [{n[:-1] + order[int(n[-1]) - 1] if n[1:] else n: v for n, v in found.items()} for order in orders]
+    swapped = [{n[:-1] + order[int(n[-1]) - 1] if n[1:] else n: v for n, v in fitted.items()} for order in orders]
     errors = [max(abs(named[n] / truth[n] - 1.0) for n in truth) for named in swapped]
     assert min(errors) < 0.01

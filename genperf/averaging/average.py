@@ -174,14 +174,14 @@ def fit_member(chosen: Candidate, table: Table, counted: Mask, options: FitOptio
     weighted = problem.reweighted(weights[0])
     agreed = int(np.sum(costs[0] <= costs[0, 0] * (1.0 + AVERAGE.agreement)))
     end = polish(weighted, constants)
-    status = Status("multi-start", float(end.cost[0]), bool(end.settled[0]), end.evaluations, len(starts), agreed)
+    status = Status("multi-start", float(end.cost[0]), bool(end.converged[0]), end.evaluations, len(starts), agreed)
     return Fitted(chosen.expression, chosen.strength, weighted, end.constants[0], status)
 
 
 def log_times(problem: Problem, constants: Array) -> Array:
     """Return ln T of sets of constants, shape (sets, rows)."""
     with np.errstate(all="ignore"):
-        return np.asarray(np.log(problem.times(constants)))
+        return np.asarray(np.log(problem.predict(constants)))
 
 
 def following_counts(table: Table) -> frozenset[str]:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from genperf.averaging.effects import fit_effects, krige
 from genperf.discrepancy import Discrepancy, Effect
 from genperf.estimate.outcome import UNKNOWN_MISFIT
-from genperf.estimate.select import WILDEST, Candidate
+from genperf.estimate.select import SELECTION, Candidate
 from genperf.table import Table
 
 Array = npt.NDArray[np.float64]
@@ -121,8 +121,8 @@ class HeldOut:
 
     @property
     def mean_error(self) -> float:
-        """Mean |predicted/measured − 1|, one wild configuration counting no more than `WILDEST`."""
-        return float(np.mean(np.minimum(np.abs(np.expm1(-self.errors)), WILDEST)))
+        """Mean |predicted/measured − 1|, one wild configuration counting no more than `SELECTION.largest_error`."""
+        return float(np.mean(np.minimum(np.abs(np.expm1(-self.errors)), SELECTION.largest_error)))
 
 
 def checked(chosen: Sequence[Candidate], residuals: Residuals) -> tuple[Residuals, HeldOut]:

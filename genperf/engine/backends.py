@@ -10,8 +10,8 @@ from typing import Any
 from genperf.errors import GenperfError, suggest
 
 ENGINES = ("local", "dask", "ray")
-#: Seconds within which a cluster has to answer.
-ANSWER = 20
+#: Seconds that a Dask scheduler has to answer in: clusters start slowly, a user waits.
+ANSWER_TIMEOUT_S = 20
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class Engine:
 
 @dataclass(frozen=True)
 class Backend:
-    """What joblib needs to reach an engine.
+    """A joblib backend for an engine.
 
     Attributes
     ----------
@@ -80,7 +80,7 @@ class Backend:
 
 @contextmanager
 def connected(engine: Engine) -> Iterator[Backend]:
-    """Connect to where tasks run, and take down in the end what was started for it.
+    """Connect to the engine, and stop in the end whatever was started for it.
 
     Raises
     ------
@@ -89,30 +89,49 @@ def connected(engine: Engine) -> Iterator[Backend]:
     """
     import joblib
 
-    here = joblib.cpu_count() if engine.workers == -1 else engine.workers
+    local_workers = joblib.cpu_count() if engine.workers == -1 else engine.workers
     with ExitStack() as stack:
         if engine.name == "local":
-            yield Backend(lambda: "loky", here)
+            yield Backend(lambda: "loky", local_workers)
         elif engine.name == "dask":
-            yield _dask(engine, here, stack)
+            yield _dask(engine, local_workers, stack)
         else:
-            yield _ray(engine, here, stack)
+            yield _ray(engine, local_workers, stack)
 
 
-def _dask(engine: Engine, here: int, stack: ExitStack) -> Backend:
+def _dask(engine: Engine, local_workers: int, stack: ExitStack) -> Backend:
+    """Connect to a Dask scheduler, or start one.
+
+    Parameters
+    ----------
+    engine : Engine
+    local_workers : int
+        Processes of a cluster on this machine, where the engine has no address.
+    stack : ExitStack
+        Closes the connection, and stops the started cluster.
+
+    Returns
+    -------
+    Backend
+
+    Raises
+    ------
+    GenperfError
+        Where Dask is not installed, the scheduler does not answer, or it has no workers.
+    """
     try:
         from distributed import Client, LocalCluster
     except ImportError:
         raise GenperfError("the Dask engine is not installed", hint='pip install "genperf[dask]"') from None
-    where: Any = engine.address
-    if where is None:
-        where = stack.enter_context(
-            LocalCluster(n_workers=here, threads_per_worker=1, processes=True, dashboard_address=None)
+    scheduler: Any = engine.address
+    if scheduler is None:
+        scheduler = stack.enter_context(
+            LocalCluster(n_workers=local_workers, threads_per_worker=1, processes=True, dashboard_address=None)
         )
     try:
-        client = stack.enter_context(Client(where, timeout=ANSWER))
+        client = stack.enter_context(Client(scheduler, timeout=ANSWER_TIMEOUT_S))
     except (OSError, ValueError) as error:
-        raise _no_answer("Dask scheduler", engine, error) from None
+        raise _unreachable("Dask scheduler", engine, error) from None
     threads = sum(client.nthreads().values())
     if not threads:
         raise GenperfError(
@@ -125,21 +144,21 @@ def _dask_backend(client: Any) -> Any:
     from joblib._dask import DaskDistributedBackend
 
     class Reporting(DaskDistributedBackend):  # type: ignore[misc]
-        """joblib's backend tells nobody of a task whose workers died, and waits for it for ever: this one does."""
+        """joblib's backend waits for ever for a task whose workers died; this one reports the failure."""
 
-        def configure(self, *given: Any, **asked: Any) -> int:
-            # With one worker left joblib would run the tasks here, where one that dies takes everything with it.
-            return max(2, int(super().configure(*given, **asked)))
+        def configure(self, *args: Any, **kwargs: Any) -> int:
+            # With one worker joblib would run the tasks in this process, and a task that dies would end it.
+            return max(2, int(super().configure(*args, **kwargs)))
 
         def submit(self, func: Any, callback: Any = None) -> Any:
             future = super().submit(func, callback)
 
-            def tell(done: Any) -> None:
+            def report(done: Any) -> None:
                 error = done.exception()
                 if error is not None and callback is not None:
                     callback(_Died(error))
 
-            future.add_done_callback(tell)
+            future.add_done_callback(report)
             return future
 
         def retrieve_result_callback(self, out: Any) -> Any:
@@ -152,10 +171,31 @@ def _dask_backend(client: Any) -> Any:
 
 @dataclass(frozen=True)
 class _Died:
+    """The failure of a task whose workers died."""
+
     error: BaseException
 
 
-def _ray(engine: Engine, here: int, stack: ExitStack) -> Backend:
+def _ray(engine: Engine, local_workers: int, stack: ExitStack) -> Backend:
+    """Connect to Ray, or start it.
+
+    Parameters
+    ----------
+    engine : Engine
+    local_workers : int
+        Processes of a cluster on this machine, where the engine has no address.
+    stack : ExitStack
+        Shuts down what was started.
+
+    Returns
+    -------
+    Backend
+
+    Raises
+    ------
+    GenperfError
+        Where Ray is not installed or the cluster does not answer.
+    """
     try:
         import ray
         from ray.util.joblib import register_ray
@@ -163,19 +203,35 @@ def _ray(engine: Engine, here: int, stack: ExitStack) -> Backend:
         raise GenperfError("the Ray engine is not installed", hint='pip install "genperf[ray]"') from None
     register_ray()
     if not ray.is_initialized():
-        own = (
-            {"num_cpus": max(2, here), "include_dashboard": False}
+        cluster = (
+            {"num_cpus": max(2, local_workers), "include_dashboard": False}
             if engine.address is None
             else {"address": engine.address}
         )
         try:
-            ray.init(log_to_driver=False, logging_level="error", **own)
+            ray.init(log_to_driver=False, logging_level="error", **cluster)
         except (ConnectionError, ValueError, RuntimeError) as error:
-            raise _no_answer("Ray cluster", engine, error) from None
+            raise _unreachable("Ray cluster", engine, error) from None
         stack.callback(ray.shutdown)
     return Backend(lambda: "ray", max(1, int(ray.cluster_resources().get("CPU", 1))), streams=False)
 
 
-def _no_answer(what: str, engine: Engine, error: Exception) -> GenperfError:
-    said = " ".join(str(error).split())[:160]
-    return GenperfError(f"no {what} answers at '{engine.address}' ({said})", hint="check --address, and that it runs")
+def _unreachable(kind: str, engine: Engine, error: Exception) -> GenperfError:
+    """Return the error for a cluster that does not answer.
+
+    Parameters
+    ----------
+    kind : str
+        Of the cluster, as the message names it.
+    engine : Engine
+    error : Exception
+        Of the attempt to connect.
+
+    Returns
+    -------
+    GenperfError
+    """
+    reason = " ".join(str(error).split())[:160]
+    return GenperfError(
+        f"no {kind} answers at '{engine.address}' ({reason})", hint="check --address, and that the cluster is running"
+    )

@@ -1,7 +1,7 @@
-"""Many tasks on an engine: drawn as workers become free, and none lost but those whose workers die twice.
+"""Many tasks on an engine: drawn as workers become free, and only a task whose workers die twice is lost.
 
-joblib schedules: its loky backend on one machine, its Dask and Ray backends on a cluster. What is ours is that a worker
-that dies takes only its own task with it.
+joblib schedules: its loky backend on one machine, its Dask and Ray backends on a cluster. This module makes sure that a
+worker that dies loses no other tasks.
 """
 
 from __future__ import annotations
@@ -16,13 +16,27 @@ from genperf.engine.backends import Backend, Engine, connected
 T = TypeVar("T")
 R = TypeVar("R")
 
-#: Tasks for each worker that Ray is handed at once: it gives nothing back before the last of them is done.
-WAVE = 8
+
+@dataclass(frozen=True)
+class RunSettings:
+    """How tasks are handed out.
+
+    Attributes
+    ----------
+    wave_per_worker : int
+        Tasks per worker in one list for Ray, which returns nothing before the whole list is done: short lists report
+        progress, long ones keep workers busy. A guess.
+    """
+
+    wave_per_worker: int = 8
+
+
+RUN = RunSettings()
 
 
 @dataclass(frozen=True)
 class Lost:
-    """What is left of a task whose worker died, twice.
+    """The outcome of a task whose worker died twice.
 
     Attributes
     ----------
@@ -34,19 +48,19 @@ class Lost:
 
 @dataclass(frozen=True)
 class _Raised:
-    """An error of the work itself, which is not the engine's to handle."""
+    """An error of the work itself, which the engine passes on."""
 
     error: Exception
 
 
 @dataclass(frozen=True)
 class _Guarded(Generic[T, R]):
-    """The work with its number, on one thread of linear algebra: other numbers of threads round otherwise."""
+    """The work and the task's number, with one thread of linear algebra: more threads round differently."""
 
     work: Callable[[T], R]
 
     def __call__(self, number: int, task: T) -> tuple[int, R | _Raised]:
-        # BLAS of scipy's own can be limited only once it is loaded.
+        # scipy has a second BLAS, which can be limited only once it is loaded.
         import scipy.linalg  # noqa: F401
         from threadpoolctl import threadpool_limits
 
@@ -60,20 +74,25 @@ class _Guarded(Generic[T, R]):
 def run(work: Callable[[T], R], tasks: Iterable[T], engine: Engine) -> Iterator[tuple[int, R | Lost]]:
     """Do some work on every task, and yield each task's number with its outcome as it is done.
 
-    Tasks are drawn as workers become free, never all at once. When a worker dies, the tasks that were under way are
-    tried once more, each alone on fresh workers; one whose worker dies again is lost, and the rest goes on.
+    Tasks are drawn as workers become free, never all at once. When a worker dies, the tasks under way are repeated,
+    each alone on new workers. A task whose worker dies again is lost, and the others continue.
 
     Parameters
     ----------
     work : callable
-        What it is given and gives back must pickle.
+        Task → outcome; both must pickle.
     tasks : iterable
     engine : Engine
+
+    Yields
+    ------
+    number : int
+    outcome : object or Lost
 
     Raises
     ------
     GenperfError
-        Where the engine is not installed or the cluster does not answer. What the work itself raises is raised here.
+        Where the engine is not installed or the cluster does not answer. Errors of the work are raised unchanged.
 
     Examples
     --------
@@ -87,14 +106,27 @@ def run(work: Callable[[T], R], tasks: Iterable[T], engine: Engine) -> Iterator[
                 yield number, _unwrapped(guarded(number, task)[1])
             return
         with connected(engine) as backend:
-            yield from _spread(guarded, enumerate(tasks), backend)
+            yield from _distributed(guarded, enumerate(tasks), backend)
     except _WorkError as error:
         raise error.error from None
 
 
-def _spread(
+def _distributed(
     guarded: _Guarded[T, R], numbered: Iterator[tuple[int, T]], backend: Backend
 ) -> Iterator[tuple[int, R | Lost]]:
+    """Do the tasks on a backend, repeating those whose worker died.
+
+    Parameters
+    ----------
+    guarded : _Guarded
+    numbered : iterator of (int, task)
+    backend : Backend
+
+    Yields
+    ------
+    number : int
+    outcome : object or Lost
+    """
     under_way: dict[int, T] = {}
 
     def drawn() -> Iterator[tuple[int, T]]:
@@ -110,10 +142,10 @@ def _spread(
         except _WorkError:
             raise
         except Exception:
-            # Nothing that the work raises comes here, so it is the workers that failed.
+            # Errors of the work do not come here, so workers have failed.
             for number, task in list(under_way.items()):
-                again: R | Lost = _alone(guarded, number, task, backend)
-                yield number, again
+                repeated: R | Lost = _alone(guarded, number, task, backend)
+                yield number, repeated
             under_way.clear()
         else:
             return
@@ -132,17 +164,43 @@ def _unwrapped(outcome: R | _Raised) -> R:
 
 
 def _alone(guarded: _Guarded[T, R], number: int, task: T, backend: Backend) -> R | Lost:
+    """Do one task on new workers.
+
+    Parameters
+    ----------
+    guarded : _Guarded
+    number : int
+    task : object
+    backend : Backend
+
+    Returns
+    -------
+    object or Lost
+    """
     try:
         ((_, outcome),) = _parallel(guarded, iter([(number, task)]), backend)
     except Exception as error:
-        said = " ".join(str(error).split())[:160]
-        return Lost(f"its worker process died ({type(error).__name__}: {said})")
+        reason = " ".join(str(error).split())[:160]
+        return Lost(f"its worker process died ({type(error).__name__}: {reason})")
     return _unwrapped(outcome)
 
 
 def _parallel(
     guarded: _Guarded[T, R], numbered: Iterator[tuple[int, T]], backend: Backend
 ) -> Iterator[tuple[int, R | _Raised]]:
+    """Do the tasks with joblib.
+
+    Parameters
+    ----------
+    guarded : _Guarded
+    numbered : iterator of (int, task)
+    backend : Backend
+
+    Yields
+    ------
+    number : int
+    outcome : object or _Raised
+    """
     from joblib import Parallel, delayed, parallel_config
 
     calls = (delayed(guarded)(number, task) for number, task in numbered)
@@ -150,5 +208,5 @@ def _parallel(
         if backend.streams:
             yield from Parallel(return_as="generator_unordered", batch_size=1)(calls)
             return
-        while wave := list(islice(calls, WAVE * backend.jobs)):
+        while wave := list(islice(calls, RUN.wave_per_worker * backend.jobs)):
             yield from Parallel(batch_size=1)(wave)

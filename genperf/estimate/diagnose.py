@@ -1,6 +1,8 @@
-"""What the data says of each constant: whether it determines it, and whether a bound does."""
+"""Diagnosis of fitted constants: which the data determines, and which are at a bound."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -10,30 +12,92 @@ from genperf.solver import Problem
 
 Array = npt.NDArray[np.float64]
 
-#: Directions in which the times move by less than this share of the largest are not determined by the data.
-FLAT = 1e-5
-#: A constant that makes up at least this share of such a direction is named.
-PART = 0.05
+
+@dataclass(frozen=True)
+class DiagnosisSettings:
+    """When a constant counts as held by a bound, or as not determined.
+
+    Attributes
+    ----------
+    flat_ratio : float
+        Singular value over the largest one below which a direction is not determined: the predictions move so little
+        along it. A guess, well above rounding.
+    min_share : float
+        Share of such a direction from which a constant takes part in it. A guess.
+    bound_room : float
+        Distance from a bound, as a share of the range (or of the scale), within which a constant is at the bound.
+    least_size : float
+        Size of a coefficient of zero, in its scale: its column of the derivatives would vanish otherwise.
+    """
+
+    flat_ratio: float = 1e-5
+    min_share: float = 0.05
+    bound_room: float = 1e-6
+    least_size: float = 1e-3
+
+
+DIAGNOSIS = DiagnosisSettings()
 
 
 def at_bounds(problem: Problem, expression: Expression, constants: Array) -> tuple[str, ...]:
-    """Name the constants that ended at a bound, coefficients at zero included."""
-    room = 1e-6 * np.where(np.isfinite(problem.upper - problem.lower), problem.upper - problem.lower, problem.scale)
-    held = (constants <= problem.lower + room) | (constants >= problem.upper - room)
+    """Name the constants that ended at a bound, coefficients at zero included.
+
+    Parameters
+    ----------
+    problem : Problem
+    expression : Expression
+    constants : ndarray of shape (n,)
+
+    Returns
+    -------
+    tuple of str
+    """
+    held = near_bounds(constants, (problem.lower, problem.upper), problem.scale)
     return tuple(c.name for c, at in zip(expression.constants, held, strict=True) if at and c.lower < c.upper)
+
+
+def near_bounds(constants: Array, bounds: tuple[Array, Array], scale: Array) -> npt.NDArray[np.bool_]:
+    """Return which constants are at a bound but for rounding.
+
+    Parameters
+    ----------
+    constants : ndarray of shape (..., n)
+    bounds : pair of ndarray of shape (n,)
+    scale : ndarray of shape (..., n)
+        Stands for the range where it is infinite.
+
+    Returns
+    -------
+    ndarray of bool of shape (..., n)
+    """
+    lower, upper = bounds
+    room = DIAGNOSIS.bound_room * np.where(np.isfinite(upper - lower), upper - lower, scale)
+    return np.asarray((constants <= lower + room) | (constants >= upper - room))
 
 
 def unidentified(
     problem: Problem, expression: Expression, constants: Array, held: npt.NDArray[np.bool_] | None = None
 ) -> tuple[str, ...]:
-    """Name the constants that the data does not determine, given those that are held.
+    """Name the constants that the data does not determine.
 
-    The derivatives of the relative times by the constants (on their scales) span the directions the data sees; a
-    constant that takes part in a direction with (nearly) no derivative can be changed, together with the others in it,
-    without changing any predicted time. The exponents of a term whose coefficient is zero are such constants.
+    The derivatives of the relative predictions by the constants (on their scales) span the directions that the data
+    determines. Along a direction with (nearly) no derivative the constants can change together without changing any
+    prediction. The exponents of a term whose coefficient is zero are such constants.
+
+    Parameters
+    ----------
+    problem : Problem
+    expression : Expression
+    constants : ndarray of shape (n,)
+    held : ndarray of bool of shape (n,), optional
+        Constants that are known, and not judged.
+
+    Returns
+    -------
+    tuple of str
     """
     _, slopes = problem.jacobian(constants[None, :])
-    size = np.maximum(np.abs(constants), problem.scale * np.where(problem.coefficient, 1e-3, 1.0))
+    size = np.maximum(np.abs(constants), problem.scale * np.where(problem.coefficient, DIAGNOSIS.least_size, 1.0))
     J = slopes[0] * size / problem.measured[:, None]
     free = np.ones(constants.size, bool) if held is None else ~held
     flat = np.zeros(constants.size, bool)
@@ -42,12 +106,12 @@ def unidentified(
 
 
 def undetermined(slopes: Array) -> npt.NDArray[np.bool_]:
-    """Tell which constants take part in a direction in which nothing moves.
+    """Return which constants take part in a direction along which no prediction moves.
 
     Parameters
     ----------
     slopes : ndarray of shape (sets, rows, n)
-        Derivatives of the relative times by the constants on their scales.
+        Derivatives of the relative predictions by the constants on their scales.
 
     Returns
     -------
@@ -63,6 +127,6 @@ def undetermined(slopes: Array) -> npt.NDArray[np.bool_]:
     _, singular, directions = np.linalg.svd(J, full_matrices=rows < n)
     padded = np.zeros((sets, n))
     padded[:, : singular.shape[1]] = singular
-    flat = padded <= FLAT * np.maximum(padded.max(axis=1, keepdims=True), 1e-300)
-    part = np.einsum("sd,sdn->sn", flat.astype(float), directions**2)
-    return np.asarray(part > PART)
+    flat = padded <= DIAGNOSIS.flat_ratio * np.maximum(padded.max(axis=1, keepdims=True), 1e-300)
+    share = np.einsum("sd,sdn->sn", flat.astype(float), directions**2)
+    return np.asarray(share > DIAGNOSIS.min_share)

@@ -1,14 +1,13 @@
-"""One family on one table: choose, fit, draw replicates, and see how it extrapolates."""
+"""One family on one table: choose, fit, draw replicates, look back."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
-from genperf.errors import Note
 from genperf.estimate.alike import estimate_alike
 from genperf.estimate.bootstrap import bootstrap
 from genperf.estimate.diagnose import at_bounds, unidentified
@@ -17,7 +16,7 @@ from genperf.estimate.look_back import Mask, look_back
 from genperf.estimate.options import FitOptions
 from genperf.estimate.outcome import Estimate, spread_of
 from genperf.estimate.problem import problem_of
-from genperf.estimate.select import Candidate, affordable, best_of, candidates_of
+from genperf.estimate.select import affordable, best_of, candidates_of
 from genperf.expression import Expression
 from genperf.losses import loss_named, penalty_named
 from genperf.prediction import Member, Status
@@ -33,7 +32,7 @@ def estimate(expressions: Sequence[Expression], table: Table, options: FitOption
     Parameters
     ----------
     expressions : sequence of Expression
-        Simplest first; one is simply fitted, of several the best is chosen by cross-validation.
+        Simplest first; of several the best is chosen by cross-validation.
     table : Table
         With its repeats: each configuration's median is fitted.
     options : FitOptions
@@ -51,54 +50,111 @@ def estimate(expressions: Sequence[Expression], table: Table, options: FitOption
     medians = table.medians()
     usable, notes = affordable(expressions, len(medians))
     if len(usable) == 1 and at_once(usable[0], options):
-        (found,) = estimate_alike(usable[0], [table], options, seed)
-        if not isinstance(found, Estimate):
-            raise found
-        return replace(found, notes=tuple(notes))
+        (fitted,) = estimate_alike(usable[0], [table], options, seed)
+        if not isinstance(fitted, Estimate):
+            raise fitted
+        return replace(fitted, notes=tuple(notes))
     if len(usable) == 1 and options.lam != "cv":
-        problem = _problem(usable[0], medians, options, options.strength)
-        solution, strength = solve(problem, options.solver, seed), options.strength
+        solved = _solved(usable[0], medians, options, _Start(seed, options.strength))
     else:
         best = best_of(candidates_of(usable, medians, options, seed))
-        solution, strength = _refined(best, medians, options, seed)
-        problem = _problem(best.expression, medians, options, strength)
-        usable = [best.expression]
-    return _finish(usable[0], problem, solution, strength, table, medians, options, seed, notes)
+        solved = _solved(best.expression, medians, options, _Start(seed, best.strength, best.constants[None, :]))
+    return replace(_estimate_of(solved, table, options, seed), notes=tuple(notes))
 
 
 def at_once(expression: Expression, options: FitOptions) -> bool:
-    """Tell whether `estimate_alike` fits an expression, to one table or to many."""
+    """Return whether `estimate_alike` can fit an expression, to one table or to many."""
     loss, penalty = loss_named(options.loss), penalty_named(options.penalty, options.strength)
     return options.solver == "projected" and solved_at_once(expression, loss, penalty)
 
 
-def _problem(expression: Expression, medians: Table, options: FitOptions, strength: float) -> Problem:
-    return problem_of(expression, medians, loss_named(options.loss), penalty_named(options.penalty, strength))
+@dataclass(frozen=True, eq=False)
+class _Start:
+    """Where a search begins.
+
+    Attributes
+    ----------
+    seed : int
+    strength : float
+        λ.
+    starts : ndarray of shape (sets, n), optional
+        Constants that are polished beside the searches.
+    """
+
+    seed: int
+    strength: float
+    starts: Array | None = None
 
 
-def _refined(best: Candidate, medians: Table, options: FitOptions, seed: int) -> tuple[Solution, float]:
-    """Search once more with the chosen λ, from the constants found on the path too."""
-    problem = _problem(best.expression, medians, options, best.strength)
-    return solve(problem, options.solver, seed, starts=best.constants[None, :]), best.strength
+@dataclass(frozen=True, eq=False)
+class _Solved:
+    """A solved problem.
+
+    Attributes
+    ----------
+    expression : Expression
+    medians : Table
+        The rows of the problem.
+    problem : Problem
+    solution : Solution
+    strength : float
+        λ.
+    """
+
+    expression: Expression
+    medians: Table
+    problem: Problem
+    solution: Solution
+    strength: float
+
+    def refit(self, train: Mask) -> Array:
+        """Return the constants fitted to some of the rows, from the solution on."""
+        weights = np.where(train, self.problem.weights, 0.0)
+        return np.asarray(polish(self.problem, self.solution.constants[None, :], weights[None, :]).constants[0])
 
 
-def _finish(
-    expression: Expression,
-    problem: Problem,
-    solution: Solution,
-    strength: float,
-    table: Table,
-    medians: Table,
-    options: FitOptions,
-    seed: int,
-    notes: list[Note],
-) -> Estimate:
+def _solved(expression: Expression, medians: Table, options: FitOptions, start: _Start) -> _Solved:
+    """Search the constants of an expression.
+
+    Parameters
+    ----------
+    expression : Expression
+    medians : Table
+        One row per configuration.
+    options : FitOptions
+    start : _Start
+
+    Returns
+    -------
+    _Solved
+    """
+    loss, penalty = loss_named(options.loss), penalty_named(options.penalty, start.strength)
+    problem = problem_of(expression, medians, loss, penalty)
+    solution = solve(problem, options.solver, start.seed, starts=start.starts)
+    return _Solved(expression, medians, problem, solution, start.strength)
+
+
+def _estimate_of(solved: _Solved, table: Table, options: FitOptions, seed: int) -> Estimate:
+    """Estimate the errors of a solved problem's predictions: replicates, residuals, look back.
+
+    Parameters
+    ----------
+    solved : _Solved
+    table : Table
+        With its repeats.
+    options : FitOptions
+    seed : int
+
+    Returns
+    -------
+    Estimate
+    """
+    expression, problem, solution = solved.expression, solved.problem, solved.solution
     best = solution.constants
-    rng = np.random.default_rng([seed, 1])
-    replicates = bootstrap(problem, best, options.draws, rng)
-    residual = np.log(problem.measured / problem.times(best[None, :])[0])
-    evidence = tuple(look_back(problem, medians, lambda train: _without(problem, best, train)))
-    spread = spread_of(table, replicates.misfit, residual, best.size, evidence)
+    replicates = bootstrap(problem, best, options.draws, np.random.default_rng([seed, 1]))
+    residuals = np.log(problem.measured / problem.predict(best[None, :])[0])
+    evidence = tuple(look_back(problem, solved.medians, solved.refit))
+    spread = spread_of(table, replicates.misfit, residuals, best.size, evidence)
     member = Member(
         expression,
         best,
@@ -107,7 +163,7 @@ def _finish(
         Status(
             solution.solver,
             solution.cost,
-            solution.settled,
+            solution.converged,
             solution.evaluations,
             solution.restarts,
             solution.agreed,
@@ -115,10 +171,4 @@ def _finish(
         at_bounds(problem, expression, best),
         unidentified(problem, expression, best),
     )
-    return Estimate(member, strength, spread, evidence, tuple(notes))
-
-
-def _without(problem: Problem, best: Array, train: Mask) -> Array:
-    """Fit again to some of the rows."""
-    weights = np.where(train, problem.weights, 0.0)
-    return np.asarray(polish(problem, best[None, :], weights[None, :]).constants[0])
+    return Estimate(member, solved.strength, spread, evidence)

@@ -1,4 +1,4 @@
-"""What "it stays as it was at the largest scale before" errs by."""
+"""The error of the naive prediction: the same value as at the largest smaller scale."""
 
 from __future__ import annotations
 
@@ -14,17 +14,19 @@ Mask = npt.NDArray[np.bool_]
 
 
 def last_point_errors(medians: Sequence[Table], name: str, held: Mask) -> Array:
-    """Return the error of "as at the largest smaller scale" over the held-out rows that have such a partner.
+    """Return the error of the naive prediction over the held-out rows.
 
-    Partners agree in every factor that is not extrinsic; of several at the same scale it is the last.
+    A held-out row is predicted by its partner: the row at the largest smaller scale that agrees in every factor that
+    is not extrinsic. Of several at the same scale it is the last. Rows without a partner do not count.
 
     Parameters
     ----------
     medians : sequence of Table
         Series of equally many configurations.
     name : str
-        The factor that tells the scale.
+        The factor that is the scale.
     held : ndarray of bool of shape (series, rows)
+        Held-out rows.
 
     Returns
     -------
@@ -41,23 +43,26 @@ def last_point_errors(medians: Sequence[Table], name: str, held: Mask) -> Array:
     array([0.6931])
     """
     series, rows = held.shape
-    seconds = np.stack([m.measured for m in medians])
-    kind = np.zeros((series, rows), np.int64)
+    measured = np.stack([m.measured for m in medians]).ravel()
+    # Rows of one series that agree in every other factor have one code.
+    code = np.zeros((series, rows), np.int64)
     for factor in medians[0].factors:
         if factor.name != name and factor.role != "extrinsic":
             values = np.stack([m.columns[factor.name] for m in medians])
-            code = np.unique(values, return_inverse=True)[1].reshape(series, rows)
-            kind = np.unique(kind * (code.max() + 1) + code, return_inverse=True)[1].reshape(series, rows)
-    number = (np.arange(series)[:, None] * (kind.max() + 1) + kind).ravel()
+            level = np.unique(values, return_inverse=True)[1].reshape(series, rows)
+            code = np.unique(code * (level.max() + 1) + level, return_inverse=True)[1].reshape(series, rows)
+    code = (np.arange(series)[:, None] * (code.max() + 1) + code).ravel()
     scale = np.stack([m.columns[name] for m in medians]).ravel()
     known = np.flatnonzero(~held.ravel())
-    known = known[np.lexsort((scale[known], number[known]))]
-    ends = np.flatnonzero(np.diff(number[known], append=-1) != 0)
-    partners, whose = known[ends], number[known[ends]]
-    asked = np.flatnonzero(held.ravel())
-    at = np.minimum(np.searchsorted(whose, number[asked]), len(whose) - 1)
-    found = whose[at] == number[asked]
-    off = np.abs(np.log(seconds.ravel()[partners[at[found]]] / seconds.ravel()[asked[found]]))
-    count = np.bincount(asked[found] // rows, minlength=series)
+    known = known[np.lexsort((scale[known], code[known]))]
+    last_of_code = np.flatnonzero(np.diff(code[known], append=-1) != 0)
+    partners = known[last_of_code]
+    partner_codes = code[partners]
+    targets = np.flatnonzero(held.ravel())
+    at = np.minimum(np.searchsorted(partner_codes, code[targets]), len(partner_codes) - 1)
+    paired = partner_codes[at] == code[targets]
+    partners, targets = partners[at[paired]], targets[paired]
+    errors = np.abs(np.log(measured[partners] / measured[targets]))
+    counts = np.bincount(targets // rows, minlength=series)
     with np.errstate(invalid="ignore"):
-        return np.asarray(np.bincount(asked[found] // rows, off, minlength=series) / count)
+        return np.asarray(np.bincount(targets // rows, errors, minlength=series) / counts)

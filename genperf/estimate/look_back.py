@@ -1,4 +1,4 @@
-"""What a fit would have said of the largest measured scale, from the smaller ones."""
+"""The look back: the largest measured scale predicted from the smaller ones."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def look_back(problem: Problem, medians: Table, refit: Callable[[Mask], Array | 
     medians : Table
         One row per configuration, those of the problem.
     refit : callable
-        Which rows to see, of shape (rows,) → constants of shape (n,); None where these rows do not suffice.
+        Training rows as a mask of shape (rows,) → constants of shape (n,), or None where these rows do not suffice.
 
     Returns
     -------
@@ -42,7 +42,7 @@ def look_back(problem: Problem, medians: Table, refit: Callable[[Mask], Array | 
         constants = refit(train)
         if constants is None:
             continue
-        predicted = problem.times(constants[None, :])[0][~train]
+        predicted = problem.predict(constants[None, :])[0][~train]
         with np.errstate(all="ignore"):
             error = float(np.mean(np.abs(np.log(predicted / problem.measured[~train]))))
         if np.isfinite(error):

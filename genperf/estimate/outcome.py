@@ -1,4 +1,4 @@
-"""What a fit of one expression hands back, and the errors it is known to make."""
+"""The result of fitting one expression: a member, and the errors of its predictions."""
 
 from __future__ import annotations
 
@@ -15,17 +15,33 @@ from genperf.table import Table
 
 Array = npt.NDArray[np.float64]
 
-#: Used where too few configurations are measured to see the misfit: one tenth.
+#: Misfit of ln T where too few configurations are measured to estimate it: 10 %, a usual error of a fit inside its
+#: range (`docs/results/generic.md`).
 UNKNOWN_MISFIT = 0.1
-#: Of what the largest scale was missed by, at least this share is put down to the growth, however large the misfit.
-GROWTH = 1.0 / 3.0
-#: Root mean square over mean absolute value, where errors are normal.
-ROUND = 1.25
+#: Root mean square over mean absolute value of normal errors, about √(π/2).
+RMS_OVER_MEAN = 1.25
+
+
+@dataclass(frozen=True)
+class GrowthSettings:
+    """How errors grow beyond the largest measured scale.
+
+    Attributes
+    ----------
+    min_share : float
+        Least share of the error at the largest scale that is attributed to the extrapolation, however large the
+        misfit inside the range. A guess: errors that are all misfit would promise equal errors at any distance.
+    """
+
+    min_share: float = 1.0 / 3.0
+
+
+GROWTH = GrowthSettings()
 
 
 @dataclass(frozen=True, eq=False)
 class Estimate:
-    """One fitted member with what is known of its errors.
+    """One fitted member with the errors of its predictions.
 
     Attributes
     ----------
@@ -45,27 +61,33 @@ class Estimate:
 
 
 def spread_of(table: Table, misfit: float, residuals: Array, constants: int, evidence: Sequence[Evidence]) -> Spread:
-    """Gather what predictions of a fit err by beside its draws.
+    """Estimate the errors of predictions that the draws do not contain.
 
     Parameters
     ----------
     table : Table
-        With its repeats, which tell the noise.
+        With its repeats, which show the noise.
     misfit : float
-        Of configurations that replicates did not see; where it is not finite the residuals stand for it.
+        Root mean square of ln(measured/predicted) of held-out configurations; where it is not finite the residuals
+        stand for it.
     residuals : ndarray of shape (rows,)
         ln(measured/fitted).
     constants : int
-        How many were fitted.
+        Number of fitted constants.
     evidence : sequence of Evidence
+        Largest scales predicted from smaller ones.
+
+    Returns
+    -------
+    Spread
     """
     if not np.isfinite(misfit):
         freedom = max(1, residuals.size - constants)
         misfit = max(float(np.sqrt(np.sum(residuals**2) / freedom)), UNKNOWN_MISFIT)
-    steps = [growth(ROUND * seen.error, misfit, seen.doublings) for seen in evidence if seen.doublings > 0]
+    rates = [growth(RMS_OVER_MEAN * e.error, misfit, e.doublings) for e in evidence if e.doublings > 0]
     noise = table.noise()
     return Spread(
-        noise=noise if np.isfinite(noise) else 0.0, misfit=misfit, per_doubling=max(steps) if steps else misfit
+        noise=noise if np.isfinite(noise) else 0.0, misfit=misfit, per_doubling=max(rates) if rates else misfit
     )
 
 
@@ -77,14 +99,18 @@ def growth(error: float, misfit: float, doublings: float) -> float:
     error : float
         Root mean square of ln(predicted/measured) at the largest scale, predicted from smaller ones.
     misfit : float
-        The part of it that configurations inside the range have too; but a share `GROWTH` of the error is always put
-        down to the growth.
+        The part of it that configurations inside the range have too; but a share `GrowthSettings.min_share` of the
+        error always counts as growth.
     doublings : float
-        How far the prediction went.
+        log₂ of the largest scale over the next smaller one.
+
+    Returns
+    -------
+    float
 
     Examples
     --------
     >>> round(growth(0.5, 0.4, 1.0), 6), round(growth(0.3, 0.4, 1.0), 6)
     (0.3, 0.1)
     """
-    return math.sqrt(max(error**2 - misfit**2, (GROWTH * error) ** 2)) / doublings
+    return math.sqrt(max(error**2 - misfit**2, (GROWTH.min_share * error) ** 2)) / doublings

@@ -1,4 +1,4 @@
-"""A phase that a table measures in a column of its own, fitted to that column."""
+"""A phase that a table measures in a separate column, fitted to that column."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ DEFINED_AT_ZERO = ("absolute", "squared")
 
 @dataclass(frozen=True, eq=False)
 class Column:
-    """The times of a phase.
+    """The measured times of a phase.
 
     Attributes
     ----------
     phase, name : str
-        What is measured, and the column it is measured in.
+        The phase, and the column it is measured in.
     medians : Table
-        One row per configuration in which it was measured; their time is the phase's.
+        One row per configuration in which it was measured; the target is the phase's time.
     rows : ndarray of shape (measured,)
-        Which of the table's configurations these are.
+        Numbers of these configurations in the table.
     """
 
     phase: str
@@ -55,18 +55,18 @@ class Part:
     ----------
     column : Column
     names : tuple of str
-        Its constants.
+        Names of its constants.
     constants : ndarray of shape (n,)
     problem : Problem or None
-        None where nothing was to be found: the phase takes no time wherever it was measured.
+        None where the phase takes no time wherever it was measured: there is nothing to fit.
     rows : ndarray of shape (measured,)
-        The table's configurations that the problem's rows are.
+        Numbers of the problem's rows in the table's configurations.
     strength : float
         λ.
     remark : str
-        What is particular about the fit.
+        How the fit differs from the usual one, if it does.
     evaluations : int
-    settled : bool
+    converged : bool
     unidentified : tuple of str
         Constants that the column does not determine.
     """
@@ -79,13 +79,13 @@ class Part:
     strength: float
     remark: str = ""
     evaluations: int = 0
-    settled: bool = True
+    converged: bool = True
     unidentified: tuple[str, ...] = ()
 
 
 def read_columns(table: Table, phases: Collection[str]) -> tuple[list[Column], list[Note]]:
-    """Read the columns of some phases; cells that cannot be used are noted, and the phase goes on without them."""
-    found: list[Column] = []
+    """Read the columns of some phases; cells that cannot be used are noted and left out."""
+    columns: list[Column] = []
     notes = []
     for phase in phases:
         name = table.phases[phase]
@@ -101,15 +101,16 @@ def read_columns(table: Table, phases: Collection[str]) -> tuple[list[Column], l
         usable = np.isfinite(seconds)
         if not table.weights[usable].any():
             continue
-        own = replace(table, frame=table.frame.assign(**{name: seconds}), target=Target(name)).take(usable)
-        found.append(Column(phase, name, own.medians(), pd.unique(table.configuration[usable]).astype(np.int64)))
-    return found, notes
+        of_phase = replace(table, frame=table.frame.assign(**{name: seconds}), target=Target(name)).take(usable)
+        rows = pd.unique(table.configuration[usable]).astype(np.int64)
+        columns.append(Column(phase, name, of_phase.medians(), rows))
+    return columns, notes
 
 
 def part_of(
     column: Column, terms: Collection[str], expression: Expression, options: FitOptions, seed: int
 ) -> Part | str:
-    """Fit a phase to its column; where that cannot be, say why.
+    """Fit a phase to its column.
 
     Parameters
     ----------
@@ -117,44 +118,49 @@ def part_of(
     terms : collection of str
         Names of the terms that it measures.
     expression : Expression
-        The whole one.
+        Of the whole family.
     options : FitOptions
     seed : int
+
+    Returns
+    -------
+    Part or str
+        Why the phase cannot be fitted to its column, where it cannot.
     """
-    own = _only(expression, terms)
-    if own is None:
+    part = _only(expression, terms)
+    if part is None:
         return "the table does not show what it depends on, or its constants are held"
     medians, rows = column.medians, column.rows
-    # Where the phase is nothing whatever its constants (an exchange, of one worker) it says nothing of them.
-    ones: Mapping[str, float] = dict.fromkeys(own.constant_names, 1.0)
-    says = own.evaluate(medians.columns, ones) != 0.0
-    if not says.any() or not medians.weights[says].any():
+    # Where the phase is zero whatever its constants (an exchange of one worker) a row does not depend on them.
+    ones: Mapping[str, float] = dict.fromkeys(part.constant_names, 1.0)
+    informative = part.evaluate(medians.columns, ones) != 0.0
+    if not informative.any() or not medians.weights[informative].any():
         return "it was measured only where it takes no time"
-    medians, rows = medians.take(says), rows[says]
-    if len(own.constants) > len(medians):
-        return f"it was measured in too few configurations ({len(medians)}) for its {len(own.constants)} constants"
+    medians, rows = medians.take(informative), rows[informative]
+    if len(part.constants) > len(medians):
+        return f"it was measured in too few configurations ({len(medians)}) for its {len(part.constants)} constants"
     if not medians.measured.any():
-        zeros = np.zeros(len(own.constants))
-        return Part(column, own.constant_names, zeros, None, rows, options.strength, "zero throughout")
+        zeros = np.zeros(len(part.constants))
+        return Part(column, part.constant_names, zeros, None, rows, options.strength, "zero throughout")
     loss, remark = options.loss, ""
     if not medians.measured.all() and loss not in DEFINED_AT_ZERO:
         loss, remark = "squared", "zero in places, so by squared errors"
     strength = options.strength
     if options.lam == "cv" and medians.measured.all():
-        strength = best_of(candidates_of([own], medians, options, seed)).strength
-    problem = problem_of(own, medians, loss_named(loss), penalty_named(options.penalty, strength))
+        strength = best_of(candidates_of([part], medians, options, seed)).strength
+    problem = problem_of(part, medians, loss_named(loss), penalty_named(options.penalty, strength))
     solution = solve(problem, options.solver, seed)
     return Part(
         column,
-        own.constant_names,
+        part.constant_names,
         solution.constants,
         problem,
         rows,
         strength,
         remark,
         solution.evaluations,
-        solution.settled,
-        _unidentified(problem, own, solution.constants),
+        solution.converged,
+        _unidentified(problem, part, solution.constants),
     )
 
 
@@ -166,8 +172,20 @@ def _only(expression: Expression, names: Collection[str]) -> Expression | None:
     return replace(expression, terms=terms, constants=constants, total=None) if terms and constants else None
 
 
-def _unidentified(problem: Problem, own: Expression, constants: Array) -> tuple[str, ...]:
-    """Name the constants that the column does not determine; where some of it is zero, relative to its mean."""
+def _unidentified(problem: Problem, expression: Expression, constants: Array) -> tuple[str, ...]:
+    """Name the constants that the column does not determine; relative to its mean where some values are zero.
+
+    Parameters
+    ----------
+    problem : Problem
+    expression : Expression
+        Of the phase.
+    constants : ndarray of shape (n,)
+
+    Returns
+    -------
+    tuple of str
+    """
     if not problem.measured.all():
         problem = replace(problem, measured=np.full(problem.measured.size, problem.measured.mean()))
-    return unidentified(problem, own, constants)
+    return unidentified(problem, expression, constants)

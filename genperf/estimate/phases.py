@@ -1,4 +1,4 @@
-"""A family whose phases are measured: each fitted on its own column, the total composed from them."""
+"""A family whose phases are measured: each is fitted to its column, and the total is composed from them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from genperf.errors import FitError, Note
-from genperf.estimate.bootstrap import ENOUGH, STEPS, drawn_weights, resampled, unseen_misfit
+from genperf.estimate.bootstrap import BOOTSTRAP, drawn_weights, held_out_misfit, resampled
 from genperf.estimate.diagnose import at_bounds, unidentified
 from genperf.estimate.fit import estimate
 from genperf.estimate.look_back import Mask, look_back
@@ -27,16 +27,30 @@ from genperf.table import Table
 
 Array = npt.NDArray[np.float64]
 
-#: Another overlap is named where it composes the total better by more than this share of the time.
-MATERIAL = 0.01
+
+@dataclass(frozen=True)
+class PhaseSettings:
+    """Comparing overlaps of the same phases.
+
+    Attributes
+    ----------
+    min_gain : float
+        Decrease of the mean relative error from which on another overlap is named. A guess: 1 % of the time is near
+        the noise of repeats.
+    """
+
+    min_gain: float = 0.01
+
+
+PHASES = PhaseSettings()
 
 
 def estimate_phases(family: Family, table: Table, options: FitOptions, seed: int) -> Estimate:
     """Fit a family to a table that measures some of its phases.
 
-    Each measured phase is fitted to its own column; what is left is fitted to the total, with the constants found held.
-    A bootstrap replicate draws the same configurations for every phase and for the total, so that the draws of
-    different phases belong together. The errors that predictions are known to make are those of the composed total.
+    Each measured phase is fitted to its column. The other constants are fitted to the total, with those of the phases
+    held. A bootstrap replicate draws the same configurations for every phase and for the total, so that the draws of
+    different phases belong together. The errors of predictions are those of the composed total.
 
     Parameters
     ----------
@@ -49,23 +63,23 @@ def estimate_phases(family: Family, table: Table, options: FitOptions, seed: int
     Returns
     -------
     Estimate
-        With notes: what was fitted where, how well the composed total meets the measured one, and whether another
-        overlap of the same phases would meet it better.
+        With notes: the column of each phase, the error of the composed total, and whether another overlap of the same
+        phases has a smaller one.
     """
     expression, parts, notes = _parts(family, table, options, seed)
     if not parts:
-        found = estimate([expression], table, options, seed)
-        return replace(found, notes=(*notes, *found.notes))
+        estimated = estimate([expression], table, options, seed)
+        return replace(estimated, notes=(*notes, *estimated.notes))
     medians = table.medians()
-    whole = _composed(expression, parts, medians, options, seed)
+    whole = _composed(expression, parts, medians, _Request(options, seed))
     total, best = whole.total, whole.constants
     counts = resampled(len(medians), options.draws, np.random.default_rng([seed, 1]))
     draws = whole.refit(counts)
-    residual = np.log(total.measured / total.times(best[None, :])[0])
+    residuals = np.log(total.measured / total.predict(best[None, :])[0])
     evidence = tuple(look_back(total, medians, whole.without))
-    spread = spread_of(table, unseen_misfit(total, draws, counts), residual, best.size, evidence)
-    blind = {name for part in parts for name in part.unidentified}
-    blind |= set(unidentified(total, expression, best, whole.held)) if not whole.held.all() else set()
+    spread = spread_of(table, held_out_misfit(total, draws, counts), residuals, best.size, evidence)
+    unknown = {name for part in parts for name in part.unidentified}
+    unknown |= set(unidentified(total, expression, best, whole.held)) if not whole.held.all() else set()
     member = Member(
         expression,
         best,
@@ -73,22 +87,38 @@ def estimate_phases(family: Family, table: Table, options: FitOptions, seed: int
         1.0,
         whole.status(options.solver),
         at_bounds(total, expression, best),
-        tuple(name for name in expression.constant_names if name in blind),
+        tuple(name for name in expression.constant_names if name in unknown),
     )
-    notes += [_said(whole, medians), *_better_overlap(family, whole, medians, options, seed)]
+    notes += [_composition_note(whole, medians), *_better_overlap(family, whole, medians, _Request(options, seed))]
     return Estimate(member, whole.strength, spread, evidence, tuple(notes))
 
 
 def _parts(family: Family, table: Table, options: FitOptions, seed: int) -> tuple[Expression, list[Part], list[Note]]:
-    """Write the family down for the phases whose constants their columns determine, and fit these."""
+    """Fit the phases to their columns, and write the family's expression for these phases.
+
+    Parameters
+    ----------
+    family : Family
+    table : Table
+    options : FitOptions
+    seed : int
+
+    Returns
+    -------
+    expression : Expression
+    parts : list of Part
+    notes : list of Note
+        Cells and columns that are left out.
+    """
     columns, notes = read_columns(table, [p for p in table.phases if p in family.phases])
     while True:
-        expression = _written(family, table, [c.phase for c in columns], options)
+        (expression,) = family.expressions(table.factors, options.mapping, [c.phase for c in columns])
+        expression = expression.with_fixed(options.fix)
         fitted = {c.phase: part_of(c, family.phases[c.phase], expression, options, seed) for c in columns}
         left_out = {phase: why for phase, why in fitted.items() if isinstance(why, str)}
         if not left_out:
             return expression, [part for part in fitted.values() if isinstance(part, Part)], notes
-        # Which terms there are depends on what else is measured.
+        # The terms of a phase depend on the other measured phases, so fit again without those left out.
         notes += [
             Note(
                 f"column '{c.name}' is left out, and {c.phase} fitted to the total: {left_out[c.phase]}",
@@ -100,9 +130,36 @@ def _parts(family: Family, table: Table, options: FitOptions, seed: int) -> tupl
         columns = [c for c in columns if c.phase not in left_out]
 
 
-def _written(family: Family, table: Table, phases: Sequence[str], options: FitOptions) -> Expression:
-    (expression,) = family.expressions(table.factors, options.mapping, phases)
-    return expression.with_fixed(options.fix)
+@dataclass(frozen=True)
+class _Request:
+    """How to fit.
+
+    Attributes
+    ----------
+    options : FitOptions
+    seed : int
+    """
+
+    options: FitOptions
+    seed: int
+
+    def problem(self, expression: Expression, medians: Table, strength: float) -> Problem:
+        """Return an expression on a table with the requested loss and penalty.
+
+        Parameters
+        ----------
+        expression : Expression
+        medians : Table
+            One row per configuration.
+        strength : float
+            λ.
+
+        Returns
+        -------
+        Problem
+        """
+        loss, penalty = loss_named(self.options.loss), penalty_named(self.options.penalty, strength)
+        return problem_of(expression, medians, loss, penalty)
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,10 +175,10 @@ class _Composed:
     constants : ndarray of shape (n,)
     held : ndarray of bool of shape (n,)
         Constants that come from the parts.
-    rest : Solution or None
-        How the others were found; None where there are none.
+    remainder : Solution or None
+        Of the other constants, fitted to the total; None where there are none.
     strength : float
-        λ of the total, or of the phases where nothing is left to be found.
+        λ of the total, or of the phases where they have all constants.
     """
 
     expression: Expression
@@ -129,121 +186,166 @@ class _Composed:
     total: Problem
     constants: Array
     held: Mask
-    rest: Solution | None
+    remainder: Solution | None
     strength: float
 
-    def refit(self, counts: Array, steps: int = STEPS, tolerance: float = ENOUGH) -> Array:
-        """Fit again with the configurations counted so often, (sets, configurations) → (sets, n)."""
+    def refit(self, counts: Array) -> Array:
+        """Return the constants fitted to repeated configurations, (sets, configurations) → (sets, n).
+
+        The counts say how often each configuration is drawn in each set.
+        """
+        steps, tolerance = BOOTSTRAP.max_steps, BOOTSTRAP.relative_tolerance
         sets = np.broadcast_to(self.constants, (len(counts), self.constants.size)).copy()
         for part in self.parts:
             if part.problem is not None:
-                own = [self.expression.constant_names.index(name) for name in part.names]
+                places = [self.expression.constant_names.index(name) for name in part.names]
                 weights = drawn_weights(part.problem, counts[:, part.rows])
-                sets[:, own] = polish(part.problem, sets[:, own], weights, steps, tolerance).constants
-        if self.rest is None:
+                sets[:, places] = polish(part.problem, sets[:, places], weights, steps, tolerance).constants
+        if self.remainder is None:
             return sets
         return polish(self.total, sets, drawn_weights(self.total, counts), steps, tolerance, self.held).constants
 
     def without(self, train: Mask) -> Array | None:
-        """Fit again to some of the configurations; None where a phase was measured in none of them."""
+        """Return the constants fitted to some configurations; None where a phase was measured in none of them."""
         problems = [(part.problem, train[part.rows]) for part in self.parts if part.problem is not None]
         if not all(problem.weights[rows].any() for problem, rows in problems):
             return None
         return np.asarray(self.refit(train[None, :].astype(float))[0])
 
     def status(self, solver: str) -> Status:
-        """Say how the searches ended: the cost is that of the total."""
-        spent = sum(part.evaluations for part in self.parts)
-        settled = all(part.settled for part in self.parts)
+        """Return how the searches ended: the cost is that of the total."""
+        evaluations = sum(part.evaluations for part in self.parts)
+        converged = all(part.converged for part in self.parts)
         cost = float(self.total.cost(self.constants[None, :])[0])
-        if self.rest is None:
-            return Status(solver, cost, settled, spent, 1, 1)
-        rest = self.rest
-        return Status(solver, cost, settled and rest.settled, spent + rest.evaluations, rest.restarts, rest.agreed)
+        if self.remainder is None:
+            return Status(solver, cost, converged, evaluations, 1, 1)
+        of_total = self.remainder
+        evaluations += of_total.evaluations
+        return Status(solver, cost, converged and of_total.converged, evaluations, of_total.restarts, of_total.agreed)
 
     @property
-    def off(self) -> Array:
+    def errors(self) -> Array:
         """|composed/measured − 1| of each configuration's total."""
-        return np.asarray(np.abs(self.total.times(self.constants[None, :])[0] / self.total.measured - 1.0))
+        return np.asarray(np.abs(self.total.predict(self.constants[None, :])[0] / self.total.measured - 1.0))
 
 
-def _composed(
-    expression: Expression, parts: Sequence[Part], medians: Table, options: FitOptions, seed: int
-) -> _Composed:
-    """Put the phases' constants in, and find the others from the total.
+def _composed(expression: Expression, parts: Sequence[Part], medians: Table, request: _Request) -> _Composed:
+    """Take the phases' constants, and fit the others to the total.
 
-    They are held by bounds of no width, and not written into the expression, so that it stays homogeneous of degree
-    one in all its coefficients together, as the solver takes it to be.
+    The phases' constants are held by bounds of no width, not written into the expression: it stays homogeneous of
+    degree one in all its coefficients together, on which the solver relies.
+
+    Parameters
+    ----------
+    expression : Expression
+        Of the whole family.
+    parts : sequence of Part
+    medians : Table
+        One row per configuration, with the total as target.
+    request : _Request
+
+    Returns
+    -------
+    _Composed
+
+    Raises
+    ------
+    FitError
+        Where more constants are left to the total than there are configurations.
     """
+    options = request.options
     known = {n: float(v) for part in parts for n, v in zip(part.names, part.constants, strict=True)}
     names = expression.constant_names
     held = np.array([name in known for name in names])
     values = np.array([known.get(name, 0.0) for name in names])
     if held.all():
         strength = max(part.strength for part in parts)
-        return _Composed(
-            expression, parts, _problem(expression, medians, options, strength), values, held, None, strength
-        )
-    left = expression.with_fixed({name: value for name, value in known.items() if name in names})
-    affordable([left], len(medians))
+        total = request.problem(expression, medians, strength)
+        return _Composed(expression, parts, total, values, held, None, strength)
+    others = expression.with_fixed({name: value for name, value in known.items() if name in names})
+    affordable([others], len(medians))
     strength = options.strength
     if options.lam == "cv":
-        strength = best_of(candidates_of([left], medians, options, seed)).strength
-    total = _problem(expression, medians, options, strength)
+        strength = best_of(candidates_of([others], medians, options, request.seed)).strength
+    total = request.problem(expression, medians, strength)
     pinned = replace(
         total,
         lower=np.where(held, values, total.lower),
         upper=np.where(held, values, total.upper),
         start=np.where(held, values, total.start),
     )
-    rest = solve(pinned, options.solver, seed)
-    return _Composed(expression, parts, total, rest.constants, held, rest, strength)
+    remainder = solve(pinned, options.solver, request.seed)
+    return _Composed(expression, parts, total, remainder.constants, held, remainder, strength)
 
 
-def _overlapped(family: Family, parts: Sequence[Part], medians: Table, options: FitOptions, seed: int) -> _Composed:
-    """Compose fitted phases as another family does; it may lack a constant that is fixed."""
+def _overlapped(family: Family, parts: Sequence[Part], medians: Table, request: _Request) -> _Composed:
+    """Compose fitted phases with another family's overlap, which may lack a constant that is fixed.
+
+    Parameters
+    ----------
+    family : Family
+        The other one.
+    parts : sequence of Part
+    medians : Table
+    request : _Request
+
+    Returns
+    -------
+    _Composed
+    """
+    options = request.options
     (expression,) = family.expressions(medians.factors, options.mapping, [part.column.phase for part in parts])
     fix = {name: value for name, value in options.fix.items() if name in expression.constant_names}
-    return _composed(expression.with_fixed(fix), parts, medians, options, seed)
+    return _composed(expression.with_fixed(fix), parts, medians, request)
 
 
-def _problem(expression: Expression, medians: Table, options: FitOptions, strength: float) -> Problem:
-    return problem_of(expression, medians, loss_named(options.loss), penalty_named(options.penalty, strength))
-
-
-def _said(whole: _Composed, medians: Table) -> Note:
-    """Say what was fitted where, and how well the composed total meets the measured one."""
-    shown = []
+def _composition_note(whole: _Composed, medians: Table) -> Note:
+    """Name the column of each phase, the constants of the total, and the error of the composed total."""
+    phases = []
     for part in whole.parts:
-        few = len(part.column.rows)
-        where = f"{few} of {len(medians)} configurations" if few < len(medians) else ""
-        told = [f"'{part.column.name}'", where, part.remark]
-        shown.append(f"{part.column.phase} ({', '.join(t for t in told if t)})")
-    left = [name for name, is_held in zip(whole.expression.constant_names, whole.held, strict=True) if not is_held]
-    rest = f"; {', '.join(left)} from the total, with these held" if left else ""
+        measured = len(part.column.rows)
+        where = f"{measured} of {len(medians)} configurations" if measured < len(medians) else ""
+        details = [f"'{part.column.name}'", where, part.remark]
+        phases.append(f"{part.column.phase} ({', '.join(d for d in details if d)})")
+    names = [name for name, is_held in zip(whole.expression.constant_names, whole.held, strict=True) if not is_held]
+    from_total = f"; {', '.join(names)} from the total, with these held" if names else ""
     text = (
-        f"fitted on columns of their own: {', '.join(shown)}{rest}. The total composed from them is off by "
-        f"{100.0 * whole.off.mean():.1f} % on average"
+        f"fitted to separate columns: {', '.join(phases)}{from_total}. The composed total has a mean error of "
+        f"{100.0 * whole.errors.mean():.1f} %"
     )
     return Note(text, "phases")
 
 
-def _better_overlap(family: Family, whole: _Composed, medians: Table, options: FitOptions, seed: int) -> list[Note]:
-    """Say where the same phases, overlapped otherwise, meet the measured total better: how the check of it ends."""
+def _better_overlap(family: Family, whole: _Composed, medians: Table, request: _Request) -> list[Note]:
+    """Name another overlap of the same phases, if its total is clearly nearer to the measured one.
+
+    Parameters
+    ----------
+    family : Family
+    whole : _Composed
+        The phases composed with the family's overlap.
+    medians : Table
+    request : _Request
+
+    Returns
+    -------
+    list of Note
+        At most one: how the check of the overlap ended.
+    """
     errors: dict[str, Array] = {}
     for name in family.overlaps:
         try:
-            errors[name] = _overlapped(family_named(name), whole.parts, medians, options, seed).off
+            errors[name] = _overlapped(family_named(name), whole.parts, medians, request).errors
         except FitError:
-            continue  # more of its constants are left to the total than that determines
+            continue  # the total does not determine the constants that this overlap leaves to it
     best = min(errors, key=lambda name: errors[name].mean(), default=None)
     if best is None:
         return []
-    gain = whole.off - errors[best]
-    if gain.mean() <= max(MATERIAL, gain.std() / np.sqrt(gain.size)):
+    gain = whole.errors - errors[best]
+    if gain.mean() <= max(PHASES.min_gain, gain.std() / np.sqrt(gain.size)):
         return []
     text = (
-        f"the same phases overlapped as in '{best}' are off by {100.0 * errors[best].mean():.1f} %: "
-        f"the measured total speaks for --model {best}"
+        f"with the overlap of '{best}' the composed total has a mean error of {100.0 * errors[best].mean():.1f} %: "
+        f"try --model {best}"
     )
     return [Note(text, "overlap")]

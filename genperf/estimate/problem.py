@@ -1,4 +1,4 @@
-"""A table and an expression as the arrays the solver knows."""
+"""A table and an expression as the solver's arrays."""
 
 from __future__ import annotations
 
@@ -22,26 +22,26 @@ def problem_of(expression: Expression, table: Table, loss: Loss, penalty: Penalt
     expression : Expression
     table : Table
         One row per configuration (`Table.medians`).
-    loss, penalty
-        What is minimised.
+    loss : Loss
+    penalty : Penalty
 
     Returns
     -------
     Problem
-        A coefficient's scale is the mean time over the mean of what it multiplies, so that a coefficient on its scale
-        is the share of the mean time that it explains; other constants are their own scale.
+        A coefficient's scale is the mean measured value over the mean size of its basis function. A coefficient over
+        its scale is thus the share of the mean that it explains. Other constants have scale 1.
     """
     constants = expression.constants
     measured = table.measured
     start = np.array([c.start for c in constants], float)
     is_coefficient = np.array([c.kind == "coefficient" for c in constants], bool)
     scale = np.ones(len(constants))
-    mean_time = float(np.average(measured, weights=table.weights))
-    reach = _reach(expression, table, dict(zip(expression.constant_names, start, strict=True)))
-    scale[is_coefficient] = [mean_time / reach.get(c.name, 1.0) for c in constants if c.kind == "coefficient"]
+    mean = float(np.average(measured, weights=table.weights))
+    sizes = _basis_sizes(expression, table, dict(zip(expression.constant_names, start, strict=True)))
+    scale[is_coefficient] = [mean / sizes.get(c.name, 1.0) for c in constants if c.kind == "coefficient"]
     bound = expression.bind({name: table.columns[name] for name in expression.factors}, len(table))
     return Problem(
-        times=bound.times,
+        predict=bound.predict,
         jacobian=bound.jacobian,
         basis=bound.basis,
         measured=measured,
@@ -58,14 +58,27 @@ def problem_of(expression: Expression, table: Table, loss: Loss, penalty: Penalt
     )
 
 
-def _reach(expression: Expression, table: Table, start: dict[str, float]) -> dict[str, float]:
-    """Return the mean of what each coefficient multiplies, where it is not zero throughout."""
+def _basis_sizes(expression: Expression, table: Table, start: dict[str, float]) -> dict[str, float]:
+    """Return the mean size of each coefficient's basis function, where it is not zero throughout.
+
+    Parameters
+    ----------
+    expression : Expression
+    table : Table
+    start : dict of str to float
+        Values of all constants: where the derivatives are taken.
+
+    Returns
+    -------
+    dict of str to float
+        In the target's unit per unit of the coefficient, summed over the terms.
+    """
     names = [c.name for c in expression.constants if c.kind == "coefficient"]
-    reach: dict[str, float] = {}
+    sizes: dict[str, float] = {}
     for term in expression.terms:
         _, slopes = evaluate_with_gradient(term.node, {**table.columns, **start}, names)
         for name, slope in slopes.items():
             size = float(np.mean(np.abs(np.broadcast_to(slope, len(table)))))
             if np.isfinite(size) and size > 0.0:
-                reach[name] = reach.get(name, 0.0) + size
-    return reach
+                sizes[name] = sizes.get(name, 0.0) + size
+    return sizes

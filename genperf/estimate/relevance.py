@@ -16,8 +16,8 @@ def fewer_factors(
 ) -> tuple[Sequence[Expression], list[Note]]:
     """Write expressions of as many factors as the configurations can pay for.
 
-    The factor whose ranks go least with the times' ranks is left out first, until the smallest expression has no
-    more constants than there are configurations, or one factor is left.
+    The factor whose ranks correlate least with the ranks of the measured values is left out first. This ends when the
+    smallest expression has no more constants than there are configurations, or one factor is left.
 
     Parameters
     ----------
@@ -60,12 +60,15 @@ def fewer_factors(
 
 
 def _agreement(medians: Table, factor: Factor) -> float:
-    """Return how well the factor orders the times: |rank correlation|, or the share of variance its levels explain."""
-    times = medians.frame[medians.target.column].rank()
+    """Return how well a factor orders the measured values, from 0 to 1.
+
+    A numeric factor: |rank correlation|. A categorical one: the correlation ratio of the ranks by its levels.
+    """
+    ranks = medians.frame[medians.target.column].rank()
     values = medians.frame[factor.name]
-    if times.nunique() == 1:
+    if ranks.nunique() == 1:
         return 0.0
     if factor.numeric:
-        return float(abs(np.corrcoef(values.rank(), times)[0, 1]))
-    explained = times.groupby(values.to_numpy()).transform("mean").var(ddof=0) / times.var(ddof=0)
+        return float(abs(np.corrcoef(values.rank(), ranks)[0, 1]))
+    explained = ranks.groupby(values.to_numpy()).transform("mean").var(ddof=0) / ranks.var(ddof=0)
     return float(np.sqrt(explained))

@@ -1,20 +1,37 @@
-"""Weights under which a few wild configurations do not rule a fit."""
+"""Robust weights: a few outlying configurations do not rule a fit."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 Array = npt.NDArray[np.float64]
 
-#: A residual counts in full up to so many robust standard deviations, linearly beyond (Huber's k).
-HUBER = 1.0
-#: Makes the median of |r| of normal residuals their standard deviation.
-MAD = 1.4826
+#: Standard deviation of normal residuals over the median of their |r|.
+MAD_TO_SD = 1.4826
+
+
+@dataclass(frozen=True)
+class RobustSettings:
+    """Huber's estimate.
+
+    Attributes
+    ----------
+    bend : float
+        Huber's k, in robust standard deviations: beyond it a residual counts linearly. Lower than the usual 1.345,
+        since the tails of timings are long. A guess.
+    """
+
+    bend: float = 1.0
+
+
+ROBUST = RobustSettings()
 
 
 def robust_sd(residuals: Array, counted: npt.NDArray[np.bool_] | None = None) -> Array:
-    """Return 1.4826 · median |r| along the last axis, over the residuals that count.
+    """Return the robust standard deviation 1.4826 · median |r| along the last axis, over the counted residuals.
 
     Examples
     --------
@@ -24,21 +41,21 @@ def robust_sd(residuals: Array, counted: npt.NDArray[np.bool_] | None = None) ->
     size = np.abs(residuals)
     if counted is not None:
         size = np.where(counted, size, np.nan)
-    return np.asarray(MAD * np.nanmedian(size, axis=-1))
+    return np.asarray(MAD_TO_SD * np.nanmedian(size, axis=-1))
 
 
-def huber_weights(times: Array, measured: Array, weights: Array) -> Array:
-    """Return weights under which least squares takes a step of Huber's estimate, its scale taken from the residuals.
+def huber_weights(predicted: Array, measured: Array, weights: Array) -> Array:
+    """Return weights with which least squares takes a step of Huber's estimate.
 
         w_i · min(1, k·s/|r_i|),  r = T/t − 1,  s = 1.4826·median |r|
 
-    (Huber 1981, "Robust Statistics", with the scale of Hampel.) Repeated, this is the Huber loss whose bend is where
-    this table's own residuals become wild, and not at a fixed percentage.
+    (Huber 1981, "Robust Statistics", with the scale of Hampel.) Repeated, this is a Huber loss that bends at k
+    standard deviations of this table's residuals, not at a fixed percentage.
 
     Parameters
     ----------
-    times : ndarray of shape (sets, rows)
-        As fitted so far.
+    predicted : ndarray of shape (sets, rows)
+        Of the fit so far.
     measured : ndarray of shape (rows,)
     weights : ndarray of shape (sets, rows)
         Zero where a row does not count.
@@ -53,7 +70,7 @@ def huber_weights(times: Array, measured: Array, weights: Array) -> Array:
     array([[1.  , 1.  , 1.  , 0.07]])
     """
     with np.errstate(all="ignore"):
-        off = np.abs(times / measured - 1.0)
-    off = np.where(np.isfinite(off), off, np.inf)
-    bend = HUBER * robust_sd(off, weights > 0.0)[:, None] + 1e-12
-    return np.asarray(weights * np.minimum(1.0, bend / np.maximum(off, bend)))
+        residuals = np.abs(predicted / measured - 1.0)
+    residuals = np.where(np.isfinite(residuals), residuals, np.inf)
+    bend = ROBUST.bend * robust_sd(residuals, weights > 0.0)[:, None] + 1e-12
+    return np.asarray(weights * np.minimum(1.0, bend / np.maximum(residuals, bend)))

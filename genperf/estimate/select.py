@@ -10,42 +10,83 @@ import numpy as np
 import numpy.typing as npt
 
 from genperf.errors import FitError, Note
-from genperf.estimate.options import LAMBDA_PATH, FitOptions
+from genperf.estimate.options import DEFAULTS, FitOptions
 from genperf.estimate.problem import problem_of
 from genperf.estimate.robust import huber_weights
 from genperf.estimate.starts import spread_starts
 from genperf.expression import Expression
 from genperf.losses import loss_named, penalty_named
-from genperf.solver import Problem, polish
+from genperf.solver import Polished, Problem, polish
+from genperf.solver.problem import IMPOSSIBLE_COST
 from genperf.table import Table
 
 Array = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
 
-FOLDS = 5
-#: A held-out row's error counts at most this much: one wild row decides nothing.
-WILDEST = 2.0
-#: Fewer configurations than this are not cut into folds.
-FEWEST_ROWS = 4
-#: Of several expressions, one with more constants per configuration than this is not tried,
-MOST_CONSTANTS = 0.5
-#: nor one with more constants than this: a table of many levels would take minutes.
-MOST_IN_ALL = 160
-#: Larger candidates are no longer tried once this many sizes in a row were worse than the best by this share.
-PATIENCE, WORSE = 3, 0.02
-#: Places from which every part is fitted with the weakest penalty, and how many of the best go on to the next.
-STARTS, KEPT = 6, 3
-#: What is left to gain when a choice is made, and the steps until then.
-LOOSE, STEPS = 1e-5, 60
-#: Rounds of reweighting where the fit is robust.
-ROUNDS = 2
-#: The choice is made on this many configurations, drawn at random, where there are more.
-MOST_ROWS = 1000
+
+@dataclass(frozen=True)
+class SelectionSettings:
+    """Choosing a structure and λ by cross-validation inside the training part.
+
+    Attributes
+    ----------
+    folds : int
+        Folds of the cross-validation. Over twelve extrapolations of `pytorch_cpu.csv` the mean error was 15.1 % with
+        folds and 18.3 % with inner extrapolation (explored; `docs/decisions.md`).
+    min_rows : int
+        Configurations from which on folds are made: fewer leave too little to train on.
+    largest_error : float
+        Relative error that a held-out row counts at most, so that one outlier does not decide.
+    constants_per_row : float
+        Constants per configuration, at most, of an expression that is one of several. A guess: two configurations for
+        each constant.
+    max_constants : int
+        Constants of such an expression at most: a table of many levels would take minutes.
+    patience : int
+        Sizes in a row, smallest first, that may be worse than the best before larger expressions are not tried.
+    worse : float
+        Relative increase of the error from which on a size counts as worse.
+    starts : int
+        Starts from which every part is fitted with the weakest penalty. Of eight starts most reach the best optimum
+        (explored; `docs/decisions.md`).
+    kept_starts : int
+        Best fits of each part that continue to the next λ.
+    relative_tolerance : float
+        Share of the cost that may be left to gain when a choice is made.
+    max_steps : int
+        Steps of the polish at most.
+    robust_rounds : int
+        Rounds of reweighting of a robust fit.
+    max_rows : int
+        Configurations that a choice is made on at most, drawn at random from a larger table: bounds the time.
+    """
+
+    folds: int = 5
+    min_rows: int = 4
+    largest_error: float = 2.0
+    constants_per_row: float = 0.5
+    max_constants: int = 160
+    patience: int = 3
+    worse: float = 0.02
+    starts: int = 6
+    kept_starts: int = 3
+    relative_tolerance: float = 1e-5
+    max_steps: int = 60
+    robust_rounds: int = 2
+    max_rows: int = 1000
+
+    def limited(self, errors: Array) -> Array:
+        """Return relative errors of at most `largest_error`; those that are not finite count as that."""
+        limit = self.largest_error
+        return np.where(np.isfinite(errors), np.minimum(errors, limit), limit)
+
+
+SELECTION = SelectionSettings()
 
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
-    """An expression with a penalty, and how it predicted held-out configurations.
+    """An expression with a penalty, and its errors on held-out configurations.
 
     Attributes
     ----------
@@ -54,47 +95,47 @@ class Candidate:
         λ.
     constants : ndarray of shape (n,)
         Fitted to the whole table.
-    unseen : ndarray of shape (rows,)
-        ln(measured/predicted) of each configuration, by the fold that did not see it; NaN where none was held out.
-    off : ndarray of shape (rows,)
-        |predicted/measured − 1| of the same, at most `WILDEST`.
+    residuals : ndarray of shape (rows,)
+        ln(measured/predicted) of each configuration when it was held out; NaN where none was.
+    errors : ndarray of shape (rows,)
+        |predicted/measured − 1| of the same, at most `SelectionSettings.largest_error`.
     folds : ndarray of bool of shape (folds, rows)
-        Which rows each fold trained on.
+        Training rows of each fold.
     by_fold : ndarray of shape (folds, rows)
-        ln of the seconds that each fold predicts, of all rows.
+        ln of each fold's predictions of all rows.
     """
 
     expression: Expression
     strength: float
     constants: Array
-    unseen: Array
-    off: Array
+    residuals: Array
+    errors: Array
     folds: Mask
     by_fold: Array
 
     @property
     def error(self) -> float:
-        """Mean error over held-out configurations; NaN where there were too few to hold any out."""
-        return float(np.mean(self.off))
+        """Mean relative error over held-out configurations; NaN where there were too few to hold any out."""
+        return float(np.mean(self.errors))
 
 
 def folds_of(rows: int, rng: np.random.Generator) -> Mask:
-    """Cut configurations into folds: which rows each trains on, shape (folds, rows).
+    """Assign configurations to folds and return the training rows of each, shape (folds, rows).
 
-    Held-out folds, and not the largest scales, choose a structure also where the model is asked to extrapolate: over
-    twelve extrapolations of `pytorch_cpu.csv` they chose better (`docs/decisions.md`).
+    Folds at random choose a structure, also where the model is to extrapolate: over twelve extrapolations of
+    `pytorch_cpu.csv` they chose better than the largest scales held out (`docs/decisions.md`).
     """
-    if rows < FEWEST_ROWS:
+    if rows < SELECTION.min_rows:
         return np.ones((0, rows), bool)
-    fold = rng.permutation(rows) % min(FOLDS, rows)
+    fold = rng.permutation(rows) % min(SELECTION.folds, rows)
     return np.array([fold != k for k in range(fold.max() + 1)])
 
 
 def affordable(expressions: Sequence[Expression], configurations: int) -> tuple[list[Expression], list[Note]]:
-    """Leave out the expressions with too many constants, and say so.
+    """Leave out the expressions with too many constants for the number of configurations.
 
-    One expression may have as many constants as there are configurations; of several to choose from, those with more
-    than half as many are left out, as long as a smaller one is there.
+    A single expression may have as many constants as there are configurations. Of several, those with more than half
+    as many are left out; the smallest is kept.
 
     Returns
     -------
@@ -117,35 +158,37 @@ def affordable(expressions: Sequence[Expression], configurations: int) -> tuple[
         )
     if len(ordered) == 1:
         return ordered, []
-    most = min(max(int(configurations * MOST_CONSTANTS), fewest), max(MOST_IN_ALL, fewest))
-    usable = [e for e in ordered if len(e.constants) <= most]
+    limit = min(max(int(configurations * SELECTION.constants_per_row), fewest), max(SELECTION.max_constants, fewest))
+    usable = [e for e in ordered if len(e.constants) <= limit]
     left_out = len(ordered) - len(usable)
     if not left_out:
         return usable, []
     larger = f"{left_out} larger structure{'s' * (left_out > 1)}"
-    few = f"{configurations} configurations are too few" if most < MOST_IN_ALL else f"more than {most} constants"
-    return usable, [Note(f"{larger} of '{ordered[0].family}' left out: {few}", "fewer_terms")]
+    too_few = limit < SELECTION.max_constants
+    reason = f"{configurations} configurations are too few" if too_few else f"more than {limit} constants"
+    return usable, [Note(f"{larger} of '{ordered[0].family}' left out: {reason}", "fewer_terms")]
 
 
 def candidates_of(
     expressions: Sequence[Expression], table: Table, options: FitOptions, seed: int, robust: bool = False
 ) -> list[Candidate]:
-    """Fit every expression with every λ that is asked for, and score each on held-out rows.
+    """Fit every expression with every requested λ, and compute its errors on held-out rows.
 
-    The whole table and what is left of it without each fold are one batch: sets of constants that differ in their
-    weights. Each part is fitted from places of its own and never from what was fitted to rows that it must not see.
-    λ goes from weak to strong, the best fits of each part going on.
+    The whole table and the training rows of each fold are one batch: sets of constants that differ in their weights.
+    Each part is fitted from starts that do not depend on held-out rows. λ goes from weak to strong, and the best fits
+    of each part continue.
 
     Parameters
     ----------
     expressions : sequence of Expression
-        Fewest constants first; larger ones are no longer tried once some sizes in a row were worse than the best.
+        Fewest constants first; larger ones are not tried once `SelectionSettings.patience` sizes in a row were worse
+        than the best.
     table : Table
         One row per configuration, the training part only.
     options : FitOptions
     seed : int
     robust : bool
-        Whether Huber's weights, from each part's own residuals, are put on top of the loss.
+        Whether the rows have Huber's weights too, from the residuals of each part.
 
     Returns
     -------
@@ -161,54 +204,54 @@ def candidates_of(
     table = table.take(judged_rows(len(table), rng))
     folds = folds_of(len(table), rng)
     parts = np.vstack([np.ones((1, len(table)), bool), folds])
-    path = LAMBDA_PATH if options.lam in (None, "cv") else (options.strength,)
-    found: list[Candidate] = []
-    best, behind = np.inf, 0
-    for _, alike in groupby(expressions, key=lambda e: len(e.constants)):
-        here = np.inf
-        for expression in alike:
-            tried = _along_path(expression, table, parts, path, options, seed, robust)
-            found += tried
-            here = min([here, *(c.error for c in tried)])
-        behind = behind + 1 if here > best * (1.0 + WORSE) else 0
-        best = min(best, here)
-        if behind == PATIENCE:
+    path = DEFAULTS.lambda_path if options.lam in (None, "cv") else (options.strength,)
+    candidates: list[Candidate] = []
+    best, worse_sizes = np.inf, 0
+    for _, of_one_size in groupby(expressions, key=lambda e: len(e.constants)):
+        error = np.inf
+        for expression in of_one_size:
+            along_path = _along_path(expression, table, parts, _Path(path, options, seed, robust))
+            candidates += along_path
+            error = min([error, *(c.error for c in along_path)])
+        worse_sizes = worse_sizes + 1 if error > best * (1.0 + SELECTION.worse) else 0
+        best = min(best, error)
+        if worse_sizes == SELECTION.patience:
             break
-    if not found:
-        raise FitError("no constants within the bounds give finite times", hint="check the formula and its bounds")
-    return found
+    if not candidates:
+        raise FitError("no constants within the bounds give finite values", hint="check the formula and its bounds")
+    return candidates
 
 
 def best_of(candidates: Sequence[Candidate]) -> Candidate:
-    """Return the simplest candidate that predicted held-out configurations as well as the best one.
+    """Return the simplest candidate whose held-out errors are as small as the best one's.
 
-    As well: its mean error is larger by no more than the standard error of the difference, taken over the
-    configurations (the one-standard-error rule of Breiman et al. 1984, paired). Simplest: the fewest constants, and
-    of these the strongest penalty. Where none could be held out it is the first.
+    As small: the mean error is larger by no more than the standard error of the difference over the configurations
+    (the one-standard-error rule of Breiman et al. 1984, paired). Simplest: the fewest constants, and of these the
+    strongest penalty. Where no row was held out, the first candidate is returned.
     """
     best = ranked(candidates)[0]
     if not np.isfinite(best.error):
         return best
     close = []
     for candidate in candidates:
-        more = candidate.off - best.off
-        if np.mean(more) <= np.std(more) / np.sqrt(more.size):
+        excess = candidate.errors - best.errors
+        if np.mean(excess) <= np.std(excess) / np.sqrt(excess.size):
             close.append(candidate)
     return min(close, key=lambda c: (len(c.expression.constants), -c.strength))
 
 
 def ranked(candidates: Sequence[Candidate]) -> list[Candidate]:
-    """Return the candidates, best first."""
+    """Return the candidates by held-out error, best first."""
     return sorted(candidates, key=lambda c: c.error if np.isfinite(c.error) else np.inf)
 
 
 def judged_rows(rows: int, rng: np.random.Generator) -> npt.NDArray[np.intp]:
-    """Return the rows that a choice is made on: all, or of more than `MOST_ROWS` as many, drawn at random."""
-    return np.arange(rows) if rows <= MOST_ROWS else np.sort(rng.permutation(rows)[:MOST_ROWS])
+    """Return the rows that a choice is made on: all, or `SelectionSettings.max_rows` of them, drawn at random."""
+    return np.arange(rows) if rows <= SELECTION.max_rows else np.sort(rng.permutation(rows)[: SELECTION.max_rows])
 
 
 def fit_parts(problem: Problem, starts: Array, weights: Array) -> tuple[Array, Array]:
-    """Fit every part from several places, roughly.
+    """Fit every part of the rows from several starts, roughly.
 
     Parameters
     ----------
@@ -223,15 +266,33 @@ def fit_parts(problem: Problem, starts: Array, weights: Array) -> tuple[Array, A
     cost : ndarray of shape (parts, starts)
     """
     parts, count, n = starts.shape
-    run = polish(problem, starts.reshape(-1, n), np.repeat(weights, count, axis=0), STEPS, LOOSE)
-    cost = run.cost.reshape(parts, count)
+    polished = _polished(problem, starts.reshape(-1, n), np.repeat(weights, count, axis=0))
+    cost = polished.cost.reshape(parts, count)
     order = np.argsort(cost, axis=1, kind="stable")
-    constants = np.take_along_axis(run.constants.reshape(starts.shape), order[:, :, None], axis=1)
+    constants = np.take_along_axis(polished.constants.reshape(starts.shape), order[:, :, None], axis=1)
     return constants, np.take_along_axis(cost, order, axis=1)
 
 
-def reweighted(problem: Problem, constants: Array, weights: Array, rounds: int = ROUNDS) -> tuple[Array, Array]:
-    """Go on from fitted constants with Huber's weights, each set's from its own residuals.
+def _polished(problem: Problem, starts: Array, weights: Array) -> Polished:
+    """Polish until a choice can be made.
+
+    Parameters
+    ----------
+    problem : Problem
+    starts : ndarray of shape (sets, n)
+    weights : ndarray of shape (sets, rows)
+
+    Returns
+    -------
+    Polished
+    """
+    return polish(problem, starts, weights, SELECTION.max_steps, SELECTION.relative_tolerance)
+
+
+def reweighted(
+    problem: Problem, constants: Array, weights: Array, rounds: int = SELECTION.robust_rounds
+) -> tuple[Array, Array]:
+    """Refit constants with Huber's weights, for each set from its residuals.
 
     Parameters
     ----------
@@ -239,6 +300,7 @@ def reweighted(problem: Problem, constants: Array, weights: Array, rounds: int =
     constants : ndarray of shape (sets, n)
     weights : ndarray of shape (sets, rows)
     rounds : int
+        Rounds of new weights and a polish.
 
     Returns
     -------
@@ -246,43 +308,72 @@ def reweighted(problem: Problem, constants: Array, weights: Array, rounds: int =
     weights : ndarray of shape (sets, rows)
         Of the last round.
     """
-    own = weights
+    robust = weights
     for _ in range(rounds):
-        own = huber_weights(problem.times(constants), problem.measured, weights)
-        constants = polish(problem, constants, own, STEPS, LOOSE).constants
-    return constants, own
+        robust = huber_weights(problem.predict(constants), problem.measured, weights)
+        constants = _polished(problem, constants, robust).constants
+    return constants, robust
 
 
-def _along_path(
-    expression: Expression,
-    table: Table,
-    parts: Mask,
-    path: Sequence[float],
-    options: FitOptions,
-    seed: int,
-    robust: bool,
-) -> list[Candidate]:
-    problem = problem_of(expression, table, loss_named(options.loss), penalty_named(options.penalty, path[0]))
+@dataclass(frozen=True)
+class _Path:
+    """How an expression is fitted along the path of λ.
+
+    Attributes
+    ----------
+    strengths : sequence of float
+        λ, weakest first.
+    options : FitOptions
+    seed : int
+    robust : bool
+    """
+
+    strengths: Sequence[float]
+    options: FitOptions
+    seed: int
+    robust: bool
+
+
+def _along_path(expression: Expression, table: Table, parts: Mask, path: _Path) -> list[Candidate]:
+    """Fit an expression with every λ of a path, to the whole table and to each fold's training rows.
+
+    Parameters
+    ----------
+    expression : Expression
+    table : Table
+        One row per configuration.
+    parts : ndarray of bool of shape (1 + folds, rows)
+        Training rows: all of them first, then each fold's.
+    path : _Path
+
+    Returns
+    -------
+    list of Candidate
+        One for each λ; none where no constants within the bounds give finite values.
+    """
+    options = path.options
+    penalty = penalty_named(options.penalty, path.strengths[0])
+    problem = problem_of(expression, table, loss_named(options.loss), penalty)
     weights = np.where(parts, problem.weights, 0.0)
-    starts = spread_starts(problem, STARTS, np.random.default_rng([seed, 3]))
+    starts = spread_starts(problem, SELECTION.starts, np.random.default_rng([path.seed, 3]))
     sets = np.broadcast_to(starts, (len(parts), *starts.shape))
-    out = []
-    for strength in path:
-        eased = replace(problem, penalty=penalty_named(options.penalty, strength))
-        sets, cost = fit_parts(eased, sets, weights)
-        if not cost[0, 0] < 1e29:
+    candidates = []
+    for strength in path.strengths:
+        penalised = replace(problem, penalty=penalty_named(options.penalty, strength))
+        sets, cost = fit_parts(penalised, sets, weights)
+        if not cost[0, 0] < 0.1 * IMPOSSIBLE_COST:
             return []
-        sets = sets[:, :KEPT]
-        fitted = reweighted(eased, sets[:, 0], weights)[0] if robust else sets[:, 0]
+        sets = sets[:, : SELECTION.kept_starts]
+        fitted = reweighted(penalised, sets[:, 0], weights)[0] if path.robust else sets[:, 0]
         with np.errstate(all="ignore"):
-            times = eased.times(fitted)[1:]
+            predicted = penalised.predict(fitted)[1:]
         held_out = np.full(len(table), np.nan)
-        for fold, predicted in zip(parts[1:], times, strict=True):
-            held_out[~fold] = predicted[~fold]
-        off = np.abs(held_out / table.measured - 1.0)
+        for train, of_fold in zip(parts[1:], predicted, strict=True):
+            held_out[~train] = of_fold[~train]
+        errors = np.abs(held_out / table.measured - 1.0)
         if len(parts) > 1:
-            off = np.where(np.isfinite(off), np.minimum(off, WILDEST), WILDEST)
+            errors = SELECTION.limited(errors)
         with np.errstate(all="ignore"):
-            unseen, by_fold = np.log(table.measured / held_out), np.log(times)
-        out.append(Candidate(expression, strength, fitted[0], unseen, off, parts[1:], by_fold))
-    return out
+            residuals, by_fold = np.log(table.measured / held_out), np.log(predicted)
+        candidates.append(Candidate(expression, strength, fitted[0], residuals, errors, parts[1:], by_fold))
+    return candidates

@@ -1,4 +1,4 @@
-"""Binding: put a table's columns into a tree once, so that only what depends on the constants is left to compute."""
+"""Binding: put a table's columns into a tree once and compute all that does not depend on the constants."""
 
 from __future__ import annotations
 
@@ -12,22 +12,21 @@ from genperf.formula.nodes import Call, Column, Name, Node, Number, PowerProduct
 
 
 def bind(node: Node, columns: Mapping[str, Any]) -> Node:
-    """Return the tree with `columns` put in and every part that no longer varies computed.
+    """Return the tree with columns put in, and every part computed that depends on nothing else.
 
-    Products of powers of positive columns become one `PowerProduct`, which a whole population of exponents
-    evaluates as one matrix product.
+    Products of powers of positive columns become one `PowerProduct`: one matrix product for many sets of exponents.
 
     Parameters
     ----------
     node : Node
         A parsed tree.
     columns : mapping of str to ndarray
-        Values of shape (rows,) for names in the tree; other names stay.
+        Values of shape (rows,) for some names in the tree.
 
     Returns
     -------
     Node
-        An equivalent tree in the names that are left.
+        An equivalent tree in the other names.
 
     Examples
     --------

@@ -1,8 +1,8 @@
 """Values and exact derivatives of a tree, for many rows and many sets of constants at once.
 
-A name's value is a scalar, an array of shape (rows,) for a column, or (sets, 1) for a constant of which
-many sets are tried; numpy's broadcasting does the rest. Derivatives are forward mode: exact, also
-through `max` (which shares its derivative between tied arguments).
+A value is a scalar, an array of shape (rows,) for a column, or (sets, 1) for a constant with many sets; numpy
+broadcasts them. Derivatives are forward mode: exact, also through `max`, which shares its derivative between tied
+arguments.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def evaluate_with_gradient(node: Node, values: Mapping[str, Any], by: Collection
     values : mapping
         A value for each name that is left in the tree.
     by : collection of str
-        Names to differentiate by.
+        Names of the derivatives.
 
     Returns
     -------
@@ -103,6 +103,21 @@ def evaluate_with_gradient(node: Node, values: Mapping[str, Any], by: Collection
 
 
 def _dual(node: Node, values: Mapping[str, Any], by: frozenset[str]) -> tuple[Any, Gradient]:
+    """Return a node's value and derivatives (forward mode).
+
+    Parameters
+    ----------
+    node : Node
+    values : mapping
+        A value for each name in the tree.
+    by : frozenset of str
+        Names of the derivatives.
+
+    Returns
+    -------
+    value : float or ndarray
+    gradient : dict of str to float or ndarray
+    """
     match node:
         case Name(name):
             return values[name], ({name: 1.0} if name in by else {})
@@ -124,7 +139,7 @@ def _dual(node: Node, values: Mapping[str, Any], by: frozenset[str]) -> tuple[An
 
 
 def _is_one(slope: Any) -> bool:
-    """Say whether a derivative is the plain number one: most are, and arrays need not be multiplied by it."""
+    """Return whether a derivative is the plain number one: most are, and need no multiplication."""
     return isinstance(slope, float) and slope == 1.0
 
 

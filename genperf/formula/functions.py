@@ -27,7 +27,7 @@ class Function:
         `(arguments, result) -> ` one array per argument, the derivative of the result by it;
         None where the result is a truth value.
     least, most : int
-        How many arguments it takes.
+        Range of the number of arguments.
     symbol : str or None
         The operator's sign; None for a function written with brackets.
     precedence : int

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from genperf.formula.nodes import Call, Name, Node, Number, Text
 
-#: How each function of the allow-list is written; arguments arrive in brackets of their own where they need them.
+#: JavaScript of the functions of the allow-list that are not in `Math`; arguments come with the brackets they need.
 _WRITTEN: Mapping[str, str] = {
     "or": "({0}||{1})",
     "and": "({0}&&{1})",
@@ -29,7 +29,7 @@ _WRITTEN: Mapping[str, str] = {
     "where": "({0}?{1}:{2})",
 }
 
-#: Where JavaScript's own arithmetic differs from numpy's: the sign of a remainder, and 1 to the power of nothing known.
+#: Arithmetic where JavaScript differs from numpy: the sign of a remainder, and 1 to the power of NaN.
 JAVASCRIPT_PRELUDE = "const remainder=(a,b)=>a-Math.floor(a/b)*b;\nconst power=(a,b)=>a===1||b===0?1:Math.pow(a,b);\n"
 
 
@@ -41,7 +41,7 @@ def javascript(node: Node, names: Mapping[str, str]) -> str:
     node : Node
         An unbound tree.
     names : mapping of str to str
-        What stands for each name, as `x[0]`. A name itself is never written, so it cannot become code.
+        JavaScript for each name, as `x[0]`. A name itself is never written, so it cannot become code.
 
     Returns
     -------
@@ -51,7 +51,7 @@ def javascript(node: Node, names: Mapping[str, str]) -> str:
     Raises
     ------
     KeyError
-        For a name that nothing stands for.
+        For a name that is not in `names`.
 
     Examples
     --------

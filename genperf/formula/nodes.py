@@ -41,7 +41,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Column:
-    """Values a name was bound to: shape (rows,), or a scalar."""
+    """A bound name's values: shape (rows,), or a scalar."""
 
     values: npt.NDArray[np.generic]
 

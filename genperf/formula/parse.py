@@ -8,6 +8,7 @@ import re
 import warnings
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, NoReturn
 
 import numpy as np
@@ -18,9 +19,30 @@ from genperf.formula.evaluate import evaluate
 from genperf.formula.functions import CALLABLE, FUNCTIONS, LOGICAL
 from genperf.formula.nodes import Call, Name, Node, Number, Text, names_in
 
-LONGEST = 4000
-DEEPEST = 60
-LARGEST_EXPONENT = 64.0
+
+@dataclass(frozen=True)
+class FormulaLimits:
+    """What is read at most: a formula may come from a file of someone else.
+
+    Attributes
+    ----------
+    max_characters : int
+        Far above any formula that is written by hand.
+    max_depth : int
+        Nesting of brackets and signs; Python's parser and the walks of the tree are recursive.
+    max_exponent : float
+        Size of a number in an exponent: 2⁶⁴ is still a plain number, `9**9**9` is not.
+    cached_formulas : int
+        Formulas whose trees are kept. A fit by `auto` reads about ten different ones, some of them a hundred times.
+    """
+
+    max_characters: int = 4000
+    max_depth: int = 60
+    max_exponent: float = 64.0
+    cached_formulas: int = 1024
+
+
+LIMITS = FormulaLimits()
 
 _BINARY: Mapping[type[ast.operator], str] = {
     ast.Add: "add",
@@ -81,9 +103,14 @@ class Formula:
 
 
 def parse(
-    text: str, names: Collection[str] | None = None, texts: Collection[str] = (), longest: int = LONGEST
+    text: str,
+    names: Collection[str] | None = None,
+    texts: Collection[str] = (),
+    max_characters: int = LIMITS.max_characters,
 ) -> Formula:
     """Read a formula.
+
+    The same text with the same names gives the same `Formula`, from a cache: trees are immutable.
 
     Parameters
     ----------
@@ -91,11 +118,11 @@ def parse(
         Arithmetic (`+ - * / % **`), comparison, `and or not`, and the functions of the allow-list. A name that is
         not a plain word stands in back-ticks.
     names : collection of str, optional
-        The names that may be used; None allows any (a user's own expression, whose constants are found by name).
+        The names that may be used; None allows any, as in a user's expression: a name without a column is a constant.
     texts : collection of str, optional
         Those of the names that are text columns; they may only be compared with a text by `==` or `!=`.
-    longest : int
-        Characters that are read at most.
+    max_characters : int
+        A longer text is refused.
 
     Returns
     -------
@@ -118,27 +145,46 @@ def parse(
       ^^^^^^^^^^
       try: one of log, log2, sqrt, exp, abs, min, max, ceil, floor, where
     """
-    return _Reader(text, names, texts, longest).read()
+    return _read(text, None if names is None else frozenset(names), frozenset(texts), max_characters)
+
+
+# An error is not kept: the cache holds returned values only.
+@lru_cache(maxsize=LIMITS.cached_formulas)
+def _read(text: str, names: frozenset[str] | None, texts: frozenset[str], max_characters: int) -> Formula:
+    """Read a formula; the parameters are those of `parse`, hashable.
+
+    Parameters
+    ----------
+    text : str
+    names : frozenset of str, or None
+    texts : frozenset of str
+    max_characters : int
+
+    Returns
+    -------
+    Formula
+    """
+    return _Reader(text, names, texts).read(max_characters)
 
 
 class _Reader:
     """One reading of one text: the checks need the text for the caret."""
 
-    def __init__(self, text: str, names: Collection[str] | None, texts: Collection[str], longest: int) -> None:
+    def __init__(self, text: str, names: frozenset[str] | None, texts: frozenset[str]) -> None:
         self.text = re.sub(r"[\r\n\t]", " ", text)
         self.names = names
-        self.texts = frozenset(texts)
-        self.longest = longest
+        self.texts = texts
         self.quoted: dict[str, str] = {}
 
-    def read(self) -> Formula:
+    def read(self, max_characters: int) -> Formula:
+        """Return the checked formula."""
         if not self.text.strip():
             raise FormulaError("the formula is empty", text=self.text or " ", column=0)
-        if len(self.text) > self.longest:
+        if len(self.text) > max_characters:
             raise FormulaError(
-                f"the formula has {len(self.text)} characters; at most {self.longest} are read",
+                f"the formula has {len(self.text)} characters; at most {max_characters} are read",
                 text=self.text,
-                column=self.longest,
+                column=max_characters,
             )
         self.check_nesting()
         self.source = self.unquote()
@@ -152,13 +198,13 @@ class _Reader:
         return Formula(self.text.strip(), self.node(tree.body, 0))
 
     def check_nesting(self) -> None:
-        """Refuse deep nesting before Python's own parser meets it."""
+        """Refuse deep nesting before Python's parser reads it."""
         depth = signs = 0
         for column, c in enumerate(self.text):
             depth += (c in "([{") - (c in ")]}")
             signs = signs + 1 if c in "+-~" else (signs if c == " " else 0)
-            if depth > DEEPEST or signs > DEEPEST:
-                raise FormulaError(f"nested more than {DEEPEST} deep", text=self.text, column=column)
+            if max(depth, signs) > LIMITS.max_depth:
+                raise FormulaError(f"nested more than {LIMITS.max_depth} deep", text=self.text, column=column)
 
     def unquote(self) -> str:
         """Put a plain word of the same width in the place of each back-ticked name, so that columns still agree."""
@@ -177,18 +223,35 @@ class _Reader:
         return source
 
     def explain_syntax(self, error: BaseException) -> NoReturn:
+        """Raise an error of Python's parser in words of formulas."""
         if not isinstance(error, SyntaxError):
             raise FormulaError("the formula cannot be read", text=self.text, column=0) from None
         column = min((error.offset or 1) - 1, len(self.text)) if error.offset else len(self.text.rstrip())
-        said = (error.msg or "").split(". Perhaps")[0]
-        if not error.offset or "eof" in said.lower() or "never closed" in said:
-            said = "the formula ends too early or a bracket is not closed"
-        elif said == "invalid syntax":
-            said = "this is not part of a formula"
+        message = (error.msg or "").split(". Perhaps")[0]
+        if not error.offset or "eof" in message.lower() or "never closed" in message:
+            message = "the formula ends too early or a bracket is not closed"
+        elif message == "invalid syntax":
+            message = "this is not part of a formula"
         hint = "write == to compare" if "=" in self.text and "==" not in self.text else None
-        raise FormulaError(said, text=self.text, column=column, hint=hint) from None
+        raise FormulaError(message, text=self.text, column=column, hint=hint) from None
 
     def refuse(self, node: ast.AST, message: str, hint: str | None = None, width: int | None = None) -> NoReturn:
+        """Raise an error that marks a part of the formula.
+
+        Parameters
+        ----------
+        node : ast.AST
+            The part.
+        message : str
+        hint : str, optional
+            What to try.
+        width : int, optional
+            Characters to mark; by default the whole part.
+
+        Raises
+        ------
+        FormulaError
+        """
         start = getattr(node, "col_offset", 0)
         end = getattr(node, "end_col_offset", start + 1) or start + 1
         # ast counts bytes of UTF-8.
@@ -203,7 +266,8 @@ class _Reader:
         )
 
     def node(self, node: ast.expr, depth: int) -> Node:
-        if depth > 4 * DEEPEST:
+        """Return the tree of a part of Python's tree."""
+        if depth > 4 * LIMITS.max_depth:
             self.refuse(node, "nested too deep", width=1)
         match node:
             case ast.Constant(value=value):
@@ -275,18 +339,19 @@ class _Reader:
         return read
 
     def truth(self, node: ast.expr, depth: int) -> Node:
-        """Read a part that must be true or false."""
+        """Read a part that must be a comparison."""
         read = self.node(node, depth + 1)
         if not (isinstance(read, Call) and read.function in LOGICAL):
             self.refuse(node, "a comparison is needed here", "for example workers > 1")
         return read
 
     def check_power(self, node: ast.expr, exponent: Node) -> None:
+        """Refuse a large number as exponent."""
         if names_in(exponent):
             return
         value = float(evaluate(exponent, {}))
-        if not abs(value) <= LARGEST_EXPONENT:
-            self.refuse(node, f"this exponent is {value:g}; at most {LARGEST_EXPONENT:g} is allowed")
+        if not abs(value) <= LIMITS.max_exponent:
+            self.refuse(node, f"this exponent is {value:g}; at most {LIMITS.max_exponent:g} is allowed")
 
     def comparison(self, node: ast.Compare, depth: int) -> Node:
         parts: list[Node] = []
@@ -303,6 +368,20 @@ class _Reader:
         return _chain("and", parts)
 
     def check_text_comparison(self, node: ast.Compare, op: ast.cmpop, pair: tuple[Node, Node]) -> None:
+        """Refuse a comparison of a text with anything but a text column, and by anything but == and !=.
+
+        Parameters
+        ----------
+        node : ast.Compare
+            Marked in the error.
+        op : ast.cmpop
+        pair : pair of Node
+            The two sides, at least one of which is a text or a text column.
+
+        Raises
+        ------
+        FormulaError
+        """
         kinds = {type(side) for side in pair}
         named = [side.name for side in pair if isinstance(side, Name)]
         if kinds != {Text, Name} or (self.names is not None and named[0] not in self.texts):
@@ -320,9 +399,9 @@ class _Reader:
             )
         if node.keywords or any(isinstance(a, ast.Starred) for a in node.args):
             self.refuse(node, f"{word} takes plain arguments only")
-        held = FUNCTIONS[word]
-        if not held.least <= len(node.args) <= held.most:
-            wanted = str(held.least) if held.least == held.most else f"{held.least} to {held.most}"
+        function = FUNCTIONS[word]
+        if not function.least <= len(node.args) <= function.most:
+            wanted = str(function.least) if function.least == function.most else f"{function.least} to {function.most}"
             self.refuse(node, f"{word} takes {wanted} argument{'s' * (wanted != '1')}, not {len(node.args)}")
         if word == "where":
             test = self.truth(node.args[0], depth)

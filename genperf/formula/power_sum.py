@@ -4,8 +4,8 @@ A bound tree is walked node by node, with calls of numpy at each. Where it is
 
     T = Σ_t f_t · g_t · exp(Σ_k p_tk · L_tk)
 
-with constants f and p, and g and L known from a table's columns, a few calls give all terms together, and the time
-goes into the arithmetic.
+with constants f and p, and g and L known from a table's columns, a few calls give all terms together: the time goes
+into the arithmetic.
 """
 
 from __future__ import annotations
@@ -22,26 +22,26 @@ from genperf.formula.nodes import Call, Column, Name, Node, Number, PowerProduct
 Array = npt.NDArray[np.float64]
 Positions = npt.NDArray[np.intp]
 
-#: In the place of the constant of a term that has none.
-NONE = -1
+#: Stands for the position of the constant in a term without one.
+NO_CONSTANT = -1
 
 
 @dataclass(frozen=True, eq=False)
 class PowerSum:
-    """A sum of products of powers, in constants that are known by their positions.
+    """A sum of products of powers, in constants given by their positions.
 
     Attributes
     ----------
     plain : tuple of (int, ndarray of shape (rows,))
-        Terms without a power: where the constant in front is (`NONE` where there is none), and what it multiplies.
+        Terms without a power: the position of f_t (`NO_CONSTANT` where there is none), and g_t.
     factor : ndarray of int of shape (terms,)
-        Of the terms with powers, where the constant in front is.
+        Positions of f_t in the terms with powers.
     multiplier : ndarray of shape (terms, rows), or None
-        What it multiplies beside the powers; None is one throughout.
+        g_t of these terms; None is one throughout.
     exponent : ndarray of int of shape (terms, k)
-        Where the exponents are.
+        Positions of p_tk.
     logarithms : ndarray of shape (terms, k, rows)
-        What they multiply; zero where a term has fewer than k.
+        L_tk; zero where a term has fewer than k.
     rows : int
     """
 
@@ -92,16 +92,16 @@ class PowerSum:
         return products
 
     def _factors(self, constants: Array) -> Array:
-        return np.asarray(np.where(self.factor == NONE, 1.0, constants[:, self.factor]))
+        return np.asarray(np.where(self.factor == NO_CONSTANT, 1.0, constants[:, self.factor]))
 
     def _with_plain(self, total: Array, constants: Array) -> Array:
         for position, multiplier in self.plain:
-            total += multiplier if position == NONE else constants[:, position, None] * multiplier
+            total += multiplier if position == NO_CONSTANT else constants[:, position, None] * multiplier
         return total
 
     @cached_property
     def _uses(self) -> dict[int, list[tuple[int, slice | Positions]]]:
-        """Where each exponent is: as the k-th of which terms; a slice where they follow each other."""
+        """For each exponent's position, the k and the terms where it stands; a slice if the terms are consecutive."""
         uses: dict[int, list[tuple[int, slice | Positions]]] = {}
         for k in range(self.exponent.shape[1]):
             used = self.logarithms[:, k].any(axis=1)
@@ -114,10 +114,10 @@ class PowerSum:
 
 @dataclass
 class _Term:
-    """What is gathered of one addend: a constant, columns and numbers, and powers."""
+    """The parts of one addend: a constant, columns and numbers, and powers."""
 
     sign: float
-    constant: int = NONE
+    constant: int = NO_CONSTANT
     multiplier: Array | float = 1.0
     powers: list[tuple[int, Array]] = field(default_factory=list)
 
@@ -128,23 +128,23 @@ def power_sum(node: Node, positions: Mapping[str, int], rows: int) -> PowerSum |
     Parameters
     ----------
     node : Node
-        From `bind`: only constants are left as names.
+        From `bind`: its names are all constants.
     positions : mapping of str to int
-        Where each constant is in a set.
+        Position of each constant in a set.
     rows : int
-        Of the table that was bound.
+        Rows of the bound table.
 
     Returns
     -------
     PowerSum or None
-        None where the tree has another shape, or a constant stands in front of two terms: it is walked then.
+        None where the tree has another shape, or a constant stands in front of two terms.
 
     Examples
     --------
     >>> from genperf.formula import bind, parse
     >>> tree = bind(parse("c + a*n**p").node, {"n": np.array([2.0, 4.0])})
-    >>> found = power_sum(tree, {"c": 0, "a": 1, "p": 2}, 2)
-    >>> found.values(np.array([[1.0, 3.0, 0.5], [0.0, 1.0, 2.0]])).round(3)
+    >>> total = power_sum(tree, {"c": 0, "a": 1, "p": 2}, 2)
+    >>> total.values(np.array([[1.0, 3.0, 0.5], [0.0, 1.0, 2.0]])).round(3)
     array([[ 5.243,  7.   ],
            [ 4.   , 16.   ]])
     >>> power_sum(bind(parse("max(a, b)").node, {}), {"a": 0, "b": 1}, 2) is None
@@ -156,15 +156,15 @@ def power_sum(node: Node, positions: Mapping[str, int], rows: int) -> PowerSum |
         if not _gather(addend, positions, term):
             return None
         terms.append(term)
-    fronts = [t.constant for t in terms if t.constant != NONE]
+    fronts = [t.constant for t in terms if t.constant != NO_CONSTANT]
     inside = {position for t in terms for position, _ in t.powers}
     if len(set(fronts)) < len(fronts) or not inside.isdisjoint(fronts):
         return None
     multipliers = [np.broadcast_to(t.sign * np.asarray(t.multiplier, float), rows) for t in terms]
     powered = [t for t in terms if t.powers]
-    most = max((len(t.powers) for t in powered), default=0)
-    exponent = np.zeros((len(powered), most), np.intp)
-    logarithms = np.zeros((len(powered), most, rows))
+    max_powers = max((len(t.powers) for t in powered), default=0)
+    exponent = np.zeros((len(powered), max_powers), np.intp)
+    logarithms = np.zeros((len(powered), max_powers, rows))
     for i, term in enumerate(powered):
         for k, (position, values) in enumerate(term.powers):
             exponent[i, k], logarithms[i, k] = position, values
@@ -192,7 +192,21 @@ def _addends(node: Node, sign: float) -> list[tuple[float, Node]]:
 
 
 def _gather(node: Node, positions: Mapping[str, int], term: _Term) -> bool:
-    """Take a product apart; tell whether it is one of a constant, columns and powers."""
+    """Add a product's factors to a term.
+
+    Parameters
+    ----------
+    node : Node
+    positions : mapping of str to int
+        Position of each constant in a set.
+    term : _Term
+        Changed in place.
+
+    Returns
+    -------
+    bool
+        Whether the product has no factors but a constant, columns, numbers and powers.
+    """
     match node:
         case Call("multiply", (left, right)):
             return _gather(left, positions, term) and _gather(right, positions, term)
@@ -202,7 +216,7 @@ def _gather(node: Node, positions: Mapping[str, int], term: _Term) -> bool:
         case Column(values) | Number(values):
             term.multiplier = term.multiplier * np.asarray(values, float)
             return True
-        case Name(name) if term.constant == NONE:
+        case Name(name) if term.constant == NO_CONSTANT:
             term.constant = positions[name]
             return True
         case PowerProduct(logarithms, exponents):

@@ -8,7 +8,8 @@ from collections.abc import Callable, Mapping
 from genperf.formula.functions import CALLABLE, FUNCTIONS
 from genperf.formula.nodes import Call, Name, Node, Number, Text
 
-_LOOSEST, _TIGHTEST = 0, 100
+#: Precedence of what needs no brackets anywhere: above every operator of `FUNCTIONS`.
+_TIGHTEST = 100
 
 
 def quote_name(name: str) -> str:
@@ -152,8 +153,8 @@ def _latex_call(function: str, parts: list[tuple[str, int]]) -> tuple[str, int]:
     bare = [text for text, _ in parts]
 
     def side(index: int, at_least: int) -> str:
-        text, own = parts[index]
-        return text if own >= at_least else rf"\left({text}\right)"
+        text, precedence = parts[index]
+        return text if precedence >= at_least else rf"\left({text}\right)"
 
     match function:
         case "divide":

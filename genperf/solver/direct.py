@@ -3,28 +3,43 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy.optimize import Bounds, OptimizeResult, differential_evolution
 
-from genperf.solver.evolve import CROSSOVER, MOST_GENERATIONS, MUTATION, PATIENCE
-from genperf.solver.found import AGREE, Found, Watch, found
+from genperf.solver.evolve import EVOLUTION
+from genperf.solver.optima import AGREEMENT, Optima, Watch, optima_of
 from genperf.solver.polish import polish
 from genperf.solver.population import box, down_the_ranking, first_populations, ranked
 from genperf.solver.problem import Problem
 
 Array = npt.NDArray[np.float64]
 
-#: Members of a population, for each constant.
-SIZE = 8
-#: Members of the last population that are polished.
-POLISHED = 8
+
+@dataclass(frozen=True)
+class DirectSettings:
+    """The search of all constants by differential evolution.
+
+    Attributes
+    ----------
+    members_per_constant : int
+        Population size divided by the number of constants. Storn & Price (1997) advise 5 to 10.
+    polished_members : int
+        Members of the last population that are polished, spread over its ranking. A guess.
+    """
+
+    members_per_constant: int = 8
+    polished_members: int = 8
 
 
-def direct_search(problem: Problem, rngs: Sequence[np.random.Generator], given: Array, watch: Watch) -> Found:
-    """Let `scipy.optimize.differential_evolution` search all constants, and polish what it leaves.
+DIRECT = DirectSettings()
+
+
+def direct_search(problem: Problem, rngs: Sequence[np.random.Generator], given: Array, watch: Watch) -> Optima:
+    """Search all constants with `scipy.optimize.differential_evolution` and polish some of the last population.
 
     Parameters
     ----------
@@ -32,33 +47,55 @@ def direct_search(problem: Problem, rngs: Sequence[np.random.Generator], given: 
     rngs : sequence of Generator
         One for each search.
     given : ndarray of shape (sets, n)
-        Polished beside.
+        Starts that are polished beside the searches.
     watch : callable
-        Is told of costs as they are found.
+        Called with the least cost whenever costs were computed.
+
+    Returns
+    -------
+    Optima
     """
     lower, upper = box(problem)
-    populations = first_populations(lower, upper, rngs, SIZE)
-    members, spent = [], 0
+    populations = first_populations(lower, upper, rngs, DIRECT.members_per_constant)
+    members, evaluations = [], 0
     for rng, population in zip(rngs, populations, strict=True):
-        last, evaluations = _evolved(problem, (lower, upper), rng, population, watch)
+        last, spent = _evolved(problem, (lower, upper), rng, population, watch)
         members.append(last)
-        spent += evaluations
-    return found(polish(problem, np.vstack([given, *members]), watch=watch), len(given), len(rngs), spent)
+        evaluations += spent
+    polished = polish(problem, np.vstack([given, *members]), watch=watch)
+    return optima_of(polished, len(given), len(rngs), evaluations)
 
 
 def _evolved(
     problem: Problem, bounds: tuple[Array, Array], rng: np.random.Generator, population: Array, watch: Watch
 ) -> tuple[Array, int]:
-    """Evolve a population until its best cost rests; return some of the last one, and the evaluations."""
+    """Evolve one population until its best cost stops falling.
+
+    Parameters
+    ----------
+    problem : Problem
+    bounds : pair of ndarray of shape (n,)
+    rng : Generator
+    population : ndarray of shape (members, n)
+    watch : callable
+        Called with the least cost after every generation.
+
+    Returns
+    -------
+    members : ndarray of shape (polished_members, n)
+        Spread over the ranking of the last population.
+    evaluations : int
+    """
     history: list[float] = []
     last: dict[str, Array] = {}
 
-    def each(intermediate_result: OptimizeResult) -> None:
+    def after_generation(intermediate_result: OptimizeResult) -> None:
         history.append(float(intermediate_result.fun))
         watch(history[-1])
         last["population"] = np.array(intermediate_result.population)
         last["energies"] = np.array(intermediate_result.population_energies)
-        if len(history) > PATIENCE and history[-1] > (1.0 - AGREE) * history[-1 - PATIENCE]:
+        patience = EVOLUTION.patience
+        if len(history) > patience and history[-1] > (1.0 - AGREEMENT.relative_cost) * history[-1 - patience]:
             raise StopIteration
 
     evaluations = 0
@@ -72,15 +109,15 @@ def _evolved(
         cost,
         Bounds(*bounds),
         init=population,
-        maxiter=MOST_GENERATIONS,
-        mutation=MUTATION,
-        recombination=CROSSOVER,
-        tol=AGREE,
+        maxiter=EVOLUTION.max_generations,
+        mutation=EVOLUTION.mutation,
+        recombination=EVOLUTION.crossover,
+        tol=AGREEMENT.relative_cost,
         polish=False,
         vectorized=True,
         updating="deferred",
         rng=rng,
-        callback=each,
+        callback=after_generation,
     )
-    places = down_the_ranking(len(population), POLISHED)
+    places = down_the_ranking(len(population), DIRECT.polished_members)
     return ranked(last["population"][None], last["energies"][None], places)[0], evaluations

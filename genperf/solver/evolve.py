@@ -3,19 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 Array = npt.NDArray[np.float64]
 
-#: The step between two members is scaled by a number drawn from here in every generation (dither).
-MUTATION = (0.4, 0.9)
-#: Chance of each coordinate to come from the mutant.
-CROSSOVER = 0.8
-#: A population rests when its best cost has not fallen in this many generations.
-PATIENCE = 12
-MOST_GENERATIONS = 400
+
+@dataclass(frozen=True)
+class EvolutionSettings:
+    """Differential evolution, best/1/bin with dither.
+
+    Attributes
+    ----------
+    mutation : pair of float
+        Range of the factor of the step between two members; drawn anew for every population and generation (dither).
+        scipy's default is 0.5 to 1; a little lower converges sooner. A guess.
+    crossover : float
+        Chance of each coordinate to come from the mutant. Large values speed convergence (Storn & Price 1997). A guess.
+    patience : int
+        Generations without a lower best cost after which a population has converged. A guess.
+    max_generations : int
+        Bounds the time; populations converge long before. A guess.
+    """
+
+    mutation: tuple[float, float] = (0.4, 0.9)
+    crossover: float = 0.8
+    patience: int = 12
+    max_generations: int = 400
+
+
+EVOLUTION = EvolutionSettings()
 
 
 def evolve(
@@ -24,24 +43,26 @@ def evolve(
     costs: Array,
     bounds: tuple[Array, Array],
     rngs: Sequence[np.random.Generator],
-    agree: float,
+    tolerance: float,
 ) -> tuple[Array, Array, int]:
-    """Evolve populations that know nothing of each other, each until it rests.
+    """Evolve populations independently of each other, each until it has converged.
 
-    Storn & Price (1997), best/1/bin with dither; a coordinate that leaves the box is drawn anew. A population rests
-    when its best cost has not fallen by a share `agree` in `PATIENCE` generations, or all its costs agree to it.
-    `scipy.optimize.differential_evolution` has one population; a few in one array cost little more than one.
+    Storn & Price (1997), best/1/bin with dither; a coordinate that leaves the box is drawn anew. A population has
+    converged when all its costs agree to a share `tolerance`. It has also when its best cost fell by less than that in
+    `EvolutionSettings.patience` generations. `scipy.optimize.differential_evolution` has one population; a few in one
+    array cost little more than one.
 
     Parameters
     ----------
     cost : callable
-        Members (any number, d) → costs.
+        Members of shape (members, d) → costs of shape (members,).
     populations : ndarray of shape (populations, size, d)
     costs : ndarray of shape (populations, size)
     bounds : pair of ndarray of shape (d,)
     rngs : sequence of Generator
-        One for each population: what it does depends on no other.
-    agree : float
+        One for each population: a population does not depend on the others.
+    tolerance : float
+        Relative change of the cost that counts as none.
 
     Returns
     -------
@@ -62,37 +83,49 @@ def evolve(
     """
     populations, costs = populations.copy(), costs.copy()
     size, d = populations.shape[1:]
-    moving = np.arange(len(populations))
+    active = np.arange(len(populations))
     history = [costs.min(axis=1)]
     evaluations = 0
-    for generation in range(1, MOST_GENERATIONS + 1):
-        trials = np.stack([_trials(populations[i], costs[i], bounds, rngs[i]) for i in moving.tolist()])
-        found = cost(trials.reshape(-1, d)).reshape(len(moving), size)
-        evaluations += found.size
-        better = found < costs[moving]
-        populations[moving] = np.where(better[:, :, None], trials, populations[moving])
-        costs[moving] = np.where(better, found, costs[moving])
+    for generation in range(1, EVOLUTION.max_generations + 1):
+        trials = np.stack([_trials(populations[i], costs[i], bounds, rngs[i]) for i in active.tolist()])
+        trial_costs = cost(trials.reshape(-1, d)).reshape(len(active), size)
+        evaluations += trial_costs.size
+        better = trial_costs < costs[active]
+        populations[active] = np.where(better[:, :, None], trials, populations[active])
+        costs[active] = np.where(better, trial_costs, costs[active])
         history.append(costs.min(axis=1))
-        rests = costs.max(axis=1) <= (1.0 + agree) * history[-1]
-        if generation >= PATIENCE:
-            rests |= history[-1] >= (1.0 - agree) * history[-1 - PATIENCE]
-        moving = moving[~rests[moving]]
-        if moving.size == 0:
+        converged = costs.max(axis=1) <= (1.0 + tolerance) * history[-1]
+        if generation >= EVOLUTION.patience:
+            converged |= history[-1] >= (1.0 - tolerance) * history[-1 - EVOLUTION.patience]
+        active = active[~converged[active]]
+        if active.size == 0:
             break
     return populations, costs, evaluations
 
 
 def _trials(members: Array, costs: Array, bounds: tuple[Array, Array], rng: np.random.Generator) -> Array:
-    """Return one trial for every member: near the best one, along the difference of two others."""
+    """Return one trial for every member: near the best one, along the difference of two others.
+
+    Parameters
+    ----------
+    members : ndarray of shape (size, d)
+    costs : ndarray of shape (size,)
+    bounds : pair of ndarray of shape (d,)
+    rng : Generator
+
+    Returns
+    -------
+    ndarray of shape (size, d)
+    """
     size, d = members.shape
-    own = np.arange(size)
+    index = np.arange(size)
     first = rng.integers(1, size, size)
     second = rng.integers(1, size - 1, size)
     second += second >= first
-    step = members[(own + first) % size] - members[(own + second) % size]
-    mutant = members[costs.argmin()] + rng.uniform(*MUTATION) * step
-    crossed = rng.random((size, d)) < CROSSOVER
-    crossed[own, rng.integers(0, d, size)] = True
+    step = members[(index + first) % size] - members[(index + second) % size]
+    mutant = members[costs.argmin()] + rng.uniform(*EVOLUTION.mutation) * step
+    crossed = rng.random((size, d)) < EVOLUTION.crossover
+    crossed[index, rng.integers(0, d, size)] = True
     trial = np.where(crossed, mutant, members)
     lower, upper = bounds
     outside = (trial < lower) | (trial > upper)

@@ -2,22 +2,44 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import numpy.typing as npt
 
 Array = npt.NDArray[np.float64]
 Sides = npt.NDArray[np.int8]
 
-#: Added to the unit diagonal of the scaled normal equations: keeps collinear columns solvable.
-RIDGE = 1e-12
-#: Rounding allowed in the optimality conditions, on the scaled equations.
-TOLERANCE = 1e-10
-#: Exchanges of all violators that may fail to lower their number before single ones are made.
-PATIENCE = 3
+
+@dataclass(frozen=True)
+class PivotingSettings:
+    """Block principal pivoting.
+
+    Attributes
+    ----------
+    ridge : float
+        Added to the unit diagonal of the scaled normal equations, so that collinear columns can be solved. Far above
+        the rounding of doubles (2e-16), far below any penalty in use (1e-4).
+    tolerance : float
+        Rounding allowed in the optimality conditions of the scaled equations.
+    patience : int
+        Exchanges of all violators in a row that may fail to lower their number, before single ones are exchanged.
+        Kim & Park (2011) use 3.
+    extra_exchanges : int
+        Exchanges allowed beyond one for each variable, before the rare unsolved problem is solved by descent.
+    """
+
+    ridge: float = 1e-12
+    tolerance: float = 1e-10
+    patience: int = 3
+    extra_exchanges: int = 20
+
+
+PIVOTING = PivotingSettings()
 
 
 def diagonal(matrices: Array) -> Array:
-    """Return the diagonals of matrices, (problems, k, k) → (problems, k): a view that can be written to."""
+    """Return a writable view of the diagonals of matrices, (problems, k, k) → (problems, k)."""
     return np.asarray(np.einsum("pkk->pk", matrices))
 
 
@@ -30,10 +52,10 @@ def nonnegative_least_squares(
 ) -> Array:
     """Minimise `½ xᵀGx − hᵀx` over lower ≤ x ≤ upper for every problem of a batch.
 
-    Block principal pivoting (Portugal, Júdice & Vicente 1994; Kim & Park 2011): all problems exchange the
-    variables that violate the optimality conditions at once, and single ones where that cycles, so the answer is the
-    exact solution and not the limit of an iteration. The conditions, with the dual y = Gx − h: y = 0 where x is
-    inside its bounds, y ≥ 0 where it is at the lower, y ≤ 0 where it is at the upper.
+    Block principal pivoting (Portugal, Júdice & Vicente 1994; Kim & Park 2011): all problems exchange the variables
+    that violate the optimality conditions at once, and single ones where that cycles. The answer is exact, not the
+    limit of an iteration. The conditions, with the dual y = Gx − h: y = 0 where x is inside its bounds, y ≥ 0 where it
+    is at the lower, y ≤ 0 where it is at the upper.
 
     Parameters
     ----------
@@ -44,8 +66,7 @@ def nonnegative_least_squares(
     lower, upper : array_like, broadcast to (problems, k)
         Infinite where a variable is free; equal where it is held.
     sides : ndarray of int8 of shape (problems, k), optional
-        Where the variables are thought to be: −1 at the lower bound, 1 at the upper, 0 between. A good guess saves
-        exchanges and changes nothing else.
+        A guess of the solution: −1 at the lower bound, 1 at the upper, 0 between. A good one saves exchanges.
 
     Returns
     -------
@@ -83,7 +104,7 @@ def penalised_least_squares(
     moment : ndarray of shape (problems, k)
     ridge, lasso : ndarray, broadcast to (problems, k)
     lower, upper : ndarray of shape (k,)
-        Where the lasso is not zero, both of one sign: |x| is then linear.
+        Of one sign where the lasso is not zero: |x| is then linear.
 
     Returns
     -------
@@ -91,8 +112,8 @@ def penalised_least_squares(
 
     Examples
     --------
-    >>> G, h, nothing = np.eye(2)[None], np.array([[4.0, 0.5]]), np.zeros(2)
-    >>> penalised_least_squares(G, h, nothing + 1.0, nothing + 1.0, nothing, nothing + np.inf)
+    >>> G, h, ones, zeros = np.eye(2)[None], np.array([[4.0, 0.5]]), np.ones(2), np.zeros(2)
+    >>> penalised_least_squares(G, h, ones, ones, zeros, zeros + np.inf)
     array([[1.5, 0. ]])
     """
     G = gram.copy()
@@ -101,75 +122,101 @@ def penalised_least_squares(
 
 
 def _exchange(G: Array, h: Array, low: Array, high: Array, side: Sides) -> tuple[Array, npt.NDArray[np.bool_]]:
-    """Exchange the variables that violate their conditions until none does; return x, and where that came to rest."""
+    """Exchange the variables that violate their conditions until none does.
+
+    Parameters
+    ----------
+    G : ndarray of shape (problems, k, k)
+        Scaled to a unit diagonal.
+    h, low, high : ndarray of shape (problems, k)
+    side : ndarray of int8 of shape (problems, k)
+        Where the variables begin: −1 at the lower bound, 1 at the upper, 0 between.
+
+    Returns
+    -------
+    x : ndarray of shape (problems, k)
+    solved : ndarray of bool of shape (problems,)
+    """
     problems, k = h.shape
     x = np.empty((problems, k))
     pinned = low >= high
     side = np.where(pinned, np.int8(-1), side)
-    left = np.arange(problems)
-    fewest = np.full(problems, k + 1)
-    patience = np.full(problems, PATIENCE)
-    for _ in range(k + 20):
-        at, dual = _solve(G, h, side, low, high)
-        x[left] = at
+    remaining = np.arange(problems)
+    least = np.full(problems, k + 1)
+    patience = np.full(problems, PIVOTING.patience)
+    tolerance = PIVOTING.tolerance
+    for _ in range(k + PIVOTING.extra_exchanges):
+        current, dual = _solve(G, h, side, (low, high))
+        x[remaining] = current
         inside = side == 0
-        below, above = inside & (at < low - TOLERANCE), inside & (at > high + TOLERANCE)
-        wrong = below | above | ((side * dual > TOLERANCE) & ~pinned)
-        count = wrong.sum(axis=1)
-        more = count > 0
-        if not more.all():
-            left = left[more]
-            if left.size == 0:
+        below, above = inside & (current < low - tolerance), inside & (current > high + tolerance)
+        violating = below | above | ((side * dual > tolerance) & ~pinned)
+        count = violating.sum(axis=1)
+        unsolved = count > 0
+        if not unsolved.all():
+            remaining = remaining[unsolved]
+            if remaining.size == 0:
                 break
-            G, h, low, high, pinned, side = G[more], h[more], low[more], high[more], pinned[more], side[more]
-            fewest, patience, count = fewest[more], patience[more], count[more]
-            wrong, below, above = wrong[more], below[more], above[more]
-        patience = np.where(count < fewest, PATIENCE, patience - 1)
-        fewest = np.minimum(fewest, count)
+            G, h, side = G[unsolved], h[unsolved], side[unsolved]
+            low, high, pinned = low[unsolved], high[unsolved], pinned[unsolved]
+            least, patience, count = least[unsolved], patience[unsolved], count[unsolved]
+            violating, below, above = violating[unsolved], below[unsolved], above[unsolved]
+        patience = np.where(count < least, PIVOTING.patience, patience - 1)
+        least = np.minimum(least, count)
         # Where exchanging all violators no longer helps, exchange only the last: that cannot cycle.
         stuck = patience < 0
         if stuck.any():
-            last = k - 1 - np.argmax(wrong[:, ::-1], axis=1)
-            wrong &= ~(stuck[:, None] & (np.arange(k) != last[:, None]))
-        side = np.where(wrong, above.astype(np.int8) - below.astype(np.int8), side)
+            last = k - 1 - np.argmax(violating[:, ::-1], axis=1)
+            violating &= ~(stuck[:, None] & (np.arange(k) != last[:, None]))
+        side = np.where(violating, above.astype(np.int8) - below.astype(np.int8), side)
     solved = np.ones(problems, bool)
-    solved[left] = False
+    solved[remaining] = False
     return x, solved
 
 
 def _descend(G: Array, h: Array, low: Array, high: Array) -> Array:
     """Free one variable at a time and never leave the bounds (Lawson & Hanson 1974; Stark & Parker 1995 for boxes).
 
-    Slower than exchanging, but the objective falls with every step: for the rare problem whose columns are so nearly
-    collinear that the exchanges do not come to rest.
+    Slower than exchanging, but the objective falls with every step. It serves the rare problem whose columns are so
+    nearly collinear that the exchanges do not end.
+
+    Parameters
+    ----------
+    G : ndarray of shape (problems, k, k)
+    h, low, high : ndarray of shape (problems, k)
+
+    Returns
+    -------
+    ndarray of shape (problems, k)
     """
     problems, k = h.shape
     x = np.clip(np.zeros((problems, k)), low, high)
     side = np.where(np.isneginf(low) & np.isposinf(high), 0, np.where(x <= low, -1, 1)).astype(np.int8)
     pinned = low >= high
-    left = np.arange(problems)
+    tolerance = PIVOTING.tolerance
+    remaining = np.arange(problems)
     for _ in range(10 * k + 50):
-        at, lo, hi = x[left], low[left], high[left]
-        to, dual = _solve(G[left], h[left], side[left], lo, hi)
-        inside = side[left] == 0
+        start, lo, hi = x[remaining], low[remaining], high[remaining]
+        end, dual = _solve(G[remaining], h[remaining], side[remaining], (lo, hi))
+        inside = side[remaining] == 0
         with np.errstate(all="ignore"):
-            room = np.where(to < lo - TOLERANCE, (at - lo) / (at - to), 1.0)
-            room = np.where(to > hi + TOLERANCE, (hi - at) / (to - at), room)
+            room = np.where(end < lo - tolerance, (start - lo) / (start - end), 1.0)
+            room = np.where(end > hi + tolerance, (hi - start) / (end - start), room)
         share = np.where(inside, np.clip(room, 0.0, 1.0), 1.0).min(axis=1, keepdims=True)
-        x[left] = np.clip(at + share * (to - at), lo, hi)
+        x[remaining] = np.clip(start + share * (end - start), lo, hi)
         blocked = inside & (share < 1.0) & (room <= share)
         arrived = share[:, 0] == 1.0
-        wrong = np.where(arrived[:, None] & ~pinned[left], np.maximum(side[left] * dual, 0.0), 0.0)
-        freed = (wrong > TOLERANCE) & (np.arange(k) == wrong.argmax(axis=1)[:, None])
-        side[left] = np.where(freed, 0, np.where(blocked, np.where(to < at, -1, 1), side[left]))
-        left = left[~arrived | freed.any(axis=1)]
-        if left.size == 0:
+        violation = np.where(arrived[:, None] & ~pinned[remaining], np.maximum(side[remaining] * dual, 0.0), 0.0)
+        freed = (violation > tolerance) & (np.arange(k) == violation.argmax(axis=1)[:, None])
+        side[remaining] = np.where(freed, 0, np.where(blocked, np.where(end < start, -1, 1), side[remaining]))
+        remaining = remaining[~arrived | freed.any(axis=1)]
+        if remaining.size == 0:
             break
     return x
 
 
 def _scaled(gram: Array, moment: Array) -> tuple[Array, Array, Array]:
-    """Bring the equations to a unit diagonal and a unit right-hand side; return them and the unit of x."""
+    """Scale the equations to a unit diagonal and a right-hand side of at most one; return G, h and the unit of x."""
     size = np.sqrt(np.maximum(diagonal(gram), 0.0))
     empty = ~((size > 0.0) & np.isfinite(size))
     if empty.any() or not (np.isfinite(gram).all() and np.isfinite(moment).all()):
@@ -178,22 +225,38 @@ def _scaled(gram: Array, moment: Array) -> tuple[Array, Array, Array]:
         diagonal(gram)[empty] = 1.0
         moment = np.where(empty | ~np.isfinite(moment), 0.0, moment)
     G = gram / (size[:, :, None] * size[:, None, :])
-    diagonal(G)[:] += RIDGE
+    diagonal(G)[:] += PIVOTING.ridge
     h = moment / size
-    most = np.abs(h).max(axis=1, keepdims=True)
-    most[most == 0.0] = 1.0
-    return G, h / most, most / size
+    largest = np.abs(h).max(axis=1, keepdims=True)
+    largest[largest == 0.0] = 1.0
+    return G, h / largest, largest / size
 
 
-def _solve(G: Array, h: Array, side: Sides, low: Array, high: Array) -> tuple[Array, Array]:
-    """Solve for the variables between their bounds, the others at theirs; return x and Gx − h."""
+def _solve(G: Array, h: Array, side: Sides, bounds: tuple[Array, Array]) -> tuple[Array, Array]:
+    """Solve for the variables between their bounds, the others held at theirs.
+
+    Parameters
+    ----------
+    G : ndarray of shape (problems, k, k)
+    h : ndarray of shape (problems, k)
+    side : ndarray of int8 of shape (problems, k)
+    bounds : pair of ndarray of shape (problems, k)
+
+    Returns
+    -------
+    x : ndarray of shape (problems, k)
+    dual : ndarray of shape (problems, k)
+        Gx − h.
+    """
     k = h.shape[1]
+    low, high = bounds
     inside = side == 0
     x = np.where(side < 0, low, np.where(side > 0, high, 0.0))
-    rest = h - np.einsum("pkl,pl->pk", G, x) if x.any() else h
+    moment = h - np.einsum("pkl,pl->pk", G, x) if x.any() else h
     if not inside.all():
-        rest = np.where(inside, rest, 0.0)
-        x += np.linalg.solve(np.where(inside[:, :, None] & inside[:, None, :], G, np.eye(k)), rest[:, :, None])[:, :, 0]
+        moment = np.where(inside, moment, 0.0)
+        G_inside = np.where(inside[:, :, None] & inside[:, None, :], G, np.eye(k))
+        x += np.linalg.solve(G_inside, moment[:, :, None])[:, :, 0]
     else:
-        x += np.linalg.solve(G, rest[:, :, None])[:, :, 0]
+        x += np.linalg.solve(G, moment[:, :, None])[:, :, 0]
     return x, np.einsum("pkl,pl->pk", G, x) - h

@@ -1,9 +1,9 @@
-"""Polishing: from good constants to the nearest best ones, for many starts or many weightings at once."""
+"""Polishing: from a start to the nearest local optimum, for many starts or many weightings at once."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -13,26 +13,55 @@ from genperf.solver.problem import Problem
 
 Array = npt.NDArray[np.float64]
 
-MOST_STEPS = 200
-#: How much steps are damped at first, unless it is said: where a good start is known, hardly.
-DAMPING = 1e-3
-#: A set is done when its model of the cost promises less than this share of it, unless another is asked for.
-SETTLED = 1e-9
-#: Costs are of the order of one; below this there is nothing left to lower.
-EXACT = 1e-28
-#: Damping beyond which even a step down the gradient does not help: the cost has a kink there.
-MOST_DAMPING = 1e8
+
+@dataclass(frozen=True)
+class PolishSettings:
+    """Levenberg-Marquardt steps.
+
+    Attributes
+    ----------
+    max_steps : int
+        Steps of a set at most. The hardest problems of `tests/solver/test_polish.py` converge within them.
+    damping : float
+        First damping μ, relative to the curvature: small, since starts are usually good.
+    relative_tolerance : float
+        Share of the cost; a set has converged when a step promises and gains less.
+    zero_cost : float
+        Cost below which a fit is perfect: the square of the rounding of doubles, as costs are of the order of one.
+    min_damping, max_damping : float
+        Range of μ. Beyond the upper end even a step down the gradient does not help: the cost has a kink there.
+    good_ratio : float
+        Gain divided by promised gain from which on the damping falls (Marquardt's rule).
+    decrease, increase : float
+        Factors of the damping after a good step, and after one that does not lower the cost. A guess.
+    relative_floor : float
+        Least curvature that is damped, as a share of the set's largest: keeps directions without curvature solvable.
+    """
+
+    max_steps: int = 200
+    damping: float = 1e-3
+    relative_tolerance: float = 1e-9
+    zero_cost: float = 1e-28
+    min_damping: float = 1e-12
+    max_damping: float = 1e8
+    good_ratio: float = 0.25
+    decrease: float = 0.2
+    increase: float = 6.0
+    relative_floor: float = 1e-10
+
+
+POLISH = PolishSettings()
 
 
 @dataclass(frozen=True)
 class Polished:
-    """What polishing returned, one entry per set.
+    """Polished sets of constants.
 
     Attributes
     ----------
     constants : ndarray of shape (sets, n)
     cost : ndarray of shape (sets,)
-    settled : ndarray of bool of shape (sets,)
+    converged : ndarray of bool of shape (sets,)
         Whether nothing was left to gain; otherwise the steps ran out.
     evaluations : int
         Sets of constants whose cost was computed.
@@ -40,7 +69,7 @@ class Polished:
 
     constants: Array
     cost: Array
-    settled: npt.NDArray[np.bool_]
+    converged: npt.NDArray[np.bool_]
     evaluations: int
 
 
@@ -48,143 +77,225 @@ def polish(
     problem: Problem,
     starts: Array,
     weights: Array | None = None,
-    steps: int = MOST_STEPS,
-    tolerance: float = SETTLED,
+    steps: int = POLISH.max_steps,
+    tolerance: float = POLISH.relative_tolerance,
     held: npt.NDArray[np.bool_] | None = None,
     watch: Callable[[float], None] | None = None,
-    damping: float = DAMPING,
+    damping: float = POLISH.damping,
 ) -> Polished:
     """Levenberg-Marquardt within bounds, batched over sets of constants.
 
     Each step minimises `gᵀδ + ½ δᵀ(H + μD)δ` within the bounds, with the exact gradient g of loss and penalty, H their
-    Gauss-Newton curvature and D its diagonal. Beside it a second step, in the constants which the first leaves off
-    their bounds, adds to H a symmetric rank-one secant estimate of what it leaves out (Dennis, Gay & Welsch 1981),
-    without which large residuals and losses that are not quadratic converge slowly; the better is taken. Bootstrap
-    replicates, folds and restarts are sets that differ only in weights or start.
+    Gauss-Newton curvature and D its diagonal. H lacks the second derivatives of the prediction. A second step adds a
+    symmetric rank-one secant estimate of them (Dennis, Gay & Welsch 1981), in the constants that the first step leaves
+    off their bounds; the better step is taken. Without it, large residuals and losses that are not quadratic converge
+    slowly. Bootstrap replicates, folds and restarts are sets that differ only in weights or start.
 
     Parameters
     ----------
     problem : Problem
     starts : ndarray of shape (sets, n)
     weights : ndarray of shape (sets, rows), optional
-        Each set's own weights; the problem's where omitted.
+        Weights for each set; by default the problem's weights for all.
     steps : int
-        At most this many.
+        Steps of a set at most.
     tolerance : float
-        Share of the cost below which nothing is left to gain.
+        Share of the cost; a set has converged when a step promises and gains less.
     held : ndarray of bool of shape (n,), optional
-        Constants that stay, in each set, where its start has them.
+        Constants that keep the value of each set's start.
     watch : callable, optional
-        Is told the least cost after every step.
+        Called with the least cost after every step.
     damping : float
-        At first; larger where the starts are far from any optimum.
+        First damping; larger where the starts are far from any optimum.
 
     Returns
     -------
     Polished
     """
     sets, n = starts.shape
+    settings = replace(POLISH, max_steps=steps, relative_tolerance=tolerance, damping=damping)
     constants = np.clip(starts, problem.lower, problem.upper)
     cost = np.empty(sets)
-    settled = np.zeros(sets, bool)
+    converged = np.zeros(sets, bool)
     evaluations = 0
-    stay = np.zeros(n, bool) if held is None else held
+    fixed = np.zeros(n, bool) if held is None else held
     for block in problem.blocks(sets, problem.measured.size * (n + 2)):
-        own = None if weights is None else weights[block]
-        found = _polish_block(problem, constants[block], own, steps, tolerance, stay, watch, damping)
-        constants[block], cost[block], settled[block] = found.constants, found.cost, found.settled
-        evaluations += found.evaluations
-    return Polished(constants, cost, settled, evaluations)
+        block_weights = None if weights is None else weights[block]
+        polished = _polish_block(problem, constants[block], block_weights, fixed, settings, watch)
+        constants[block], cost[block] = polished.constants, polished.cost
+        converged[block] = polished.converged
+        evaluations += polished.evaluations
+    return Polished(constants, cost, converged, evaluations)
 
 
 def _polish_block(
     problem: Problem,
     x: Array,
     weights: Array | None,
-    steps: int,
-    tolerance: float,
     held: npt.NDArray[np.bool_],
+    settings: PolishSettings,
     watch: Callable[[float], None] | None,
-    first_damping: float,
 ) -> Polished:
+    """Polish sets of constants that fit in memory together.
+
+    Parameters
+    ----------
+    problem : Problem
+    x : ndarray of shape (sets, n)
+        Starts within the bounds; overwritten.
+    weights : ndarray of shape (sets, rows) or None
+    held : ndarray of bool of shape (n,)
+        Constants that keep their value.
+    settings : PolishSettings
+    watch : callable or None
+        Called with the least cost after every step.
+
+    Returns
+    -------
+    Polished
+    """
     cost = problem.cost(x, weights)
     gradient, normal = problem.derivatives(x, weights)
     secant = np.zeros_like(normal)
-    damping = np.full(len(x), first_damping)
-    settled = cost <= EXACT
+    damping = np.full(len(x), settings.damping)
+    converged = cost <= settings.zero_cost
     evaluations = len(x)
-    for _ in range(steps):
-        a = np.flatnonzero(~settled)
-        if a.size == 0:
+    for _ in range(settings.max_steps):
+        active = np.flatnonzero(~converged)
+        if active.size == 0:
             break
-        own = None if weights is None else weights[a]
-        trials, promised = _steps(problem, x[a], gradient[a], normal[a], secant[a], damping[a], held)
-        costs = _costs(problem, trials, own)
+        active_weights = None if weights is None else weights[active]
+        model = _Quadratic(gradient[active], normal[active], secant[active], damping[active])
+        trials, promised = _steps(problem, x[active], model, held)
+        costs = _costs(problem, trials, active_weights)
         trial = np.where((costs[1] < costs[0])[:, None], trials[1], trials[0])
-        gain = cost[a] - costs.min(axis=0)
-        evaluations += 2 * a.size
-        lower = gain > 0.0
+        gain = cost[active] - costs.min(axis=0)
+        evaluations += 2 * active.size
+        improved = gain > 0.0
         ratio = gain / np.maximum(promised, 1e-300)
-        small = tolerance * cost[a]
-        rest = (promised <= small) & (gain <= small) & (damping[a] <= 1.0)
-        moved = a[lower]
+        small = settings.relative_tolerance * cost[active]
+        no_gain_left = (promised <= small) & (gain <= small) & (damping[active] <= 1.0)
+        moved = active[improved]
         if moved.size:
             before = x[moved], gradient[moved]
-            x[moved], cost[moved] = trial[lower], costs.min(axis=0)[lower]
-            gradient[moved], normal[moved] = problem.derivatives(x[moved], None if own is None else own[lower])
-            s = (x[moved] - before[0]) / problem.scale
-            secant[moved] = _rank_one(secant[moved], s, gradient[moved] - before[1], normal[moved])
-        damping[a] *= np.where(lower, np.where(ratio > 0.25, 0.2, 1.0), 6.0)
-        settled[a] = rest | (cost[a] <= EXACT) | (damping[a] > MOST_DAMPING)
-        damping = np.maximum(damping, 1e-12)
+            x[moved], cost[moved] = trial[improved], costs.min(axis=0)[improved]
+            moved_weights = None if active_weights is None else active_weights[improved]
+            gradient[moved], normal[moved] = problem.derivatives(x[moved], moved_weights)
+            step = (x[moved] - before[0]) / problem.scale
+            secant[moved] = _rank_one(secant[moved], step, gradient[moved] - before[1], normal[moved])
+        after_good = np.where(ratio > settings.good_ratio, settings.decrease, 1.0)
+        damping[active] *= np.where(improved, after_good, settings.increase)
+        converged[active] = (
+            no_gain_left | (cost[active] <= settings.zero_cost) | (damping[active] > settings.max_damping)
+        )
+        damping = np.maximum(damping, settings.min_damping)
         if watch is not None:
             watch(float(cost.min()))
-    return Polished(x, cost, settled, evaluations)
+    return Polished(x, cost, converged, evaluations)
 
 
 def _costs(problem: Problem, trials: Array, weights: Array | None) -> Array:
-    """Return the cost of two trials of every set, (2, sets, n) → (2, sets)."""
+    """Return the cost of two trials of every set.
+
+    Parameters
+    ----------
+    problem : Problem
+    trials : ndarray of shape (2, sets, n)
+    weights : ndarray of shape (sets, rows) or None
+
+    Returns
+    -------
+    ndarray of shape (2, sets)
+    """
     if weights is None:
         return problem.cost(trials.reshape(-1, trials.shape[2])).reshape(2, -1)
     return np.stack([problem.cost(trial, weights) for trial in trials])
 
 
-def _steps(
-    problem: Problem,
-    x: Array,
-    gradient: Array,
-    normal: Array,
-    secant: Array,
-    damping: Array,
-    held: npt.NDArray[np.bool_],
-) -> tuple[Array, Array]:
-    """Return where the two damped steps lead, shape (2, sets, n), and how much the first promises to lower the cost."""
-    curved = diagonal(normal)
-    floor = 1e-10 * np.maximum(curved.max(axis=1, keepdims=True), 1e-30)
+@dataclass(frozen=True)
+class _Quadratic:
+    """The model of the cost about some sets, by their scaled constants.
+
+    Attributes
+    ----------
+    gradient : ndarray of shape (sets, n)
+    normal : ndarray of shape (sets, n, n)
+        Gauss-Newton curvature H.
+    secant : ndarray of shape (sets, n, n)
+        Estimate of the curvature that H lacks.
+    damping : ndarray of shape (sets,)
+        μ.
+    """
+
+    gradient: Array
+    normal: Array
+    secant: Array
+    damping: Array
+
+
+def _steps(problem: Problem, x: Array, model: _Quadratic, held: npt.NDArray[np.bool_]) -> tuple[Array, Array]:
+    """Take the two damped steps.
+
+    Parameters
+    ----------
+    problem : Problem
+    x : ndarray of shape (sets, n)
+    model : _Quadratic
+        About these sets.
+    held : ndarray of bool of shape (n,)
+
+    Returns
+    -------
+    trials : ndarray of shape (2, sets, n)
+        Constants after the Gauss-Newton step, and after the step with the secant estimate.
+    promised : ndarray of shape (sets,)
+        Decrease of the cost that the model gives for the first step.
+    """
+    gradient, normal, secant = model.gradient, model.normal, model.secant
+    curvature = diagonal(normal)
+    floor = POLISH.relative_floor * np.maximum(curvature.max(axis=1, keepdims=True), 1e-30)
     H = normal.copy()
-    diagonal(H)[:] += damping[:, None] * np.maximum(curved, floor) + floor
+    diagonal(H)[:] += model.damping[:, None] * np.maximum(curvature, floor) + floor
     low, high = (np.where(held, 0.0, (end - x) / problem.scale) for end in (problem.lower, problem.upper))
     # A constant at a bound that the gradient pushes against is likely to stay there.
     sides = ((high == 0.0) & (gradient < 0.0)).astype(np.int8) - ((low == 0.0) & (gradient > 0.0)).astype(np.int8)
-    plain = nonnegative_least_squares(H, -gradient, low, high, sides)
-    promised = -np.einsum("sn,sn->s", plain, gradient + 0.5 * np.einsum("snm,sm->sn", H, plain))
-    free = (plain > low) & (plain < high)
+    first = nonnegative_least_squares(H, -gradient, low, high, sides)
+    promised = -np.einsum("sn,sn->s", first, gradient + 0.5 * np.einsum("snm,sm->sn", H, first))
+    free = (first > low) & (first < high)
     H = np.where(free[:, :, None] & free[:, None, :], H + secant, np.eye(x.shape[1]))
-    rest = gradient + np.einsum("snm,sm->sn", normal + secant, np.where(free, 0.0, plain))
-    other = np.where(free, np.linalg.solve(H, -rest[:, :, None])[:, :, 0], plain)
-    both = np.stack([plain, other]) * problem.scale + x
-    return np.minimum(np.maximum(both, problem.lower), problem.upper), promised
+    # The gradient of the fuller model where the constants that are not free have taken their step.
+    gradient = gradient + np.einsum("snm,sm->sn", normal + secant, np.where(free, 0.0, first))
+    second = np.where(free, np.linalg.solve(H, -gradient[:, :, None])[:, :, 0], first)
+    trials = np.stack([first, second]) * problem.scale + x
+    return np.minimum(np.maximum(trials, problem.lower), problem.upper), promised
 
 
 def _rank_one(secant: Array, step: Array, change: Array, normal: Array) -> Array:
-    """Update the secant estimate so that (normal + secant)·step is the change of the gradient."""
+    """Update the secant estimate S so that (H + S)·step is the change of the gradient.
+
+    The symmetric rank-one update, after S is shrunk to the size that the step shows (Dennis, Gay & Welsch 1981).
+
+    Parameters
+    ----------
+    secant : ndarray of shape (sets, n, n)
+    step : ndarray of shape (sets, n)
+        Change of the scaled constants.
+    change : ndarray of shape (sets, n)
+        Change of the gradient.
+    normal : ndarray of shape (sets, n, n)
+        H at the new constants.
+
+    Returns
+    -------
+    ndarray of shape (sets, n, n)
+    """
     with np.errstate(all="ignore"):
         wanted = change - np.einsum("snm,sm->sn", normal, step)
-        had = np.einsum("snm,sm->sn", secant, step)
-        size = np.abs(np.einsum("sn,sn->s", step, wanted)) / np.abs(np.einsum("sn,sn->s", step, had))
+        current = np.einsum("snm,sm->sn", secant, step)
+        size = np.abs(np.einsum("sn,sn->s", step, wanted)) / np.abs(np.einsum("sn,sn->s", step, current))
         shrink = np.where(np.isfinite(size), np.minimum(size, 1.0), 1.0)
-        off = wanted - shrink[:, None] * had
-        along = np.einsum("sn,sn->s", off, step)
-        safe = along**2 > 1e-16 * np.einsum("sn,sn->s", off, off) * np.einsum("sn,sn->s", step, step)
-        update = off[:, :, None] * off[:, None, :] / np.where(safe, along, 1.0)[:, None, None]
+        missing = wanted - shrink[:, None] * current
+        along = np.einsum("sn,sn->s", missing, step)
+        safe = along**2 > 1e-16 * np.einsum("sn,sn->s", missing, missing) * np.einsum("sn,sn->s", step, step)
+        update = missing[:, :, None] * missing[:, None, :] / np.where(safe, along, 1.0)[:, None, None]
     return np.asarray(shrink[:, None, None] * secant + np.where(safe[:, None, None], update, 0.0))

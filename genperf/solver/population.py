@@ -1,8 +1,9 @@
-"""Populations: where a search begins, and the best of what it holds."""
+"""Populations: where a search begins, and the best members of one."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -11,22 +12,50 @@ from genperf.solver.problem import Problem
 
 Array = npt.NDArray[np.float64]
 
-#: Where a constant has no bound of its own, a search goes to this many times its scale.
-REACH = 10.0
-#: A population has at least this many members.
-SMALLEST = 24
+
+@dataclass(frozen=True)
+class PopulationSettings:
+    """How the first population is spread.
+
+    Attributes
+    ----------
+    unbounded_scales : float
+        Width of the search, in scales of the constant, on a side where the constant has no bound. A coefficient of one
+        scale explains the whole mean value, so ten leave room for terms that cancel. A guess.
+    min_members : int
+        Least number of members, so that problems of one or two constants are covered too. A guess.
+    """
+
+    unbounded_scales: float = 10.0
+    min_members: int = 24
+
+
+POPULATION = PopulationSettings()
 
 
 def box(problem: Problem) -> tuple[Array, Array]:
-    """Return bounds that are finite: a search has to begin somewhere."""
-    reach = REACH * problem.scale
-    lower = np.where(np.isfinite(problem.lower), problem.lower, np.minimum(problem.upper, 0.0) - reach)
-    upper = np.where(np.isfinite(problem.upper), problem.upper, np.maximum(problem.lower, 0.0) + reach)
+    """Return finite lower and upper bounds of the constants: a search needs a box to begin in."""
+    width = POPULATION.unbounded_scales * problem.scale
+    lower = np.where(np.isfinite(problem.lower), problem.lower, np.minimum(problem.upper, 0.0) - width)
+    upper = np.where(np.isfinite(problem.upper), problem.upper, np.maximum(problem.lower, 0.0) + width)
     return lower, upper
 
 
 def first_populations(lower: Array, upper: Array, rngs: Sequence[np.random.Generator], per_dimension: int) -> Array:
-    """Spread a population over the box for each generator, Latin hypercubes of shape (populations, members, d).
+    """Draw a Latin hypercube over the box for each generator.
+
+    Parameters
+    ----------
+    lower, upper : ndarray of shape (d,)
+        Corners of the box.
+    rngs : sequence of Generator
+        One for each population.
+    per_dimension : int
+        Members per dimension; there are at least `PopulationSettings.min_members`.
+
+    Returns
+    -------
+    ndarray of shape (populations, members, d)
 
     Examples
     --------
@@ -35,19 +64,24 @@ def first_populations(lower: Array, upper: Array, rngs: Sequence[np.random.Gener
     True
     """
     d = lower.size
-    size = max(SMALLEST, per_dimension * d)
+    size = max(POPULATION.min_members, per_dimension * d)
     cells = np.stack([np.argsort(rng.random((d, size)), axis=1).T + rng.random((size, d)) for rng in rngs])
     return np.asarray(lower + cells / size * (upper - lower))
 
 
 def ranked(members: Array, costs: Array, places: int | npt.NDArray[np.intp]) -> Array:
-    """Return the first few members of every population by cost, or those at some places of the ranking.
+    """Return the best members of every population, or those at given places of the ranking by cost.
 
     Parameters
     ----------
     members : ndarray of shape (populations, size, d)
     costs : ndarray of shape (populations, size)
     places : int or ndarray of int
+        A number of members, best first; or places in the ranking, 0 the best.
+
+    Returns
+    -------
+    ndarray of shape (populations, places, d)
     """
     order = np.argsort(costs, axis=1, kind="stable")
     order = order[:, :places] if isinstance(places, int) else order[:, places]
@@ -55,7 +89,7 @@ def ranked(members: Array, costs: Array, places: int | npt.NDArray[np.intp]) -> 
 
 
 def down_the_ranking(size: int, count: int) -> npt.NDArray[np.intp]:
-    """Return the place of the best and of others down to the last, so that several basins are polished.
+    """Return evenly spread places of a ranking, from the best to the last, so that several basins are polished.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""A fit as arrays: the function, its derivatives, the data, and what a set of constants costs."""
+"""A fit as arrays: the function, its derivatives, the data and the cost of a set of constants."""
 
 from __future__ import annotations
 
@@ -10,63 +10,80 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from genperf.losses import PENALTY_ROUNDING, Loss, Penalty
+from genperf.losses import LOSS_SETTINGS, Loss, Penalty
 from genperf.solver.nonnegative import diagonal, penalised_least_squares
 
 Array = npt.NDArray[np.float64]
 
-#: Numbers in one block of an evaluation: bounds the memory, whatever the population and the rows.
-BLOCK = 2_000_000
-#: Numbers in one block of derivatives: what stays in a core's cache.
-CACHED = 250_000
-#: Reweighted least-squares passes for the coefficients inside the projection.
-PASSES = 6
-#: Cost of a set of constants whose times are not finite.
-IMPOSSIBLE = 1e30
+#: Cost of a set of constants whose predicted values are not finite.
+IMPOSSIBLE_COST = 1e30
 
-# glibc gives large blocks back to the system as soon as they are freed, and writing to new ones then costs more than
-# the arithmetic. What counts as large rises to the size of what was once freed.
-np.empty(BLOCK)
 
-#: Shares of the rows, (sets, rows) or (1, rows), and the weighted mean measured time of each set, seconds: a
-#: replicate's cost is that of its own fit.
+@dataclass(frozen=True)
+class EvaluationSettings:
+    """How costs of many sets of constants are computed.
+
+    Attributes
+    ----------
+    block_numbers : int
+        Doubles in one block of an evaluation: 16 MB, whatever the population and the rows.
+    cached_numbers : int
+        Doubles in one block of derivatives: 2 MB, which stays in a core's cache.
+    projection_passes : int
+        Reweighted least-squares passes for the coefficients inside the projection. A guess: the polish that follows
+        does what is left.
+    """
+
+    block_numbers: int = 2_000_000
+    cached_numbers: int = 250_000
+    projection_passes: int = 6
+
+
+EVALUATION = EvaluationSettings()
+
+# glibc returns large blocks to the system as soon as they are freed, and writing to new ones then costs more than the
+# arithmetic. Its limit for large rises to the size of a block that was once freed.
+np.empty(EVALUATION.block_numbers)
+
+#: Shares of the rows, (sets, rows) or (1, rows), and the weighted mean measured value of each set: a replicate's cost
+#: is that of a fit with the replicate's weights.
 Weighing: TypeAlias = tuple[Array, Array]
 
 
 @dataclass(frozen=True)
 class Problem:
-    """Times as a function of constants, and the measured times they should match.
+    """Predicted values as a function of constants, and the measured values they should match.
 
     Attributes
     ----------
-    times : callable
-        Constants (sets, n) → predicted times (sets, rows), seconds.
+    predict : callable
+        Constants (sets, n) → predicted values (sets, rows), in the target's unit.
     jacobian : callable
-        Constants (sets, n) → (times, derivatives of shape (sets, rows, n)).
+        Constants (sets, n) → (predicted values, derivatives of shape (sets, rows, n)).
     measured : ndarray of shape (rows,)
-        Seconds.
+        In the target's unit.
     weights : ndarray of shape (rows,)
         Not negative.
     lower, upper : ndarray of shape (n,)
         Bounds of the constants.
     scale : ndarray of shape (n,)
-        A constant divided by its scale is what the penalty sees.
+        The penalty is on constants divided by their scales.
     penalised : ndarray of bool of shape (n,)
-        Which constants the penalty sees.
+        The constants with a penalty.
     coefficient : ndarray of bool of shape (n,)
-        The constants in which the times are homogeneous of degree one: found by least squares given the others.
+        The constants in which the prediction is homogeneous of degree one: solved by least squares given the others.
     linear : bool
-        Whether the times are linear in the coefficients (a sum of terms), not only homogeneous (max, p-norm).
+        Whether the prediction is linear in the coefficients (a sum of terms), not only homogeneous (max, p-norm).
     start : ndarray of shape (n,)
-        Where a search without other knowledge begins.
-    loss, penalty
-        What is minimised.
+        Where a search begins by default.
+    loss : Loss
+    penalty : Penalty
     basis : callable, optional
-        Constants (sets, n) → (times, derivatives by the coefficients alone, of shape (sets, rows, coefficients)): of
-        what `jacobian` gives, for less work.
+        Constants (sets, n) → (predicted values, derivatives by the coefficients alone, of shape (sets, rows, k)):
+        a part of the jacobian, for less work.
     """
 
-    times: Callable[[Array], Array]
+    predict: Callable[[Array], Array]
     jacobian: Callable[[Array], tuple[Array, Array]]
     measured: Array
     weights: Array
@@ -86,12 +103,26 @@ class Problem:
         return replace(self, weights=weights)
 
     def scaled(self, constants: Array) -> Array:
-        """Return what the penalty sees of the constants."""
+        """Return the constants on their scales, zero where there is no penalty."""
         return np.asarray(np.where(self.penalised, constants / self.scale, 0.0))
 
-    def blocks(self, sets: int, numbers_per_set: int, most: int | None = None) -> list[slice]:
-        """Cut a number of sets into blocks of bounded memory: `BLOCK` numbers, or fewer where that is asked for."""
-        step = max(1, min(most or BLOCK, BLOCK) // max(1, numbers_per_set))
+    def blocks(self, sets: int, numbers_per_set: int, max_numbers: int | None = None) -> list[slice]:
+        """Cut sets of constants into blocks of bounded memory.
+
+        Parameters
+        ----------
+        sets : int
+        numbers_per_set : int
+            Doubles that one set needs.
+        max_numbers : int, optional
+            Doubles in a block, where fewer than `EvaluationSettings.block_numbers` are wanted.
+
+        Returns
+        -------
+        list of slice
+        """
+        limit = EVALUATION.block_numbers if max_numbers is None else min(max_numbers, EVALUATION.block_numbers)
+        step = max(1, limit // max(1, numbers_per_set))
         return [slice(i, min(i + step, sets)) for i in range(0, sets, step)]
 
     def cost(self, constants: Array, weights: Array | None = None) -> Array:
@@ -101,38 +132,52 @@ class Problem:
         ----------
         constants : ndarray of shape (sets, n)
         weights : ndarray of shape (sets, rows), optional
-            Weights of each set's own; the problem's where omitted.
+            Weights for each set; by default the problem's weights for all.
         """
         out = np.empty(len(constants))
         for block in self.blocks(len(constants), self.measured.size):
-            out[block] = self._cost_of(self.times(constants[block]), constants[block], self._weighing(weights, block))
+            out[block] = self._cost_of(self.predict(constants[block]), constants[block], self._weighing(weights, block))
         return out
 
     def _weighing(self, weights: Array | None, block: slice = slice(None)) -> Weighing:
-        return self._own_weighing if weights is None else _weighing(weights[block], self.measured)
+        return self._default_weighing if weights is None else _weighing(weights[block], self.measured)
 
     @cached_property
-    def _own_weighing(self) -> Weighing:
+    def _default_weighing(self) -> Weighing:
         return _weighing(self.weights[None, :], self.measured)
 
-    def _cost_of(self, times: Array, constants: Array, weighing: Weighing) -> Array:
+    def _cost_of(self, predicted: Array, constants: Array, weighing: Weighing) -> Array:
+        """Return the cost of sets whose predictions are known.
+
+        Parameters
+        ----------
+        predicted : ndarray of shape (sets, rows)
+        constants : ndarray of shape (sets, n)
+        weighing : pair of ndarray
+            Shares of the rows, and the mean measured value.
+
+        Returns
+        -------
+        ndarray of shape (sets,)
+            `IMPOSSIBLE_COST` where a prediction is not finite.
+        """
         shares, mean = weighing
         with np.errstate(all="ignore"):
-            each = self.loss.value(times, self.measured, mean)
-            total = np.einsum("sr,sr->s", np.broadcast_to(shares, each.shape), each)
+            losses = self.loss.value(predicted, self.measured, mean)
+            total = np.einsum("sr,sr->s", np.broadcast_to(shares, losses.shape), losses)
             total += self.penalty.value(self.scaled(constants))
-        return np.asarray(np.where(np.isfinite(total), np.minimum(total, IMPOSSIBLE), IMPOSSIBLE))
+        return np.asarray(np.where(np.isfinite(total), np.minimum(total, IMPOSSIBLE_COST), IMPOSSIBLE_COST))
 
     def derivatives(self, constants: Array, weights: Array | None = None) -> tuple[Array, Array]:
         """Return the cost's gradient and its Gauss-Newton curvature, both by the scaled constants.
 
         The gradient is exact. The curvature is `JᵀωJ` of the loss's ω plus the penalty's: exact where the loss is
-        quadratic and the times are linear.
+        quadratic and the prediction is linear.
 
         Parameters
         ----------
         constants : ndarray of shape (sets, n)
-            Not cut into blocks: the caller does.
+            As many as fit in memory: only the jacobian is computed in blocks.
         weights : ndarray of shape (sets, rows), optional
 
         Returns
@@ -142,13 +187,13 @@ class Problem:
         """
         n = self.scale.size
         gradient, curvature = np.empty((len(constants), n)), np.empty((len(constants), n, n))
-        for block in self.blocks(len(constants), self.measured.size * (n + 2), CACHED):
+        for block in self.blocks(len(constants), self.measured.size * (n + 2), EVALUATION.cached_numbers):
             weighing = self._weighing(weights, block)
             gradient[block], curvature[block] = self._slopes(constants[block], weighing)
         scaled = self.scaled(constants)
-        own = np.where(self.penalised, self.penalty.curvature(scaled), 0.0)
-        diagonal(curvature)[:] += own
-        return gradient + own * scaled, curvature
+        of_penalty = np.where(self.penalised, self.penalty.curvature(scaled), 0.0)
+        diagonal(curvature)[:] += of_penalty
+        return gradient + of_penalty * scaled, curvature
 
     @cached_property
     def _scales(self) -> Array:
@@ -157,28 +202,28 @@ class Problem:
     def _slopes(self, constants: Array, weighing: Weighing) -> tuple[Array, Array]:
         """Return the gradient and curvature of the loss by the scaled constants."""
         shares, mean = weighing
-        times, J = self.jacobian(constants)
+        predicted, J = self.jacobian(constants)
         with np.errstate(all="ignore"):
-            omega = shares * self.loss.curvature(times, self.measured, mean)
-            off = times - self.measured
-            gradient, curvature = _moments(J, omega, off)
+            omega = shares * self.loss.curvature(predicted, self.measured, mean)
+            error = predicted - self.measured
+            gradient, curvature = _moments(J, omega, error)
             if not (np.isfinite(gradient).all() and np.isfinite(curvature).all()):
-                known = np.isfinite(omega) & np.isfinite(times)
+                finite = np.isfinite(omega) & np.isfinite(predicted)
                 J = np.where(np.isfinite(J), J, 0.0)
-                gradient, curvature = _moments(J, np.where(known, omega, 0.0), np.where(known, off, 0.0))
+                gradient, curvature = _moments(J, np.where(finite, omega, 0.0), np.where(finite, error, 0.0))
             return 2.0 * self.scale * gradient, self._scales * curvature
 
     def project(self, constants: Array, weights: Array | None = None) -> Array:
         """Return the sets with their coefficients replaced by the best ones for their other constants.
 
-        The times are homogeneous of degree one in the coefficients c, so by Euler's theorem T = (∂T/∂c)·c: with the
-        derivatives and the loss's curvature held, the best c solves a non-negative least-squares problem. One pass is
-        exact where the loss is quadratic and the total is a sum; otherwise passes repeat.
+        The prediction T is homogeneous of degree one in the coefficients c, so by Euler's theorem T = (∂T/∂c)·c. With
+        the derivatives and the loss's curvature held, the best c solves a non-negative least-squares problem. One pass
+        is exact where the loss is quadratic and the total is a sum; otherwise passes repeat.
 
         Parameters
         ----------
         constants : ndarray of shape (sets, n)
-            The coefficients are read as the starting point of the passes where one is needed.
+            Where passes repeat, they start from the coefficients.
         weights : ndarray of shape (sets, rows), optional
         """
         return self.projected(constants, weights)[0]
@@ -191,74 +236,107 @@ class Problem:
         return out, cost
 
     def _project(self, constants: Array, weighing: Weighing) -> tuple[Array, Array]:
-        at_once = self.linear and self.loss.quadratic and not self._rounded.any()
-        times, basis, rest = self._parts(constants)
-        # The first pass knows no times yet: it takes the loss's curvature at a perfect fit.
-        current = self._with_coefficients(constants, basis, rest, weighing, self.measured[None, :])
+        """Return the sets with their best coefficients, and their costs."""
+        one_pass = self.linear and self.loss.quadratic and not self._kinked.any()
+        passes = 1 if one_pass else EVALUATION.projection_passes
+        predicted, basis, offset = self._parts(constants)
+        # There is no prediction before the first pass: take the loss's curvature at a perfect fit.
+        current = self._with_coefficients(constants, (basis, offset), weighing, self.measured[None, :])
         best, best_cost = current, np.full(len(current), np.inf)
-        for step in range(1 if at_once else PASSES):
+        for step in range(passes):
             if self.linear:
-                times = self._explained(basis, current) + rest
+                predicted = self._combined(basis, current) + offset
             else:
-                times, basis, rest = self._parts(current)
-            cost = self._cost_of(times, current, weighing)
+                predicted, basis, offset = self._parts(current)
+            cost = self._cost_of(predicted, current, weighing)
             better = cost < best_cost
             best = np.where(better[:, None], current, best)
             best_cost = np.where(better, cost, best_cost)
-            if step < PASSES - 1 and not at_once:
-                current = self._with_coefficients(current, basis, rest, weighing, times)
+            if step < passes - 1:
+                current = self._with_coefficients(current, (basis, offset), weighing, predicted)
         return best, best_cost
 
     def _parts(self, constants: Array) -> tuple[Array, Array, Array]:
-        """Return the times, their derivatives B by the coefficients c, and what B·c leaves of them.
+        """Return the prediction T, its derivatives B by the coefficients c, and the offset T − B·c.
 
-        Nothing but rounding is left, unless the expression has numbers in the place of coefficients.
+        The offset is rounding error, unless the expression has numbers in the place of coefficients.
         """
         if self.basis is not None:
-            times, basis = self.basis(constants)
+            predicted, basis = self.basis(constants)
         else:
-            times, J = self.jacobian(constants)
+            predicted, J = self.jacobian(constants)
             basis = J[:, :, self.coefficient]
         with np.errstate(all="ignore"):
-            return times, basis, times - self._explained(basis, constants)
+            return predicted, basis, predicted - self._combined(basis, constants)
 
-    def _explained(self, basis: Array, constants: Array) -> Array:
+    def _combined(self, basis: Array, constants: Array) -> Array:
+        """Return B·c of every set, shape (sets, rows)."""
         with np.errstate(all="ignore"):
             return np.asarray(np.einsum("srk,sk->sr", basis, constants[:, self.coefficient]))
 
     @property
-    def _rounded(self) -> npt.NDArray[np.bool_]:
+    def _kinked(self) -> npt.NDArray[np.bool_]:
         """Coefficients whose L1 penalty has a kink inside their bounds; for the others it is linear."""
         lasso = self.penalty.strength * self.penalty.l1_share > 0.0
         return np.asarray(lasso & self.penalised & self.coefficient & (self.lower < 0.0) & (self.upper > 0.0))
 
-    def _with_coefficients(self, constants: Array, basis: Array, rest: Array, weighing: Weighing, at: Array) -> Array:
-        """Return the sets with the coefficients that are best if the loss's curvature is what it is at these times."""
+    def _with_coefficients(
+        self, constants: Array, parts: tuple[Array, Array], weighing: Weighing, predicted: Array
+    ) -> Array:
+        """Return the sets with the coefficients that are best for the loss's curvature at a prediction.
+
+        Parameters
+        ----------
+        constants : ndarray of shape (sets, n)
+        parts : pair of ndarray
+            The basis B of shape (sets, rows, k), and the offset of shape (sets, rows).
+        weighing : pair of ndarray
+        predicted : ndarray of shape (sets, rows) or (1, rows)
+            Where the curvature is taken.
+
+        Returns
+        -------
+        ndarray of shape (sets, n)
+        """
         which = self.coefficient
+        basis, offset = parts
         shares, mean = weighing
         with np.errstate(all="ignore"):
-            omega = shares * self.loss.curvature(at, self.measured, mean)
-            moment, gram = _moments(basis, omega, self.measured - rest)
+            omega = shares * self.loss.curvature(predicted, self.measured, mean)
+            moment, gram = _moments(basis, omega, self.measured - offset)
         scale, held = self.scale[which], constants[:, which]
         ridge = self.penalty.strength * (1.0 - self.penalty.l1_share)
         lasso = self.penalty.strength * self.penalty.l1_share
-        kinked = self._rounded[which]
-        own = ridge + np.where(kinked, lasso / np.hypot(held / scale, PENALTY_ROUNDING), 0.0)
-        own = np.where(self.penalised[which], 0.5 * own / scale**2, 0.0)
-        slope = np.where(self.penalised[which] & ~kinked, 0.5 * lasso / scale, 0.0)
+        kinked = self._kinked[which]
+        squared = ridge + np.where(kinked, lasso / np.hypot(held / scale, LOSS_SETTINGS.penalty_rounding), 0.0)
+        squared = np.where(self.penalised[which], 0.5 * squared / scale**2, 0.0)
+        linear = np.where(self.penalised[which] & ~kinked, 0.5 * lasso / scale, 0.0)
         out = constants.copy()
         out[:, which] = penalised_least_squares(
-            gram, moment, own, np.broadcast_to(slope, moment.shape), self.lower[which], self.upper[which]
+            gram, moment, squared, np.broadcast_to(linear, moment.shape), self.lower[which], self.upper[which]
         )
         return out
 
 
 def _weighing(weights: Array, measured: Array) -> Weighing:
+    """Return each set's weights as shares of one, and its weighted mean measured value."""
     shares = weights / weights.sum(axis=1, keepdims=True)
     return shares, np.sum(shares * measured, axis=1, keepdims=True)
 
 
 def _moments(J: Array, omega: Array, values: Array) -> tuple[Array, Array]:
-    """Return `Jᵀωv` and `JᵀωJ` of every set: J of shape (sets, rows, k), v of (sets, rows), ω of it or of (1, rows)."""
+    """Return `Jᵀωv` and `JᵀωJ` of every set.
+
+    Parameters
+    ----------
+    J : ndarray of shape (sets, rows, k)
+    omega : ndarray of shape (sets, rows) or (1, rows)
+    values : ndarray of shape (sets, rows)
+
+    Returns
+    -------
+    moment : ndarray of shape (sets, k)
+    gram : ndarray of shape (sets, k, k)
+    """
     weighted = np.swapaxes(J, 1, 2) * omega[:, None, :]
     return np.squeeze(weighted @ values[:, :, None], axis=2), weighted @ J

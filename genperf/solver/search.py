@@ -1,4 +1,4 @@
-"""Searching: where the constants of least cost are, from nothing."""
+"""Searching: the constants of least cost, without a good start."""
 
 from __future__ import annotations
 
@@ -11,39 +11,54 @@ import numpy.typing as npt
 
 from genperf.errors import FitError, suggest
 from genperf.solver.direct import direct_search
-from genperf.solver.found import Found, Watch
-from genperf.solver.problem import IMPOSSIBLE, Problem
+from genperf.solver.optima import Optima, Watch
+from genperf.solver.problem import IMPOSSIBLE_COST, Problem
 from genperf.solver.projected import projected_search
 
 Array = npt.NDArray[np.float64]
-Solver: TypeAlias = Callable[[Problem, Sequence[np.random.Generator], Array, Watch], Found]
+Solver: TypeAlias = Callable[[Problem, Sequence[np.random.Generator], Array, Watch], Optima]
 
-#: Searches from different seeds; how many of them agree tells whether there are many optima.
-RESTARTS = 3
-#: Where no second search reached the best cost, as many more are made: so many times in all at most.
-ROUNDS = {"projected": 3}
+
+@dataclass(frozen=True)
+class SearchSettings:
+    """Searches from different seeds.
+
+    Attributes
+    ----------
+    restarts : int
+        Searches of a fit. Their agreement shows whether there are several optima: the least number with a majority.
+    projected_rounds : int
+        Rounds of `restarts` projected searches at most: another is made while only one search reached the least cost.
+        A round costs milliseconds (`docs/performance.md`). A guess.
+    """
+
+    restarts: int = 3
+    projected_rounds: int = 3
+
+
+SEARCH = SearchSettings()
 
 
 @dataclass(frozen=True)
 class Solution:
-    """What a search returned.
+    """The constants of least cost, and how the searches ended.
 
     Attributes
     ----------
     constants : ndarray of shape (n,)
     cost : float
-    settled : bool
-        Whether the polish came to rest.
+    converged : bool
+        Whether the polish converged.
     evaluations : int
         Sets of constants whose cost was computed.
     restarts, agreed : int
-        Searches made, and how many of them reached the best cost.
+        Searches made, and how many of them reached the least cost.
     solver : str
     """
 
     constants: Array
     cost: float
-    settled: bool
+    converged: bool
     evaluations: int
     restarts: int
     agreed: int
@@ -54,11 +69,11 @@ def solve(
     problem: Problem,
     solver: str = "projected",
     seed: int = 0,
-    restarts: int = RESTARTS,
+    restarts: int = SEARCH.restarts,
     starts: Array | None = None,
     watch: Watch | None = None,
 ) -> Solution:
-    """Find the constants of least cost.
+    """Search the constants of least cost.
 
     Parameters
     ----------
@@ -66,15 +81,15 @@ def solve(
     solver : {"projected", "de"}
         `de` lets `scipy.optimize.differential_evolution` search every constant, as published. `projected` searches only
         the non-linear constants and solves the coefficients inside by non-negative least squares (variable
-        projection): the same cost, far less work. Both end with a polish.
+        projection): the same cost for far less work. Both end with a polish.
     seed : int
     restarts : int
-        Independent searches; the best is returned, with how many reached it. Of several projected searches one that
-        alone reached the best cost is not believed: as many more are made, twice at most.
+        Independent searches. If only one of several projected searches reached the least cost, as many more are made,
+        twice at most.
     starts : ndarray of shape (sets, n), optional
-        Constants from which to polish beside the searches, which do not know of them.
+        Constants that are polished beside the searches and do not influence them.
     watch : callable, optional
-        Is told the least cost of what is at hand whenever costs were computed, for benchmarks.
+        Called with the least cost whenever costs were computed, for benchmarks.
 
     Returns
     -------
@@ -83,7 +98,29 @@ def solve(
     Raises
     ------
     FitError
-        For an unknown solver, or where no constants give finite times.
+        For an unknown solver, or where no constants give finite values.
+
+    Examples
+    --------
+    >>> x, measured = np.array([1.0, 2.0, 4.0]), np.array([3.0, 6.0, 12.0])
+    >>> from genperf.losses import Penalty, loss_named
+    >>> line = Problem(
+    ...     predict=lambda c: c * x,
+    ...     jacobian=lambda c: (c * x, np.tile(x[None, :, None], (len(c), 1, 1))),
+    ...     measured=measured,
+    ...     weights=np.ones(3),
+    ...     lower=np.zeros(1),
+    ...     upper=np.full(1, np.inf),
+    ...     scale=np.ones(1),
+    ...     penalised=np.array([False]),
+    ...     coefficient=np.array([True]),
+    ...     linear=True,
+    ...     start=np.ones(1),
+    ...     loss=loss_named("relative"),
+    ...     penalty=Penalty(),
+    ... )
+    >>> solve(line).constants.round(6)
+    array([3.])
     """
     if solver not in SOLVERS:
         raise FitError(f"unknown solver '{solver}'", hint=suggest(solver, list(SOLVERS)) or "projected or de")
@@ -92,25 +129,33 @@ def solve(
         restarts = 1  # nothing is searched, so nothing depends on the seed
     seeds = np.random.SeedSequence(seed)
 
-    def search() -> Found:
+    def search() -> Optima:
         rngs = [np.random.default_rng(child) for child in seeds.spawn(max(1, restarts))]
-        return SOLVERS[solver](problem, rngs, given, watch or _unwatched)
+        return SOLVERS[solver](problem, rngs, given, watch or _ignore)
 
-    found = search()
-    for _ in range(1, ROUNDS.get(solver, 1) if restarts > 1 else 1):
-        if found.agreed > 1:
+    optima = search()
+    rounds = SEARCH.projected_rounds if solver == "projected" and restarts > 1 else 1
+    for _ in range(1, rounds):
+        if optima.agreed > 1:
             break
-        found = found.beside(search())
-    at = int(found.cost.argmin())
-    cost = float(found.cost[at])
-    if not cost < 0.1 * IMPOSSIBLE:
-        raise FitError("no constants within the bounds give finite times", hint="check the formula and its bounds")
-    settled = bool(found.settled[at])
-    return Solution(found.constants[at], cost, settled, found.evaluations, found.searches, found.agreed, solver)
+        optima = optima.joined(search())
+    best = int(optima.cost.argmin())
+    cost = float(optima.cost[best])
+    if not cost < 0.1 * IMPOSSIBLE_COST:
+        raise FitError("no constants within the bounds give finite values", hint="check the formula and its bounds")
+    return Solution(
+        optima.constants[best],
+        cost,
+        bool(optima.converged[best]),
+        optima.evaluations,
+        optima.searches,
+        optima.agreed,
+        solver,
+    )
 
 
-def _unwatched(cost: float) -> None:
-    """Do nothing with it."""
+def _ignore(cost: float) -> None:
+    """Do nothing with a cost."""
 
 
 SOLVERS: dict[str, Solver] = {"projected": projected_search, "de": direct_search}

@@ -259,6 +259,6 @@ def test_phase_columns_are_named_and_fitted(shell: Shell) -> None:
     status, out, err = shell("fit", *roles, "--model", "s-sgd-none")
     assert status == 0
     assert "beta_n" in out
-    assert "note: fitted on columns of their own: forward ('forward_s'), exchange ('comm_s');" in err
+    assert "note: fitted to separate columns: forward ('forward_s'), exchange ('comm_s');" in err
     assert "left out, in no role: host\n" in err
     assert "left out, in no role: forward_s, comm_s, host\n" in shell("fit", *roles, "--model", "amdahl")[2]

@@ -61,18 +61,18 @@ def test_two_workers(model: str) -> None:
 @pytest.mark.parametrize("model", MODELS)
 def test_dask(dask_address: str, model: str) -> None:
     assert dask_address.startswith("tcp://127.0.0.1:")
-    found = gp.fit(fleet(), model, draws=8, engine="dask", address=dask_address)
-    assert isinstance(found, GroupedResult)
-    assert list(found.failures) == [("short",)]
-    assert dump_model(found) == dump_model(HERE[model])
+    result = gp.fit(fleet(), model, draws=8, engine="dask", address=dask_address)
+    assert isinstance(result, GroupedResult)
+    assert list(result.failures) == [("short",)]
+    assert dump_model(result) == dump_model(HERE[model])
 
 
 def test_dask_validates_alike(dask_address: str) -> None:
-    found = [
+    frames = [
         gp.validate(fleet(), "amdahl,linear", "extrapolate:workers", draws=8, **engine).predictions()
         for engine in ({}, {"engine": "dask", "address": dask_address})  # type: ignore[arg-type]
     ]
-    pd.testing.assert_frame_equal(*found, check_exact=True)
+    pd.testing.assert_frame_equal(*frames, check_exact=True)
 
 
 def test_a_dask_worker_that_dies_takes_one_task_with_it(dask_address: str) -> None:
@@ -93,5 +93,5 @@ def test_no_scheduler_there() -> None:
 @pytest.mark.parametrize("model", MODELS)
 def test_ray(model: str) -> None:
     pytest.importorskip("ray", reason="the extra 'ray' is not installed")
-    found = gp.fit(fleet(), model, draws=8, engine="ray", workers=2)
-    assert dump_model(found) == dump_model(HERE[model])
+    result = gp.fit(fleet(), model, draws=8, engine="ray", workers=2)
+    assert dump_model(result) == dump_model(HERE[model])

@@ -1,4 +1,4 @@
-"""Engines: every task once, in bounded numbers, and a dead worker takes only its own task with it."""
+"""Engines: every task once, in bounded numbers, and a dead worker takes only its task with it."""
 
 import os
 import sys
@@ -78,7 +78,7 @@ def test_a_worker_that_dies_takes_one_task_with_it() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("given", "message"),
     [
         ({"name": "spark"}, "unknown engine 'spark'"),
         ({"address": "host:1"}, "the local engine has no address"),
@@ -86,10 +86,10 @@ def test_a_worker_that_dies_takes_one_task_with_it() -> None:
         ({"workers": -2}, "-2 is not a number of worker processes"),
     ],
 )
-def test_refused(given: dict[str, Any], said: str) -> None:
+def test_refused(given: dict[str, Any], message: str) -> None:
     with pytest.raises(GenperfError) as caught:
         Engine(**given)
-    assert said in str(caught.value)
+    assert message in str(caught.value)
     assert caught.value.hint
 
 

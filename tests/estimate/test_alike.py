@@ -11,12 +11,13 @@ import genperf as gp
 from genperf.estimate import FitOptions, at_once, estimate_alike
 from genperf.estimate.bootstrap import resampled
 from genperf.estimate.last_point import last_point_errors
-from genperf.estimate.linear import BLOCK, batch_of
+from genperf.estimate.linear import batch_of
 from genperf.estimate.problem import problem_of
 from genperf.losses import loss_named, penalty_named
 from genperf.models import family_named
 from genperf.result import GroupedResult, dump_model
 from genperf.solver import solve
+from genperf.solver.problem import EVALUATION
 
 
 def fleet(series: int, scales: tuple[int, ...] = (1, 2, 4, 8, 16), repeats: int = 1, seed: int = 0) -> pd.DataFrame:
@@ -42,12 +43,12 @@ MIXED = pd.concat(
 
 @pytest.mark.parametrize("model", ["ernest", "amdahl", "usl", "logarithmic", "a/workers + b*sqrt(workers) + c"])
 @pytest.mark.parametrize(
-    "asked",
+    "options",
     [{}, {"lam": "cv"}, {"loss": "squared", "lam": 0.0}, {"penalty": "l1", "lam": 0.01}, {"weight": "w", "seed": 3}],
     ids=str,
 )
-def test_a_series_has_the_bytes_it_has_alone(model: str, asked: dict[str, Any]) -> None:
-    given = dict(asked)
+def test_a_series_has_the_bytes_it_has_alone(model: str, options: dict[str, Any]) -> None:
+    given = dict(options)
     measured = table(MIXED, **({"weight": given.pop("weight")} if "weight" in given else {}))
     together = gp.fit(measured, model, draws=10, **given)
     assert isinstance(together, GroupedResult)
@@ -62,12 +63,12 @@ def ernest(n: np.ndarray) -> np.ndarray:
 
 
 def test_the_fit_and_every_replicate_are_the_exact_nonnegative_solution() -> None:
-    found = gp.fit(table(fleet(4)), "ernest", lam=0.0, draws=12)
-    assert isinstance(found, GroupedResult)
+    result = gp.fit(table(fleet(4)), "ernest", lam=0.0, draws=12)
+    assert isinstance(result, GroupedResult)
     counts = resampled(5, 12, np.random.default_rng([0, 1]))
     for key, part in table(fleet(4)).groups():
         n, t = part.columns["workers"], part.measured
-        member = found[key].best
+        member = result[key].best
         assert member.expression.constant_names == ("c", "a", "b", "d")
         for weights, constants in [(np.ones(5), member.constants), *zip(counts, member.draws, strict=True)]:
             rows = np.sqrt(weights) / t
@@ -81,51 +82,51 @@ def test_the_fit_and_every_replicate_are_the_exact_nonnegative_solution() -> Non
 
 @pytest.mark.parametrize("loss", ["relative", "squared"])
 @pytest.mark.parametrize("penalty", ["l2", "l1", "elastic-net"])
-def test_search_and_polish_find_nothing_better(loss: str, penalty: str) -> None:
+def test_search_and_polish_reach_no_lower_cost(loss: str, penalty: str) -> None:
     (_, part), *_ = table(fleet(1, (1, 2, 4, 8, 16, 32))).groups()
     (expression,) = family_named("ernest").expressions(part.factors)
     options = FitOptions(loss=loss, penalty=penalty, lam=0.01, draws=2)
     assert at_once(expression, options)
-    (found,) = estimate_alike(expression, [part], options, 0)
-    assert not isinstance(found, Exception)
+    (fitted,) = estimate_alike(expression, [part], options, 0)
+    assert not isinstance(fitted, Exception)
     problem = problem_of(expression, part.medians(), loss_named(loss), penalty_named(penalty, 0.01))
     searched = solve(problem)
-    ours = problem.cost(found.member.constants[None, :])[0]
+    ours = problem.cost(fitted.member.constants[None, :])[0]
     # The L1 penalty that the search sees is rounded off near zero, by less than 1e-4 a constant.
     room = 1e-6 if penalty == "l2" else 4 * 1e-4 * 0.01
     assert ours <= searched.cost * (1 + 1e-6) + room
-    assert found.member.times(part.columns) == pytest.approx(problem.times(searched.constants[None])[0], rel=2e-3)
+    assert fitted.member.times(part.columns) == pytest.approx(problem.predict(searched.constants[None])[0], rel=2e-3)
 
 
 @pytest.mark.parametrize(
-    ("model", "asked"),
+    ("model", "options"),
     [("a*workers**p + c", {}), ("ernest", {"loss": "log"}), ("ernest", {"solver": "de"}), ("max(a/workers, c)", {})],
 )
-def test_what_one_solution_does_not_settle_is_searched(model: str, asked: dict[str, Any]) -> None:
+def test_what_one_solution_does_not_settle_is_searched(model: str, options: dict[str, Any]) -> None:
     (_, part), *_ = table(fleet(1)).groups()
-    found = gp.fit(part, model, draws=2, **asked)
-    assert isinstance(found, GroupedResult)
-    assert found["net0"].best.status.evaluations > 10
+    result = gp.fit(part, model, draws=2, **options)
+    assert isinstance(result, GroupedResult)
+    assert result["net0"].best.status.evaluations > 10
 
 
 def test_constants_held_at_a_value_are_taken_off_first() -> None:
     frame = pd.DataFrame({"net": "x", "workers": [1.0, 2, 4, 8], "s": 0.5 + 8 / np.array([1.0, 2, 4, 8])})
-    found = gp.fit(table(frame), "amdahl", fix={"c": 0.5}, lam=0.0, draws=3)
-    assert isinstance(found, GroupedResult)
-    assert found["x"].best.values == pytest.approx({"a": 8.0}, rel=1e-10)
+    result = gp.fit(table(frame), "amdahl", fix={"c": 0.5}, lam=0.0, draws=3)
+    assert isinstance(result, GroupedResult)
+    assert result["x"].best.values == pytest.approx({"a": 8.0}, rel=1e-10)
 
 
 def test_looking_back_fits_the_smaller_scales_alone() -> None:
     frame = fleet(3)
-    found = gp.fit(table(frame), "amdahl", lam=0.0, draws=3)
+    result = gp.fit(table(frame), "amdahl", lam=0.0, draws=3)
     smaller = gp.fit(table(frame[frame.workers < 16]), "amdahl", lam=0.0, draws=3)
-    assert isinstance(found, GroupedResult)
+    assert isinstance(result, GroupedResult)
     for key, part in table(frame).groups():
-        (seen,) = found[key].evidence
+        (evidence,) = result[key].evidence
         measured = part.measured[-1]
         predicted = smaller[key].predict({"workers": 16})["time"].iloc[0]
-        assert seen.error == pytest.approx(abs(np.log(predicted / measured)), rel=1e-9)
-        assert seen.last_point == pytest.approx(abs(np.log(part.measured[-2] / measured)))
+        assert evidence.error == pytest.approx(abs(np.log(predicted / measured)), rel=1e-9)
+        assert evidence.last_point == pytest.approx(abs(np.log(part.measured[-2] / measured)))
 
 
 def test_a_partner_agrees_in_all_but_the_scale() -> None:
@@ -138,18 +139,18 @@ def test_a_partner_agrees_in_all_but_the_scale() -> None:
     assert last_point_errors([series], "n", held) == pytest.approx([np.log(2)])
 
 
-def test_times_that_cannot_be_finite_fail_alone() -> None:
+def test_values_that_cannot_be_finite_fail_alone() -> None:
     frame = pd.concat([fleet(1, (2, 4, 8, 16)), fleet(1, (1, 2, 4, 8)).assign(net="one")])
-    found = gp.fit(table(frame), "a/(workers - 1) + c", draws=3)
-    assert isinstance(found, GroupedResult)
-    assert list(found.results) == [("net0",)]
-    assert "finite" in found.failures[("one",)]
+    result = gp.fit(table(frame), "a/(workers - 1) + c", draws=3)
+    assert isinstance(result, GroupedResult)
+    assert list(result.results) == [("net0",)]
+    assert "finite" in result.failures[("one",)]
 
 
 def test_a_constant_that_nothing_moves_is_named() -> None:
-    found = gp.fit(table(fleet(1)), "a/workers + b*2/workers + c", draws=3)
-    assert isinstance(found, GroupedResult)
-    assert set(found["net0"].best.unidentified) == {"a", "b"}
+    result = gp.fit(table(fleet(1)), "a/workers + b*2/workers + c", draws=3)
+    assert isinstance(result, GroupedResult)
+    assert set(result["net0"].best.unidentified) == {"a", "b"}
 
 
 def test_blocks_bound_the_memory_whatever_the_series() -> None:
@@ -157,7 +158,7 @@ def test_blocks_bound_the_memory_whatever_the_series() -> None:
     (expression,) = family_named("ernest").expressions(parts[0].factors)
     medians = [p.medians() for p in parts]
     batch = batch_of(expression, medians, loss_named("relative"), penalty_named("l2", 0.0))
-    sets = BLOCK // 16 // 7
+    sets = EVALUATION.block_numbers // 16 // 7
     blocks = batch.blocks(sets)
     assert [b.stop - b.start for b in blocks] == [7] * 8 + [4]
     assert sum(len(batch.take(b).measured) for b in blocks) == 60

@@ -12,9 +12,7 @@ from genperf.estimate import FitOptions, affordable
 from genperf.estimate.problem import problem_of
 from genperf.estimate.robust import huber_weights, robust_sd
 from genperf.estimate.select import (
-    MOST_CONSTANTS,
-    MOST_IN_ALL,
-    MOST_ROWS,
+    SELECTION,
     Candidate,
     best_of,
     candidates_of,
@@ -57,14 +55,14 @@ def test_too_few_configurations_are_not_cut() -> None:
     assert folds_of(3, np.random.default_rng(0)).shape == (0, 3)
     few = TABLE.take(np.arange(3))
     (amdahl,) = gp.MODELS["amdahl"].expressions(few.factors)
-    found = candidates_of([amdahl], few, FitOptions(), 0)
-    assert all(np.isnan(c.error) for c in found)
-    assert best_of(found) is found[0]
+    candidates = candidates_of([amdahl], few, FitOptions(), 0)
+    assert all(np.isnan(c.error) for c in candidates)
+    assert best_of(candidates) is candidates[0]
 
 
 def test_the_true_structure_predicts_best() -> None:
-    found = candidates_of(PRODUCTS, TABLE, FitOptions(), 0)
-    best = best_of(found)
+    candidates = candidates_of(PRODUCTS, TABLE, FitOptions(), 0)
+    best = best_of(candidates)
     assert best.expression is PRODUCTS[0]
     # The noise is 2 %, whose mean absolute value is 1.6 %.
     assert best.error < 0.03
@@ -72,22 +70,22 @@ def test_the_true_structure_predicts_best() -> None:
 
 def test_an_exact_law_is_predicted_exactly() -> None:
     exact = read(runs(noise=0.0))
-    found = candidates_of(PRODUCTS[:1], exact, FitOptions(lam=1e-9), 0)
-    assert found[0].error < 1e-3
+    candidates = candidates_of(PRODUCTS[:1], exact, FitOptions(lam=1e-9), 0)
+    assert candidates[0].error < 1e-3
 
 
 def test_one_standard_error_prefers_the_simple() -> None:
-    off = np.full(10, 0.1)
+    errors = np.full(10, 0.1)
     zeros = np.zeros(10)
     spread = np.tile([0.03, -0.02], 5)
 
-    def candidate(expression: Expression, strength: float, off: np.ndarray) -> Candidate:
-        return Candidate(expression, strength, zeros, zeros, off, np.ones((0, 10), bool), np.empty((0, 10)))
+    def candidate(expression: Expression, strength: float, errors: np.ndarray) -> Candidate:
+        return Candidate(expression, strength, zeros, zeros, errors, np.ones((0, 10), bool), np.empty((0, 10)))
 
-    simple = candidate(PRODUCTS[0], 1e-4, off + spread)
-    stronger = candidate(PRODUCTS[0], 1e-3, off + spread)
-    complex_ = candidate(PRODUCTS[1], 1e-4, off)
-    worse = candidate(PRODUCTS[0], 1e-2, off + 0.05)
+    simple = candidate(PRODUCTS[0], 1e-4, errors + spread)
+    stronger = candidate(PRODUCTS[0], 1e-3, errors + spread)
+    complex_ = candidate(PRODUCTS[1], 1e-4, errors)
+    worse = candidate(PRODUCTS[0], 1e-2, errors + 0.05)
     assert best_of([simple, stronger, complex_, worse]) is stronger
     assert best_of([complex_, worse]) is complex_
 
@@ -102,14 +100,14 @@ def test_held_out_times_do_not_change_the_fit() -> None:
         assert [m.values for m in a.members] == [m.values for m in b.members]
 
 
-def test_a_fold_never_sees_its_own_rows() -> None:
+def test_a_fold_never_reads_its_held_out_rows() -> None:
     """The prediction of a held-out configuration is the same whatever was measured there."""
     before = candidates_of(PRODUCTS[:1], TABLE, FitOptions(lam=1e-4), 0)[0]
     frame = TABLE.frame.copy()
     fold = ~folds_of(len(frame), np.random.default_rng([0, 2]))[0]
     frame.loc[fold, "t"] *= 1.5
     after = candidates_of(PRODUCTS[:1], replace(TABLE, frame=frame), FitOptions(lam=1e-4), 0)[0]
-    times = [np.log(t.measured[fold]) - c.unseen[fold] for t, c in ((TABLE, before), (read(frame), after))]
+    times = [np.log(t.measured[fold]) - c.residuals[fold] for t, c in ((TABLE, before), (read(frame), after))]
     # What is left is the scale of the penalty, which is the whole table's mean time.
     assert np.allclose(*times, atol=2e-3)
     assert np.abs(before.constants / after.constants - 1.0).max() > 0.01
@@ -128,8 +126,8 @@ def test_robust_fits_are_not_ruled_by_outliers() -> None:
     truth = {"p1_layers": 1.2, "p1_batch": 1.0, "q1_workers": -0.5}
 
     def worst(robust: bool) -> float:
-        found = candidates_of(PRODUCTS[:1], wild, FitOptions(lam=1e-6), 0, robust)[0]
-        values = dict(zip(found.expression.constant_names, found.constants, strict=True))
+        candidate = candidates_of(PRODUCTS[:1], wild, FitOptions(lam=1e-6), 0, robust)[0]
+        values = dict(zip(candidate.expression.constant_names, candidate.constants, strict=True))
         return max(abs(values[name] - value) for name, value in truth.items())
 
     assert worst(True) < 0.1 < worst(False)
@@ -137,16 +135,16 @@ def test_robust_fits_are_not_ruled_by_outliers() -> None:
 
 def test_huber_weights_by_hand() -> None:
     # |r| = 0.1, 0.1, 0.1, 0.5: s = 0.14826, so only the last is cut, to 0.14826/0.5.
-    times, measured = np.array([[1.1, 0.9, 1.1, 1.5]]), np.ones(4)
-    assert np.allclose(huber_weights(times, measured, np.ones((1, 4))), [[1.0, 1.0, 1.0, 0.29652]])
+    predicted, measured = np.array([[1.1, 0.9, 1.1, 1.5]]), np.ones(4)
+    assert np.allclose(huber_weights(predicted, measured, np.ones((1, 4))), [[1.0, 1.0, 1.0, 0.29652]])
 
 
 def test_huber_weights_leave_out_what_does_not_count() -> None:
-    times = np.array([[1.1, 0.9, 1.1, 9.0, np.inf]])
+    predicted = np.array([[1.1, 0.9, 1.1, 9.0, np.inf]])
     weights = np.array([[1.0, 1.0, 1.0, 0.0, 1.0]])
-    found = huber_weights(times, np.ones(5), weights)
-    assert found[0, 3] == 0.0
-    assert found[0, 4] == 0.0
+    robust = huber_weights(predicted, np.ones(5), weights)
+    assert robust[0, 3] == 0.0
+    assert robust[0, 4] == 0.0
     assert robust_sd(np.array([0.1, 9.0]), np.array([True, False])) == pytest.approx(0.14826)
 
 
@@ -165,11 +163,11 @@ def test_a_linear_expression_needs_one_start() -> None:
     assert spread_starts(problem, 20, np.random.default_rng(0)).shape == (1, len(ernest.constants))
 
 
-def test_larger_structures_are_left_out_and_said() -> None:
+def test_larger_structures_are_left_out_and_noted() -> None:
     usable, notes = affordable(PRODUCTS, 20)
     assert [len(e.constants) for e in usable] == [len(PRODUCTS[0].constants)]
     assert "2 larger structures" in notes[0].text
-    assert all(len(e.constants) <= 20 * MOST_CONSTANTS for e in usable)
+    assert all(len(e.constants) <= 20 * SELECTION.constants_per_row for e in usable)
 
 
 def test_too_few_configurations_say_how_many_are_needed() -> None:
@@ -183,7 +181,7 @@ def test_many_levels_limit_the_terms() -> None:
     factors = [*TABLE.factors, Factor("net", "categorical", distinct=70, levels=levels)]
     usable, notes = affordable([generic(factors, Structure("product", k)) for k in (1, 2, 3, 4)], 1000)
     assert len(usable) == 2
-    assert str(MOST_IN_ALL) in notes[0].text
+    assert str(SELECTION.max_constants) in notes[0].text
 
 
 def test_too_many_levels_are_refused_with_advice() -> None:
@@ -194,13 +192,13 @@ def test_too_many_levels_are_refused_with_advice() -> None:
 
 
 def test_large_tables_are_thinned_for_the_choice_alone() -> None:
-    some = judged_rows(MOST_ROWS + 200, np.random.default_rng(0))
-    assert len(set(some.tolist())) == MOST_ROWS
+    some = judged_rows(SELECTION.max_rows + 200, np.random.default_rng(0))
+    assert len(set(some.tolist())) == SELECTION.max_rows
     assert np.all(np.diff(some) > 0)
-    assert judged_rows(MOST_ROWS, np.random.default_rng(0)).tolist() == list(range(MOST_ROWS))
+    assert judged_rows(SELECTION.max_rows, np.random.default_rng(0)).tolist() == list(range(SELECTION.max_rows))
 
 
-def test_a_factor_with_one_value_is_said_and_left_out() -> None:
+def test_a_factor_with_one_value_is_noted_and_left_out() -> None:
     frame = runs().assign(layers=4.0)
     result = gp.fit(read(frame), "generic", draws=2)
     assert "layers" not in result.best.expression.factors

@@ -91,6 +91,29 @@ def test_refused_with_the_place(text: str, message: str, column: int) -> None:
     assert "^" in str(caught.value)
 
 
+def test_a_formula_is_read_once() -> None:
+    first = parse("a*n + b", ["a", "b", "n"])
+    assert parse("a*n + b", ("n", "b", "a")) is first
+    assert parse("a*n + b", {"a": 1, "b": 2, "n": 3}) is first
+    # Other names, text columns or limits are other questions.
+    assert parse("a*n + b") is not first
+    assert parse("a == 'x'", ["a"], texts=["a"]).logical
+    with pytest.raises(FormulaError, match="text column"):
+        parse("a == 'x'", ["a"])
+    with pytest.raises(FormulaError, match="at most 5"):
+        parse("a*n + b", ["a", "b", "n"], max_characters=5)
+
+
+def test_a_refused_formula_is_refused_again() -> None:
+    messages = set()
+    for _ in range(2):
+        with pytest.raises(FormulaError) as caught:
+            parse("a + wrkers", ["a", "workers"])
+        messages.add(str(caught.value))
+    assert len(messages) == 1
+    assert "did you mean 'workers'" in messages.pop()
+
+
 def test_caret_counts_characters_not_bytes() -> None:
     with pytest.raises(FormulaError) as caught:
         parse("`größe` + b.c", ["größe", "b"])

@@ -30,15 +30,15 @@ def bound(text: str) -> tuple[Node, dict[str, int]]:
 @pytest.mark.parametrize("sets", [1, 5])
 def test_same_values_and_derivatives_as_the_tree(name: str, sets: int) -> None:
     tree, positions = bound(SUMS[name])
-    found = power_sum(tree, positions, 4)
-    assert found is not None
+    total = power_sum(tree, positions, 4)
+    assert total is not None
     constants = np.random.default_rng(0).uniform(-1.0, 2.0, (sets, len(positions)))
     values = {n: constants[:, j : j + 1] for n, j in positions.items()}
     expected, slopes = evaluate_with_gradient(tree, values, list(positions))
-    np.testing.assert_allclose(found.values(constants), np.broadcast_to(expected, (sets, 4)), rtol=1e-12)
+    np.testing.assert_allclose(total.values(constants), np.broadcast_to(expected, (sets, 4)), rtol=1e-12)
     for by in (tuple(positions.values()), tuple(positions.values())[::-2]):
-        times, derivatives = found.derivatives(constants, by)
-        np.testing.assert_allclose(times, np.broadcast_to(expected, (sets, 4)), rtol=1e-12)
+        values, derivatives = total.derivatives(constants, by)
+        np.testing.assert_allclose(values, np.broadcast_to(expected, (sets, 4)), rtol=1e-12)
         assert derivatives.shape == (sets, len(by), 4)
         names = list(positions)
         for j, position in enumerate(by):
@@ -48,9 +48,9 @@ def test_same_values_and_derivatives_as_the_tree(name: str, sets: int) -> None:
 
 def test_a_constant_that_is_nowhere_changes_nothing() -> None:
     tree, _ = bound("a*n**p")
-    found = power_sum(tree, {"a": 0, "p": 1, "spare": 2}, 4)
-    assert found is not None
-    assert not found.derivatives(np.ones((2, 3)), (2, 0))[1][:, 0].any()
+    total = power_sum(tree, {"a": 0, "p": 1, "spare": 2}, 4)
+    assert total is not None
+    assert not total.derivatives(np.ones((2, 3)), (2, 0))[1][:, 0].any()
 
 
 @pytest.mark.parametrize("text", OTHERS)
@@ -60,20 +60,20 @@ def test_other_shapes_are_left_to_the_tree(text: str) -> None:
 
 def test_a_set_has_the_same_bits_whatever_it_is_evaluated_with() -> None:
     tree, positions = bound(SUMS["generic"])
-    found = power_sum(tree, positions, 4)
-    assert found is not None
+    total = power_sum(tree, positions, 4)
+    assert total is not None
     constants = np.random.default_rng(1).uniform(-1.0, 2.0, (7, len(positions)))
     by = tuple(positions.values())
     for i in range(7):
         alone = constants[i : i + 1]
-        np.testing.assert_array_equal(found.values(constants)[i], found.values(alone)[0])
-        np.testing.assert_array_equal(found.derivatives(constants, by)[1][i], found.derivatives(alone, by)[1][0])
+        np.testing.assert_array_equal(total.values(constants)[i], total.values(alone)[0])
+        np.testing.assert_array_equal(total.derivatives(constants, by)[1][i], total.derivatives(alone, by)[1][0])
 
 
 def test_times_beyond_what_a_number_holds_are_infinite_not_an_error() -> None:
     tree, positions = bound("c + a*n**p")
-    found = power_sum(tree, positions, 4)
-    assert found is not None
-    values = found.values(np.array([[1.0, 1.0, 1e6]]))[0]
+    total = power_sum(tree, positions, 4)
+    assert total is not None
+    values = total.values(np.array([[1.0, 1.0, 1e6]]))[0]
     assert values.tolist() == np.broadcast_to(evaluate(tree, {"a": 1.0, "c": 1.0, "p": 1e6}), 4).tolist()
     assert np.isinf(values[1:]).all()

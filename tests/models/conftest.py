@@ -86,7 +86,7 @@ def problem_of(expression, columns, seconds):
     scale = np.array([seconds.mean() / reach[c.name] if c.name in reach else 1.0 for c in constants])
     bound = expression.bind({name: columns[name] for name in expression.factors})
     return Problem(
-        times=bound.times,
+        predict=bound.predict,
         jacobian=bound.jacobian,
         measured=seconds,
         weights=np.ones(len(seconds)),

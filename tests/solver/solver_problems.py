@@ -84,7 +84,7 @@ def problem_of(
     scale = np.where(is_coefficient, measured.mean(), 1.0)
     bound = case.expression.bind(COLUMNS)
     return Problem(
-        times=bound.times,
+        predict=bound.predict,
         jacobian=bound.jacobian,
         measured=measured,
         weights=np.ones(len(measured)),

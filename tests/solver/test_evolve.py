@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from genperf.solver.evolve import MOST_GENERATIONS, PATIENCE, evolve
+from genperf.solver.evolve import EVOLUTION, evolve
 
 BOX = np.array([-5.0, -5.0, -5.0]), np.array([5.0, 5.0, 5.0])
 
@@ -32,8 +32,8 @@ def test_the_least_of_many_minima_is_found() -> None:
 def test_each_population_does_what_it_does_alone() -> None:
     members, costs, evaluations = run([0, 1, 2])
     alone = [run([seed]) for seed in (0, 1, 2)]
-    for i, (own, cost, _) in enumerate(alone):
-        np.testing.assert_array_equal(members[i], own[0])
+    for i, (population, cost, _) in enumerate(alone):
+        np.testing.assert_array_equal(members[i], population[0])
         np.testing.assert_array_equal(costs[i], cost[0])
     assert evaluations == sum(spent for *_, spent in alone)
 
@@ -58,5 +58,5 @@ def test_a_population_rests_when_its_best_does() -> None:
     members, _ = populations([0])
     unlike = np.arange(1.0, 31.0)[None]
     spent = evolve(lambda x: np.full(len(x), 1e3), members, unlike, BOX, [np.random.default_rng(0)], 1e-3)[2]
-    assert spent == 30 * PATIENCE
-    assert PATIENCE < MOST_GENERATIONS
+    assert spent == 30 * EVOLUTION.patience
+    assert EVOLUTION.patience < EVOLUTION.max_generations

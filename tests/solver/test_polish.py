@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import least_squares
 from solver_problems import GENERIC, MAXIMUM, P_NORM, Case, problem_of, with_bounds
 
-from genperf.losses import HUBER_DELTA, LOSSES, Penalty
+from genperf.losses import LOSS_SETTINGS, LOSSES, Penalty
 from genperf.solver import Problem, polish
 
 START = np.array([[0.3, 1.5, 1.0, 0.4, 0.5, 0.1]])
@@ -17,21 +17,21 @@ def scipy_optimum(problem: Problem, loss: str, start: np.ndarray) -> tuple[np.nd
     ridge = np.sqrt(problem.penalty.strength / 2.0)
 
     def residuals(scaled: np.ndarray) -> np.ndarray:
-        times = problem.times((scaled * problem.scale)[None])[0]
+        predicted = problem.predict((scaled * problem.scale)[None])[0]
         fit = {
-            "relative": lambda: times / t - 1.0,
-            "huber": lambda: times / t - 1.0,
-            "log": lambda: np.log(np.maximum(times / t, 1e-6)),
-            "squared": lambda: (times - t) / t.mean(),
+            "relative": lambda: predicted / t - 1.0,
+            "huber": lambda: predicted / t - 1.0,
+            "log": lambda: np.log(np.maximum(predicted / t, 1e-6)),
+            "squared": lambda: (predicted - t) / t.mean(),
         }[loss]()
         return np.concatenate([fit / np.sqrt(size), ridge * scaled])
 
     bounds = (problem.lower / problem.scale, problem.upper / problem.scale)
-    robust = {"loss": "huber", "f_scale": HUBER_DELTA / np.sqrt(size)} if loss == "huber" else {}
-    found = least_squares(
+    robust = {"loss": "huber", "f_scale": LOSS_SETTINGS.huber_delta / np.sqrt(size)} if loss == "huber" else {}
+    optimum = least_squares(
         residuals, start / problem.scale, bounds=bounds, xtol=1e-15, ftol=1e-15, gtol=1e-13, max_nfev=5000, **robust
     )
-    return found.x * problem.scale, problem.cost((found.x * problem.scale)[None]).item()
+    return optimum.x * problem.scale, problem.cost((optimum.x * problem.scale)[None]).item()
 
 
 @pytest.mark.parametrize("loss", ["relative", "log", "squared", "huber"])
@@ -41,10 +41,10 @@ def test_same_optimum_as_scipy(loss: str, strength: float) -> None:
     strength = 0.0 if loss == "huber" else strength
     problem = problem_of(GENERIC, loss, Penalty(strength), noise=0.1)
     expected, cost = scipy_optimum(problem, loss, START[0])
-    found = polish(problem, START)
-    assert found.settled.all()
-    assert found.cost[0] == pytest.approx(cost, rel=1e-7)
-    np.testing.assert_allclose(found.constants[0], expected, rtol=1e-3, atol=1e-4)
+    polished = polish(problem, START)
+    assert polished.converged.all()
+    assert polished.cost[0] == pytest.approx(cost, rel=1e-7)
+    np.testing.assert_allclose(polished.constants[0], expected, rtol=1e-3, atol=1e-4)
 
 
 @pytest.mark.parametrize(
@@ -58,36 +58,36 @@ def test_same_optimum_as_scipy(loss: str, strength: float) -> None:
 )
 def test_bounds_are_kept_and_reached(lower: list[float], upper: list[float], at: dict[int, float]) -> None:
     problem = with_bounds(problem_of(GENERIC, noise=0.02), lower, upper)
-    found = polish(problem, START)
-    assert found.settled.all()
-    assert np.all((found.constants >= problem.lower) & (found.constants <= problem.upper))
-    assert {j: found.constants[0, j] for j in at} == at
-    gradient, _ = problem.derivatives(found.constants)
-    inside = (found.constants[0] > problem.lower) & (found.constants[0] < problem.upper)
+    polished = polish(problem, START)
+    assert polished.converged.all()
+    assert np.all((polished.constants >= problem.lower) & (polished.constants <= problem.upper))
+    assert {j: polished.constants[0, j] for j in at} == at
+    gradient, _ = problem.derivatives(polished.constants)
+    inside = (polished.constants[0] > problem.lower) & (polished.constants[0] < problem.upper)
     np.testing.assert_allclose(gradient[0, inside], 0.0, atol=1e-5)
     between = problem.lower < problem.upper
-    assert np.all(gradient[0, between & (found.constants[0] <= problem.lower)] >= -1e-5)
-    assert np.all(gradient[0, between & (found.constants[0] >= problem.upper)] <= 1e-5)
+    assert np.all(gradient[0, between & (polished.constants[0] <= problem.lower)] >= -1e-5)
+    assert np.all(gradient[0, between & (polished.constants[0] >= problem.upper)] <= 1e-5)
 
 
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("case", [GENERIC, MAXIMUM, P_NORM], ids=["sum", "max", "p-norm"])
 def test_exact_data_gives_back_the_constants(case: Case, loss: str) -> None:
     problem = problem_of(case, loss)
-    found = polish(problem, np.array([case.truth]) * 1.05)
-    assert found.settled.all()
-    np.testing.assert_allclose(found.constants[0], case.truth, rtol=1e-6)
+    polished = polish(problem, np.array([case.truth]) * 1.05)
+    assert polished.converged.all()
+    np.testing.assert_allclose(polished.constants[0], case.truth, rtol=1e-6)
 
 
 @pytest.mark.parametrize("loss", LOSSES)
 def test_nothing_near_the_result_costs_less(loss: str) -> None:
     problem = problem_of(GENERIC, loss, Penalty(1e-4, 0.5), noise=0.1)
-    found = polish(problem, START)
+    polished = polish(problem, START)
     rng = np.random.default_rng(0)
     for size in (1e-2, 1e-3, 1e-4):
-        near = found.constants + size * problem.scale * rng.standard_normal((500, 6))
+        near = polished.constants + size * problem.scale * rng.standard_normal((500, 6))
         near = np.clip(near, problem.lower, problem.upper)
-        assert problem.cost(near).min() >= found.cost[0] * (1.0 - 1e-6)
+        assert problem.cost(near).min() >= polished.cost[0] * (1.0 - 1e-6)
 
 
 @pytest.mark.parametrize("loss", LOSSES)
@@ -104,7 +104,7 @@ def test_replicates_as_weights_are_separate_fits(loss: str) -> None:
 def test_large_residuals_and_a_loss_with_a_kink_come_to_rest() -> None:
     # Without the secant estimate these two are still moving after 200 steps.
     for noise in (0.3, 1.0):
-        assert polish(problem_of(GENERIC, "absolute", noise=noise), START).settled.all()
+        assert polish(problem_of(GENERIC, "absolute", noise=noise), START).converged.all()
 
 
 def test_never_worse_than_the_start_and_no_steps_is_the_start() -> None:
@@ -120,23 +120,23 @@ def test_what_is_held_stays_in_each_set_where_it_starts() -> None:
     starts = np.repeat(START, 3, axis=0)
     starts[:, 0] = 0.1, 0.4, 0.7
     held = np.arange(starts.shape[1]) == 0
-    found = polish(problem, starts, held=held)
-    assert found.constants[:, 0].tolist() == [0.1, 0.4, 0.7]
+    polished = polish(problem, starts, held=held)
+    assert polished.constants[:, 0].tolist() == [0.1, 0.4, 0.7]
     for k, value in enumerate(starts[:, 0]):
         lower, upper = problem.lower.copy(), problem.upper.copy()
         lower[0] = upper[0] = value
         pinned = polish(with_bounds(problem, lower, upper), starts[k : k + 1])
-        assert found.cost[k] == pytest.approx(pinned.cost[0], rel=1e-6)
-    assert polish(problem, starts[:1]).cost[0] < found.cost.min()
+        assert polished.cost[k] == pytest.approx(pinned.cost[0], rel=1e-6)
+    assert polish(problem, starts[:1]).cost[0] < polished.cost.min()
 
 
 def test_a_start_outside_the_bounds_is_brought_in() -> None:
     problem = problem_of(GENERIC, noise=0.1)
-    found = polish(problem, np.array([[-1.0, 9.0, 99.0, -1.0, -99.0, 5.0]]), steps=0)
-    np.testing.assert_array_equal(found.constants, [[0.0, 9.0, 4.0, 0.0, -2.0, 1.0]])
+    polished = polish(problem, np.array([[-1.0, 9.0, 99.0, -1.0, -99.0, 5.0]]), steps=0)
+    np.testing.assert_array_equal(polished.constants, [[0.0, 9.0, 4.0, 0.0, -2.0, 1.0]])
 
 
 def test_few_steps_are_said_to_be_few() -> None:
     problem = problem_of(GENERIC, noise=0.1)
-    assert not polish(problem, START, steps=1).settled.any()
-    assert polish(problem, START).settled.all()
+    assert not polish(problem, START, steps=1).converged.any()
+    assert polish(problem, START).converged.all()

@@ -1,4 +1,4 @@
-"""The cost, its derivatives, and the coefficients that are best given the rest."""
+"""The cost, its derivatives, and the coefficients that are best given the other constants."""
 
 import numpy as np
 import pytest
@@ -55,7 +55,7 @@ def test_a_replicate_costs_what_its_own_problem_costs(loss: str) -> None:
     np.testing.assert_allclose(problem.cost(at, weights), alone, rtol=1e-12)
 
 
-def test_times_that_are_not_finite_are_impossible_not_an_error() -> None:
+def test_values_that_are_not_finite_are_impossible_not_an_error() -> None:
     problem = problem_of(GENERIC)
     at = np.array([[1.0, 1.0, 1e6, 1.0, 0.0, 0.0], GENERIC.truth])
     cost = problem.cost(at)
@@ -94,21 +94,21 @@ def test_projection_finds_the_best_coefficients(bounds: tuple[float, float], los
     high[problem.coefficient] = bounds[1]
     problem = with_bounds(problem, list(low), list(high))
     others = np.array([1.0, 1.0, 1.1, 1.0, 0.4, 0.3])
-    found = problem.project(others[None])
-    np.testing.assert_array_equal(found[0, ~problem.coefficient], others[~problem.coefficient])
-    assert np.all((found >= low) & (found <= high))
+    projected = problem.project(others[None])
+    np.testing.assert_array_equal(projected[0, ~problem.coefficient], others[~problem.coefficient])
+    assert np.all((projected >= low) & (projected <= high))
     # Exact where one least-squares solution is; a few reweighted passes otherwise (the polish does the rest).
     share = 1e-4 if loss in ("relative", "squared") else 0.01
-    assert problem.cost(found).item() <= best_coefficients(problem, others) * (1.0 + share)
+    assert problem.cost(projected).item() <= best_coefficients(problem, others) * (1.0 + share)
 
 
 @pytest.mark.parametrize("penalty", PENALTIES)
 def test_projection_with_a_coefficient_that_cannot_be_positive(penalty: str) -> None:
     made = Case(ERNEST.expression, (5.0, 4.0, -0.3))
     problem = with_bounds(problem_of(made, penalty=penalty_named(penalty, 0.02)), [0, 0, -np.inf], [np.inf, np.inf, 0])
-    found = problem.project(problem.start[None])
-    assert found[0, 2] < -0.1
-    assert problem.cost(found).item() <= best_coefficients(problem, problem.start) * (1.0 + 1e-6)
+    projected = problem.project(problem.start[None])
+    assert projected[0, 2] < -0.1
+    assert problem.cost(projected).item() <= best_coefficients(problem, problem.start) * (1.0 + 1e-6)
 
 
 @pytest.mark.parametrize("case", [MAXIMUM, P_NORM], ids=["max", "p-norm"])
@@ -127,15 +127,15 @@ def test_basis_given_or_read_from_the_jacobian_is_the_same() -> None:
 
 @pytest.mark.parametrize("loss", LOSSES)
 def test_projection_beside_a_term_that_is_known(loss: str) -> None:
-    """A number in the place of a coefficient: the others explain what it leaves of the times."""
+    """A number in the place of a coefficient: the others explain what it leaves of the values."""
     known = Case(GENERIC.expression.with_fixed({"C": 0.5}), GENERIC.truth[1:])
     problem = problem_of(known, loss, noise=0.1)
     others = np.array([1.0, 1.1, 1.0, 0.4, 0.3])
     share = 1e-4 if loss in ("relative", "squared") else 0.01
-    found = problem.project(others[None])
-    assert problem.cost(found).item() <= best_coefficients(problem, others) * (1.0 + share)
+    projected = problem.project(others[None])
+    assert problem.cost(projected).item() <= best_coefficients(problem, others) * (1.0 + share)
     if LOSSES[loss].quadratic:
-        np.testing.assert_allclose(problem.project(found), found, rtol=1e-9)
+        np.testing.assert_allclose(problem.project(projected), projected, rtol=1e-9)
 
 
 @pytest.mark.parametrize("loss", ["relative", "log"])
@@ -143,5 +143,5 @@ def test_projection_beside_a_term_that_is_known(loss: str) -> None:
 def test_projection_knows_what_it_costs(case: Case, loss: str) -> None:
     problem = problem_of(case, loss, Penalty(0.01), noise=0.1)
     sets = problem.start * np.random.default_rng(0).uniform(0.5, 2.0, (5, problem.start.size))
-    found, costs = problem.projected(np.clip(sets, problem.lower, problem.upper))
-    np.testing.assert_allclose(costs, problem.cost(found), rtol=1e-12)
+    projected, costs = problem.projected(np.clip(sets, problem.lower, problem.upper))
+    np.testing.assert_allclose(costs, problem.cost(projected), rtol=1e-12)

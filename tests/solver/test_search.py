@@ -13,7 +13,8 @@ from genperf.formula import parse
 from genperf.losses import LOSSES, Penalty
 from genperf.solver import SOLVERS, Problem, polish, projected, solve
 from genperf.solver.evolve import evolve
-from genperf.solver.found import Found, found
+from genperf.solver.optima import Optima, optima_of
+from genperf.solver.problem import EVALUATION
 
 
 @pytest.mark.parametrize("loss", LOSSES)
@@ -45,10 +46,10 @@ def test_a_term_that_the_start_hides_is_found() -> None:
 
 @pytest.mark.parametrize("loss", LOSSES)
 def test_a_sum_of_known_shapes_needs_no_search(loss: str) -> None:
-    found = solve(problem_of(ERNEST, loss))
-    np.testing.assert_allclose(found.constants, ERNEST.truth, rtol=1e-6)
-    assert (found.restarts, found.agreed) == (1, 1)
-    assert found.evaluations < 1000
+    solution = solve(problem_of(ERNEST, loss))
+    np.testing.assert_allclose(solution.constants, ERNEST.truth, rtol=1e-6)
+    assert (solution.restarts, solution.agreed) == (1, 1)
+    assert solution.evaluations < 1000
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
@@ -67,7 +68,7 @@ def test_blocks_change_memory_not_results(loss: str, numbers: int, monkeypatch: 
     problem = problem_of(GENERIC, loss, Penalty(1e-3), noise=0.1)
     sets = problem.lower + np.random.default_rng(0).random((60, 6)) * np.array([2, 2, 5, 2, 5, 2.0])
     whole = problem.cost(sets), problem.project(sets), polish(problem, sets, steps=4).cost
-    monkeypatch.setattr(genperf.solver.problem, "BLOCK", numbers)
+    monkeypatch.setattr(genperf.solver.problem, "EVALUATION", replace(EVALUATION, block_numbers=numbers))
     assert len(problem.blocks(60, 40)) == {1: 60, 3000: 1, 100_000: 1}[numbers]
     assert len(problem.blocks(60, 40 * 8)) == {1: 60, 3000: 7, 100_000: 1}[numbers]
     for before, after in zip(
@@ -78,8 +79,8 @@ def test_blocks_change_memory_not_results(loss: str, numbers: int, monkeypatch: 
 
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_one_optimum_is_reached_by_every_restart(solver: str) -> None:
-    found = solve(problem_of(GENERIC, noise=0.02), solver, restarts=4)
-    assert (found.restarts, found.agreed, found.settled, found.solver) == (4, 4, True, solver)
+    solution = solve(problem_of(GENERIC, noise=0.02), solver, restarts=4)
+    assert (solution.restarts, solution.agreed, solution.converged, solution.solver) == (4, 4, True, solver)
 
 
 def wavy() -> Problem:
@@ -87,15 +88,15 @@ def wavy() -> Problem:
 
     def jacobian(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         slopes = [np.full(x.shape, 0.1), np.pi * np.cos(np.pi * x), np.zeros(x.shape)]
-        return times(x), np.stack(slopes, axis=1)
+        return predict(x), np.stack(slopes, axis=1)
 
-    def times(x: np.ndarray) -> np.ndarray:
+    def predict(x: np.ndarray) -> np.ndarray:
         return np.hstack([1.0 + 0.1 * x, 1.0 + np.sin(np.pi * x), np.full(x.shape, 0.9)])
 
     bare = problem_of(GENERIC)
     return replace(
         bare,
-        times=times,
+        predict=predict,
         jacobian=jacobian,
         basis=None,
         measured=np.ones(3),
@@ -112,7 +113,7 @@ def wavy() -> Problem:
 def test_many_optima_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     # Four searches that end near 0, 3, −1 and 0: two of them reach the least cost.
     ends = np.array([[0.2], [3.1], [-0.9], [-0.1]])
-    monkeypatch.setitem(SOLVERS, "de", lambda problem, rngs, given, watch: found(polish(problem, ends), 0, 4, 10))
+    monkeypatch.setitem(SOLVERS, "de", lambda problem, rngs, given, watch: optima_of(polish(problem, ends), 0, 4, 10))
     solution = solve(wavy(), "de", restarts=4)
     assert (solution.restarts, solution.agreed) == (4, 2)
     assert solution.constants == pytest.approx([0.0], abs=1e-6)
@@ -130,10 +131,10 @@ def test_the_least_of_many_optima_is_found(solver: str) -> None:
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_bounds_are_kept(solver: str) -> None:
     problem = with_bounds(problem_of(GENERIC, noise=0.05), [0, 0, -1, 0.1, -2, 0.1], [0.3, np.inf, 0.9, 0.5, 3, 0.1])
-    found = solve(problem, solver).constants
-    assert np.all((found >= problem.lower) & (found <= problem.upper))
-    assert found[5] == 0.1
-    assert found[2] == 0.9
+    constants = solve(problem, solver).constants
+    assert np.all((constants >= problem.lower) & (constants <= problem.upper))
+    assert constants[5] == 0.1
+    assert constants[2] == 0.9
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
@@ -160,10 +161,10 @@ def test_one_search_alone_is_not_believed(reaching: list[int], agreed: int, monk
     """Of each three searches so many end where the cost is least; the others end each at another optimum."""
     rounds = iter(reaching)
 
-    def three(problem: Problem, rngs: list[np.random.Generator], given: np.ndarray, watch: object) -> Found:
+    def three(problem: Problem, rngs: list[np.random.Generator], given: np.ndarray, watch: object) -> Optima:
         assert len(rngs) == 3
         ends = np.where(np.arange(3) < next(rounds), 0.1, 2.1 + np.arange(3.0))[:, None]
-        return found(polish(problem, ends), 0, 3, 0)
+        return optima_of(polish(problem, ends), 0, 3, 0)
 
     monkeypatch.setitem(SOLVERS, "projected", three)
     solution = solve(wavy(), "projected")
@@ -173,11 +174,11 @@ def test_one_search_alone_is_not_believed(reaching: list[int], agreed: int, monk
 
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_who_watches_sees_the_cost_fall_to_what_is_returned(solver: str) -> None:
-    seen: list[float] = []
+    costs: list[float] = []
     problem = problem_of(GENERIC, noise=0.1)
-    solution = solve(problem, solver, watch=seen.append)
-    assert min(seen) == solution.cost
-    assert seen[0] > 2.0 * solution.cost
+    solution = solve(problem, solver, watch=costs.append)
+    assert min(costs) == solution.cost
+    assert costs[0] > 2.0 * solution.cost
     assert solution == replace(solve(problem, solver), constants=solution.constants)
 
 
@@ -197,7 +198,7 @@ def test_a_start_given_is_polished_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(
         SOLVERS,
         "de",
-        lambda problem, rngs, given, watch: found(polish(problem, np.vstack([given, nothing])), len(given), 1, 0),
+        lambda problem, rngs, given, watch: optima_of(polish(problem, np.vstack([given, nothing])), len(given), 1, 0),
     )
     start = np.array([[0.1]])
     started = solve(wavy(), "de", starts=start, restarts=1)
@@ -211,6 +212,6 @@ def test_refused() -> None:
     with pytest.raises(FitError, match="unknown solver 'anneal'"):
         solve(problem_of(ERNEST), "anneal")
     problem = problem_of(ERNEST)
-    nowhere = replace(problem, times=lambda x: np.full((len(x), 40), np.nan))
-    with pytest.raises(FitError, match="finite times"):
+    nowhere = replace(problem, predict=lambda x: np.full((len(x), 40), np.nan))
+    with pytest.raises(FitError, match="finite values"):
         solve(nowhere, restarts=1)
