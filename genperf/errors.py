@@ -121,6 +121,17 @@ class Note:
         return self.text
 
 
+def counted(count: int, noun: str) -> str:
+    """Write a count with its noun.
+
+    Examples
+    --------
+    >>> counted(1, "row"), counted(2, "row")
+    ('1 row', '2 rows')
+    """
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
 def suggest(word: str, known: list[str] | tuple[str, ...]) -> str | None:
     """Say which known word the user may have meant.
 

@@ -64,7 +64,7 @@ def command(
     from genperf.result import load_model
 
     fitted = one_group(load_model(model), group, model)
-    found = optimize(
+    optimum = optimize(
         fitted,
         dict(once(over, "--over")),
         where,
@@ -77,14 +77,14 @@ def command(
         top=top,
     )
     if output:
-        write_whole(output, csv_text(found.best))
+        write_whole(output, csv_text(optimum.best))
         say(f"wrote {output}", quiet)
     if as_json:
-        show_json(found.to_dict())
+        show_json(optimum.to_dict())
         return
     if not output or not quiet:
-        for title, frame in found.tables():
+        for title, frame in optimum.tables():
             show_frame(frame, title, plain=no_color)
-        click.echo(found.reason)
-    for note in found.notes:
+        click.echo(optimum.reason)
+    for note in optimum.notes:
         say(f"note: {note}", quiet)

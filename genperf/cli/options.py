@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+from click.core import ParameterSource
 
 from genperf.errors import GenperfError
 
@@ -16,9 +17,11 @@ if TYPE_CHECKING:
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 _ROLES = (
-    click.option("--time", metavar="COL", help="Column of measured times, in seconds."),
+    click.option("--time", metavar="COL", help="Column of measured times, in seconds or in --unit."),
     click.option("--throughput", metavar="COL", help="Column of samples per second, instead of --time."),
     click.option("--work", metavar="FORMULA", help="Samples per step, to make a time from --throughput."),
+    click.option("--quantity", metavar="COL[:UNIT]", help="Column of another positive quantity, instead of --time."),
+    click.option("--unit", metavar="UNIT", help="Of --time: s, ms, us, ns, min or h; of --quantity, any."),
     click.option("--intrinsic", metavar="A,B", default="", help="Properties of the program: batch, layers, …"),
     click.option("--extrinsic", metavar="A,B", default="", help="How it is run: workers, nodes, servers, …"),
     click.option("--categorical", metavar="A,B", default="", help="Names without an order: framework, …"),
@@ -55,6 +58,15 @@ _OUTPUT = (
     click.option("--quiet", "-q", is_flag=True, help="Say nothing but the result."),
     click.option("--no-color", is_flag=True, help="Plain text, also on a terminal."),
 )
+
+
+#: The options one of which names the measured column.
+_MEASURED = ("time", "throughput", "quantity")
+
+
+def measured_column(given: dict[str, Any]) -> bool:
+    """Tell whether the options name a measured column, and so describe a table."""
+    return any(given[name] for name in _MEASURED)
 
 
 def _apply(options: tuple[Callable[[Command], Command], ...]) -> Callable[[Command], Command]:
@@ -113,11 +125,14 @@ def read(source: str, given: dict[str, Any]) -> Table:
     """Read the table that the options describe, taking them out of `given`."""
     from genperf.table import read_table
 
+    given.update(dict.fromkeys(_overridden(click.get_current_context(silent=True))))
     roles = {
         key: given.pop(key)
         for key in (
             "time",
             "throughput",
+            "quantity",
+            "unit",
             "work",
             "intrinsic",
             "extrinsic",
@@ -132,6 +147,17 @@ def read(source: str, given: dict[str, Any]) -> Table:
         )
     }
     return read_table(source, **roles, let=pairs(given.pop("let"), "--let") or None)
+
+
+def _overridden(ctx: click.Context | None) -> tuple[str, ...]:
+    """Return the options of the settings file about another measured column than the command line names."""
+    if ctx is None:
+        return ()
+    typed, stored = (
+        [name for name in (*_MEASURED, "work", "unit") if ctx.get_parameter_source(name) is source]
+        for source in (ParameterSource.COMMANDLINE, ParameterSource.DEFAULT_MAP)
+    )
+    return tuple(stored) if set(typed) & set(_MEASURED) - set(stored) and set(stored) & set(_MEASURED) else ()
 
 
 def fit_arguments(given: dict[str, Any]) -> dict[str, Any]:

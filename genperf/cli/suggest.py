@@ -61,7 +61,7 @@ def command(
     from genperf.advice import suggest
     from genperf.result import load_model
 
-    found = suggest(
+    suggestion = suggest(
         one_group(load_model(model), group, model),
         once(target, "--target"),
         cost=cost,
@@ -72,14 +72,14 @@ def command(
         band=band,
     )
     if output:
-        write_whole(output, csv_text(found.chosen))
+        write_whole(output, csv_text(suggestion.chosen))
         say(f"wrote {output}", quiet)
     if as_json:
-        show_json(found.to_dict())
+        show_json(suggestion.to_dict())
         return
-    if len(found.candidates):
-        show_frame(found.candidates, "what one more measurement would do, the best first", plain=no_color)
-    click.echo(found.said)
+    if len(suggestion.candidates):
+        show_frame(suggestion.candidates, "what one more measurement would do, the best first", plain=no_color)
+    click.echo(suggestion.said)
 
 
 def _share(text: str) -> float:
