@@ -1,4 +1,4 @@
-"""`genperf explain`: terms, shares and elasticities of a fitted model; on request, knee, sensitivity, comparison."""
+"""`genperf explain`: terms, shares and elasticities of a fitted model; with options, knee, sensitivity, comparison."""
 
 from __future__ import annotations
 
@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 
 @click.command("explain")
 @click.argument("model")
-@click.option("--at", metavar="FACTOR=V,…", multiple=True, help="Where; the centre of the data where omitted.")
+@click.option(
+    "--at", metavar="FACTOR=V,…", multiple=True, help="The configuration; the centre of the data where omitted."
+)
 @click.option("--group", metavar="A,B", help="Which group's model, for a model fitted with --group.")
 @click.option("--interval", default=0.9, show_default=True, type=float, help="Nominal coverage of the intervals.")
 @click.option("--members", is_flag=True, help="Also the terms of each member of an ensemble by itself.")
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
     "--versus",
     metavar="FACTOR=V",
     multiple=True,
-    help="Why this configuration takes longer: factors (or group columns) in which it differs from --at.",
+    help="Explain the difference to this configuration: factors, or group columns, in which it differs from --at.",
 )
 @click.option(
     "--knee",
@@ -44,7 +46,7 @@ if TYPE_CHECKING:
     "--scaling",
     "kind",
     type=click.Choice(["weak", "strong"]),
-    help="Whether one worker's work stays or all together's; what the columns say where omitted.",
+    help="weak: work per worker is fixed; strong: the work of all workers is. From the columns where omitted.",
 )
 @click.option(
     "--sobol",
@@ -57,7 +59,7 @@ if TYPE_CHECKING:
 @click.option("--importance", metavar="TABLE", help="Permutation importance for learners on the table that was fitted.")
 @click.option("--unit", metavar="UNIT", help="Of the times in the TABLE of --importance; seconds where omitted.")
 @click.option("--seed", default=0, show_default=True, type=click.IntRange(min=0), help="Of --sobol and --importance.")
-@plot_option("the terms along the count of workers; with --versus, --sobol or --knee what these say")
+@plot_option("the terms along the count of workers; or what --versus, --sobol or --knee compute")
 @output_options
 def command(
     model: str,
@@ -80,7 +82,7 @@ def command(
     quiet: bool,
     no_color: bool,
 ) -> None:
-    """Say what MODEL's time, or other quantity, is made of: amount and share per term, and how each factor moves it."""
+    """Show which terms MODEL's time, or other quantity, is made of, and how each factor changes it."""
     from genperf.attribution import explain
     from genperf.result import load_model
 

@@ -22,7 +22,7 @@ GROUP_NOTES = ("similarity", "not_pooled")
 @table_options
 @click.option("--model", default="auto", show_default=True, help="auto, a family (see `genperf models`) or a formula.")
 @fit_options
-@click.option("--pool", is_flag=True, help="Groups measured less far borrow how the others grew.")
+@click.option("--pool", is_flag=True, help="Share scaling between similar groups.")
 @click.option("-o", "--output", metavar="FILE", help="Write the model here (JSON).")
 @click.option("--resume", is_flag=True, help="Keep what is in FILE already, where rows and options are the same.")
 @output_options

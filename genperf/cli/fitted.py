@@ -41,11 +41,9 @@ PRINTED = FittedSettings()
 def held_out_error(result: FitResult) -> float | None:
     """Return the error in % on configurations that the model was not fitted to; None where nothing was held out."""
     error: float | None = getattr(result, "held_out_error", None)
-    if error is None:
-        error = result.metrics.get("held_out")
     if error is None and result.evidence:
-        # |ln(predicted/measured)| of the largest scale, predicted from the smaller ones.
-        error = 100.0 * math.expm1(result.evidence[-1].error)
+        # |ln(predicted/measured)| at the largest scale of a factor, predicted from the smaller ones.
+        error = max(100.0 * math.expm1(evidence.error) for evidence in result.evidence)
     return error if error is not None and math.isfinite(error) else None
 
 

@@ -1,4 +1,4 @@
-"""Options that several commands share, and the table they describe."""
+"""Options that several commands share, and the table that they describe."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _ROLES = (
     click.option("--quantity", metavar="COL[:UNIT]", help="Column of another positive quantity, instead of --time."),
     click.option("--unit", metavar="UNIT", help="Of --time: s, ms, us, ns, min or h; of --quantity, any."),
     click.option("--intrinsic", metavar="A,B", default="", help="Properties of the program: batch, layers, …"),
-    click.option("--extrinsic", metavar="A,B", default="", help="How it is run: workers, nodes, servers, …"),
+    click.option("--extrinsic", metavar="A,B", default="", help="Properties of the run: workers, nodes, servers, …"),
     click.option("--categorical", metavar="A,B", default="", help="Names without an order: framework, …"),
     click.option("--group", metavar="A,B", default="", help="One model per combination of these columns."),
     click.option("--weight", metavar="COL", help="Column of weights."),
@@ -45,7 +45,7 @@ _FIT = (
     click.option("--penalty", default="l2", show_default=True, help="l2, l1 or elastic-net."),
     click.option("--lambda", "lam", metavar="X|cv", help="Strength of the penalty; cv chooses by cross-validation."),
     click.option("--solver", default="projected", show_default=True, help="projected or de."),
-    click.option("--map", "mapping", metavar="FACTOR=COL", multiple=True, help="Which column a family's factor is."),
+    click.option("--map", "mapping", metavar="FACTOR=COL", multiple=True, help="The column of a family's factor."),
     click.option("--fix", metavar="NAME=X", multiple=True, help="Hold a constant of the model at a value."),
     click.option("--seed", default=0, show_default=True, type=click.IntRange(min=0)),
     click.option("--workers", default=1, show_default=True, type=click.IntRange(min=1), help="Processes to fit with."),
@@ -55,7 +55,7 @@ _FIT = (
 
 _OUTPUT = (
     click.option("--json", "as_json", is_flag=True, help="Machine-readable result on standard output."),
-    click.option("--quiet", "-q", is_flag=True, help="Say nothing but the result."),
+    click.option("--quiet", "-q", is_flag=True, help="Print nothing but the result."),
     click.option("--no-color", is_flag=True, help="Plain text, also on a terminal."),
 )
 
@@ -103,10 +103,10 @@ def pairs(values: tuple[str, ...], option: str) -> dict[str, str]:
     """
     out: dict[str, str] = {}
     for value in values:
-        name, equals, rest = value.partition("=")
-        if not equals or not name.strip() or not rest.strip():
+        name, equals, text = value.partition("=")
+        if not equals or not name.strip() or not text.strip():
             raise click.BadParameter(f"'{value}' is not NAME=VALUE", param_hint=option)
-        out[name.strip()] = rest.strip()
+        out[name.strip()] = text.strip()
     return out
 
 
@@ -174,7 +174,7 @@ def fit_arguments(given: dict[str, Any]) -> dict[str, Any]:
 
 
 def grid(at: tuple[str, ...]) -> dict[str, list[str]]:
-    """Read `--at name=v1,v2` options into the values asked for.
+    """Read `--at name=v1,v2` options into lists of values.
 
     Raises
     ------
@@ -203,10 +203,18 @@ def once(given: tuple[str, ...], option: str) -> dict[str, str]:
 def one_group(fitted: FitResult | GroupedResult, group: str | None, model: str) -> FitResult:
     """Return the model of a group, or the only model.
 
+    Parameters
+    ----------
+    fitted : FitResult or GroupedResult
+    group : str or None
+        The group's values, with commas between.
+    model : str
+        The model file, for messages.
+
     Raises
     ------
     ModelError
-        Where a model of groups is asked without naming one.
+        Where a model has several groups and none is named.
     """
     from genperf.errors import ModelError
     from genperf.result import FitResult

@@ -29,7 +29,9 @@ if TYPE_CHECKING:
 @click.command("report")
 @click.argument("source", metavar="MODEL|TABLE")
 @click.option("-o", "--output", metavar="HTML", default="report.html", show_default=True, help="Where to write it.")
-@click.option("--target", metavar="FACTOR=V", multiple=True, help="What the answers are about, as workers=64.")
+@click.option(
+    "--target", metavar="FACTOR=V", multiple=True, help="The configuration that the page answers for, as workers=64."
+)
 @click.option("--along", metavar="FACTOR", help="The factor that counts the workers, where it is not recognised.")
 @click.option("--only", metavar="A,B", help="One group's model alone.")
 @click.option("--title", metavar="TEXT", help="Heading of the page.")
@@ -38,7 +40,7 @@ if TYPE_CHECKING:
 @click.option("--scheme", metavar="SCHEME", help="For a table: how to hold out, as genperf validate takes it.")
 @table_options
 @fit_options
-@click.option("--pool", is_flag=True, help="For a table: groups measured less far borrow how the others grew.")
+@click.option("--pool", is_flag=True, help="For a table: share scaling between similar groups.")
 @output_options
 def command(
     source: str,

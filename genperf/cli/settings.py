@@ -53,7 +53,7 @@ def _option(key: str) -> str:
 
 
 def _text(value: Any) -> Any:
-    """Write lists as the command line does, so that one reader serves both."""
+    """Write a list as on the command line: with commas."""
     if isinstance(value, list) and all(isinstance(v, str) and "=" not in v for v in value):
         return ",".join(value)
     return value

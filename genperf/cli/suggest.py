@@ -17,20 +17,24 @@ from genperf.cli.output import csv_text, say, show_frame, show_json, write_whole
     metavar="FACTOR=V",
     multiple=True,
     required=True,
-    help="What is to be decided about: workers=64; factors left out are at the centre of the data.",
+    help="The configuration to decide about: workers=64; factors left out are at the centre of the data.",
 )
 @click.option(
     "--cost",
     default="workers",
     show_default=True,
     metavar="FORMULA",
-    help="What a second costs, over the factors; workers: machine-seconds. One that reads time is the whole cost.",
+    help="Cost of a second, over the factors; workers: machine-seconds. A formula with time is the whole cost.",
 )
-@click.option("--candidates", metavar="CSV", help="What could be measured; powers of two below the target if omitted.")
+@click.option(
+    "--candidates",
+    metavar="CSV",
+    help="Configurations that could be measured; powers of two below the target where omitted.",
+)
 @click.option(
     "-k", "--count", "k", default=1, show_default=True, type=click.IntRange(min=1), help="How many to choose."
 )
-@click.option("--within", metavar="10%|0.1", help="Half width of the target's interval that is enough.")
+@click.option("--within", metavar="10%|0.1", help="The half width of the target's interval to reach.")
 @click.option("--interval", default=0.9, show_default=True, type=float, help="Nominal coverage of the interval.")
 @click.option(
     "--band",
@@ -57,7 +61,7 @@ def command(
     quiet: bool,
     no_color: bool,
 ) -> None:
-    """Say what to measure next, so that the interval of MODEL at a target narrows most for its cost."""
+    """Choose what to measure next, so that the interval of MODEL at a target narrows most for its cost."""
     from genperf.advice import suggest
     from genperf.result import load_model
 

@@ -153,7 +153,7 @@ class Table:
 
     @cached_property
     def constant(self) -> tuple[str, ...]:
-        """Names of the factors with a single value, whose effect no model can see."""
+        """Names of the factors with a single value, whose effect no model can learn."""
         return tuple(f.name for f in self.factors if f.distinct == 1)
 
     def factor(self, name: str) -> Factor:
@@ -321,7 +321,7 @@ class Table:
 
 
 def _split(table: Table) -> Iterator[tuple[tuple[str, ...], Table]]:
-    """Yield each group with its rows: every column is sorted once, and what a part would work out anew is handed on."""
+    """Yield each group with its rows; every column is sorted once, and cached properties are cut from the whole's."""
     whole = table.medians()
     # Sorted by group, configurations keep their order of first appearance: their place in the group is their number.
     within = np.empty(len(whole), dtype=np.int64)
@@ -371,7 +371,16 @@ def _slices(table: Table, configuration: Positions) -> Iterator[tuple[tuple[str,
 
 
 def _measured(factor: Factor, values: npt.NDArray[Any], known: dict[tuple[str, bytes], Factor]) -> Factor:
-    """Describe a factor over a group's configurations; series are often measured at the same values."""
+    """Describe a factor over a group's configurations; series are often measured at the same values.
+
+    Parameters
+    ----------
+    factor : Factor
+        Its name and role are kept.
+    values : ndarray of shape (configurations,)
+    known : dict
+        Factors described before, by name and the bytes of their values; this one is added.
+    """
     if not factor.numeric:
         return measure(factor.name, factor.role, values)
     key = factor.name, values.tobytes()
