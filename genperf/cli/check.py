@@ -16,7 +16,7 @@ from genperf.errors import counted
 @table_options
 @output_options
 def command(table: str, as_json: bool, quiet: bool, no_color: bool, **given: Any) -> None:
-    """Read TABLE (CSV, Parquet, or - for standard input), say what is in it and what stands out."""
+    """Read TABLE (CSV, Parquet, or - for standard input), and summarise its factors, repeats and faults."""
     from genperf.models import MODELS
     from genperf.table import shown_phases
 

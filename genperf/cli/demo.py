@@ -91,7 +91,7 @@ def command(folder: str, seed: int, workers: int, quiet: bool, no_color: bool) -
     write_whole(out / "predictions.csv", csv_text(predicted))
     write_whole(out / "constants.csv", csv_text(generic.constants()))
     write_whole(out / "validation.csv", csv_text(scores.predictions()))
-    title = f"Published training runs: measured up to {DEMO.max_devices} GPUs, asked about {DEMO.predicted_devices}"
+    title = f"Published training runs: measured up to {DEMO.max_devices} GPUs, predicted for {DEMO.predicted_devices}"
     write_whole(out / "report.html", page(fitted, table=known, title=title))
     say(f"\nwrote report.html, model.json, generic.json, and the tables they hold as CSV, to {out}", quiet)
     say(f"open {(out / 'report.html').resolve().as_uri()} in a browser", quiet)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from genperf.cli.figures import of_explanation, plot_option, write_figure
-from genperf.cli.fitted import PRINTED, formula_line, is_formula, plain_name, shares_by_name
+from genperf.cli.fitted import formula_line, is_formula, plain_name, shares_line
 from genperf.cli.options import grid, number, once, one_group, output_options
 from genperf.cli.output import show_frame, show_json
 from genperf.errors import GenperfError
@@ -219,8 +219,7 @@ def _show(explanation: Explanation, chosen: FitResult, *, members: bool, plain: 
     if is_formula(chosen):
         click.echo(formula_line(chosen))
     else:
-        shares = [f"{name} {share:.0%}" for name, share in shares_by_name(chosen)]
-        click.echo(f"{target.name}: the average of {', '.join(shares[: PRINTED.max_members])}")
+        click.echo(f"{target.name}: the average of {shares_line(chosen)}")
     what = "seconds" if target.is_time else target.unit or target.name
     show_frame(explanation.terms, f"{what} and share of each term", plain=plain)
     if members and len(explanation.members):

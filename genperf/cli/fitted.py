@@ -24,13 +24,16 @@ class FittedSettings:
     ----------
     max_members : int
         Expressions of an average that are named, by weight. A guess: they fit on a line.
+    min_share : float
+        Smaller shares are not named: they would be written as 0 %.
     max_groups : int
         Groups that are listed, and groups that failed. A guess: they fit on a screen.
     max_notes : int
         Different notes on how groups relate. A guess.
     """
 
-    max_members: int = 6
+    max_members: int = 4
+    min_share: float = 0.005
     max_groups: int = 20
     max_notes: int = 5
 
@@ -62,11 +65,9 @@ def fitted_lines(result: FitResult) -> list[str]:
         lines.append(formula_line(result))
         lines.append(f"error on the configurations it was fitted to: {result.metrics.get('mape', float('nan')):.1f} %")
     elif len(result.members) > 1:
-        shares = [f"{name} {share:.0%}" for name, share in shares_by_name(result)]
-        more = len(shares) - PRINTED.max_members
-        lines.append(
-            "averaged: " + ", ".join(shares[: PRINTED.max_members]) + (f", and {more} more" if more > 0 else "")
-        )
+        lines.append(f"averaged: {shares_line(result)}")
+    else:
+        lines.append(f"expression: {plain_name(result.best.name)}")
     return lines
 
 
@@ -75,6 +76,14 @@ def formula_line(result: FitResult) -> str:
     target = result.schema.target
     unit = f" ({target.unit})" if target.unit else ""
     return f"{target.name}{unit} = {result.best.expression.text(result.best.values)}"
+
+
+def shares_line(result: FitResult) -> str:
+    """Return the heaviest expressions of an average with their shares; the others are counted."""
+    shares = shares_by_name(result)
+    named = [f"{share:.0%} {name}" for name, share in shares if share >= PRINTED.min_share][: PRINTED.max_members]
+    more = len(shares) - len(named)
+    return "; ".join([*named, *([f"{more} more"] if more else [])])
 
 
 def shares_by_name(result: FitResult) -> list[tuple[str, float]]:
@@ -86,14 +95,14 @@ def shares_by_name(result: FitResult) -> list[tuple[str, float]]:
 
 
 def plain_name(name: str) -> str:
-    """Return a member's name without the number of the prior's setting.
+    """Return a member's name without the settings of its fit: the number of a prior, the strength of a penalty.
 
     Examples
     --------
-    >>> plain_name("growing overheads (2), shared work")
-    'growing overheads, shared work'
+    >>> plain_name("growing overheads (2), shared work"), plain_name("generic, 1 term, λ 0.0001")
+    ('growing overheads, shared work', 'generic, 1 term')
     """
-    return re.sub(r" \(\d+\)", "", name)
+    return re.sub(r" \(\d+\)|,? λ [\d.e+-]+", "", name)
 
 
 def group_lines(result: GroupedResult) -> list[str]:

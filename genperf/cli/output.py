@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias, Union
 
 import click
 
+from genperf.errors import GenperfError
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -30,6 +32,11 @@ def write_whole(path: str | Path, content: str | bytes | Iterable[str]) -> None:
         `-` is standard output.
     content : str, bytes or iterable of str
         Pieces are written as they come.
+
+    Raises
+    ------
+    GenperfError
+        Where the folder is not there.
     """
     pieces = (content.encode(),) if isinstance(content, str) else (content,) if isinstance(content, bytes) else content
     encoded = (piece if isinstance(piece, bytes) else piece.encode() for piece in pieces)
@@ -42,6 +49,8 @@ def write_whole(path: str | Path, content: str | bytes | Iterable[str]) -> None:
         with target.open("wb") as stream:
             stream.writelines(encoded)
         return
+    if not target.parent.is_dir():
+        raise GenperfError("no such folder to write to", where=str(path), hint="make the folder, or name another file")
     mode = target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~_umask()
     handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     try:

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 @click.option("--title", metavar="TEXT", help="Heading of the page.")
 @click.option("--interval", default=0.9, show_default=True, type=float, help="Nominal coverage of the intervals.")
 @click.option("--model", default="auto", show_default=True, help="For a table: what to fit.")
-@click.option("--scheme", metavar="SCHEME", help="For a table: how to hold out, as genperf validate takes it.")
+@click.option("--scheme", metavar="SCHEME", help="For a table: how to hold out, as for genperf validate.")
 @table_options
 @fit_options
 @click.option("--pool", is_flag=True, help="For a table: share scaling between similar groups.")

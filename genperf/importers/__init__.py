@@ -27,15 +27,15 @@ class Format:
     what : str
         What is read, in a phrase.
     read : callable
-        Text and the name of its file → what it holds.
-    tells : str
+        Text and the name of its file → its measurements.
+    signature : str
         A regular expression that matches near the beginning of such a text. An error names the format by it, where
         another one was expected.
     """
 
     what: str
     read: Callable[[str, str], Imported]
-    tells: str
+    signature: str
 
 
 FORMATS: dict[str, Format] = {
@@ -119,7 +119,7 @@ def _read(format: Format, path: str) -> Imported:
         return format.read(text, name)
     except FormatError as error:
         other = next(
-            (key for key, f in FORMATS.items() if f is not format and re.search(f.tells, text[:100_000])), None
+            (key for key, f in FORMATS.items() if f is not format and re.search(f.signature, text[:100_000])), None
         )
         hint = f"genperf import {other} {path}" if other else error.hint
         raise TableError(error.message, where=error.where, hint=hint) from None

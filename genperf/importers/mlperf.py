@@ -199,7 +199,7 @@ def _samples(begun: _Event, ended: _Event, whole: int | None) -> float:
     ----------
     begun, ended : _Event
     whole : int or None
-        Samples of the training set, where the log tells them.
+        Samples of the training set, where they are logged.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Factors that stand in a file's name."""
+"""Factors in the names of files."""
 
 from __future__ import annotations
 

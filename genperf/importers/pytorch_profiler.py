@@ -1,4 +1,4 @@
-"""torch.profiler's Chrome traces: one row a `ProfilerStep#N`, with the phases of the step that the trace tells."""
+"""torch.profiler's Chrome traces: one row a `ProfilerStep#N`, with the phases that the trace records."""
 
 from __future__ import annotations
 

@@ -117,7 +117,7 @@ def trace_of(events: Sequence[Any]) -> Trace:
 
 
 def step_times(trace: Trace) -> list[float | None]:
-    """Return how long each step took, in microseconds; None where the trace does not tell.
+    """Return how long each step took, in microseconds; None where the trace does not record it.
 
     Without a device, it is how long the host took. With one, the host may run ahead: it is the time from the end of the
     step before on the device to the end of the step there. The first step has none before it: where the device is done

@@ -35,8 +35,8 @@ def constant_notes(factors: Sequence[Factor]) -> tuple[Note, ...]:
     """Note which factors have a single value."""
     return tuple(
         Note(
-            f"factor '{f.name}' has one value ({f.levels[0] if f.levels else format(f.lower, 'g')}): "
-            "its effect cannot be fitted and it is left out of the model",
+            f"factor '{f.name}' has one value, {f.levels[0] if f.levels else format(f.lower, 'g')}: "
+            "its effect cannot be fitted from this table",
             "factor_constant",
         )
         for f in factors

@@ -18,7 +18,7 @@ from genperf.table.roles import ReadOptions
 from genperf.table.source import Source
 from genperf.table.table import Table
 
-#: Where a row of the table stands in what DuckDB returned.
+#: The column with the position of a row in the summary of DuckDB.
 PLACE = "_place"
 #: The power of the unit's factor that each statistic is multiplied by.
 POWERS = {"_mean": 1, "_variance": 2, "_shortest": 1, "_longest": 1, "_q05": 1, "_q25": 1, "_q75": 1, "_q95": 1}

@@ -162,7 +162,7 @@ def _quantity(text: str, unit: str) -> Measurement:
         raise TableError(f"'{text}' names no column", hint="--quantity COL or --quantity COL:UNIT")
     if suffix and unit and suffix != unit:
         raise TableError(
-            f"the unit of '{column}' is given twice: '{suffix}' and '{unit}'", hint="--quantity COL:UNIT alone says it"
+            f"the unit of '{column}' is given twice: '{suffix}' and '{unit}'", hint="give it once: --quantity COL:UNIT"
         )
     if column == TIME or column in _PREDICTION_COLUMNS:
         hint = "--time time, with --unit for other units than seconds" if column == TIME else "rename the column"

@@ -37,13 +37,13 @@ def read_table(
     delimiter: str | None = None,
     aggregate: bool | None = None,
 ) -> Table:
-    """Read measurements and say which column plays which part.
+    """Read measurements, given which column plays which part.
 
     Parameters
     ----------
     source : path or DataFrame
-        Delimited text (the delimiter is found), also compressed; Parquet; a pattern of such files (`logs/*.csv`); "-"
-        for standard input; or a DataFrame.
+        Delimited text, also compressed; Parquet; a pattern of such files (`logs/*.csv`); "-" for standard input; or a
+        DataFrame.
     time : str, optional
         The column of times, in seconds or in `unit`.
     throughput, work : str, optional
@@ -71,7 +71,7 @@ def read_table(
     skip_bad_rows : bool
         Leave out the rows that cannot be used, and record them in `Table.rejected`, instead of raising.
     delimiter : str, optional
-        One character, or "tab", "space", "comma", "semicolon", "pipe".
+        Recognised where omitted. One character, or "tab", "space", "comma", "semicolon", "pipe".
     aggregate : bool, optional
         Count and summarise the rows of each configuration while they are read, in bounded memory: an
         `AggregatedTable`. Where omitted, several files and files of more than 64 MB are.
