@@ -58,7 +58,7 @@ def command(table: str, as_json: bool, quiet: bool, no_color: bool, **given: Any
     if unused:
         click.echo(f"left out, in no role: {', '.join(unused)}")
     if measured.rejected:
-        click.echo(f"rejected: {counted(len(measured.rejected), 'row')}")
+        click.echo(f"rejected: {counted(measured.rejected_rows, 'row')}")
         for rejection in measured.rejected[:20]:
             click.echo(f"  {rejection}")
     for note in measured.notes:

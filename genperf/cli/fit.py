@@ -86,6 +86,6 @@ def command(
     if unused:
         say(f"left out, in no role: {', '.join(unused)}", quiet)
     if measured.rejected:
-        say(f"rejected rows: {len(measured.rejected)}; genperf check lists them", quiet)
+        say(f"rejected rows: {measured.rejected_rows}; genperf check lists them", quiet)
     if output:
         say(f"wrote {output}", quiet)

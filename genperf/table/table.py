@@ -93,6 +93,11 @@ class Table:
         """How many rows were measured."""
         return len(self)
 
+    @property
+    def rejected_rows(self) -> int:
+        """How many rows were left out; one may have several faults."""
+        return len({rejection.line for rejection in self.rejected})
+
     @cached_property
     def repeats(self) -> Positions:
         """Rows behind each configuration, shape (configurations,)."""

@@ -144,3 +144,10 @@ def test_an_aggregated_table_has_the_same_numbers(options, tmp_path):
     name = summed.target.name
     with pytest.raises(TableError, match=rf"'-3' is negative \({name} must be above zero\)"):
         read_table(tmp_path / "bad.csv", extrinsic="n", aggregate=True, **options)
+
+
+def test_a_row_with_two_faults_is_one_rejected_row():
+    table = read_table(
+        pd.DataFrame({"n": [1, 2, "x"], "t": [3.0, 1.0, -1.0]}), time="t", extrinsic="n", skip_bad_rows=True
+    )
+    assert (len(table.rejected), table.rejected_rows) == (2, 1)
