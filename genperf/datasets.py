@@ -121,7 +121,7 @@ def load(name: str, **options: Any) -> Table:
     7
     """
     given = {"time": _TIME, **_ROLES.get(name, {}), **options}
-    if options.get("throughput"):
+    if options.get("throughput") or options.get("quantity"):
         given["time"] = options.get("time")
     # The file's place differs between machines; what is fitted to it must not.
     return replace(read_table(path(name), **given), source=f"{name}.csv")

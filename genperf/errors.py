@@ -12,12 +12,12 @@ import msgspec
 
 
 class GenperfError(Exception):
-    """The data or the model says no.
+    """A fault of the data, the model or a request that the user can mend.
 
     Parameters
     ----------
     message : str
-        What was found and what was expected, as one sentence.
+        What the fault is and what was expected, as one sentence.
     hint : str, optional
         What to try next.
     where : str, optional
@@ -53,7 +53,7 @@ def _raised(kind: type[GenperfError], state: dict[str, Any]) -> GenperfError:
 
 
 class TableError(GenperfError):
-    """A table cannot be read as asked, or holds values that cannot be used."""
+    """A table cannot be read, or holds values that cannot be used."""
 
 
 class ModelError(GenperfError):
@@ -61,7 +61,7 @@ class ModelError(GenperfError):
 
 
 class FitError(GenperfError):
-    """The constants cannot be found from this data."""
+    """The constants cannot be determined from this data."""
 
 
 class FormulaError(GenperfError):
@@ -104,7 +104,7 @@ class FormulaError(GenperfError):
 
 
 class Note(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Something the user should know that does not stop the work.
+    """Advice to the user that does not stop the work.
 
     Attributes
     ----------
@@ -121,8 +121,19 @@ class Note(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return self.text
 
 
+def counted(count: int, noun: str) -> str:
+    """Write a count with its noun.
+
+    Examples
+    --------
+    >>> counted(1, "row"), counted(2, "row")
+    ('1 row', '2 rows')
+    """
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
 def suggest(word: str, known: list[str] | tuple[str, ...]) -> str | None:
-    """Say which known word the user may have meant.
+    """Return a hint: the known word that the user may have meant.
 
     Examples
     --------

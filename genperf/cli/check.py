@@ -8,6 +8,7 @@ import click
 
 from genperf.cli.options import output_options, read, table_options
 from genperf.cli.output import records, say, show_frame, show_json
+from genperf.errors import counted
 
 
 @click.command("check")
@@ -15,13 +16,13 @@ from genperf.cli.output import records, say, show_frame, show_json
 @table_options
 @output_options
 def command(table: str, as_json: bool, quiet: bool, no_color: bool, **given: Any) -> None:
-    """Read TABLE (CSV, Parquet, or - for standard input), say what is in it and what stands out."""
+    """Read TABLE (CSV, Parquet, or - for standard input), and summarise its factors, repeats and faults."""
     from genperf.models import MODELS
     from genperf.table import shown_phases
 
     measured = read(table, given)
     configurations = len(measured.medians())
-    noise = measured.noise()
+    noise, target = measured.noise(), measured.target
     low, high = (float(ends) for ends in (measured.extremes[0].min(), measured.extremes[1].max()))
     if as_json:
         show_json(
@@ -30,7 +31,8 @@ def command(table: str, as_json: bool, quiet: bool, no_color: bool, **given: Any
                 "rows": measured.rows,
                 "configurations": configurations,
                 "rejected": [str(r) for r in measured.rejected],
-                measured.target.name: {"column": measured.target.column, "min": low, "max": high},
+                "target": {"name": target.name, "column": target.column, "unit": target.unit, "min": low, "max": high},
+                **({"time": {"column": target.column, "min": low, "max": high}} if target.is_time else {}),
                 "noise": noise,
                 "factors": records(measured.summary()),
                 "group": list(measured.group),
@@ -42,10 +44,9 @@ def command(table: str, as_json: bool, quiet: bool, no_color: bool, **given: Any
             }
         )
         return
-    click.echo(f"{measured.source}: {measured.rows} rows, {configurations} configurations")
-    click.echo(
-        f"{measured.target.name}: {measured.target.column}, {low:.4g} to {high:.4g} {measured.target.unit}".rstrip()
-    )
+    click.echo(f"{measured.source}: {counted(measured.rows, 'row')}, {counted(configurations, 'configuration')}")
+    column = f"{target.column}, " if target.column != target.name else ""
+    click.echo(f"{target.name}: {column}{low:.4g} to {high:.4g} {target.unit}".rstrip())
     click.echo("repeats: " + (f"vary by {noise:.1%}" if noise == noise else "none, so the noise is not known"))
     if measured.group:
         click.echo(f"groups: {measured.group_count} of {', '.join(measured.group)}")
@@ -57,7 +58,7 @@ def command(table: str, as_json: bool, quiet: bool, no_color: bool, **given: Any
     if unused:
         click.echo(f"left out, in no role: {', '.join(unused)}")
     if measured.rejected:
-        click.echo(f"rejected: {len(measured.rejected)} rows")
+        click.echo(f"rejected: {counted(measured.rejected_rows, 'row')}")
         for rejection in measured.rejected[:20]:
             click.echo(f"  {rejection}")
     for note in measured.notes:

@@ -2,23 +2,42 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from genperf.cli.output import csv_text, say, show_frame, write_whole
+from genperf.table.target import TIME
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from genperf.table import Table
 
+
+@dataclass(frozen=True)
+class DemoSettings:
+    """The question that the demo answers from the bundled measurements.
+
+    Attributes
+    ----------
+    max_devices : int
+        Devices up to which it fits: what a group has before it rents more.
+    predicted_devices : int
+        The count it predicts; the largest that many series of the table have.
+    min_counts : int
+        Device counts that a series needs: four up to `max_devices`, and `predicted_devices`.
+    """
+
+    max_devices: int = 16
+    predicted_devices: int = 32
+    min_counts: int = 5
+
+
+DEMO = DemoSettings()
 FRAMEWORKS = {"tensorflow1": "TensorFlow", "tensorflow2": "TensorFlow", "mxnet": "MXNet", "pytorch": "PyTorch"}
-#: Devices up to which the demo fits, and the count it then predicts, which the table has.
-KNOWN, UNSEEN = 16, 32
-#: A series needs this many device counts.
-FEWEST_COUNTS = 5
 
 
 @click.command("demo")
@@ -42,14 +61,19 @@ def command(folder: str, seed: int, workers: int, quiet: bool, no_color: bool) -
     out = Path(folder)
     out.mkdir(parents=True, exist_ok=True)
 
-    say(f"1. published series: fit up to {KNOWN} GPUs, predict {UNSEEN} (data/dlperf.csv)", quiet)
+    say(
+        f"1. published series: fit up to {DEMO.max_devices} GPUs, predict {DEMO.predicted_devices} (data/dlperf.csv)",
+        quiet,
+    )
     series = _series()
-    known = series.take(series.frame["devices"].to_numpy() <= KNOWN)
+    known = series.take(series.frame["devices"].to_numpy() <= DEMO.max_devices)
     fitted = fit(known, "auto", seed=seed, workers=workers)
-    asked = series.medians().frame.query(f"devices == {UNSEEN}")
-    predicted = _beside_last_point(fitted.predict(asked), asked, known)
+    rows = series.medians().frame.query(f"devices == {DEMO.predicted_devices}")
+    predicted = _beside_last_point(fitted.predict(rows), rows, known)
     show_frame(
-        _errors(predicted), f"predicting {UNSEEN} GPUs from at most {KNOWN}: median (mean) error", plain=no_color
+        _errors(predicted),
+        f"predicting {DEMO.predicted_devices} GPUs from at most {DEMO.max_devices}: median (mean) error",
+        plain=no_color,
     )
 
     say("\n2. measured networks: the generic model (data/pytorch_cpu.csv)", quiet)
@@ -57,7 +81,7 @@ def command(folder: str, seed: int, workers: int, quiet: bool, no_color: bool) -
     generic = fit(table, "generic", seed=seed)
     if not isinstance(generic, FitResult):
         raise TypeError("a table without groups gives one model")
-    click.echo(f"T = {generic.best.expression.text(generic.best.values, digits=3)}")
+    click.echo(f"{generic.schema.target.name} = {generic.best.expression.text(generic.best.values, digits=3)}")
     show_frame(explain(generic).terms, "what a step at the centre of the data is made of", plain=no_color)
     scores = validate(table, "generic,last-point,random-forest,svr", "kfold:5", seed=seed, workers=workers)
     show_frame(scores.frame(timing=False), "5-fold cross-validation: errors in %", plain=no_color)
@@ -67,7 +91,7 @@ def command(folder: str, seed: int, workers: int, quiet: bool, no_color: bool) -
     write_whole(out / "predictions.csv", csv_text(predicted))
     write_whole(out / "constants.csv", csv_text(generic.constants()))
     write_whole(out / "validation.csv", csv_text(scores.predictions()))
-    title = f"Published training runs: measured up to {KNOWN} GPUs, asked about {UNSEEN}"
+    title = f"Published training runs: measured up to {DEMO.max_devices} GPUs, predicted for {DEMO.predicted_devices}"
     write_whole(out / "report.html", page(fitted, table=known, title=title))
     say(f"\nwrote report.html, model.json, generic.json, and the tables they hold as CSV, to {out}", quiet)
     say(f"open {(out / 'report.html').resolve().as_uri()} in a browser", quiet)
@@ -80,20 +104,29 @@ def _series() -> Table:
     table = load("dlperf", categorical="", group="config,batch_per_device")
     frame = table.frame
     counts = frame.groupby(list(table.group))["devices"].transform("nunique")
-    return table.take((frame["framework"].isin(list(FRAMEWORKS)) & (counts >= FEWEST_COUNTS)).to_numpy())
+    return table.take((frame["framework"].isin(list(FRAMEWORKS)) & (counts >= DEMO.min_counts)).to_numpy())
 
 
-def _beside_last_point(predicted: pd.DataFrame, asked: pd.DataFrame, known: Table) -> pd.DataFrame:
-    """Put what was measured, and "it stays as it was at the largest scale", beside the predictions."""
+def _beside_last_point(predicted: pd.DataFrame, rows: pd.DataFrame, known: Table) -> pd.DataFrame:
+    """Put the measured times, and those of the largest scale that was fitted, beside the predictions.
+
+    Parameters
+    ----------
+    predicted : DataFrame
+        A row per series, in the order of `rows`.
+    rows : DataFrame
+        The configurations that were predicted, with their measured times.
+    known : Table
+        The rows that were fitted.
+    """
     import pandas as pd
 
     keys = list(known.group)
     last = known.medians().frame.sort_values("devices", kind="stable").groupby(keys)[known.target.column].last()
-    columns = [*keys, "framework", "devices", "time", "lower", "upper", "verdict", "reason"]
-    # Predictions come in the order they were asked for.
-    groups = pd.MultiIndex.from_frame(asked[keys])
+    columns = [*keys, "framework", "devices", known.target.name, "lower", "upper", "verdict", "reason"]
+    groups = pd.MultiIndex.from_frame(rows[keys])
     return predicted[columns].assign(
-        measured=asked[known.target.column].to_numpy(), last_point=last.loc[groups].to_numpy()
+        measured=rows[known.target.column].to_numpy(), last_point=last.loc[groups].to_numpy()
     )
 
 
@@ -110,7 +143,7 @@ def _errors(predicted: pd.DataFrame) -> pd.DataFrame:
         measured = part["measured"]
         errors = {
             name: f"{median_ape(part[column], measured):.1f} ({mape(part[column], measured):.1f}) %"
-            for name, column in (("genperf", "time"), ("last point", "last_point"))
+            for name, column in (("genperf", TIME), ("last point", "last_point"))
         }
         rows.append(
             {

@@ -1,25 +1,29 @@
-"""`genperf explain`: terms, shares and elasticities of a fitted model; on request, knee, sensitivity, comparison."""
+"""`genperf explain`: terms, shares and elasticities of a fitted model; with options, knee, sensitivity, comparison."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
 from genperf.cli.figures import of_explanation, plot_option, write_figure
+from genperf.cli.fitted import formula_line, is_formula, plain_name, shares_line
 from genperf.cli.options import grid, number, once, one_group, output_options
 from genperf.cli.output import show_frame, show_json
 from genperf.errors import GenperfError
 
 if TYPE_CHECKING:
-    from genperf.attribution import Comparison, Explanation, Importance
+    from genperf.attribution import Comparison, Explanation
     from genperf.result import FitResult, GroupedResult
+    from genperf.table import Table
 
 
 @click.command("explain")
 @click.argument("model")
-@click.option("--at", metavar="FACTOR=V,…", multiple=True, help="Where; the centre of the data where omitted.")
+@click.option(
+    "--at", metavar="FACTOR=V,…", multiple=True, help="The configuration; the centre of the data where omitted."
+)
 @click.option("--group", metavar="A,B", help="Which group's model, for a model fitted with --group.")
 @click.option("--interval", default=0.9, show_default=True, type=float, help="Nominal coverage of the intervals.")
 @click.option("--members", is_flag=True, help="Also the terms of each member of an ensemble by itself.")
@@ -27,7 +31,7 @@ if TYPE_CHECKING:
     "--versus",
     metavar="FACTOR=V",
     multiple=True,
-    help="Why this configuration takes longer: factors (or group columns) in which it differs from --at.",
+    help="Explain the difference to this configuration: factors, or group columns, in which it differs from --at.",
 )
 @click.option(
     "--knee",
@@ -42,19 +46,20 @@ if TYPE_CHECKING:
     "--scaling",
     "kind",
     type=click.Choice(["weak", "strong"]),
-    help="Whether one worker's work stays or all together's; what the columns say where omitted.",
+    help="weak: work per worker is fixed; strong: the work of all workers is. From the columns where omitted.",
 )
 @click.option(
     "--sobol",
     is_flag=False,
     flag_value="time",
     type=click.Choice(["time", "log"]),
-    help="Sobol indices of the time [time] or of its logarithm over the measured domain.",
+    help="Sobol indices of the time (or other quantity) [time] or of its logarithm, over the measured domain.",
 )
 @click.option("--within", metavar="FACTOR=LOW,HIGH", multiple=True, help="Another domain for --sobol; or levels.")
 @click.option("--importance", metavar="TABLE", help="Permutation importance for learners on the table that was fitted.")
+@click.option("--unit", metavar="UNIT", help="Of the times in the TABLE of --importance; seconds where omitted.")
 @click.option("--seed", default=0, show_default=True, type=click.IntRange(min=0), help="Of --sobol and --importance.")
-@plot_option("the terms along the count of workers; with --versus, --sobol or --knee what these say")
+@plot_option("the terms along the count of workers; or what --versus, --sobol or --knee compute")
 @output_options
 def command(
     model: str,
@@ -70,24 +75,25 @@ def command(
     sobol: Literal["time", "log"] | None,
     within: tuple[str, ...],
     importance: str | None,
+    unit: str | None,
     seed: int,
     plot: str | None,
     as_json: bool,
     quiet: bool,
     no_color: bool,
 ) -> None:
-    """Say what MODEL's time is made of: seconds and share per term, and how each factor moves it."""
+    """Show which terms MODEL's time, or other quantity, is made of, and how each factor changes it."""
     from genperf.attribution import explain
     from genperf.result import load_model
 
     fitted = load_model(model)
     chosen = one_group(fitted, group, model)
-    asked = grid(at) if at else None
+    here = grid(at) if at else None
     other = once(versus, "--versus")
     across = {name: value for name, value in other.items() if name in chosen.schema.group}
-    found = explain(
+    explanation = explain(
         chosen,
-        asked,
+        here,
         interval,
         versus=None if across else other or None,
         knee=number(knee, "--knee") if knee is not None else False,
@@ -99,87 +105,149 @@ def command(
         seed=seed,
     )
     if across:
-        found = replace(found, comparison=_between_groups(fitted, chosen, group, asked, other, across, interval))
+        second = _Other(fitted, group, other, across)
+        explanation = replace(explanation, comparison=second.compared(chosen, here, interval))
     if importance is not None:
-        found = replace(found, importance=_importance(chosen, group, importance, seed))
+        from genperf.validation import importance as permutation_importance
+
+        table = _read_again(chosen, group, importance, unit)
+        explanation = replace(explanation, importance=permutation_importance(table, seed=seed))
     if plot:
-        write_figure(of_explanation(found, chosen, asked, interval), plot, quiet)
+        write_figure(of_explanation(explanation, chosen, here, interval), plot, quiet)
     if as_json:
-        show_json(found.to_dict())
+        show_json(explanation.to_dict())
         return
-    _show(found, chosen, members, no_color)
+    _show(explanation, chosen, members=members, plain=no_color)
 
 
-def _between_groups(
-    fitted: FitResult | GroupedResult,
-    chosen: FitResult,
-    group: str | None,
-    asked: dict[str, list[str]] | None,
-    other: dict[str, str],
-    across: dict[str, str],
-    interval: float,
-) -> Comparison:
-    """Compare one group's model with another's."""
-    from genperf.attribution import compare, completed
+@dataclass(frozen=True)
+class _Other:
+    """Another group's model, at a configuration of its own.
 
-    names = chosen.schema.group
-    here = [v.strip() for v in (group or "").split(",")]
-    key = tuple(across.get(name, value) for name, value in zip(names, here, strict=True))
-    second = fitted[key]  # type: ignore[index]
-    a = {str(k): v for k, v in completed(chosen, asked).iloc[0].items()}
-    changed = {name: value for name, value in other.items() if name in {f.name for f in second.schema.factors}}
-    known = {f.name for f in second.schema.factors if f.numeric or a[f.name] in f.levels}
-    b = {**{k: v for k, v in a.items() if k in known and k not in names}, **changed}
-    labels = tuple(", ".join(k) for k in (here, key))
-    return compare(chosen, a, b, other=second, names=(labels[0], labels[1]), interval=interval)
+    Attributes
+    ----------
+    fitted : FitResult or GroupedResult
+    group : str or None
+        The values of the group that is explained, with commas between.
+    changed : dict of str to str
+        Every value that `--versus` gives: of factors and of group columns.
+    across : dict of str to str
+        Those of group columns.
+    """
+
+    fitted: FitResult | GroupedResult
+    group: str | None
+    changed: dict[str, str]
+    across: dict[str, str]
+
+    def compared(self, chosen: FitResult, at: dict[str, list[str]] | None, interval: float) -> Comparison:
+        """Compare the model that is explained with the other group's.
+
+        Parameters
+        ----------
+        chosen : FitResult
+        at : dict of str to list of str, or None
+            The configuration that is explained; the centre of the data where None.
+        interval : float
+        """
+        from genperf.attribution import compare, completed
+
+        names = chosen.schema.group
+        here = [v.strip() for v in (self.group or "").split(",")]
+        key = tuple(self.across.get(name, value) for name, value in zip(names, here, strict=True))
+        second = self.fitted[key]  # type: ignore[index]
+        a = {str(k): v for k, v in completed(chosen, at).iloc[0].items()}
+        changed = {name: v for name, v in self.changed.items() if name in {f.name for f in second.schema.factors}}
+        known = {f.name for f in second.schema.factors if f.numeric or a[f.name] in f.levels}
+        b = {**{k: v for k, v in a.items() if k in known and k not in names}, **changed}
+        labels = (", ".join(here), ", ".join(key))
+        return compare(chosen, a, b, other=second, names=labels, interval=interval)
 
 
-def _importance(chosen: FitResult, group: str | None, source: str, seed: int) -> Importance:
-    """Read the table as the model's was read, and ask the learners."""
+def _read_again(chosen: FitResult, group: str | None, source: str, unit: str | None) -> Table:
+    """Read a table with the roles of the model's, and return the rows of the model's group.
+
+    Parameters
+    ----------
+    chosen : FitResult
+    group : str or None
+        The values of its group, with commas between.
+    source : str
+        The table, as it was given to `genperf fit`.
+    unit : str or None
+        Of its column of times. A quantity is in the model's unit.
+
+    Raises
+    ------
+    GenperfError
+        Where the table has no such group.
+    """
     from genperf.table import read_table
-    from genperf.validation import importance
 
-    schema = chosen.schema
+    schema, target = chosen.schema, chosen.schema.target
     roles: dict[str, Any] = {
         role: [f.name for f in schema.factors if f.role == role] for role in ("intrinsic", "extrinsic", "categorical")
     }
-    table = read_table(
-        source, time=schema.target.column, group=list(schema.group), let=dict(schema.derived) or None, **roles
-    )
-    if schema.group:
-        key = tuple(v.strip() for v in (group or "").split(","))
-        parts = dict(table.groups())
-        if key not in parts:
-            raise GenperfError(f"there is no group {', '.join(key)}", where=source)
-        table = read_table(parts[key].frame, time=schema.target.column, **roles)
-    return importance(table, seed=seed)
+    if target.is_time:
+        roles |= {"time": target.column, "unit": unit}
+    else:
+        # A colon ends the column's name, whether or not it has one itself.
+        roles |= {"quantity": f"{target.column}:{target.unit}", "unit": unit}
+    table = read_table(source, group=list(schema.group), let=dict(schema.derived) or None, **roles)
+    if not schema.group:
+        return table
+    key = tuple(v.strip() for v in (group or "").split(","))
+    parts = dict(table.groups())
+    if key not in parts:
+        raise GenperfError(f"there is no group {', '.join(key)}", where=source)
+    return replace(parts[key], group=())
 
 
-def _show(found: Explanation, chosen: FitResult, members: bool, plain: bool) -> None:
-    click.echo(f"T = {chosen.best.expression.text(chosen.best.values)}")
-    show_frame(found.terms, "seconds and share of each term", plain=plain)
-    if members and len(found.members):
-        show_frame(found.members, "the same by each member of the ensemble", plain=plain)
-    show_frame(found.elasticities, "elasticity: how many per cent the time moves with one per cent", plain=plain)
-    for a, b in found.aliased:
+def _show(explanation: Explanation, chosen: FitResult, *, members: bool, plain: bool) -> None:
+    """Print an explanation: terms, elasticities, then what was requested beside them.
+
+    Parameters
+    ----------
+    explanation : Explanation
+    chosen : FitResult
+    members : bool
+        Whether the terms of each member follow.
+    plain : bool
+        Whether tables are plain text on a terminal as well.
+    """
+    target = chosen.schema.target
+    if is_formula(chosen):
+        click.echo(formula_line(chosen))
+    else:
+        click.echo(f"{target.name}: the average of {shares_line(chosen)}")
+    what = "seconds" if target.is_time else target.unit or target.name
+    show_frame(explanation.terms, f"{what} and share of each term", plain=plain)
+    if members and len(explanation.members):
+        named = explanation.members.assign(member=[plain_name(str(m)) for m in explanation.members["member"]])
+        show_frame(named, "the same by each member of the ensemble", plain=plain)
+    heading = f"elasticity: the change of the {target.name} in %, for one % more of a factor"
+    show_frame(explanation.elasticities, heading, plain=plain)
+    for a, b in explanation.aliased:
         click.echo(f"'{a}' and '{b}' cannot be told apart by this data; their sum can")
     for name in chosen.best.unidentified:
         click.echo(f"{name} is not determined by this data")
-    for note in found.notes:
+    for note in explanation.notes:
         click.echo(note)
-    if found.scaling is not None:
-        scale = found.scaling
+    if explanation.scaling is not None:
+        scale = explanation.scaling
         doublings = [scale.reference * 2**k for k in range(64) if scale.reference * 2**k <= scale.upto]
         shown = scale.curve[scale.curve[scale.along].isin([*doublings, scale.upto])]
         show_frame(shown, f"\n{scale.kind} scaling along {scale.along}, relative to {scale.reference:g}", plain=plain)
         for sentence in scale.sentences():
             click.echo(sentence)
-    if found.comparison is not None:
-        show_frame(found.comparison.terms, "\n" + found.comparison.said, plain=plain)
-    if found.sensitivity is not None:
-        what = "the time" if found.sensitivity.of == "time" else "the logarithm of the time"
-        show_frame(found.sensitivity.indices, f"\nshares of the variance of {what} (Sobol indices)", plain=plain)
-        for note in found.sensitivity.notes:
+    if explanation.comparison is not None:
+        show_frame(explanation.comparison.terms, "\n" + explanation.comparison.said, plain=plain)
+    if explanation.sensitivity is not None:
+        logarithm = "" if explanation.sensitivity.of == "time" else "logarithm of the "
+        heading = f"\nshares of the variance of the {logarithm}{target.name} (Sobol indices)"
+        show_frame(explanation.sensitivity.indices, heading, plain=plain)
+        for note in explanation.sensitivity.notes:
             click.echo(note)
-    if found.importance is not None:
-        show_frame(found.importance.scores, "\nby how many % the error grows when a factor is shuffled", plain=plain)
+    if explanation.importance is not None:
+        heading = "\nby how many % the error grows when a factor is shuffled"
+        show_frame(explanation.importance.scores, heading, plain=plain)

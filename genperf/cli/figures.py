@@ -23,6 +23,18 @@ _ENDINGS = ("png", "svg", "pdf")
 
 
 def _checked(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
+    """Return a file's name whose ending is that of a picture, as click's callback of `--plot`.
+
+    Parameters
+    ----------
+    ctx : Context
+    param : Parameter
+    value : str or None
+
+    Raises
+    ------
+    BadParameter
+    """
     if value is not None and value.rpartition(".")[2].lower() not in _ENDINGS:
         raise click.BadParameter(f"'{value}' ends in none of {', '.join('.' + e for e in _ENDINGS)}")
     return value
@@ -34,7 +46,15 @@ def plot_option(what: str) -> Callable[[Command], Command]:
 
 
 def write_figure(figure: Figure, path: str, quiet: bool) -> None:
-    """Write a figure as its ending asks, and say so."""
+    """Write a figure in the format of the file's ending.
+
+    Parameters
+    ----------
+    figure : Figure
+    path : str
+    quiet : bool
+        Whether nothing is printed about it.
+    """
     from genperf.plots import image, kind_of
 
     write_whole(path, image(figure, kind_of(path)))
@@ -42,7 +62,21 @@ def write_figure(figure: Figure, path: str, quiet: bool) -> None:
 
 
 def of_predictions(fitted: FitResult | GroupedResult, predicted: pd.DataFrame, interval: float) -> Figure:
-    """Draw the time along the count of workers, with the predictions on it, all else as in the first of them."""
+    """Draw the target along the count of workers with the predictions on it; other factors are those of the first.
+
+    Parameters
+    ----------
+    fitted : FitResult or GroupedResult
+    predicted : DataFrame
+        What `predict` returned, of one group.
+    interval : float
+        Nominal coverage of the band.
+
+    Raises
+    ------
+    GenperfError
+        Where several groups are predicted.
+    """
     from genperf.attribution import scaling
     from genperf.plots import scaling as drawn
     from genperf.prediction import read_query
@@ -70,23 +104,36 @@ def _one_group(fitted: FitResult | GroupedResult, predicted: pd.DataFrame) -> tu
     return fitted[tuple(str(v) for v in groups.iloc[0])], predicted
 
 
-def of_explanation(found: Explanation, result: FitResult, at: Mapping[str, Any] | None, interval: float) -> Figure:
-    """Draw what was asked for last: a comparison, sensitivities, the efficiency, or the terms along the workers."""
+def of_explanation(
+    explanation: Explanation, result: FitResult, at: Mapping[str, Any] | None, interval: float
+) -> Figure:
+    """Draw a comparison, or else sensitivities, the efficiency, or the terms along the workers.
+
+    Parameters
+    ----------
+    explanation : Explanation
+        Its first part in that order is drawn.
+    result : FitResult
+    at : mapping of str to value, or None
+        The configuration; the centre of the data where None.
+    interval : float
+        Nominal coverage of the bands.
+    """
     from genperf import plots
     from genperf.attribution import completed, scaling
 
-    if found.comparison is not None:
-        return plots.waterfall(found.comparison)
-    if found.sensitivity is not None:
-        return plots.sobol(found.sensitivity)
-    if found.scaling is not None:
-        return plots.efficiency(found.scaling)
+    if explanation.comparison is not None:
+        return plots.waterfall(explanation.comparison)
+    if explanation.sensitivity is not None:
+        return plots.sobol(explanation.sensitivity)
+    if explanation.scaling is not None:
+        return plots.efficiency(explanation.scaling)
     here = {str(name): value for name, value in completed(result, at).iloc[0].items()}
     return plots.terms(result, scaling(result, here, interval=interval), interval)
 
 
-def of_validation(found: Validation) -> Figure:
-    """Draw predicted against measured times of the configurations that were held out."""
+def of_validation(validation: Validation) -> Figure:
+    """Draw predicted against measured values of the configurations that were held out."""
     from genperf.plots import predicted_against_measured
 
-    return predicted_against_measured(found)
+    return predicted_against_measured(validation)

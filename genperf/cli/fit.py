@@ -7,12 +7,14 @@ from typing import Any
 
 import click
 
+from genperf.cli.fitted import PRINTED, fitted_lines, group_lines, is_formula
 from genperf.cli.options import fit_arguments, fit_options, output_options, read, table_options
 from genperf.cli.output import say, show_frame, write_whole
 from genperf.cli.progress import progress_bar
+from genperf.errors import counted
 
-#: Of many groups, the notes that say how they stand to each other, and how many different ones are shown.
-GROUP_NOTES, SHOWN = ("similarity", "not_pooled"), 5
+#: Of many groups, the kinds of notes that tell how groups relate.
+GROUP_NOTES = ("similarity", "not_pooled")
 
 
 @click.command("fit")
@@ -20,7 +22,7 @@ GROUP_NOTES, SHOWN = ("similarity", "not_pooled"), 5
 @table_options
 @click.option("--model", default="auto", show_default=True, help="auto, a family (see `genperf models`) or a formula.")
 @fit_options
-@click.option("--pool", is_flag=True, help="Groups measured less far borrow how the others grew.")
+@click.option("--pool", is_flag=True, help="Share scaling between similar groups.")
 @click.option("-o", "--output", metavar="FILE", help="Write the model here (JSON).")
 @click.option("--resume", is_flag=True, help="Keep what is in FILE already, where rows and options are the same.")
 @output_options
@@ -35,7 +37,7 @@ def command(
     no_color: bool,
     **given: Any,
 ) -> None:
-    """Fit a model to TABLE and say what was found."""
+    """Fit a model to TABLE; print its held-out error, and its formula or the expressions it averages."""
     from genperf.fitting import fit, fitted_phases
     from genperf.result import FitResult, GroupedResult, load_model, model_pieces
 
@@ -54,8 +56,8 @@ def command(
 
     try:
         with progress_bar("groups", quiet or not measured.group) as progress:
-            asked = {**fit_arguments(given), "pool": pool}
-            result = fit(measured, model, resume=before, progress=progress, checkpoint=save, **asked)
+            options = {**fit_arguments(given), "pool": pool}
+            result = fit(measured, model, resume=before, progress=progress, checkpoint=save, **options)
     except KeyboardInterrupt:
         if saved:
             say(f"{saved} of {measured.group_count} groups are in {output}; --resume goes on from there", quiet)
@@ -66,26 +68,24 @@ def command(
         write_whole("-", model_pieces(result))
         return
     if isinstance(result, FitResult):
-        for line in str(result).splitlines():
-            if not line.startswith("note: "):
-                click.echo(line)
-        constants = result.constants()
-        heaviest = constants[constants["member"] == result.best.name].drop(columns="member")
-        show_frame(heaviest, plain=no_color)
-        others = len(result.members) - 1
-        if others:
-            say(f"constants of '{result.best.name}'; those of {others} more are in the model (--json)", quiet)
-        for note in result.notes:
-            say(f"note: {note}", quiet)
+        for line in fitted_lines(result):
+            click.echo(line)
+        if is_formula(result):
+            show_frame(result.constants().drop(columns="member"), plain=no_color)
+        else:
+            say(f"constants of {counted(len(result.members), 'expression')}: --json, or genperf explain MODEL", quiet)
+        notes = [str(note) for note in result.notes]
     else:
-        click.echo(str(result))
-        said = [str(n) for held in result.results.values() for n in held.notes if n.kind in GROUP_NOTES]
-        for text in list(dict.fromkeys(said))[:SHOWN]:
-            say(f"note: {text}", quiet)
+        for line in group_lines(result):
+            click.echo(line)
+        among = [str(n) for one in result.results.values() for n in one.notes if n.kind in GROUP_NOTES]
+        notes = list(dict.fromkeys(among))[: PRINTED.max_notes]
+    for text in notes:
+        say(f"note: {text}", quiet)
     unused = [name for name in measured.unused if name not in fitted_phases(measured, model).values()]
     if unused:
         say(f"left out, in no role: {', '.join(unused)}", quiet)
     if measured.rejected:
-        say(f"rejected rows: {len(measured.rejected)}; genperf check lists them", quiet)
+        say(f"rejected rows: {measured.rejected_rows}; genperf check lists them", quiet)
     if output:
         say(f"wrote {output}", quiet)

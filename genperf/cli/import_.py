@@ -1,22 +1,38 @@
-"""`genperf import`: what another tool measured → a table."""
+"""`genperf import`: measurements of another tool → a table."""
 
 from __future__ import annotations
 
 import shlex
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import click
 
 from genperf.cli.options import once
 from genperf.cli.output import say, show_json, write_whole
+from genperf.errors import counted
 
 if TYPE_CHECKING:
     from genperf.importers import Imported
 
-#: Families' factors that say how a program is run rather than what it is.
+#: Factors of families that are properties of a run and not of the program.
 _EXTRINSIC = ("workers", "nodes", "devices_per_node", "servers")
-#: How many of what was left out are named.
-SHOWN = 20
+
+
+@dataclass(frozen=True)
+class ImportSettings:
+    """How much of an import is printed.
+
+    Attributes
+    ----------
+    max_left_out : int
+        Measurements that cannot be used, before the others are only counted. A guess: they fit on a screen.
+    """
+
+    max_left_out: int = 20
+
+
+IMPORT = ImportSettings()
 
 
 class _Command(click.Command):
@@ -46,7 +62,7 @@ def command(
     as_json: bool,
     quiet: bool,
 ) -> None:
-    """Turn FILEs that another tool wrote into a table for genperf.
+    """Turn FILEs of another tool into a table for genperf.
 
     Rows of several files stand in one table; its column `source` names the file.
     """
@@ -71,23 +87,23 @@ def command(
         )
     if table.left_out:
         say(f"left out: {len(table.left_out)}", quiet)
-        for reason in table.left_out[:SHOWN]:
+        for reason in table.left_out[: IMPORT.max_left_out]:
             say(f"  {reason}", quiet)
     for note in table.notes:
         say(f"note: {note}", quiet)
     files_read = len(table.values("source"))
-    counted = f"{len(table.rows)} rows of {files_read} file" + ("s" if files_read > 1 else "")
-    say(f"wrote {path}: {counted}" if path == output else counted, quiet)
+    rows = f"{counted(len(table.rows), 'row')} of {counted(files_read, 'file')}"
+    say(f"wrote {path}: {rows}" if path == output else rows, quiet)
     if any(role in ("--extrinsic", "--intrinsic", "--categorical") for role in roles):
         say(f"next: {shlex.join(['genperf', 'check', path, *roles])}", quiet)
         say(f"then: {shlex.join(['genperf', 'fit', path, *roles, '-o', 'model.json'])}", quiet)
     else:
         hint = "name what differs between the runs: --set workers=8, or --from-name 'run_{workers}.json'"
-        say(f"no column varies that a time may depend on: {hint}", quiet)
+        say(f"no factor varies: {hint}", quiet)
 
 
 def _roles(table: Imported) -> list[str]:
-    """Return the options that say which column plays which part; factors that do not vary are left aside."""
+    """Return the options that name the columns' roles; factors that do not vary are in none."""
     from genperf.importers import is_number
     from genperf.models import ALIASES
 

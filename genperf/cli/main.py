@@ -1,4 +1,4 @@
-"""The door: finds the command, reads the configuration file, and turns every error into one clear message."""
+"""The entry: finds the command, reads the settings file, and prints every error as one message."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from genperf.errors import GenperfError
 
 #: Command → what it does, in the order of a day's work. Each lives in the file of its name.
 COMMANDS = {
-    "import": "Turn what another tool measured into a table.",
+    "import": "Turn measurements of another tool into a table.",
     "check": "Read and validate a table, and summarise it.",
     "fit": "Fit a model to a table.",
-    "predict": "Predict times with a fitted model.",
+    "predict": "Predict with a fitted model.",
     "validate": "Measure how well models predict held-out rows.",
-    "explain": "Say what a fitted model's time is made of.",
-    "suggest": "Say what to measure next.",
+    "explain": "Show which terms the predicted time is made of.",
+    "suggest": "Choose what to measure next.",
     "optimize": "Find the best configuration of a grid.",
     "report": "Write a page with the answers, figures and sliders.",
     "models": "List the families of expressions.",
@@ -63,7 +63,7 @@ class _Commands(click.Group):
 @click.group(
     cls=_Commands,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    epilog="Exit status: 0 done, 1 the data or model says no, 2 wrong usage.",
+    epilog="Exit status: 0 done, 1 a fault of the data or the model, 2 wrong usage.",
 )
 @click.version_option(__version__, prog_name="genperf")
 @click.option("--config", type=click.Path(), help="Settings file; genperf.toml here where there is one.")
@@ -99,7 +99,7 @@ def run(arguments: list[str] | None = None) -> int:
         click.echo(f"error: {error}", err=True)
         return 1
     except BrokenPipeError:
-        # The reader of our output went away: say nothing, also when Python flushes at exit.
+        # The reader of the output ended: nothing is printed, also when Python flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except OSError as error:

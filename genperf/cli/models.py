@@ -40,7 +40,7 @@ def command(as_json: bool, no_color: bool) -> None:
         needs = ", ".join(n.name if n.required else f"[{n.name}]" for n in family.needs)
         rows.append([family.name, family.equation, needs or "any", family.purpose, family.source])
     show_rows(["model", "equation", "needs", "for", "source"], rows, plain=no_color)
-    click.echo("\nFactors are found by column name (case does not matter), or by --map FACTOR=COLUMN:")
+    click.echo("\nA column is matched to a factor by its name (case does not matter), or by --map FACTOR=COLUMN:")
     for name, aliases in ALIASES.items():
         click.echo(f"  {name}: {', '.join(aliases)}")
     alone = ", ".join(family.name for family in MODELS.values() if family.phases)

@@ -15,21 +15,25 @@ from genperf.cli.output import csv_text, say, show_frame, show_json, write_whole
     metavar="NAME=VALUES",
     multiple=True,
     required=True,
-    help="What is varied: workers=1:256, nodes=1:64:*2, memory=8:64:8, batch=32,64, precision=fp16,fp32.",
+    help="The factors to vary: workers=1:256, nodes=1:64:*2, memory=8:64:8, batch=32,64, precision=fp16,fp32.",
 )
 @click.option(
-    "--where", metavar="FORMULA", multiple=True, help="What must hold: 'workers*batch <= 8192'; may be repeated."
+    "--where", metavar="FORMULA", multiple=True, help="A condition: 'workers*batch <= 8192'; may be repeated."
 )
 @click.option(
     "--minimize",
     default="time",
     show_default=True,
     metavar="time|cost|FORMULA",
-    help="What is to be small. A formula reads the factors, time, time_1 (on one worker), total, machines and cost.",
+    help="What to minimise. A formula may use factors, time, time_1 (on one worker), total, machines, cost.",
 )
-@click.option("--steps", metavar="FORMULA", help="Steps to be done: '90*1281167/(workers*batch)'; one where omitted.")
-@click.option("--deadline", metavar="SECONDS", type=float, help="For all steps; kept by the upper end of the interval.")
-@click.option("--machines", metavar="FORMULA", help="What counts the machines; nodes, or else workers, where omitted.")
+@click.option(
+    "--steps", metavar="FORMULA", help="The number of steps: '90*1281167/(workers*batch)'; one where omitted."
+)
+@click.option(
+    "--deadline", metavar="SECONDS", type=float, help="For all steps; the upper end of the interval keeps it."
+)
+@click.option("--machines", metavar="FORMULA", help="The number of machines; nodes, or else workers, where omitted.")
 @click.option("--price", metavar="FORMULA", default="1", help="Of a machine for a second: '3.06/3600'.")
 @click.option("--interval", default=0.9, show_default=True, type=float, help="Nominal coverage of the intervals.")
 @click.option("--top", default=10, show_default=True, type=click.IntRange(min=1), help="How many to show.")
@@ -64,7 +68,7 @@ def command(
     from genperf.result import load_model
 
     fitted = one_group(load_model(model), group, model)
-    found = optimize(
+    optimum = optimize(
         fitted,
         dict(once(over, "--over")),
         where,
@@ -77,14 +81,14 @@ def command(
         top=top,
     )
     if output:
-        write_whole(output, csv_text(found.best))
+        write_whole(output, csv_text(optimum.best))
         say(f"wrote {output}", quiet)
     if as_json:
-        show_json(found.to_dict())
+        show_json(optimum.to_dict())
         return
     if not output or not quiet:
-        for title, frame in found.tables():
+        for title, frame in optimum.tables():
             show_frame(frame, title, plain=no_color)
-        click.echo(found.reason)
-    for note in found.notes:
+        click.echo(optimum.reason)
+    for note in optimum.notes:
         say(f"note: {note}", quiet)

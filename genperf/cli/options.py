@@ -1,4 +1,4 @@
-"""Options that several commands share, and the table they describe."""
+"""Options that several commands share, and the table that they describe."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+from click.core import ParameterSource
 
 from genperf.errors import GenperfError
 
@@ -16,11 +17,13 @@ if TYPE_CHECKING:
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 _ROLES = (
-    click.option("--time", metavar="COL", help="Column of measured times, in seconds."),
+    click.option("--time", metavar="COL", help="Column of measured times, in seconds or in --unit."),
     click.option("--throughput", metavar="COL", help="Column of samples per second, instead of --time."),
     click.option("--work", metavar="FORMULA", help="Samples per step, to make a time from --throughput."),
+    click.option("--quantity", metavar="COL[:UNIT]", help="Column of another positive quantity, instead of --time."),
+    click.option("--unit", metavar="UNIT", help="Of --time: s, ms, us, ns, min or h; of --quantity, any."),
     click.option("--intrinsic", metavar="A,B", default="", help="Properties of the program: batch, layers, …"),
-    click.option("--extrinsic", metavar="A,B", default="", help="How it is run: workers, nodes, servers, …"),
+    click.option("--extrinsic", metavar="A,B", default="", help="Properties of the run: workers, nodes, servers, …"),
     click.option("--categorical", metavar="A,B", default="", help="Names without an order: framework, …"),
     click.option("--group", metavar="A,B", default="", help="One model per combination of these columns."),
     click.option("--weight", metavar="COL", help="Column of weights."),
@@ -42,7 +45,7 @@ _FIT = (
     click.option("--penalty", default="l2", show_default=True, help="l2, l1 or elastic-net."),
     click.option("--lambda", "lam", metavar="X|cv", help="Strength of the penalty; cv chooses by cross-validation."),
     click.option("--solver", default="projected", show_default=True, help="projected or de."),
-    click.option("--map", "mapping", metavar="FACTOR=COL", multiple=True, help="Which column a family's factor is."),
+    click.option("--map", "mapping", metavar="FACTOR=COL", multiple=True, help="The column of a family's factor."),
     click.option("--fix", metavar="NAME=X", multiple=True, help="Hold a constant of the model at a value."),
     click.option("--seed", default=0, show_default=True, type=click.IntRange(min=0)),
     click.option("--workers", default=1, show_default=True, type=click.IntRange(min=1), help="Processes to fit with."),
@@ -52,9 +55,18 @@ _FIT = (
 
 _OUTPUT = (
     click.option("--json", "as_json", is_flag=True, help="Machine-readable result on standard output."),
-    click.option("--quiet", "-q", is_flag=True, help="Say nothing but the result."),
+    click.option("--quiet", "-q", is_flag=True, help="Print nothing but the result."),
     click.option("--no-color", is_flag=True, help="Plain text, also on a terminal."),
 )
+
+
+#: The options one of which names the measured column.
+_MEASURED = ("time", "throughput", "quantity")
+
+
+def measured_column(given: dict[str, Any]) -> bool:
+    """Tell whether the options name a measured column, and so describe a table."""
+    return any(given[name] for name in _MEASURED)
 
 
 def _apply(options: tuple[Callable[[Command], Command], ...]) -> Callable[[Command], Command]:
@@ -91,10 +103,10 @@ def pairs(values: tuple[str, ...], option: str) -> dict[str, str]:
     """
     out: dict[str, str] = {}
     for value in values:
-        name, equals, rest = value.partition("=")
-        if not equals or not name.strip() or not rest.strip():
+        name, equals, text = value.partition("=")
+        if not equals or not name.strip() or not text.strip():
             raise click.BadParameter(f"'{value}' is not NAME=VALUE", param_hint=option)
-        out[name.strip()] = rest.strip()
+        out[name.strip()] = text.strip()
     return out
 
 
@@ -113,11 +125,14 @@ def read(source: str, given: dict[str, Any]) -> Table:
     """Read the table that the options describe, taking them out of `given`."""
     from genperf.table import read_table
 
+    given.update(dict.fromkeys(_overridden(click.get_current_context(silent=True))))
     roles = {
         key: given.pop(key)
         for key in (
             "time",
             "throughput",
+            "quantity",
+            "unit",
             "work",
             "intrinsic",
             "extrinsic",
@@ -134,6 +149,17 @@ def read(source: str, given: dict[str, Any]) -> Table:
     return read_table(source, **roles, let=pairs(given.pop("let"), "--let") or None)
 
 
+def _overridden(ctx: click.Context | None) -> tuple[str, ...]:
+    """Return the options of the settings file about another measured column than the command line names."""
+    if ctx is None:
+        return ()
+    typed, stored = (
+        [name for name in (*_MEASURED, "work", "unit") if ctx.get_parameter_source(name) is source]
+        for source in (ParameterSource.COMMANDLINE, ParameterSource.DEFAULT_MAP)
+    )
+    return tuple(stored) if set(typed) & set(_MEASURED) - set(stored) and set(stored) & set(_MEASURED) else ()
+
+
 def fit_arguments(given: dict[str, Any]) -> dict[str, Any]:
     """Take the options of a fit out of `given`, as `genperf.fit` wants them."""
     lam = given.pop("lam")
@@ -148,7 +174,7 @@ def fit_arguments(given: dict[str, Any]) -> dict[str, Any]:
 
 
 def grid(at: tuple[str, ...]) -> dict[str, list[str]]:
-    """Read `--at name=v1,v2` options into the values asked for.
+    """Read `--at name=v1,v2` options into lists of values.
 
     Raises
     ------
@@ -177,10 +203,18 @@ def once(given: tuple[str, ...], option: str) -> dict[str, str]:
 def one_group(fitted: FitResult | GroupedResult, group: str | None, model: str) -> FitResult:
     """Return the model of a group, or the only model.
 
+    Parameters
+    ----------
+    fitted : FitResult or GroupedResult
+    group : str or None
+        The group's values, with commas between.
+    model : str
+        The model file, for messages.
+
     Raises
     ------
     ModelError
-        Where a model of groups is asked without naming one.
+        Where a model has several groups and none is named.
     """
     from genperf.errors import ModelError
     from genperf.result import FitResult

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias, Union
 
 import click
 
+from genperf.errors import GenperfError
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -30,6 +32,11 @@ def write_whole(path: str | Path, content: str | bytes | Iterable[str]) -> None:
         `-` is standard output.
     content : str, bytes or iterable of str
         Pieces are written as they come.
+
+    Raises
+    ------
+    GenperfError
+        Where the folder is not there.
     """
     pieces = (content.encode(),) if isinstance(content, str) else (content,) if isinstance(content, bytes) else content
     encoded = (piece if isinstance(piece, bytes) else piece.encode() for piece in pieces)
@@ -42,6 +49,8 @@ def write_whole(path: str | Path, content: str | bytes | Iterable[str]) -> None:
         with target.open("wb") as stream:
             stream.writelines(encoded)
         return
+    if not target.parent.is_dir():
+        raise GenperfError("no such folder to write to", where=str(path), hint="make the folder, or name another file")
     mode = target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~_umask()
     handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     try:
@@ -133,7 +142,15 @@ def _csv_cells(cells: Cells) -> list[Any]:
 
 
 def show_frame(table: Shown, title: str | None = None, plain: bool = False) -> None:
-    """Print a table: drawn on a terminal, plain aligned text in a pipe."""
+    """Print a table: drawn on a terminal, plain aligned text in a pipe.
+
+    Parameters
+    ----------
+    table : DataFrame or mapping of str to cells
+    title : str, optional
+    plain : bool
+        Plain text on a terminal as well.
+    """
     rows = zip(*([cell(v) for v in cells.tolist()] for _, cells in table.items()), strict=True)
     show_rows([str(name) for name, _ in table.items()], rows, title, plain)
 
@@ -141,7 +158,16 @@ def show_frame(table: Shown, title: str | None = None, plain: bool = False) -> N
 def show_rows(
     head: Sequence[str], rows: Iterable[Sequence[str]], title: str | None = None, plain: bool = False
 ) -> None:
-    """Print rows of text under a head; numbers stand right."""
+    """Print rows of text under a head; numbers are aligned to the right.
+
+    Parameters
+    ----------
+    head : sequence of str, shape (columns,)
+    rows : iterable of sequence of str, each of shape (columns,)
+    title : str, optional
+    plain : bool
+        Plain text on a terminal as well.
+    """
     body = [list(row) for row in rows]
     right = [bool(body) and all(_numeric(row[j]) for row in body) for j in range(len(head))]
     if sys.stdout.isatty() and not plain and "NO_COLOR" not in os.environ:
@@ -174,7 +200,7 @@ def _numeric(text: str) -> bool:
 
 
 def cell(value: Any) -> str:
-    """Write one value as a person would.
+    """Write one value for a person.
 
     Examples
     --------
@@ -191,6 +217,6 @@ def cell(value: Any) -> str:
 
 
 def say(text: str, quiet: bool = False) -> None:
-    """Say something beside the result, on standard error."""
+    """Print a remark beside the result, on standard error."""
     if not quiet:
         click.echo(text, err=True)

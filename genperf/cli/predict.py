@@ -1,4 +1,4 @@
-"""`genperf predict`: a fitted model and values of its factors → times, bands, verdicts."""
+"""`genperf predict`: a fitted model and values of its factors → predictions, intervals, verdicts."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def command(
     quiet: bool,
     no_color: bool,
 ) -> None:
-    """Predict times with MODEL, in seconds, each with an interval and a verdict."""
+    """Predict with MODEL, each value with an interval and a verdict: times in seconds, another quantity in its unit."""
     from genperf.result import load_model
 
     if bool(data) == bool(at):

@@ -1,4 +1,4 @@
-"""How far the work is, and how long it will take: drawn on a terminal's standard error, and nowhere else."""
+"""A progress bar with the rate and the time left, on a terminal's standard error alone."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def progress_bar(what: str, quiet: bool = False) -> Iterator[Callable[[int, int]
     Yields
     ------
     callable or None
-        To be called with the number done and of all; None where nobody looks.
+        To be called with the number done and of all; None where there is no terminal.
     """
     if quiet or not sys.stderr.isatty():
         yield None

@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from genperf.cli.options import fit_arguments, fit_options, once, one_group, output_options, read, table_options
+from genperf.cli.options import (
+    fit_arguments,
+    fit_options,
+    measured_column,
+    once,
+    one_group,
+    output_options,
+    read,
+    table_options,
+)
 from genperf.cli.output import say, show_json, write_whole
 from genperf.cli.progress import progress_bar
 
@@ -20,16 +29,18 @@ if TYPE_CHECKING:
 @click.command("report")
 @click.argument("source", metavar="MODEL|TABLE")
 @click.option("-o", "--output", metavar="HTML", default="report.html", show_default=True, help="Where to write it.")
-@click.option("--target", metavar="FACTOR=V", multiple=True, help="What the answers are about, as workers=64.")
+@click.option(
+    "--target", metavar="FACTOR=V", multiple=True, help="The configuration that the page answers for, as workers=64."
+)
 @click.option("--along", metavar="FACTOR", help="The factor that counts the workers, where it is not recognised.")
 @click.option("--only", metavar="A,B", help="One group's model alone.")
 @click.option("--title", metavar="TEXT", help="Heading of the page.")
 @click.option("--interval", default=0.9, show_default=True, type=float, help="Nominal coverage of the intervals.")
 @click.option("--model", default="auto", show_default=True, help="For a table: what to fit.")
-@click.option("--scheme", metavar="SCHEME", help="For a table: how to hold out, as genperf validate takes it.")
+@click.option("--scheme", metavar="SCHEME", help="For a table: how to hold out, as for genperf validate.")
 @table_options
 @fit_options
-@click.option("--pool", is_flag=True, help="For a table: groups measured less far borrow how the others grew.")
+@click.option("--pool", is_flag=True, help="For a table: share scaling between similar groups.")
 @output_options
 def command(
     source: str,
@@ -49,24 +60,26 @@ def command(
 ) -> None:
     """Write a page that answers how it scales, where the knee is, what takes the time and what to measure next.
 
-    MODEL is a file of genperf fit; a TABLE (with --time and roles, as for fit) is fitted first, and the model
-    compared with baselines on what is held out. The page is one file: it needs no network and no server.
+    MODEL is a file of genperf fit. A TABLE (with --time or --quantity and roles, as for fit) is fitted first, and the
+    model compared with baselines on what is held out. The page is one file: it needs no network and no server.
     """
     from genperf.reporting import page
 
-    if given["time"] or given["throughput"]:
+    if measured_column(given):
         table = read(source, given)
-        what, found = _fitted(table, model, scheme, along, {**fit_arguments(given), "pool": pool}, quiet)
+        options = {**fit_arguments(given), "pool": pool}
+        fitted = _fit(table, model, options, quiet)
+        held_out = _held_out(table, model, (scheme, along), options, quiet)
     else:
         from genperf.result import load_model
 
-        what, table, found = load_model(source), None, None
+        fitted, table, held_out = load_model(source), None, None
     if only:
-        what = one_group(what, only, source)
+        fitted = one_group(fitted, only, source)
     text = page(
-        what,
+        fitted,
         table=table,
-        validation=found,
+        validation=held_out,
         target=once(target, "--target"),
         along=along,
         interval=interval,
@@ -81,14 +94,40 @@ def command(
     )
 
 
-def _fitted(
-    table: Table, model: str, scheme: str | None, along: str | None, arguments: dict[str, Any], quiet: bool
-) -> tuple[FitResult | GroupedResult, Validation | str]:
+def _fit(table: Table, model: str, options: dict[str, Any], quiet: bool) -> FitResult | GroupedResult:
+    """Fit a model to a table, with a bar for its groups.
+
+    Parameters
+    ----------
+    table : Table
+    model : str
+    options : dict
+        Of `genperf.fit`.
+    quiet : bool
+    """
     from genperf.fitting import fit
-    from genperf.reporting import held_out
 
     with progress_bar("groups", quiet or not table.group) as progress:
-        fitted = fit(table, model, progress=progress, **arguments)
+        return fit(table, model, progress=progress, **options)
+
+
+def _held_out(
+    table: Table, model: str, split: tuple[str | None, str | None], options: dict[str, Any], quiet: bool
+) -> Validation | str:
+    """Compare a model with baselines on held-out configurations; a text says why that cannot be done.
+
+    Parameters
+    ----------
+    table : Table
+    model : str
+    split : tuple
+        The scheme, and the factor that counts the workers; None where they are chosen from the table.
+    options : dict
+        Of `genperf.fit`.
+    quiet : bool
+    """
+    from genperf.reporting import held_out
+
+    scheme, along = split
     with progress_bar("fits", quiet) as progress:
-        found = held_out(table, model, scheme=scheme, along=along, progress=progress, **arguments)
-    return fitted, found
+        return held_out(table, model, scheme=scheme, along=along, progress=progress, **options)

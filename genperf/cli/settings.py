@@ -37,7 +37,8 @@ def settings_of(path: str | None, commands: Iterable[str]) -> dict[str, dict[str
     except FileNotFoundError:
         raise GenperfError("no such file", where=str(file), hint="check --config") from None
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise GenperfError(f"cannot be read as settings: {error}", where=str(file)) from None
+        hint = 'write TOML: time = "seconds", and a table [fit] for the options of one command'
+        raise GenperfError(f"cannot be read as settings: {error}", where=str(file), hint=hint) from None
     known = list(commands)
     tables = {key: value for key, value in read.items() if isinstance(value, dict)}
     for name in tables:
@@ -53,7 +54,7 @@ def _option(key: str) -> str:
 
 
 def _text(value: Any) -> Any:
-    """Write lists as the command line does, so that one reader serves both."""
+    """Write a list as on the command line: with commas."""
     if isinstance(value, list) and all(isinstance(v, str) and "=" not in v for v in value):
         return ",".join(value)
     return value

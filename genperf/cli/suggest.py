@@ -17,20 +17,24 @@ from genperf.cli.output import csv_text, say, show_frame, show_json, write_whole
     metavar="FACTOR=V",
     multiple=True,
     required=True,
-    help="What is to be decided about: workers=64; factors left out are at the centre of the data.",
+    help="The configuration to decide about: workers=64; factors left out are at the centre of the data.",
 )
 @click.option(
     "--cost",
     default="workers",
     show_default=True,
     metavar="FORMULA",
-    help="What a second costs, over the factors; workers: machine-seconds. One that reads time is the whole cost.",
+    help="Cost of a second, over the factors; workers: machine-seconds. A formula with time is the whole cost.",
 )
-@click.option("--candidates", metavar="CSV", help="What could be measured; powers of two below the target if omitted.")
+@click.option(
+    "--candidates",
+    metavar="CSV",
+    help="Configurations that could be measured; powers of two below the target where omitted.",
+)
 @click.option(
     "-k", "--count", "k", default=1, show_default=True, type=click.IntRange(min=1), help="How many to choose."
 )
-@click.option("--within", metavar="10%|0.1", help="Half width of the target's interval that is enough.")
+@click.option("--within", metavar="10%|0.1", help="The half width of the target's interval to reach.")
 @click.option("--interval", default=0.9, show_default=True, type=float, help="Nominal coverage of the interval.")
 @click.option(
     "--band",
@@ -57,11 +61,11 @@ def command(
     quiet: bool,
     no_color: bool,
 ) -> None:
-    """Say what to measure next, so that the interval of MODEL at a target narrows most for its cost."""
+    """Choose what to measure next, so that the interval of MODEL at a target narrows most for its cost."""
     from genperf.advice import suggest
     from genperf.result import load_model
 
-    found = suggest(
+    suggestion = suggest(
         one_group(load_model(model), group, model),
         once(target, "--target"),
         cost=cost,
@@ -72,14 +76,14 @@ def command(
         band=band,
     )
     if output:
-        write_whole(output, csv_text(found.chosen))
+        write_whole(output, csv_text(suggestion.chosen))
         say(f"wrote {output}", quiet)
     if as_json:
-        show_json(found.to_dict())
+        show_json(suggestion.to_dict())
         return
-    if len(found.candidates):
-        show_frame(found.candidates, "what one more measurement would do, the best first", plain=no_color)
-    click.echo(found.said)
+    if len(suggestion.candidates):
+        show_frame(suggestion.candidates, "what one more measurement would do, the best first", plain=no_color)
+    click.echo(suggestion.said)
 
 
 def _share(text: str) -> float:

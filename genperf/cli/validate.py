@@ -1,4 +1,4 @@
-"""`genperf validate`: how well models predict rows they did not see."""
+"""`genperf validate`: how well models predict configurations that they were not fitted to."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from genperf.cli.progress import progress_bar
 @click.option("--interval", default=0.9, show_default=True, type=float, help="Nominal coverage of the intervals.")
 @fit_options
 @click.option("-o", "--output", metavar="CSV", help="Write every held-out configuration's prediction here.")
-@plot_option("predicted against measured times of what was held out")
+@plot_option("predicted against measured values of the held-out configurations")
 @output_options
 def command(
     table: str,
@@ -57,9 +57,12 @@ def command(
     if as_json:
         show_json(outcome.to_dict())
         return
-    show_frame(outcome.frame(), f"{measured.source}, {scheme}: errors in %", plain=no_color)
+    target = measured.target
+    rmse = f", rmse in {target.unit}" if target.unit else ""
+    title = f"{measured.source}, {scheme}: errors of the predicted {target.name} in %{rmse}"
+    show_frame(outcome.frame(), title, plain=no_color)
     for score in outcome.models:
-        for said in [*score.notes, *([score.failed] if score.failed else [])]:
-            say(f"{score.model}: {said}", quiet)
+        for text in [*score.notes, *([score.failed] if score.failed else [])]:
+            say(f"{score.model}: {text}", quiet)
     for note in outcome.notes:
         say(f"note: {note}", quiet)

@@ -1,4 +1,4 @@
-"""Importers: what other tools measured → rows of a table.
+"""Importers: measurements of other tools → rows of a table.
 
 A format is a file with a `read(text, name)` and a line in `FORMATS`: the command line and the tests read that.
 """
@@ -27,14 +27,15 @@ class Format:
     what : str
         What is read, in a phrase.
     read : callable
-        Text and the name of its file → what it holds.
-    tells : str
-        A regular expression found near the beginning of such a text, to say so where another format was expected.
+        Text and the name of its file → its measurements.
+    signature : str
+        A regular expression that matches near the beginning of such a text. An error names the format by it, where
+        another one was expected.
     """
 
     what: str
     read: Callable[[str, str], Imported]
-    tells: str
+    signature: str
 
 
 FORMATS: dict[str, Format] = {
@@ -63,9 +64,9 @@ def import_files(
     files : sequence of str
         Paths, patterns of paths, or "-" for standard input; compressed ones as well.
     settings : mapping of str to str, optional
-        Factors of all of them, where a file does not say them itself.
+        Factors of all files; a factor that a file holds itself stays as it is there.
     from_name : str, optional
-        How a file's name tells its factors (`factors_from_name`).
+        The pattern of factors in a file's name (`factors_from_name`).
 
     Returns
     -------
@@ -75,7 +76,7 @@ def import_files(
     Raises
     ------
     GenperfError
-        For a format that there is not, or a file that is not of it: which, where, and what to try.
+        Where the format does not exist, or a file is not of it.
     """
     from genperf.table.aggregate import files_of
 
@@ -101,24 +102,24 @@ def import_files(
 
 
 def _with_gaps_noted(table: Imported) -> Imported:
-    """Say which counts some files do not have: a table needs them in every row."""
+    """Note the factors with numbers that some files lack: a table needs them in every row."""
     notes = list(table.notes)
     for name in table.factors:
         lacking = list(dict.fromkeys(str(row[SOURCE]) for row in table.rows if row.get(name) is None))
         if lacking and any(is_number(cell) for cell in table.values(name)):
             shown = ", ".join(lacking[:3]) + (", …" if len(lacking) > 3 else "")
-            notes.append(Note(f"'{name}' is not known of {shown}: --set or --from-name fills it in", "factor_missing"))
+            notes.append(Note(f"'{name}' is missing in {shown}: --set or --from-name fills it in", "factor_missing"))
     return replace(table, notes=tuple(notes))
 
 
 def _read(format: Format, path: str) -> Imported:
-    """Read a file; one that is of another format is said to be."""
+    """Read a file; the error for a file of another format names that one."""
     name, text = read_text(path)
     try:
         return format.read(text, name)
     except FormatError as error:
         other = next(
-            (key for key, f in FORMATS.items() if f is not format and re.search(f.tells, text[:100_000])), None
+            (key for key, f in FORMATS.items() if f is not format and re.search(f.signature, text[:100_000])), None
         )
         hint = f"genperf import {other} {path}" if other else error.hint
         raise TableError(error.message, where=error.where, hint=hint) from None

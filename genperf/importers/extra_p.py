@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from genperf.errors import TableError
+from genperf.errors import TableError, counted
 from genperf.importers.extra_p_json import measurements_of
 from genperf.importers.extra_p_measured import CALLPATH, METRIC, Measured
 from genperf.importers.imported import Cell, FormatError, Imported, exact, refuse_clashes, shortened
@@ -33,7 +33,7 @@ def read(text: str, name: str) -> Imported:
     Raises
     ------
     TableError
-        Where it is none of the formats, or what it says of its points and its data does not fit together.
+        Where it is none of the formats, or has another number of data than of points.
 
     Examples
     --------
@@ -49,12 +49,12 @@ def read(text: str, name: str) -> Imported:
     json = text.lstrip()[0] in "{["
     parameters, measured = measurements_of(text, name) if json else _of_text(text, name)
     refuse_clashes(parameters, (CALLPATH, METRIC, REPEAT, VALUE), name)
-    rows, seen = [], Counter[tuple[Cell, ...]]()
+    rows, repeats = [], Counter[tuple[Cell, ...]]()
     for one in measured:
         key = (*one.series.values(), *one.point)
         for value in one.values:
-            row = {**one.series, **dict(zip(parameters, one.point, strict=True)), REPEAT: seen[key], VALUE: value}
-            seen[key] += 1
+            row = {**one.series, **dict(zip(parameters, one.point, strict=True)), REPEAT: repeats[key], VALUE: value}
+            repeats[key] += 1
             rows.append(row)
     if not rows:
         raise TableError("holds no measurement", where=name)
@@ -73,36 +73,59 @@ def _of_text(text: str, name: str) -> tuple[list[str], list[Measured]]:
     def finish() -> None:
         if at not in (0, len(points)):
             where = f"{name}: line {begun}"
-            raise TableError(f"{at} DATA lines follow for {len(points)} points", where=where, hint="write one a point")
+            raise TableError(
+                f"{counted(at, 'DATA line')} for {counted(len(points), 'point')}", where=where, hint="write one a point"
+            )
 
     for number, line in enumerate(text.split("\n"), 1):
         if not line.strip() or line.lstrip().startswith("#"):
             continue
-        keyword, rest = [*line.split(None, 1), ""][:2]
+        keyword, words = [*line.split(None, 1), ""][:2]
         where = f"{name}: line {number}"
         if keyword not in _KEYWORDS:
             kind = FormatError if not parameters else TableError
             raise kind(f"'{shortened(keyword)}' is none of {', '.join(_KEYWORDS)}", where=where)
         if keyword == "PARAMETER":
-            parameters += rest.split()
+            parameters += words.split()
         elif keyword == "POINTS":
-            points += _points(rest, parameters, where)
+            points += _points(words, parameters, where)
         elif keyword == "DATA":
             if at >= len(points):
-                raise TableError(f"more DATA lines than the {len(points)} points", where=where, hint="add the POINTS")
-            values = _numbers(rest.split(), "a value", where)
+                raise TableError(
+                    f"more DATA lines than {counted(len(points), 'point')}", where=where, hint="add the POINTS"
+                )
+            values = _numbers(words.split(), "a value", where)
             measured.append(Measured(dict(series), points[at], values))
             at += 1
         else:
             finish()
-            series[CALLPATH if keyword == "REGION" else METRIC] = rest.strip()
+            series[CALLPATH if keyword == "REGION" else METRIC] = words.strip()
             begun, at = number, 0
     finish()
     return parameters, measured
 
 
 def _points(text: str, parameters: Sequence[str], where: str) -> list[tuple[int | float, ...]]:
-    """Read points: in brackets, also around each coordinate, or bare where there is one parameter."""
+    """Read points: in brackets, also around each coordinate, or bare where there is one parameter.
+
+    Parameters
+    ----------
+    text : str
+        After the keyword POINTS.
+    parameters : sequence of str
+    where : str
+        The line, for messages.
+
+    Returns
+    -------
+    list of tuple of number
+        A coordinate per parameter.
+
+    Raises
+    ------
+    TableError
+        Where a point has another number of coordinates.
+    """
     if not parameters:
         raise TableError("POINTS stand before any PARAMETER", where=where)
     if "(" not in text:
@@ -135,7 +158,22 @@ def _groups(text: str, where: str) -> Iterable[list[str]]:
 
 
 def _numbers(words: Iterable[str], what: str, where: str) -> tuple[int | float, ...]:
-    found = tuple(exact(word, what, where) for word in words)
-    if not found:
-        raise TableError("no number follows", where=where)
-    return found
+    """Read the numbers of a line.
+
+    Parameters
+    ----------
+    words : iterable of str
+    what : str
+        What each is, for messages: "a value".
+    where : str
+        The line, for messages.
+
+    Raises
+    ------
+    TableError
+        Where a word is no number, or there is none.
+    """
+    numbers = tuple(exact(word, what, where) for word in words)
+    if not numbers:
+        raise TableError("no number follows the keyword", where=where, hint="write numbers with blanks between")
+    return numbers

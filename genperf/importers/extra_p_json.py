@@ -61,7 +61,7 @@ def _with_ids(file: Json) -> Read:
         pairs = coordinate.member("parameter_value_pairs").list()
         values = {p.member("parameter_id").number(): p.member("parameter_value").number() for p in pairs}
         if sorted(values) != order:
-            raise TableError("gives not one value for each parameter", where=coordinate.where)
+            raise TableError("does not give one value for each parameter", where=coordinate.where)
         points[coordinate.member("id").number()] = tuple(values[i] for i in order)
     measured = []
     for one in file.member("measurements").list():
@@ -71,13 +71,39 @@ def _with_ids(file: Json) -> Read:
 
 
 def _by_id(file: Json, key: str, what: str) -> dict[int | float, str]:
+    """Return a text of each item of a list, by the item's id.
+
+    Parameters
+    ----------
+    file : Json
+    key : str
+        The list.
+    what : str
+        The member that holds the text.
+    """
     return {item.member("id").number(): item.member(what).text() for item in file.member(key).list()}
 
 
 def _named(one: Json, key: str, known: Mapping[int | float, Held]) -> Held:
+    """Return what a measurement names by an id.
+
+    Parameters
+    ----------
+    one : Json
+        The measurement.
+    key : str
+        Its member that holds the id.
+    known : mapping
+        By id.
+
+    Raises
+    ------
+    TableError
+        Where no item has the id.
+    """
     number = one.member(key).number()
     if number not in known:
-        raise TableError(f"'{key}' names {number}, which there is not", where=one.where)
+        raise TableError(f"'{key}' is {number}, and no item has that id", where=one.where)
     return known[number]
 
 

@@ -1,4 +1,4 @@
-"""What Extra-P's formats all say: the values measured at a point."""
+"""The content that Extra-P's formats share: the values measured at a point."""
 
 from __future__ import annotations
 

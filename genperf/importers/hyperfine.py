@@ -88,7 +88,20 @@ def _runs(result: Json) -> list[tuple[dict[str, Cell], str]]:
 
 
 def _alike(result: Json, key: str, runs: int) -> list[Json]:
-    """Return a list that has an item a run."""
+    """Return a list that has an item a run.
+
+    Parameters
+    ----------
+    result : Json
+    key : str
+        The list's name.
+    runs : int
+
+    Raises
+    ------
+    TableError
+        Where it has another number of items.
+    """
     items = result.member(key).list()
     if len(items) != runs:
         raise TableError(f"holds {runs} 'times' and {len(items)} '{key}'", where=result.where)
@@ -102,11 +115,11 @@ def _why(code: object) -> str:
 
 
 def _ambiguous(rows: list[dict[str, Cell]], parameters: list[str]) -> tuple[Note, ...]:
-    """Say so where a scan ran several commands at the same parameters: nothing but the command tells them apart."""
+    """Note where a scan ran several commands at the same parameters: only the command tells these runs apart."""
     commands: dict[tuple[Cell | None, ...], set[Cell]] = {}
     for row in rows:
         commands.setdefault(tuple(row.get(p) for p in parameters), set()).add(row[COMMAND])
-    if not parameters or all(len(found) == 1 for found in commands.values()):
+    if not parameters or all(len(distinct) == 1 for distinct in commands.values()):
         return ()
     text = "several commands ran at the same parameters: export each to a file of its own, and name it by --from-name"
     return (Note(text, "several_commands"),)

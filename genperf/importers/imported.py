@@ -1,4 +1,4 @@
-"""What an importer hands on: rows by column name, and which column plays which part."""
+"""The rows that an importer returns, and which column plays which part."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Imported:
     group : tuple of str
         The columns that tell series apart which share no model.
     left_out : tuple of str
-        What was measured and cannot be used: where, and why.
+        Measurements that cannot be used: where, and why.
     notes : tuple of Note
     """
 
@@ -58,12 +58,15 @@ class Imported:
         return {row.get(column) for row in self.rows}
 
     def with_factors(self, values: Mapping[str, Cell], file: str) -> Imported:
-        """Give every row of a file further factors, before its own; what the file itself says stays, and is noted."""
-        own = {name: self.values(name) - {None} for name in values}
+        """Return the table with further factors in every row; a value that the file holds itself stays, with a note."""
+        in_file = {name: self.values(name) - {None} for name in values}
         notes = [
-            Note(f"{file}: '{name}' is {_shown(own[name])} there, so {values[name]} is not taken", "factor_of_the_file")
+            Note(
+                f"{file}: '{name}' is {_shown(in_file[name])} in the file, so {values[name]} is not used",
+                "factor_of_the_file",
+            )
             for name in values
-            if own[name] - {values[name]} and {str(cell) for cell in own[name]} != {str(values[name])}
+            if in_file[name] - {values[name]} and {str(cell) for cell in in_file[name]} != {str(values[name])}
         ]
         return replace(
             self,
@@ -149,12 +152,20 @@ def is_number(cell: Cell | None) -> bool:
 
 
 def exact(text: str, what: str, where: str) -> int | float:
-    """Read a number, a whole one as such.
+    """Read a number; a whole number as an int.
+
+    Parameters
+    ----------
+    text : str
+    what : str
+        What it is, for messages: "a point".
+    where : str
+        The place, for messages.
 
     Raises
     ------
     TableError
-        Where it is none, or not finite.
+        Where the text is no number, or the number is not finite.
 
     Examples
     --------
@@ -188,7 +199,16 @@ def shortened(text: str) -> str:
 
 
 def refuse_clashes(names: Iterable[str], columns: Iterable[str], where: str) -> None:
-    """Refuse names of a file's own parameters that the table's columns have already.
+    """Refuse parameters of a file that are named as a column of the table.
+
+    Parameters
+    ----------
+    names : iterable of str
+        The file's parameters.
+    columns : iterable of str
+        The table's columns.
+    where : str
+        The place, for messages.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""JSON that somebody else wrote: read as data, and every fault named by its place."""
+"""JSON of other tools: read as data, and every fault named by its place."""
 
 from __future__ import annotations
 
@@ -123,6 +123,6 @@ class Json:
             raise self._unexpected(_KINDS[kind])
 
     def _unexpected(self, wanted: str) -> TableError:
-        found = _KINDS.get(type(self.value), "a number")
+        kind = _KINDS.get(type(self.value), "a number")
         shown = f" ('{shortened(plain(self.value))}')" if isinstance(self.value, str) else ""
-        return TableError(f"{wanted} is expected here, not {found}{shown}", where=self.where)
+        return TableError(f"{wanted} is expected here, not {kind}{shown}", where=self.where)

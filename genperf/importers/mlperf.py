@@ -85,17 +85,17 @@ def read(text: str, name: str) -> Imported:
 
 
 def _events(text: str, name: str) -> tuple[list[_Event], dict[str, Cell], list[str]]:
-    """Read the lines; those of several processes may have run into each other, and are named."""
+    """Read the lines; a line that two processes wrote into each other is left out and named."""
     events, left_out = [], []
     system: dict[str, Cell] = {}
     for number, line in enumerate(text.split("\n"), 1):
-        found = _LINE.search(line)
-        if not found:
+        tagged = _LINE.search(line)
+        if not tagged:
             continue
         where = f"{name}: line {number}"
         try:
-            entry = Json(parse_json(found[2], name, number), where)
-            if found[1] == "SYSJSON":
+            entry = Json(parse_json(tagged[2], name, number), where)
+            if tagged[1] == "SYSJSON":
                 system = system or _system(entry)
                 continue
             key, milliseconds = entry.member("key").text(), entry.member("time_ms").number()
@@ -118,16 +118,16 @@ def _system(entry: Json) -> dict[str, Cell]:
         text = str(entry.value.get(key, "")) if isinstance(entry.value, dict) else ""
         return int(text) if text.isdecimal() and len(text) < 10 else 0
 
-    nodes, each = count("number_of_nodes"), count("accelerators_per_node")
-    found: dict[str, Cell] = {}
+    nodes, accelerators = count("number_of_nodes"), count("accelerators_per_node")
+    columns: dict[str, Cell] = {}
     if nodes:
-        found["nodes"] = nodes
-    if nodes and each:
-        found["accelerators"] = nodes * each
+        columns["nodes"] = nodes
+    if nodes and accelerators:
+        columns["accelerators"] = nodes * accelerators
     for key in ("accelerator_model_name", "framework"):
         if entry.has(key) and isinstance(entry.value[key], str) and entry.value[key]:
-            found[key] = entry.value[key]
-    return found
+            columns[key] = entry.value[key]
+    return columns
 
 
 def _settings(events: list[_Event]) -> dict[str, Cell]:
@@ -175,7 +175,14 @@ def _timed(events: list[_Event]) -> tuple[list[float], list[str]]:
 
 
 def _pairs(events: list[_Event], start: str, stop: str) -> Iterator[tuple[_Event, _Event]]:
-    """Yield each start with the stop that follows; of several processes' starts, the first."""
+    """Yield each start with the stop that follows; of several processes' starts, the first.
+
+    Parameters
+    ----------
+    events : list of _Event
+    start, stop : str
+        Their keys.
+    """
     begun = None
     for event in events:
         if event.key == start:
@@ -186,7 +193,19 @@ def _pairs(events: list[_Event], start: str, stop: str) -> Iterator[tuple[_Event
 
 
 def _samples(begun: _Event, ended: _Event, whole: int | None) -> float:
-    """Return the samples between two events: those counted, or else whole epochs of the training set."""
+    """Return the samples between two events: those counted, or else whole epochs of the training set.
+
+    Parameters
+    ----------
+    begun, ended : _Event
+    whole : int or None
+        Samples of the training set, where they are logged.
+
+    Returns
+    -------
+    float
+        0 where neither is known.
+    """
     first, last = begun.metadata.get("samples_count"), ended.metadata.get("samples_count")
     if isinstance(first, int | float) and isinstance(last, int | float):
         return float(last - first)

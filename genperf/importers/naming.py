@@ -1,4 +1,4 @@
-"""Factors that a file does not hold: said for all of them, or read from each one's name."""
+"""Factors in the names of files."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def factors_from_name(pattern: str, path: str) -> dict[str, str]:
     Raises
     ------
     GenperfError
-        Where the pattern names no factor, or the file's name is not like it.
+        Where the pattern names no factor, or the file's name does not match it.
 
     Examples
     --------
@@ -42,9 +42,11 @@ def factors_from_name(pattern: str, path: str) -> dict[str, str]:
         )
     parts = "/".join(PurePath(path).parts[-(pattern.count("/") + 1) :])
     fixed = ["[^/]*".join(re.escape(part) for part in piece.split("*")) for piece in pieces[::2]]
-    found = next(filter(None, (re.fullmatch(value.join(fixed), parts) for value in _VALUES)), None)
-    if not found:
+    match = next(filter(None, (re.fullmatch(value.join(fixed), parts) for value in _VALUES)), None)
+    if not match:
         raise GenperfError(
-            f"its name is not like '{pattern}' (--from-name)", where=path, hint="put * where anything may stand"
+            f"the file's name does not match '{pattern}' (--from-name)",
+            where=path,
+            hint="put * where anything may stand",
         )
-    return {name: value.strip() for name, value in zip(names, found.groups(), strict=True)}
+    return {name: value.strip() for name, value in zip(names, match.groups(), strict=True)}

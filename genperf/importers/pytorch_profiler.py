@@ -1,4 +1,4 @@
-"""torch.profiler's Chrome traces: one row a `ProfilerStep#N`, with the phases of the step that the trace tells."""
+"""torch.profiler's Chrome traces: one row a `ProfilerStep#N`, with the phases that the trace records."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from genperf.importers.json_text import parse_json
 from genperf.importers.trace import number_of, seconds, step_times, trace_of
 from genperf.importers.trace_phases import phases_of
 
-#: Columns. The host's time of a step is told where a device did the work.
+#: Columns. The host's time of a step is added where a device did the work.
 TIME, HOST, REPEAT = "step_time_s", "host_step_s", "step"
 
 
@@ -56,7 +56,7 @@ def read(text: str, name: str) -> Imported:
     for step, took, times in zip(trace.steps, step_times(trace), phases, strict=True):
         if took is None:
             left_out.append(
-                f"{name}: {step.name}: the device was still at work before it; no step before tells since when"
+                f"{name}: {step.name}: the device was still at work at its start, and the step before is not recorded"
             )
             continue
         host = {HOST: seconds(step.length)} if trace.has_device else {}
@@ -74,15 +74,15 @@ def read(text: str, name: str) -> Imported:
 
 
 def _run(file: dict[str, Any]) -> dict[str, Cell]:
-    """Return what the trace says of the run, as far as it says it."""
-    found: dict[str, Cell] = {}
+    """Return the run's device, workers, backend and rank, as far as the trace has them."""
+    columns: dict[str, Cell] = {}
     distributed, devices = file.get("distributedInfo"), file.get("deviceProperties")
     if isinstance(distributed, dict):
         for key, column in (("world_size", "workers"), ("backend", "backend"), ("rank", "rank")):
             value = distributed.get(key)
             if isinstance(value, str if key == "backend" else int) and not isinstance(value, bool):
-                found[column] = value
+                columns[column] = value
     first = devices[0] if isinstance(devices, list) and devices else None
     if isinstance(first, dict) and isinstance(first.get("name"), str):
-        found = {"device": first["name"], **found}
-    return found
+        columns = {"device": first["name"], **columns}
+    return columns

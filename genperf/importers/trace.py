@@ -24,7 +24,7 @@ _WORK = frozenset({"cpu_op", "user_annotation", "operator"})
 
 @dataclass(frozen=True)
 class Span:
-    """Something that took time.
+    """An operation with its start and length.
 
     Attributes
     ----------
@@ -32,7 +32,7 @@ class Span:
     start, length : float
         In microseconds.
     launched : float
-        When the host asked for it: its start, for what the host does itself.
+        When the host launched it; for an operation of the host, its start.
     """
 
     name: str
@@ -54,13 +54,13 @@ class Trace:
     Attributes
     ----------
     steps : list of Span
-        Those in which something was done, in order.
+        The steps with at least one operation, in order.
     empty : list of Span
         The others.
     host, device : list of Span
         Operators and annotations; kernels and copies.
     has_device : bool
-        Whether the host asks a device for something, recorded or not.
+        Whether the host launches something on a device, recorded or not.
     """
 
     steps: list[Span]
@@ -70,14 +70,14 @@ class Trace:
     has_device: bool = False
 
     def by_step(self, spans: Iterable[Span]) -> list[list[Span]]:
-        """Return the spans that each step asked for."""
+        """Return, for each step, the spans that the host launched in it."""
         starts = [step.start for step in self.steps]
-        found: list[list[Span]] = [[] for _ in self.steps]
+        by_step: list[list[Span]] = [[] for _ in self.steps]
         for span in spans:
             at = bisect_right(starts, span.launched) - 1
             if at >= 0 and span.launched < self.steps[at].end:
-                found[at].append(span)
-        return found
+                by_step[at].append(span)
+        return by_step
 
 
 def trace_of(events: Sequence[Any]) -> Trace:
@@ -117,7 +117,7 @@ def trace_of(events: Sequence[Any]) -> Trace:
 
 
 def step_times(trace: Trace) -> list[float | None]:
-    """Return how long each step took, in microseconds; None where the trace does not tell.
+    """Return how long each step took, in microseconds; None where the trace does not record it.
 
     Without a device, it is how long the host took. With one, the host may run ahead: it is the time from the end of the
     step before on the device to the end of the step there. The first step has none before it: where the device is done
@@ -137,8 +137,8 @@ def step_times(trace: Trace) -> list[float | None]:
 
 def number_of(step: Span) -> int:
     """Return a step's number."""
-    found = _STEP.fullmatch(step.name)
-    return int(found[1]) if found else 0
+    match = _STEP.fullmatch(step.name)
+    return int(match[1]) if match else 0
 
 
 def _is_timed(event: dict[str, Any]) -> bool:

@@ -1,4 +1,4 @@
-"""What the phases of a step took, where a trace tells: in seconds, and nothing where it does not."""
+"""The seconds of each phase of a step, as far as a trace records them."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _CALL = "c10d::"
 
 
 def phases_of(trace: Trace) -> tuple[list[dict[str, float]], list[str]]:
-    """Return the seconds of each phase in each step, and what the trace does not tell.
+    """Return the seconds of each phase in each step, and the phases that are recorded in part.
 
     With a device in the trace, a phase is the time in which a kernel runs that was launched in the phase's range; a
     copy from the host is `transfer`, a kernel of NCCL or RCCL `exchange`, wherever they were launched; the input is
@@ -60,7 +60,7 @@ def phases_of(trace: Trace) -> tuple[list[dict[str, float]], list[str]]:
     unsure : list of str
         The steps of which a phase is not whole.
     """
-    ranges = {phase: _found(trace.host, tests) for phase, tests in _RANGES.items()}
+    ranges = {phase: _matching(trace.host, tests) for phase, tests in _RANGES.items()}
     if trace.device:
         return _on_device(trace, ranges), []
     if trace.has_device:
@@ -69,9 +69,9 @@ def phases_of(trace: Trace) -> tuple[list[dict[str, float]], list[str]]:
     return _on_host(trace, ranges)
 
 
-def _found(host: Sequence[Span], tests: tuple[_Test, ...]) -> list[Span]:
-    """Return the ranges that the first test finds which finds any."""
-    return next((found for test in tests if (found := [span for span in host if test(span)])), [])
+def _matching(host: Sequence[Span], tests: tuple[_Test, ...]) -> list[Span]:
+    """Return the ranges that match the first test that any range matches."""
+    return next((ranges for test in tests if (ranges := [span for span in host if test(span)])), [])
 
 
 def _on_host(trace: Trace, ranges: dict[str, list[Span]]) -> tuple[list[dict[str, float]], list[str]]:
@@ -108,7 +108,7 @@ def _phase(kernel: Span, launched: _Ranges) -> str:
 
 
 class _Ranges:
-    """Ranges of several phases: which one a moment lies in, of nested ones the innermost."""
+    """Ranges of several phases: of nested ranges, a moment lies in the innermost."""
 
     def __init__(self, ranges: dict[str, list[Span]]) -> None:
         self._held = {phase: _merged(spans) for phase, spans in ranges.items()}

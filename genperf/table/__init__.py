@@ -1,7 +1,7 @@
 """Tables of measurements: CSV, Parquet, standard input or a DataFrame → a checked `Table` of `Factor`s.
 
-Repeats stay repeats, and every row that cannot be used is named by file, line, column and value. A `Table` and what
-reads one are handed on lazily: a model is loaded and predicts without them, and so without pandas.
+Repeats stay repeats, and every row that cannot be used is named by file, line, column and value. `Table` and
+`read_table` are imported lazily: a model is loaded and predicts without them, and so without pandas.
 """
 
 from importlib import import_module

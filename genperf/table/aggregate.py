@@ -1,8 +1,8 @@
 """Tables too large for memory: one row per configuration, counted and summarised where the rows are.
 
-DuckDB reads the files in parallel and a part at a time. Exact medians of very many rows are found in two passes: the
-first brackets each configuration's median and the second looks only between, so that a few per cent of the times are
-held at once.
+DuckDB reads the files in parallel and a part at a time. Exact medians of very many rows take two passes: the first
+brackets each configuration's median and the second reads only the values between, so that a few per cent of the values
+are held at once.
 """
 
 from __future__ import annotations
@@ -21,23 +21,44 @@ import pandas as pd
 from genperf.errors import TableError
 from genperf.table.source import Source, guess_delimiter
 
-#: Files larger than this together are aggregated without being asked, bytes.
-LARGE = 64_000_000
-#: Rows up to which every time of a configuration is held for its quantiles.
-EXACT_ROWS = 20_000_000
-#: How far from the middle the first pass brackets a median, as a share of the rows.
-BRACKET = 0.01
-#: What DuckDB may hold at once; what does not fit goes to temporary files.
-MEMORY = "1GB"
-#: More combinations of values than this are not the settings of runs.
-MOST_CONFIGURATIONS = 1_000_000
+
+@dataclass(frozen=True)
+class AggregationSettings:
+    """When rows are aggregated, and what the aggregation may hold.
+
+    Attributes
+    ----------
+    min_bytes : int
+        Files larger than this together are aggregated without a request. A guess: pandas holds about ten times as much.
+    max_exact_rows : int
+        Rows up to which every value of a configuration is held for its quantiles; above it, the median takes a second
+        pass. 10⁷ rows took 0.34 GB (docs/dependencies.md).
+    median_bracket : float
+        How far from the middle the first pass brackets a median, as a share of the rows. A guess: ten times the error
+        of DuckDB's approximate quantiles; a median outside it is computed by itself.
+    memory_limit : str
+        What DuckDB may hold at once; what does not fit goes to temporary files.
+    max_configurations : int
+        More combinations of values are no settings of runs but a measurement named as a factor. A guess.
+    significant_digits : int
+        Digits kept of means and variances: sums of many numbers depend on the order in which threads add them from the
+        sixteenth digit on.
+    sample_rows : int
+        Rows from which the columns' kinds are recognised. A guess.
+    """
+
+    min_bytes: int = 64_000_000
+    max_exact_rows: int = 20_000_000
+    median_bracket: float = 0.01
+    memory_limit: str = "1GB"
+    max_configurations: int = 1_000_000
+    significant_digits: int = 12
+    sample_rows: int = 1000
+
+
+AGGREGATION = AggregationSettings()
 #: The quantiles that are kept beside the median.
 QUANTILES = {"_q05": 0.05, "_q25": 0.25, "_q75": 0.75, "_q95": 0.95}
-#: Sums of many numbers depend on the order in which threads add them from the sixteenth digit on; these are kept.
-DIGITS = 12
-#: Rows from which the columns' kinds are seen.
-SAMPLE = 1000
-
 STATISTICS = ("_repeats", "_mean", "_variance", "_shortest", "_longest", *QUANTILES)
 
 
@@ -52,10 +73,10 @@ def files_of(source: str | Path) -> list[str]:
     text = str(Path(source).expanduser())
     if Path(text).is_file() or not any(c in text for c in "*?["):
         return [text]
-    found = sorted(name for name in glob.glob(text, recursive=True) if Path(name).is_file())
-    if not found:
+    files = sorted(name for name in glob.glob(text, recursive=True) if Path(name).is_file())
+    if not files:
         raise TableError("no file matches", hint="quote the pattern, and check the folder", where=str(source))
-    return found
+    return files
 
 
 def worth_aggregating(source: Any) -> bool:
@@ -64,7 +85,7 @@ def worth_aggregating(source: Any) -> bool:
         return False
     files = files_of(source)
     sizes = [Path(name).stat().st_size for name in files if Path(name).is_file()]
-    return len(files) > 1 or (sum(sizes) > LARGE and _installed())
+    return len(files) > 1 or (sum(sizes) > AGGREGATION.min_bytes and _installed())
 
 
 def _installed() -> bool:
@@ -74,8 +95,8 @@ def _installed() -> bool:
 
 
 @dataclass(frozen=True, eq=False)
-class Asked:
-    """What is to be summarised.
+class Aggregation:
+    """The columns of an aggregation.
 
     Attributes
     ----------
@@ -84,9 +105,9 @@ class Asked:
     value : str
         The measured column.
     inverse : bool
-        Whether 1/value is summarised: the time per unit of work, of a speed.
+        Whether 1/value is summarised: of a throughput, the time per unit of work.
     weight : str or None
-        A column whose sum is wanted.
+        A column that is summed.
     """
 
     keys: tuple[str, ...]
@@ -97,7 +118,7 @@ class Asked:
 
 @dataclass
 class LargeSource:
-    """Files of rows, asked by SQL that is written here alone.
+    """Files of rows, read by SQL that is written here alone.
 
     Attributes
     ----------
@@ -105,7 +126,7 @@ class LargeSource:
         What messages call it.
     files : list of str
     delimiter : str or None
-        Of text files; found where omitted.
+        Of text files; recognised where omitted.
     """
 
     name: str
@@ -120,7 +141,7 @@ class LargeSource:
             raise TableError(
                 "reading several or large files needs DuckDB", hint='pip install "genperf[large]"', where=self.name
             ) from None
-        self._connection = duckdb.connect(config={"memory_limit": MEMORY})
+        self._connection = duckdb.connect(config={"memory_limit": AGGREGATION.memory_limit})
         # It would be drawn on standard output, where results stand.
         self._run("set enable_progress_bar = false")
         self._rows()
@@ -151,102 +172,140 @@ class LargeSource:
         try:
             return self._connection.execute(query)
         except duckdb.Error as error:
-            said = str(error).split("\n")[0]
-            raise TableError(f"cannot be read as one table ({said})", where=self.name) from None
+            first_line = str(error).split("\n")[0]
+            raise TableError(f"cannot be read as one table ({first_line})", where=self.name) from None
 
     def sample(self) -> Source:
-        """Return the first rows, from which the kinds of columns are seen."""
-        frame = self._run(f"select * from rows limit {SAMPLE}").df()
+        """Return the first rows, from which the kinds of columns are recognised."""
+        frame = self._run(f"select * from rows limit {AGGREGATION.sample_rows}").df()
         if frame.empty:
             raise TableError("the table has columns and no rows", where=self.name)
         return Source(self.name, frame, np.arange(len(frame), dtype=np.int64), "row")
 
-    def summarise(self, asked: Asked) -> pd.DataFrame:
+    def summarise(self, aggregation: Aggregation) -> pd.DataFrame:
         """Return a row per combination of the keys' values, sorted by them.
 
         Columns: the keys; the value's column with its median; the weight's with its sum; `STATISTICS`; `_unusable`, the
-        rows whose value is not above zero and finite, and `_example`, one such value.
+        count of rows whose value is not above zero and finite, and `_example`, one such value.
         """
-        self._values(asked, ", ".join(f"{_name(k)} as k{i}" for i, k in enumerate(asked.keys)), "")
-        names = [f"k{i}" for i in range(len(asked.keys))]
-        found = self._statistics(asked, names)
-        return found.rename(columns=dict(zip(names, asked.keys, strict=True)))
+        self._select(aggregation, ", ".join(f"{_name(k)} as k{i}" for i, k in enumerate(aggregation.keys)), "")
+        names = [f"k{i}" for i in range(len(aggregation.keys))]
+        summary = self._statistics(aggregation, names)
+        return summary.rename(columns=dict(zip(names, aggregation.keys, strict=True)))
 
-    def summarise_by(self, asked: Asked, keys: pd.DataFrame, number: npt.NDArray[np.int64]) -> pd.DataFrame:
-        """Return a row per number, given which combinations of the keys' values have it: 8 and 8.0 are one setting."""
+    def summarise_by(self, aggregation: Aggregation, keys: pd.DataFrame, number: npt.NDArray[np.int64]) -> pd.DataFrame:
+        """Return a row per number: 8 and 8.0 are one setting.
+
+        Parameters
+        ----------
+        aggregation : Aggregation
+        keys : DataFrame of shape (combinations, keys)
+            Combinations of the keys' values, as they are written in the files.
+        number : ndarray of int, shape (combinations,)
+            Equal where combinations are the same setting.
+        """
         same = keys.set_axis([f"c{i}" for i in range(keys.shape[1])], axis=1).assign(k0=number)
         self._connection.register("same", same)
-        matched = " and ".join(f"rows.{_name(k)} is not distinct from same.c{i}" for i, k in enumerate(asked.keys))
-        self._values(asked, "same.k0", f"join same on {matched}")
-        return self._statistics(asked, ["k0"]).drop(columns="k0")
+        matched = " and ".join(
+            f"rows.{_name(k)} is not distinct from same.c{i}" for i, k in enumerate(aggregation.keys)
+        )
+        self._select(aggregation, "same.k0", f"join same on {matched}")
+        return self._statistics(aggregation, ["k0"]).drop(columns="k0")
 
-    def _values(self, asked: Asked, keys: str, joined: str) -> None:
-        number = f"try_cast(rows.{_name(asked.value)} as double)"
-        weight = f"try_cast(rows.{_name(asked.weight)} as double)" if asked.weight else "1.0"
+    def _select(self, aggregation: Aggregation, keys: str, join: str) -> None:
+        """Make the view `measured`: the keys, the value `x`, the weight `w`, whether the value is usable, and its cell.
+
+        Parameters
+        ----------
+        aggregation : Aggregation
+        keys : str
+            SQL: the columns of the keys.
+        join : str
+            SQL: what the rows are joined with; may be empty.
+        """
+        number = f"try_cast(rows.{_name(aggregation.value)} as double)"
+        weight = f"try_cast(rows.{_name(aggregation.weight)} as double)" if aggregation.weight else "1.0"
         usable = f"{number} > 0 and isfinite({number})"
         self._run(
             f"create or replace temp view measured as select {keys}, {usable} is true as good, "
-            f"{'1.0 / ' if asked.inverse else ''}{number} as x, {weight} as w, "
-            f"rows.{_name(asked.value)} as said from rows {joined}"
+            f"{'1.0 / ' if aggregation.inverse else ''}{number} as x, {weight} as w, "
+            f"rows.{_name(aggregation.value)} as cell from rows {join}"
         )
 
-    def _statistics(self, asked: Asked, names: Sequence[str]) -> pd.DataFrame:
+    def _statistics(self, aggregation: Aggregation, names: Sequence[str]) -> pd.DataFrame:
+        """Return what `summarise` does, by columns of the view `measured`."""
         rows = int(self._run("select count(*) from rows").fetchone()[0])
-        exact = rows <= EXACT_ROWS
+        exact = rows <= AGGREGATION.max_exact_rows
         shares = [0.5, *QUANTILES.values()]
-        ends = [] if exact else [0.5 - BRACKET, 0.5 + BRACKET]
+        ends = [] if exact else [0.5 - AGGREGATION.median_bracket, 0.5 + AGGREGATION.median_bracket]
         function = "quantile_cont" if exact else "approx_quantile"
         by = ", ".join(names)
         self._run(
-            f"create or replace temp table found as select {by}, count(*) filter (good) as _repeats, "
+            f"create or replace temp table summary as select {by}, count(*) filter (good) as _repeats, "
             "avg(x) filter (good) as _mean, var_samp(x) filter (good) as _variance, min(x) filter (good) as _shortest, "
             f"max(x) filter (good) as _longest, {function}(x, {shares + ends}) filter (good) as q, "
             "sum(w) filter (good) as weight, count(*) filter (not good) as _unusable, "
-            f"cast(any_value(said) filter (not good) as varchar) as _example from measured group by {by} order by {by}"
+            f"cast(any_value(cell) filter (not good) as varchar) as _example from measured group by {by} order by {by}"
         )
-        count = self._run("select count(*) from found").fetchone()[0]
-        if count > MOST_CONFIGURATIONS:
+        count = self._run("select count(*) from summary").fetchone()[0]
+        if count > AGGREGATION.max_configurations:
             raise TableError(
                 f"{count} different settings: a column that differs from row to row is named as a factor or a group",
                 hint="name only what was set",
                 where=self.name,
             )
-        found: pd.DataFrame = self._run("select * from found").df()
-        found = found.sort_values(list(names), kind="stable", key=_in_order).reset_index(drop=True)
+        summary: pd.DataFrame = self._run("select * from summary").df()
+        summary = summary.sort_values(list(names), kind="stable", key=_in_order).reset_index(drop=True)
         nothing = [np.nan] * len(shares + ends)
-        quantiles = np.array([nothing if np.ndim(q) == 0 else q for q in found.pop("q")], float)
-        middle = quantiles[:, 0] if exact else self._medians(found, quantiles[:, -2:], names)
-        found[asked.value] = middle
+        quantiles = np.array([nothing if np.ndim(q) == 0 else q for q in summary.pop("q")], float)
+        middle = quantiles[:, 0] if exact else self._medians(summary, quantiles[:, -2:], names)
+        summary[aggregation.value] = middle
         for j, name in enumerate(QUANTILES, start=1):
-            found[name] = quantiles[:, j]
+            summary[name] = quantiles[:, j]
         for name in ("_mean", "_variance"):
-            found[name] = _rounded(found[name].to_numpy(dtype=float, na_value=np.nan))
-        weight = found.pop("weight")
-        return found.assign(**{asked.weight: weight}) if asked.weight else found
+            summary[name] = _rounded(summary[name].to_numpy(dtype=float, na_value=np.nan))
+        weight = summary.pop("weight")
+        return summary.assign(**{aggregation.weight: weight}) if aggregation.weight else summary
 
-    def _medians(self, found: pd.DataFrame, ends: npt.NDArray[np.float64], names: Sequence[str]) -> Any:
-        """Return exact medians, given for each configuration an interval that most likely holds it."""
-        inside = found[list(names)].assign(lo=ends[:, 0], hi=ends[:, 1], number=np.arange(len(found)))
+    def _medians(
+        self, summary: pd.DataFrame, brackets: npt.NDArray[np.float64], names: Sequence[str]
+    ) -> npt.NDArray[np.float64]:
+        """Return exact medians in a second pass over the view `measured`.
+
+        Parameters
+        ----------
+        summary : DataFrame
+            A row per configuration, with the keys and `_repeats`.
+        brackets : ndarray of shape (configurations, 2)
+            For each configuration an interval that most likely holds its median.
+        names : sequence of str
+            The columns of the keys.
+
+        Returns
+        -------
+        ndarray of shape (configurations,)
+        """
+        inside = summary[list(names)].assign(lo=brackets[:, 0], hi=brackets[:, 1], number=np.arange(len(summary)))
         self._connection.register("bracket", inside)
         matched = " and ".join(f"measured.{n} is not distinct from bracket.{n}" for n in names)
         joined = f"from measured join bracket on {matched} where good"
-        held = self._run(
+        between = self._run(
             "select number, count(*) filter (x < lo) as below, list_sort(list(x) filter (x between lo and hi)) as v "
             f"{joined} group by number"
         ).fetchall()
-        out = np.full(len(found), np.nan)
-        repeats = found["_repeats"].to_numpy()
-        missed = []
-        for number, below, values in held:
+        medians = np.full(len(summary), np.nan)
+        repeats = summary["_repeats"].to_numpy()
+        outside = []
+        for number, below, values in between:
             low, high = (repeats[number] - 1) // 2 - below, repeats[number] // 2 - below
             if values is not None and low >= 0 and high < len(values):
-                out[number] = 0.5 * (values[low] + values[high])
+                medians[number] = 0.5 * (values[low] + values[high])
             else:
-                missed.append(int(number))
-        for number in missed:
+                outside.append(int(number))
+        for number in outside:
             answer = self._run(f"select quantile_cont(x, 0.5) {joined} and number = {number}").fetchone()
-            out[number] = answer[0]
-        return out
+            medians[number] = answer[0]
+        return medians
 
 
 def _head(name: str) -> bytes:
@@ -264,7 +323,7 @@ def _in_order(cells: pd.Series) -> pd.Series:
 
 
 def _rounded(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    return np.array([float(f"{v:.{DIGITS - 1}e}") for v in values])
+    return np.array([float(f"{v:.{AGGREGATION.significant_digits - 1}e}") for v in values])
 
 
 def _name(column: str) -> str:

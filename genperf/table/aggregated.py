@@ -1,4 +1,4 @@
-"""A table of which one row per configuration is held, with what the rows behind it were like."""
+"""A table that holds one row per configuration, with statistics of the rows behind it."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from genperf.table.table import REPEATS, FloatArray, Positions, Table
 class AggregatedTable(Table):
     r"""A table whose rows were counted and summarised while they were read.
 
-    The frame has a row per configuration: its time is the median, its weight the sum, and beside the columns of a
-    `Table` it has `_repeats, _mean, _variance, _shortest, _longest` and the quantiles `_q05, _q25, _q75, _q95` of the
-    times.
+    The frame has a row per configuration: its measured value is the median, its weight the sum, and beside the
+    columns of a `Table` it has `_repeats, _mean, _variance, _shortest, _longest` and the quantiles
+    `_q05, _q25, _q75, _q95` of the measured values.
 
     Examples
     --------
@@ -40,7 +40,7 @@ class AggregatedTable(Table):
 
     @property
     def extremes(self) -> tuple[FloatArray, FloatArray]:
-        """The shortest and the longest time of each configuration, seconds."""
+        """The smallest and the largest measured value of each configuration, in the target's unit."""
         return tuple(self.frame[name].to_numpy(dtype=float) for name in ("_shortest", "_longest"))  # type: ignore[return-value]
 
     @cached_property

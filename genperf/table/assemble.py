@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from genperf.errors import Note, TableError
@@ -15,19 +14,37 @@ from genperf.formula import quote_name
 from genperf.table.clean import Rejection, above_zero, mostly_numbers, not_negative
 from genperf.table.columns import Columns
 from genperf.table.describe import constant_notes, measure_factors, number_rows
-from genperf.table.roles import Roles
+from genperf.table.measurement import Measurement
+from genperf.table.roles import ReadOptions, Roles
 from genperf.table.source import Source
 from genperf.table.table import Table
-from genperf.table.target import Target
-
-_SHOWN = 5
-# A column of more values than this is a measurement of its own rather than a setting of the run.
-_MOST_SETTINGS = 20
+from genperf.table.target import TIME
 
 
-def assemble(
-    opened: Source, roles: Roles, lets: Mapping[str, str], work: str | None, where: str | None, skip_bad_rows: bool
-) -> Table:
+@dataclass(frozen=True)
+class AssemblySettings:
+    """What is reported of the rows of a table.
+
+    Attributes
+    ----------
+    max_shown_faults : int
+        Bad rows that an error lists before it counts the others. A guess: they fit on a screen.
+    max_setting_values : int
+        A column in no role with more values than this is taken for a measurement, and not for a setting of the run that
+        was forgotten. A guess: settings have few values, measurements as many as rows.
+    max_shown_columns : int
+        Columns that a note lists. A guess: they fit on a line.
+    """
+
+    max_shown_faults: int = 5
+    max_setting_values: int = 20
+    max_shown_columns: int = 6
+
+
+ASSEMBLY = AssemblySettings()
+
+
+def assemble(opened: Source, options: ReadOptions) -> Table:
     """Check, derive and filter the cells of a source.
 
     Raises
@@ -35,26 +52,47 @@ def assemble(
     TableError, FormulaError
         As `read_table` does.
     """
-    columns = columns_of(opened, roles, lets)
-    require(roles, columns)
-    time_column = _add_time(roles, work, columns)
-    keep, read_by_filter = columns.filter(where)
+    roles = options.roles
+    columns = columns_of(opened, options)
+    measurement = require(roles, columns)
+    _add_target(measurement, options, columns)
+    keep, read_by_filter = columns.filter(options.where)
     if not keep.any() and not opened.ragged:
-        raise TableError(f"no row fulfils the filter {where}", hint="loosen --where", where=opened.name)
+        raise TableError(f"no row fulfils the filter {options.where}", hint="loosen --where", where=opened.name)
 
-    frame = _checked(roles, time_column, columns)
+    frame = _checked(roles, measurement, columns)
     usable = keep & columns.usable()
     rejected = sorted([*columns.rejections(keep), *opened.ragged], key=lambda r: r.line)
-    if rejected and not (skip_bad_rows and usable.any()):
+    if rejected and not (options.skip_bad_rows and usable.any()):
         raise _bad_rows(rejected, int(keep.sum()) + len(opened.ragged), opened)
+    carried = [c for c in opened.frame.columns if c not in frame and c not in columns.derived]
+    for name in columns.derived:
+        if name not in frame:
+            frame[name] = columns.number(name)
+    frame = pd.concat([frame, opened.frame[carried]], axis=1)[usable].reset_index(drop=True)
     read = {*read_by_filter, *columns.origins(columns.derived)}
-    return _assemble(roles, time_column, columns, frame, usable, rejected, read)
+    factors = measure_factors(frame, roles.factors, roles.group)
+    table = Table(
+        frame=frame,
+        target=measurement.target(),
+        factors=factors,
+        group=roles.group,
+        weight=roles.weight,
+        repeat=roles.repeat,
+        source=opened.name,
+        rejected=tuple(rejected),
+        unused=tuple(c for c in carried if c not in read),
+        derived=dict(columns.derived),
+        notes=(*measurement.notes(), *_rejection_notes(rejected), *constant_notes(factors)),
+    )
+    _ = table.weights  # that all are zero is an error of the file, and is raised now
+    return _with_mixture_note(table)
 
 
-def columns_of(opened: Source, roles: Roles, lets: Mapping[str, str]) -> Columns:
+def columns_of(opened: Source, options: ReadOptions) -> Columns:
     """Return the columns of a source with those derived from them."""
-    columns = Columns(opened, [name for name, role in roles.factors if role == "categorical"])
-    for name, text in lets.items():
+    columns = Columns(opened, [name for name, role in options.roles.factors if role == "categorical"])
+    for name, text in options.derived.items():
         if name in opened.frame:
             raise TableError(
                 f"'{name}' is a column already", hint="give the derived column a new name", where=opened.name
@@ -63,15 +101,23 @@ def columns_of(opened: Source, roles: Roles, lets: Mapping[str, str]) -> Columns
     return columns
 
 
-def require(roles: Roles, columns: Columns) -> None:
-    """Check that the columns named are there, and that enough of them are named."""
+def require(roles: Roles, columns: Columns) -> Measurement:
+    """Return the measurement, once the columns named are known to be there and enough of them are named.
+
+    Raises
+    ------
+    TableError
+        Where a column is missing, or no measurement or no factor is named.
+    """
     where = columns.source.name
     for name, role in roles.named:
         if name not in columns.names:
             raise columns.missing(name, role)
-    if roles.time is None and roles.throughput is None:
+    if roles.measurement is None:
         raise TableError(
-            "no column of times is named", hint="--time COL, or --throughput COL with --work FORMULA", where=where
+            "no measured column is named",
+            hint="--time COL, --throughput COL with --work FORMULA, or --quantity COL:UNIT",
+            where=where,
         )
     if not roles.factors:
         taken = {name for name, _ in roles.named}
@@ -80,34 +126,60 @@ def require(roles: Roles, columns: Columns) -> None:
             c for c in columns.names if c not in taken and (c in columns.derived or mostly_numbers(frame[c].tolist()))
         ]
         hint = f"--intrinsic or --extrinsic with some of {', '.join(candidates)}" if candidates else "--categorical COL"
-        raise TableError("no factor is named: what may the time depend on?", hint=hint, where=where)
+        name = roles.measurement.target().name
+        raise TableError(f"no factor is named: what may the {name} depend on?", hint=hint, where=where)
+    return roles.measurement
 
 
-def _add_time(roles: Roles, work: str | None, columns: Columns) -> str:
-    """Return the name of the column of seconds, made from the speeds if need be."""
-    if roles.throughput is None:
-        if work is not None:
-            raise TableError("a work formula goes with a throughput", hint="--throughput COL --work FORMULA")
-        assert roles.time is not None
-        columns.reject(roles.time, above_zero(columns.number(roles.time), "a time"))
-        return roles.time
-    if work is None:
-        raise TableError(
-            "a throughput needs the work of a step to give a time",
-            hint='--work "batch*workers", the samples of one step',
-            where=columns.source.name,
-        )
-    if "time" in dict(roles.named) or "time" in columns.derived:
-        raise TableError("the time made from a throughput is named 'time'", hint="name the other column otherwise")
-    columns.reject(roles.throughput, above_zero(columns.number(roles.throughput), "a speed"))
-    columns.parse(work)  # a caret belongs under the user's own text, not under the quotient
-    values = columns.derive("time", f"({work})/{quote_name(roles.throughput)}")
-    columns.reject("time", above_zero(np.where(columns.unusable["time"], np.nan, values), "a time"))
-    return "time"
+def _add_target(measurement: Measurement, options: ReadOptions, columns: Columns) -> None:
+    """Check the measured column, and derive the time of a step from a throughput.
+
+    Parameters
+    ----------
+    measurement : Measurement
+    options : ReadOptions
+    columns : Columns
+        Gets the column `time` where a throughput is measured.
+
+    Raises
+    ------
+    TableError, FormulaError
+        Where a throughput has no work, or the work is refused.
+    """
+    column, work = measurement.column, options.work
+    if measurement.kind != "throughput" and work is not None:
+        raise TableError("a work formula goes with a throughput", hint="--throughput COL --work FORMULA")
+    if measurement.kind == "throughput":
+        if work is None:
+            raise TableError(
+                "a throughput needs the work of a step to give a time",
+                hint='--work "batch*workers", the samples of one step',
+                where=columns.source.name,
+            )
+        if TIME in dict(options.roles.named) or TIME in columns.derived:
+            raise TableError("the time made from a throughput is named 'time'", hint="name the other column otherwise")
+    columns.reject(column, measurement.faults(columns.number(column)))
+    if measurement.kind == "throughput" and work is not None:
+        columns.parse(work)  # a caret belongs under the user's own text, not under the quotient
+        values = columns.derive(TIME, f"({work})/{quote_name(column)}")
+        columns.reject(TIME, above_zero(np.where(columns.unusable[TIME], np.nan, values), TIME))
 
 
-def _checked(roles: Roles, time: str, columns: Columns) -> pd.DataFrame:
-    """Return the columns in a role, of the types the table promises."""
+def _checked(roles: Roles, measurement: Measurement, columns: Columns) -> pd.DataFrame:
+    """Return the columns in a role, of the types the table promises.
+
+    Parameters
+    ----------
+    roles : Roles
+    measurement : Measurement
+    columns : Columns
+        Their faults are recorded there.
+
+    Returns
+    -------
+    DataFrame
+        A row per row of the source; the target is in its unit.
+    """
     frame: dict[str, Any] = {}
     for name, role in roles.factors:
         frame[name] = columns.label(name) if role == "categorical" else columns.number(name)
@@ -117,15 +189,25 @@ def _checked(roles: Roles, time: str, columns: Columns) -> pd.DataFrame:
     if roles.weight is not None:
         frame[roles.weight] = columns.number(roles.weight)
         columns.reject(roles.weight, not_negative(frame[roles.weight], "a weight"))
-    frame[time] = columns.number(time)
+    target = measurement.target().column
+    frame[target] = measurement.in_target_unit(columns.number(target))
     return pd.DataFrame(frame)
 
 
 def _bad_rows(rejected: Sequence[Rejection], total: int, source: Source) -> TableError:
+    """Return the error that lists the first bad rows and says how to go on.
+
+    Parameters
+    ----------
+    rejected : sequence of Rejection
+    total : int
+        Rows of the source that pass the filter.
+    source : Source
+    """
     lines = len({r.line for r in rejected})
-    shown = [f"  {r.complaint}" for r in rejected[:_SHOWN]]
-    if len(rejected) > _SHOWN:
-        shown.append(f"  and {len(rejected) - _SHOWN} more")
+    shown = [f"  {r.complaint}" for r in rejected[: ASSEMBLY.max_shown_faults]]
+    if len(rejected) > len(shown):
+        shown.append(f"  and {len(rejected) - len(shown)} more")
     message = "\n".join([f"{lines} of {total} row{'s' * (total != 1)} cannot be used", *shown])
     if lines == total:
         hint = "no row would be left; check which columns are named"
@@ -136,47 +218,12 @@ def _bad_rows(rejected: Sequence[Rejection], total: int, source: Source) -> Tabl
     return TableError(message, hint=hint, where=source.name)
 
 
-def _assemble(
-    roles: Roles,
-    time: str,
-    columns: Columns,
-    frame: pd.DataFrame,
-    usable: npt.NDArray[np.bool_],
-    rejected: Sequence[Rejection],
-    read: set[str],
-) -> Table:
-    for name in columns.derived:
-        if name not in frame:
-            frame[name] = columns.number(name)
-    rest = [c for c in columns.source.frame.columns if c not in frame]
-    frame = pd.concat([frame, columns.source.frame[rest]], axis=1)[usable].reset_index(drop=True)
-    factors = measure_factors(frame, roles.factors, roles.group)
-    unused = tuple(c for c in rest if c not in read)
-    notes: list[Note] = []
-    if rejected:
-        count = len({r.line for r in rejected})
-        first = rejected[0].complaint
-        notes.append(
-            Note(
-                f"{count} row{'s' * (count != 1)} left out because they cannot be used; the first: {first}",
-                "rows_rejected",
-            )
-        )
-    table = Table(
-        frame=frame,
-        target=Target(time),
-        factors=factors,
-        group=roles.group,
-        weight=roles.weight,
-        repeat=roles.repeat,
-        source=columns.source.name,
-        rejected=tuple(rejected),
-        unused=unused,
-        derived=dict(columns.derived),
-        notes=tuple(notes) + constant_notes(factors),
-    )
-    _ = table.weights  # all zero is an error of the file, to be said now
-    return _with_mixture_note(table)
+def _rejection_notes(rejected: Sequence[Rejection]) -> tuple[Note, ...]:
+    count = len({r.line for r in rejected})
+    if not count:
+        return ()
+    text = f"{count} row{'s' * (count != 1)} left out because they cannot be used; the first: {rejected[0].complaint}"
+    return (Note(text, "rows_rejected"),)
 
 
 def _with_mixture_note(table: Table) -> Table:
@@ -184,11 +231,12 @@ def _with_mixture_note(table: Table) -> Table:
     names = [*(f.name for f in table.factors), *table.group, *([table.repeat] if table.repeat else [])]
     same = number_rows(table.frame, names)
     unexplained = [c for c in table.unused if c not in table.phases.values()]
-    settings = [c for c in unexplained if table.frame[c].nunique(dropna=False) <= _MOST_SETTINGS]
+    settings = [c for c in unexplained if table.frame[c].nunique(dropna=False) <= ASSEMBLY.max_setting_values]
     mixed = [c for c in settings if table.frame[c].groupby(same).nunique(dropna=False).max() > 1]
     if not mixed:
         return table
-    shown = ", ".join(f"'{c}'" for c in mixed[:6]) + (", …" if len(mixed) > 6 else "")
+    shown = ", ".join(f"'{c}'" for c in mixed[: ASSEMBLY.max_shown_columns])
+    shown += ", …" if len(mixed) > ASSEMBLY.max_shown_columns else ""
     text = (
         f"rows with equal factors, taken for repeats, differ in {shown}: name what matters as a factor or --group"
         + ("" if table.repeat is not None else ", or the number of the run as --repeat")

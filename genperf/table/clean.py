@@ -59,7 +59,7 @@ class Rejection:
 
     @property
     def complaint(self) -> str:
-        """What was found there, without the file."""
+        """The cell and its fault, without the file."""
         shown = " ".join(self.value.split())
         shown = shown if len(shown) <= 40 else shown[:37] + "…"
         subject = f"'{shown}'" if shown else "the cell"
@@ -111,7 +111,7 @@ def labels(cells: Sequence[Any] | Cells) -> npt.NDArray[np.object_]:
 
 
 def label(cell: Any) -> str:
-    """Write a cell as text: whole numbers without a decimal point, missing ones empty.
+    """Write a cell as text: whole numbers without a decimal point, a missing cell as the empty text.
 
     Examples
     --------
@@ -129,7 +129,7 @@ def label(cell: Any) -> str:
 
 
 def is_missing(cell: Any) -> bool:
-    """Tell whether a cell holds nothing: None, NaN, or what pandas writes for either. A text holds itself.
+    """Tell whether a cell is empty: None, NaN, or what pandas writes for either. A text is not.
 
     Examples
     --------
@@ -140,12 +140,12 @@ def is_missing(cell: Any) -> bool:
 
 
 def above_zero(values: npt.NDArray[np.float64], what: str) -> Reasons:
-    """Say which numbers are not above zero; NaN is left to those who made it.
+    """Return why some numbers cannot be used: they are not above zero. NaN has a reason already.
 
     Examples
     --------
-    >>> above_zero(np.array([0.5, 0.0, -1.0]), "a time")
-    {1: 'is zero (a time must be above zero)', 2: 'is negative (a time must be above zero)'}
+    >>> above_zero(np.array([0.5, 0.0, -1.0]), "time")
+    {1: 'is zero (time must be above zero)', 2: 'is negative (time must be above zero)'}
     """
     return {
         int(i): f"is {'zero' if values[i] == 0 else 'negative'} ({what} must be above zero)"
@@ -154,7 +154,7 @@ def above_zero(values: npt.NDArray[np.float64], what: str) -> Reasons:
 
 
 def not_negative(values: npt.NDArray[np.float64], what: str) -> Reasons:
-    """Say which numbers are below zero.
+    """Return why some numbers cannot be used: they are below zero.
 
     Examples
     --------
@@ -165,7 +165,7 @@ def not_negative(values: npt.NDArray[np.float64], what: str) -> Reasons:
 
 
 def mostly_numbers(cells: Sequence[Any]) -> bool:
-    """Whether at least half of the cells that hold something are numbers: a few bad cells do not make a text column.
+    """Tell whether at least half of the filled cells are numbers: a few bad cells do not make a text column.
 
     Examples
     --------

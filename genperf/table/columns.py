@@ -1,4 +1,4 @@
-"""The columns a table asks for: checked when first asked for, derived by formulas, filtered."""
+"""The columns of a source: checked when they are first read, derived by formulas, filtered."""
 
 from __future__ import annotations
 
@@ -98,25 +98,25 @@ class Columns:
 
     def origins(self, names: Iterable[str]) -> frozenset[str]:
         """Return the columns, with all those they are made from."""
-        found: set[str] = set()
+        origins: set[str] = set()
         for name in names:
-            found |= {name} | self.origins(self.made_from.get(name, ()))
-        return frozenset(found)
+            origins |= {name} | self.origins(self.made_from.get(name, ()))
+        return frozenset(origins)
 
     def rejections(self, keep: npt.NDArray[np.bool_]) -> list[Rejection]:
-        """Return the faults found so far in the rows kept, in the order of the file."""
+        """Return the faults of the columns read so far in the rows kept, in the order of the file."""
         rows = np.flatnonzero(keep)
-        found = [
+        placed = [
             (row, position, self.source.rejection(row, name, self._shown(name, row), self.reasons[name][row]))
             for position, name in enumerate(self.reasons)
             if self.reasons[name]
             for row in rows[self.unusable[name][rows]].tolist()
             if row in self.reasons[name]
         ]
-        return [rejection for *_, rejection in sorted(found, key=lambda f: f[:2])]
+        return [rejection for *_, rejection in sorted(placed, key=lambda p: p[:2])]
 
     def missing(self, name: str, role: str) -> TableError:
-        """Say that a column is not there, and which one may have been meant."""
+        """Return the error for a column that is not there, with the column that may have been meant."""
         known = self.names
         shown = ", ".join(known[:12]) + (f", … ({len(known)} in all)" if len(known) > 12 else "")
         near = suggest(name, known)
@@ -127,7 +127,7 @@ class Columns:
         )
 
     def usable(self) -> npt.NDArray[np.bool_]:
-        """Return which rows have no fault in any column that was asked for."""
+        """Return which rows have no fault in any column that was read."""
         mask = np.ones(len(self.source.frame), dtype=bool)
         for unusable in self.unusable.values():
             mask &= ~unusable
@@ -165,13 +165,25 @@ class Columns:
         return mask
 
     def _refuse(self, name: str, cells: Any, reasons: Reasons) -> NoReturn:
-        """Say that a column holds no number at all: leaving rows out would not help."""
+        """Refuse a column that holds no number at all: leaving rows out would not help.
+
+        Parameters
+        ----------
+        name : str
+        cells : Series
+        reasons : dict of int to str
+            Why each cell is no number.
+
+        Raises
+        ------
+        TableError
+        """
         first = next((i for i, cell in enumerate(cells) if label(cell)), None)
         if first is None:
             raise TableError(f"column '{name}' is empty", where=self.source.name)
-        found = self.source.rejection(first, name, cells.iloc[first], reasons[first])
+        fault = self.source.rejection(first, name, cells.iloc[first], reasons[first])
         raise TableError(
-            f"no cell of the column is a number; the first, '{found.value}', {found.reason}",
+            f"no cell of the column is a number; the first, '{fault.value}', {fault.reason}",
             hint=f"name another column, or --categorical {name} if it names kinds of runs",
-            where=f"{self.source.name}: {found.place}",
+            where=f"{self.source.name}: {fault.place}",
         )

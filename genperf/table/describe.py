@@ -1,4 +1,4 @@
-"""What a frame's rows have in common: equal settings, and the factors over them."""
+"""Which rows of a frame have equal settings, and the factors over these settings."""
 
 from __future__ import annotations
 
@@ -15,7 +15,16 @@ from genperf.table.factor import Factor, Role, measure
 def measure_factors(
     frame: pd.DataFrame, roles: Sequence[tuple[str, Role]], group: Sequence[str] = ()
 ) -> tuple[Factor, ...]:
-    """Describe the factors over the distinct configurations of a frame."""
+    """Describe the factors over the distinct configurations of a frame.
+
+    Parameters
+    ----------
+    frame : DataFrame
+    roles : sequence of (str, Role)
+        The factors' columns with their roles.
+    group : sequence of str
+        Columns that tell configurations apart as well.
+    """
     names = [name for name, _ in roles]
     number = number_rows(frame, names + list(group))
     _, first = np.unique(number, return_index=True)
@@ -23,11 +32,11 @@ def measure_factors(
 
 
 def constant_notes(factors: Sequence[Factor]) -> tuple[Note, ...]:
-    """Say which factors have a single value."""
+    """Note which factors have a single value."""
     return tuple(
         Note(
-            f"factor '{f.name}' has one value ({f.levels[0] if f.levels else format(f.lower, 'g')}): "
-            "its effect cannot be fitted and it is left out of the model",
+            f"factor '{f.name}' has one value, {f.levels[0] if f.levels else format(f.lower, 'g')}: "
+            "its effect cannot be fitted from this table",
             "factor_constant",
         )
         for f in factors

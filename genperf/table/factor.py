@@ -1,4 +1,4 @@
-"""A factor: one column that a time may depend on, and the range over which it was measured."""
+"""A factor: one column that the target may depend on, and the range over which it was measured."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ class Factor(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     lower, upper : float
         The measured range, in the column's unit; 0 for a categorical factor.
     centre : float
-        What the factor is divided by before fitting: the geometric mean over the distinct configurations (repeats count
-        once). Where a value is zero or negative it is the mean of the absolute values instead, and 1 if all are
-        zero or the factor is categorical.
+        What the factor is divided by before fitting: the geometric mean over the distinct configurations; repeats count
+        once. Where a value is zero or negative, the mean of the absolute values; 1 where that is zero, or the factor is
+        categorical.
     distinct : int
         How many different values or levels were measured.
     levels : tuple of str
@@ -55,7 +55,14 @@ class Factor(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def measure(name: str, role: Role, values: Sequence[Any] | npt.NDArray[Any]) -> Factor:
-    """Describe a factor by its values, one per distinct configuration.
+    """Describe a factor by its values.
+
+    Parameters
+    ----------
+    name : str
+    role : {"intrinsic", "extrinsic", "categorical"}
+    values : sequence or array of shape (configurations,)
+        One per distinct configuration: numbers, or levels of a categorical factor.
 
     Examples
     --------

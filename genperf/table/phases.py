@@ -1,4 +1,4 @@
-"""Columns that measure a phase of a step by itself: how they are recognised, and their times."""
+"""Columns that measure one phase of a step: their names, and their times in seconds."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ PHASES: dict[str, tuple[str, ...]] = {
     "exchange": ("exchange", "communication", "comm", "allreduce", "all_reduce"),
     "update": ("update", "optimizer"),
 }
-#: Seconds, and said so: a column `forward` may hold anything.
+#: The ending of a phase's column is its unit, seconds: a column `forward` may hold anything.
 UNITS = ("s", "seconds")
 
 
 def phase_columns(names: Collection[str]) -> dict[str, str]:
-    """Return which of some columns measures each phase: the first of its names that is there, case ignored.
+    """Return the column that measures each phase: the first of the phase's names among the columns, case ignored.
 
     Examples
     --------
@@ -32,20 +32,19 @@ def phase_columns(names: Collection[str]) -> dict[str, str]:
     {'input': 'io_s', 'exchange': 'Comm_s'}
     """
     there = {name.lower(): name for name in reversed(list(names))}
-    found = {}
+    columns = {}
     for phase, words in PHASES.items():
         known = [f"{word}_{unit}" for word in words for unit in UNITS]
         column = next((there[name] for name in known if name in there), None)
         if column is not None:
-            found[phase] = column
-    return found
+            columns[phase] = column
+    return columns
 
 
 def phase_seconds(cells: pd.Series) -> tuple[npt.NDArray[np.float64], Reasons]:
     """Read a phase's times.
 
-    A phase that was not measured in a row has no cell there: that is no fault. A cell that holds something else than a
-    time is.
+    An empty cell is no fault: the phase was not measured in that row. A cell that is no time is one.
 
     Parameters
     ----------
@@ -72,7 +71,7 @@ def phase_seconds(cells: pd.Series) -> tuple[npt.NDArray[np.float64], Reasons]:
 
 
 def shown_phases(phases: Mapping[str, str]) -> str:
-    """Write down which column measures what.
+    """Write the columns with the phases that they measure.
 
     Examples
     --------

@@ -11,7 +11,8 @@ from genperf.errors import TableError
 from genperf.table.aggregate import LargeSource, files_of, worth_aggregating
 from genperf.table.assemble import assemble
 from genperf.table.large import read_large
-from genperf.table.roles import Names, lets_of, roles_of
+from genperf.table.measurement import measurement_of
+from genperf.table.roles import Names, ReadOptions, lets_of, roles_of
 from genperf.table.source import open_source
 from genperf.table.table import Table
 
@@ -21,6 +22,8 @@ def read_table(
     *,
     time: str | None = None,
     throughput: str | None = None,
+    quantity: str | None = None,
+    unit: str | None = None,
     work: str | None = None,
     intrinsic: Names = (),
     extrinsic: Names = (),
@@ -34,18 +37,25 @@ def read_table(
     delimiter: str | None = None,
     aggregate: bool | None = None,
 ) -> Table:
-    """Read measurements and say which column plays which part.
+    """Read measurements, given which column plays which part.
 
     Parameters
     ----------
     source : path or DataFrame
-        Delimited text (the delimiter is found), also compressed; Parquet; a pattern of such files (`logs/*.csv`); "-"
-        for standard input; or a DataFrame.
+        Delimited text, also compressed; Parquet; a pattern of such files (`logs/*.csv`); "-" for standard input; or a
+        DataFrame.
     time : str, optional
-        The column of times, in seconds.
+        The column of times, in seconds or in `unit`.
     throughput, work : str, optional
         Instead of `time`: the column of speeds (samples/s) and a formula for the work of a step (samples). The time
         is then work / throughput, in a column "time".
+    quantity : str, optional
+        Instead of `time`: the column of another positive quantity, as `"memory_gb"` or with its unit as
+        `"memory_gb:GB"`. Its values stay as they are, and predictions have its name.
+    unit : str, optional
+        With `time`, what the column is in: s, ms, us (µs), ns, min or h. Its values become seconds under the same name,
+        and a note of kind "unit" says so; formulas and filters read the column as it stands in the source. With
+        `quantity`, its unit.
     intrinsic, extrinsic, categorical : str or sequence of str
         The factors: properties of the program, how it is run, and names without an order. "a,b" or ["a", "b"].
     group : str or sequence of str
@@ -61,7 +71,7 @@ def read_table(
     skip_bad_rows : bool
         Leave out the rows that cannot be used, and record them in `Table.rejected`, instead of raising.
     delimiter : str, optional
-        One character, or "tab", "space", "comma", "semicolon", "pipe".
+        Recognised where omitted. One character, or "tab", "space", "comma", "semicolon", "pipe".
     aggregate : bool, optional
         Count and summarise the rows of each configuration while they are read, in bounded memory: an
         `AggregatedTable`. Where omitted, several files and files of more than 64 MB are.
@@ -84,18 +94,29 @@ def read_table(
     >>> table = read_table(runs, throughput="images_per_s", work="batch*gpus", extrinsic="gpus", let="total=batch*gpus")
     >>> table.target.column, table.measured.round(4)
     ('time', array([0.1   , 0.1067, 0.1164]))
+    >>> table = read_table(runs.assign(ms=[100.0, 107.0, 116.0]), time="ms", unit="ms", extrinsic="gpus")
+    >>> table.measured
+    array([0.1  , 0.107, 0.116])
+    >>> print(table.notes[0])
+    'ms' is converted from ms to seconds (1 ms = 0.001 s); filters and formulas read it as it stands in the table
     >>> read_table(runs.replace({"images_per_s": {600.0: -1.0}}), time="images_per_s", extrinsic="gpus")
     Traceback (most recent call last):
     ...
     genperf.errors.TableError: DataFrame: 1 of 3 rows cannot be used
-      row 1, column 'images_per_s': '-1.0' is negative (a time must be above zero)
+      row 1, column 'images_per_s': '-1.0' is negative (time must be above zero)
       try: --skip-bad-rows goes on without them
     """
-    roles = roles_of(intrinsic, extrinsic, categorical, group, time, throughput, weight, repeat)
-    lets = lets_of(let)
+    roles = roles_of(
+        {"intrinsic": intrinsic, "extrinsic": extrinsic, "categorical": categorical},
+        group,
+        measurement_of(time, throughput, quantity, unit),
+        weight,
+        repeat,
+    )
+    options = ReadOptions(roles, lets_of(let), work, where, skip_bad_rows)
     if aggregate and (isinstance(source, pd.DataFrame) or str(source) == "-"):
         raise TableError("only files are aggregated while they are read", hint="name a file or a pattern")
     if aggregate or (aggregate is None and worth_aggregating(source)):
         with LargeSource(str(source), files_of(str(source)), delimiter) as large:
-            return read_large(large, roles, lets, work, where, skip_bad_rows)
-    return assemble(open_source(source, delimiter), roles, lets, work, where, skip_bad_rows)
+            return read_large(large, options)
+    return assemble(open_source(source, delimiter), options)

@@ -1,4 +1,4 @@
-"""Which column plays which part, as it was asked for."""
+"""Which column plays which part, and how the rows are read, as the user wrote it."""
 
 from __future__ import annotations
 
@@ -8,54 +8,105 @@ from typing import get_args
 
 from genperf.errors import TableError
 from genperf.table.factor import Role
+from genperf.table.measurement import Measurement
 
 Names = str | Sequence[str]
 
 
 @dataclass(frozen=True)
 class Roles:
-    """Which column plays which part."""
+    """Which column plays which part.
+
+    Attributes
+    ----------
+    factors : tuple of (str, Role)
+        Intrinsic, then extrinsic, then categorical factors.
+    group : tuple of str
+        Columns that split the table.
+    measurement : Measurement or None
+        The measured column; None where none is named.
+    weight, repeat : str or None
+    """
 
     factors: tuple[tuple[str, Role], ...]
     group: tuple[str, ...]
-    time: str | None
-    throughput: str | None
+    measurement: Measurement | None
     weight: str | None
     repeat: str | None
 
     @property
     def named(self) -> list[tuple[str, str]]:
         """Every column that was named, with its role in words."""
-        single = [
-            (self.time, "time"),
-            (self.throughput, "throughput"),
-            (self.weight, "weight"),
-            (self.repeat, "repeat"),
-        ]
+        measured = [(self.measurement.column, str(self.measurement.kind))] if self.measurement else []
         return [
             *self.factors,
             *((name, "group") for name in self.group),
-            *((name, role) for name, role in single if name is not None),
+            *measured,
+            *((name, role) for name, role in ((self.weight, "weight"), (self.repeat, "repeat")) if name is not None),
         ]
 
 
-def roles_of(intrinsic: Names, extrinsic: Names, categorical: Names, group: Names, *single: str | None) -> Roles:
-    """Gather the roles, `single` being time, throughput, weight and repeat; one column plays one part."""
-    time, throughput, weight, repeat = (s.strip() if s else None for s in single)
-    given = dict(zip(get_args(Role), (intrinsic, extrinsic, categorical), strict=True))
-    factors: list[tuple[str, Role]] = [(name, role) for role, names in given.items() for name in names_of(names)]
-    roles = Roles(tuple(factors), tuple(names_of(group)), time, throughput, weight, repeat)
+@dataclass(frozen=True)
+class ReadOptions:
+    """How the cells of a source become a table.
+
+    Attributes
+    ----------
+    roles : Roles
+    derived : dict of str to str
+        Derived columns with their formulas, in order.
+    work : str or None
+        A formula: the work of a step, to make a time from a throughput.
+    where : str or None
+        A comparison that the rows must fulfil.
+    skip_bad_rows : bool
+        Whether rows that cannot be used are left out instead of refused.
+    """
+
+    roles: Roles
+    derived: Mapping[str, str]
+    work: str | None = None
+    where: str | None = None
+    skip_bad_rows: bool = False
+
+
+def roles_of(
+    factors: Mapping[Role, Names],
+    group: Names,
+    measurement: Measurement | None,
+    weight: str | None = None,
+    repeat: str | None = None,
+) -> Roles:
+    """Gather the roles; one column plays one part.
+
+    Parameters
+    ----------
+    factors : mapping of Role to names
+    group : names
+    measurement : Measurement or None
+    weight, repeat : str or None
+
+    Raises
+    ------
+    TableError
+        Where a column is named in two roles; only a group may be a factor as well.
+
+    Examples
+    --------
+    >>> roles_of({"extrinsic": "workers, nodes"}, (), None).factors
+    (('workers', 'extrinsic'), ('nodes', 'extrinsic'))
+    """
+    weight, repeat = (name.strip() if name else None for name in (weight, repeat))
+    pairs = [(name, role) for role in get_args(Role) for name in names_of(factors.get(role, ()))]
+    roles = Roles(tuple(pairs), tuple(names_of(group)), measurement, weight, repeat)
     taken: dict[str, str] = {}
     for name, role in roles.named:
-        # A group may be a factor as well; every other pair of roles contradicts itself.
         if role == "group" and taken.get(name) in get_args(Role):
             continue
         if name in taken:
             twice = f"twice as {role}" if taken[name] == role else f"both as {taken[name]} and as {role}"
             raise TableError(f"column '{name}' is named {twice}", hint="give it one role")
         taken[name] = role
-    if time is not None and throughput is not None:
-        raise TableError("time and throughput are both named", hint="name the one that was measured")
     return roles
 
 

@@ -30,8 +30,24 @@ _COMPRESSED = {b"\x1f\x8b": "gzip", b"BZh": "bz2", b"\xfd7zXZ\x00": "lzma"}
 _BYTE_ORDER_MARKS = {codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 _DELIMITER_NAMES = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "space": " ", "pipe": "|"}
 
-# One cell may hold a long command line; only a quote that is never closed makes a larger one.
-_LONGEST_CELL = 1 << 20
+
+@dataclass(frozen=True)
+class TextSettings:
+    """Limits of reading delimited text.
+
+    Attributes
+    ----------
+    max_cell_bytes : int
+        A cell may hold a long command line; only a quote that is never closed makes a larger one. A guess: 1 MiB.
+    delimiter_rows : int
+        Rows from which the delimiter is guessed. A guess: more do not change it.
+    """
+
+    max_cell_bytes: int = 1 << 20
+    delimiter_rows: int = 200
+
+
+TEXT = TextSettings()
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,7 +101,18 @@ class Source:
         return replace(self, cells={names.get(name, name): cells for name, cells in self.cells.items()})
 
     def rejection(self, row: int, column: str, value: Any, reason: str) -> Rejection:
-        """Name a cell that cannot be used."""
+        """Return the rejection of a cell.
+
+        Parameters
+        ----------
+        row : int
+            Position in `cells`, from 0.
+        column : str
+        value : object
+            What the cell holds.
+        reason : str
+            Why it cannot be used.
+        """
         shown = "" if value is None else str(value)
         return Rejection(self.name, int(self.lines[row]), column, shown, reason, self.unit)
 
@@ -147,12 +174,12 @@ def _read_file(path: str | Path) -> bytes:
     except IsADirectoryError:
         raise TableError("is a directory, not a file", hint="name a file in it", where=str(path)) from None
     except (OSError, ValueError, RuntimeError) as error:
-        said = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise TableError(f"cannot be read ({said})", where=str(path)) from None
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise TableError(f"cannot be read ({reason})", where=str(path)) from None
 
 
 def _neighbour(path: Path) -> str | None:
-    """Say which file of the same folder may have been meant."""
+    """Return a hint: the file of the same folder that may have been meant."""
     try:
         return suggest(path.name, [p.name for p in path.expanduser().parent.iterdir()])
     except (OSError, RuntimeError):
@@ -194,6 +221,21 @@ def _decode(data: bytes, name: str) -> str:
 
 
 def _from_text(text: str, name: str, delimiter: str | None) -> Source:
+    """Read delimited text.
+
+    Parameters
+    ----------
+    text : str
+    name : str
+        What messages call the source.
+    delimiter : str or None
+        One character or its name; guessed where None.
+
+    Raises
+    ------
+    TableError
+        Where there is no header or no row, or a quote is not closed.
+    """
     if not text.strip():
         raise TableError("the file is empty", hint="a header line and a line per run are needed", where=name)
     separator = guess_delimiter(text) if delimiter is None else _DELIMITER_NAMES.get(delimiter, delimiter)
@@ -223,7 +265,21 @@ def _from_text(text: str, name: str, delimiter: str | None) -> Source:
 
 
 def _records(text: str, delimiter: str, name: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield each record with the line it starts in; quoted line ends, blank lines and comments do not shift it."""
+    """Yield each record with the line it starts in; quoted line ends, blank lines and comments do not shift it.
+
+    Parameters
+    ----------
+    text : str
+    delimiter : str
+        One character.
+    name : str
+        What messages call the source.
+
+    Raises
+    ------
+    TableError
+        Where a quote is not closed or stands in the wrong place.
+    """
     line, first, between = 0, 0, True
 
     def feed() -> Iterator[str]:
@@ -236,17 +292,17 @@ def _records(text: str, delimiter: str, name: str) -> Iterator[tuple[int, list[s
                 first, between = line, False
             yield physical.strip(" \r\n") + "\n" if delimiter == " " else physical
 
-    before = csv.field_size_limit(_LONGEST_CELL)
+    before = csv.field_size_limit(TEXT.max_cell_bytes)
     try:
         # Blanks after a delimiter are padding, also before a quote.
         for record in csv.reader(feed(), delimiter=delimiter, skipinitialspace=True, strict=True):
             yield first, record
             between = True
     except csv.Error as error:
-        said = str(error)
-        unclosed = "unexpected end" in said or "field limit" in said
+        reason = str(error)
+        unclosed = "unexpected end" in reason or "field limit" in reason
         raise TableError(
-            "a quote is opened here and not closed" if unclosed else f"a quote stands in the wrong place ({said})",
+            "a quote is opened here and not closed" if unclosed else f"a quote stands in the wrong place ({reason})",
             hint='double a quote inside a quoted cell: ""',
             where=f"{name}: line {first}",
         ) from None
@@ -270,7 +326,7 @@ def guess_delimiter(text: str) -> str:
         try:
             for _, record in _records(text, delimiter, ""):
                 widths.append(len(record))
-                if len(widths) > 200:
+                if len(widths) > TEXT.delimiter_rows:
                     break
         except TableError:
             pass  # a quote in the wrong place for this delimiter; what was read before it counts
@@ -285,6 +341,22 @@ def guess_delimiter(text: str) -> str:
 
 
 def _column_names(cells: list[str], name: str, line: int) -> list[str]:
+    """Return the columns' names.
+
+    Parameters
+    ----------
+    cells : list of str
+        Of the header.
+    name : str
+        What messages call the source.
+    line : int
+        Where the header stands.
+
+    Raises
+    ------
+    TableError
+        Where two columns have one name.
+    """
     # A spreadsheet or `DataFrame.to_csv` leaves the name of an index column empty.
     columns = [cell.strip() or f"column {i}" for i, cell in enumerate(cells, 1)]
     _refuse_duplicates(columns, f"{name}: line {line}")
@@ -310,8 +382,8 @@ def _from_parquet(data: bytes, name: str) -> Source:
     try:
         frame = read(io.BytesIO(data))
     except Exception as error:  # pyarrow's errors have no common class of their own
-        said = str(error).split("\n")[0]
-        raise TableError(f"is not a Parquet file that can be read ({said})", where=name) from None
+        reason = str(error).split("\n")[0]
+        raise TableError(f"is not a Parquet file that can be read ({reason})", where=name) from None
     return _from_frame(frame, name)
 
 

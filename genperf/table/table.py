@@ -1,4 +1,4 @@
-"""A checked table of measurements: times, factors, groups, weights and repeats."""
+"""A checked table of measurements: measured values, factors, groups, weights and repeats."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ Positions = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """Measured times with the factors they may depend on, a row per run.
+    """Measured values with the factors they may depend on, a row per run.
 
     Made by `read_table`.
 
     Attributes
     ----------
     frame : DataFrame
-        The rows. Numeric factors, time, weight and derived columns are float; categorical factors, groups and repeats
-        are text; columns in no role are carried along as they came.
+        The rows. Numeric factors, measured values, weights and derived columns are float; categorical factors, groups
+        and repeats are text; columns in no role are carried along as they came.
     target : Target
         The measured quantity, and the column of `frame` that holds it.
     factors : tuple of Factor
@@ -93,6 +93,11 @@ class Table:
         """How many rows were measured."""
         return len(self)
 
+    @property
+    def rejected_rows(self) -> int:
+        """How many rows were left out; one may have several faults."""
+        return len({rejection.line for rejection in self.rejected})
+
     @cached_property
     def repeats(self) -> Positions:
         """Rows behind each configuration, shape (configurations,)."""
@@ -100,15 +105,15 @@ class Table:
 
     @property
     def extremes(self) -> tuple[FloatArray, FloatArray]:
-        """The shortest and the longest time of each configuration, seconds."""
-        shortest, longest = np.full(len(self.repeats), np.inf), np.zeros(len(self.repeats))
-        np.minimum.at(shortest, self.configuration, self.measured)
-        np.maximum.at(longest, self.configuration, self.measured)
-        return shortest, longest
+        """The smallest and the largest measured value of each configuration, in the target's unit."""
+        smallest, largest = np.full(len(self.repeats), np.inf), np.zeros(len(self.repeats))
+        np.minimum.at(smallest, self.configuration, self.measured)
+        np.maximum.at(largest, self.configuration, self.measured)
+        return smallest, largest
 
     @cached_property
     def measured(self) -> FloatArray:
-        """The times, shape (rows,)."""
+        """The measured values in the target's unit, shape (rows,)."""
         return self.frame[self.target.column].to_numpy(dtype=float)
 
     @cached_property
@@ -129,10 +134,12 @@ class Table:
 
     @cached_property
     def phases(self) -> dict[str, str]:
-        """The columns in no role that measure a phase of the time, by phase."""
+        """The columns in no role that measure a phase of the time, by phase; none of another quantity."""
+        if not self.target.is_time:
+            return {}
         roles = {self.target.column, self.weight, self.repeat, *self.group, *(f.name for f in self.factors)}
-        found = phase_columns([c for c in self.frame.columns if c not in roles])
-        return {phase: column for phase, column in found.items() if mostly_numbers(self.frame[column].tolist())}
+        candidates = phase_columns([c for c in self.frame.columns if c not in roles])
+        return {phase: column for phase, column in candidates.items() if mostly_numbers(self.frame[column].tolist())}
 
     @cached_property
     def configuration(self) -> npt.NDArray[np.int64]:
@@ -151,7 +158,7 @@ class Table:
 
     @cached_property
     def constant(self) -> tuple[str, ...]:
-        """Names of the factors with a single value, whose effect no model can see."""
+        """Names of the factors with a single value, whose effect no model can learn."""
         return tuple(f.name for f in self.factors if f.distinct == 1)
 
     def factor(self, name: str) -> Factor:
@@ -187,8 +194,8 @@ class Table:
     def medians(self) -> Table:
         """Return one row per configuration, in order of first appearance.
 
-        Its time is the median of the repeats, its weight their sum, and the column `REPEATS` of the frame counts
-        them. Other columns keep the value of the configuration's first row.
+        Its measured value is the median of the repeats and its weight their sum. The column `REPEATS` of the frame
+        counts them. Other columns keep the value of the configuration's first row.
         """
         return self._medians
 
@@ -244,8 +251,9 @@ class Table:
 
     @cached_property
     def sha256(self) -> str:
-        """A hash of what a fit sees: roles, names and values of the columns in a role and of phases, row by row."""
-        roles = [[f.name, f.role] for f in self.factors] + [[self.target.column, "time"]]
+        """A hash of what a fit reads: roles, names and values of the columns in a role and of phases, row by row."""
+        roles = [[f.name, f.role] for f in self.factors]
+        roles += [[self.target.column, "time" if self.target.is_time else f"quantity in {self.target.unit}"]]
         roles += [[name, "group"] for name in self.group]
         roles += [[name, role] for name, role in ((self.weight, "weight"), (self.repeat, "repeat")) if name]
         phases = {column: phase_seconds(self.frame[column])[0] for column in self.phases.values()}
@@ -318,7 +326,7 @@ class Table:
 
 
 def _split(table: Table) -> Iterator[tuple[tuple[str, ...], Table]]:
-    """Yield each group with its rows: every column is sorted once, and what a part would work out anew is handed on."""
+    """Yield each group with its rows; every column is sorted once, and cached properties are cut from the whole's."""
     whole = table.medians()
     # Sorted by group, configurations keep their order of first appearance: their place in the group is their number.
     within = np.empty(len(whole), dtype=np.int64)
@@ -354,12 +362,12 @@ def _slices(table: Table, configuration: Positions) -> Iterator[tuple[tuple[str,
     values, number = table.measured[order], configuration[order]
     names = [frame[name].to_numpy() for name in table.group]
     for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
-        own = frame.iloc[start:end]
-        own.index = pd.RangeIndex(end - start)
+        part = frame.iloc[start:end]
+        part.index = pd.RangeIndex(end - start)
         yield (
             tuple(label(values[start]) for values in names),
             {
-                "frame": own,
+                "frame": part,
                 "columns": {n: v[start:end] for n, v in columns.items()},
                 "measured": values[start:end],
                 "configuration": number[start:end],
@@ -368,7 +376,16 @@ def _slices(table: Table, configuration: Positions) -> Iterator[tuple[tuple[str,
 
 
 def _measured(factor: Factor, values: npt.NDArray[Any], known: dict[tuple[str, bytes], Factor]) -> Factor:
-    """Describe a factor over a group's configurations; series are often measured at the same values."""
+    """Describe a factor over a group's configurations; series are often measured at the same values.
+
+    Parameters
+    ----------
+    factor : Factor
+        Its name and role are kept.
+    values : ndarray of shape (configurations,)
+    known : dict
+        Factors described before, by name and the bytes of their values; this one is added.
+    """
     if not factor.numeric:
         return measure(factor.name, factor.role, values)
     key = factor.name, values.tobytes()

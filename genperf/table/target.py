@@ -34,5 +34,10 @@ class Target(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     unit: str = SECONDS
     positive: bool = True
 
+    @property
+    def is_time(self) -> bool:
+        """Whether it is the default target, a time in seconds; phases are defined for it alone."""
+        return self.name == TIME and self.unit == SECONDS
+
     def __str__(self) -> str:
         return f"{self.name} '{self.column}'" + (f", {self.unit}" if self.unit else "")

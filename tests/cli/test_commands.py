@@ -198,7 +198,11 @@ def test_models_lists_every_family(shell: Shell) -> None:
         (["fit", "runs.csv", *ROLES, "--let", "half"], 2, "NAME=VALUE"),
         (["fit", "runs.csv", *ROLES, "--where", "workers == 1"], 1, "one scale"),
         (["fit", "runs.csv", *ROLES, "--map", "workers=wrkers", "--model", "amdahl"], 1, "not a factor"),
-        (["fit", "runs.csv", *ROLES, "-o", "no/such/folder/m.json", "--model", "amdahl"], 1, "No such file"),
+        (
+            ["fit", "runs.csv", *ROLES, "-o", "no/such/folder/m.json", "--model", "amdahl"],
+            1,
+            "no/such/folder/m.json: no such folder",
+        ),
         (["predict", "runs.csv", "--at", "workers=2"], 1, "not a whole model file"),
         (["predict", "none.json", "--at", "workers=2"], 1, "no such file"),
         (["predict", "m.json"], 2, "--data CSV or --at"),

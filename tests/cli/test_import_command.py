@@ -54,7 +54,7 @@ def test_standard_input_output_and_the_description(
     assert printed.out.splitlines()[1].startswith("standard input,8,")
     assert "left out: 4" in printed.err
     assert "exit code 1" in printed.err
-    assert "no column varies that a time may depend on" in printed.err
+    assert "no factor varies: name what differs" in printed.err
     assert run(["import", "hyperfine", str(DATA / "hyperfine_scan.json"), "-o", "t.csv", "--json", "-q"]) == 0
     printed = capsys.readouterr()
     described = json.loads(printed.out)

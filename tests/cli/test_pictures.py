@@ -89,7 +89,7 @@ WRONG = [
     (["report", "one.json", "--target", "workers"], 2, "NAME=VALUE"),
     (["report", "one.json", "--along", "wrkers"], 1, "did you mean 'workers'?"),
     (["report", "one.json", "--interval", "1"], 1, "between 0 and 1"),
-    (["report", "one.json", "-o", "no/such/folder.html"], 1, "No such file"),
+    (["report", "one.json", "-o", "no/such/folder.html"], 1, "no such folder"),
 ]
 
 

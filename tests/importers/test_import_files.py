@@ -72,14 +72,14 @@ def test_what_a_file_says_itself_goes_before_what_is_said_of_it() -> None:
     file = str(DATA / "ddp_workers2_rank0.pt.trace.json")
     table = import_files("pytorch-profiler", [file], {"workers": "8"})
     assert table.values("workers") == {2}
-    assert [note.text for note in table.notes] == [f"{file}: 'workers' is 2 there, so 8 is not taken"]
+    assert [note.text for note in table.notes] == [f"{file}: 'workers' is 2 in the file, so 8 is not used"]
     assert not import_files("pytorch-profiler", [file], {"workers": "2"}).notes
 
 
 def test_counts_that_some_files_lack_are_noted() -> None:
     files = [str(DATA / name) for name in ("single_workers1.pt.trace.json", "ddp_workers2_rank0.pt.trace.json")]
     (note,) = import_files("pytorch-profiler", files).notes
-    assert note.text == f"'workers' is not known of {files[0]}: --set or --from-name fills it in"
+    assert note.text == f"'workers' is missing in {files[0]}: --set or --from-name fills it in"
     assert not import_files("pytorch-profiler", files, {"workers": "1"}).notes[1:]
 
 
@@ -118,7 +118,13 @@ def test_a_pattern_that_names_no_factor_is_refused(pattern: str) -> None:
             None,
             "'time_s' is a column of the table itself",
         ),
-        ("hyperfine", [str(DATA / "hyperfine_scan.json")], {}, "run_{n}.json", "its name is not like 'run_{n}.json'"),
+        (
+            "hyperfine",
+            [str(DATA / "hyperfine_scan.json")],
+            {},
+            "run_{n}.json",
+            "the file's name does not match 'run_{n}.json'",
+        ),
     ],
 )
 def test_what_cannot_be_imported_is_said(

@@ -1,6 +1,7 @@
 """Rows summarised while they are read: the numbers that pandas gives, in bounded memory, faults counted."""
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -45,7 +46,7 @@ def logs(folder: Path, frame: pd.DataFrame, kind: str) -> str:
 def test_the_numbers_are_those_of_pandas(
     kind: str, exact_rows: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "EXACT_ROWS", exact_rows)
+    monkeypatch.setattr(module, "AGGREGATION", replace(module.AGGREGATION, max_exact_rows=exact_rows))
     frame = rows()
     table = read_table(logs(tmp_path, frame, kind), **ROLES, aggregate=True)
     assert isinstance(table, AggregatedTable)
@@ -166,7 +167,7 @@ def test_a_few_bad_times_are_told_by_one_of_them(tmp_path: Path) -> None:
 def test_refused(
     source: str, asked: dict[str, Any], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "MOST_CONFIGURATIONS", 50)
+    monkeypatch.setattr(module, "AGGREGATION", replace(module.AGGREGATION, max_configurations=50))
     logs(tmp_path, rows(), "csv")
     logs(tmp_path, rows(), "parquet")
     with pytest.raises(GenperfError) as caught:
@@ -189,7 +190,7 @@ def test_without_duckdb_it_is_said_how_to_get_it(tmp_path: Path, monkeypatch: py
 def test_large_files_are_aggregated_unasked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     name = logs(tmp_path, rows(), "parquet")
     assert not isinstance(read_table(name, **ROLES), AggregatedTable)
-    monkeypatch.setattr(module, "LARGE", 1000)
+    monkeypatch.setattr(module, "AGGREGATION", replace(module.AGGREGATION, min_bytes=1000))
     assert isinstance(read_table(name, **ROLES), AggregatedTable)
     assert not isinstance(read_table(name, **ROLES, aggregate=False), AggregatedTable)
 

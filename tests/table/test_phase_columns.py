@@ -54,4 +54,4 @@ def test_a_large_table_says_that_it_keeps_no_phases(tmp_path):
     RUNS[["n", "comm_s", "t"]].to_csv(tmp_path / "a.csv", index=False)
     table = read_table(tmp_path / "a.csv", time="t", extrinsic="n", aggregate=True)
     assert table.phases == {}
-    assert "not comm_s (exchange), which --no-aggregate keeps" in str(table.notes[0])
+    assert "columns of phases are dropped, comm_s (exchange): --no-aggregate keeps them" in str(table.notes[0])

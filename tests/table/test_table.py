@@ -77,7 +77,7 @@ def test_take_describes_the_rows_taken(table):
     one = table.take([4, 5])
     assert one.constant == ("fw",)
     assert [n.kind for n in one.notes] == ["factor_constant"]
-    assert "'fw' has one value (mx)" in str(one.notes[0])
+    assert "'fw' has one value, mx" in str(one.notes[0])
     assert one.configuration.tolist() == [0, 1]
     assert one.take([0]).constant == ("n", "fw")
     assert len(one.take([0]).notes) == 2

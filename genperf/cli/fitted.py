@@ -1,0 +1,135 @@
+"""What `genperf fit` prints of a fitted model: first how well it predicts what it was not fitted to."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from genperf.errors import counted
+
+if TYPE_CHECKING:
+    from genperf.result import FitResult, GroupedResult
+
+_NOT_MEASURED = "held-out error not known; genperf validate measures it"
+
+
+@dataclass(frozen=True)
+class FittedSettings:
+    """How much of a fitted model is printed.
+
+    Attributes
+    ----------
+    max_members : int
+        Expressions of an average that are named, by weight. A guess: they fit on a line.
+    min_share : float
+        Smaller shares are not named: they would be written as 0 %.
+    max_groups : int
+        Groups that are listed, and groups that failed. A guess: they fit on a screen.
+    max_notes : int
+        Different notes on how groups relate. A guess.
+    """
+
+    max_members: int = 4
+    min_share: float = 0.005
+    max_groups: int = 20
+    max_notes: int = 5
+
+
+PRINTED = FittedSettings()
+
+
+def held_out_error(result: FitResult) -> float | None:
+    """Return the error in % on configurations that the model was not fitted to; None where nothing was held out."""
+    error: float | None = getattr(result, "held_out_error", None)
+    if error is None and result.evidence:
+        # |ln(predicted/measured)| at the largest scale of a factor, predicted from the smaller ones.
+        error = max(100.0 * math.expm1(evidence.error) for evidence in result.evidence)
+    return error if error is not None and math.isfinite(error) else None
+
+
+def is_formula(result: FitResult) -> bool:
+    """Tell whether one formula is the prediction: of a family or the user's, not of an average."""
+    return len(result.members) == 1 and result.model != "auto"
+
+
+def fitted_lines(result: FitResult) -> list[str]:
+    """Return what to print of a model: what it is, its held-out error, then its formula or its members."""
+    error = held_out_error(result)
+    table = f"{result.schema.source}, {counted(result.schema.configurations, 'configuration')}"
+    measured = _NOT_MEASURED if error is None else f"held-out error {error:.1f} %"
+    lines = [f"{_kind(result)}: {table}; {measured}"]
+    if is_formula(result):
+        lines.append(formula_line(result))
+        lines.append(f"error on the configurations it was fitted to: {result.metrics.get('mape', float('nan')):.1f} %")
+    elif len(result.members) > 1:
+        lines.append(f"averaged: {shares_line(result)}")
+    else:
+        lines.append(f"expression: {plain_name(result.best.name)}")
+    return lines
+
+
+def formula_line(result: FitResult) -> str:
+    """Return the heaviest member's formula, headed by the target's name and unit."""
+    target = result.schema.target
+    unit = f" ({target.unit})" if target.unit else ""
+    return f"{target.name}{unit} = {result.best.expression.text(result.best.values)}"
+
+
+def shares_line(result: FitResult) -> str:
+    """Return the heaviest expressions of an average with their shares; the others are counted."""
+    shares = shares_by_name(result)
+    named = [f"{share:.0%} {name}" for name, share in shares if share >= PRINTED.min_share][: PRINTED.max_members]
+    more = len(shares) - len(named)
+    return "; ".join([*named, *([f"{more} more"] if more else [])])
+
+
+def shares_by_name(result: FitResult) -> list[tuple[str, float]]:
+    """Return the members' shares, the largest first; members that differ only in a setting of the prior are one."""
+    shares: Counter[str] = Counter()
+    for member in result.members:
+        shares[plain_name(member.name)] += member.weight  # type: ignore[assignment]
+    return [(name, float(share)) for name, share in shares.most_common()]
+
+
+def plain_name(name: str) -> str:
+    """Return a member's name without the settings of its fit: the number of a prior, the strength of a penalty.
+
+    Examples
+    --------
+    >>> plain_name("growing overheads (2), shared work"), plain_name("generic, 1 term, λ 0.0001")
+    ('growing overheads, shared work', 'generic, 1 term')
+    """
+    return re.sub(r" \(\d+\)|,? λ [\d.e+-]+", "", name)
+
+
+def group_lines(result: GroupedResult) -> list[str]:
+    """Return what to print of a model of groups: the median held-out error, then a line per group."""
+    errors = {key: held_out_error(fitted) for key, fitted in result.results.items()}
+    known = sorted(error for error in errors.values() if error is not None)
+    median = f"median held-out error {known[len(known) // 2]:.1f} %" if known else _NOT_MEASURED
+    lines = [f"{counted(len(result), 'group')} of {', '.join(result.group)}; {median}"]
+    for key, fitted in list(result.results.items())[: PRINTED.max_groups]:
+        error = errors[key]
+        share = fitted.options.get("pooled_share")
+        parts = [
+            counted(fitted.schema.configurations, "configuration"),
+            "held-out error not known" if error is None else f"held-out error {error:.1f} %",
+            *([] if share is None else [f"pooled share {share:.0%}"]),
+        ]
+        lines.append(f"  {', '.join(key)}: {', '.join(parts)}")
+    if len(result) > PRINTED.max_groups:
+        lines.append(f"  and {counted(len(result) - PRINTED.max_groups, 'group')} more")
+    failures = list(result.failures.items())[: PRINTED.max_groups]
+    return [*lines, *(f"  {', '.join(key)}: not fitted, {why}" for key, why in failures)]
+
+
+def _kind(result: FitResult) -> str:
+    from genperf.models import MODELS
+
+    if result.model == "auto":
+        average = f", {len(result.members)} expressions averaged" if len(result.members) > 1 else ""
+        return f"auto{average}"
+    return result.model if result.model in MODELS else "your formula"

@@ -1,0 +1,143 @@
+"""`--unit` and `--quantity` through the commands."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import genperf as gp
+from genperf.cli.explain import _read_again, _show
+from genperf.cli.main import run
+from genperf.cli.options import one_group
+
+Shell = Callable[..., tuple[int, str, str]]
+
+#: Milliseconds of 8/n + 1 s; gigabytes of 30/n + 2.
+RUNS = "workers,ms,memory_gb\n" + "".join(f"{n},{8000 / n + 1000},{30 / n + 2}\n" for n in (1, 2, 4, 8, 16))
+LAW = ["--model", "a/workers + c"]
+
+
+@pytest.fixture
+def shell(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shell:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "runs.csv").write_text(RUNS)
+
+    def call(*arguments: str) -> tuple[int, str, str]:
+        status = run(list(arguments))
+        captured = capsys.readouterr()
+        return status, captured.out, captured.err
+
+    return call
+
+
+TIME = ["--time", "ms", "--unit", "ms", "--extrinsic", "workers"]
+MEMORY = ["--quantity", "memory_gb:GB", "--extrinsic", "workers"]
+
+
+def test_check_says_the_unit(shell: Shell) -> None:
+    status, out, err = shell("check", "runs.csv", *TIME)
+    assert status == 0
+    assert "time: ms, 1.5 to 9 s\n" in out
+    assert "note: 'ms' is converted from ms to seconds" in err
+    status, out, err = shell("check", "runs.csv", *MEMORY)
+    assert status == 0
+    assert "memory_gb: 3.875 to 32 GB\n" in out
+    assert "converted" not in err
+    target = json.loads(shell("check", "runs.csv", *MEMORY, "--json")[1])["target"]
+    assert target == {"name": "memory_gb", "column": "memory_gb", "unit": "GB", "min": 3.875, "max": 32.0}
+
+
+def test_times_in_milliseconds_are_predicted_in_seconds(shell: Shell, tmp_path: Path) -> None:
+    status, out, _ = shell("fit", "runs.csv", *TIME, *LAW, "-o", "m.json")
+    assert status == 0
+    assert "time (s) = " in out
+    status, out, _ = shell("predict", "m.json", "--at", "workers=32", "--json")
+    (row,) = json.loads(out)["predictions"]
+    assert row["time"] == pytest.approx(1.25, rel=0.01)
+
+
+def test_a_table_is_not_converted_twice(shell: Shell, tmp_path: Path) -> None:
+    both = pd.concat([pd.read_csv(tmp_path / "runs.csv").assign(net=net) for net in "ab"])
+    both.to_csv(tmp_path / "both.csv", index=False)
+    columns = [*TIME, "--group", "net"]
+    assert shell("fit", "both.csv", *columns, *LAW, "-o", "m.json")[0] == 0
+    before = (tmp_path / "m.json").read_bytes()
+    # Resumed, every group is kept: its rows are the same.
+    assert shell("fit", "both.csv", *columns, *LAW, "-o", "m.json", "--resume")[0] == 0
+    assert (tmp_path / "m.json").read_bytes() == before
+    assert shell("explain", "m.json", "--group", "a", "--importance", "both.csv", "--unit", "ms")[0] == 0
+    chosen = one_group(gp.load_model("m.json"), "a", "m.json")
+    again = _read_again(chosen, "a", "both.csv", "ms")
+    assert again.measured.tolist() == [9.0, 5.0, 3.0, 2.0, 1.5]
+    assert again.group == ()
+
+
+def test_memory_through_every_command(shell: Shell, tmp_path: Path) -> None:
+    status, out, _ = shell("fit", "runs.csv", *MEMORY, *LAW, "-o", "m.json")
+    assert status == 0
+    assert "memory_gb (GB) = " in out
+    assert shell("predict", "m.json", "--at", "workers=32")[0] == 0
+    assert shell("explain", "m.json", "--at", "workers=8", "--importance", "runs.csv")[0] == 0
+    status, out, _ = shell("validate", "runs.csv", *MEMORY, "--models", "last-point", "--scheme", "extrapolate:workers")
+    assert status == 0
+    assert "errors of the predicted memory_gb in %, rmse in GB" in out
+    assert shell("report", "runs.csv", *MEMORY, *LAW, "-o", "page.html")[0] == 0
+    assert shell("report", "m.json", "-o", "page.html")[0] == 0
+
+
+def test_an_explanation_is_in_the_unit_of_the_quantity(shell: Shell, capsys: pytest.CaptureFixture[str]) -> None:
+    table = gp.read_table("runs.csv", quantity="memory_gb:GB", extrinsic="workers")
+    result = gp.fit(table, "a/workers + c")
+    assert isinstance(result, gp.FitResult)
+    _show(gp.explain(result, {"workers": 8}), result, members=True, plain=True)
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[:2] == ["memory_gb (GB) = 30/workers + 2", "GB and share of each term"]
+    assert "elasticity: the change of the memory_gb in %, for one % more of a factor" in lines
+
+
+def test_the_measured_column_of_the_command_line_wins_over_the_settings(shell: Shell, tmp_path: Path) -> None:
+    (tmp_path / "genperf.toml").write_text('time = "ms"\nunit = "ms"\nextrinsic = ["workers"]\n')
+    assert "time: ms, 1.5 to 9 s" in shell("check", "runs.csv")[1]
+    assert "memory_gb: 3.875 to 32 GB" in shell("check", "runs.csv", "--quantity", "memory_gb:GB")[1]
+    assert "time: ms, 1500 to 9000 s" in shell("check", "runs.csv", "--unit", "s")[1]
+    (tmp_path / "genperf.toml").write_text('quantity = "memory_gb:GB"\nextrinsic = "workers"\n')
+    assert "memory_gb: 3.875 to 32 GB" in shell("check", "runs.csv")[1]
+    assert shell("check", "runs.csv", "--time", "ms", "--quantity", "memory_gb")[0] == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--time", "ms", "--unit", "furlongs"], "one of s, ms, us (or µs), ns, min, h"),
+        (["--time", "ms", "--quantity", "memory_gb"], "time and quantity are both named"),
+        (["--unit", "ms"], "--time COL --unit ms"),
+        (["--quantity", "memory:GB"], "did you mean 'memory_gb'?"),
+    ],
+)
+def test_wrong_units_and_quantities_are_answered_in_words(shell: Shell, options: list[str], message: str) -> None:
+    status, _, err = shell("check", "runs.csv", "--extrinsic", "workers", *options)
+    assert status == 1
+    assert message in err
+
+
+def test_fit_leads_with_the_held_out_error(shell: Shell) -> None:
+    runs = "workers,seconds\n" + "".join(f"{n},{8 / n + 1 + 0.01 * (n % 3)}\n" for n in (1, 2, 4, 8, 16, 32))
+    Path("more.csv").write_text(runs)
+    columns = ["--time", "seconds", "--extrinsic", "workers"]
+    status, out, err = shell("fit", "more.csv", *columns)
+    first, second, *rest = out.splitlines()
+    assert status == 0
+    assert first.startswith("auto, ")
+    assert "expressions averaged: more.csv, 6 configurations; held-out error " in first
+    assert second.startswith("averaged: ")
+    assert "(2)" not in out
+    # The formula of one member is not the prediction.
+    assert not rest
+    assert "T =" not in out
+    assert "constants of " in err
+    out = shell("fit", "more.csv", *columns, *LAW)[1]
+    assert out.startswith("your formula: more.csv, 6 configurations; ")
+    assert out.splitlines()[1].startswith("time (s) = ")
+    assert shell("fit", "more.csv", *columns, "--model", "amdahl")[1].startswith("amdahl: ")
