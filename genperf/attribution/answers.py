@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 
 from genperf.attribution.quantity import heading, is_time, only_for_times
+from genperf.attribution.words import join_values
 from genperf.table import Target
 
 
@@ -112,7 +113,7 @@ class Scaling:
         }
 
     def _title(self) -> str:
-        others = ", ".join(f"{k}={v:g}" if isinstance(v, float) else f"{k}={v}" for k, v in self.at.items())
+        others = join_values(self.at)
         return f"{heading(self.quantity)}, {self.kind} scaling along {self.along}" + (f" at {others}" if others else "")
 
     def __str__(self) -> str:

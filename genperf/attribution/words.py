@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 
 from genperf.models import ALIASES
@@ -65,6 +68,17 @@ def interval_note(level: float, lower: str, upper: str, middle: str, unit: str =
     if ends == [middle]:
         return ""
     return f" ({100 * level:g} %: {' to '.join(ends)}{' ' if unit else ''}{unit})"
+
+
+def join_values(values: Mapping[str, Any]) -> str:
+    """Return a configuration as text.
+
+    Examples
+    --------
+    >>> join_values({"workers": 64.0, "framework": "mxnet"})
+    'workers=64, framework=mxnet'
+    """
+    return ", ".join(f"{k}={v:g}" if isinstance(v, float) else f"{k}={v}" for k, v in values.items())
 
 
 def capitalised(text: str) -> str:

@@ -1,7 +1,5 @@
 """A model of memory: its name and unit everywhere, and no word of times."""
 
-from dataclasses import replace
-
 import pytest
 from worked_models import BATCH, WORKERS, member, model
 
@@ -17,8 +15,7 @@ def memory(**constants: float) -> FitResult:
     """Return M = w + a·batch + s/workers, in GB."""
     values = {"w": 4.0, "a": 0.25, "s": 16.0, **constants}
     terms = {"weights": "w", "activations": "a*batch", "states": "s/workers"}
-    result = model(member(terms, values), factors=(WORKERS, BATCH))
-    return replace(result, schema=replace(result.schema, target=MEMORY))
+    return model(member(terms, values), factors=(WORKERS, BATCH), target=MEMORY)
 
 
 def words(answer: object) -> str:
@@ -69,6 +66,5 @@ def test_two_quantities_are_not_compared() -> None:
 
 
 def test_times_have_their_efficiency_whatever_they_are_called() -> None:
-    result = model(member({"weights": "w"}, {"w": 4.0}))
-    epochs = replace(result, schema=replace(result.schema, target=Target("epoch_s", "epoch", "s")))
+    epochs = model(member({"weights": "w"}, {"w": 4.0}), target=Target("epoch_s", "epoch", "s"))
     assert {"epoch", "efficiency"} <= set(scaling(epochs, {}).curve.columns)
