@@ -1,4 +1,4 @@
-"""The four answers in plain sentences: efficiency band, knee, largest part, what to measure next."""
+"""The answers in plain sentences: efficiency band, knee, largest part, what to measure next."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ ANSWERS = AnswerSettings()
 
 @dataclass(frozen=True)
 class Answer:
-    """One of the four.
+    """One of the answers.
 
     Attributes
     ----------
@@ -60,7 +60,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class Questions:
-    """The four questions about a predicted quantity.
+    """The questions about a predicted quantity.
 
     Attributes
     ----------
@@ -79,12 +79,12 @@ class Questions:
 
     @property
     def all(self) -> list[str]:
-        """The questions, in order."""
-        return [self.band, self.knee, self.largest_part, self.next]
+        """The questions, in order; only a time has a knee."""
+        return [self.band, *([self.knee] if is_time(self.target) else []), self.largest_part, self.next]
 
 
 def answers(result: FitResult, answer: Scaling, target: pd.DataFrame, interval: float) -> tuple[Answer, ...]:
-    """Return the four answers about one model whose scale is known.
+    """Return the answers about one model whose scale is known, in the order of `Questions.all`.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ def answers(result: FitResult, answer: Scaling, target: pd.DataFrame, interval: 
 
 
 def unanswered(why: str, result: FitResult, target: pd.DataFrame, interval: float) -> tuple[Answer, ...]:
-    """Return the four answers where no factor counts the workers: two of them give the reason.
+    """Return the answers where no factor counts the workers: those about scaling give the reason.
 
     Parameters
     ----------
@@ -126,10 +126,10 @@ def unanswered(why: str, result: FitResult, target: pd.DataFrame, interval: floa
     )
 
 
-def _left_out(why: str, result: FitResult) -> tuple[Answer, Answer]:
-    questions = Questions(result.schema.target)
-    sentences = (capitalised(why),)
-    return Answer(questions.band, "left out", sentences), Answer(questions.knee, "left out", sentences)
+def _left_out(why: str, result: FitResult) -> list[Answer]:
+    """Return the answers about scaling where there are none."""
+    scaling = [q for q in Questions(result.schema.target).all if q in (Questions.band, Questions.knee)]
+    return [Answer(question, "left out", (capitalised(why),)) for question in scaling]
 
 
 def _largest_measured(result: FitResult, name: str) -> float:
@@ -138,7 +138,15 @@ def _largest_measured(result: FitResult, name: str) -> float:
 
 
 def _further(result: FitResult, answer: Scaling, target: pd.DataFrame) -> dict[str, Any]:
-    """Return the target of the advice: the given one, but no nearer than two doublings beyond the data."""
+    """Return the target of the advice: the given one, but no nearer than two doublings beyond the data.
+
+    Parameters
+    ----------
+    result : FitResult
+    answer : Scaling
+    target : DataFrame
+        One row.
+    """
     far = ANSWERS.advice_beyond * _largest_measured(result, answer.along)
     return {**answer.at, answer.along: max(float(target[answer.along].iloc[0]), far)}
 

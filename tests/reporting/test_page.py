@@ -177,3 +177,12 @@ def test_command_repeats_the_fit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert isinstance(again, FitResult)
     assert again.best.values == result.best.values
     assert again.schema.sha256 == result.schema.sha256
+
+
+def test_members_with_equal_labels_are_one() -> None:
+    result = fitted(runs())
+    labels = [("growing overheads", 0.3), ("growing overheads (2)", 0.45), ("overheads", 0.25)]
+    members = tuple(replace(result.best, weight=weight, label=label) for label, weight in labels)
+    sheet = data_of(page(replace(result, members=members)))["groups"][0]["sheet"]
+    assert sheet["members"] == [["growing overheads", 0.75], ["overheads", 0.25]]
+    assert {row[0] for row in sheet["constants"]} == {"growing overheads", "overheads"}
