@@ -156,7 +156,7 @@ class Vocabulary:
         return [q for q in self.predicted.names if q not in self.names]
 
     def number(self, text: str, quantities: bool = False) -> Formula:
-        """Read a formula that is a number, over the configuration and, where told so, the quantities."""
+        """Read a formula that is a number; if `quantities`, it may also read what follows from a prediction."""
         names = [*self.names, *(self.quantities if quantities else [])]
         formula = parse(text, names, self.texts)
         if formula.logical:

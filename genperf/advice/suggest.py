@@ -194,7 +194,7 @@ def _sentence(
     """
     where, now = join_values(target), f"±{100 * width:.3g} %"
     if chosen.empty:
-        return f"no candidate says anything of {where}, where the interval is {now}: measure nearer to it"
+        return f"no candidate narrows the interval at {where}, {now}: measure nearer to it"
     differing = [n for n in names if not (chosen[n] == target[n]).all()] or names
     places = "; ".join(join_values({str(n): row[n] for n in differing}) for row in chosen[differing].to_dict("records"))
     after = float(chosen["width"].iloc[-1])

@@ -134,7 +134,7 @@ def explain(
 
 
 def _knee(knee: bool | float | Knee) -> Knee | None:
-    """Return what is to be told of scaling; None for nothing."""
+    """Return the options of the answer about scaling; None where there is none."""
     if isinstance(knee, Knee):
         return knee
     if knee is True:
@@ -163,7 +163,7 @@ def _notes(result: FitResult, elasticities: pd.DataFrame) -> list[str]:
         notes.append("the elasticities marked 'doubling' are those of the step from the value to twice it")
     named = set(elasticities["factor"])
     return notes + [
-        f"{f.name} was only ever {f.lower:g}: its elasticity is the model's assumption, not the data's"
+        f"{f.name} was measured at {f.lower:g} only: its elasticity is the model's assumption, not the data's"
         for f in result.schema.factors
         if f.distinct == 1 and f.name in named
     ]

@@ -37,7 +37,8 @@ class LadderSettings:
     steps_per_doubling : int
         Counts between n and 2·n. A guess: at 16, neighbours are 4 % apart, less than any interval of a count.
     doublings_beyond : int
-        Doublings beyond the largest measured count. A guess: 16 times is as far as anyone asks (64 to 1024).
+        Doublings beyond the largest measured count. A guess: twice the two
+        doublings beyond which every verdict is blind.
     max_counts : int
         Counts in all, for ranges of many doublings; bounds the time of a call.
     """

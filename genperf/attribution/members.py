@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from genperf.prediction import Member
 
-#: A number in brackets tells the settings of a prior apart: `growing overheads (2), shared work`.
-_SETTING = re.compile(r" \(\d+\)(?=,|$)")
+#: The settings of a fit: the number of a prior in `growing overheads (2), shared work`, the strength of a penalty.
+_SETTING = re.compile(r" \(\d+\)|,? λ [\d.e+-]+")
 
 
 @dataclass(frozen=True)
@@ -48,12 +48,12 @@ class Labelled:
 
 
 def plain_label(name: str) -> str:
-    """Return a member's name without the number of its prior's setting.
+    """Return a member's name without the settings of its fit: the number of a prior, the strength of a penalty.
 
     Examples
     --------
-    >>> plain_label("growing overheads (2)"), plain_label("overheads (3), shared work"), plain_label("amdahl")
-    ('growing overheads', 'overheads, shared work', 'amdahl')
+    >>> plain_label("overheads (3), shared work"), plain_label("generic, 1 term, λ 0.0001"), plain_label("amdahl")
+    ('overheads, shared work', 'generic, 1 term', 'amdahl')
     """
     return _SETTING.sub("", name)
 

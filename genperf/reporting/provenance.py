@@ -8,9 +8,9 @@ import shlex
 from importlib.metadata import PackageNotFoundError, version
 
 from genperf import __version__
-from genperf.attribution.quantity import is_time
 from genperf.result import FitResult
 from genperf.table import Role, Target
+from genperf.table.target import TIME
 
 _ROLES: tuple[Role, ...] = ("intrinsic", "extrinsic", "categorical")
 #: The options of a fit, as `FitOptions.asked` writes them.
@@ -61,9 +61,10 @@ def command_of(result: FitResult, *, pooled: bool = False) -> str:
 
 def _target_words(target: Target) -> list[str]:
     """Return the option that names the column of the target."""
-    if is_time(target):
+    if target.name == TIME:
         return ["--time", target.column]
-    return ["--quantity", f"{target.column}:{target.unit}" if target.unit else target.column]
+    # A colon ends the column's name: it is needed where that has one itself.
+    return ["--quantity", f"{target.column}:{target.unit}" if target.unit or ":" in target.column else target.column]
 
 
 def _changed_options(text: str) -> list[str]:

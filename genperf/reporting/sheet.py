@@ -353,13 +353,19 @@ def stops(result: FitResult, place: Place, interval: float) -> dict[str, Any]:
 
 
 def _constants(result: FitResult, interval: float) -> list[list[Any]]:
-    """Return a row per constant: member, constant, value, lower, upper, unit, state."""
+    """Return a row per constant: member, constant, value, lower, upper, unit, state.
+
+    Of members with equal labels, the constants are those of the heaviest.
+    """
     target = result.schema.target
-    rows = result.constants(interval).head(SHEET.max_constants).to_numpy().tolist()
+    heaviest = {entry.places[0] for entry in by_label(result.members)}
+    places = [k for k, member in enumerate(result.members) for _ in member.expression.constants]
+    rows = zip(places, result.constants(interval).to_numpy().tolist(), strict=True)
     return [
         [plain_label(member), name, *(short(float(v), 5) for v in ends), constant_unit(unit, target), state]
-        for member, name, *ends, unit, state in rows
-    ]
+        for place, (member, name, *ends, unit, state) in rows
+        if place in heaviest
+    ][: SHEET.max_constants]
 
 
 def _facts(result: FitResult) -> dict[str, Any]:

@@ -166,7 +166,7 @@ def test_what_chance_alone_would_correlate_is_no_gain() -> None:
     assert certain.gains(1).tolist() == [0.0, 0.0]
     found = suggest(model(member(np.tile([1.0, 0.0], (9, 1)))), {"gpus": 64})
     assert found.chosen.empty
-    assert found.sentence.startswith("no candidate says anything of gpus=64")
+    assert found.sentence.startswith("no candidate narrows the interval at gpus=64")
 
 
 def test_candidates_of_ones_own(tmp_path: Path) -> None:
