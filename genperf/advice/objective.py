@@ -42,6 +42,11 @@ class Job:
     price: float | str = 1.0
 
     @property
+    def priced(self) -> bool:
+        """Whether a price is given: 1 is none."""
+        return str(self.price).strip() not in ("1", "1.0")
+
+    @property
     def formulas(self) -> list[str]:
         """The formulas there are."""
         return [str(self.price), *(text for text in (self.machines, self.steps) if text is not None)]
@@ -206,7 +211,7 @@ def read_problem(words: Vocabulary, where: Sequence[str], minimize: str, job: Jo
     for name in {predicted.name, predicted.on_one_worker} & set(words.names):
         raise ModelError(f"'{name}' is what the model predicts, and a factor is named so", hint="rename the column")
     timed = is_time(predicted.quantity)
-    if not timed and (job.steps is not None or job.price != 1):
+    if not timed and (job.steps is not None or job.priced):
         raise ModelError(
             f"steps and prices are those of a time, and this model predicts {heading(predicted.quantity)}",
             hint="leave --steps and --price out",
@@ -247,7 +252,7 @@ def _follow(words: Vocabulary, job: Job, timed: bool) -> dict[str, Node]:
     if machines is None:
         return {"total": total}
     paid = call("multiply", machines, total)
-    cost = call("multiply", paid, words.number(str(job.price)).node) if job.price != 1 else paid
+    cost = call("multiply", paid, words.number(str(job.price)).node) if job.priced else paid
     return {"total": total, **counted, "cost": cost}
 
 
