@@ -83,7 +83,7 @@ class Series:
             left = factors.loc[[c for c in self.rest if c not in more]].reset_index(drop=True)
             found = gp.suggest(result, factors.loc[self.target].to_dict(), candidates=left)
             gains = dict(zip(found.candidates[self.scale], found.candidates["gain_per_cost"], strict=True))
-            self.states[more] = State(abs(found.time / measured - 1.0), found.width, gains)
+            self.states[more] = State(abs(found.value / measured - 1.0), found.width, gains)
         return self.states[more]
 
     def error(self, more: frozenset[float]) -> float:

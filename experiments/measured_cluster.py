@@ -17,6 +17,7 @@ import numpy as np
 import pandas as pd
 
 import genperf as gp
+from genperf.attribution import Knee
 
 OUT = Path(__file__).parents[1] / "docs" / "results" / "measured-cluster.md"
 FAMILIES = ("ring-allreduce", "parameter-server", "peer-to-peer")
@@ -179,7 +180,7 @@ def knees() -> pd.DataFrame:
             row = {"servers": servers, "a worker computes, s": compute, "measured": reached}
             row["known up to"] = int(known.columns["workers"].max())
             for model in ("parameter-server", "auto"):
-                found = gp.explain(gp.fit(known, model, seed=0), {}, knee=True, kind="weak", upto=64).scaling
+                found = gp.explain(gp.fit(known, model, seed=0), {}, knee=Knee(kind="weak", upto=64)).scaling
                 assert found is not None
                 point = found.points.iloc[0]
                 row[model] = f"{point['count']:.0f} ({point['lower']:.0f} to {point['upper']:.0f})"

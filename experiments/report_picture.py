@@ -16,6 +16,7 @@ import tempfile
 from pathlib import Path
 
 import genperf as gp
+from genperf.reporting import View
 
 #: Measured up to so many devices; the page is asked about twice as many.
 KNOWN = 16
@@ -29,7 +30,7 @@ def write_page(path: Path) -> None:
     table = gp.datasets.load("dlperf", categorical="", group="config,batch_per_device")
     counts = table.frame.groupby(list(table.group))["devices"].transform("nunique")
     known = table.take(((counts >= 5) & (table.frame["devices"] <= KNOWN)).to_numpy())
-    gp.report(gp.fit(known, "auto", seed=0), path, title=f"Published training runs, measured up to {KNOWN} GPUs")
+    gp.report(gp.fit(known, "auto", seed=0), path, View(title=f"Published training runs, measured up to {KNOWN} GPUs"))
 
 
 def photograph(page: Path, picture: Path) -> None:

@@ -6,6 +6,8 @@ import pandas as pd
 import pytest
 
 import genperf as gp
+from genperf.advice import Job
+from genperf.attribution import Knee
 from genperf.reporting.held_out import scheme_of
 from genperf.result.file import dump_model, parse_model
 
@@ -65,7 +67,7 @@ def test_advice_knows_them_too(named: gp.FitResult, mapped: gp.FitResult) -> Non
     asked = {
         "where": "workers*batch <= 512",
         "minimize": "time*50000/(workers*batch)",
-        "steps": "50000/(workers*batch)",
+        "job": Job(steps="50000/(workers*batch)"),
     }
     one, other = (gp.optimize(result, over, **asked) for result in (named, mapped))
     same(one.best, other.best)
@@ -82,8 +84,8 @@ def test_either_name_is_answered(mapped: gp.FitResult, tmp_path: Path) -> None:
     for data in ({"workers": [16, 32], "batch": 16}, rows, str(tmp_path / "rows.csv")):
         assert mapped.predict(data)["time"].tolist() == expected["time"].tolist()
     assert list(mapped.predict(rows).columns[:2]) == ["world", "mystery"]
-    versus = gp.explain(mapped, {"workers": 8, "batch": 16}, versus={"workers": 16}, along="workers").comparison
-    assert versus is not None
+    explanation = gp.explain(mapped, {"workers": 8, "batch": 16}, versus={"workers": 16}, knee=Knee(along="workers"))
+    assert explanation.comparison is not None
 
 
 @pytest.mark.parametrize("data", [{"workers": 8, "world": 8, "mystery": 16}, {"wrkers": 8}, {"nodes": 8}])

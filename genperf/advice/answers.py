@@ -1,4 +1,4 @@
-"""What advice on the next measurements looks like."""
+"""The answer of `suggest`: which configurations to measure next."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import Any
 
 import pandas as pd
 
-from genperf.attribution.answers import as_html, as_text, records
+from genperf.attribution.answers import as_html, as_text, described, records
+from genperf.table import Target
 
 
 @dataclass(frozen=True, eq=False)
@@ -18,28 +19,30 @@ class Suggestions:
     ----------
     target : dict
         The configuration that the decision is about.
-    time, lower, upper : float
-        What is predicted there now, seconds; the confidence interval, of the mean time.
+    value, lower, upper : float
+        The prediction there now, in the quantity's unit; the confidence interval, of the mean.
     interval : float
         Nominal coverage.
     chosen : DataFrame
-        The batch to measure, in order: the factors, `time` (predicted seconds), `cost` (machine-seconds), `width`
-        (half width of the target's interval afterwards, relative), `gain` (what the width falls by, relative),
-        `gain_per_cost`.
+        The batch to measure, in order: the factors, the predicted value in a column with the quantity's name (`time`),
+        `cost` (machine-seconds), `width` (half width of the target's interval afterwards, relative), `gain` (the share
+        of the width that goes), `gain_per_cost`.
     candidates : DataFrame
         Every candidate as if it were the next: the same columns, the best first.
     width : float
         Relative half width of the target's interval now.
     within : float or None
-        The width that is asked for.
+        The width that is enough.
     met : bool
         Whether the target's interval meets `within` already; nothing is then suggested.
-    said : str
-        A sentence.
+    sentence : str
+        The answer in words.
+    quantity : Target
+        What is predicted.
     """
 
     target: dict[str, Any]
-    time: float
+    value: float
     lower: float
     upper: float
     interval: float
@@ -48,7 +51,8 @@ class Suggestions:
     width: float
     within: float | None
     met: bool
-    said: str
+    sentence: str
+    quantity: Target
 
     def frame(self) -> pd.DataFrame:
         """Return the batch to measure."""
@@ -57,8 +61,9 @@ class Suggestions:
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values, for JSON."""
         return {
+            "quantity": described(self.quantity),
             "target": self.target,
-            "time": self.time,
+            self.quantity.name: self.value,
             "lower": self.lower,
             "upper": self.upper,
             "interval": self.interval,
@@ -67,11 +72,11 @@ class Suggestions:
             "met": self.met,
             "chosen": records(self.chosen),
             "candidates": records(self.candidates),
-            "said": self.said,
+            "sentence": self.sentence,
         }
 
     def __str__(self) -> str:
-        return as_text("what to measure next", self.chosen, self.said)
+        return as_text("what to measure next", self.chosen, self.sentence)
 
     def _repr_html_(self) -> str:
-        return as_html("what to measure next", self.chosen, self.said)
+        return as_html("what to measure next", self.chosen, self.sentence)

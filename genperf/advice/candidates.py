@@ -1,4 +1,4 @@
-"""What could be measured next, and what it would cost."""
+"""Which configurations could be measured next, and what measuring them costs."""
 
 from __future__ import annotations
 
@@ -10,18 +10,16 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from genperf.advice.scale import devices_per_node, node_of
 from genperf.attribution.following import following
-from genperf.attribution.ladder import counted
+from genperf.attribution.quantity import is_time
+from genperf.attribution.scale import scale_factor
 from genperf.errors import FormulaError, GenperfError, suggest
-from genperf.formula import Name, Node, evaluate, parse, substitute
-from genperf.models import ALIASES
+from genperf.formula import Node, evaluate, parse, substitute
 from genperf.prediction import Query, read_query
 from genperf.result import FitResult
 
 Array = npt.NDArray[np.float64]
-
-#: What a formula of the cost may read beside the factors: the predicted seconds.
-TIME = "time"
 
 
 def read_candidates(result: FitResult, target: Query, candidates: str | Path | pd.DataFrame | None) -> Query:
@@ -43,7 +41,7 @@ def read_candidates(result: FitResult, target: Query, candidates: str | Path | p
     """
     if candidates is not None:
         return read_query(candidates, result.schema)
-    factor = counted(result, None)
+    factor = scale_factor(result, None)
     last = float(target.columns[factor.name][0])
     lowest = int(np.ceil(np.log2(factor.lower) - 1e-9))
     highest = int(np.ceil(np.log2(last) - 1e-9)) if last > 0 else lowest
@@ -51,12 +49,8 @@ def read_candidates(result: FitResult, target: Query, candidates: str | Path | p
     counts = counts[counts < last]
     columns: dict[str, npt.NDArray[Any]] = {k: np.repeat(v, len(counts)) for k, v in target.columns.items()}
     columns[factor.name] = counts
-    found = result.named
-    nodes = found.find("nodes")
-    per_node = None
-    if nodes is not None and nodes != factor and float(target.columns[nodes.name][0]) > 1:
-        per_node = last / float(target.columns[nodes.name][0])
-    columns.update(following(found, factor, columns, per_node=per_node))
+    per_node = devices_per_node(result, target, factor)
+    columns.update(following(result.named, factor, columns, per_node=per_node))
     names = [f.name for f in result.schema.factors]
     known = {median.values for median in result.schema.medians}
     new = [i for i in range(len(counts)) if tuple(columns[name][i] for name in names) not in known]
@@ -68,18 +62,25 @@ def read_candidates(result: FitResult, target: Query, candidates: str | Path | p
     return read_query(pd.DataFrame({k: v[new] for k, v in columns.items()}), result.schema)
 
 
-def costs(result: FitResult, query: Query, times: Array, cost: str) -> Array:
-    """Return what measuring each configuration costs, shape (rows,): the formula times the predicted seconds.
+def costs(result: FitResult, query: Query, predicted: Array, cost: str) -> Array:
+    """Return what measuring each configuration costs.
+
+    For a model of a time it is the formula times the predicted seconds. A formula that reads the predicted quantity by
+    its name (`time`) is the whole cost, as is every formula for another quantity: how long a run takes is not known.
 
     Parameters
     ----------
     result : FitResult
     query : Query
-    times : ndarray of shape (rows,)
-        Predicted seconds of a step.
+        The configurations.
+    predicted : ndarray of shape (rows,)
+        The predicted values, such as seconds of a step.
     cost : str
-        Formula over the factors, by their columns' names or the field's: what one second costs; `workers` makes
-        machine-seconds of it. One that reads `time` is the whole cost.
+        Formula over the factors, by their columns' names or the field's; `workers` makes machine-seconds.
+
+    Returns
+    -------
+    ndarray of shape (rows,)
 
     Raises
     ------
@@ -88,17 +89,15 @@ def costs(result: FitResult, query: Query, times: Array, cost: str) -> Array:
     GenperfError
         Where a cost is not above zero.
     """
+    quantity = result.schema.target
     formula = parse(cost, texts=[f.name for f in result.schema.factors if not f.numeric])
-    found = result.named
     nodes: dict[str, Node] = {}
     for name in formula.names:
-        if name in query.columns or name == TIME:
+        if name in query.columns or name == quantity.name:
             continue
-        node = found.node(name) if name in ALIASES else None
-        if node is None and name == "workers":
-            node = Name(counted(result, None).name)
+        node = node_of(result, name)
         if node is None:
-            known = [*query.columns, TIME]
+            known = [*query.columns, quantity.name]
             raise FormulaError(
                 f"'{name}' is not a factor of the model",
                 text=cost,
@@ -107,9 +106,9 @@ def costs(result: FitResult, query: Query, times: Array, cost: str) -> Array:
                 hint=suggest(name, known) or f"one of {', '.join(known)}",
             )
         nodes[name] = node
-    columns: Mapping[str, Any] = {**query.columns, TIME: times}
-    value = np.broadcast_to(np.asarray(evaluate(substitute(formula.node, nodes), columns), float), times.shape)
-    whole = value if TIME in formula.names else value * times
+    columns: Mapping[str, Any] = {**query.columns, quantity.name: predicted}
+    value = np.broadcast_to(np.asarray(evaluate(substitute(formula.node, nodes), columns), float), predicted.shape)
+    whole = value if quantity.name in formula.names or not is_time(quantity) else value * predicted
     if not np.all(np.isfinite(whole) & (whole > 0)):
         row = int(np.argmin(np.isfinite(whole) & (whole > 0)))
         given = ", ".join(f"{k}={v[row]}" for k, v in query.columns.items())

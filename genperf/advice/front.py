@@ -10,7 +10,9 @@ Positions = npt.NDArray[np.int64]
 
 
 class Front:
-    """The points that no other point beats in one quantity without losing in the other, gathered block by block.
+    """The points than which no other point is smaller in one quantity and not larger in the other.
+
+    Points are added block by block.
 
     Attributes
     ----------
@@ -34,7 +36,15 @@ class Front:
         self.positions: Positions = np.empty(0, dtype=np.int64)
 
     def add(self, first: Array, second: Array, positions: Positions) -> None:
-        """Take in a block of points, whose positions are larger than those of the blocks before."""
+        """Take in a block of points, whose positions are larger than those of the blocks before.
+
+        Parameters
+        ----------
+        first, second : ndarray of shape (points,)
+            The two quantities.
+        positions : ndarray of shape (points,)
+            Where the points come from.
+        """
         # Most points of a later block are beaten by the front there is: they need no sorting.
         left = np.searchsorted(self.first, first, side="right") - 1
         least = np.where(left >= 0, self.second[np.maximum(left, 0)] if self.second.size else np.inf, np.inf)

@@ -1,4 +1,4 @@
-"""A grid of configurations: ranges, values and levels, combined each with each and read in blocks."""
+"""A grid of configurations: every combination of ranges, values and levels, read in blocks."""
 
 from __future__ import annotations
 
@@ -14,12 +14,26 @@ import pandas as pd
 
 from genperf.errors import GenperfError
 
-#: More configurations than this are refused.
-MOST = 20_000_000
+
+@dataclass(frozen=True)
+class GridSettings:
+    """How large a grid may be.
+
+    Attributes
+    ----------
+    max_configurations : int
+        More are refused. Ten million take about ten seconds (docs/results/optimize.md).
+    relative_slack : float
+        A range reaches its last value where it is so near to it, in steps: rounding errors.
+    """
+
+    max_configurations: int = 20_000_000
+    relative_slack: float = 1e-9
+
+
+GRID = GridSettings()
 _NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 _RANGE = re.compile(rf"^({_NUMBER})\s*:\s*({_NUMBER})(?:\s*:\s*(\*?)\s*({_NUMBER}))?$")
-#: Roundings of a range's last value that still count as reaching it.
-_SLACK = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,12 +73,12 @@ class Grid:
 
     def take(self, positions: npt.NDArray[np.int64]) -> dict[str, npt.NDArray[Any]]:
         """Return the configurations at some positions, by name."""
-        found: dict[str, npt.NDArray[Any]] = {}
+        columns: dict[str, npt.NDArray[Any]] = {}
         left = np.asarray(positions)
         for axis in reversed(self.axes):
-            left, here = np.divmod(left, len(axis.values))
-            found[axis.name] = axis.values[here]
-        return {a.name: found[a.name] for a in self.axes}
+            left, place = np.divmod(left, len(axis.values))
+            columns[axis.name] = axis.values[place]
+        return {a.name: columns[a.name] for a in self.axes}
 
 
 def read_grid(over: Mapping[str, Any]) -> Grid:
@@ -79,7 +93,7 @@ def read_grid(over: Mapping[str, Any]) -> Grid:
     Raises
     ------
     GenperfError
-        For a range that holds nothing, values that are not finite, or more than `MOST` configurations.
+        For a range that holds nothing, values that are not finite, or too many configurations.
 
     Examples
     --------
@@ -89,13 +103,13 @@ def read_grid(over: Mapping[str, Any]) -> Grid:
     if not over:
         raise GenperfError("nothing is varied", hint="--over workers=1:256")
     spans = {name: [_span(name, item) for item in _items(given)] for name, given in over.items()}
-    counts = {name: sum(s.count for s in own) for name, own in spans.items()}
+    counts = {name: sum(s.count for s in parts) for name, parts in spans.items()}
     for name, count in counts.items():
         if count == 0:
             raise GenperfError(f"'{name}' is given no value", hint=f"--over {name}=1,2,4")
-    if math.prod(counts.values()) > MOST:
+    if math.prod(counts.values()) > GRID.max_configurations:
         _refuse_size(counts, spans)
-    return Grid(tuple(_axis(name, own) for name, own in spans.items()))
+    return Grid(tuple(_axis(name, parts) for name, parts in spans.items()))
 
 
 @dataclass(frozen=True)
@@ -122,9 +136,9 @@ def _items(given: Any) -> Iterable[Any]:
 
 def _span(name: str, item: Any) -> _Span:
     if isinstance(item, str):
-        found = _RANGE.match(item.strip())
-        if found:
-            return _range(name, item.strip(), *found.groups())
+        match = _RANGE.match(item.strip())
+        if match:
+            return _range(name, match)
         try:
             item = float(item)
         except ValueError:
@@ -139,20 +153,22 @@ def _span(name: str, item: Any) -> _Span:
     return _Span(number)
 
 
-def _range(name: str, text: str, first: str, last: str, star: str | None, by: str | None) -> _Span:
+def _range(name: str, match: re.Match[str]) -> _Span:
+    """Return the values of a range `first:last`, `first:last:step` or `first:last:*factor`."""
+    first, last, star, by = match.groups()
     low, high, step, power = float(first), float(last), float(by or 1.0), star == "*"
-    said = f"the range {text} of '{name}'"
+    range_ = f"the range {match.string} of '{name}'"
     if high < low:
-        raise GenperfError(f"{said} runs downwards", hint=f"{name}={last}:{first}")
+        raise GenperfError(f"{range_} runs downwards", hint=f"{name}={last}:{first}")
     if power:
         if low <= 0 or step <= 1:
-            raise GenperfError(f"{said} needs a start above 0 and a factor above 1", hint=f"{name}=1:256:*2")
-        return _Span(low, int(math.log(high / low) / math.log(step) + _SLACK) + 1, step, power=True)
+            raise GenperfError(f"{range_} needs a start above 0 and a factor above 1", hint=f"{name}=1:256:*2")
+        return _Span(low, int(math.log(high / low) / math.log(step) + GRID.relative_slack) + 1, step, power=True)
     if step <= 0:
-        raise GenperfError(f"{said} needs a step above 0", hint=f"{name}={first}:{last}:1")
-    count = (high - low) / step + _SLACK
+        raise GenperfError(f"{range_} needs a step above 0", hint=f"{name}={first}:{last}:1")
+    count = (high - low) / step + GRID.relative_slack
     if not math.isfinite(count):
-        raise GenperfError(f"{said} holds too many values", hint=f"{name}={first}:{last}:*2")
+        raise GenperfError(f"{range_} holds too many values", hint=f"{name}={first}:{last}:*2")
     return _Span(low, int(count) + 1, step)
 
 
@@ -181,6 +197,6 @@ def _refuse_size(counts: Mapping[str, int], spans: Mapping[str, Sequence[_Span]]
     else:
         coarse, left = f"{low:g}:{high:.15g}:{(high - low) / 16:.6g}", 17
     raise GenperfError(
-        f"{shown} make {size:,} configurations; at most {MOST:,} are evaluated",
+        f"{shown} make {size:,} configurations; at most {GRID.max_configurations:,} are evaluated",
         hint=f"{longest}={coarse} leaves {size // counts[longest] * left:,}",
     )

@@ -1,4 +1,4 @@
-"""By how much a measurement somewhere narrows what is known elsewhere."""
+"""By how much a measurement at one configuration narrows the interval at another."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ Array = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Knowledge:
-    """What is not known of the mean times at some configurations.
+    """The uncertainty of the mean predictions T at some configurations.
 
     Attributes
     ----------
     covariance : ndarray of shape (rows, rows)
-        Of ln T: over the draws of all members by weight (constants and families), and of what each does not know of
-        its own form.
+        Of ln T: over the draws of all members by weight (constants and families), plus that of each member's
+        discrepancy (its form).
     noise : ndarray of shape (rows,)
         Variance of one measurement of ln T around the mean there.
     chance : float
-        The squared correlation that draws which have nothing to do with each other reach by chance.
+        The squared correlation that independent draws reach by chance.
     """
 
     covariance: Array
@@ -39,8 +39,8 @@ class Knowledge:
         """Return the share of the target's variance that one measurement at each row is expected to take away.
 
         For jointly normal ln T, a measurement y = ln T(c) + ε leaves `Var(t) − Cov(t, c)²/(Var(c) + Var(ε))`; of the
-        linear predictors of any other distribution it is the best. What chance alone could make of so many draws is
-        taken off.
+        linear predictors of any other distribution it is the best. What independent draws would reach by chance is
+        subtracted.
         """
         variance = np.diag(self.covariance)
         if variance[target] <= 0.0:
@@ -51,7 +51,7 @@ class Knowledge:
         return np.asarray(np.clip(np.nan_to_num(share) - self.chance, 0.0, 1.0))
 
     def after(self, row: int) -> Knowledge:
-        """Return what is not known once a row is measured."""
+        """Return the uncertainty once a row is measured."""
         along = self.covariance[row]
         total = along[row] + self.noise[row]
         left = self.covariance - np.outer(along, along) / total if total > 0.0 else self.covariance
@@ -59,7 +59,7 @@ class Knowledge:
 
 
 def knowledge(result: FitResult, columns: Mapping[str, Any]) -> Knowledge:
-    """Say what a result does not know at some configurations.
+    """Return the uncertainty of a result at some configurations.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What is to be small and what must hold, as formulas over the factors and the quantities that follow from a time."""
+"""The objective and the constraints of `optimize`, as formulas over the factors and what follows from a prediction."""
 
 from __future__ import annotations
 
@@ -9,188 +9,303 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from genperf.advice.scale import machines_formula, one_worker_names
+from genperf.attribution.quantity import heading, is_time
 from genperf.errors import FormulaError, ModelError
-from genperf.formula import Call, Formula, Name, Node, call, parse, quote_name, render, substitute
-from genperf.models.family import Factors
+from genperf.formula import Call, Formula, Name, Node, call, parse, render, substitute
+from genperf.models import Factors
+from genperf.table import Target
 
 Array = npt.NDArray[np.float64]
 Truth = npt.NDArray[np.bool_]
 Columns = Mapping[str, npt.NDArray[Any]]
 
-#: What a formula may read beside the factors. `time` is what the model predicts, `time_1` the same on one worker,
-#: `total` the time of all steps, `cost` that on all machines times their price.
-QUANTITIES = ("time", "time_1", "total", "machines", "cost")
-#: Factors that are 1 where a configuration is reduced to one worker.
-_ALONE = ("workers", "nodes", "devices_per_node")
+
+@dataclass(frozen=True)
+class Job:
+    """What is to be run, and what it costs.
+
+    Attributes
+    ----------
+    steps : str, optional
+        How many steps there are, a formula: `90*1281167/(workers*batch)`. One where omitted.
+    machines : str, optional
+        What counts the machines: by default the nodes, or else the workers, times partitions and plus servers where
+        the table has these.
+    price : float or str
+        Of a machine for a second, a number or a formula over the configuration: `3.06/3600`,
+        `where(gpu == 'v100', 3.06, 12.24)/3600`.
+    """
+
+    steps: str | None = None
+    machines: str | None = None
+    price: float | str = 1.0
+
+    @property
+    def priced(self) -> bool:
+        """Whether a price is given: 1 is none."""
+        return str(self.price).strip() not in ("1", "1.0")
+
+    @property
+    def formulas(self) -> list[str]:
+        """The formulas there are."""
+        return [str(self.price), *(text for text in (self.machines, self.steps) if text is not None)]
+
+
+@dataclass(frozen=True)
+class Predicted:
+    """The names of what follows from a prediction, which formulas may read beside the factors.
+
+    Attributes
+    ----------
+    quantity : Target
+        What the model predicts; `time` by default.
+    """
+
+    quantity: Target
+
+    @property
+    def name(self) -> str:
+        """The predicted value."""
+        return self.quantity.name
+
+    @property
+    def on_one_worker(self) -> str:
+        """The predicted value on one worker: `time_1`."""
+        return f"{self.name}_1"
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All of them; `total` is the time of all steps, `cost` that on all machines times their price."""
+        return (self.name, self.on_one_worker, "total", "machines", "cost")
 
 
 @dataclass(frozen=True)
 class Constraint:
-    """Something that must hold.
+    """A comparison that must hold.
 
     Attributes
     ----------
     text : str
     formula : Formula
-    timed : bool
-        Whether it needs a predicted time: those that do not are looked at first.
+    predicted : bool
+        Whether it reads a prediction: those that do not are evaluated first.
     """
 
     text: str
     formula: Formula
-    timed: bool
+    predicted: bool
 
 
 @dataclass(frozen=True)
 class Problem:
-    """What is asked of every configuration, as formulas over the factors, `time` and `time_1` alone.
+    """The objective and the constraints, as formulas over the factors and the predicted values alone.
 
     Attributes
     ----------
+    predicted : Predicted
+        The names of the predicted values.
     constraints : tuple of Constraint
-        Those that need no time first.
+        Those that read no prediction first.
     objective : Formula
-        What is to be small.
+        It is to be small.
     total : Formula
-        The time of all steps.
+        The time of all steps; the predicted value itself where that is no time.
     cost : Formula or None
-        None where nothing counts the machines.
-    alone : tuple of str
+        None where no column counts the machines, or where the model predicts no time.
+    one_worker : tuple of str
         The factors that are 1 on one worker.
     """
 
+    predicted: Predicted
     constraints: tuple[Constraint, ...]
     objective: Formula
     total: Formula
     cost: Formula | None
-    alone: tuple[str, ...]
+    one_worker: tuple[str, ...]
 
     @property
-    def needs_alone(self) -> bool:
-        """Whether anything reads `time_1`."""
-        return any("time_1" in f.names for f in (self.objective, *(c.formula for c in self.constraints)))
+    def reads_one_worker(self) -> bool:
+        """Whether any formula reads the prediction on one worker."""
+        formulas = (self.objective, *(c.formula for c in self.constraints))
+        return any(self.predicted.on_one_worker in f.names for f in formulas)
 
 
 def value(formula: Formula, columns: Columns) -> Array:
     """Return a formula's values over some columns, which may be of shape (rows,) and (draws, rows)."""
-    own = {name: columns[name] for name in formula.names}
-    return np.asarray(formula.evaluate(own), float)
+    return np.asarray(formula.evaluate({name: columns[name] for name in formula.names}), float)
 
 
-def read_problem(
-    found: Factors,
-    names: Sequence[str],
-    texts: Sequence[str],
-    where: Sequence[str],
-    minimize: str,
-    machines: str | None,
-    price: float | str,
-    steps: str | None,
-) -> Problem:
+@dataclass(frozen=True)
+class Vocabulary:
+    """The names that formulas may read.
+
+    Attributes
+    ----------
+    factors : Factors
+        Of the model, by the field's names.
+    names, texts : tuple of str
+        What a configuration has, and which of it is text.
+    predicted : Predicted
+        The names of the predicted values.
+    """
+
+    factors: Factors
+    names: tuple[str, ...]
+    texts: tuple[str, ...]
+    predicted: Predicted
+
+    @property
+    def quantities(self) -> list[str]:
+        """What follows from a prediction; a factor of the name of such a quantity stays the factor."""
+        return [q for q in self.predicted.names if q not in self.names]
+
+    def number(self, text: str, quantities: bool = False) -> Formula:
+        """Read a formula that is a number; if `quantities`, it may also read what follows from a prediction."""
+        names = [*self.names, *(self.quantities if quantities else [])]
+        formula = parse(text, names, self.texts)
+        if formula.logical:
+            raise FormulaError(
+                "a number is needed here, not a comparison",
+                text=text,
+                column=0,
+                width=len(text),
+                hint="--where takes comparisons",
+            )
+        return formula
+
+
+def read_problem(words: Vocabulary, where: Sequence[str], minimize: str, job: Job) -> Problem:
     """Read the formulas.
 
     Parameters
     ----------
-    found : Factors
-        Of the model.
-    names, texts : sequence of str
-        What a configuration has, and what of it is text.
+    words : Vocabulary
+        The names that they may read.
     where : sequence of str
         Constraints.
     minimize : str
-        `time` (of all steps), `cost`, or a formula.
-    machines, price, steps : str, float or None
-        Formulas over the configuration; see `genperf.optimize`.
+        The name of the predicted quantity (`time`: of all steps), `cost`, or a formula.
+    job : Job
+        Steps, machines and their price.
 
     Raises
     ------
     FormulaError
         For a formula that is refused, or a constraint that is not a comparison.
     ModelError
-        Where a quantity is asked for that the model's factors do not give.
+        Where a formula reads a quantity that the model's factors do not give.
 
     Examples
     --------
     >>> from genperf.table import Factor
-    >>> found = Factors((Factor("workers", "extrinsic", 1, 16, distinct=5, integer=True, positive=True),))
-    >>> problem = read_problem(found, ["workers"], [], ["workers % 2 == 0 and workers < 9"], "cost", None, 1, None)
+    >>> factors = Factors((Factor("workers", "extrinsic", 1, 16, distinct=5, integer=True, positive=True),))
+    >>> words = Vocabulary(factors, ("workers",), (), Predicted(Target("step_s")))
+    >>> problem = read_problem(words, ["workers % 2 == 0 and workers < 9"], "cost", Job())
     >>> [c.text for c in problem.constraints]
     ['workers%2 == 0', 'workers < 9']
     >>> render(problem.objective.node)
     'workers*time'
     """
-    for name in {"time", "time_1"} & set(names):
-        raise ModelError(f"'{name}' is a predicted time here, and a factor is named so", hint="rename the column")
-    own = machines if machines is not None else _machines(found, names)
-    known = [q for q in QUANTITIES if q not in names]
-    follow = _follow(own, price, steps, names, texts)
-    aims = {"time": "total", "cost": "cost"}
-    aim = aims.get(minimize, minimize) if minimize not in names else minimize
-    objective = _number(aim, [*names, *known], texts)
-    constraints = [_constraint(part, known, follow) for part in _parts_of(where, [*names, *known], texts)]
-    alone = tuple(f.name for f in map(found.find, _ALONE) if f is not None and f.name in names)
-    _check_given([objective, *(c.formula for c in constraints)], known, follow, alone)
+    predicted = words.predicted
+    for name in {predicted.name, predicted.on_one_worker} & set(words.names):
+        raise ModelError(f"'{name}' is what the model predicts, and a factor is named so", hint="rename the column")
+    timed = is_time(predicted.quantity)
+    if not timed and (job.steps is not None or job.priced):
+        raise ModelError(
+            f"steps and prices are those of a time, and this model predicts {heading(predicted.quantity)}",
+            hint="leave --steps and --price out",
+        )
+    follow = _follow(words, job, timed)
+    whole = Formula("total", follow["total"]) if timed else Formula(predicted.name, Name(predicted.name))
+    objective = whole if minimize == predicted.name else words.number(minimize, quantities=True)
+    constraints = [_constraint(part, words, follow) for part in _parts_of(where, words)]
+    one_worker = one_worker_names(words.factors, words.names)
+    _check_quantities([objective, *(c.formula for c in constraints)], words, follow, one_worker)
     return Problem(
-        constraints=tuple(sorted(constraints, key=lambda c: c.timed)),
-        objective=_in_time(objective, known, follow),
-        total=Formula("total", follow["total"]),
+        predicted=predicted,
+        constraints=tuple(sorted(constraints, key=lambda c: c.predicted)),
+        objective=_substituted(objective, words, follow),
+        total=whole,
         cost=Formula("cost", follow["cost"]) if "cost" in follow else None,
-        alone=alone,
+        one_worker=one_worker,
     )
 
 
-def _follow(
-    machines: str | None, price: float | str, steps: str | None, names: Sequence[str], texts: Sequence[str]
-) -> dict[str, Node]:
-    """Write down what follows from a time: the time of all steps, and their cost."""
-    total = Name("time") if steps is None else call("multiply", Name("time"), _number(str(steps), names, texts).node)
+def _follow(words: Vocabulary, job: Job, timed: bool) -> dict[str, Node]:
+    """Return what follows from a prediction, as formulas: machines; of a time also that of all steps, and the cost.
+
+    Parameters
+    ----------
+    words : Vocabulary
+    job : Job
+    timed : bool
+        Whether the model predicts a time.
+    """
+    counting = job.machines if job.machines is not None else machines_formula(words.factors, words.names)
+    machines = None if counting is None else words.number(counting).node
+    counted = {} if machines is None else {"machines": machines}
+    if not timed:
+        return counted
+    time = Name(words.predicted.name)
+    total = time if job.steps is None else call("multiply", time, words.number(str(job.steps)).node)
     if machines is None:
         return {"total": total}
-    counted = _number(machines, names, texts).node
-    paid = call("multiply", counted, total)
-    return {
-        "total": total,
-        "machines": counted,
-        "cost": call("multiply", paid, _number(str(price), names, texts).node) if price != 1 else paid,
-    }
+    paid = call("multiply", machines, total)
+    cost = call("multiply", paid, words.number(str(job.price)).node) if job.priced else paid
+    return {"total": total, **counted, "cost": cost}
 
 
-def _machines(found: Factors, names: Sequence[str]) -> str | None:
-    """Say what counts the machines: nodes; or workers, each on as many as it has partitions, and servers."""
-    column = {n: f.name for n in ("nodes", "workers", "partitions", "servers") if (f := found.find(n)) is not None}
-    quoted = {canonical: quote_name(name) for canonical, name in column.items() if name in names}
-    if "nodes" in quoted:
-        return quoted["nodes"]
-    if "workers" not in quoted:
-        return None
-    each = "*".join(quoted[n] for n in ("workers", "partitions") if n in quoted)
-    return f"{each} + {quoted['servers']}" if "servers" in quoted else each
-
-
-def _check_given(
-    formulas: Sequence[Formula], known: Sequence[str], follow: Mapping[str, Node], alone: Sequence[str]
+def _check_quantities(
+    formulas: Sequence[Formula], words: Vocabulary, follow: Mapping[str, Node], one_worker: Sequence[str]
 ) -> None:
-    asked = frozenset().union(*(f.names for f in formulas)) & set(known)
-    if asked & {"cost", "machines"} and "machines" not in follow:
+    """Refuse formulas that read what this model does not give.
+
+    Parameters
+    ----------
+    formulas : sequence of Formula
+    words : Vocabulary
+    follow : mapping of str to Node
+        The quantities that there are.
+    one_worker : sequence of str
+        The factors that are 1 on one worker.
+
+    Raises
+    ------
+    ModelError
+        Naming the quantity.
+    """
+    read = frozenset().union(*(f.names for f in formulas)) & set(words.quantities)
+    predicted = words.predicted
+    if not is_time(predicted.quantity) and read & {"total", "cost"}:
+        name = min(read & {"total", "cost"})
+        raise ModelError(
+            f"'{name}' needs a model of a time, and this one predicts {heading(predicted.quantity)}",
+            hint=f"a formula over the factors and {predicted.name}",
+        )
+    if read & {"cost", "machines"} and "machines" not in follow:
         raise ModelError(
             "a cost needs the number of machines, and the model has no factor nodes or workers",
             hint="--machines FORMULA, for example --machines 'replicas*partitions + servers'",
         )
-    if "time_1" in asked and not alone:
-        raise ModelError("time_1 is the time on one worker, and no factor that is varied counts the workers")
+    if predicted.on_one_worker in read and not one_worker:
+        raise ModelError(
+            f"{predicted.on_one_worker} is the {predicted.name} on one worker, and no factor that is varied counts "
+            "the workers"
+        )
 
 
-def _parts_of(where: Sequence[str], names: Sequence[str], texts: Sequence[str]) -> list[Node]:
+def _parts_of(where: Sequence[str], words: Vocabulary) -> list[Node]:
     """Read constraints, split at `and`, so that each part can be told apart when nothing satisfies all of them."""
-    found = []
+    parts = []
     for text in where:
-        formula = parse(text, names, texts)
+        formula = parse(text, [*words.names, *words.quantities], words.texts)
         if not formula.logical:
             raise FormulaError(
                 "a constraint is a comparison", text=text, column=0, width=len(text), hint=f"{text} <= 64"
             )
-        found += _split(formula.node)
-    return found
+        parts += _split(formula.node)
+    return parts
 
 
 def _split(node: Node) -> list[Node]:
@@ -199,24 +314,30 @@ def _split(node: Node) -> list[Node]:
     return [node]
 
 
-def _constraint(node: Node, known: Sequence[str], follow: Mapping[str, Node]) -> Constraint:
-    formula = _in_time(Formula(render(node), node), known, follow)
-    return Constraint(formula.text, formula, bool(formula.names & {"time", "time_1"}))
+def _constraint(node: Node, words: Vocabulary, follow: Mapping[str, Node]) -> Constraint:
+    """Return a constraint over the factors and the predicted values.
+
+    Parameters
+    ----------
+    node : Node
+        A comparison.
+    words : Vocabulary
+    follow : mapping of str to Node
+        What follows from a prediction.
+    """
+    formula = _substituted(Formula(render(node), node), words, follow)
+    predicted = {words.predicted.name, words.predicted.on_one_worker}
+    return Constraint(formula.text, formula, bool(formula.names & predicted))
 
 
-def _in_time(formula: Formula, known: Sequence[str], follow: Mapping[str, Node]) -> Formula:
-    """Put what follows from a time in; a factor of the name of such a quantity stays the factor."""
-    return Formula(formula.text, substitute(formula.node, {q: follow[q] for q in known if q in follow}))
+def _substituted(formula: Formula, words: Vocabulary, follow: Mapping[str, Node]) -> Formula:
+    """Return a formula with what follows from a prediction written out.
 
-
-def _number(text: str, names: Sequence[str], texts: Sequence[str]) -> Formula:
-    formula = parse(text, names, texts)
-    if formula.logical:
-        raise FormulaError(
-            "a number is needed here, not a comparison",
-            text=text,
-            column=0,
-            width=len(text),
-            hint="--where takes comparisons",
-        )
-    return formula
+    Parameters
+    ----------
+    formula : Formula
+    words : Vocabulary
+        A factor of the name of a quantity stays the factor.
+    follow : mapping of str to Node
+    """
+    return Formula(formula.text, substitute(formula.node, {q: follow[q] for q in words.quantities if q in follow}))

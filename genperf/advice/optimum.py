@@ -1,4 +1,4 @@
-"""What the search for the best configuration answers with."""
+"""The answer of `optimize`: the best configurations."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from typing import Any
 
 import pandas as pd
 
-from genperf.attribution.answers import as_html, as_text, records
+from genperf.attribution.answers import as_html, as_text, described, records
+from genperf.attribution.quantity import heading, is_time
 from genperf.errors import Note
+from genperf.table import Target
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,15 +28,17 @@ class Optimum:
     configurations, feasible : int
         How many there are, and how many satisfy the constraints, the deadline aside.
     best : DataFrame
-        The best first: the configuration, `objective`, `time, lower, upper` (seconds, of a new run), `total` where
-        there are steps, `cost` where machines are counted, `wins` (the share of the ensemble's draws in which it is the
-        best of these), `verdict, reason`.
+        The best first: the configuration, `objective`, the predicted value in a column with the quantity's name
+        (`time`), `lower, upper` (of a new run), `total` where there are steps, `cost` where machines are counted,
+        `wins` (the share of the ensemble's draws in which it is the best of these), `verdict, reason`.
     front : DataFrame
         The Pareto front of total time against cost, the fastest first, with the same columns but `objective` and
-        `wins`; `keeps_deadline` where there is one. Empty where machines are not counted.
+        `wins`; `keeps_deadline` where there is one. Empty where machines are not counted, or no time is predicted.
     excluded : DataFrame
         A row per constraint: `constraint`, `excludes` (how many configurations fail it), `alone` (how many fail it
         and no other).
+    quantity : Target
+        What is predicted.
     notes : tuple of Note
     """
 
@@ -46,6 +50,7 @@ class Optimum:
     best: pd.DataFrame
     front: pd.DataFrame
     excluded: pd.DataFrame
+    quantity: Target
     notes: tuple[Note, ...] = ()
 
     @property
@@ -61,6 +66,7 @@ class Optimum:
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values, for JSON."""
         return {
+            "quantity": described(self.quantity),
             "minimize": self.minimize,
             "interval": self.interval,
             "deadline": self.deadline,
@@ -76,7 +82,10 @@ class Optimum:
     def title(self) -> str:
         """What was searched, in a line."""
         kept = f", {self.deadline:g} s kept by the upper end" if self.deadline is not None else ""
-        return f"least {self.minimize} of {self.feasible:,} feasible of {self.configurations:,} configurations{kept}"
+        what = self.minimize
+        if what == self.quantity.name and not is_time(self.quantity):
+            what = heading(self.quantity)
+        return f"least {what} of {self.feasible:,} feasible of {self.configurations:,} configurations{kept}"
 
     @property
     def reason(self) -> str:

@@ -1,8 +1,8 @@
-"""The search behind `optimize`: a model over a space, block by block, and what is told of the configurations found."""
+"""The search behind `optimize`: a model evaluated at every point of a space, block by block."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -22,20 +22,59 @@ Array = npt.NDArray[np.float64]
 Positions = npt.NDArray[np.int64]
 Truth = npt.NDArray[np.bool_]
 
-#: Configurations evaluated at once, and values of draws at once where a central time needs all draws.
-BLOCK, DRAWN = 1 << 16, 1 << 22
-#: Of such a model more configurations than this are refused: each takes about as long as a thousand of another.
-MOST_DRAWN = 100_000
+
+@dataclass(frozen=True)
+class SearchSettings:
+    """How much is evaluated at once, and in all.
+
+    Attributes
+    ----------
+    block_rows : int
+        Configurations evaluated at once: 65,536 rows of a dozen columns stay in the processor's cache.
+    block_values : int
+        Draws × configurations at once, where a central value needs all draws: 4 million take 32 MB.
+    least_rows : int
+        Configurations in a block at least, however many draws there are.
+    max_drawn_configurations : int
+        More are refused where a central value needs all draws: 10,000 take 13 seconds (docs/results/optimize.md).
+    """
+
+    block_rows: int = 1 << 16
+    block_values: int = 1 << 22
+    least_rows: int = 256
+    max_drawn_configurations: int = 100_000
+
+
+SEARCH = SearchSettings()
 
 
 @dataclass(eq=False)
-class Found:
-    """What an evaluation of the whole grid leaves: the feasible configurations with a finite objective."""
+class Evaluation:
+    """The whole grid, evaluated: the feasible configurations with a finite objective.
+
+    Attributes
+    ----------
+    excludes, only_this : ndarray of shape (constraints,)
+        How many configurations fail each constraint, and how many fail it and no other.
+    feasible : int
+        Configurations that satisfy all constraints, the deadline aside.
+    not_finite : int
+        Feasible ones without a finite prediction or objective.
+    late : int
+        Feasible ones whose central time is after the deadline.
+    fastest : float
+        The least total time of a feasible one; infinite where there is no deadline.
+    front : Front
+        Of total time against cost.
+    positions : ndarray of shape (candidates,)
+        Where the feasible ones with a finite objective stand in the grid, the late ones left out.
+    objective : ndarray of shape (candidates,)
+    """
 
     excludes: npt.NDArray[np.int64]
-    alone: npt.NDArray[np.int64]
+    only_this: npt.NDArray[np.int64]
     feasible: int = 0
-    blank: int = 0
+    not_finite: int = 0
     late: int = 0
     fastest: float = np.inf
     front: Front = field(default_factory=Front)
@@ -46,10 +85,40 @@ class Found:
         """Return the positions, the best first."""
         return np.asarray(self.positions[np.argsort(self.objective, kind="stable")])
 
+    def count(self, first: int, fails: Sequence[Truth], rows: int) -> Truth:
+        """Count what each constraint excludes, and return which rows all of them leave.
+
+        Parameters
+        ----------
+        first : int
+            The place of the first of these constraints.
+        fails : sequence of ndarray of shape (rows,)
+            Whether each row fails each constraint.
+        rows : int
+        """
+        number = np.zeros(rows, np.int16)
+        for failed in fails:
+            number += failed
+        for j, failed in enumerate(fails, start=first):
+            self.excludes[j] += int(failed.sum())
+            self.only_this[j] += int(np.sum(failed & (number == 1)))
+        return np.asarray(number == 0)
+
 
 @dataclass(frozen=True, eq=False)
 class Search:
-    """A model, a space and a problem."""
+    """A model, a space and a problem.
+
+    Attributes
+    ----------
+    result : FitResult
+    space : Space
+    problem : Problem
+    interval : float
+        Nominal coverage.
+    deadline : float or None
+        Seconds.
+    """
 
     result: FitResult
     space: Space
@@ -57,19 +126,19 @@ class Search:
     interval: float
     deadline: float | None
 
-    def run(self) -> Found:
+    def run(self) -> Evaluation:
         """Evaluate the grid, block by block."""
         count = len(self.problem.constraints)
-        found = Found(np.zeros(count, np.int64), np.zeros(count, np.int64))
+        evaluation = Evaluation(np.zeros(count, np.int64), np.zeros(count, np.int64))
         positions, objectives = [], []
         size, rows = self.space.grid.size, self._rows()
         self._check_drawn()
         for start in range(0, size, rows):
-            at, objective = self._block(start, min(start + rows, size), found)
+            at, objective = self._block(start, min(start + rows, size), evaluation)
             positions.append(at)
             objectives.append(objective)
-        found.positions, found.objective = np.concatenate(positions), np.concatenate(objectives)
-        return found
+        evaluation.positions, evaluation.objective = np.concatenate(positions), np.concatenate(objectives)
+        return evaluation
 
     @property
     def _walks(self) -> bool:
@@ -81,104 +150,111 @@ class Search:
         return sum(len(m.draws) for m in self.result.members)
 
     def _rows(self) -> int:
-        return max(256, min(BLOCK, DRAWN // self._draws)) if self._walks else BLOCK
+        if not self._walks:
+            return SEARCH.block_rows
+        return max(SEARCH.least_rows, min(SEARCH.block_rows, SEARCH.block_values // self._draws))
 
     def _check_drawn(self) -> None:
         """Refuse what would take hours, after a look at what the constraints leave."""
         size = self.space.grid.size
-        if not self._walks or size <= MOST_DRAWN:
+        if not self._walks or size <= SEARCH.max_drawn_configurations:
             return
-        untimed = [c.formula for c in self.problem.constraints if not c.timed]
+        simple = [c.formula for c in self.problem.constraints if not c.predicted]
         left = 0
-        for start in range(0, size, BLOCK):
-            stop = min(start + BLOCK, size)
+        for start in range(0, size, SEARCH.block_rows):
+            stop = min(start + SEARCH.block_rows, size)
             columns, holds = self.space.block(start, stop), np.ones(stop - start, bool)
-            for formula in untimed:
+            for formula in simple:
                 holds &= _holds(formula, columns, stop - start)
             left += int(holds.sum())
-        if left > MOST_DRAWN:
+        if left > SEARCH.max_drawn_configurations:
             raise GenperfError(
-                f"every time of this model is a median over {self._draws:,} draws, and {left:,} configurations are to "
-                f"be evaluated; at most {MOST_DRAWN:,} are",
+                f"every prediction of this model is a median over {self._draws:,} draws, and {left:,} configurations "
+                f"are to be evaluated; at most {SEARCH.max_drawn_configurations:,} are",
                 hint="vary fewer values (workers=1:256:*2), add a constraint, or fit one family",
             )
 
-    def _block(self, start: int, stop: int, found: Found) -> tuple[Positions, Array]:
-        """Return the configurations of a block that may be answers, with their objective."""
+    def _block(self, start: int, stop: int, evaluation: Evaluation) -> tuple[Positions, Array]:
+        """Return the configurations of a block that may be answers, with their objective.
+
+        Parameters
+        ----------
+        start, stop : int
+            The first configuration of the block, and the first behind it.
+        evaluation : Evaluation
+            Takes the counts and the front up.
+
+        Returns
+        -------
+        tuple of ndarray of shape (candidates,)
+            Positions in the grid, and objectives.
+        """
         columns = self.space.block(start, stop)
         positions = np.arange(start, stop)
-        untimed = [c for c in self.problem.constraints if not c.timed]
-        fails = [~_holds(c.formula, columns, len(positions)) for c in untimed]
-        columns, positions = _keep(columns, positions, self._count(found, 0, fails, len(positions)))
+        simple = [c for c in self.problem.constraints if not c.predicted]
+        fails = [~_holds(c.formula, columns, len(positions)) for c in simple]
+        columns, positions = _keep(columns, positions, evaluation.count(0, fails, len(positions)))
         if not positions.size:
             return positions, np.empty(0)
-        timed = self.timed(columns)
-        some = [c for c in self.problem.constraints if c.timed]
-        fails = [~_holds(c.formula, timed, len(positions)) for c in some]
-        timed, positions = _keep(timed, positions, self._count(found, len(untimed), fails, len(positions)))
-        found.feasible += positions.size
-        objective, total = value(self.problem.objective, timed), value(self.problem.total, timed)
+        predicted = self.predicted(columns)
+        further = [c for c in self.problem.constraints if c.predicted]
+        fails = [~_holds(c.formula, predicted, len(positions)) for c in further]
+        predicted, positions = _keep(predicted, positions, evaluation.count(len(simple), fails, len(positions)))
+        evaluation.feasible += positions.size
+        objective, total = value(self.problem.objective, predicted), value(self.problem.total, predicted)
         objective = np.broadcast_to(objective, positions.shape)
         finite = np.isfinite(objective) & np.isfinite(total)
-        found.blank += int(np.sum(~finite))
+        evaluation.not_finite += int(np.sum(~finite))
         if self.problem.cost is not None:
-            cost = np.broadcast_to(value(self.problem.cost, timed), positions.shape)
+            cost = np.broadcast_to(value(self.problem.cost, predicted), positions.shape)
             shown = finite & np.isfinite(cost)
-            found.front.add(total[shown], cost[shown], positions[shown])
+            evaluation.front.add(total[shown], cost[shown], positions[shown])
         if self.deadline is not None:
-            found.fastest = min(found.fastest, float(total[finite].min(initial=np.inf)))
+            evaluation.fastest = min(evaluation.fastest, float(total[finite].min(initial=np.inf)))
             late = finite & (total > self.deadline)
-            found.late += int(late.sum())
+            evaluation.late += int(late.sum())
             finite &= ~late
         return positions[finite], objective[finite]
 
-    def _count(self, found: Found, first: int, fails: Sequence[Truth], rows: int) -> Truth:
-        """Count what each constraint excludes, and return which rows all of them leave."""
-        number = np.zeros(rows, np.int16)
-        for failed in fails:
-            number += failed
-        for j, failed in enumerate(fails, start=first):
-            found.excludes[j] += int(failed.sum())
-            found.alone[j] += int(np.sum(failed & (number == 1)))
-        return np.asarray(number == 0)
-
-    def timed(self, columns: Columns) -> Columns:
-        """Return configurations with their times, and their times on one worker where something reads these."""
-        timed: Columns = {**columns, "time": central_times(self.result.members, self._read(columns))}
-        if self.problem.needs_alone:
-            alone = self._read(self.space.alone(columns, self.problem.alone))
-            timed["time_1"] = central_times(self.result.members, alone)
-        return timed
+    def predicted(self, columns: Columns) -> Columns:
+        """Return configurations with their predictions, and those on one worker where a formula reads these."""
+        return self._with(columns, lambda factors: central_times(self.result.members, factors))
 
     def drawn(self, columns: Columns) -> Columns:
-        """Return configurations with the times of every draw, shape (draws, rows), in the place of the central ones."""
-        drawn: Columns = {**columns, "time": np.exp(log_paths(self.result, self._read(columns)))}
-        if self.problem.needs_alone:
-            alone = self._read(self.space.alone(columns, self.problem.alone))
-            drawn["time_1"] = np.exp(log_paths(self.result, alone))
-        return drawn
+        """Return configurations with the predictions of every draw, each of shape (draws, rows)."""
+        return self._with(columns, lambda factors: np.exp(log_paths(self.result, factors)))
 
-    def _read(self, columns: Columns) -> Columns:
+    def _with(self, columns: Columns, predict: Callable[[Columns], Array]) -> Columns:
+        names = self.problem.predicted
+        out: Columns = {**columns, names.name: predict(self._factors(columns))}
+        if self.problem.reads_one_worker:
+            reduced = self.space.reduced(columns, self.problem.one_worker)
+            out[names.on_one_worker] = predict(self._factors(reduced))
+        return out
+
+    def _factors(self, columns: Columns) -> Columns:
         return {name: columns[name] for name in self.space.factors}
 
     def answers(self, positions: Positions) -> pd.DataFrame:
-        """Return configurations with everything that is told of them."""
+        """Return the rows of `Optimum.best` for some positions, without `wins`."""
         columns = self.space.take(positions)
-        timed = self.timed(columns)
-        predicted = self.result.predict(self.space.frame(columns), self.interval)
+        central = self.predicted(columns)
+        answer = self.result.predict(self.space.frame(columns), self.interval)
+        name = self.problem.predicted.name
         frame = pd.DataFrame({a.name: columns[a.name] for a in self.space.grid.axes})
-        frame["objective"] = np.broadcast_to(value(self.problem.objective, timed), positions.shape)
-        frame = frame.assign(**{name: predicted[name].to_numpy() for name in ("time", "lower", "upper")})
-        if self.problem.total.node != Name("time"):
-            frame["total"] = value(self.problem.total, timed)
+        frame["objective"] = np.broadcast_to(value(self.problem.objective, central), positions.shape)
+        frame = frame.assign(**{column: answer[column].to_numpy() for column in (name, "lower", "upper")})
+        if self.problem.total.node != Name(name):
+            frame["total"] = value(self.problem.total, central)
         if self.problem.cost is not None:
-            frame["cost"] = np.broadcast_to(value(self.problem.cost, timed), positions.shape)
-        return frame.assign(verdict=predicted["verdict"].to_numpy(), reason=predicted["reason"].to_numpy())
+            frame["cost"] = np.broadcast_to(value(self.problem.cost, central), positions.shape)
+        return frame.assign(verdict=answer["verdict"].to_numpy(), reason=answer["reason"].to_numpy())
 
     def latest(self, frame: pd.DataFrame, positions: Positions) -> Array:
         """Return the upper ends of the total times."""
         columns = self.space.take(positions)
-        return np.asarray(value(self.problem.total, {**columns, "time": frame["upper"].to_numpy(dtype=float)}))
+        upper = frame["upper"].to_numpy(dtype=float)
+        return np.asarray(value(self.problem.total, {**columns, self.problem.predicted.name: upper}))
 
     def wins(self, positions: Positions) -> Array:
         """Return the share of the ensemble's draws in which each configuration is the best of these.
@@ -194,11 +270,28 @@ class Search:
 
 
 def _holds(formula: Formula, columns: Columns, rows: int) -> Truth:
+    """Return whether a comparison holds in each row.
+
+    Parameters
+    ----------
+    formula : Formula
+    columns : dict of str to ndarray of shape (rows,)
+    rows : int
+        For a comparison that reads no column.
+    """
     holds = formula.evaluate({name: columns[name] for name in formula.names})
     return np.asarray(np.broadcast_to(holds, rows), bool)
 
 
 def _keep(columns: Columns, positions: Positions, kept: Truth) -> tuple[Columns, Positions]:
+    """Return some of the rows, and where they stand.
+
+    Parameters
+    ----------
+    columns : dict of str to ndarray of shape (rows,)
+    positions : ndarray of shape (rows,)
+    kept : ndarray of bool of shape (rows,)
+    """
     if kept.all():
         return columns, positions
     return {name: values[kept] for name, values in columns.items()}, positions[kept]

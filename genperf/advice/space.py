@@ -1,4 +1,4 @@
-"""The configurations that a fitted model is asked about: a grid, and what the model reads in each of them."""
+"""The configurations that `optimize` evaluates: a grid, and what the model reads at each of its points."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from genperf.advice.grid import Axis, Grid, read_grid
 from genperf.errors import FormulaError, TableError, suggest
 from genperf.formula import Formula, Name, parse, render, substitute
 from genperf.prediction import Schema, read_query
-from genperf.prediction.query import own_names
+from genperf.prediction.query import own_names as model_names
 
 Columns = dict[str, npt.NDArray[Any]]
 
@@ -63,34 +63,33 @@ class Space:
     def completed(self, columns: Columns) -> Columns:
         """Return values of the grid's names together with what follows from them."""
         rows = len(next(iter(columns.values())))
-        found = {
+        derived = {
             name: np.asarray(f.evaluate({n: columns[n] for n in f.names}), float) for name, f in self.derived.items()
         }
         filled = {
             name: np.full(rows, value, dtype=object if isinstance(value, str) else float)
             for name, value in self.held.items()
         }
-        return {**columns, **found, **filled}
+        return {**columns, **derived, **filled}
 
-    def alone(self, columns: Columns, names: Sequence[str]) -> Columns:
+    def reduced(self, columns: Columns, names: Sequence[str]) -> Columns:
         """Return the configurations with some of the grid's names set to 1."""
         rows = len(next(iter(columns.values())))
-        reduced = {a.name: np.ones(rows) if a.name in names else columns[a.name] for a in self.grid.axes}
-        return self.completed(reduced)
+        return self.completed({a.name: np.ones(rows) if a.name in names else columns[a.name] for a in self.grid.axes})
 
     def frame(self, columns: Columns) -> pd.DataFrame:
-        """Return what `FitResult.predict` is asked."""
+        """Return the factors of the configurations, for `FitResult.predict`."""
         return pd.DataFrame({name: columns[name] for name in self.factors})
 
 
-def own_formula(text: str, schema: Schema) -> str:
-    """Return a formula in the model's own names, where it is written in those that the user mapped.
+def in_model_names(text: str, schema: Schema) -> str:
+    """Return a formula over the model's columns, where it is written in the field's names that the user mapped.
 
     Examples
     --------
     >>> from genperf.table import Factor, Target
     >>> ranks = Factor("ranks", "extrinsic", 1, 16, distinct=5, positive=True)
-    >>> own_formula("time*workers", Schema((ranks,), Target("step_s"), mapping={"workers": "ranks"}))
+    >>> in_model_names("time*workers", Schema((ranks,), Target("step_s"), mapping={"workers": "ranks"}))
     'time*ranks'
     """
     try:
@@ -98,12 +97,14 @@ def own_formula(text: str, schema: Schema) -> str:
     except FormulaError:
         # It is refused where it is read, with what may stand in it.
         return text
-    own = {name: column for name in formula.names if (column := schema.column(name)) != name}
-    return render(substitute(formula.node, {name: Name(column) for name, column in own.items()})) if own else text
+    mapped = {name: column for name in formula.names if (column := schema.column(name)) != name}
+    if not mapped:
+        return text
+    return render(substitute(formula.node, {name: Name(column) for name, column in mapped.items()}))
 
 
 def read_space(over: Mapping[str, Any], schema: Schema, formulas: Sequence[str]) -> Space:
-    """Check what is varied against what the model knows.
+    """Return the configurations, checked against the factors of the model.
 
     Parameters
     ----------
@@ -120,17 +121,17 @@ def read_space(over: Mapping[str, Any], schema: Schema, formulas: Sequence[str])
     GenperfError
         As `read_grid`.
     """
-    columns = own_names(over, schema)
+    columns = model_names(over, schema)
     grid = read_grid({columns[name]: values for name, values in over.items()})
     given = {a.name for a in grid.axes}
     derived = _derived(schema, given)
     _check_names(given, schema, derived, formulas)
     _check_complete(given, schema, derived)
-    own = {f.name for f in schema.factors} | {n for f in derived.values() for n in f.names}
-    asked = [a for a in grid.axes if a.name in own]
-    rows = max((len(a.values) for a in asked), default=1)
+    read = {f.name for f in schema.factors} | {n for f in derived.values() for n in f.names}
+    axes_read = [a for a in grid.axes if a.name in read]
+    rows = max((len(a.values) for a in axes_read), default=1)
     # One row per value of the longest axis is enough for every value of every axis to be checked.
-    cycled = pd.DataFrame({a.name: np.resize(a.values, rows) for a in asked}, index=range(rows))
+    cycled = pd.DataFrame({a.name: np.resize(a.values, rows) for a in axes_read}, index=range(rows))
     checked = read_query(cycled, schema).columns if schema.factors else {}
     axes = tuple(
         Axis(a.name, np.asarray(checked[a.name][: len(a.values)])) if a.name in checked else a for a in grid.axes
@@ -145,15 +146,22 @@ def read_space(over: Mapping[str, Any], schema: Schema, formulas: Sequence[str])
 
 def _derived(schema: Schema, given: set[str]) -> dict[str, Formula]:
     """Return the formulas of the factors that follow from what is given."""
-    found = {}
-    for name, text in schema.derived.items():
-        formula = parse(text)
-        if name not in given and formula.names <= given:
-            found[name] = formula
-    return found
+    formulas = {name: parse(text) for name, text in schema.derived.items()}
+    return {name: formula for name, formula in formulas.items() if name not in given and formula.names <= given}
 
 
 def _check_names(given: set[str], schema: Schema, derived: Mapping[str, Formula], formulas: Sequence[str]) -> None:
+    """Refuse names that neither the model nor a formula reads.
+
+    Parameters
+    ----------
+    given : set of str
+        The names of the grid.
+    schema : Schema
+    derived : mapping of str to Formula
+        Factors that follow from the grid's names.
+    formulas : sequence of str
+    """
     known = [f.name for f in schema.factors]
     used = {n for f in derived.values() for n in f.names}
     for text in formulas:
@@ -170,6 +178,16 @@ def _check_names(given: set[str], schema: Schema, derived: Mapping[str, Formula]
 
 
 def _check_complete(given: set[str], schema: Schema, derived: Mapping[str, Formula]) -> None:
+    """Refuse a grid that leaves a factor without a value.
+
+    Parameters
+    ----------
+    given : set of str
+        The names of the grid.
+    schema : Schema
+    derived : mapping of str to Formula
+        Factors that follow from the grid's names.
+    """
     for f in schema.factors:
         if f.name in given or f.name in derived or f.distinct == 1:
             continue

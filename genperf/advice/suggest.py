@@ -1,8 +1,9 @@
-"""`suggest`: which configurations to measure next, so that a decision's interval narrows most for its cost."""
+"""`suggest`: which configurations to measure next, so that the interval at a target narrows most for its cost."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,9 @@ from genperf.advice.answers import Suggestions
 from genperf.advice.candidates import costs, read_candidates
 from genperf.advice.narrowing import Knowledge, knowledge
 from genperf.attribution import completed
+from genperf.attribution.words import join_values
 from genperf.errors import GenperfError
-from genperf.prediction import Band, Query, central_times, read_query
+from genperf.prediction import Band, central_times, read_query
 from genperf.result import FitResult
 
 Array = npt.NDArray[np.float64]
@@ -32,31 +34,31 @@ def suggest(
     interval: float = 0.9,
     band: Band = "confidence",
 ) -> Suggestions:
-    """Say what to measure next.
+    """Return what to measure next.
 
     A candidate's *gain* is the share of its width that the target's interval is expected to lose by one measurement
-    there (see `Knowledge.gains`), and candidates are ranked by gain per cost. It counts what is not known of the
+    there (see `Knowledge.gains`). Candidates are ranked by gain per cost. The gain counts the uncertainty of the
     constants, of the family and of the form; it needs no measurement, only the fitted model.
 
     Parameters
     ----------
     result : FitResult
     target : mapping
-        The configuration that is to be decided about; factors left out are at the centre of the measured range.
+        The configuration that the decision is about; factors left out are at the centre of the measured range.
     cost : str
-        What a second costs, a formula over the factors: `workers` counts machine-seconds. One that reads `time` (the
-        predicted seconds) is the whole cost.
+        What a second costs, a formula over the factors: `workers` counts machine-seconds. One that reads the predicted
+        quantity (`time`) is the whole cost, as is every formula where the model predicts no time.
     candidates : path or DataFrame, optional
         What could be measured, a column a factor; by default powers of two below the target's count of workers.
     k : int
-        How many to measure before asking again: each is chosen as if those before it had been measured.
+        How many to measure before the next fit: each is chosen as if those before it had been measured.
     within : float, optional
         The relative half width of the target's interval that is enough, such as 0.1. No more is suggested than is
         expected to reach it.
     interval : float
         Nominal coverage of the target's interval.
     band : {"confidence", "prediction"}
-        Of the mean time, or of a new run, whose noise no measurement takes away.
+        Of the mean, or of a new run, whose noise no measurement takes away.
 
     Returns
     -------
@@ -65,19 +67,20 @@ def suggest(
     Raises
     ------
     GenperfError
-        For a target of several configurations, a `k` or `within` that is none, or where there is nothing to measure.
+        For a target of several configurations, a `k` or `within` that is not positive, or where there is nothing to
+        measure.
 
     Examples
     --------
     >>> import genperf as gp
     >>> runs = pd.DataFrame({"workers": [1, 2, 4, 8], "seconds": [9.1, 4.9, 3.2, 2.1]})
     >>> result = gp.fit(gp.read_table(runs, time="seconds", extrinsic="workers"), model="amdahl")
-    >>> found = suggest(result, {"workers": 64})
-    >>> sorted(found.candidates["workers"]), len(found.chosen)
+    >>> advice = suggest(result, {"workers": 64})
+    >>> sorted(advice.candidates["workers"]), len(advice.chosen)
     ([16.0, 32.0], 1)
     """
     if not isinstance(result, FitResult):
-        raise GenperfError("suggests for one model, and this is several groups'", hint="result[GROUP]")
+        raise GenperfError("suggest takes one model, and this holds those of several groups", hint="result[GROUP]")
     if not isinstance(k, int) or k < 1:
         raise GenperfError(f"{k} is not a number of measurements", hint="1 or more")
     if within is not None and not (np.isfinite(within) and within > 0):
@@ -85,89 +88,117 @@ def suggest(
     query = read_query(completed(result, target), result.schema)
     if query.rows != 1:
         raise GenperfError(f"one target is decided about, not {query.rows}", hint="one value for each factor")
-    predicted = result.predict({n: v[0] for n, v in query.columns.items()}, interval, band).iloc[0]
-    known = {n: v[0] for n, v in query.columns.items()}
-    time, lower, upper = (float(predicted[c]) for c in ("time", "lower", "upper"))
-    width = (upper - lower) / (2.0 * time)
+    values = {n: v[0] for n, v in query.columns.items()}
+    quantity = result.schema.target
+    predicted = result.predict(values, interval, band).iloc[0]
+    value, lower, upper = (float(predicted[c]) for c in (quantity.name, "lower", "upper"))
+    width = (upper - lower) / (2.0 * value)
+
+    def answer(chosen: pd.DataFrame, ranked: pd.DataFrame, met: bool, sentence: str) -> Suggestions:
+        return Suggestions(
+            values, value, lower, upper, interval, chosen, ranked, width, within, met, sentence, quantity
+        )
+
     if within is not None and width <= within:
-        said = f"the interval at {_shown(known)} is ±{100 * width:.3g} % already: nothing needs measuring"
-        nothing = pd.DataFrame(columns=[*query.columns, "time", "cost", "width", "gain", "gain_per_cost"])
-        return Suggestions(known, time, lower, upper, interval, nothing, nothing, width, within, True, said)
+        nothing = pd.DataFrame(columns=[*query.columns, quantity.name, "cost", "width", "gain", "gain_per_cost"])
+        text = f"the interval at {join_values(values)} is ±{100 * width:.3g} % already: nothing needs measuring"
+        return answer(nothing, nothing, True, text)
     options = read_candidates(result, query, candidates)
-    times = central_times(result.members, options.columns)
-    prices = costs(result, options, times, cost)
+    central = central_times(result.members, options.columns)
+    prices = costs(result, options, central, cost)
     both = {n: np.concatenate([options.columns[n], query.columns[n]]) for n in query.columns}
     start = knowledge(result, both)
-    run = start.noise[-1] if band == "prediction" else 0.0
-    ranked = _ranked(start, prices, options, times, width, run, start)
-    chosen = _batch(start, prices, options, times, width, run, k, within)
-    said = _said(known, chosen, width, within, list(options.columns))
-    return Suggestions(known, time, lower, upper, interval, chosen, ranked, width, within, False, said)
+    run = float(start.noise[-1]) if band == "prediction" else 0.0
+    frame = pd.DataFrame({**options.columns, quantity.name: central, "cost": prices})
+    ranking = _Ranking(frame, start, width, run)
+    chosen = ranking.batch(k, within)
+    return answer(chosen, ranking.of(start), False, _sentence(values, chosen, width, within, list(options.columns)))
 
 
-def _ranked(
-    now: Knowledge, prices: Array, options: Query, times: Array, width: float, run: float, start: Knowledge
-) -> pd.DataFrame:
-    """Return every candidate as if it were the next, the best first."""
-    target = len(now.covariance) - 1
-    share = now.gains(target)[:-1]
-    # Of a target about which nothing is in doubt, nothing narrows.
-    whole = max(start.covariance[target, target] + run, np.finfo(float).tiny)
-    before = now.covariance[target, target]
-    widths = np.array([_width(width, (before * (1.0 - s) + run) / whole) for s in share])
-    held = _width(width, (before + run) / whole)
-    gain = 1.0 - widths / held if held > 0 else np.zeros(len(widths))
-    frame = pd.DataFrame({**options.columns, "time": times, "cost": prices})
-    frame = frame.assign(width=widths, gain=gain, gain_per_cost=gain / prices)
-    # Of equal gains, as of none, the cheaper first.
-    return frame.sort_values(["gain_per_cost", "cost"], ascending=[False, True], kind="stable")
+@dataclass(frozen=True, eq=False)
+class _Ranking:
+    """The candidates, and what one measurement at each would do to the target's interval.
+
+    Attributes
+    ----------
+    options : DataFrame
+        A row per candidate: the factors, the predicted value, `cost`.
+    start : Knowledge
+        The uncertainty now, at the candidates and then at the target.
+    width : float
+        Relative half width of the target's interval now.
+    run : float
+        Variance of ln T that stays whatever is measured: the noise of a new run.
+    """
+
+    options: pd.DataFrame
+    start: Knowledge
+    width: float
+    run: float
+
+    def of(self, now: Knowledge) -> pd.DataFrame:
+        """Return every candidate as if it were the next, the best first."""
+        target = len(now.covariance) - 1
+        shares = now.gains(target)[:-1]
+        # Where the target is certain, nothing narrows.
+        whole = max(self.start.covariance[target, target] + self.run, np.finfo(float).tiny)
+        before = now.covariance[target, target]
+        widths = np.array([self._width((before * (1.0 - s) + self.run) / whole) for s in shares])
+        unchanged = self._width((before + self.run) / whole)
+        gain = 1.0 - widths / unchanged if unchanged > 0 else np.zeros(len(widths))
+        frame = self.options.assign(width=widths, gain=gain, gain_per_cost=gain / self.options["cost"].to_numpy(float))
+        # Of equal gains, such as none, the cheaper first.
+        return frame.sort_values(["gain_per_cost", "cost"], ascending=[False, True], kind="stable")
+
+    def batch(self, k: int, within: float | None) -> pd.DataFrame:
+        """Return up to k candidates in order, each chosen as if those before it had been measured."""
+        now, left = self.start, np.ones(len(self.options), bool)
+        rows: list[pd.DataFrame] = []
+        while left.any() and len(rows) < k:
+            ranked = self.of(now)
+            best = ranked[left[ranked.index]].iloc[:1]
+            if not best["gain"].iloc[0] > 0.0:
+                break
+            rows.append(best)
+            left[best.index[0]] = False
+            now = now.after(int(best.index[0]))
+            if within is not None and best["width"].iloc[0] <= within:
+                break
+        return pd.concat(rows, ignore_index=True) if rows else self.of(self.start).iloc[:0]
+
+    def _width(self, ratio: float) -> float:
+        """Return the relative half width when the variance of ln T falls to a share of what it is now.
+
+        It is the sinh of the half width of ln T.
+        """
+        return float(np.sinh(np.arcsinh(self.width) * np.sqrt(max(ratio, 0.0))))
 
 
-def _batch(
-    start: Knowledge,
-    prices: Array,
-    options: Query,
-    times: Array,
-    width: float,
-    run: float,
-    k: int,
-    within: float | None,
-) -> pd.DataFrame:
-    """Choose one after the other, each as if those before it had been measured."""
-    now, left = start, np.ones(len(prices), bool)
-    rows: list[pd.DataFrame] = []
-    while left.any() and len(rows) < k:
-        ranked = _ranked(now, prices, options, times, width, run, start)
-        best = ranked[left[ranked.index]].iloc[:1]
-        if not best["gain"].iloc[0] > 0.0:
-            break
-        rows.append(best)
-        left[best.index[0]] = False
-        now = now.after(int(best.index[0]))
-        if within is not None and best["width"].iloc[0] <= within:
-            break
-    if not rows:
-        return _ranked(start, prices, options, times, width, run, start).iloc[:0]
-    return pd.concat(rows, ignore_index=True)
+def _sentence(
+    target: Mapping[str, Any], chosen: pd.DataFrame, width: float, within: float | None, names: list[str]
+) -> str:
+    """Return the advice in words.
 
-
-def _width(width: float, ratio: float) -> float:
-    """Return the relative half width when the variance of ln T falls to a share: sinh of the half width of ln T."""
-    return float(np.sinh(np.arcsinh(width) * np.sqrt(max(ratio, 0.0))))
-
-
-def _said(target: Mapping[str, Any], chosen: pd.DataFrame, width: float, within: float | None, names: list[str]) -> str:
-    where, now = _shown(target), f"±{100 * width:.3g} %"
+    Parameters
+    ----------
+    target : mapping
+        The configuration that the decision is about.
+    chosen : DataFrame
+        What to measure, with `width`.
+    width : float
+        Relative half width of the target's interval now.
+    within : float or None
+        The one that is enough.
+    names : list of str
+        The factors.
+    """
+    where, now = join_values(target), f"±{100 * width:.3g} %"
     if chosen.empty:
-        return f"no candidate says anything of {where}, where the interval is {now}: measure nearer to it"
+        return f"no candidate narrows the interval at {where}, {now}: measure nearer to it"
     differing = [n for n in names if not (chosen[n] == target[n]).all()] or names
-    places = "; ".join(_shown({n: row[n] for n in differing}) for row in chosen[differing].to_dict("records"))
+    places = "; ".join(join_values({str(n): row[n] for n in differing}) for row in chosen[differing].to_dict("records"))
     after = float(chosen["width"].iloc[-1])
     text = f"measure {places}: the interval at {where} is expected to narrow from {now} to ±{100 * after:.3g} %"
     if within is None:
         return text
     return text + (f", within {100 * within:.3g} %" if after <= within else f"; {100 * within:.3g} % needs more")
-
-
-def _shown(at: Mapping[str, Any]) -> str:
-    return ", ".join(f"{k}={v:g}" if isinstance(v, float) else f"{k}={v}" for k, v in at.items())

@@ -1,18 +1,20 @@
-"""What a time is made of: terms, elasticities, sensitivity, scaling, comparisons. Definitions: docs/attribution.md."""
+"""The parts of a prediction: terms, elasticities, sensitivity, scaling, comparisons (docs/attribution.md)."""
 
 from genperf.attribution.answers import Comparison, Explanation, Importance, Scaling, Sensitivity
 from genperf.attribution.comparison import compare
 from genperf.attribution.configurations import centre_of, completed
 from genperf.attribution.explain import explain
-from genperf.attribution.scaling import scaling
-from genperf.attribution.sensitivity import sensitivity
+from genperf.attribution.scaling import Knee, scaling
+from genperf.attribution.sensitivity import Sobol, sensitivity
 
 __all__ = [
     "Comparison",
     "Explanation",
     "Importance",
+    "Knee",
     "Scaling",
     "Sensitivity",
+    "Sobol",
     "centre_of",
     "compare",
     "completed",

@@ -1,4 +1,4 @@
-"""What attribution answers with: frozen, printable, and plain values for JSON. Definitions: docs/attribution.md."""
+"""The answers of attribution: frozen, printable, plain values for JSON. Definitions: docs/attribution.md."""
 
 from __future__ import annotations
 
@@ -7,9 +7,13 @@ from typing import Any
 
 import pandas as pd
 
+from genperf.attribution.quantity import heading, is_time, only_for_times
+from genperf.attribution.words import join_values
+from genperf.table import Target
+
 
 def records(frame: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return a frame's rows as plain values; what is not there is None."""
+    """Return a frame's rows as plain values; a missing value is None."""
     plain = frame.astype(object).where(frame.notna(), None)
     return [{str(k): v for k, v in row.items()} for row in plain.to_dict("records")]
 
@@ -18,8 +22,13 @@ def as_html(title: str, frame: pd.DataFrame, *notes: str) -> str:
     """Return a titled table as HTML; names in it are text, never markup."""
     from html import escape
 
-    said = "".join(f"<p>{escape(note)}</p>" for note in notes)
-    return f"<p><strong>{escape(title)}</strong></p>{frame.to_html(index=False, border=0, na_rep='–')}{said}"
+    below = "".join(f"<p>{escape(note)}</p>" for note in notes)
+    return f"<p><strong>{escape(title)}</strong></p>{frame.to_html(index=False, border=0, na_rep='–')}{below}"
+
+
+def described(target: Target) -> dict[str, str]:
+    """Return the predicted quantity as plain values, for JSON."""
+    return {"name": target.name, "unit": target.unit}
 
 
 def as_text(title: str, frame: pd.DataFrame, *notes: str) -> str:
@@ -29,7 +38,7 @@ def as_text(title: str, frame: pd.DataFrame, *notes: str) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Scaling:
-    """How well more workers are used, and where that ends.
+    """The predicted value along the count of workers; for a time also how well more workers are used.
 
     Attributes
     ----------
@@ -39,32 +48,40 @@ class Scaling:
         Whether one worker's work stays as it is, falls as 1/n, or neither.
     at : dict
         The values of the other factors.
-    reference, best, upto : float
-        The count that efficiency is relative to, the count of the largest efficiency, and how far was looked.
+    reference : float
+        The count that efficiency is relative to: the smallest measured one.
+    best : float or None
+        The count of the largest efficiency; None where the quantity is not a time.
+    upto : float
+        The largest count that was evaluated.
     interval : float
         Nominal coverage of the intervals.
     curve : DataFrame
-        A row per count: the factor, `time, lower, upper` (seconds), `speedup` (in the rate of work, relative to the
-        reference), `efficiency, efficiency_lower, efficiency_upper`.
+        A row per count: the factor, the predicted value in a column with the quantity's name (`time`), `lower, upper`.
+        For a time also `speedup` (in the rate of work, relative to the reference), and
+        `efficiency, efficiency_lower, efficiency_upper`.
     points : DataFrame
         A row per question: `what` (`efficiency`, `efficiency of the best`, `slower`, `throughput`), `level`, `count`
         (NaN: not reached), `lower`, `upper` (infinite: beyond `upto`), `reached` (the share of the draws that reach
-        it), `said` (a sentence).
+        it), `sentence`. Empty where the quantity is not a time.
     crossovers : DataFrame
         A row per change of the largest term along the factor: `member, weight, before, after, count, lower, upper,
-        reached, said`.
+        reached, sentence`.
+    quantity : Target
+        What is predicted.
     """
 
     along: str
     kind: str
     at: dict[str, Any]
     reference: float
-    best: float
+    best: float | None
     upto: float
     interval: float
     curve: pd.DataFrame
     points: pd.DataFrame
     crossovers: pd.DataFrame
+    quantity: Target
 
     def frame(self) -> pd.DataFrame:
         """Return the curve."""
@@ -72,11 +89,17 @@ class Scaling:
 
     def sentences(self) -> list[str]:
         """Return the answers in words."""
-        return [*self.points["said"], *self.crossovers["said"]]
+        if is_time(self.quantity):
+            return [*self.points["sentence"], *self.crossovers["sentence"]]
+        return [
+            only_for_times("efficiency, speed-up, knee and throughput", self.quantity),
+            *self.crossovers["sentence"],
+        ]
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values, for JSON."""
         return {
+            "quantity": described(self.quantity),
             "along": self.along,
             "kind": self.kind,
             "at": self.at,
@@ -90,8 +113,8 @@ class Scaling:
         }
 
     def _title(self) -> str:
-        held = ", ".join(f"{k}={v:g}" if isinstance(v, float) else f"{k}={v}" for k, v in self.at.items())
-        return f"{self.kind} scaling along {self.along}" + (f" at {held}" if held else "")
+        others = join_values(self.at)
+        return f"{heading(self.quantity)}, {self.kind} scaling along {self.along}" + (f" at {others}" if others else "")
 
     def __str__(self) -> str:
         return as_text(self._title(), self.curve, *self.sentences())
@@ -102,22 +125,30 @@ class Scaling:
 
 @dataclass(frozen=True, eq=False)
 class Sensitivity:
-    """How much of the time's variance over a domain each factor makes (Sobol indices).
+    """The share of the prediction's variance over a domain that each factor makes (Sobol indices).
 
     Attributes
     ----------
     of : {"time", "log"}
-        Variance of T, or of ln T.
+        Variance of the predicted quantity (whatever it is), or of its logarithm.
     indices : DataFrame
         A row per factor: `factor, first, first_lower, first_upper, total, total_lower, total_upper, over`.
     samples : int
+    quantity : Target
+        What is predicted.
     notes : tuple of str
     """
 
     of: str
     indices: pd.DataFrame
     samples: int
+    quantity: Target
     notes: tuple[str, ...] = ()
+
+    @property
+    def of_what(self) -> str:
+        """The quantity whose variance is shared out: `time`, `memory_gb`, or the logarithm of either."""
+        return self.quantity.name if self.of == "time" else f"ln {self.quantity.name}"
 
     def frame(self) -> pd.DataFrame:
         """Return the indices."""
@@ -126,14 +157,15 @@ class Sensitivity:
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values, for JSON."""
         return {
-            "of": self.of,
+            "quantity": described(self.quantity),
+            "of": self.quantity.name if self.of == "time" else self.of,
             "samples": self.samples,
             "indices": records(self.indices),
             "notes": list(self.notes),
         }
 
     def _title(self) -> str:
-        return f"shares of the variance of {'T' if self.of == 'time' else 'ln T'} (Sobol indices)"
+        return f"shares of the variance of {self.of_what} (Sobol indices)"
 
     def __str__(self) -> str:
         return as_text(self._title(), self.indices, *self.notes)
@@ -144,7 +176,7 @@ class Sensitivity:
 
 @dataclass(frozen=True, eq=False)
 class Importance:
-    """How much worse a learner predicts when a factor's values are shuffled.
+    """By how much a learner's error grows when a factor's values are shuffled.
 
     Attributes
     ----------
@@ -174,7 +206,7 @@ class Importance:
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """Why configuration B takes longer than A, or less long.
+    """Why the predicted value differs between configurations A and B.
 
     Attributes
     ----------
@@ -183,14 +215,16 @@ class Comparison:
     name_a, name_b : str
         What messages call them: what differs.
     terms : DataFrame
-        A row per term, the largest change first: `term, a, b, change, lower, upper, share`; seconds, and the share of
-        the whole change.
-    time_a, time_b, change : float
-        Seconds; `change` is `time_b − time_a`, the sum of the terms' changes.
+        A row per term, the largest change first: `term, a, b, change, lower, upper, share`; in the quantity's unit,
+        and the share of the whole change.
+    value_a, value_b, change : float
+        The predicted values, in the quantity's unit; `change` is `value_b − value_a`, the sum of the terms' changes.
     lower, upper : float
         Interval of the change.
-    said : str
-        A sentence.
+    sentence : str
+        The answer in words.
+    quantity : Target
+        What is predicted.
     """
 
     a: dict[str, Any]
@@ -198,60 +232,70 @@ class Comparison:
     name_a: str
     name_b: str
     terms: pd.DataFrame
-    time_a: float
-    time_b: float
+    value_a: float
+    value_b: float
     change: float
     lower: float
     upper: float
-    said: str
+    sentence: str
+    quantity: Target
 
     def frame(self) -> pd.DataFrame:
         """Return the terms."""
         return self.terms
 
     def waterfall(self) -> pd.DataFrame:
-        """Return the bars of a waterfall: `bar, start, end` in seconds, from A over the terms to B."""
-        bars = [(self.name_a, 0.0, self.time_a)]
-        level = self.time_a
+        """Return the bars of a waterfall: `bar, start, end` in the quantity's unit, from A over the terms to B."""
+        bars = [(self.name_a, 0.0, self.value_a)]
+        level = self.value_a
         for term, change in zip(self.terms["term"], self.terms["change"], strict=True):
             bars.append((term, level, level + change))
             level += change
-        return pd.DataFrame([*bars, (self.name_b, 0.0, self.time_b)], columns=["bar", "start", "end"])
+        return pd.DataFrame([*bars, (self.name_b, 0.0, self.value_b)], columns=["bar", "start", "end"])
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values, for JSON."""
+        name = self.quantity.name
         return {
-            "a": {"name": self.name_a, "at": self.a, "time": self.time_a},
-            "b": {"name": self.name_b, "at": self.b, "time": self.time_b},
+            "quantity": described(self.quantity),
+            "a": {"name": self.name_a, "at": self.a, name: self.value_a},
+            "b": {"name": self.name_b, "at": self.b, name: self.value_b},
             "change": self.change,
             "lower": self.lower,
             "upper": self.upper,
             "terms": records(self.terms),
-            "said": self.said,
+            "sentence": self.sentence,
         }
 
+    def _title(self) -> str:
+        return f"{heading(self.quantity)} of {self.name_b} against {self.name_a}"
+
     def __str__(self) -> str:
-        return as_text(f"{self.name_b} against {self.name_a}", self.terms, self.said)
+        return as_text(self._title(), self.terms, self.sentence)
 
     def _repr_html_(self) -> str:
-        return as_html(f"{self.name_b} against {self.name_a}", self.terms, self.said)
+        return as_html(self._title(), self.terms, self.sentence)
 
 
 @dataclass(frozen=True, eq=False)
 class Explanation:
-    """What a predicted time is made of.
+    """The parts of a predicted value, and how the factors move it.
 
     Attributes
     ----------
     model : str
+    quantity : Target
+        What is predicted.
     terms : DataFrame
-        A row per configuration and term: the factors, `term, seconds, lower, upper, share`, all members by weight.
+        A row per configuration and term: the factors, `term`, the term's part, `lower, upper, share`, all members by
+        weight. The column of the part is `seconds` for a time, else the quantity's name.
     elasticities : DataFrame
         A row per configuration and numeric factor: the factors, `factor, elasticity, lower, upper, method`.
     aliased : tuple of tuple of str
         Pairs of terms that the data cannot tell apart.
     members : DataFrame
-        The terms of each member by itself: `member, weight` and the columns of `terms`. Empty for a single member.
+        The terms of each member by itself: `member, weight` and the columns of `terms`; members with equal labels
+        are one. Empty for a single one.
     scaling : Scaling, optional
     sensitivity : Sensitivity, optional
     comparison : Comparison, optional
@@ -260,6 +304,7 @@ class Explanation:
     """
 
     model: str
+    quantity: Target
     terms: pd.DataFrame
     elasticities: pd.DataFrame
     aliased: tuple[tuple[str, str], ...] = ()
@@ -284,6 +329,7 @@ class Explanation:
         }
         return {
             "model": self.model,
+            "quantity": described(self.quantity),
             "terms": records(self.terms),
             "elasticities": records(self.elasticities),
             "aliased": [list(pair) for pair in self.aliased],
@@ -292,7 +338,7 @@ class Explanation:
             "notes": list(self.notes),
         }
 
-    def _said(self) -> list[str]:
+    def _sentences(self) -> list[str]:
         pairs = [f"'{a}' and '{b}' cannot be told apart by this data; their sum can" for a, b in self.aliased]
         return [*pairs, *self.notes]
 
@@ -301,14 +347,15 @@ class Explanation:
         return [part for part in parts if part is not None]
 
     def __str__(self) -> str:
-        lines = [f"model {self.model}", self.terms.to_string(index=False), self.elasticities.to_string(index=False)]
-        return "\n".join([*lines, *self._said(), *(str(part) for part in self._further())])
+        first = f"{heading(self.quantity)} by the model {self.model}"
+        lines = [first, self.terms.to_string(index=False), self.elasticities.to_string(index=False)]
+        return "\n".join([*lines, *self._sentences(), *(str(part) for part in self._further())])
 
     def _repr_html_(self) -> str:
         return "".join(
             [
-                as_html(f"{self.model}: what the time is made of", self.terms),
-                as_html("elasticities", self.elasticities, *self._said()),
+                as_html(f"{self.model}: the parts of {heading(self.quantity)}", self.terms),
+                as_html("elasticities", self.elasticities, *self._sentences()),
                 *(part._repr_html_() for part in self._further()),
             ]
         )

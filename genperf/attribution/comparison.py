@@ -1,8 +1,9 @@
-"""Why one configuration takes longer than another, term by term."""
+"""Why the predicted value differs between two configurations, term by term."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,15 +13,32 @@ import pandas as pd
 from genperf.attribution.answers import Comparison
 from genperf.attribution.configurations import completed
 from genperf.attribution.draws import quantiles
+from genperf.attribution.quantity import is_time, with_unit
 from genperf.attribution.terms import Parts, parts_of
+from genperf.attribution.words import interval_note
 from genperf.errors import GenperfError
 from genperf.prediction import Query, read_query
 from genperf.result import FitResult
+from genperf.table import Target
 
 Array = npt.NDArray[np.float64]
 
-#: Draws with which two models, whose draws have nothing to do with each other, are compared.
-PAIRS = 2000
+
+@dataclass(frozen=True)
+class ComparisonSettings:
+    """How two models are compared.
+
+    Attributes
+    ----------
+    paired_draws : int
+        Pairs of draws of two models whose draws are independent. A guess: 2000 leave the ends of a 90 % interval
+        uncertain by about 2 % of its width.
+    """
+
+    paired_draws: int = 2000
+
+
+COMPARISON = ComparisonSettings()
 
 
 def compare(
@@ -32,9 +50,9 @@ def compare(
     names: tuple[str, str] | None = None,
     interval: float = 0.9,
 ) -> Comparison:
-    """Say why configuration B takes longer than A, or less long: `change = T(B) − T(A)`, term by term.
+    """Tell why T differs between configurations A and B: `change = T(B) − T(A)`, term by term.
 
-    Two configurations of one model, such as 64 workers against 8, or one framework against another on the same
+    Two configurations of one model are compared, such as 64 workers with 8, or one framework with another on the same
     network; or one configuration under two models, such as two groups of a fit.
 
     Parameters
@@ -44,17 +62,17 @@ def compare(
     a, b : mapping or DataFrame
         One configuration each; factors left out are at the centre of the measured range.
     other : FitResult, optional
-        The model of B; the same where omitted.
+        The model of B; the same where omitted. It predicts the same quantity.
     names : tuple of str, optional
         What to call the two; what differs where omitted.
     interval : float
-        Nominal coverage of the intervals of the changes. Under one model, a draw's A is compared with its own B;
-        under two, draws are paired by chance.
+        Nominal coverage of the intervals of the changes. Under one model, the A of a draw is compared with its B;
+        under two, draws are paired at random in a fixed order.
 
     Raises
     ------
     GenperfError
-        Where more than one configuration is given, or both are the same.
+        Where more than one configuration is given, both are the same, or two models predict different quantities.
 
     Examples
     --------
@@ -67,84 +85,132 @@ def compare(
     1  constant  1.0  1.0     0.0
     """
     query_a, query_b = _one(a, result), _one(b, other or result)
-    if other is None and all(query_a.columns[k][0] == query_b.columns[k][0] for k in query_a.columns):
-        raise GenperfError("both configurations are the same", hint="--versus FACTOR=VALUE, with another value")
     if other is None:
-        both = {k: np.concatenate([query_a.columns[k], query_b.columns[k]]) for k in query_a.columns}
-        parts = parts_of(result, both)
-        terms, seconds = list(parts.names), parts.seconds.T
-        changes, weights = parts.drawn[:, :, 1] - parts.drawn[:, :, 0], parts.draw_shares
-        times = parts.central
+        if all(query_a.columns[k][0] == query_b.columns[k][0] for k in query_a.columns):
+            raise GenperfError("both configurations are the same", hint="--versus FACTOR=VALUE, with another value")
+        pair = _of_one_model(result, query_a, query_b)
     else:
-        pair = (parts_of(result, query_a.columns), parts_of(other, query_b.columns))
-        terms = list(dict.fromkeys([*pair[0].names, *pair[1].names]))
-        seconds = np.stack([_aligned(p.seconds[:, 0], p, terms) for p in pair])
-        drawn = [_aligned(p.drawn[_spread(p, k), :, 0], p, terms) for k, p in enumerate(pair)]
-        changes, weights = drawn[1] - drawn[0], np.full(PAIRS, 1.0 / PAIRS)
-        times = np.array([p.central[0] for p in pair])
-    return _answer(
-        query_a, query_b, terms, seconds, times, changes, weights, names or _named(query_a, query_b), interval
-    )
-
-
-def _answer(
-    query_a: Query,
-    query_b: Query,
-    terms: list[str],
-    seconds: Array,
-    times: Array,
-    changes: Array,
-    weights: Array,
-    names: tuple[str, str],
-    interval: float,
-) -> Comparison:
+        _check_quantities(result.schema.target, other.schema.target)
+        pair = _of_two_models(parts_of(result, query_a.columns), parts_of(other, query_b.columns))
     tail = (1.0 - interval) / 2.0
-    lower, upper = quantiles(changes, weights, (tail, 1.0 - tail))
-    change = seconds[1] - seconds[0]
-    whole = float(times[1] - times[0])
+    levels = (tail, 1.0 - tail)
+    lower, upper = quantiles(pair.changes, pair.weights, levels)
+    change = pair.amounts[1] - pair.amounts[0]
+    whole = float(pair.values[1] - pair.values[0])
     table = pd.DataFrame(
         {
-            "term": terms,
-            "a": seconds[0],
-            "b": seconds[1],
+            "term": pair.terms,
+            "a": pair.amounts[0],
+            "b": pair.amounts[1],
             "change": change,
             "lower": np.minimum(lower, change),
             "upper": np.maximum(upper, change),
-            "share": change / whole if whole else np.full(len(terms), np.nan),
+            "share": change / whole if whole else np.full(len(pair.terms), np.nan),
         }
     )
     order = np.argsort(-np.abs(change), kind="stable")
-    low, high = quantiles(changes.sum(axis=1), weights, (tail, 1.0 - tail))
+    low, high = quantiles(pair.changes.sum(axis=1), pair.weights, levels)
     ends = (min(float(low), whole), max(float(high), whole))
+    name_a, name_b = names or _differences(query_a, query_b)
     return Comparison(
         a={k: v[0] for k, v in query_a.columns.items()},
         b={k: v[0] for k, v in query_b.columns.items()},
-        name_a=names[0],
-        name_b=names[1],
+        name_a=name_a,
+        name_b=name_b,
         terms=table.iloc[order].reset_index(drop=True),
-        time_a=float(times[0]),
-        time_b=float(times[1]),
+        value_a=float(pair.values[0]),
+        value_b=float(pair.values[1]),
         change=whole,
         lower=ends[0],
         upper=ends[1],
-        said=_said(names, times, terms, change, ends, interval),
+        sentence=_sentence(result.schema.target, (name_a, name_b), table, (whole, *ends), interval),
+        quantity=result.schema.target,
     )
 
 
-def _said(
-    names: tuple[str, str], times: Array, terms: list[str], change: Array, ends: tuple[float, float], interval: float
+@dataclass(frozen=True, eq=False)
+class _Pair:
+    """Two configurations, taken apart into the same terms.
+
+    Attributes
+    ----------
+    terms : list of str
+    amounts : ndarray of shape (2, terms)
+        The part of each term, of A and of B.
+    values : ndarray of shape (2,)
+        The predicted values.
+    changes : ndarray of shape (draws, terms)
+        B less A, in every draw.
+    weights : ndarray of shape (draws,)
+    """
+
+    terms: list[str]
+    amounts: Array
+    values: Array
+    changes: Array
+    weights: Array
+
+
+def _of_one_model(result: FitResult, a: Query, b: Query) -> _Pair:
+    """Return the pair of two configurations of one model.
+
+    Parameters
+    ----------
+    result : FitResult
+    a, b : Query
+        One configuration each.
+    """
+    parts = parts_of(result, {k: np.concatenate([a.columns[k], b.columns[k]]) for k in a.columns})
+    changes = parts.drawn[:, :, 1] - parts.drawn[:, :, 0]
+    return _Pair(list(parts.names), parts.amounts.T, parts.central, changes, parts.draw_shares)
+
+
+def _of_two_models(a: Parts, b: Parts) -> _Pair:
+    """Return the pair of one configuration each of two models, with the terms of both."""
+    terms = list(dict.fromkeys([*a.names, *b.names]))
+    amounts = np.stack([_aligned(p.amounts[:, 0], p, terms) for p in (a, b)])
+    drawn = [_aligned(p.drawn[_spread(p, seed), :, 0], p, terms) for seed, p in enumerate((a, b))]
+    count = COMPARISON.paired_draws
+    values = np.array([a.central[0], b.central[0]])
+    return _Pair(terms, amounts, values, drawn[1] - drawn[0], np.full(count, 1.0 / count))
+
+
+def _check_quantities(a: Target, b: Target) -> None:
+    if (a.name, a.unit) != (b.name, b.unit):
+        raise GenperfError(f"two models predict different quantities: {a} and {b}", hint="fit both to one quantity")
+
+
+def _sentence(
+    target: Target, names: tuple[str, str], terms: pd.DataFrame, change: tuple[float, float, float], interval: float
 ) -> str:
-    whole = float(times[1] - times[0])
+    """Return a comparison in one sentence.
+
+    Parameters
+    ----------
+    target : Target
+        The predicted quantity.
+    names : tuple of str
+        Of A and B.
+    terms : DataFrame
+        With `term` and `change`.
+    change : tuple of float
+        B less A, and the ends of its interval, in the target's unit.
+    interval : float
+        Nominal coverage.
+    """
+    whole, lower, upper = change
     if whole == 0.0:
-        return f"{names[1]} takes as long as {names[0]}"
-    way = "longer" if whole > 0 else "less long"
-    text = (
-        f"{names[1]} takes {abs(whole):.3g} s {way} than {names[0]} "
-        f"({100 * interval:g} %: {ends[0]:+.3g} to {ends[1]:+.3g} s)"
-    )
-    same_way = np.where(np.sign(change) == np.sign(whole), np.abs(change), 0.0)
+        return f"{names[1]} takes as long as {names[0]}" if is_time(target) else f"{target.name} is the same at both"
+    size = with_unit(f"{abs(whole):.3g}", target)
+    if is_time(target):
+        text = f"{names[1]} takes {size} {'longer' if whole > 0 else 'less'} than {names[0]}"
+    else:
+        text = f"{target.name} is {size} {'larger' if whole > 0 else 'smaller'} at {names[1]} than at {names[0]}"
+    text += interval_note(interval, f"{lower:+.3g}", f"{upper:+.3g}", f"{whole:+.3g}", target.unit)
+    changes = terms["change"].to_numpy(float)
+    same_way = np.where(np.sign(changes) == np.sign(whole), np.abs(changes), 0.0)
     main = int(np.argmax(same_way))
-    return f"{text}; '{terms[main]}' makes {change[main]:+.3g} s of it"
+    return f"{text}; '{terms['term'].iloc[main]}' makes {with_unit(f'{changes[main]:+.3g}', target)} of it"
 
 
 def _one(at: Mapping[str, Any] | pd.DataFrame, result: FitResult) -> Query:
@@ -156,7 +222,7 @@ def _one(at: Mapping[str, Any] | pd.DataFrame, result: FitResult) -> Query:
     return query
 
 
-def _named(a: Query, b: Query) -> tuple[str, str]:
+def _differences(a: Query, b: Query) -> tuple[str, str]:
     """Return what differs, as text."""
     differing = [k for k in a.columns if k in b.columns and a.columns[k][0] != b.columns[k][0]]
     texts = [", ".join(f"{k}={_shown(q.columns[k][0])}" for k in differing) for q in (a, b)]
@@ -168,14 +234,27 @@ def _shown(value: Any) -> str:
 
 
 def _aligned(values: Array, parts: Parts, terms: list[str]) -> Array:
-    """Return values by term, last axis, for terms some of which the parts may not have."""
+    """Return values by term, zero for terms that the parts do not have.
+
+    Parameters
+    ----------
+    values : ndarray of shape (…, terms of the parts)
+    parts : Parts
+    terms : list of str
+        The terms of the answer.
+
+    Returns
+    -------
+    ndarray of shape (…, terms)
+    """
     out = np.zeros((*values.shape[:-1], len(terms)))
     out[..., [terms.index(name) for name in parts.names]] = values
     return out
 
 
 def _spread(parts: Parts, seed: int) -> npt.NDArray[np.int64]:
-    """Return draws by their shares, in an order that has nothing to do with that of another model's."""
-    places = (np.arange(PAIRS) + 0.5) / PAIRS
+    """Return draws by their shares, in an order that is independent of that of another model's."""
+    count = COMPARISON.paired_draws
+    places = (np.arange(count) + 0.5) / count
     chosen = np.searchsorted(np.cumsum(parts.draw_shares), places)
     return np.random.default_rng(seed).permutation(np.minimum(chosen, len(parts.draw_shares) - 1))

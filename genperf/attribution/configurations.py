@@ -1,4 +1,4 @@
-"""Configurations that are asked about without naming every factor."""
+"""Configurations that name some of the factors, completed with values for the others."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from typing import Any
 
 import pandas as pd
 
-from genperf.attribution.following import count_of, following
+from genperf.attribution.following import following
+from genperf.attribution.scale import named_scale_factor
 from genperf.formula import parse
-from genperf.prediction.query import combine, known_names, own_names
+from genperf.prediction.query import combine, known_names
+from genperf.prediction.query import own_names as model_names
 from genperf.result import FitResult
 from genperf.table.cells import frame_of
 from genperf.table.clean import numbers
@@ -25,10 +27,10 @@ def centre_of(result: FitResult) -> dict[str, Any]:
 
 
 def completed(result: FitResult, at: Mapping[str, Any] | pd.DataFrame | None) -> pd.DataFrame:
-    """Return what is asked for, with the factors that were left out.
+    """Return the given configurations with values for the factors that were left out.
 
-    They are at the centre of the measured range; what follows from a count of workers that is given (the nodes that
-    hold them) follows. A factor that was derived from columns which are given is not filled in.
+    These are at the centre of the measured range. What follows from a given count of workers (the nodes that hold
+    them) follows. A factor that is derived from columns which are given is not filled in.
 
     Examples
     --------
@@ -44,13 +46,13 @@ def completed(result: FitResult, at: Mapping[str, Any] | pd.DataFrame | None) ->
     if isinstance(at, Mapping):
         frame = frame_of(combine(known_names(at, result.schema)))
     else:
-        frame = at.rename(columns=own_names(map(str, at), result.schema)).reset_index(drop=True)
+        frame = at.rename(columns=model_names(map(str, at), result.schema)).reset_index(drop=True)
     names = {str(name) for name in frame.columns}
     derived = result.schema.derived
     follow = {n for n, text in derived.items() if names & set(parse(text).names) and n not in names}
     missing = {k: v for k, v in centre.items() if k not in names and k not in follow}
     out = frame.assign(**missing)
-    count = count_of(result)
+    count = named_scale_factor(result)
     if count is not None and count.name in names:
         columns = {str(k): out[k].to_numpy() for k in out}
         columns[count.name], bad = numbers(out[count.name])

@@ -1,44 +1,68 @@
-"""Where the largest term changes as workers are added."""
+"""The counts of workers at which the largest term changes."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from genperf.attribution.draws import count_quantiles, said_range
+from genperf.attribution.draws import count_quantiles, shares
 from genperf.attribution.ladder import Ladder
+from genperf.attribution.members import MEMBERS, by_label
+from genperf.attribution.words import count_text, interval_note, range_text
 from genperf.prediction import Member
 from genperf.result import FitResult
 
 Array = npt.NDArray[np.float64]
 
-#: Members of less weight are not asked.
-LIGHT = 0.05
-COLUMNS = ("member", "weight", "before", "after", "count", "lower", "upper", "reached", "said")
+COLUMNS = ("member", "weight", "before", "after", "count", "lower", "upper", "reached", "sentence")
 
 
 def crossovers(result: FitResult, steps: Ladder, levels: tuple[float, float]) -> pd.DataFrame:
-    """Return a row per change of the largest term, for every member of weight, the heaviest first.
+    """Return a row per change of the largest term, for every label of some weight, the heaviest first.
 
-    Terms of different families are different things, so that each member is asked by itself. A member whose largest
-    term does not change has a row that says so, with no count.
+    Terms of different families are different things, so that each label stands for itself. A label whose largest term
+    does not change has a row that says so, with no count.
+
+    Parameters
+    ----------
+    result : FitResult
+    steps : Ladder
+        The configurations along the count of workers.
+    levels : tuple of float
+        The quantiles of the interval's ends.
     """
-    total = sum(m.weight for m in result.members)
+    labels = by_label(result.members)
     rows = []
-    for member in sorted(result.members, key=lambda m: -m.weight):
-        weight = member.weight / total
-        if weight >= LIGHT:
-            several = len(result.members) > 1
-            rows += [
-                {"member": member.name, "weight": weight, **row}
-                for row in _of_member(member, steps, levels, f"{member.name}: " if several else "")
-            ]
+    for entry in labels:
+        if entry.weight < MEMBERS.least_weight:
+            continue
+        prefix = f"{entry.label}: " if len(labels) > 1 else ""
+        changes = _changes([result.members[k] for k in entry.places], steps, levels, prefix)
+        rows += [{"member": entry.label, "weight": entry.weight, **row} for row in changes]
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
-def _of_member(member: Member, steps: Ladder, levels: tuple[float, float], prefix: str) -> list[dict[str, str | float]]:
-    best = member.expression.term_values(steps.columns, member.values)
+def _changes(
+    members: Sequence[Member], steps: Ladder, levels: tuple[float, float], prefix: str
+) -> list[dict[str, str | float]]:
+    """Return the changes of one label.
+
+    Parameters
+    ----------
+    members : sequence of Member
+        Of that label, the heaviest first: its best constants give the counts; the draws of all of them that have the
+        same terms give the intervals.
+    steps : Ladder
+    levels : tuple of float
+        The quantiles of the interval's ends.
+    prefix : str
+        What the sentences begin with.
+    """
+    first = members[0]
+    best = first.expression.term_values(steps.columns, first.values)
     names = list(best)
     if len(names) < 2:
         return []
@@ -47,36 +71,55 @@ def _of_member(member: Member, steps: Ladder, levels: tuple[float, float], prefi
     changes = np.flatnonzero(np.diff(largest)) + 1
     name, last = steps.along.name, steps.counts[-1]
     if not changes.size:
-        said = f"{prefix}'{names[largest[0]]}' stays the largest term up to {last:g} {name}"
+        sentence = f"{prefix}'{names[largest[0]]}' stays the largest term up to {count_text(last, name)}"
         none = {"count": np.nan, "lower": np.nan, "upper": np.nan, "reached": 0.0}
-        return [{"before": names[largest[0]], "after": names[largest[0]], **none, "said": said}]
-    drawn = member.expression.term_values(steps.columns, member.draw_values())
+        return [{"before": names[largest[0]], "after": names[largest[0]], **none, "sentence": sentence}]
+    same = [m for m in members if {t.name for t in m.expression.terms} == set(names)]
+    by_member = [m.expression.term_values(steps.columns, m.draw_values()) for m in same]
+    weights = shares(same)
     rows: list[dict[str, str | float]] = []
     for j in changes.tolist():
         before, after = names[largest[j - 1]], names[largest[j]]
-        lead = np.vstack([(best[after] - best[before])[None], drawn[after] - drawn[before]])
-        found = _overtakes(steps.counts, lead, j, steps.along.integer)
-        ends = count_quantiles(found[1:], np.ones(len(drawn[after])), levels)
-        shown = said_range(ends[0], ends[1], last)
+        lead = np.vstack([(best[after] - best[before])[None], *(d[after] - d[before] for d in by_member)])
+        counts = _overtakes(steps.counts, lead, j, steps.along.integer)
+        lower, upper = count_quantiles(counts[1:], weights, levels)
+        shown = range_text(lower, upper, last)
+        note = interval_note(levels[1] - levels[0], shown, shown, f"{counts[0]:g}")
         rows.append(
             {
                 "before": before,
                 "after": after,
-                "count": float(found[0]),
-                "lower": ends[0],
-                "upper": ends[1],
-                "reached": float(np.isfinite(found[1:]).mean()),
-                "said": f"{prefix}the largest term changes from '{before}' to '{after}' at {found[0]:g} {name} "
-                f"({100 * (levels[1] - levels[0]):g} %: {shown})",
+                "count": float(counts[0]),
+                "lower": lower,
+                "upper": upper,
+                "reached": float(weights[np.isfinite(counts[1:])].sum()),
+                "sentence": f"{prefix}the largest term changes from '{before}' to '{after}' at "
+                f"{count_text(counts[0], name)}{note}",
             }
         )
     return rows
 
 
 def _overtakes(counts: Array, lead: Array, step: int, whole: bool) -> Array:
-    """Return where each row's lead last turns positive, the first row's at a given step; infinite where it never does.
+    """Return the count at which each row's lead turns positive; infinite where it never does.
 
-    A lead that is positive all along began before the first count, which is then the answer.
+    A lead that is positive all along began before the first count, which is then the answer. Of several such counts,
+    the one nearest to the first row's is taken.
+
+    Parameters
+    ----------
+    counts : ndarray of shape (steps,)
+        Rising.
+    lead : ndarray of shape (1 + draws, steps)
+        The second term less the first: at the best constants, then in every draw.
+    step : int
+        Where the first row turns positive.
+    whole : bool
+        Whether the answer is rounded up to a whole count.
+
+    Returns
+    -------
+    ndarray of shape (1 + draws,)
     """
     out = np.full(len(lead), np.inf)
     for i, row in enumerate(lead):
@@ -85,7 +128,6 @@ def _overtakes(counts: Array, lead: Array, step: int, whole: bool) -> Array:
         if i == 0:
             at = step
         elif starts.size:
-            # Of several, the one nearest to the best curve's.
             at = int(starts[np.argmin(np.abs(starts - step))])
         elif ahead[0]:
             out[i] = counts[0]

@@ -1,4 +1,4 @@
-"""A result's uncertainty as curves: every member's draws by weight, each with its own error of form."""
+"""A result's uncertainty as curves: every member's draws by weight, each with its error of form."""
 
 from __future__ import annotations
 
@@ -18,24 +18,25 @@ Array = npt.NDArray[np.float64]
 
 def shares(members: Sequence[Member]) -> Array:
     """Return every draw's share of the ensemble, shape (draws,), adding up to one."""
-    each = np.concatenate([np.full(len(m.draws), m.weight / len(m.draws)) for m in members])
-    return np.asarray(each / each.sum())
+    by_draw = np.concatenate([np.full(len(m.draws), m.weight / len(m.draws)) for m in members])
+    return np.asarray(by_draw / by_draw.sum())
 
 
 def log_paths(result: FitResult, columns: Mapping[str, Any], members: Sequence[Member] | None = None) -> Array:
-    """Return ln T of every draw of every member, shape (draws, rows): one curve a draw.
+    """Return ln T of every draw of every member, shape (draws, rows): one curve per draw.
 
-    Each draw's curve is off by `z·sd`, with sd what the confidence band of `predict` adds to it (the member's
-    discrepancy, and the spread per doubling beyond the data) and one standard normal z a draw. At each row the curves
-    then spread as the confidence band does, and a draw that is off at one scale is off in the same direction at the
+    Each draw's curve is off by `z·sd`. The sd is what the confidence band of `predict` adds to the draw: its
+    discrepancy, or the spread per doubling beyond the data. There is one standard normal z per draw. At each row the
+    curves then spread as the confidence band does. A draw that is off at one scale is off in the same direction at the
     next. The z are quantiles of the normal distribution in a fixed order: nothing is random.
 
     Parameters
     ----------
     result : FitResult
     columns : mapping of str to ndarray of shape (rows,)
+        The factors, by name.
     members : sequence of Member, optional
-        In the place of the result's own, see `thinned`.
+        In the place of the result's members, see `thinned`.
     """
     far = sum(
         (doublings_beyond(f, np.asarray(columns[f.name], float)) for f in result.schema.factors if f.numeric),
@@ -50,17 +51,17 @@ def log_paths(result: FitResult, columns: Mapping[str, Any], members: Sequence[M
 
 
 def _scattered(count: int, seed: int) -> Array:
-    """Return the quantiles of a standard normal in an order that has nothing to do with that of the draws."""
+    """Return the quantiles of a standard normal in an order that is independent of that of the draws."""
     ordered = np.array([NormalDist().inv_cdf((i + 0.5) / count) for i in range(count)])
     return ordered[np.random.default_rng(seed).permutation(count)]
 
 
-def thinned(members: Sequence[Member], most: int) -> tuple[Member, ...]:
+def thinned(members: Sequence[Member], max_draws: int) -> tuple[Member, ...]:
     """Return the members with at most so many draws in all, shared by weight; each keeps one at least."""
     total = sum(m.weight for m in members)
     out = []
     for member in members:
-        count = min(len(member.draws), max(1, round(most * member.weight / total)))
+        count = min(len(member.draws), max(1, round(max_draws * member.weight / total)))
         kept = np.linspace(0, len(member.draws) - 1, count).round().astype(int)
         discrepancy = None if member.discrepancy is None else member.discrepancy.kept(kept)
         out.append(replace(member, draws=member.draws[kept], discrepancy=discrepancy))
@@ -68,7 +69,19 @@ def thinned(members: Sequence[Member], most: int) -> tuple[Member, ...]:
 
 
 def quantiles(values: Array, weights: Array, levels: Sequence[float]) -> Array:
-    """Return weighted quantiles over the first axis, shape (levels, …), interpolated between the middles of weights.
+    """Return weighted quantiles over the first axis, interpolated between the middles of the weights.
+
+    Parameters
+    ----------
+    values : ndarray of shape (draws, …)
+    weights : ndarray of shape (draws,)
+        They need not add up to one.
+    levels : sequence of float
+        Between 0 and 1.
+
+    Returns
+    -------
+    ndarray of shape (levels, …)
 
     Examples
     --------
@@ -77,8 +90,8 @@ def quantiles(values: Array, weights: Array, levels: Sequence[float]) -> Array:
     """
     flat = values.reshape(len(values), -1)
     order = np.argsort(flat, axis=0, kind="stable")
-    own = weights[order] / weights.sum()
-    middle = np.cumsum(own, axis=0) - 0.5 * own
+    ordered_shares = weights[order] / weights.sum()
+    middle = np.cumsum(ordered_shares, axis=0) - 0.5 * ordered_shares
     ordered = np.take_along_axis(flat, order, axis=0)
     out = np.stack([np.interp(levels, middle[:, j], ordered[:, j]) for j in range(flat.shape[1])], axis=-1)
     return np.asarray(out.reshape(len(levels), *values.shape[1:]))
@@ -86,6 +99,14 @@ def quantiles(values: Array, weights: Array, levels: Sequence[float]) -> Array:
 
 def count_quantiles(counts: Array, weights: Array, levels: Sequence[float]) -> list[float]:
     """Return weighted quantiles of counts, some of which may be infinite, without interpolation.
+
+    Parameters
+    ----------
+    counts : ndarray of shape (draws,)
+    weights : ndarray of shape (draws,)
+        They need not add up to one.
+    levels : sequence of float
+        Between 0 and 1.
 
     Examples
     --------
@@ -96,15 +117,3 @@ def count_quantiles(counts: Array, weights: Array, levels: Sequence[float]) -> l
     cumulated = np.cumsum(weights[order]) / weights.sum()
     places = np.minimum(np.searchsorted(cumulated, np.asarray(levels) - 1e-12), len(counts) - 1)
     return [float(v) for v in counts[order][places]]
-
-
-def said_range(lower: float, upper: float, last: float) -> str:
-    """Say an interval of counts, of which an end may not have been reached.
-
-    Examples
-    --------
-    >>> said_range(8.0, float("inf"), 256.0)
-    '8 to beyond 256'
-    """
-    ends = [f"{v:g}" if np.isfinite(v) else f"beyond {last:g}" for v in (lower, upper)]
-    return ends[0] if not np.isfinite(lower) else " to ".join(ends)

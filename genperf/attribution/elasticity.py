@@ -1,4 +1,4 @@
-"""How many per cent the time moves with one per cent of a factor."""
+"""By how many per cent the predicted value moves with one per cent of a factor."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from genperf.result import FitResult
 
 Array = npt.NDArray[np.float64]
 
-#: Functions that jump: their derivative says nothing of the next step.
+#: Functions that jump: their derivative tells nothing of the next step.
 STEPS = frozenset({"ceil", "floor", "remainder"})
 
 EXACT, DOUBLING = "derivative", "doubling"
@@ -25,11 +25,21 @@ EXACT, DOUBLING = "derivative", "doubling"
 def elasticity_table(
     result: FitResult, query: Query, shown: Sequence[str], levels: tuple[float, float]
 ) -> pd.DataFrame:
-    """Return a row per configuration and numeric factor: elasticity, interval and how it was found.
+    """Return a row per configuration and numeric factor: elasticity, interval and method.
 
-    `derivative` is ∂ln T/∂ln x, exact, all members by weight. Where the time is a step function of the factor, or has a
-    part that is not an expression, it is `doubling`: ln(T(2x)/T(x))/ln 2, the mean of the elasticity on the way from
+    `derivative` is ∂ln T/∂ln x, exact, all members by weight. Where T is a step function of the factor, or has a part
+    that is not an expression, it is `doubling`: ln(T(2x)/T(x))/ln 2. That is the mean of the elasticity on the way from
     the factor's value to twice it.
+
+    Parameters
+    ----------
+    result : FitResult
+    query : Query
+        The configurations.
+    shown : sequence of str
+        The factors that get a column.
+    levels : tuple of float
+        The quantiles of the interval's ends.
     """
     read = {name for m in result.members for name in m.expression.factors}
     read |= {name for m in result.members if m.shared_discrepancy is not None for name in m.shared_discrepancy.factors}
@@ -43,15 +53,15 @@ def elasticity_table(
         value, drawn = (_derivative if method == EXACT else _doubled)(result, query.columns, name)
         lower, upper = quantiles(drawn, weights, levels)
         known = x > 0 if method == DOUBLING else np.ones(rows, bool)
-        found = {
+        answer = {
             "factor": np.full(rows, name, dtype=object),
             "elasticity": np.where(known, value, np.nan),
             "lower": np.where(known, lower, np.nan),
             "upper": np.where(known, upper, np.nan),
             "method": np.full(rows, method, dtype=object),
         }
-        given = {factor: query.columns[factor] for factor in shown if factor not in found}
-        frames.append(pd.DataFrame({**given, **found}))
+        given = {factor: query.columns[factor] for factor in shown if factor not in answer}
+        frames.append(pd.DataFrame({**given, **answer}))
     columns = list(dict.fromkeys([*shown, "factor", "elasticity", "lower", "upper", "method"]))
     if not frames:
         return pd.DataFrame(columns=columns)
@@ -60,7 +70,7 @@ def elasticity_table(
 
 
 def is_smooth(result: FitResult, name: str) -> bool:
-    """Tell whether the time is the exact value of an expression without steps in a factor."""
+    """Tell whether the prediction is the exact value of an expression without steps in a factor."""
     return all(
         m.series_discrepancy is None
         and (m.discrepancy is None or name not in m.discrepancy.factors)
@@ -70,31 +80,53 @@ def is_smooth(result: FitResult, name: str) -> bool:
 
 
 def _steps(node: Node, name: str) -> bool:
+    """Tell whether a function that jumps reads a factor."""
     if not isinstance(node, Call) or name not in names_in(node):
         return False
     return node.function in STEPS or any(_steps(a, name) for a in node.arguments)
 
 
 def _derivative(result: FitResult, columns: Mapping[str, Any], name: str) -> tuple[Array, Array]:
-    """Return ∂ln T/∂ln x of the weighted geometric mean, shape (rows,), and of every draw, (draws, rows)."""
+    """Return ∂ln T/∂ln x = (x/T)·∂T/∂x.
+
+    Parameters
+    ----------
+    result : FitResult
+    columns : mapping of str to ndarray of shape (rows,)
+    name : str
+        The factor x.
+
+    Returns
+    -------
+    tuple of ndarray
+        Of the weighted geometric mean of the members, shape (rows,), and of every draw, shape (draws, rows).
+    """
     x = np.asarray(columns[name], float)
     total = sum(m.weight for m in result.members)
     value = np.zeros(x.shape)
     drawn = []
     for member in result.members:
         for constants in (member.values, member.draw_values()):
-            times, slopes = member.expression.gradient(columns, constants, [name])
+            predicted, slopes = member.expression.gradient(columns, constants, [name])
             with np.errstate(all="ignore"):
-                found = slopes[name] * x / times
-            if found.ndim == 1:
-                value = value + member.weight / total * found
+                elasticity = slopes[name] * x / predicted
+            if elasticity.ndim == 1:
+                value = value + member.weight / total * elasticity
             else:
-                drawn.append(found)
+                drawn.append(elasticity)
     return value, np.vstack(drawn)
 
 
 def _doubled(result: FitResult, columns: Mapping[str, Any], name: str) -> tuple[Array, Array]:
-    """Return what doubling the factor does, in the same shapes."""
+    """Return ln(T(2x)/T(x))/ln 2, in the shapes of `_derivative`.
+
+    Parameters
+    ----------
+    result : FitResult
+    columns : mapping of str to ndarray of shape (rows,)
+    name : str
+        The factor x.
+    """
     twice = {**columns, name: 2.0 * np.asarray(columns[name], float)}
     with np.errstate(all="ignore"):
         value = np.log(central_times(result.members, twice) / central_times(result.members, columns))

@@ -1,32 +1,54 @@
-"""More and more workers, all else as it was: where efficiency, knee and crossovers are read."""
+"""More and more workers, all else as it was: the counts at which efficiency, knee and crossovers are evaluated."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
 from genperf.attribution.following import following
-from genperf.errors import GenperfError, TableError, suggest
-from genperf.formula import evaluate as value_of
-from genperf.formula import names_in, parse, substitute
-from genperf.models import Factors
-from genperf.models.family import share
+from genperf.attribution.scale import (
+    Kind,
+    columns_of_work,
+    factors_along,
+    kind_of_scaling,
+    relative_work,
+    scale_factor,
+)
+from genperf.errors import GenperfError
+from genperf.formula import parse
 from genperf.prediction import read_query
 from genperf.result import FitResult
 from genperf.table import Factor
 
 Array = npt.NDArray[np.float64]
-Kind = Literal["weak", "strong"]
 
-#: Steps to the octave, and how many octaves beyond the largest measured count are looked at.
-STEPS, OCTAVES = 16, 4
-#: The most counts that are looked at.
-MOST = 2000
+
+@dataclass(frozen=True)
+class LadderSettings:
+    """How finely and how far counts of workers are tried.
+
+    Attributes
+    ----------
+    steps_per_doubling : int
+        Counts between n and 2·n. A guess: at 16, neighbours are 4 % apart, less than any interval of a count.
+    doublings_beyond : int
+        Doublings beyond the largest measured count. A guess: twice the two
+        doublings beyond which every verdict is blind.
+    max_counts : int
+        Counts in all, for ranges of many doublings; bounds the time of a call.
+    """
+
+    steps_per_doubling: int = 16
+    doublings_beyond: int = 4
+    max_counts: int = 2000
+
+
+LADDER = LadderSettings()
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,36 +77,6 @@ class Ladder:
     at: dict[str, Any]
 
 
-def counted(result: FitResult, along: str | None) -> Factor:
-    """Return the factor that counts the workers: the one named, or `workers` and `nodes` by the field's names.
-
-    Raises
-    ------
-    TableError
-        Where there is none.
-    """
-    factors = result.schema.factors
-    numeric = [f.name for f in factors if f.numeric]
-    if along is not None:
-        named = [f for f in factors if f.name == result.schema.column(along) and f.numeric]
-        if not named:
-            hint = suggest(along, numeric) or f"one of {', '.join(numeric) or 'none'}"
-            raise TableError(f"the model has no numeric factor '{along}'", hint=hint)
-        found = named[0]
-    else:
-        known = result.named
-        by_name = [f for f in (known.find(name) for name in ("workers", "nodes")) if f is not None and f.distinct > 1]
-        extrinsic = [f for f in factors if f.role == "extrinsic" and f.positive and f.distinct > 1]
-        if not by_name and len(extrinsic) != 1:
-            raise TableError(
-                "no factor of the model counts the workers", hint=f"--along COLUMN, one of {', '.join(numeric)}"
-            )
-        found = by_name[0] if by_name else extrinsic[0]
-    if not found.positive:
-        raise TableError(f"'{found.name}' counts no workers: it goes down to {found.lower:g}", hint="--along COLUMN")
-    return found
-
-
 def ladder(
     result: FitResult,
     at: Mapping[str, Any],
@@ -93,13 +85,13 @@ def ladder(
     kind: Kind | None = None,
     given: frozenset[str] = frozenset(),
 ) -> Ladder:
-    """Write the configurations down.
+    """Return the configurations along the count of workers.
 
     Parameters
     ----------
     result : FitResult
     at : mapping
-        A value for every factor but the one along which it goes.
+        A value for every factor but the one that counts the workers.
     along : str, optional
         The factor that counts the workers.
     upto : float, optional
@@ -109,86 +101,46 @@ def ladder(
         batch (or work) per worker stays as it is, which is weak scaling; a global batch, samples of a whole job, or
         nothing at all is shared by the workers, which is strong scaling.
     given : frozenset of str
-        The factors that the user gave: those that would follow from the count of workers (nodes; the batch that
+        The factors that the user gave. Those that would follow from the count of workers (nodes; the batch that
         belongs to a global one) then stay.
 
     Raises
     ------
     TableError
-        For a factor that is not there, or a range that is none.
+        For a factor that is not there, or an empty range.
     """
-    factor = counted(result, along)
+    factor = scale_factor(result, along)
     if kind not in (None, "weak", "strong"):
         raise GenperfError(f"unknown kind of scaling '{kind}'", hint="weak or strong")
     counts = _counts(factor, upto)
     values = {name: value for name, value in at.items() if name != factor.name}
     frame = pd.DataFrame({factor.name: counts, **{k: [v] * len(counts) for k, v in values.items()}})
-    found = _by_name(result, factor)
-    frame = frame.assign(**_scaled(found, counts, values, kind))
-    frame = frame.assign(**following(found, factor, {str(name): frame[name].to_numpy() for name in frame}, given))
+    factors = factors_along(result, factor)
+    frame = frame.assign(**columns_of_work(factors, counts, values, kind))
+    frame = frame.assign(**following(factors, factor, {str(name): frame[name].to_numpy() for name in frame}, given))
     derived = [
         name
         for name, text in result.schema.derived.items()
         if name in frame and name not in given and set(parse(text).names) <= set(frame.columns)
     ]
     query = read_query(frame.drop(columns=derived), result.schema)
-    work = _work(found, query.columns, counts, kind)
-    held = {k: v for k, v in values.items() if len(set(query.columns.get(k, [v]))) == 1}
-    return Ladder(factor, counts, query.columns, work, _kind(work, counts), held)
-
-
-def _by_name(result: FitResult, factor: Factor) -> Factors:
-    """Find the factors by the field's names, the one along which it goes standing for the workers if none does."""
-    found = result.named
-    workers = found.find("workers")
-    if workers is not None and factor in (workers, found.find("nodes")):
-        return found
-    return Factors(found.factors, {**found.mapping, "workers": factor.name})
+    work = relative_work(factors, query.columns, counts, kind)
+    constant = {k: v for k, v in values.items() if len(set(query.columns.get(k, [v]))) == 1}
+    return Ladder(factor, counts, query.columns, work, kind_of_scaling(work, counts), constant)
 
 
 def _counts(factor: Factor, upto: float | None) -> Array:
-    last = factor.upper * 2.0**OCTAVES if upto is None else float(upto)
+    """Return the counts from the smallest measured one on: evenly over the logarithm, and every power of two."""
+    last = factor.upper * 2.0**LADDER.doublings_beyond if upto is None else float(upto)
     if not np.isfinite(last) or last <= factor.lower:
         raise GenperfError(
             f"there is nothing to look at from {factor.lower:g} up to {last:g} {factor.name}",
             hint="a larger count",
         )
     octaves = np.log2(last / factor.lower)
-    steps = min(MOST, max(2, int(np.ceil(octaves * STEPS)) + 1))
+    steps = min(LADDER.max_counts, max(2, int(np.ceil(octaves * LADDER.steps_per_doubling)) + 1))
     counts = np.append(factor.lower * 2.0 ** np.linspace(0.0, octaves, steps)[:-1], last)
     doublings = factor.lower * 2.0 ** np.arange(int(octaves + 1e-9) + 1)
     counts = np.concatenate([counts, doublings, [c for c in (factor.upper,) if c <= last]])
     counts = np.round(counts) if factor.integer else np.round(counts, 12)
     return np.unique(np.minimum(counts, np.floor(last) if factor.integer else last))
-
-
-def _scaled(found: Factors, counts: Array, values: Mapping[str, Any], kind: Kind | None) -> dict[str, npt.NDArray[Any]]:
-    """Return the columns of work that a kind of scaling asks for, beginning with the given values."""
-    shrinking = counts[0] / counts
-    if kind == "strong":
-        columns = [c for c in (found.find("batch"), found.find("work")) if c is not None and c.name in values]
-        return {c.name: float(values[c.name]) * shrinking for c in columns}
-    whole = found.find("global_batch")
-    if kind == "weak" and found.find("batch") is None and whole is not None and whole.name in values:
-        return {whole.name: float(values[whole.name]) / shrinking}
-    return {}
-
-
-def _work(found: Factors, columns: Mapping[str, Any], counts: Array, kind: Kind | None) -> Array:
-    """Return one worker's work relative to the first count's."""
-    each = share(found, job=True)
-    if not each.known and kind == "weak":
-        return np.ones(len(counts))
-    tree = parse(each.per_worker).node
-    nodes = {name: found.node(name) for name in names_in(tree)}
-    if any(node is None for node in nodes.values()):
-        return np.asarray(counts[0] / counts)
-    value = value_of(substitute(tree, {k: v for k, v in nodes.items() if v is not None}), columns)
-    work = np.broadcast_to(np.asarray(value, float), (len(counts),))
-    return np.asarray(work / work[0])
-
-
-def _kind(work: Array, counts: Array) -> str:
-    if np.allclose(work, 1.0):
-        return "weak"
-    return "strong" if np.allclose(work * counts, counts[0]) else "mixed"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,20 +12,58 @@ import pandas as pd
 
 from genperf.attribution.answers import Scaling
 from genperf.attribution.crossover import crossovers
-from genperf.attribution.draws import count_quantiles, log_paths, quantiles, said_range, shares
-from genperf.attribution.ladder import Kind, Ladder, ladder
+from genperf.attribution.draws import count_quantiles, log_paths, quantiles, shares
+from genperf.attribution.ladder import Ladder, ladder
+from genperf.attribution.quantity import is_time
+from genperf.attribution.scale import Kind
+from genperf.attribution.words import count_text, interval_note, range_text
 from genperf.errors import GenperfError
 from genperf.prediction import central_times
 from genperf.result import FitResult
 
 Array = npt.NDArray[np.float64]
 
-#: The share of perfect scaling below which a curve is past its knee.
-LEVEL = 0.5
-#: Times closer than this are the same.
-SAME = 1e-12
-#: A logarithm of an efficiency this near to a level is at the level, not below it.
-TOUCHES = 1e-9
+
+@dataclass(frozen=True)
+class Knee:
+    """What `explain` tells of scaling.
+
+    Attributes
+    ----------
+    level : float
+        The efficiency below which a curve is past its knee. A convention: one half.
+    along : str, optional
+        The factor that counts the workers; chosen by the field's names where omitted.
+    upto : float, optional
+        The largest count that is evaluated; 16 times the largest measured where omitted.
+    kind : {"weak", "strong"}, optional
+        Whether the work of one worker, or that of all together, stays; the columns decide where omitted.
+    """
+
+    level: float = 0.5
+    along: str | None = None
+    upto: float | None = None
+    kind: Kind | None = None
+
+
+@dataclass(frozen=True)
+class CurveTolerances:
+    """When two points of a curve count as equal: rounding errors of sums of logarithms.
+
+    Attributes
+    ----------
+    relative : float
+        Of times: closer ones are the same.
+    logarithm : float
+        Of a logarithm of an efficiency: one that is nearer to a level is at the level, not below it.
+    """
+
+    relative: float = 1e-12
+    logarithm: float = 1e-9
+
+
+TOLERANCES = CurveTolerances()
+_POINTS = ("what", "level", "count", "lower", "upper", "reached", "sentence")
 
 
 def scaling(
@@ -32,13 +71,13 @@ def scaling(
     at: Mapping[str, Any],
     *,
     along: str | None = None,
-    level: float = LEVEL,
+    level: float = Knee.level,
     upto: float | None = None,
     kind: Kind | None = None,
     interval: float = 0.9,
     given: frozenset[str] = frozenset(),
 ) -> Scaling:
-    """Say how well more workers are used, and where that ends.
+    """Return the predicted value along the count of workers; of a time also how well more workers are used.
 
     With W(n) one worker's work and n₀ the smallest measured count, the efficiency is the work done per second and
     worker, relative to that at n₀: `W(n)/W(n₀) · T(n₀)/T(n)`. With a batch per worker that stays as it is (weak
@@ -50,11 +89,11 @@ def scaling(
     at : mapping
         A value for every other factor.
     along : str, optional
-        The factor that counts the workers; found by the field's names where omitted.
+        The factor that counts the workers; chosen by the field's names where omitted.
     level : float
         The efficiency below which a curve is past its knee.
     upto : float, optional
-        How far to look; 16 times the largest measured count where omitted.
+        The largest count that is evaluated; 16 times the largest measured where omitted.
     kind : {"weak", "strong"}, optional
         See `genperf.attribution.ladder.ladder`.
     interval : float
@@ -65,7 +104,8 @@ def scaling(
     Returns
     -------
     Scaling
-        Every count comes with an interval over the draws of all members; "not reached" is said with how far was looked.
+        Every count comes with an interval over the draws of all members. "Not reached" comes with the largest count
+        that was evaluated. Where the model does not predict a time, there is neither efficiency nor a point.
 
     Raises
     ------
@@ -81,95 +121,166 @@ def scaling(
     >>> import genperf as gp
     >>> runs = pd.DataFrame({"workers": [1, 2, 4, 8], "seconds": [9.0, 5.0, 3.0, 2.0]})
     >>> result = gp.fit(gp.read_table(runs, time="seconds", extrinsic="workers"), model="amdahl")
-    >>> found = scaling(result, {}, level=0.55)
-    >>> print(found.points["said"][0])
-    efficiency falls below 55 % of that at 1 at 9 workers (90 %: 9 to 9)
+    >>> print(scaling(result, {}, level=0.55).points["sentence"][0])
+    efficiency falls below 55 % of that at 1 at 9 workers
     """
     if not 0.0 < level < 1.0:
         raise GenperfError(f"an efficiency level lies between 0 and 1, not {level:g}", hint="0.5")
     steps = ladder(result, at, along, upto, kind, given)
-    weights = shares(result.members)
+    target = result.schema.target
     tail = (1.0 - interval) / 2.0
-    levels = (tail, 1.0 - tail)
-    central = central_times(result.members, steps.columns)
-    paths = log_paths(result, steps.columns)
-    work = np.log(steps.work)
-    best = work - np.log(central)
-    drawn = work - paths
-    efficiency, efficiencies = best - best[0], drawn - drawn[:, :1]
-    time_ends = np.exp(quantiles(paths, weights, levels))
-    ends = np.exp(quantiles(efficiencies, weights, levels))
-    counts = steps.counts
-    name = steps.along.name
-    curve = pd.DataFrame(
-        {
-            name: counts,
-            "time": central,
-            "lower": np.minimum(time_ends[0], central),
-            "upper": np.maximum(time_ends[1], central),
-            "speedup": np.exp(efficiency) * counts / counts[0],
-            "efficiency": np.exp(efficiency),
-            "efficiency_lower": np.minimum(ends[0], np.exp(efficiency)),
-            "efficiency_upper": np.maximum(ends[1], np.exp(efficiency)),
-        }
+    curves = _Curves(
+        steps,
+        central_times(result.members, steps.columns),
+        log_paths(result, steps.columns),
+        shares(result.members),
+        (tail, 1.0 - tail),
     )
-    asked = _Asked(steps, weights, levels, interval)
-    rate, rates = efficiency + np.log(counts), efficiencies + np.log(counts)
-    share = f"{100 * level:g} %"
-    first, top = f"{counts[0]:g}", f"{counts[int(np.argmax(efficiency))]:g}"
-    points = [
-        asked.below("efficiency", level, efficiency, efficiencies, f"below {share} of that at {first}"),
-        asked.below(
-            "efficiency of the best",
-            level,
-            efficiency - efficiency.max(),
-            efficiencies - efficiencies.max(axis=1, keepdims=True),
-            f"below {share} of its largest (at {top})",
-        ),
-        asked.turn("slower", central, np.exp(paths), "a step gets slower", "a step does not get slower"),
-        asked.turn("throughput", np.exp(-rate), np.exp(-rates), "throughput falls", "throughput does not fall"),
-    ]
+    counts, name = steps.counts, steps.along.name
+    best, points = None, pd.DataFrame(columns=list(_POINTS))
+    curve = pd.DataFrame({name: counts, **curves.values(target.name)})
+    if is_time(target):
+        curve = curve.assign(**curves.efficiencies())
+        best = float(counts[int(np.argmax(curves.efficiency))])
+        points = pd.DataFrame(curves.points(level))
     return Scaling(
         along=name,
         kind=steps.kind,
         at=steps.at,
         reference=float(counts[0]),
-        best=float(counts[int(np.argmax(efficiency))]),
+        best=best,
         upto=float(counts[-1]),
         interval=interval,
         curve=curve,
-        points=pd.DataFrame(points),
-        crossovers=crossovers(result, steps, levels),
+        points=points,
+        crossovers=crossovers(result, steps, curves.levels),
+        quantity=target,
     )
 
 
-class _Asked:
-    """Where a curve, and every draw of it, crosses a level or turns."""
+class _Curves:
+    """The predicted curve along the count of workers, and one for every draw.
 
-    def __init__(self, steps: Ladder, weights: Array, levels: tuple[float, float], interval: float) -> None:
-        self.steps, self.weights, self.levels, self.interval = steps, weights, levels, interval
+    Parameters
+    ----------
+    steps : Ladder
+        The configurations.
+    central : ndarray of shape (steps,)
+        The predicted values T(n).
+    paths : ndarray of shape (draws, steps)
+        ln T(n) in every draw.
+    weights : ndarray of shape (draws,)
+        They add up to one.
+    levels : tuple of float
+        The quantiles of the interval's ends.
+    """
 
-    def below(self, what: str, level: float, curve: Array, draws: Array, text: str) -> dict[str, Any]:
-        """Answer where the logarithm of an efficiency, from its largest on or from the first, falls below a level."""
-        whole = self.steps.along.integer
-        found = first_below(self.steps.counts, np.vstack([curve, draws]), np.log(level), whole, what != "efficiency")
-        return self._answer(
-            what, level, found[0], found[1:], f"efficiency falls {text} at", f"efficiency does not fall {text}"
+    def __init__(
+        self, steps: Ladder, central: Array, paths: Array, weights: Array, levels: tuple[float, float]
+    ) -> None:
+        self.steps, self.central, self.paths, self.weights, self.levels = steps, central, paths, weights, levels
+        work = np.log(steps.work)
+        best, drawn = work - np.log(central), work - paths
+        #: ln of the efficiency, of the prediction and of every draw.
+        self.efficiency, self.drawn_efficiency = best - best[0], drawn - drawn[:, :1]
+
+    def values(self, name: str) -> dict[str, Array]:
+        """Return the predicted values and their band, by column."""
+        lower, upper = np.exp(quantiles(self.paths, self.weights, self.levels))
+        return {name: self.central, "lower": np.minimum(lower, self.central), "upper": np.maximum(upper, self.central)}
+
+    def efficiencies(self) -> dict[str, Array]:
+        """Return the speed-up and the efficiency with its band, by column."""
+        lower, upper = np.exp(quantiles(self.drawn_efficiency, self.weights, self.levels))
+        efficiency, counts = np.exp(self.efficiency), self.steps.counts
+        return {
+            "speedup": efficiency * counts / counts[0],
+            "efficiency": efficiency,
+            "efficiency_lower": np.minimum(lower, efficiency),
+            "efficiency_upper": np.maximum(upper, efficiency),
+        }
+
+    def points(self, level: float) -> list[dict[str, Any]]:
+        """Return where the efficiency falls below a level, and where more workers stop to help."""
+        counts, efficiency, drawn = self.steps.counts, self.efficiency, self.drawn_efficiency
+        rate, rates = efficiency + np.log(counts), drawn + np.log(counts)
+        percent = f"{100 * level:g} %"
+        first, top = f"{counts[0]:g}", f"{counts[int(np.argmax(efficiency))]:g}"
+        best = drawn.max(axis=1, keepdims=True)
+        return [
+            self._below("efficiency", level, efficiency, drawn, f"below {percent} of that at {first}"),
+            self._below(
+                "efficiency of the best",
+                level,
+                efficiency - efficiency.max(),
+                drawn - best,
+                f"below {percent} of its largest (at {top})",
+            ),
+            self._turn("slower", self.central, np.exp(self.paths), "a step gets slower", "a step does not get slower"),
+            self._turn("throughput", np.exp(-rate), np.exp(-rates), "throughput falls", "throughput does not fall"),
+        ]
+
+    def _below(self, what: str, level: float, curve: Array, draws: Array, text: str) -> dict[str, Any]:
+        """Return where ln of an efficiency falls below a level.
+
+        Parameters
+        ----------
+        what : {"efficiency", "efficiency of the best"}
+            The second is looked at only beyond its largest value.
+        level : float
+        curve : ndarray of shape (steps,)
+            ln of the efficiency.
+        draws : ndarray of shape (draws, steps)
+        text : str
+            What stands behind "falls".
+        """
+        counts = first_below(
+            self.steps.counts,
+            np.vstack([curve, draws]),
+            np.log(level),
+            self.steps.along.integer,
+            from_largest=what != "efficiency",
         )
+        sentences = (f"efficiency falls {text} at", f"efficiency does not fall {text}")
+        return self._point(what, level, counts, sentences)
 
-    def turn(self, what: str, curve: Array, draws: Array, text: str, never: str) -> dict[str, Any]:
-        """Answer beyond which count something that should fall rises."""
-        found = last_smallest(self.steps.counts, np.vstack([curve, draws]))
-        return self._answer(what, float("nan"), found[0], found[1:], f"{text} beyond", never)
+    def _turn(self, what: str, curve: Array, draws: Array, text: str, never: str) -> dict[str, Any]:
+        """Return the count beyond which something that should fall rises.
 
-    def _answer(self, what: str, level: float, count: float, draws: Array, text: str, never: str) -> dict[str, Any]:
-        lower, upper = count_quantiles(draws, self.weights, self.levels)
-        reached = float(self.weights[np.isfinite(draws)].sum() / self.weights.sum())
+        Parameters
+        ----------
+        what : str
+            The name of the point.
+        curve : ndarray of shape (steps,)
+        draws : ndarray of shape (draws, steps)
+        text, never : str
+            The beginnings of the two sentences.
+        """
+        counts = last_smallest(self.steps.counts, np.vstack([curve, draws]))
+        return self._point(what, float("nan"), counts, (f"{text} beyond", never))
+
+    def _point(self, what: str, level: float, counts: Array, sentences: tuple[str, str]) -> dict[str, Any]:
+        """Return a row of the table of points.
+
+        Parameters
+        ----------
+        what : str
+        level : float
+        counts : ndarray of shape (1 + draws,)
+            Of the prediction, then of every draw; infinite where it is not reached.
+        sentences : tuple of str
+            The beginnings of the sentence where it is reached, and where it is not.
+        """
+        count, drawn = counts[0], counts[1:]
+        lower, upper = count_quantiles(drawn, self.weights, self.levels)
+        reached = float(self.weights[np.isfinite(drawn)].sum() / self.weights.sum())
         name, last = self.steps.along.name, self.steps.counts[-1]
         if np.isfinite(count):
-            said = f"{text} {count:g} {name} ({100 * self.interval:g} %: {said_range(lower, upper, last)})"
+            ends = range_text(lower, lower, last), range_text(upper, upper, last)
+            note = interval_note(self.levels[1] - self.levels[0], ends[0], ends[1], f"{count:g}")
+            sentence = f"{sentences[0]} {count_text(count, name)}{note}"
         else:
-            said = f"{never} up to {last:g} {name} (in {100 * reached:.0f} % of the draws it does)"
+            sentence = f"{sentences[1]} up to {count_text(last, name)} (in {100 * reached:.0f} % of the draws it does)"
         return {
             "what": what,
             "level": level,
@@ -177,21 +288,36 @@ class _Asked:
             "lower": lower,
             "upper": upper,
             "reached": reached,
-            "said": said,
+            "sentence": sentence,
         }
 
 
 def first_below(counts: Array, curves: Array, level: float, whole: bool, from_largest: bool = False) -> Array:
-    """Return the first count at which each curve is below a level, shape (curves,); infinite where none is.
+    """Return the first count at which each curve is below a level; infinite where none is.
 
     Between two counts the curve is taken as straight over the logarithm of the count. Whole counts are rounded up.
+
+    Parameters
+    ----------
+    counts : ndarray of shape (steps,)
+        Rising.
+    curves : ndarray of shape (curves, steps)
+    level : float
+    whole : bool
+        Whether counts are whole numbers.
+    from_largest : bool
+        Whether only counts beyond each curve's largest value are looked at.
+
+    Returns
+    -------
+    ndarray of shape (curves,)
 
     Examples
     --------
     >>> first_below(np.array([1.0, 2.0, 4.0]), np.array([[0.0, -1.0, -3.0], [0.0, 0.0, 0.0]]), -2.0, True)
     array([ 3., inf])
     """
-    under = curves < level - TOUCHES
+    under = curves < level - TOLERANCES.logarithm
     if from_largest:
         under = under & (np.arange(len(counts)) > curves.argmax(axis=1)[:, None])
     at = under.argmax(axis=1)
@@ -215,6 +341,6 @@ def last_smallest(counts: Array, curves: Array) -> Array:
     >>> last_smallest(np.array([1.0, 2.0, 4.0]), np.array([[3.0, 2.0, 3.0], [1.0, 1.0, 1.0]]))
     array([ 2., inf])
     """
-    low = curves <= curves.min(axis=1, keepdims=True) * (1.0 + SAME)
+    low = curves <= curves.min(axis=1, keepdims=True) * (1.0 + TOLERANCES.relative)
     last = curves.shape[1] - 1 - low[:, ::-1].argmax(axis=1)
     return np.where(last == curves.shape[1] - 1, np.inf, counts[last])

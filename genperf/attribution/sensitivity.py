@@ -1,8 +1,9 @@
-"""Variance-based sensitivity: which factors make the time vary over a domain (Sobol indices)."""
+"""Variance-based sensitivity: which factors make the prediction vary over a domain (Sobol indices)."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -11,21 +12,60 @@ import pandas as pd
 
 from genperf.attribution.answers import Sensitivity
 from genperf.attribution.draws import log_paths, quantiles, shares, thinned
-from genperf.attribution.following import count_of, following
+from genperf.attribution.following import following
+from genperf.attribution.scale import named_scale_factor
 from genperf.errors import GenperfError, suggest
 from genperf.models import Factors
 from genperf.prediction import central_times
-from genperf.prediction.query import own_names
+from genperf.prediction.query import own_names as model_names
 from genperf.result import FitResult
 from genperf.table import Factor
 
 Array = npt.NDArray[np.float64]
 Of = Literal["time", "log"]
 
-#: Points of each of the two base samples, a power of two.
-SAMPLES = 1024
-#: Draws with which the intervals are made.
-DRAWS = 64
+
+@dataclass(frozen=True)
+class SensitivitySettings:
+    """How finely the variance is sampled.
+
+    Attributes
+    ----------
+    samples : int
+        Points of each of the two base samples, a power of two. At 1024 the Monte Carlo error of an index is about 0.01
+        (docs/attribution.md).
+    draws : int
+        Draws of the ensemble with which the intervals are made. A guess: 64 place the ends of a 90 % interval between
+        the third and the fourth draw from either end, at a sixteenth of the time of a thousand.
+    """
+
+    samples: int = 1024
+    draws: int = 64
+
+
+SENSITIVITY = SensitivitySettings()
+
+
+@dataclass(frozen=True)
+class Sobol:
+    """What `explain` tells of sensitivity.
+
+    Attributes
+    ----------
+    of : {"time", "log"}
+        Variance of the predicted value T, or of ln T.
+    within : mapping, optional
+        Factor → (lowest, highest), one value, or levels, in the place of what was measured.
+    samples : int
+        Points of each of the two base samples, a power of two.
+    seed : int
+        Of the samples.
+    """
+
+    of: Of = "time"
+    within: Mapping[str, Any] | None = None
+    samples: int = SENSITIVITY.samples
+    seed: int = 0
 
 
 def sensitivity(
@@ -33,11 +73,11 @@ def sensitivity(
     within: Mapping[str, Any] | None = None,
     *,
     of: Of = "time",
-    samples: int = SAMPLES,
+    samples: int = SENSITIVITY.samples,
     seed: int = 0,
     interval: float = 0.9,
 ) -> Sensitivity:
-    """Share out the variance of the predicted time over a domain among the factors (Sobol 2001; Saltelli et al. 2010).
+    """Share out the variance of the prediction T over a domain among the factors (Sobol 2001; Saltelli et al. 2010).
 
     The *first-order* index of a factor is the share of the variance that goes when it is known,
     `Var(E[T|x])/Var(T)`; the *total* index the share that is left when all others are known,
@@ -51,7 +91,7 @@ def sensitivity(
     within : mapping, optional
         Factor → (lowest, highest), one value, or levels, in the place of what was measured.
     of : {"time", "log"}
-        Variance of T, or of ln T.
+        Variance of the predicted value T, whatever the quantity is, or of ln T.
     samples : int
         A power of two; the model is evaluated `samples·(factors + 2)` times for each draw.
     seed : int
@@ -61,7 +101,7 @@ def sensitivity(
     Raises
     ------
     GenperfError
-        Where no factor varies, or a range is none.
+        Where no factor varies, or a range is empty.
 
     Examples
     --------
@@ -79,23 +119,23 @@ def sensitivity(
     if of not in ("time", "log"):
         raise GenperfError(f"unknown quantity '{of}'", hint="time or log")
     if samples < 2 or samples & (samples - 1):
-        raise GenperfError(f"{samples} samples are not a power of two", hint=str(SAMPLES))
-    own = own_names(within or {}, result.schema)
-    within = {own[name]: values for name, values in (within or {}).items()}
+        raise GenperfError(f"{samples} samples are not a power of two", hint=str(SENSITIVITY.samples))
+    columns_of = model_names(within or {}, result.schema)
+    within = {columns_of[name]: values for name, values in (within or {}).items()}
     domain = _domain(result, within)
-    found, count = result.named, count_of(result)
-    follow = _following(domain, found, count, within)
+    factors, count = result.named, named_scale_factor(result)
+    follow = _following(domain, factors, count, within)
     varying = [d for d in domain if d.varies and d.factor.name not in follow]
     if not varying:
         raise GenperfError("no factor varies over the domain", hint="a wider domain")
-    members = thinned(result.members, DRAWS)
+    members = thinned(result.members, SENSITIVITY.draws)
     walks = any(m.series_discrepancy is not None for m in result.members)
 
     def evaluated(points: Array) -> Array:
         u = dict(zip((d.factor.name for d in varying), points, strict=True))
         columns = {d.factor.name: d.at(u.get(d.factor.name, np.zeros(points.shape[1]))) for d in domain}
         if count is not None:
-            after = following(found, count, columns, {d.factor.name for d in domain} - follow)
+            after = following(factors, count, columns, {d.factor.name for d in domain} - follow)
             columns.update({name: values for name, values in after.items() if name in follow})
         drawn = log_paths(result, columns, members)
         # The median of draws that walk costs a sort a row: their mean logarithm stands for it.
@@ -136,6 +176,7 @@ def sensitivity(
         of,
         table.iloc[order].reset_index(drop=True),
         samples,
+        result.schema.target,
         tuple(f"{text}: {names}" for names, text in notes if names),
     )
 
@@ -202,10 +243,21 @@ def _domain(result: FitResult, within: Mapping[str, Any]) -> list[_Axis]:
     return [_Axis(f, listed.get(f.name), f.name in read) for f in factors]
 
 
-def _following(domain: Sequence[_Axis], found: Factors, count: Factor | None, within: Mapping[str, Any]) -> set[str]:
-    """Return the factors that cannot vary beside the count of workers, because they follow from it."""
+def _following(domain: Sequence[_Axis], factors: Factors, count: Factor | None, within: Mapping[str, Any]) -> set[str]:
+    """Return the factors that cannot vary beside the count of workers, because they follow from it.
+
+    Parameters
+    ----------
+    domain : sequence of _Axis
+    factors : Factors
+        By the field's names.
+    count : Factor or None
+        The factor that counts the workers.
+    within : mapping of str to values
+        The factors whose domain the user gave: they do not follow.
+    """
     varying = {d.factor.name for d in domain if d.varies}
     if count is None or count.name not in varying:
         return set()
     ones = {d.factor.name: np.ones(1) for d in domain if d.factor.numeric}
-    return set(following(found, count, ones)) & varying - set(within)
+    return set(following(factors, count, ones)) & varying - set(within)

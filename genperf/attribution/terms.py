@@ -1,4 +1,4 @@
-"""Seconds and shares of the terms, of each member and of all by weight."""
+"""The part of each term in a predicted value: of each member, and of all by weight."""
 
 from __future__ import annotations
 
@@ -11,76 +11,100 @@ import numpy.typing as npt
 import pandas as pd
 
 from genperf.attribution.draws import log_paths, quantiles, shares
+from genperf.attribution.members import MEMBERS, by_label
+from genperf.attribution.quantity import term_column
 from genperf.prediction import Member, Query, central_times
 from genperf.result import FitResult
+from genperf.table import Target
 
 Array = npt.NDArray[np.float64]
 
-#: Row that makes the terms of a `max` total add up: time that one term hides behind another.
+#: Row that makes the terms of a `max` total add up: what one term hides behind another.
 HIDDEN = "hidden by overlap"
 #: Row for what the prediction knows beside the expression: how the measurements depart from its form.
 FORM = "form error"
-#: Draws of two terms that move against each other by more than this correlation cannot be told apart.
-ALIASED = -0.95
-#: Members of less weight have no say in what is aliased.
-LIGHT = 0.05
+
+
+@dataclass(frozen=True)
+class AliasSettings:
+    """When the data cannot tell two terms apart.
+
+    Attributes
+    ----------
+    correlation : float
+        Draws of two terms whose correlation is below this one trade against each other. A guess: at −0.95 their sum
+        varies less than a quarter as much as either.
+    relative_tolerance : float
+        A term whose draws vary by less than this share of its largest value is constant: rounding errors.
+    """
+
+    correlation: float = -0.95
+    relative_tolerance: float = 1e-9
+
+
+ALIASING = AliasSettings()
 
 
 @dataclass(frozen=True, eq=False)
 class Parts:
-    """What the time is made of, at some configurations.
+    """The parts of the predicted values at some configurations, in the unit of the target.
 
     Attributes
     ----------
     names : tuple of str
         The terms of all members, then `HIDDEN` and `FORM` where they are needed.
     shares : ndarray of shape (members, terms, rows)
-        Of each member's own time; zero for a term that the member does not have. They add up to one over the terms.
+        Of each member's predicted value; zero for a term that the member does not have. They add up to one over the
+        terms.
     drawn : ndarray of shape (draws, terms, rows)
-        Seconds of every draw of every member, adding up to the draw's time.
-    times : ndarray of shape (members, rows)
+        The parts in every draw of every member; they add up to the draw's value.
+    of_members : ndarray of shape (members, rows)
+        The value that each member predicts.
     central : ndarray of shape (rows,)
-        The predicted time.
+        The predicted value.
     weights : ndarray of shape (members,)
+        They add up to one.
     draw_shares : ndarray of shape (draws,)
+        They add up to one.
     """
 
     names: tuple[str, ...]
     shares: Array
     drawn: Array
-    times: Array
+    of_members: Array
     central: Array
     weights: Array
     draw_shares: Array
 
     @property
-    def seconds(self) -> Array:
-        """Seconds of each term, all members by weight, shape (terms, rows); they add up to the predicted time."""
+    def amounts(self) -> Array:
+        """The part of each term, all members by weight, shape (terms, rows); they add up to the predicted value."""
         return np.asarray(np.einsum("m,mtr->tr", self.weights, self.shares) * self.central)
 
 
 def parts_of(result: FitResult, columns: Mapping[str, Any]) -> Parts:
-    """Take the predicted times apart.
+    """Return the parts of the predicted values.
 
     Parameters
     ----------
     result : FitResult
     columns : mapping of str to ndarray of shape (rows,)
+        The factors, by name.
     """
     members = result.members
     rows = len(next(iter(columns.values())))
-    own = list(dict.fromkeys(t.name for m in members for t in m.expression.terms))
+    terms = list(dict.fromkeys(t.name for m in members for t in m.expression.terms))
     hides = any(not m.expression.is_sum for m in members)
     departs = any(m.discrepancy is not None for m in members)
-    names = (*own, *([HIDDEN] if hides else []), *([FORM] if departs else []))
+    names = (*terms, *([HIDDEN] if hides else []), *([FORM] if departs else []))
     paths = np.exp(log_paths(result, columns)) if departs else None
-    times = np.array([central_times([m], columns) for m in members])
+    of_members = np.array([central_times([m], columns) for m in members])
     best = np.zeros((len(members), len(names), rows))
     drawn = np.zeros((sum(len(m.draws) for m in members), len(names), rows))
     start = 0
     for k, member in enumerate(members):
         stop = start + len(member.draws)
-        best[k] = _split(member, columns, member.values, times[k] if departs else None, names)
+        best[k] = _split(member, columns, member.values, of_members[k] if departs else None, names)
         drawn[start:stop] = np.swapaxes(
             _split(member, columns, member.draw_values(), None if paths is None else paths[start:stop], names), 0, 1
         )
@@ -88,9 +112,9 @@ def parts_of(result: FitResult, columns: Mapping[str, Any]) -> Parts:
     weights = np.array([m.weight for m in members])
     return Parts(
         names,
-        best / times[:, None, :],
+        best / of_members[:, None, :],
         drawn,
-        times,
+        of_members,
         central_times(members, columns),
         weights / weights.sum(),
         shares(members),
@@ -100,12 +124,27 @@ def parts_of(result: FitResult, columns: Mapping[str, Any]) -> Parts:
 def _split(
     member: Member, columns: Mapping[str, Any], constants: Mapping[str, Any], whole: Array | None, names: Sequence[str]
 ) -> Array:
-    """Return the seconds by term, first axis; `whole` is the time that they add up to, where it is not the total."""
+    """Return the part of each term.
+
+    Parameters
+    ----------
+    member : Member
+    columns : mapping of str to ndarray of shape (rows,)
+    constants : mapping of str to float or ndarray of shape (draws, 1)
+    whole : ndarray of shape (rows,) or (draws, rows), or None
+        The value that the parts add up to; the total of the expression where None.
+    names : sequence of str
+        The rows of the answer: terms, `HIDDEN`, `FORM`.
+
+    Returns
+    -------
+    ndarray of shape (names, rows) or (names, draws, rows)
+    """
     terms = member.expression.term_values(columns, constants)
     total = member.expression.evaluate(columns, constants)
     out = np.zeros((len(names), *total.shape))
-    for name, seconds in terms.items():
-        out[names.index(name)] = seconds
+    for name, part in terms.items():
+        out[names.index(name)] = part
     if not member.expression.is_sum:
         out[names.index(HIDDEN)] = total - out[: len(names)].sum(axis=0)
     if whole is not None:
@@ -113,76 +152,122 @@ def _split(
     return out
 
 
-def ensemble_table(parts: Parts, query: Query, shown: Sequence[str], levels: tuple[float, float]) -> pd.DataFrame:
-    """Return a row per configuration and term: seconds, interval and share, all members by weight."""
-    ends = quantiles(parts.drawn, parts.draw_shares, levels)
-    return _table(parts.names, parts.seconds, ends, parts.central, query, shown)
+@dataclass(frozen=True, eq=False)
+class TermTables:
+    """How the parts at some configurations are written as tables.
 
+    Attributes
+    ----------
+    parts : Parts
+    query : Query
+        The configurations.
+    shown : tuple of str
+        The factors that get a column.
+    levels : tuple of float
+        The quantiles of the interval's ends.
+    target : Target
+        The predicted quantity, which names the column of the parts.
+    """
 
-def member_tables(
-    result: FitResult, parts: Parts, query: Query, shown: Sequence[str], levels: tuple[float, float]
-) -> pd.DataFrame:
-    """Return the same for each member by itself, the heaviest first; nothing where there is one member."""
-    if len(result.members) == 1:
-        return pd.DataFrame()
-    starts = np.cumsum([0, *(len(m.draws) for m in result.members)])
-    tables = []
-    for k in np.argsort(-parts.weights, kind="stable").tolist():
-        member = result.members[k]
-        own = {t.name for t in member.expression.terms} | {FORM} | (set() if member.expression.is_sum else {HIDDEN})
-        has = [j for j, name in enumerate(parts.names) if name in own]
-        drawn = parts.drawn[starts[k] : starts[k + 1]][:, has]
-        table = _table(
-            [parts.names[j] for j in has],
-            parts.shares[k, has] * parts.times[k],
-            quantiles(drawn, np.ones(len(drawn)), levels),
-            parts.times[k],
-            query,
-            shown,
-        )
-        table.insert(0, "member", member.name)
-        table.insert(1, "weight", float(parts.weights[k]))
-        tables.append(table)
-    return pd.concat(tables, ignore_index=True)
+    parts: Parts
+    query: Query
+    shown: tuple[str, ...]
+    levels: tuple[float, float]
+    target: Target
 
+    def ensemble(self) -> pd.DataFrame:
+        """Return a row per configuration and term: part, interval and share, all members by weight."""
+        parts = self.parts
+        ends = quantiles(parts.drawn, parts.draw_shares, self.levels)
+        return self._table(parts.names, parts.amounts, ends, parts.central)
 
-def _table(
-    names: Sequence[str], seconds: Array, ends: Array, whole: Array, query: Query, shown: Sequence[str]
-) -> pd.DataFrame:
-    rows = np.repeat(np.arange(len(whole)), len(names))
-    given = {name: query.columns[name][rows] for name in shown if name not in ("term", "seconds", "share")}
-    columns = {
-        "term": np.tile(np.array(names, dtype=object), len(whole)),
-        "seconds": seconds.T.ravel(),
-        # As in predict, the interval holds the value that stands beside it.
-        "lower": np.minimum(ends[0], seconds).T.ravel(),
-        "upper": np.maximum(ends[1], seconds).T.ravel(),
-        "share": (seconds / whole).T.ravel(),
-    }
-    return pd.DataFrame({**given, **columns})
+    def members(self, members: Sequence[Member]) -> pd.DataFrame:
+        """Return the same for each label of the members, the heaviest first; empty where there is one label.
+
+        Members with equal labels are one ensemble, by their weights.
+        """
+        labels = by_label(members)
+        if len(labels) == 1:
+            return pd.DataFrame()
+        parts = self.parts
+        starts = np.cumsum([0, *(len(m.draws) for m in members)])
+        tables = []
+        for entry in labels:
+            same = [members[k] for k in entry.places]
+            terms = {t.name for m in same for t in m.expression.terms} | {FORM}
+            terms |= {HIDDEN} if any(not m.expression.is_sum for m in same) else set()
+            columns = [j for j, name in enumerate(parts.names) if name in terms]
+            places = list(entry.places)
+            weights = parts.weights[places] / parts.weights[places].sum()
+            whole = parts.of_members[places[0]] if len(same) == 1 else central_times(same, self.query.columns)
+            drawn = np.concatenate([parts.drawn[starts[k] : starts[k + 1]][:, columns] for k in places])
+            table = self._table(
+                [parts.names[j] for j in columns],
+                np.einsum("m,mtr->tr", weights, parts.shares[places])[columns] * whole,
+                quantiles(drawn, shares(same), self.levels),
+                whole,
+            )
+            table.insert(0, "member", entry.label)
+            table.insert(1, "weight", entry.weight)
+            tables.append(table)
+        return pd.concat(tables, ignore_index=True)
+
+    def _table(self, names: Sequence[str], amounts: Array, ends: Array, whole: Array) -> pd.DataFrame:
+        """Return a row per configuration and term.
+
+        Parameters
+        ----------
+        names : sequence of str
+            The terms.
+        amounts : ndarray of shape (terms, rows)
+            In the unit of the target.
+        ends : ndarray of shape (2, terms, rows)
+            Of the intervals.
+        whole : ndarray of shape (rows,)
+            The value that the amounts add up to.
+        """
+        value = term_column(self.target)
+        rows = np.repeat(np.arange(len(whole)), len(names))
+        factors = {n: self.query.columns[n][rows] for n in self.shown if n not in ("term", value, "share")}
+        columns = {
+            "term": np.tile(np.array(names, dtype=object), len(whole)),
+            value: amounts.T.ravel(),
+            # As in predict, the interval holds the value that stands beside it.
+            "lower": np.minimum(ends[0], amounts).T.ravel(),
+            "upper": np.maximum(ends[1], amounts).T.ravel(),
+            "share": (amounts / whole).T.ravel(),
+        }
+        return pd.DataFrame({**factors, **columns})
 
 
 def aliased(result: FitResult, columns: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
-    """Name pairs of terms whose draws trade seconds against each other at every configuration asked for.
+    """Return the pairs of terms that the data cannot tell apart.
 
-    In every member of weight that has both.
+    Their draws trade against each other at every configuration given, in every member of some weight that has both.
+
+    Parameters
+    ----------
+    result : FitResult
+    columns : mapping of str to ndarray of shape (rows,)
+        The factors, by name.
     """
     total = sum(m.weight for m in result.members)
-    verdicts: dict[tuple[str, str], bool] = {}
+    trading: dict[tuple[str, str], bool] = {}
     for member in result.members:
-        if member.weight < LIGHT * total:
+        if member.weight < MEMBERS.least_weight * total:
             continue
         drawn = member.expression.term_values(columns, member.draw_values())
         names = list(drawn)
         for i, a in enumerate(names):
             for b in names[i + 1 :]:
-                pair = (a, b) if (b, a) not in verdicts else (b, a)
-                trades = _trade(drawn[a], drawn[b])
-                verdicts[pair] = verdicts.get(pair, True) and trades
-    return tuple(pair for pair, trades in verdicts.items() if trades)
+                pair = (a, b) if (b, a) not in trading else (b, a)
+                trading[pair] = trading.get(pair, True) and _trade(drawn[a], drawn[b])
+    return tuple(pair for pair, trades in trading.items() if trades)
 
 
 def _trade(x: Array, y: Array) -> bool:
-    moving = (x.std(axis=0) > 1e-9 * np.abs(x).max()) & (y.std(axis=0) > 1e-9 * np.abs(y).max())
+    """Tell whether two terms, each of shape (draws, rows), trade against each other in every row where both vary."""
+    tolerance = ALIASING.relative_tolerance
+    moving = (x.std(axis=0) > tolerance * np.abs(x).max()) & (y.std(axis=0) > tolerance * np.abs(y).max())
     together = [np.corrcoef(x[:, j], y[:, j])[0, 1] for j in np.flatnonzero(moving)]
-    return bool(together) and max(together) < ALIASED
+    return bool(together) and max(together) < ALIASING.correlation

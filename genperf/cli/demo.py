@@ -54,7 +54,7 @@ def command(folder: str, seed: int, workers: int, quiet: bool, no_color: bool) -
     from genperf.attribution import explain
     from genperf.datasets import load
     from genperf.fitting import fit
-    from genperf.reporting import page
+    from genperf.reporting import View, page
     from genperf.result import FitResult, dump_model
     from genperf.validation import validate
 
@@ -92,7 +92,7 @@ def command(folder: str, seed: int, workers: int, quiet: bool, no_color: bool) -
     write_whole(out / "constants.csv", csv_text(generic.constants()))
     write_whole(out / "validation.csv", csv_text(scores.predictions()))
     title = f"Published training runs: measured up to {DEMO.max_devices} GPUs, predicted for {DEMO.predicted_devices}"
-    write_whole(out / "report.html", page(fitted, table=known, title=title))
+    write_whole(out / "report.html", page(fitted, View(title=title), table=known))
     say(f"\nwrote report.html, model.json, generic.json, and the tables they hold as CSV, to {out}", quiet)
     say(f"open {(out / 'report.html').resolve().as_uri()} in a browser", quiet)
 

@@ -83,7 +83,7 @@ def command(
     no_color: bool,
 ) -> None:
     """Show which terms MODEL's time, or other quantity, is made of, and how each factor changes it."""
-    from genperf.attribution import explain
+    from genperf.attribution import Knee, Sobol, explain
     from genperf.result import load_model
 
     fitted = load_model(model)
@@ -91,18 +91,14 @@ def command(
     here = grid(at) if at else None
     other = once(versus, "--versus")
     across = {name: value for name, value in other.items() if name in chosen.schema.group}
+    upto = number(up_to, "--up-to") if up_to is not None else None
     explanation = explain(
         chosen,
         here,
         interval,
         versus=None if across else other or None,
-        knee=number(knee, "--knee") if knee is not None else False,
-        sobol=sobol or False,
-        along=along,
-        upto=number(up_to, "--up-to") if up_to is not None else None,
-        kind=kind,
-        within=grid(within) if within else None,
-        seed=seed,
+        knee=False if knee is None else Knee(number(knee, "--knee"), along, upto, kind),
+        sobol=Sobol(sobol, grid(within) if within else None, seed=seed) if sobol else False,
     )
     if across:
         second = _Other(fitted, group, other, across)
@@ -241,7 +237,7 @@ def _show(explanation: Explanation, chosen: FitResult, *, members: bool, plain: 
         for sentence in scale.sentences():
             click.echo(sentence)
     if explanation.comparison is not None:
-        show_frame(explanation.comparison.terms, "\n" + explanation.comparison.said, plain=plain)
+        show_frame(explanation.comparison.terms, "\n" + explanation.comparison.sentence, plain=plain)
     if explanation.sensitivity is not None:
         logarithm = "" if explanation.sensitivity.of == "time" else "logarithm of the "
         heading = f"\nshares of the variance of the {logarithm}{target.name} (Sobol indices)"

@@ -89,7 +89,7 @@ def of_predictions(fitted: FitResult | GroupedResult, predicted: pd.DataFrame, i
     largest = float(rows[answer.along].max()) if answer.along in rows else answer.upto
     factor = next(f for f in result.schema.factors if f.name == answer.along)
     upto = max(2.0 * factor.upper, largest)
-    return drawn(result, scaling(result, at, upto=upto, interval=interval), asked=rows)
+    return drawn(result, scaling(result, at, upto=upto, interval=interval), predictions=rows)
 
 
 def _one_group(fitted: FitResult | GroupedResult, predicted: pd.DataFrame) -> tuple[FitResult, pd.DataFrame]:

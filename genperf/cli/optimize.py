@@ -22,10 +22,9 @@ from genperf.cli.output import csv_text, say, show_frame, show_json, write_whole
 )
 @click.option(
     "--minimize",
-    default="time",
-    show_default=True,
+    default=None,
     metavar="time|cost|FORMULA",
-    help="What to minimise. A formula may use factors, time, time_1 (on one worker), total, machines, cost.",
+    help="The prediction if omitted. A formula may use factors, time, time_1 (on one worker), total, machines, cost.",
 )
 @click.option(
     "--steps", metavar="FORMULA", help="The number of steps: '90*1281167/(workers*batch)'; one where omitted."
@@ -44,7 +43,7 @@ def command(
     model: str,
     over: tuple[str, ...],
     where: tuple[str, ...],
-    minimize: str,
+    minimize: str | None,
     steps: str | None,
     deadline: float | None,
     machines: str | None,
@@ -64,7 +63,7 @@ def command(
     time, the cost and the deadline those of the whole training. A count that is still used well: --where
     "time_1/time >= 0.8" with a fixed batch per worker, "time_1/(workers*time) >= 0.8" with a fixed amount of work.
     """
-    from genperf.advice import optimize
+    from genperf.advice import Job, optimize
     from genperf.result import load_model
 
     fitted = one_group(load_model(model), group, model)
@@ -75,9 +74,7 @@ def command(
         minimize,
         deadline=deadline,
         interval=interval,
-        machines=machines,
-        price=price,
-        steps=steps,
+        job=Job(steps, machines, price),
         top=top,
     )
     if output:

@@ -63,7 +63,7 @@ def command(
     MODEL is a file of genperf fit. A TABLE (with --time or --quantity and roles, as for fit) is fitted first, and the
     model compared with baselines on what is held out. The page is one file: it needs no network and no server.
     """
-    from genperf.reporting import page
+    from genperf.reporting import View, page
 
     if measured_column(given):
         table = read(source, given)
@@ -80,10 +80,7 @@ def command(
         fitted,
         table=table,
         validation=held_out,
-        target=once(target, "--target"),
-        along=along,
-        interval=interval,
-        title=title,
+        view=View(once(target, "--target"), along, interval, title),
     )
     write_whole(output, text)
     if as_json:

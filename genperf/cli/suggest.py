@@ -83,7 +83,7 @@ def command(
         return
     if len(suggestion.candidates):
         show_frame(suggestion.candidates, "what one more measurement would do, the best first", plain=no_color)
-    click.echo(suggestion.said)
+    click.echo(suggestion.sentence)
 
 
 def _share(text: str) -> float:

@@ -1,4 +1,4 @@
-"""Figures of shares: Sobol indices, and what makes one configuration slower than another."""
+"""Figures of shares: Sobol indices, and why two configurations differ, term by term."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from genperf.attribution import Comparison, Sensitivity
+from genperf.attribution.quantity import heading, is_time
 from genperf.plots.style import BLUE, FAINT, GREEN, INK, SKY, VERMILION, new_figure, shown
 
 if TYPE_CHECKING:
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def sobol(sensitivity: Sensitivity) -> Figure:
-    """Draw each factor's share of the time's variance: alone, and with its interactions.
+    """Draw each factor's share of the prediction's variance: alone, and with its interactions.
 
     Parameters
     ----------
@@ -25,27 +26,34 @@ def sobol(sensitivity: Sensitivity) -> Figure:
     -------
     matplotlib Figure
     """
-    found = sensitivity.indices.sort_values("total", kind="stable")
-    figure, ax = new_figure(7.2, 1.5 + 0.55 * len(found))
-    at = np.arange(len(found))
+    indices = sensitivity.indices.sort_values("total", kind="stable")
+    figure, ax = new_figure(7.2, 1.5 + 0.55 * len(indices))
+    at = np.arange(len(indices))
     for name, shift, color, what in (
         ("total", -0.19, SKY, "with interactions (total)"),
         ("first", 0.19, BLUE, "alone (first order)"),
     ):
-        value = found[name].to_numpy(float)
-        low = np.nan_to_num(value - found[f"{name}_lower"].to_numpy(float))
-        high = np.nan_to_num(found[f"{name}_upper"].to_numpy(float) - value)
+        value = indices[name].to_numpy(float)
+        low = np.nan_to_num(value - indices[f"{name}_lower"].to_numpy(float))
+        high = np.nan_to_num(indices[f"{name}_upper"].to_numpy(float) - value)
         bars = np.maximum(np.vstack([low, high]), 0.0)
         ax.barh(at + shift, value, height=0.36, color=color, xerr=bars, ecolor=INK, label=what)
-    ax.set_yticks(at, [shown(f) for f in found["factor"]])
+    ax.set_yticks(at, [shown(f) for f in indices["factor"]])
     ax.set_xlim(left=min(0.0, ax.get_xlim()[0]))
-    ax.set_xlabel(f"share of the variance of {'the time' if sensitivity.of == 'time' else 'ln T'}")
+    ax.set_xlabel(f"share of the variance of {_variance_of(sensitivity)}")
     ax.legend(frameon=False, fontsize=8, loc="lower right")
     return figure
 
 
+def _variance_of(sensitivity: Sensitivity) -> str:
+    """Return what varies: "the time", "memory_gb", or the logarithm of either."""
+    if sensitivity.of == "time" and is_time(sensitivity.quantity):
+        return f"the {shown(sensitivity.quantity.name)}"
+    return shown(sensitivity.of_what)
+
+
 def waterfall(comparison: Comparison) -> Figure:
-    """Draw why B takes longer than A: A's time, each term's change, B's time, in seconds.
+    """Draw why A and B differ: the value of A, each term's change, the value of B.
 
     Parameters
     ----------
@@ -63,10 +71,12 @@ def waterfall(comparison: Comparison) -> Figure:
     change = end - start
     whole = np.zeros(len(bars), bool)
     whole[[0, -1]] = True
+    quantity = comparison.quantity
+    words = ("slower", "faster") if is_time(quantity) else ("more", "less")
     for mask, color, what in (
-        (whole, BLUE, "time"),
-        (~whole & (change > 0), VERMILION, "slower"),
-        (~whole & (change <= 0), GREEN, "faster"),
+        (whole, BLUE, shown(quantity.name)),
+        (~whole & (change > 0), VERMILION, words[0]),
+        (~whole & (change <= 0), GREEN, words[1]),
     ):
         if mask.any():
             ax.barh(at[mask], change[mask], left=start[mask], height=0.62, color=color, label=what)
@@ -77,6 +87,6 @@ def waterfall(comparison: Comparison) -> Figure:
         ax.plot([level, level], [upper - 0.31, lower + 0.31], color=FAINT, linewidth=0.8)
     ax.set_yticks(at, [shown(b) for b in bars["bar"]])
     ax.set_xlim(0.0, 1.16 * float(np.maximum(start, end).max()))
-    ax.set_xlabel("time (s)")
+    ax.set_xlabel(shown(heading(quantity)))
     ax.legend(frameon=False, fontsize=8)
     return figure

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from genperf.attribution.quantity import constant_unit, heading
 from genperf.errors import GenperfError
 from genperf.plots.style import (
     BLUE,
@@ -19,10 +21,11 @@ from genperf.plots.style import (
     doubling_axis,
     legend,
     new_figure,
-    plain_seconds,
+    plain_numbers,
     shown,
 )
 from genperf.result import FitResult
+from genperf.table import Target
 from genperf.validation import Validation
 
 if TYPE_CHECKING:
@@ -33,12 +36,32 @@ if TYPE_CHECKING:
 Array = npt.NDArray[np.float64]
 
 _MARKERS = "osD^vPX*"
-#: Models in one figure, and constants; more cannot be told apart.
-MOST_MODELS, MOST_CONSTANTS = 5, 40
+
+
+@dataclass(frozen=True)
+class QualitySettings:
+    """How much a figure shows; more cannot be told apart.
+
+    Attributes
+    ----------
+    max_models : int
+        Models in one figure.
+    max_constants : int
+        Rows of constants in one figure.
+    least_doublings_ratio : float
+        A factor whose largest value is so many times its smallest has a logarithmic axis.
+    """
+
+    max_models: int = 5
+    max_constants: int = 40
+    least_doublings_ratio: float = 4.0
+
+
+QUALITY = QualitySettings()
 
 
 def fitted_rows(result: FitResult, table: Table | None = None) -> tuple[pd.DataFrame, Array]:
-    """Return the factors of the measured configurations and their seconds: of a table, or as the model keeps them.
+    """Return the factors of the measured configurations and their values: of a table, or as the model keeps them.
 
     Raises
     ------
@@ -58,7 +81,7 @@ def fitted_rows(result: FitResult, table: Table | None = None) -> tuple[pd.DataF
 def predicted_against_measured(
     what: FitResult | Validation, table: Table | None = None, interval: float = 0.9
 ) -> Figure:
-    """Draw predicted over measured times, both in seconds; on the diagonal they agree.
+    """Draw predicted over measured values; on the diagonal they agree.
 
     Parameters
     ----------
@@ -82,6 +105,7 @@ def predicted_against_measured(
     'measured time (s)'
     """
     parts = _held_out(what) if isinstance(what, Validation) else [_fitted(what, table, interval)]
+    quantity = heading(_quantity(what, table))
     figure, ax = new_figure(5.4, 5.2)
     for k, (name, measured, predicted, lower, upper) in enumerate(parts):
         error = float(np.median(np.abs(predicted / measured - 1.0))) * 100.0
@@ -103,14 +127,21 @@ def predicted_against_measured(
     ax.plot(ends, ends, color=INK, linewidth=1.0, zorder=1, label="predicted = measured")
     ax.set_xscale("log")
     ax.set_xlim(*ends)
-    plain_seconds(ax)
+    plain_numbers(ax)
     _plain_across(ax)
-    ax.set_xlabel("measured time (s)")
-    ax.set_ylabel("predicted time (s)")
-    held = isinstance(what, Validation)
-    ax.set_title("Configurations held out" if held else "Configurations of the fit", loc="left", fontsize=10)
+    ax.set_xlabel(shown(f"measured {quantity}"))
+    ax.set_ylabel(shown(f"predicted {quantity}"))
+    title = "Configurations held out" if isinstance(what, Validation) else "Configurations of the fit"
+    ax.set_title(title, loc="left", fontsize=10)
     ax.legend(frameon=False, fontsize=8)
     return figure
+
+
+def _quantity(what: FitResult | Validation, table: Table | None) -> Target:
+    """Return the quantity that is drawn."""
+    if isinstance(what, FitResult):
+        return what.schema.target
+    return what.target if table is None else table.target
 
 
 def _plain_across(ax: Any) -> None:
@@ -126,26 +157,38 @@ _Part = tuple[str, Array, Array, Array, Array]
 
 
 def _fitted(result: FitResult, table: Table | None, interval: float) -> _Part:
+    """Return a model's predictions of measured configurations.
+
+    Parameters
+    ----------
+    result : FitResult
+    table : Table or None
+        The configurations; those the model was fitted to where None.
+    interval : float
+        Nominal coverage.
+    """
     rows, measured = fitted_rows(result, table)
-    found = result.predict(rows, interval)
-    return result.model, measured, found["time"].to_numpy(), found["lower"].to_numpy(), found["upper"].to_numpy()
+    predicted = result.predict(rows, interval)
+    value, lower, upper = (predicted[c].to_numpy() for c in (result.schema.target.name, "lower", "upper"))
+    return result.model, measured, value, lower, upper
 
 
 def _held_out(validation: Validation) -> list[_Part]:
+    """Return the held-out predictions of each model; a missing end of an interval is the prediction itself."""
     parts: list[_Part] = []
     for score in validation.models:
-        points = [p for p in score.predictions if p.predicted is not None]
-        if points and len(parts) < MOST_MODELS:
-            columns = [[p.measured, p.predicted, p.lower or p.predicted, p.upper or p.predicted] for p in points]
-            measured, time, lower, upper = np.array(columns, float).T
-            parts.append((score.model, measured, time, lower, upper))
+        points = [(p.measured, p.predicted, p.lower, p.upper) for p in score.predictions]
+        rows = [(m, v, v if low is None else low, v if up is None else up) for m, v, low, up in points if v is not None]
+        if rows and len(parts) < QUALITY.max_models:
+            measured, value, lower, upper = np.array(rows, float).T
+            parts.append((score.model, measured, value, lower, upper))
     if not parts:
         raise GenperfError("no model predicted anything, so there is nothing to draw")
     return parts
 
 
 def residuals(result: FitResult, table: Table | None = None, along: str | None = None) -> Figure:
-    """Draw how far predictions are from the measured times (%), along a factor.
+    """Draw how far predictions are from the measured values (%), along a factor.
 
     Parameters
     ----------
@@ -160,7 +203,8 @@ def residuals(result: FitResult, table: Table | None = None, along: str | None =
     matplotlib Figure
     """
     rows, measured = fitted_rows(result, table)
-    predicted = result.predict(rows)["time"].to_numpy()
+    target = result.schema.target
+    predicted = result.predict(rows)[target.name].to_numpy()
     off = (predicted / measured - 1.0) * 100.0
     name = along or _first_scale(result)
     figure, ax = new_figure()
@@ -169,14 +213,14 @@ def residuals(result: FitResult, table: Table | None = None, along: str | None =
     ax.axhspan(-noise, noise, color=BLUE, alpha=0.10, linewidth=0, label="spread of a configuration (1 s.d.)")
     if name is None or name not in rows:
         ax.plot(predicted, off, "o", color=BLUE, markersize=5, alpha=0.8, label="configuration")
-        ax.set_xlabel("predicted time (s)")
+        ax.set_xlabel(shown(f"predicted {heading(target)}"))
         ax.set_xscale("log")
     else:
         x = rows[name].to_numpy(float)
         ax.plot(x, off, "o", color=BLUE, markersize=5, alpha=0.8, label="configuration")
         middle = pd.Series(off).groupby(x).median()
         ax.plot(middle.index, middle, "_", color=ORANGE, markersize=18, markeredgewidth=2.5, label="median")
-        if x.min() > 0 and x.max() / x.min() >= 4:
+        if x.min() > 0 and x.max() / x.min() >= QUALITY.least_doublings_ratio:
             doubling_axis(ax, name, x.tolist())
         ax.set_xlabel(shown(name))
     ax.set_ylabel("predicted − measured (% of measured)")
@@ -190,9 +234,9 @@ def _first_scale(result: FitResult) -> str | None:
 
 
 def constants(result: FitResult, interval: float = 0.9) -> Figure:
-    """Draw each constant of the heaviest member with its interval, on a row of its own: units differ.
+    """Draw each constant of the heaviest member with its interval, one per row: units differ.
 
-    Coefficients are drawn as seconds where they are positive, on a logarithmic axis; the others on a linear one.
+    Coefficients are drawn on a logarithmic axis where they are positive, the other constants on a linear one.
 
     Parameters
     ----------
@@ -204,25 +248,37 @@ def constants(result: FitResult, interval: float = 0.9) -> Figure:
     -------
     matplotlib Figure
     """
-    found = result.constants(interval)
-    member = result.best
+    table = result.constants(interval)
+    member, target = result.best, result.schema.target
     kinds = {c.name: c.kind for c in member.expression.constants}
-    own = found[found["member"] == member.name].drop_duplicates("constant")
-    groups = [
-        ("coefficients (s)", own[[kinds[c] == "coefficient" for c in own["constant"]]]),
-        ("exponents, levels and shapes", own[[kinds[c] != "coefficient" for c in own["constant"]]]),
-    ]
-    groups = [(title, part.head(MOST_CONSTANTS)) for title, part in groups if len(part)]
+    of_member = table[table["member"] == member.name].drop_duplicates("constant")
+    of_member = of_member.assign(unit=[constant_unit(str(u), target) for u in of_member["unit"]])
+    coefficient = np.array([kinds[c] == "coefficient" for c in of_member["constant"]], bool)
+    title = f"coefficients ({target.unit})" if target.unit else "coefficients"
+    groups = [(title, of_member[coefficient]), ("exponents, levels and shapes", of_member[~coefficient])]
+    groups = [(title, part.head(QUALITY.max_constants)) for title, part in groups if len(part)]
     heights = [len(part) for _, part in groups]
     figure, axes = new_figure(
         7.2, 1.4 + 0.3 * sum(heights), nrows=len(groups), height_ratios=heights or [1], squeeze=False
     )
     for ax, (title, part) in zip(axes[:, 0], groups, strict=True):
-        _constants_on(ax, title, part)
+        _constants_on(ax, title, part, target.unit)
     return figure
 
 
-def _constants_on(ax: Any, title: str, part: pd.DataFrame) -> None:
+def _constants_on(ax: Any, title: str, part: pd.DataFrame, unit: str) -> None:
+    """Draw constants as points with intervals.
+
+    Parameters
+    ----------
+    ax : matplotlib Axes
+    title : str
+        The label of the axis.
+    part : DataFrame
+        `constant, value, lower, upper, unit, state`.
+    unit : str
+        Of the axis: it is not repeated beside a constant.
+    """
     calm(ax)
     at = np.arange(len(part))[::-1]
     value, lower, upper = (part[c].to_numpy(float) for c in ("value", "lower", "upper"))
@@ -236,7 +292,7 @@ def _constants_on(ax: Any, title: str, part: pd.DataFrame) -> None:
             bars = np.vstack([(value - lower)[mask], (upper - value)[mask]])
             ax.errorbar(value[mask], at[mask], xerr=bars, fmt=marker, color=color, markersize=5, label=name)
     names = [
-        f"{shown(c)} ({shown(u)})" if u and u != "s" else shown(c)
+        f"{shown(c)} ({shown(u)})" if u and u != unit else shown(c)
         for c, u in zip(part["constant"], part["unit"], strict=True)
     ]
     ax.set_yticks(at, names)

@@ -1,7 +1,8 @@
-"""Figures along the number of workers: time with its band, efficiency, and what the time is made of."""
+"""Figures along the number of workers: the prediction with its band, efficiency, and the parts of the prediction."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,19 +11,21 @@ import pandas as pd
 
 from genperf.attribution import Scaling, completed, explain
 from genperf.attribution.ladder import ladder
+from genperf.attribution.quantity import heading, is_time, only_for_times, term_column
 from genperf.attribution.terms import FORM, HIDDEN
+from genperf.errors import GenperfError
 from genperf.plots.style import (
     BLUE,
     FAINT,
     INK,
-    LONGEST_NAME,
     PALETTE,
+    STYLE,
     VERDICT_STYLE,
     VERMILION,
     doubling_axis,
     legend,
     new_figure,
-    plain_seconds,
+    plain_numbers,
     shown,
 )
 from genperf.prediction import central_times, read_query
@@ -36,10 +39,27 @@ if TYPE_CHECKING:
 
 Array = npt.NDArray[np.float64]
 
-#: Families lighter than this are left out of a figure.
-LEAST_WEIGHT = 0.01
-#: Terms with a colour of their own; smaller ones are drawn together.
-MOST_TERMS = 7
+
+@dataclass(frozen=True)
+class CurveSettings:
+    """How much a figure along the workers shows.
+
+    Attributes
+    ----------
+    least_weight : float
+        Members of less weight in the ensemble are left out. A guess: at 0.01 they cannot move the band.
+    max_terms : int
+        Terms with their own colour; smaller ones are drawn together. One less than the palette has.
+    highest_efficiency : float
+        Per cent at which the axis of the efficiency ends, at most.
+    """
+
+    least_weight: float = 0.01
+    max_terms: int = 7
+    highest_efficiency: float = 200.0
+
+
+CURVES = CurveSettings()
 
 
 def rows_of(result: FitResult, answer: Scaling) -> pd.DataFrame:
@@ -51,12 +71,12 @@ def rows_of(result: FitResult, answer: Scaling) -> pd.DataFrame:
 
 
 def scaling(
-    result: FitResult, answer: Scaling, table: Table | None = None, asked: pd.DataFrame | None = None
+    result: FitResult, answer: Scaling, table: Table | None = None, predictions: pd.DataFrame | None = None
 ) -> Figure:
-    """Draw the time along the number of workers, on logarithmic axes.
+    """Draw the predicted value along the number of workers, on logarithmic axes.
 
-    The curve with its band; families of the ensemble in grey; perfect scaling; measured configurations with
-    the range of their repeats; where the measured range ends.
+    The curve with its band; families of the ensemble in grey; of a time also perfect scaling; measured configurations
+    with the range of their repeats; where the measured range ends.
 
     Parameters
     ----------
@@ -65,7 +85,7 @@ def scaling(
         From `explain`.
     table : Table, optional
         Measured configurations to draw; those the model keeps where omitted.
-    asked : DataFrame, optional
+    predictions : DataFrame, optional
         Predictions to mark, coloured by verdict, as `predict` returns them.
 
     Returns
@@ -73,22 +93,25 @@ def scaling(
     matplotlib Figure
     """
     x = answer.curve[answer.along].to_numpy(float)
-    time, lower, upper = (answer.curve[c].to_numpy(float) for c in ("time", "lower", "upper"))
+    target = answer.quantity
+    value, lower, upper = (answer.curve[c].to_numpy(float) for c in (target.name, "lower", "upper"))
     figure, ax = new_figure()
     ax.fill_between(x, lower, upper, color=BLUE, alpha=0.16, linewidth=0, label=f"{answer.interval:.0%} band")
     _families(ax, result, answer, x)
-    base = int(np.argmin(np.abs(x - answer.reference)))
-    ax.plot(x, time[base] * _perfect(answer, x) / _perfect(answer, x)[base], color=INK, linestyle=":", label="perfect")
-    ax.plot(x, time, color=BLUE, linewidth=2.0, label=shown(result.model))
+    if is_time(target):
+        base = int(np.argmin(np.abs(x - answer.reference)))
+        perfect = _perfect(answer, x)
+        ax.plot(x, value[base] * perfect / perfect[base], color=INK, linestyle=":", label="perfect")
+    ax.plot(x, value, color=BLUE, linewidth=2.0, label=shown(result.model))
     points = measured_along(result.schema, answer.along, rows_of(result, answer), table)
     if points:
         measured = np.array([p.value for p in points])
         ends = np.array([[p.value - p.lowest, p.highest - p.value] for p in points]).T
         at = [p.at for p in points]
         ax.errorbar(at, measured, yerr=ends, fmt="o", color=INK, markersize=5, label="measured (median, range)")
-    _verdicts(ax, answer.along, asked)
+    _verdicts(ax, answer, predictions)
     doubling_axis(ax, answer.along, x.tolist())
-    plain_seconds(ax)
+    plain_numbers(ax)
     factor = next(f for f in result.schema.factors if f.name == answer.along)
     if x.max() > factor.upper:
         ax.axvline(factor.upper, color=FAINT, linestyle="--", linewidth=1.0)
@@ -96,46 +119,69 @@ def scaling(
             "measured up to here", (factor.upper, 1.0), xycoords=("data", "axes fraction"), xytext=(-4, -4),
             textcoords="offset points", rotation=90, ha="right", va="top", fontsize=7, color=FAINT,
         )  # fmt: skip
-    ax.set_ylabel("time (s)")
+    ax.set_ylabel(shown(heading(target)))
     ax.set_title(subtitle(answer), loc="left", fontsize=9, color=INK)
     legend(ax)
     return figure
 
 
 def subtitle(answer: Scaling) -> str:
-    """Say at which values of the other factors a curve is drawn."""
-    held = [f"{shown(k, 16)} {v:g}" if isinstance(v, int | float) else f"{shown(k, 16)} {shown(v, 16)}"
+    """Return the values of the other factors at which a curve is drawn."""
+    others = [f"{shown(k, 16)} {v:g}" if isinstance(v, int | float) else f"{shown(k, 16)} {shown(v, 16)}"
             for k, v in answer.at.items()]  # fmt: skip
-    text = f"{answer.kind} scaling" + (f" at {', '.join(held)}" if held else "")
-    return text if len(text) <= 3 * LONGEST_NAME else text[: 3 * LONGEST_NAME - 1] + "…"
+    text = f"{answer.kind} scaling" + (f" at {', '.join(others)}" if others else "")
+    letters = 3 * STYLE.name_letters
+    return text if len(text) <= letters else text[: letters - 1] + "…"
 
 
 def _perfect(answer: Scaling, x: Array) -> Array:
     """Return the time of perfect scaling, up to a factor: efficiency × time is what stays."""
-    work = answer.curve["efficiency"].to_numpy(float) * answer.curve["time"].to_numpy(float)
+    work = answer.curve["efficiency"].to_numpy(float) * answer.curve[answer.quantity.name].to_numpy(float)
     return work if np.all(np.isfinite(work)) else 1.0 / x
 
 
 def _families(ax: Any, result: FitResult, answer: Scaling, x: Array) -> None:
+    """Draw the members of an ensemble.
+
+    Parameters
+    ----------
+    ax : matplotlib Axes
+    result : FitResult
+    answer : Scaling
+        Says where.
+    x : ndarray of shape (counts,)
+        The counts of the curve.
+    """
     if len(result.members) < 2:
         return
     columns = read_query(rows_of(result, answer), result.schema).columns
     name: str | None = "families"
     for member in result.members:
-        if member.weight >= LEAST_WEIGHT:
+        if member.weight >= CURVES.least_weight:
             ax.plot(x, central_times([member], columns), color=FAINT, linewidth=0.8, alpha=0.8, label=name)
             name = None
 
 
-def _verdicts(ax: Any, along: str, asked: pd.DataFrame | None) -> None:
-    if asked is None or along not in asked:
+def _verdicts(ax: Any, answer: Scaling, predictions: pd.DataFrame | None) -> None:
+    """Draw predictions with their intervals, coloured by verdict.
+
+    Parameters
+    ----------
+    ax : matplotlib Axes
+    answer : Scaling
+        Says along which factor.
+    predictions : DataFrame or None
+        As `predict` returns them.
+    """
+    if predictions is None or answer.along not in predictions:
         return
+    name = answer.quantity.name
     for verdict, (color, marker) in VERDICT_STYLE.items():
-        part = asked[asked["verdict"] == verdict]
+        part = predictions[predictions["verdict"] == verdict]
         if len(part):
-            bars = np.vstack([part["time"] - part["lower"], part["upper"] - part["time"]])
+            bars = np.vstack([part[name] - part["lower"], part["upper"] - part[name]])
             ax.errorbar(
-                part[along].to_numpy(float), part["time"], yerr=np.maximum(bars, 0.0), fmt=marker, color=color,
+                part[answer.along].to_numpy(float), part[name], yerr=np.maximum(bars, 0.0), fmt=marker, color=color,
                 markersize=7, capsize=3, label=f"predicted: {verdict}",
             )  # fmt: skip
 
@@ -151,7 +197,16 @@ def efficiency(answer: Scaling) -> Figure:
     Returns
     -------
     matplotlib Figure
+
+    Raises
+    ------
+    GenperfError
+        Where the model does not predict a time.
     """
+    if not is_time(answer.quantity):
+        raise GenperfError(
+            only_for_times("figures of the efficiency", answer.quantity), hint="explain --plot without --knee"
+        )
     curve = answer.curve
     x = curve[answer.along].to_numpy(float)
     figure, ax = new_figure()
@@ -165,7 +220,7 @@ def efficiency(answer: Scaling) -> Figure:
             level = 100.0 * float(point["level"])
             ax.plot([count], [level], "D", color=VERMILION, markersize=7, label=f"{level:g} % at {count:.4g}")
     doubling_axis(ax, answer.along, x.tolist())
-    ax.set_ylim(0.0, max(105.0, min(200.0, 1.05 * float(np.nanmax(high)))))
+    ax.set_ylim(0.0, max(105.0, min(CURVES.highest_efficiency, 1.05 * float(np.nanmax(high)))))
     ax.set_ylabel(f"scaling efficiency (% of {shown(answer.along)} = {answer.reference:g})")
     ax.set_title(subtitle(answer), loc="left", fontsize=9, color=INK)
     legend(ax)
@@ -173,7 +228,7 @@ def efficiency(answer: Scaling) -> Figure:
 
 
 def terms(result: FitResult, answer: Scaling, interval: float = 0.9) -> Figure:
-    """Draw what the time is made of along the number of workers: seconds stacked, above, and shares, below.
+    """Draw the parts of the prediction along the number of workers: stacked, above, and as shares, below.
 
     Parameters
     ----------
@@ -190,13 +245,14 @@ def terms(result: FitResult, answer: Scaling, interval: float = 0.9) -> Figure:
     x, stack, hidden = term_stack(result, rows_of(result, answer), answer.along, interval)
     figure, axes = new_figure(7.2, 6.0, nrows=2, sharex=True, height_ratios=[3, 2])
     colors = [*PALETTE[: len(stack)], FAINT][: len(stack)]
-    seconds = np.array(list(stack.values()))
+    parts = np.array(list(stack.values()))
+    target = answer.quantity
     names = [shown(n) for n in stack]
-    axes[0].stackplot(x, seconds, labels=names, colors=colors, alpha=0.85, linewidth=0)
-    total = seconds.sum(axis=0) + hidden
-    axes[0].plot(x, total, color=INK, linewidth=1.6, label="time")
-    axes[1].stackplot(x, 100.0 * seconds / seconds.sum(axis=0), colors=colors, alpha=0.85, linewidth=0)
-    axes[0].set_ylabel("time (s)")
+    axes[0].stackplot(x, parts, labels=names, colors=colors, alpha=0.85, linewidth=0)
+    total = parts.sum(axis=0) + hidden
+    axes[0].plot(x, total, color=INK, linewidth=1.6, label=shown(target.name))
+    axes[1].stackplot(x, 100.0 * parts / parts.sum(axis=0), colors=colors, alpha=0.85, linewidth=0)
+    axes[0].set_ylabel(shown(heading(target)))
     axes[0].set_ylim(bottom=0.0)
     axes[1].set_ylabel("share (%)")
     axes[1].set_ylim(0.0, 100.0)
@@ -209,24 +265,38 @@ def terms(result: FitResult, answer: Scaling, interval: float = 0.9) -> Figure:
 def term_stack(
     result: FitResult, rows: pd.DataFrame, along: str, interval: float = 0.9
 ) -> tuple[Array, dict[str, Array], Array]:
-    """Return the counts, each term's seconds there (small ones together), and what the time is beside their sum.
+    """Return the counts, the part of each term there, and what the prediction is beside their sum.
 
-    That is what overlap hides and what the measurements know better than the expression: rows that may be negative.
+    Parameters
+    ----------
+    result : FitResult
+    rows : DataFrame
+        The configurations, a column per factor.
+    along : str
+        The factor that counts the workers.
+    interval : float
+        Nominal coverage, of `explain`.
+
+    Returns
+    -------
+    tuple
+        The counts, shape (rows,). Each term's part by name, each of shape (rows,), in the quantity's unit; small terms
+        are one. What overlap hides and the form error, shape (rows,), which may be negative.
     """
-    found = explain(result, rows, interval).terms
-    wide = found.assign(_row=found.groupby("term", sort=False).cumcount()).pivot_table(
-        index="_row", columns="term", values="seconds", sort=False
+    table = explain(result, rows, interval).terms
+    wide = table.assign(_row=table.groupby("term", sort=False).cumcount()).pivot_table(
+        index="_row", columns="term", values=term_column(result.schema.target), sort=False
     )
     hidden = np.zeros(len(rows))
     named: dict[str, Array] = {}
     for name in wide.columns:
-        seconds = wide[name].to_numpy(float)
-        if np.any(seconds < 0.0) or name in (HIDDEN, FORM):
-            hidden = hidden + seconds
+        part = wide[name].to_numpy(float)
+        if np.any(part < 0.0) or name in (HIDDEN, FORM):
+            hidden = hidden + part
         else:
-            named[str(name)] = seconds
+            named[str(name)] = part
     large = sorted(named, key=lambda n: -float(named[n].max()))
-    kept = {n: named[n] for n in named if n in large[:MOST_TERMS]}
-    if len(named) > MOST_TERMS:
-        kept["smaller terms"] = np.asarray(sum(named[n] for n in large[MOST_TERMS:]), float)
+    kept = {n: named[n] for n in named if n in large[: CURVES.max_terms]}
+    if len(named) > CURVES.max_terms:
+        kept["smaller terms"] = np.asarray(sum(named[n] for n in large[CURVES.max_terms :]), float)
     return rows[along].to_numpy(float), kept, hidden

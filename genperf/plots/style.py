@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import warnings
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,11 +22,39 @@ INK, FAINT, GRID = "#1f2328", "#8a9099", "#e3e6ea"
 #: Colour and marker of each verdict, so that neither is needed to read it.
 VERDICT_STYLE = {"ok": (GREEN, "o"), "caution": (ORANGE, "s"), "extrapolating-blind": (VERMILION, "X")}
 FORMATS = ("png", "svg", "pdf")
-LONGEST_NAME = 32
+
+
+@dataclass(frozen=True)
+class StyleSettings:
+    """How much text a figure holds.
+
+    Attributes
+    ----------
+    name_letters : int
+        A longer name is cut: 32 letters of the legend's size take a third of a figure of 7 inches.
+    max_ticks : int
+        Counts written along an axis, at most.
+    dots_per_inch : int
+        Of PNG files.
+    """
+
+    name_letters: int = 32
+    max_ticks: int = 9
+    dots_per_inch: int = 150
+
+
+STYLE = StyleSettings()
 
 
 def new_figure(width: float = 7.2, height: float = 4.4, **subplots: Any) -> tuple[Figure, Any]:
-    """Return a figure and its axes (inches); not shown, and known to nothing else.
+    """Return a figure and its axes; not shown, and known to nothing else.
+
+    Parameters
+    ----------
+    width, height : float
+        Inches.
+    **subplots
+        For `Figure.subplots`.
 
     Raises
     ------
@@ -52,7 +81,7 @@ def calm(ax: Axes) -> None:
     ax.set_axisbelow(True)
 
 
-def shown(name: object, longest: int = LONGEST_NAME) -> str:
+def shown(name: object, letters: int = STYLE.name_letters) -> str:
     r"""Write a name so that matplotlib takes it as text: no mathematics, no hidden label, not too long.
 
     Examples
@@ -61,7 +90,7 @@ def shown(name: object, longest: int = LONGEST_NAME) -> str:
     ('cost in \\$', ' _private', 'xx…')
     """
     text = " ".join(str(name).split())
-    text = text if len(text) <= longest else text[: longest - 1] + "…"
+    text = text if len(text) <= letters else text[: letters - 1] + "…"
     text = text.replace("$", r"\$")
     return f" {text}" if text.startswith("_") else text
 
@@ -73,7 +102,16 @@ def legend(ax: Axes, **options: Any) -> None:
 
 
 def doubling_axis(ax: Axes, name: str, counts: Sequence[float]) -> None:
-    """Make the horizontal axis logarithmic, with ticks at round counts written out."""
+    """Make the horizontal axis logarithmic, with ticks at round counts written out.
+
+    Parameters
+    ----------
+    ax : matplotlib Axes
+    name : str
+        The label.
+    counts : sequence of float
+        The values along the axis, above zero.
+    """
     ax.set_xscale("log", base=2)
     ticks = ticks_between(min(counts), max(counts))
     ax.set_xticks(ticks, [f"{t:g}" for t in ticks])
@@ -81,8 +119,15 @@ def doubling_axis(ax: Axes, name: str, counts: Sequence[float]) -> None:
     ax.set_xlabel(shown(name))
 
 
-def ticks_between(lowest: float, highest: float, most: int = 9) -> list[float]:
-    """Return powers of two from one end to the other, at most so many.
+def ticks_between(lowest: float, highest: float, max_ticks: int = STYLE.max_ticks) -> list[float]:
+    """Return powers of two from one end to the other.
+
+    Parameters
+    ----------
+    lowest, highest : float
+        The ends, above zero; they are ticks where less than two powers lie between them.
+    max_ticks : int
+        How many powers, at most.
 
     Examples
     --------
@@ -97,10 +142,10 @@ def ticks_between(lowest: float, highest: float, most: int = 9) -> list[float]:
     powers = [2.0**k for k in range(first, last + 1)]
     if len(powers) < 2:
         return sorted({lowest, *powers, highest})
-    return powers[:: -(-len(powers) // most)]
+    return powers[:: -(-len(powers) // max_ticks)]
 
 
-def plain_seconds(ax: Axes) -> None:
+def plain_numbers(ax: Axes) -> None:
     """Make the vertical axis logarithmic, with plain numbers."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
@@ -131,7 +176,7 @@ def image(figure: Figure, kind: str) -> bytes:
     with mpl.rc_context({"svg.hashsalt": "genperf"}), warnings.catch_warnings():
         # A name in a script that the font lacks is drawn as boxes; that is no reason to stop.
         warnings.filterwarnings("ignore", message="Glyph .* missing")
-        figure.savefig(out, format=kind, dpi=150, metadata=silent)
+        figure.savefig(out, format=kind, dpi=STYLE.dots_per_inch, metadata=silent)
     return out.getvalue()
 
 

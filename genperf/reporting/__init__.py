@@ -1,6 +1,6 @@
 """The HTML page: the answers about a model, with figures and sliders, in one file (jinja2)."""
 
 from genperf.reporting.held_out import held_out
-from genperf.reporting.html import page, report
+from genperf.reporting.html import View, page, report
 
-__all__ = ["held_out", "page", "report"]
+__all__ = ["View", "held_out", "page", "report"]

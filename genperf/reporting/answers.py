@@ -1,4 +1,4 @@
-"""The four answers in plain sentences: efficiency band, knee, bottleneck, what to measure next."""
+"""The answers in plain sentences: efficiency band, knee, largest part, what to measure next."""
 
 from __future__ import annotations
 
@@ -10,100 +10,182 @@ import pandas as pd
 
 from genperf.advice import suggest
 from genperf.attribution import Scaling, explain
+from genperf.attribution.quantity import is_time, only_for_times, term_column, with_unit
 from genperf.attribution.terms import FORM, HIDDEN
+from genperf.attribution.words import capitalised, count_text
 from genperf.errors import GenperfError
 from genperf.result import FitResult
+from genperf.table import Factor, Target
 
-#: Advice is about at least this many times the largest measured count: nearer, there is nothing left between.
-FURTHER = 4.0
+
+@dataclass(frozen=True)
+class AnswerSettings:
+    """What the answers are about.
+
+    Attributes
+    ----------
+    advice_beyond : float
+        Advice is about at least this many times the largest measured count: nearer, no power of two is left between.
+    aliased_pairs : int
+        Pairs of terms that cannot be told apart which are named, at most.
+    """
+
+    advice_beyond: float = 4.0
+    aliased_pairs: int = 2
+
+
+ANSWERS = AnswerSettings()
 
 
 @dataclass(frozen=True)
 class Answer:
-    """One of the four.
+    """One of the answers.
 
     Attributes
     ----------
     question : str
     short : str
         The answer in a few words.
-    said : tuple of str
-        The sentences behind it.
+    sentences : tuple of str
+        What the answer rests on.
     verdict : str
         Of the prediction it rests on; empty where it rests on none.
     """
 
     question: str
     short: str
-    said: tuple[str, ...]
+    sentences: tuple[str, ...]
     verdict: str = ""
 
 
-BAND, KNEE, BOTTLENECK, NEXT = (
-    "How well does it scale?",
-    "Where is the knee?",
-    "What takes the time?",
-    "What to measure next?",
-)
+@dataclass(frozen=True)
+class Questions:
+    """The questions about a predicted quantity.
+
+    Attributes
+    ----------
+    target : Target
+    """
+
+    target: Target
+    band = "How well does it scale?"
+    knee = "Where is the knee?"
+    next = "What to measure next?"
+
+    @property
+    def largest_part(self) -> str:
+        """The question after the largest term."""
+        return "What takes the time?" if is_time(self.target) else f"What makes up {self.target.name}?"
+
+    @property
+    def all(self) -> list[str]:
+        """The questions, in order; only a time has a knee."""
+        return [self.band, *([self.knee] if is_time(self.target) else []), self.largest_part, self.next]
 
 
 def answers(result: FitResult, answer: Scaling, target: pd.DataFrame, interval: float) -> tuple[Answer, ...]:
-    """Return the four answers about one model.
+    """Return the answers about one model whose scale is known, in the order of `Questions.all`.
+
+    Parameters
+    ----------
+    result : FitResult
+    answer : Scaling
+        The predictions along the count of workers.
+    target : DataFrame
+        One row: the configuration that the answers are about.
+    interval : float
+        Nominal coverage.
+    """
+    further = _further(result, answer, target)
+    part, following = _largest_part(result, answer, target, interval), _next(result, further, answer.along, interval)
+    if not is_time(answer.quantity):
+        return (*_left_out(only_for_times("efficiency and knee", answer.quantity), result), part, following)
+    predicted = result.predict(target, interval).iloc[0]
+    count = float(target[answer.along].iloc[0])
+    return (_band(result, answer, count, str(predicted["verdict"])), _knee(answer), part, following)
+
+
+def unanswered(why: str, result: FitResult, target: pd.DataFrame, interval: float) -> tuple[Answer, ...]:
+    """Return the answers where no factor counts the workers: those about scaling give the reason.
+
+    Parameters
+    ----------
+    why : str
+        The reason.
+    result : FitResult
+    target : DataFrame
+        One row: the configuration that the answers are about.
+    interval : float
+        Nominal coverage.
+    """
+    values = {str(k): v for k, v in target.iloc[0].items()}
+    return (
+        *_left_out(why, result),
+        _largest_part(result, None, target, interval),
+        _next(result, values, "", interval),
+    )
+
+
+def _left_out(why: str, result: FitResult) -> list[Answer]:
+    """Return the answers about scaling where there are none."""
+    scaling = [q for q in Questions(result.schema.target).all if q in (Questions.band, Questions.knee)]
+    return [Answer(question, "left out", (capitalised(why),)) for question in scaling]
+
+
+def _largest_measured(result: FitResult, name: str) -> float:
+    factor: Factor = next(f for f in result.schema.factors if f.name == name)
+    return factor.upper
+
+
+def _further(result: FitResult, answer: Scaling, target: pd.DataFrame) -> dict[str, Any]:
+    """Return the target of the advice: the given one, but no nearer than two doublings beyond the data.
 
     Parameters
     ----------
     result : FitResult
     answer : Scaling
     target : DataFrame
-        One row: the configuration that the answers are about.
-    interval : float
-        Nominal coverage.
+        One row.
     """
-    predicted = result.predict(target, interval).iloc[0]
-    return (
-        _band(result, answer, float(target[answer.along].iloc[0]), str(predicted["verdict"])),
-        _knee(answer),
-        _bottleneck(result, answer, target, interval),
-        _next(result, _further(result, answer, target), answer.along, interval),
-    )
-
-
-def _further(result: FitResult, answer: Scaling, target: pd.DataFrame) -> dict[str, Any]:
-    """Return the target of the advice: the one asked about, but no nearer than two doublings beyond the data."""
-    largest = next(f.upper for f in result.schema.factors if f.name == answer.along)
-    return {**answer.at, answer.along: max(float(target[answer.along].iloc[0]), FURTHER * largest)}
-
-
-def unanswered(why: str, result: FitResult, target: pd.DataFrame, interval: float) -> tuple[Answer, ...]:
-    """Return the four answers where no factor counts the workers: two of them say why not."""
-    return (
-        Answer(BAND, "not asked", (why,)),
-        Answer(KNEE, "not asked", (why,)),
-        _bottleneck(result, None, target, interval),
-        _next(result, {str(k): v for k, v in target.iloc[0].items()}, "", interval),
-    )
+    far = ANSWERS.advice_beyond * _largest_measured(result, answer.along)
+    return {**answer.at, answer.along: max(float(target[answer.along].iloc[0]), far)}
 
 
 def _band(result: FitResult, answer: Scaling, count: float, verdict: str) -> Answer:
-    largest = next(f.upper for f in result.schema.factors if f.name == answer.along)
-    here, there = (_efficiency(answer, n) for n in (largest, count))
-    times = count / largest
-    beyond = f", {times:g} times the most that was measured," if times > 1 else ""
-    said = [
-        f"At {count:g} {answer.along}{beyond} each is predicted to do {there} of the work that it does at "
-        f"{answer.reference:g} ({answer.kind} scaling).",
-        *([f"At {largest:g}, the largest count that was measured, it is {here}."] if times > 1 else []),
+    """Return the answer about the efficiency.
+
+    Parameters
+    ----------
+    result : FitResult
+    answer : Scaling
+    count : float
+        Of workers.
+    verdict : str
+        Of the prediction there.
+    """
+    largest = _largest_measured(result, answer.along)
+    measured, there = (_efficiency(answer, n) for n in (largest, count))
+    ratio = count / largest
+    beyond = f", {ratio:g} times the most that was measured," if ratio > 1 else ""
+    at = count_text(count, answer.along)
+    sentences = [
+        f"At {at}{beyond} each is predicted to do {there} of the work that it does at {answer.reference:g} "
+        f"({answer.kind} scaling).",
+        *([f"At {largest:g}, the largest count that was measured, it is {measured}."] if ratio > 1 else []),
     ]
-    return Answer(BAND, f"{there.split(' (')[0]} at {count:g} {answer.along}", tuple(said), verdict)
+    return Answer(Questions.band, f"{there.split(' (')[0]} at {at}", tuple(sentences), verdict)
 
 
 def _efficiency(answer: Scaling, count: float) -> str:
+    """Return the efficiency at a count with its interval, in %; of an interval of one value only the value."""
     counts = answer.curve[answer.along].to_numpy(float)
     middle, low, high = (
-        100.0 * float(np.interp(np.log(count), np.log(counts), answer.curve[name].to_numpy(float)))
+        f"{100.0 * float(np.interp(np.log(count), np.log(counts), answer.curve[name].to_numpy(float))):.0f}"
         for name in ("efficiency", "efficiency_lower", "efficiency_upper")
     )
-    return f"{middle:.0f} % ({100 * answer.interval:g} % interval: {low:.0f} to {high:.0f} %)"
+    if low == middle == high:
+        return f"{middle} %"
+    return f"{middle} % ({100 * answer.interval:g} % interval: {low} to {high} %)"
 
 
 def _knee(answer: Scaling) -> Answer:
@@ -111,44 +193,83 @@ def _knee(answer: Scaling) -> Answer:
     turn = "throughput" if answer.kind == "weak" else "slower"
     points = {what: answer.points[answer.points["what"] == what] for what in ("efficiency", turn)}
     knee, level = (float(points["efficiency"][name].iloc[0]) for name in ("count", "level"))
-    short = f"{knee:g} {answer.along}" if np.isfinite(knee) else f"none up to {answer.upto:g} {answer.along}"
-    said = [_sentence(str(point["said"].iloc[0])) for point in points.values()]
-    return Answer(KNEE, short, (f"A curve is past its knee where the efficiency is below {100 * level:g} %.", *said))
+    if np.isfinite(knee):
+        short = count_text(knee, answer.along)
+    else:
+        short = f"none up to {count_text(answer.upto, answer.along)}"
+    sentences = [capitalised(str(point["sentence"].iloc[0])) for point in points.values()]
+    rule = f"A curve is past its knee where the efficiency is below {100 * level:g} %."
+    return Answer(Questions.knee, short, (rule, *sentences))
 
 
-def _bottleneck(result: FitResult, answer: Scaling | None, target: pd.DataFrame, interval: float) -> Answer:
-    found = explain(result, target, interval)
-    terms = found.terms[~found.terms["term"].isin([HIDDEN, FORM])].sort_values("share", ascending=False, kind="stable")
-    first = terms.iloc[0]
-    where = f"At {float(target[answer.along].iloc[0]):g} {answer.along}" if answer else "At the centre of the data"
-    said = [
-        f"{where}, '{first['term']}' takes {first['seconds']:.3g} s of the time, {100 * first['share']:.0f} % "
-        f"({100 * interval:g} % interval: {first['lower']:.3g} to {first['upper']:.3g} s)."
+def _largest_part(result: FitResult, answer: Scaling | None, target: pd.DataFrame, interval: float) -> Answer:
+    """Return the answer about the largest term.
+
+    Parameters
+    ----------
+    result : FitResult
+    answer : Scaling or None
+        The predictions along the count of workers, where a factor counts them.
+    target : DataFrame
+        One row: the configuration.
+    interval : float
+        Nominal coverage.
+    """
+    quantity = result.schema.target
+    explanation = explain(result, target, interval)
+    terms = explanation.terms[~explanation.terms["term"].isin([HIDDEN, FORM])]
+    terms = terms.sort_values("share", ascending=False, kind="stable")
+    first, column = terms.iloc[0], term_column(quantity)
+    part, low, high = (f"{first[c]:.3g}" for c in (column, "lower", "upper"))
+    place = "the centre of the data"
+    if answer is not None:
+        place = count_text(float(target[answer.along].iloc[0]), answer.along)
+    whole = "the time" if is_time(quantity) else quantity.name
+    verb = "takes" if is_time(quantity) else "makes"
+    ends = ""
+    if {low, high} != {part}:
+        ends = f" ({100 * interval:g} % interval: {with_unit(' to '.join(dict.fromkeys([low, high])), quantity)})"
+    sentences = [
+        f"At {place}, '{first['term']}' {verb} {with_unit(part, quantity)} of {whole}, {100 * first['share']:.0f} %"
+        f"{ends}."
     ]
     if len(terms) > 1:
         second = terms.iloc[1]
-        said.append(f"Next is '{second['term']}' with {second['seconds']:.3g} s, {100 * second['share']:.0f} %.")
-    said += [_sentence(text) for text in (answer.crossovers["said"].head(1) if answer is not None else ())]
-    said += [f"'{a}' and '{b}' cannot be told apart by this data; their sum can." for a, b in found.aliased[:2]]
-    return Answer(BOTTLENECK, f"{first['term']}: {100 * first['share']:.0f} %", tuple(said))
+        amount = with_unit(f"{second[column]:.3g}", quantity)
+        sentences.append(f"Next is '{second['term']}' with {amount}, {100 * second['share']:.0f} %.")
+    sentences += [capitalised(text) for text in (answer.crossovers["sentence"].head(1) if answer is not None else ())]
+    sentences += [
+        f"'{a}' and '{b}' cannot be told apart by this data; their sum can."
+        for a, b in explanation.aliased[: ANSWERS.aliased_pairs]
+    ]
+    question = Questions(quantity).largest_part
+    return Answer(question, f"{first['term']}: {100 * first['share']:.0f} %", tuple(sentences))
 
 
 def _next(result: FitResult, at: dict[str, Any], along: str, interval: float) -> Answer:
+    """Return the answer about the next measurement.
+
+    Parameters
+    ----------
+    result : FitResult
+    at : dict
+        The configuration that the decision is about.
+    along : str
+        The factor that counts the workers; empty where none does.
+    interval : float
+        Nominal coverage.
+    """
+    question = Questions.next
     try:
-        found = suggest(result, at, interval=interval)
+        advice = suggest(result, at, interval=interval)
     except GenperfError as error:
-        return Answer(NEXT, "no advice", (_sentence(error.message), *([f"Try: {error.hint}."] if error.hint else [])))
-    if found.met or found.chosen.empty:
-        return Answer(NEXT, "nothing", (_sentence(found.said),))
-    first = found.chosen.iloc[0]
-    names = [f.name for f in result.schema.varying if f.name in found.chosen]
+        hint = [f"Try: {error.hint}."] if error.hint else []
+        return Answer(question, "no advice", (capitalised(error.message), *hint))
+    if advice.met or advice.chosen.empty:
+        return Answer(question, "nothing", (capitalised(advice.sentence),))
+    first = advice.chosen.iloc[0]
+    names = [f.name for f in result.schema.varying if f.name in advice.chosen]
     differs = sorted((n for n in names if first[n] != at.get(n)), key=lambda n: n != along) or names[:1]
     name = differs[0]
-    short = f"{name} {first[name]}" if isinstance(first[name], str) else f"{first[name]:g} {name}"
-    return Answer(NEXT, short, (_sentence(found.said),))
-
-
-def _sentence(text: str) -> str:
-    """Begin with a capital, end with a full stop."""
-    text = text.strip()
-    return (text[:1].upper() + text[1:]).rstrip(".") + "."
+    short = f"{name} {first[name]}" if isinstance(first[name], str) else count_text(float(first[name]), name)
+    return Answer(question, short, (capitalised(advice.sentence),))

@@ -1,8 +1,9 @@
-"""Models beside the baselines a user could have taken instead, on configurations that were held out."""
+"""Models beside the baselines a user could take instead, on configurations that were held out."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,15 +11,43 @@ import numpy as np
 from genperf.errors import GenperfError
 from genperf.models import Factors
 from genperf.reporting.sheet import short
-from genperf.table import Table
+from genperf.table import Factor, Table
 from genperf.validation import Validation, validate
 
 #: What a model is shown beside.
 BASELINES = ("last-point", "linear", "random-forest")
 
 
+@dataclass(frozen=True)
+class HeldOutSettings:
+    """How configurations are held out where the user does not say it.
+
+    Attributes
+    ----------
+    least_scales : int
+        With so many scales or more, the largest is predicted from the smaller ones: three are the least that a knee
+        can be fitted to.
+    folds : int
+        Else so many folds, a convention.
+    """
+
+    least_scales: int = 4
+    folds: int = 5
+
+
+HELD_OUT = HeldOutSettings()
+
+
 def scheme_of(table: Table, along: str | None = None, mapping: Mapping[str, str] | None = None) -> str:
     """Choose how to hold configurations out: the largest scale where there are enough of them, else folds.
+
+    Parameters
+    ----------
+    table : Table
+    along : str, optional
+        The factor that counts the workers, by its column's name or the field's.
+    mapping : mapping of str to str, optional
+        Canonical factor name → column.
 
     Examples
     --------
@@ -28,16 +57,28 @@ def scheme_of(table: Table, along: str | None = None, mapping: Mapping[str, str]
     >>> scheme_of(read_table(runs, time="s", extrinsic="workers"))
     'extrapolate:workers:8'
     """
-    known = Factors(table.factors, mapping or {})
-    names = (along, known.mapping.get(along)) if along else ()
-    named = [f for f in table.numeric if f.name in names]
-    found = named or [f for f in (known.find("workers"), known.find("nodes")) if f is not None]
-    for factor in found:
+    for factor in _scale_factors(table, along, mapping):
         scales = np.unique(table.columns[factor.name])
-        if len(scales) > 3:
+        if len(scales) >= HELD_OUT.least_scales:
             return f"extrapolate:{factor.name}:{scales[-2]:g}"
-    folds = min(5, len(table.medians()))
-    return f"kfold:{folds}"
+    return f"kfold:{min(HELD_OUT.folds, len(table.medians()))}"
+
+
+def _scale_factors(table: Table, along: str | None, mapping: Mapping[str, str] | None) -> list[Factor]:
+    """Return the factors that may count the workers, the likeliest first.
+
+    Parameters
+    ----------
+    table : Table
+    along : str or None
+        The one that the user named.
+    mapping : mapping of str to str or None
+        Canonical factor name → column.
+    """
+    factors = Factors(table.factors, mapping or {})
+    names = (along, factors.mapping.get(along)) if along else ()
+    named = [f for f in table.numeric if f.name in names]
+    return named or [f for f in (factors.find("workers"), factors.find("nodes")) if f is not None]
 
 
 def held_out(
@@ -50,7 +91,7 @@ def held_out(
     workers: int = 1,
     **options: Any,
 ) -> Validation | str:
-    """Measure a model beside the baselines; where that cannot be done, say why.
+    """Return the errors of a model beside those of the baselines; or why there are none.
 
     Parameters
     ----------
@@ -60,7 +101,9 @@ def held_out(
         See `genperf.validate`; chosen by `scheme_of` where omitted.
     along : str, optional
         The factor that counts the workers.
-    seed, workers : int
+    seed : int
+    workers : int
+        Processes that fit.
     **options
         For the fits.
     """

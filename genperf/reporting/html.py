@@ -6,51 +6,94 @@ import hashlib
 import json
 from base64 import b64encode
 from collections.abc import Mapping
+from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from genperf import __version__
+from genperf.attribution.quantity import heading, is_time
 from genperf.attribution.terms import FORM, HIDDEN
 from genperf.errors import GenperfError
 from genperf.fitting import fit
 from genperf.formula import JAVASCRIPT_PRELUDE
 from genperf.prediction import discrepancies_of
-from genperf.reporting.answers import BAND, BOTTLENECK, KNEE, NEXT
+from genperf.reporting.answers import Questions
 from genperf.reporting.engine import Formulas, engine, judging, rules
 from genperf.reporting.held_out import held_out
 from genperf.reporting.held_out import shown as shown_validation
 from genperf.reporting.provenance import command_of, versions
-from genperf.reporting.sheet import place_of, sheet
+from genperf.reporting.sheet import place_of, quantity_of, sheet
 from genperf.result import FitResult, GroupedResult
 from genperf.table import Table
 from genperf.validation import Validation
 
-#: Bytes of draws and anchors in a page; with more groups than that holds, sliders stop at predictions that are written
-#: down.
-MOST_DRAWS = 3_000_000
-#: Groups whose answers a page without JavaScript shows, and rejected rows that are listed.
-PLAIN_GROUPS, MOST_REJECTED = 40, 50
 _SCRIPTS = ("charts.js", "kernels.js", "discrepancy.js", "engine.js", "figures.js", "page.js")
+
+
+@dataclass(frozen=True)
+class PageSettings:
+    """How large a page may be.
+
+    Attributes
+    ----------
+    max_draw_bytes : int
+        Bytes of draws and anchors. Where the groups need more, sliders stop at predictions that the page holds: 500
+        groups then take less than 5 MB.
+    bytes_per_draw, bytes_per_anchor : int
+        Of a draw of a constant as text, and of an anchor's coordinate.
+    plain_groups : int
+        Groups whose answers a page without JavaScript shows.
+    max_rejected : int
+        Rejected rows that are listed.
+    """
+
+    max_draw_bytes: int = 3_000_000
+    bytes_per_draw: int = 6
+    bytes_per_anchor: int = 11
+    plain_groups: int = 40
+    max_rejected: int = 50
+
+
+PAGE = PageSettings()
+
+
+@dataclass(frozen=True)
+class View:
+    """What a report page is about.
+
+    Attributes
+    ----------
+    target : mapping, optional
+        The configuration that the answers are about; twice the largest measured count of workers where omitted.
+    along : str, optional
+        The factor that counts the workers; chosen by the field's names where omitted.
+    interval : float
+        Nominal coverage of all intervals.
+    title : str, optional
+        Made of the table's name where omitted.
+    """
+
+    target: Mapping[str, Any] | None = None
+    along: str | None = None
+    interval: float = 0.9
+    title: str | None = None
 
 
 def report(
     what: FitResult | GroupedResult | Table,
     path: str | Path,
+    view: View | None = None,
     *,
     table: Table | None = None,
     validation: Validation | str | None = None,
     model: str = "auto",
-    target: Mapping[str, Any] | None = None,
-    along: str | None = None,
-    interval: float = 0.9,
-    title: str | None = None,
     seed: int = 0,
     workers: int = 1,
 ) -> Path:
     """Write a report page.
 
-    One HTML file with everything in it: the efficiency band, the knee, the bottleneck and what to measure next, in
+    One HTML file with everything in it: the efficiency band, the knee, the largest part and what to measure next, in
     sentences; figures with sliders that predict in the page what `predict` does; errors, constants, data, and how to
     fit it again. It makes no request and works from a file path. The same input gives the same bytes.
 
@@ -59,21 +102,19 @@ def report(
     what : FitResult, GroupedResult or Table
         A table is fitted, and the model compared with baselines on held-out configurations.
     path : str or Path
+    view : View, optional
+        The configuration that the answers are about, the factor that counts the workers, the intervals' coverage, the
+        title.
     table : Table, optional
         What a model was fitted to, where that is at hand: its rejected rows are then listed.
     validation : Validation or str, optional
         From `genperf.validate`, to show; or a scheme by which a table is validated.
     model : str
         For a table: what to fit.
-    target : mapping, optional
-        The configuration that the answers are about; twice the largest measured count of workers where omitted.
-    along : str, optional
-        The factor that counts the workers; found by the field's names where omitted.
-    interval : float
-        Nominal coverage of all intervals.
-    title : str, optional
-    seed, workers : int
+    seed : int
         For a table: of the fits.
+    workers : int
+        For a table: processes that fit.
 
     Returns
     -------
@@ -83,7 +124,7 @@ def report(
     Raises
     ------
     GenperfError
-        Where the table cannot be fitted, or the target cannot be asked.
+        Where the table cannot be fitted, or the target is not one the model can predict.
 
     Examples
     --------
@@ -91,71 +132,86 @@ def report(
     >>> import pandas as pd, tempfile
     >>> runs = pd.DataFrame({"workers": [1, 2, 4, 8, 16], "seconds": [9.0, 5.0, 3.0, 2.0, 1.5]})
     >>> result = gp.fit(gp.read_table(runs, time="seconds", extrinsic="workers"), model="amdahl")
-    >>> written = report(result, Path(tempfile.mkdtemp()) / "report.html")
+    >>> written = report(result, Path(tempfile.mkdtemp()) / "report.html", View({"workers": 64}))
     >>> "What takes the time?" in written.read_text()
     True
     """
+    text = page(what, view, table=table, validation=validation, model=model, seed=seed, workers=workers)
     place = Path(path)
-    text = page(
-        what, table=table, validation=validation, model=model, target=target, along=along, interval=interval,
-        title=title, seed=seed, workers=workers,
-    )  # fmt: skip
     place.write_text(text, encoding="utf-8")
     return place
 
 
 def page(
     what: FitResult | GroupedResult | Table,
+    view: View | None = None,
     *,
     table: Table | None = None,
     validation: Validation | str | None = None,
     model: str = "auto",
-    target: Mapping[str, Any] | None = None,
-    along: str | None = None,
-    interval: float = 0.9,
-    title: str | None = None,
     seed: int = 0,
     workers: int = 1,
 ) -> str:
-    """Return the page's text; the parameters are those of `report`."""
-    if not 0.0 < interval < 1.0:
-        raise GenperfError(f"the interval must lie between 0 and 1, not {interval}", hint="--interval 0.9")
-    found: Validation | str | None = validation
+    """Return the page's text.
+
+    Parameters
+    ----------
+    what, view, table, validation, model, seed, workers
+        As in `report`.
+    """
+    view = view or View()
+    if not 0.0 < view.interval < 1.0:
+        raise GenperfError(f"the interval must lie between 0 and 1, not {view.interval}", hint="--interval 0.9")
+    checked: Validation | str | None = validation
     if isinstance(what, Table):
         table = what
         scheme = validation if isinstance(validation, str) else None
         if not isinstance(validation, Validation):
-            found = held_out(table, model, scheme=scheme, along=along, seed=seed, workers=workers)
+            checked = held_out(table, model, scheme=scheme, along=view.along, seed=seed, workers=workers)
         what = fit(table, model, seed=seed, workers=workers)
     whole = what if isinstance(what, GroupedResult) else GroupedResult((), {(): what})
     formulas = Formulas()
-    groups = _groups(whole, target, along, interval, formulas)
-    first = next(iter(whole.results.values()))
+    groups = _groups(whole, view, formulas)
+    target = next(iter(whole.results.values())).schema.target
     data = {
         "rules": rules(),
-        "interval": interval,
+        "interval": view.interval,
         "beside": [HIDDEN, FORM],
-        "questions": [BAND, KNEE, BOTTLENECK, NEXT],
+        "quantity": quantity_of(target),
+        "questions": Questions(target).all,
         "groups": groups,
-        "validation": shown_validation(found) if isinstance(found, Validation) else {"why": found} if found else None,
+        "validation": _validation(checked),
     }
-    return _rendered(whole, first, table, data, formulas, title)
+    return _rendered(whole, table, data, formulas, view.title)
 
 
-def _groups(
-    whole: GroupedResult, target: Mapping[str, Any] | None, along: str | None, interval: float, formulas: Formulas
-) -> list[dict[str, Any]]:
-    """Return the groups in the table's order, those that could not be fitted last."""
-    live = sum(map(_bytes, whole.results.values())) <= MOST_DRAWS
+def _validation(checked: Validation | str | None) -> dict[str, Any] | None:
+    """Return a validation, or why there is none, as the page shows it."""
+    if isinstance(checked, Validation):
+        return shown_validation(checked)
+    return {"why": checked} if checked else None
+
+
+def _groups(whole: GroupedResult, view: View, formulas: Formulas) -> list[dict[str, Any]]:
+    """Return the groups in the table's order, those that could not be fitted last.
+
+    Parameters
+    ----------
+    whole : GroupedResult
+    view : View
+    formulas : Formulas
+        Takes the models' formulas up.
+    """
+    live = sum(map(_bytes, whole.results.values())) <= PAGE.max_draw_bytes
     out: list[dict[str, Any]] = []
     failed = dict(whole.failures)
     for key, result in whole.results.items():
         try:
-            where = place_of(result, target, along, interval)
-            held = engine(result, formulas, interval) if live else None
-            shown = sheet(result, where, interval, judging(result, formulas), held)
+            place = place_of(result, view.target, view.along, view.interval)
+            predictor = engine(result, formulas, view.interval) if live else None
+            shown = sheet(result, place, view.interval, judging(result, formulas), predictor)
         except GenperfError as error:
-            # One group that cannot be asked is named on the page; the only one is an error.
+            # A group without an answer is named on the page; the only one is an error.
             if len(whole) == 1:
                 raise
             failed[key] = error.message
@@ -169,21 +225,32 @@ def _groups(
 
 def _bytes(result: FitResult) -> int:
     """Return about how many bytes of a page are a model's draws and anchors."""
-    drawn = sum(m.draws.size * 6 for m in result.members)
-    return drawn + sum(len(d.logarithms) * (len(d.anchors) + 1) * 11 for d in discrepancies_of(result.members))
+    drawn = sum(m.draws.size * PAGE.bytes_per_draw for m in result.members)
+    anchors = sum(len(d.logarithms) * (len(d.anchors) + 1) for d in discrepancies_of(result.members))
+    return drawn + anchors * PAGE.bytes_per_anchor
 
 
 def _rendered(
-    whole: GroupedResult,
-    first: FitResult,
-    table: Table | None,
-    data: dict[str, Any],
-    formulas: Formulas,
-    title: str | None,
+    whole: GroupedResult, table: Table | None, data: dict[str, Any], formulas: Formulas, title: str | None
 ) -> str:
+    """Return the page's text.
+
+    Parameters
+    ----------
+    whole : GroupedResult
+        The models.
+    table : Table or None
+        Whose rejected rows are listed.
+    data : dict
+        What the scripts read.
+    formulas : Formulas
+        Of all models.
+    title : str or None
+        Made of the table's name where None.
+    """
     from jinja2 import Environment, StrictUndefined
 
-    several = len(data["groups"]) > 1
+    first = next(iter(whole.results.values()))
     style = _file("page.css")
     script = "\n".join(['"use strict";', JAVASCRIPT_PRELUDE, formulas.script(), *(_file(name) for name in _SCRIPTS)])
     rejected = [str(r) for r in table.rejected] if table is not None else []
@@ -191,32 +258,40 @@ def _rendered(
     return template.render(
         policy=_policy(style, script),
         version=__version__,
-        title=title or f"How {Path(first.schema.source).name or 'this table'} scales",
+        title=title or _title(first),
         lead=_lead(whole, first),
+        quantity=data["quantity"],
         style=style,
         script=script,
         data=_in_script(data),
-        several=several,
+        several=len(data["groups"]) > 1,
         group_columns=", ".join(whole.group),
         plain_groups=[
             {"name": " · ".join(g["key"]), "answers": g["sheet"]["answers"]}
-            for g in data["groups"][:PLAIN_GROUPS]
+            for g in data["groups"][: PAGE.plain_groups]
             if "sheet" in g
         ],
         validated=data["validation"] is not None,
-        rejected=rejected[:MOST_REJECTED],
-        rejected_more=max(0, len(rejected) - MOST_REJECTED),
+        rejected=rejected[: PAGE.max_rejected],
+        rejected_more=max(0, len(rejected) - PAGE.max_rejected),
         command=command_of(first, pooled=any("pooled_share" in r.options for r in whole.results.values())),
         versions=", ".join(f"{name} {number}" for name, number in versions().items()),
     )
+
+
+def _title(first: FitResult) -> str:
+    name = Path(first.schema.source).name or "this table"
+    return f"How {name} scales" if is_time(first.schema.target) else f"How {first.schema.target.name} of {name} scales"
 
 
 def _lead(whole: GroupedResult, first: FitResult) -> str:
     rows = sum(r.schema.rows for r in whole.results.values())
     configurations = sum(r.schema.configurations for r in whole.results.values())
     groups = f" in {len(whole)} groups ({', '.join(whole.group)})" if whole.group else ""
+    target = first.schema.target
+    what = "the time of a step" if is_time(target) else heading(target)
     return (
-        f"What {rows:,} measured runs of {configurations:,} configurations{groups} say about the time of a step, "
+        f"What {rows:,} measured runs of {configurations:,} configurations{groups} say about {what}, "
         f"fitted by the model '{first.model}'."
     )
 

@@ -9,15 +9,16 @@ from importlib.metadata import PackageNotFoundError, version
 
 from genperf import __version__
 from genperf.result import FitResult
-from genperf.table import Role
+from genperf.table import Role, Target
+from genperf.table.target import TIME
 
 _ROLES: tuple[Role, ...] = ("intrinsic", "extrinsic", "categorical")
-#: How a fit was asked for, as `FitOptions.request` writes it.
-_ASKED = re.compile(
+#: The options of a fit, as `FitOptions.request` writes them.
+_OPTIONS = re.compile(
     r"structure=(?P<structure>.*) loss=(?P<loss>.*) penalty=(?P<penalty>.*) lam=(?P<lam>.*) solver=(?P<solver>.*) "
     r"draws=\d+ mapping=\{(?P<mapping>.*)\} fix=\{(?P<fix>.*)\}"
 )
-#: What the command line takes without being told.
+#: The defaults of the command line.
 _USUAL = {"structure": "auto", "loss": "relative", "penalty": "l2", "lam": "None", "solver": "projected"}
 _OPTION = {"lam": "lambda", "mapping": "map"}
 
@@ -25,14 +26,14 @@ _OPTION = {"lam": "lambda", "mapping": "map"}
 def command_of(result: FitResult, *, pooled: bool = False) -> str:
     """Return the command that fits the same model to the same rows.
 
-    Rows that were filtered out, or a throughput that the time was made of, are not known to a model: the data's hash
-    tells whether the same rows were read.
+    A model does not know the rows that were filtered out, nor a throughput that the time was made of: the hash of the
+    data tells whether the same rows were read.
 
     Parameters
     ----------
     result : FitResult
     pooled : bool
-        Whether groups borrowed from each other.
+        Whether groups shared constants.
 
     Examples
     --------
@@ -45,7 +46,7 @@ def command_of(result: FitResult, *, pooled: bool = False) -> str:
     """
     schema = result.schema
     source = schema.source if schema.source not in ("", "DataFrame", "-") else "TABLE"
-    words = ["genperf", "fit", source, "--time", schema.target.column]
+    words = ["genperf", "fit", source, *_target_words(schema.target)]
     for role in _ROLES:
         names = [f.name for f in schema.factors if f.role == role]
         words += [f"--{role}", ",".join(names)] if names else []
@@ -53,31 +54,39 @@ def command_of(result: FitResult, *, pooled: bool = False) -> str:
     for name, formula in schema.derived.items():
         words += ["--let", f"{name}={formula}"]
     words += ["--model", result.model]
-    words += _asked(str(result.options.get("request", "")))
+    words += _changed_options(str(result.options.get("request", "")))
     words += ["--pool"] if pooled else []
     return shlex.join([*words, "--seed", str(result.seed), "-o", "model.json"])
 
 
-def _asked(text: str) -> list[str]:
-    """Return the options that differ from the usual ones."""
-    found = _ASKED.match(text)
-    if found is None:
+def _target_words(target: Target) -> list[str]:
+    """Return the option that names the column of the target."""
+    if target.name == TIME:
+        return ["--time", target.column]
+    # A colon ends the column's name: it is needed where that has one itself.
+    return ["--quantity", f"{target.column}:{target.unit}" if target.unit or ":" in target.column else target.column]
+
+
+def _changed_options(text: str) -> list[str]:
+    """Return the options that differ from the defaults."""
+    match = _OPTIONS.match(text)
+    if match is None:
         return []
     words: list[str] = []
     for name, usual in _USUAL.items():
-        words += [f"--{_OPTION.get(name, name)}", found[name]] if found[name] != usual else []
+        words += [f"--{_OPTION.get(name, name)}", match[name]] if match[name] != usual else []
     for name in ("mapping", "fix"):
-        for pair in filter(None, found[name].split(", ")):
+        for pair in filter(None, match[name].split(", ")):
             words += [f"--{_OPTION.get(name, name)}", "=".join(pair.split(": ", 1))]
     return words
 
 
 def versions() -> dict[str, str]:
-    """Return the versions of what computes."""
-    found = {"genperf": __version__, "Python": platform.python_version()}
+    """Return the versions of Python and of the packages that compute."""
+    numbers = {"genperf": __version__, "Python": platform.python_version()}
     for name in ("numpy", "scipy", "pandas", "scikit-learn"):
         try:
-            found[name] = version(name)
+            numbers[name] = version(name)
         except PackageNotFoundError:  # pragma: no cover - a broken installation
             continue
-    return found
+    return numbers

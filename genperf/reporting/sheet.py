@@ -1,8 +1,8 @@
-"""What the page shows of one model, as plain data."""
+"""The contents of the page for one model, as plain data."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,28 +12,79 @@ import pandas as pd
 
 from genperf.attribution import Scaling, completed, scaling
 from genperf.attribution.ladder import Ladder, ladder
+from genperf.attribution.members import by_label, plain_label
+from genperf.attribution.quantity import constant_unit, heading, is_time
 from genperf.attribution.terms import parts_of
 from genperf.errors import GenperfError
 from genperf.prediction import band_of, central_times, read_query
 from genperf.prediction.measured import most_measured
+from genperf.prediction.medians import Median
 from genperf.prediction.query import known_names
 from genperf.reporting.answers import answers, unanswered
 from genperf.result import FitResult
-from genperf.table import Factor
+from genperf.table import Factor, Target
 
 Array = npt.NDArray[np.float64]
 
-#: The answers are about this many times the largest measured count, and the figures go so far beyond it.
-ASKED, DRAWN, LOOKED = 2.0, 8.0, 16.0
-#: Counts to the octave, in the figures and on the slider.
-DRAWN_STEPS, SLIDER_STEPS = 3, 8
-#: Measured configurations of one group in the page, and constants.
-MOST_MEASURED, MOST_CONSTANTS = 300, 60
+
+@dataclass(frozen=True)
+class SheetSettings:
+    """How far and how finely the page looks.
+
+    Attributes
+    ----------
+    answered : float
+        The answers are about this many times the largest measured count: one doubling, the nearest question there is.
+    drawn : float
+        The figures end at this many times the largest measured count: three doublings, one more than a verdict trusts.
+    evaluated : float
+        Efficiency and knee are looked for up to this many times the largest measured count, as `explain` does.
+    drawn_steps, slider_steps : int
+        Counts per doubling in the figures, and on the slider. Guesses: a curve through 3 looks smooth, and 8 leave
+        stops 9 % apart.
+    whole_stops : int
+        The slider stops at every whole count up to this one.
+    max_measured : int
+        Measured configurations of one group in the page: 300 points take 10 kB.
+    max_values : int
+        Measured values of a factor at which its slider stops.
+    max_constants : int
+        Constants in the table.
+    """
+
+    answered: float = 2.0
+    drawn: float = 8.0
+    evaluated: float = 16.0
+    drawn_steps: int = 3
+    slider_steps: int = 8
+    whole_stops: int = 16
+    max_measured: int = 300
+    max_values: int = 40
+    max_constants: int = 60
+
+
+SHEET = SheetSettings()
 
 
 @dataclass(frozen=True, eq=False)
 class Place:
-    """Where a model is looked at: along which factor, and at which values of the others."""
+    """Where a model is evaluated: along which factor, and at which values of the others.
+
+    Attributes
+    ----------
+    along : Factor or None
+        The factor that counts the workers.
+    why_not : str
+        Why there is none; empty where there is.
+    values : dict
+        The configuration that the answers are about, by factor.
+    path : Ladder or None
+        The configurations along that factor.
+    scaling : Scaling or None
+        The predictions along it.
+    target : DataFrame
+        One row: `values`.
+    """
 
     along: Factor | None
     why_not: str
@@ -44,29 +95,39 @@ class Place:
 
 
 def place_of(result: FitResult, target: Mapping[str, Any] | None, along: str | None, interval: float) -> Place:
-    """Choose where to look: where most was measured, at twice the largest measured count unless told otherwise.
+    """Choose a configuration: where most was measured, at twice the largest measured count unless a target is given.
+
+    Parameters
+    ----------
+    result : FitResult
+    target : mapping or None
+        The configuration that the answers are about, or some of its values.
+    along : str or None
+        The factor that counts the workers; chosen by the field's names where None.
+    interval : float
+        Nominal coverage.
 
     Raises
     ------
     GenperfError
         Where the target names a factor that is not there.
     """
-    asked = known_names(target or {}, result.schema)
+    given = known_names(target or {}, result.schema)
     try:
-        factor = ladder(result, _completed(result, asked), along).along
+        factor = ladder(result, _completed(result, given), along).along
     except GenperfError as error:
         if along is not None:
             raise
-        return _without_scale(result, asked, error.message)
-    at = _completed(result, {**most_measured(result.schema, factor.name), **asked})
-    upto = max(factor.upper * LOOKED, float(asked.get(factor.name, 0.0)))
-    given = frozenset(asked) - {factor.name}
-    path = ladder(result, at, factor.name, upto, given=given)
-    found = scaling(result, at, along=factor.name, upto=upto, interval=interval, given=given)
-    count = float(asked.get(factor.name, ASKED * factor.upper))
+        return _without_scale(result, given, error.message)
+    at = _completed(result, {**most_measured(result.schema, factor.name), **given})
+    upto = max(factor.upper * SHEET.evaluated, float(given.get(factor.name, 0.0)))
+    fixed = frozenset(given) - {factor.name}
+    path = ladder(result, at, factor.name, upto, given=fixed)
+    curve = scaling(result, at, along=factor.name, upto=upto, interval=interval, given=fixed)
+    count = float(given.get(factor.name, SHEET.answered * factor.upper))
     row = int(np.argmin(np.abs(np.log(path.counts / count))))
-    here = {name: values[row] for name, values in path.columns.items()}
-    return Place(factor, "", here, path, found, pd.DataFrame({k: [v] for k, v in here.items()}))
+    values = {name: column[row] for name, column in path.columns.items()}
+    return Place(factor, "", values, path, curve, pd.DataFrame({k: [v] for k, v in values.items()}))
 
 
 def _completed(result: FitResult, at: Mapping[str, Any]) -> dict[str, Any]:
@@ -76,15 +137,25 @@ def _completed(result: FitResult, at: Mapping[str, Any]) -> dict[str, Any]:
     return {str(name): value for name, value in filled.iloc[0].items()}
 
 
-def _without_scale(result: FitResult, asked: dict[str, Any], why: str) -> Place:
-    at = {k: v[0] for k, v in read_query(_completed(result, asked), result.schema).columns.items()}
+def _without_scale(result: FitResult, given: dict[str, Any], why: str) -> Place:
+    """Return a place on no scale.
+
+    Parameters
+    ----------
+    result : FitResult
+    given : dict
+        The values that the user gave.
+    why : str
+        Why no factor counts the workers.
+    """
+    at = {k: v[0] for k, v in read_query(_completed(result, given), result.schema).columns.items()}
     return Place(None, why, at, None, None, pd.DataFrame({k: [v] for k, v in at.items()}))
 
 
 def sheet(
     result: FitResult, place: Place, interval: float, judging: dict[str, Any], engine: dict[str, Any] | None
 ) -> dict[str, Any]:
-    """Return everything the page shows of one model.
+    """Return the contents of the page for one model.
 
     Parameters
     ----------
@@ -95,39 +166,45 @@ def sheet(
     judging : dict
         What the verdicts need to know.
     engine : dict or None
-        From `genperf.reporting.engine`; without one, predictions are written down at the counts of the slider.
+        From `genperf.reporting.engine`; without one, the page holds the predictions at the counts of the slider.
     """
     schema = result.schema
     if place.scaling is None:
-        said = unanswered(_capital(place.why_not), result, place.target, interval)
+        given = unanswered(place.why_not, result, place.target, interval)
     else:
-        said = answers(result, place.scaling, place.target, interval)
+        given = answers(result, place.scaling, place.target, interval)
     names = [f.name for f in schema.factors]
     return {
         "model": result.model,
         "formula": result.best.expression.text(result.best.values),
         "answers": [
-            {"question": a.question, "short": a.short, "said": list(a.said), "verdict": a.verdict} for a in said
+            {"question": a.question, "short": a.short, "sentences": list(a.sentences), "verdict": a.verdict}
+            for a in given
         ],
         "factors": [_factor(f, schema.medians, i) for i, f in enumerate(schema.factors)],
         "at": [plain(place.values[n]) for n in names],
         "along": None if place.along is None else names.index(place.along.name),
         "path": None if place.path is None else _path(place, names),
-        "drawn": None if place.along is None else place.along.upper * DRAWN,
-        "efficiency": None if place.scaling is None else _efficiency(place.scaling),
+        "drawn": None if place.along is None else place.along.upper * SHEET.drawn,
+        "efficiency": _efficiency(place.scaling),
         "measured": [
             [*m.values, short(m.value), short(m.lowest), short(m.highest), m.repeats]
-            for m in schema.medians[:MOST_MEASURED]
+            for m in schema.medians[: SHEET.max_measured]
         ],
         "engine": engine,
         "stops": None if engine is not None else stops(result, place, interval),
         "judging": judging,
         "constants": _constants(result, interval),
-        "members": [[m.name, round(m.weight, 4)] for m in result.members],
+        "members": [[entry.label, round(entry.weight, 4)] for entry in by_label(result.members)],
         "facts": _facts(result),
         "evidence": [_evidence(result, k) for k in range(len(result.evidence))],
         "notes": [str(n) for n in result.notes],
     }
+
+
+def quantity_of(target: Target) -> dict[str, Any]:
+    """Return what the page must know of the predicted quantity."""
+    return {"name": target.name, "unit": target.unit, "heading": heading(target), "isTime": is_time(target)}
 
 
 def plain(value: Any) -> Any:
@@ -140,12 +217,23 @@ def short(value: float, digits: int = 6) -> float:
     return float(f"{value:.{digits}g}")
 
 
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:] + "."
+def _finite(value: float | None, digits: int) -> float | None:
+    """Round to some significant digits; None where there is no number."""
+    return None if value is None or not np.isfinite(value) else short(value, digits)
 
 
-def _factor(factor: Factor, medians: Any, index: int) -> dict[str, Any]:
-    seen = sorted({m.values[index] for m in medians}, key=str) if factor.numeric else []
+def _factor(factor: Factor, medians: Sequence[Median], index: int) -> dict[str, Any]:
+    """Return what the page must know of a factor.
+
+    Parameters
+    ----------
+    factor : Factor
+    medians : sequence of Median
+        The measured configurations.
+    index : int
+        The place of the factor in them.
+    """
+    measured = sorted({float(m.values[index]) for m in medians}) if factor.numeric else []
     return {
         "name": factor.name,
         "role": factor.role,
@@ -156,12 +244,22 @@ def _factor(factor: Factor, medians: Any, index: int) -> dict[str, Any]:
         "integer": factor.integer,
         "positive": factor.positive,
         "levels": list(factor.levels),
-        "measured": sorted(seen)[:40] if factor.numeric else [],
+        "measured": measured[: SHEET.max_values],
     }
 
 
 def _thinned(counts: Array, steps: int, keep: Array) -> npt.NDArray[np.int64]:
-    """Return places of about so many counts to the octave, with both ends and those to keep."""
+    """Return the places of about so many counts per doubling, with both ends and those to keep.
+
+    Parameters
+    ----------
+    counts : ndarray of shape (counts,)
+        Rising.
+    steps : int
+        Per doubling.
+    keep : ndarray
+        Counts whose places are kept.
+    """
     octaves = np.log2(counts / counts[0])
     wanted = np.arange(0.0, octaves[-1] + 1e-9, 1.0 / steps)
     near = np.abs(octaves[:, None] - wanted).argmin(axis=0)
@@ -169,98 +267,124 @@ def _thinned(counts: Array, steps: int, keep: Array) -> npt.NDArray[np.int64]:
     return np.unique([*near, *kept, len(counts) - 1]).astype(int)
 
 
+def _slider(counts: Array) -> npt.NDArray[np.int64]:
+    """Return the places of the counts at which the slider stops."""
+    return _thinned(counts, SHEET.slider_steps, np.arange(1.0, SHEET.whole_stops + 1.0))
+
+
 def _path(place: Place, names: list[str]) -> dict[str, Any]:
-    """Return the counts that the slider stops at, and the factors that follow them."""
+    """Return the counts at which the slider stops, and the factors that follow them."""
     path = place.path
     if path is None or place.along is None:
         raise TypeError("no path")
-    rows = _thinned(path.counts, SLIDER_STEPS, np.arange(1.0, 17.0))
+    rows = _slider(path.counts)
     counts = path.counts[rows]
     follow = {
         names.index(n): [plain(v) for v in values[rows]]
         for n, values in path.columns.items()
         if n != place.along.name and n in names and len({plain(v) for v in values}) > 1
     }
-    drawn = _thinned(counts, DRAWN_STEPS, np.array([place.along.upper]))
+    drawn = _thinned(counts, SHEET.drawn_steps, np.array([place.along.upper]))
     return {
         "counts": [float(c) for c in counts],
         "follow": {str(k): v for k, v in follow.items()},
         "work": [short(float(w), 9) for w in path.work[rows]],
-        "drawn": [int(i) for i in drawn if counts[i] <= place.along.upper * DRAWN * 1.0001],
+        "drawn": [int(i) for i in drawn if counts[i] <= place.along.upper * SHEET.drawn * 1.0001],
         "kind": path.kind,
     }
 
 
-def _efficiency(found: Scaling) -> dict[str, Any]:
-    counts = found.curve[found.along].to_numpy(float)
-    largest = found.upto * DRAWN / LOOKED
-    rows = [i for i in _thinned(counts, DRAWN_STEPS, np.array([])) if counts[i] <= largest * 1.0001]
-    part = found.curve.iloc[rows]
-    points = found.points[found.points["what"] == "efficiency"]
+def _efficiency(scaling: Scaling | None) -> dict[str, Any] | None:
+    """Return the curve of the efficiency; None where there is none."""
+    if scaling is None or not is_time(scaling.quantity):
+        return None
+    counts = scaling.curve[scaling.along].to_numpy(float)
+    largest = scaling.upto * SHEET.drawn / SHEET.evaluated
+    rows = [i for i in _thinned(counts, SHEET.drawn_steps, np.array([])) if counts[i] <= largest * 1.0001]
+    part = scaling.curve.iloc[rows]
+    points = scaling.points[scaling.points["what"] == "efficiency"]
     return {
-        "counts": part[found.along].tolist(),
+        "counts": part[scaling.along].tolist(),
         **{
             end: [short(v, 4) for v in part[name]]
             for end, name in (("middle", "efficiency"), ("lower", "efficiency_lower"), ("upper", "efficiency_upper"))
         },
         "knees": [[short(float(c)), float(v)] for c, v in zip(points["count"], points["level"], strict=True) if c == c],
-        "reference": found.reference,
+        "reference": scaling.reference,
     }
 
 
 def stops(result: FitResult, place: Place, interval: float) -> dict[str, Any]:
-    """Return predictions written down: at the counts of the slider, or at the one place where there is none."""
+    """Return the predictions at the counts of the slider, or at the one place where there is none.
+
+    Parameters
+    ----------
+    result : FitResult
+    place : Place
+    interval : float
+        Nominal coverage.
+    """
     if place.path is None or place.along is None:
         query = read_query(place.target, result.schema)
     else:
-        rows = _thinned(place.path.counts, SLIDER_STEPS, np.arange(1.0, 17.0))
+        rows = _slider(place.path.counts)
         frame = pd.DataFrame({name: values[rows] for name, values in place.path.columns.items()})
         query = read_query(frame, result.schema)
-    time = central_times(result.members, query.columns)
+    value = central_times(result.members, query.columns)
     lower, upper = band_of(result, query, interval, "prediction")
     # Verdicts are about the 90 % interval, whatever is shown.
     low90, high90 = (lower, upper) if interval == 0.9 else band_of(result, query, 0.9, "prediction")
     parts = parts_of(result, query.columns)
     return {
-        "time": [float(f"{t:.12g}") for t in time],
-        "lower": [short(v, 7) for v in np.minimum(lower, time)],
-        "upper": [short(v, 7) for v in np.maximum(upper, time)],
+        "value": [float(f"{v:.12g}") for v in value],
+        "lower": [short(v, 7) for v in np.minimum(lower, value)],
+        "upper": [short(v, 7) for v in np.maximum(upper, value)],
         "logWidth": [short(v, 7) for v in np.log(high90 / low90)],
         "terms": {
-            name: [short(v, 4) for v in parts.seconds[j]]
-            for j, name in enumerate(parts.names)
-            if np.any(np.abs(parts.seconds[j]) > 0)
+            name: [short(v, 4) for v in amounts]
+            for name, amounts in zip(parts.names, parts.amounts, strict=True)
+            if np.any(np.abs(amounts) > 0)
         },
     }
 
 
 def _constants(result: FitResult, interval: float) -> list[list[Any]]:
-    found = result.constants(interval).head(MOST_CONSTANTS)
+    """Return a row per constant: member, constant, value, lower, upper, unit, state.
+
+    Of members with equal labels, the constants are those of the heaviest.
+    """
+    target = result.schema.target
+    heaviest = {entry.places[0] for entry in by_label(result.members)}
+    places = [k for k, member in enumerate(result.members) for _ in member.expression.constants]
+    rows = zip(places, result.constants(interval).to_numpy().tolist(), strict=True)
     return [
-        [member, name, *(short(float(v), 5) for v in (value, lower, upper)), unit, state]
-        for member, name, value, lower, upper, unit, state in found.to_numpy().tolist()
-    ]
+        [plain_label(member), name, *(short(float(v), 5) for v in ends), constant_unit(unit, target), state]
+        for place, (member, name, *ends, unit, state) in rows
+        if place in heaviest
+    ][: SHEET.max_constants]
 
 
 def _facts(result: FitResult) -> dict[str, Any]:
     schema = result.schema
     return {
         "source": schema.source,
-        "time": schema.target.column,
+        "column": schema.target.column,
         "rows": schema.rows,
         "configurations": schema.configurations,
         "rejected": schema.rejected,
-        "noise": short(schema.noise, 4) if schema.noise is not None else None,
-        "shortest": short(schema.lowest),
-        "longest": short(schema.highest),
+        "noise": _finite(schema.noise, 4),
+        "smallest": short(schema.lowest),
+        "largest": short(schema.highest),
         "sha256": schema.sha256,
-        "metrics": {k: short(v, 4) if np.isfinite(v) else None for k, v in result.metrics.items()},
+        "metrics": {k: _finite(v, 4) for k, v in result.metrics.items()},
         "options": {k: v for k, v in result.options.items() if v is not None and k != "asked"},
         "seed": result.seed,
     }
 
 
 def _evidence(result: FitResult, k: int) -> list[Any]:
-    seen = result.evidence[k]
-    last = short(100.0 * float(np.expm1(seen.last_point)), 4) if seen.last_point is not None else None
-    return [seen.factor, seen.held_out, short(100.0 * float(np.expm1(seen.error)), 4), last]
+    """Return how the largest scale was predicted from the smaller ones, errors in %."""
+    evidence = result.evidence[k]
+    last = None if evidence.last_point is None else 100.0 * float(np.expm1(evidence.last_point))
+    error = short(100.0 * float(np.expm1(evidence.error)), 4)
+    return [evidence.factor, evidence.held_out, error, _finite(last, 4)]

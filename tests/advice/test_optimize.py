@@ -9,6 +9,8 @@ import pandas as pd
 import pytest
 
 import genperf as gp
+from genperf.advice import Job
+from genperf.advice.search import SearchSettings
 from genperf.errors import GenperfError
 from genperf.prediction import read_query
 
@@ -74,7 +76,7 @@ def test_the_best_are_those_of_brute_force(result: gp.FitResult, minimize: str, 
 
 def test_blocks_do_not_change_the_answer(result: gp.FitResult, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = gp.optimize(result, OVER, "workers > batch / 8", "cost")
-    monkeypatch.setattr("genperf.advice.search.BLOCK", 7)
+    monkeypatch.setattr("genperf.advice.search.SEARCH", SearchSettings(block_rows=7))
     pd.testing.assert_frame_equal(gp.optimize(result, OVER, "workers > batch / 8", "cost").best, whole.best)
     pd.testing.assert_frame_equal(gp.optimize(result, OVER, "workers > batch / 8", "cost").front, whole.front)
 
@@ -86,7 +88,7 @@ def test_the_answers_are_what_predict_says(result: gp.FitResult) -> None:
 
 
 def test_the_front_holds_what_nothing_beats(result: gp.FitResult) -> None:
-    found = gp.optimize(result, OVER, price="2 + batch / 16")
+    found = gp.optimize(result, OVER, job=Job(price="2 + batch / 16"))
     every = brute_force(result, OVER)
     every["cost"] = every.workers * every.time * (2 + every.batch / 16)
     beaten = [bool(((every.time <= t) & (every.cost <= c) & ((every.time < t) | (every.cost < c))).any())
@@ -112,14 +114,14 @@ def test_a_deadline_is_kept_by_the_upper_end(result: gp.FitResult) -> None:
 
 
 def test_steps_make_time_cost_and_deadline_those_of_the_job(result: gp.FitResult) -> None:
-    found = gp.optimize(result, {**OVER, "samples": 50000}, steps="samples/(workers*batch)", price=0.5, top=200)
+    found = gp.optimize(result, {**OVER, "samples": 50000}, job=Job("samples/(workers*batch)", price=0.5), top=200)
     every = brute_force(result, OVER)
     every["total"] = every.time * 50000 / (every.workers * every.batch)
     assert found.best["total"].tolist() == pytest.approx(sorted(every.total))
     assert found.best["cost"].to_numpy() == pytest.approx(0.5 * found.best.workers * found.best.total)
     deadline = float(every.total.min()) * 1.01
     with pytest.raises(GenperfError, match="fastest"):
-        gp.optimize(result, {**OVER, "samples": 50000}, steps="samples/(workers*batch)", deadline=deadline / 2)
+        gp.optimize(result, {**OVER, "samples": 50000}, job=Job("samples/(workers*batch)"), deadline=deadline / 2)
 
 
 def test_efficiency_is_a_constraint(result: gp.FitResult) -> None:
@@ -143,8 +145,8 @@ def test_shares_of_wins_are_those_of_the_draws(result: gp.FitResult) -> None:
 
 def test_levels_derived_and_single_valued_factors(levels: gp.FitResult) -> None:
     over = {"workers": "2:16:2", "batch": "16,64", "gpu": "v100,a100"}
-    found = gp.optimize(levels, over, "gpu == 'v100' or workers < 9", "cost", machines="workers",
-                        price="where(gpu == 'v100', 3, 12)", top=100)  # fmt: skip
+    found = gp.optimize(levels, over, "gpu == 'v100' or workers < 9", "cost", top=100,
+                        job=Job(machines="workers", price="where(gpu == 'v100', 3, 12)"))  # fmt: skip
     frame = found.best[["workers", "batch", "gpu"]]
     assert len(frame) == 8 * 2 + 4 * 2
     assert found.best["time"].tolist() == levels.predict(frame)["time"].tolist()
@@ -197,7 +199,7 @@ def test_machines_of_partitioned_replicas() -> None:
         ({"workers": "1:8", "batch": 16}, {"deadline": 0.5}, r"the fastest takes 2\.\d+ s"),
         ({"workers": "1:8", "batch": 16}, {"deadline": 2.75}, "upper end of the 90 % interval"),
         ({"workers": "1:8", "batch": 16}, {"interval": 1.0}, "between 0 and 1"),
-        ({"workers": "1:8", "batch": 16}, {"top": 0}, "0 configurations"),
+        ({"workers": "1:8", "batch": 16}, {"top": 0}, "at least one configuration"),
         ({"workers": "1:8", "batch": 16}, {"where": "workers > 6 and batch*workers <= 64"},
          "'workers > 6' excludes most, 6\n  try: without 'workers > 6' 4 would be left"),
         ({"workers": "1:8", "batch": 16}, {"where": "time < 1"}, "'time < 1' excludes most, 8"),
@@ -223,7 +225,7 @@ def test_what_excludes_is_counted(result: gp.FitResult) -> None:
 
 def test_time_per_step_is_pointed_at(result: gp.FitResult) -> None:
     assert [n.kind for n in gp.optimize(result, OVER).notes] == ["per_step"]
-    assert gp.optimize(result, OVER, steps="1e6/(workers*batch)").notes == ()
+    assert gp.optimize(result, OVER, job=Job("1e6/(workers*batch)")).notes == ()
 
 
 def test_a_model_of_draws_is_searched_too(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -235,7 +237,7 @@ def test_a_model_of_draws_is_searched_too(monkeypatch: pytest.MonkeyPatch) -> No
     order = (told.workers * told.time).sort_values(kind="stable").index[:10]
     assert found.best.workers.tolist() == told.workers[order].tolist()
     assert found.best.time.to_numpy() == pytest.approx(told.time[order].to_numpy())
-    monkeypatch.setattr("genperf.advice.search.MOST_DRAWN", 20)
+    monkeypatch.setattr("genperf.advice.search.SEARCH", SearchSettings(max_drawn_configurations=20))
     assert gp.optimize(result, {"workers": "1:24"}, "workers < 21").feasible == 20
     with pytest.raises(GenperfError, match="24 configurations are to be evaluated; at most 20"):
         gp.optimize(result, {"workers": "1:24"})

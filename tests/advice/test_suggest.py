@@ -95,12 +95,12 @@ def test_no_more_is_suggested_than_is_enough() -> None:
     once = suggest(result, {"gpus": 64}, k=3).chosen["width"]
     found = suggest(result, {"gpus": 64}, k=3, within=float(once[1]) * 1.001)
     assert len(found.chosen) == 2
-    assert ", within " in found.said
+    assert ", within " in found.sentence
     enough = suggest(result, {"gpus": 64}, k=3, within=2.0)
     assert enough.met
     assert enough.chosen.empty
-    assert "nothing needs measuring" in enough.said
-    assert suggest(result, {"gpus": 64}, within=0.001).said.endswith("; 0.1 % needs more")
+    assert "nothing needs measuring" in enough.sentence
+    assert suggest(result, {"gpus": 64}, within=0.001).sentence.endswith("; 0.1 % needs more")
 
 
 def test_families_that_differ_are_what_a_measurement_decides_between() -> None:
@@ -170,7 +170,7 @@ def test_what_chance_alone_would_correlate_is_no_gain() -> None:
     assert certain.gains(1).tolist() == [0.0, 0.0]
     found = suggest(model(member(np.tile([1.0, 0.0], (9, 1)))), {"gpus": 64})
     assert found.chosen.empty
-    assert found.said.startswith("no candidate says anything of gpus=64")
+    assert found.sentence.startswith("no candidate narrows the interval at gpus=64")
 
 
 def test_candidates_of_ones_own(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ def test_term_by_term() -> None:
     bars = found.waterfall()
     assert bars["bar"].tolist() == ["workers=2", "compute", "network", "workers=8"]
     assert bars[["start", "end"]].to_numpy() == pytest.approx(np.array([[0, 9], [9, 3], [3, 6], [0, 6]]))
-    assert found.said == ("workers=8 takes 3 s less long than workers=2 (90 %: -3 to -3 s); 'compute' makes -6 s of it")
+    assert found.sentence == ("workers=8 takes 3 s less than workers=2; 'compute' makes -6 s of it")
 
 
 def test_framework_against_framework() -> None:
@@ -59,7 +59,7 @@ def test_two_models() -> None:
     )
     # −2 − (0.5 or 1.5) + (2 or 6): from −1.5 to 3.5.
     assert (found.lower, found.upper) == pytest.approx((-1.5, 3.5), abs=0.01)
-    assert found.said.startswith("second takes 1 s longer than first")
+    assert found.sentence.startswith("second takes 1 s longer than first")
 
 
 def test_the_same_is_not_compared() -> None:

@@ -32,7 +32,7 @@ def test_strong_scaling() -> None:
         "slower": pytest.approx(np.nan, nan_ok=True),
         "throughput": pytest.approx(np.nan, nan_ok=True),
     }
-    assert found.points["said"][2] == "a step does not get slower up to 64 workers (in 0 % of the draws it does)"
+    assert found.points["sentence"][2] == "a step does not get slower up to 64 workers (in 0 % of the draws it does)"
 
 
 def test_weak_scaling() -> None:
@@ -101,7 +101,7 @@ def test_not_reached_is_said_with_the_share_of_draws_that_do() -> None:
     assert found.points.loc[0, "upper"] == np.inf
     assert (
         "does not fall below 50 % of that at 1 up to 12 workers (in 20 % of the draws it does)"
-        in found.points["said"][0]
+        in found.points["sentence"][0]
     )
     assert found.to_dict()["points"][0]["count"] is None
 
@@ -137,19 +137,19 @@ def test_the_largest_term_changes() -> None:
     found = scaling(model(member(terms, {"a": 64.0, "b": 2.0}, draws)), {}, interval=0.98).crossovers
     assert found[["before", "after", "count"]].to_numpy().tolist() == [["compute", "network", 6.0]]
     assert found.loc[0, ["lower", "upper"]].tolist() == [5.0, 8.0]
-    assert found["said"][0] == "the largest term changes from 'compute' to 'network' at 6 workers (98 %: 5 to 8)"
+    assert found["sentence"][0] == "the largest term changes from 'compute' to 'network' at 6 workers (98 %: 5 to 8)"
 
 
 def test_a_largest_term_that_stays_is_said() -> None:
     found = scaling(model(member({"a": "a", "b": "b"}, {"a": 2.0, "b": 1.0})), {}, upto=32, kind="weak").crossovers
-    assert found["said"].tolist() == ["'a' stays the largest term up to 32 workers"]
+    assert found["sentence"].tolist() == ["'a' stays the largest term up to 32 workers"]
 
 
 def test_a_count_that_no_draw_reaches_is_beyond() -> None:
     rising = member({"a": "a/workers", "b": "b"}, {"a": 8.0, "b": 1.0}, [[8.0, 0.001]] * 4)
     found = scaling(model(rising), {}, upto=32).crossovers
     assert found.loc[0, ["count", "lower", "upper", "reached"]].tolist() == [9.0, np.inf, np.inf, 0.0]
-    assert found["said"][0].endswith("(90 %: beyond 32)")
+    assert found["sentence"][0].endswith("(90 %: beyond 32)")
 
 
 @pytest.mark.parametrize(
@@ -183,3 +183,9 @@ def test_first_below_and_last_smallest() -> None:
     assert first_below(counts, dips - 5.0, -2.0, True).tolist() == [1.0]
     # Of two equal least values, the larger count.
     assert last_smallest(counts, np.array([[2.0, 1.0, 1.0, 3.0]])).tolist() == [4.0]
+
+
+def test_an_interval_of_one_value_is_not_printed_and_one_is_singular() -> None:
+    # T rises from the first count on, in every draw: a step gets slower beyond one worker.
+    result = model(member({"ring": "b*workers"}, {"b": 1.0}))
+    assert scaling(result, {}).points["sentence"][2] == "a step gets slower beyond 1 worker"

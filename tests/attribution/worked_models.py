@@ -11,6 +11,7 @@ from genperf.prediction import Member, Schema, Spread, Status
 from genperf.result import FitResult
 from genperf.table import Factor, Target
 
+STEP = Target("step_s")
 STATUS = Status("by hand", 0.0, True, 0, 1, 1)
 
 WORKERS = Factor("workers", "extrinsic", 1, 16, 4, 5, (), True, True)
@@ -50,9 +51,8 @@ def model(
     factors: Sequence[Factor] = (WORKERS,),
     spread: Spread | None = None,
     derived: Mapping[str, str] | None = None,
+    target: Target = STEP,
 ) -> FitResult:
     """Return a result of these members."""
-    schema = Schema(
-        tuple(factors), Target("step_s"), derived=dict(derived or {}), configurations=5, lowest=1.0, highest=9.0
-    )
+    schema = Schema(tuple(factors), target, derived=dict(derived or {}), configurations=5, lowest=1.0, highest=9.0)
     return FitResult("worked", schema, members, spread or Spread(), (), {}, 0, {})

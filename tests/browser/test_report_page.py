@@ -13,7 +13,7 @@ from discrepancies import kriged
 import genperf as gp
 from genperf.attribution.terms import FORM, HIDDEN
 from genperf.discrepancy.distances import Metric
-from genperf.reporting import html, page
+from genperf.reporting import View, html, page
 from genperf.result import FitResult, GroupedResult
 
 HOSTILE = ['a"b', "</script><script>bad()</script>", "<img src=x onerror=bad()>", "{{ 7*7 }}", "&lt;b&gt;", "x" * 300]
@@ -148,7 +148,7 @@ def test_sliders_move_the_numbers_and_the_figures(browser: Browser, many: FitRes
     browser.settle()
     x = browser.js("return state.x")
     expected = many.predict({f.name: v for f, v in zip(many.schema.factors, x, strict=True)})
-    time = float(browser.js("return $('time').dataset.value"))
+    time = float(browser.js("return $('value').dataset.value"))
     assert time == pytest.approx(expected["time"].iloc[0], rel=1e-9)
     assert browser.js("return $('now').getAttribute('cx')") != shown[1]
     batch = [f.name for f in many.schema.factors].index("batch")
@@ -158,7 +158,7 @@ def test_sliders_move_the_numbers_and_the_figures(browser: Browser, many: FitRes
     assert browser.js("return state.x")[batch] == 200
     assert browser.js("return document.querySelector('.curve').getAttribute('d')") != shown[0]
     expected = many.predict({f.name: v for f, v in zip(many.schema.factors, browser.js("return state.x"), strict=True)})
-    assert float(browser.js("return $('time').dataset.value")) == pytest.approx(expected["time"].iloc[0], rel=1e-9)
+    assert float(browser.js("return $('value').dataset.value")) == pytest.approx(expected["time"].iloc[0], rel=1e-9)
     assert expected["verdict"].iloc[0] == browser.js("return document.querySelector('#verdict .chip').textContent")
 
 
@@ -228,7 +228,7 @@ def test_everything_has_a_name(browser: Browser, many: FitResult) -> None:
 
 
 def test_picker_and_hostile_names(browser: Browser, groups: GroupedResult) -> None:
-    browser.open(page(groups, title="<script>bad()</script>"))
+    browser.open(page(groups, View(title="<script>bad()</script>")))
     assert browser.js("return document.querySelectorAll('#group option').length") == len(HOSTILE) + 1
     assert (
         browser.js("return [...document.querySelectorAll('#group option')].map((o) => o.textContent)")[: len(HOSTILE)]
@@ -240,7 +240,7 @@ def test_picker_and_hostile_names(browser: Browser, groups: GroupedResult) -> No
     for k, name in enumerate(HOSTILE):
         browser.js("const g = $('group'); g.value = arguments[0]; g.dispatchEvent(new Event('change'))", str(k))
         expected = groups[name].predict({"workers": browser.js("return state.x[sheet.along]")})
-        time = float(browser.js("return $('time').dataset.value"))
+        time = float(browser.js("return $('value').dataset.value"))
         assert time == pytest.approx(expected["time"].iloc[0], rel=1e-9)
     browser.driver.find_element("id", "search").send_keys("too short")
     assert "is not shown" in browser.js("return $('failed').textContent")
@@ -278,34 +278,34 @@ def test_one_factor_that_counts_no_workers(
     browser: Browser, monkeypatch: pytest.MonkeyPatch, written_down: bool
 ) -> None:
     if written_down:
-        monkeypatch.setattr(html, "MOST_DRAWS", 0)
+        monkeypatch.setattr(html, "PAGE", html.PageSettings(max_draw_bytes=0))
     frame = runs().query("framework == 'mxnet' and workers == 2")
     result = fitted(frame, "a*batch + c", extrinsic="", intrinsic="batch")
     browser.open(page(result))
     assert browser.js("return $('scaling-card').hidden")
     assert browser.js("return document.querySelectorAll('#stack tbody tr').length") == 2
     time = result.predict({"batch": browser.js("return state.x[0]")})["time"].iloc[0]
-    assert float(browser.js("return $('time').dataset.value")) == pytest.approx(time, rel=1e-9)
+    assert float(browser.js("return $('value').dataset.value")) == pytest.approx(time, rel=1e-9)
     assert not browser.complaints()
 
 
 def test_predictions_written_down_where_there_are_too_many_draws(
     browser: Browser, groups: GroupedResult, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(html, "MOST_DRAWS", 10)
+    monkeypatch.setattr(html, "PAGE", html.PageSettings(max_draw_bytes=10))
     browser.open(page(groups))
     assert browser.js("return engine") is None
     counts = browser.js("return sheet.path.counts")
     found = browser.js("return sheet.path.counts.map((c) => predict(along(c)))")
     expected = groups[HOSTILE[0]].predict({"workers": counts})
-    np.testing.assert_allclose([f["time"] for f in found], expected["time"], rtol=1e-9)
+    np.testing.assert_allclose([f["value"] for f in found], expected["time"], rtol=1e-9)
     np.testing.assert_allclose([f["upper"] for f in found], expected["upper"], rtol=1e-6)
     assert [f["reason"] for f in found] == expected["reason"].tolist()
     slider = browser.driver.find_element("css selector", "input[type=range]")
-    shown = browser.js("return $('time').dataset.value")
+    shown = browser.js("return $('value').dataset.value")
     slider.send_keys("\ue012")  # arrow left
     browser.settle()
-    assert browser.js("return $('time').dataset.value") != shown
+    assert browser.js("return $('value').dataset.value") != shown
     assert not browser.complaints()
 
 

@@ -50,9 +50,9 @@ def every(result: FitResult, found: Explanation) -> dict[str, object]:
     assert found.scaling is not None
     assert found.sensitivity is not None
     assert found.comparison is not None
-    asked = result.predict({"workers": [32, 64], HOSTILE: 32})
+    predictions = result.predict({"workers": [32, 64], HOSTILE: 32})
     return {
-        "scaling": plots.scaling(result, found.scaling, asked=asked),
+        "scaling": plots.scaling(result, found.scaling, predictions=predictions),
         "efficiency": plots.efficiency(found.scaling),
         "terms": plots.terms(result, found.scaling),
         "residuals": plots.residuals(result),

@@ -13,7 +13,7 @@ import pytest
 import genperf as gp
 from genperf.errors import GenperfError
 from genperf.prediction import Spread
-from genperf.reporting import html, page
+from genperf.reporting import View, html, page
 from genperf.reporting.provenance import command_of
 from genperf.result import FitResult, GroupedResult
 
@@ -43,8 +43,8 @@ def test_four_answers_in_sentences_with_numbers() -> None:
     """T = 1 + 8.5/n: the efficiency 9.5/(n + 8.5) is 23.5 % at 32, and below one half from n = 11 on."""
     answers = data_of(page(fitted(runs().assign(s=lambda f: 1 + 8.5 / f.workers))))["groups"][0]["sheet"]["answers"]
     assert [a["short"] for a in answers[:3]] == ["23 % at 32 workers", "11 workers", "constant: 79 %"]
-    assert "2 times the most that was measured" in answers[0]["said"][0]
-    assert all(sentence.endswith(".") for a in answers for sentence in a["said"])
+    assert "2 times the most that was measured" in answers[0]["sentences"][0]
+    assert all(sentence.endswith(".") for a in answers for sentence in a["sentences"])
 
 
 def test_whole_in_itself_and_small() -> None:
@@ -61,7 +61,7 @@ def test_same_bytes() -> None:
 
 
 def test_written_where_it_is_told(tmp_path: Path) -> None:
-    written = gp.report(fitted(runs()), tmp_path / "r.html", title="A & B")
+    written = gp.report(fitted(runs()), tmp_path / "r.html", View(title="A & B"))
     assert "<title>A &amp; B</title>" in written.read_text()
 
 
@@ -84,11 +84,11 @@ def test_rejected_rows_are_listed() -> None:
 
 
 def test_target_moves_the_answers() -> None:
-    assert shorts(page(fitted(runs()), target={"workers": 64}))[0].endswith("at 64 workers")
+    assert shorts(page(fitted(runs()), View({"workers": 64})))[0].endswith("at 64 workers")
     with pytest.raises(GenperfError, match="no factor 'wrkers'"):
-        page(fitted(runs()), target={"wrkers": 64})
+        page(fitted(runs()), View({"wrkers": 64}))
     with pytest.raises(GenperfError, match="one target"):
-        page(fitted(runs()), target={"workers": [32, 64]})
+        page(fitted(runs()), View({"workers": [32, 64]}))
 
 
 # What is odd.
@@ -98,7 +98,7 @@ def test_one_factor_that_counts_no_workers() -> None:
     result = fitted(runs().rename(columns={"workers": "depth"}), "a*depth + c", extrinsic="", intrinsic="depth")
     sheet = data_of(page(result))["groups"][0]["sheet"]
     assert sheet["along"] is None
-    assert sheet["answers"][0]["said"][0].startswith("No factor of the model counts the workers")
+    assert sheet["answers"][0]["sentences"][0].startswith("No factor of the model counts the workers")
     assert sheet["answers"][2]["short"] != ""
 
 
@@ -110,32 +110,33 @@ def test_factors_with_one_level() -> None:
 
 
 def test_a_model_without_an_interval() -> None:
-    """One draw, no noise: the interval is a point, and the page says so in numbers."""
+    """One draw, no noise: the interval is a point, which is not printed as an interval."""
     result = fitted(runs())
     member = replace(result.best, draws=result.best.constants[None, :])
     sure = replace(result, members=(member,), spread=Spread())
     answers = data_of(page(sure))["groups"][0]["sheet"]["answers"]
-    assert re.search(r"(\d+) % \(90 % interval: \1 to \1 %\)", answers[0]["said"][0])
+    assert re.search(r"each is predicted to do \d+ % of the work", answers[0]["sentences"][0])
+    assert not any("interval" in sentence for a in answers[:3] for sentence in a["sentences"])
 
 
 def test_very_long_names() -> None:
     name = "w" * 500
     table = gp.read_table(runs().rename(columns={"workers": name}), time="s", extrinsic=[name])
-    assert name in page(gp.fit(table, model=f"a/{name} + c", draws=20), along=name)
+    assert name in page(gp.fit(table, model=f"a/{name} + c", draws=20), View(along=name))
 
 
 def test_many_groups_make_a_small_page(monkeypatch: pytest.MonkeyPatch) -> None:
     """Their draws would be too many: predictions are written down at the counts of the slider instead."""
     result = fitted(runs())
     alone = page(GroupedResult(("net",), {("net 0",): result}))
-    monkeypatch.setattr(html, "MOST_DRAWS", 100)
+    monkeypatch.setattr(html, "PAGE", html.PageSettings(max_draw_bytes=100))
     many = page(GroupedResult(("net",), {(f"net {k}",): result for k in range(20)}))
     # 500 groups then take less than 5 MB.
     assert (len(many) - len(alone)) / 19 < 10_000
     sheet = data_of(many)["groups"][19]["sheet"]
     assert sheet["engine"] is None
     place = sheet["path"]["counts"].index(32.0)
-    assert sheet["stops"]["time"][place] == pytest.approx(result.predict({"workers": 32}).time[0], rel=1e-11)
+    assert sheet["stops"]["value"][place] == pytest.approx(result.predict({"workers": 32}).time[0], rel=1e-11)
 
 
 def test_groups_that_failed_are_named() -> None:
@@ -149,17 +150,17 @@ def test_a_group_that_cannot_be_asked_is_named() -> None:
     """One level of the target was measured in one group only."""
     frames = [runs().assign(net=net, framework=level) for net, level in (("a", "mxnet"), ("b", "pytorch"))]
     by_group = fitted(pd.concat(frames), "amdahl", group="net", categorical="framework")
-    groups = data_of(page(by_group, target={"framework": "mxnet"}))["groups"]
+    groups = data_of(page(by_group, View({"framework": "mxnet"})))["groups"]
     assert [g["key"][0] for g in groups] == ["a", "b"]
     assert "never measured" in groups[1]["failed"]
     with pytest.raises(GenperfError, match="none of 2 groups can be shown"):
-        page(by_group, target={"wrkers": 3})
+        page(by_group, View({"wrkers": 3}))
 
 
 @pytest.mark.parametrize("interval", [0.0, 1.0])
 def test_an_interval_that_is_none(interval: float) -> None:
     with pytest.raises(GenperfError, match="between 0 and 1"):
-        page(fitted(runs()), interval=interval)
+        page(fitted(runs()), View(interval=interval))
 
 
 def test_command_repeats_the_fit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -177,3 +178,12 @@ def test_command_repeats_the_fit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert isinstance(again, FitResult)
     assert again.best.values == result.best.values
     assert again.schema.sha256 == result.schema.sha256
+
+
+def test_members_with_equal_labels_are_one() -> None:
+    result = fitted(runs())
+    labels = [("growing overheads", 0.3), ("growing overheads (2)", 0.45), ("overheads", 0.25)]
+    members = tuple(replace(result.best, weight=weight, label=label) for label, weight in labels)
+    sheet = data_of(page(replace(result, members=members)))["groups"][0]["sheet"]
+    assert sheet["members"] == [["growing overheads", 0.75], ["overheads", 0.25]]
+    assert [row[0] for row in sheet["constants"]] == ["growing overheads"] * 2 + ["overheads"] * 2

@@ -29,11 +29,11 @@ function scaleOf({ low, high, log }, from, to) {
   return (v) => from + ((f(v) - a) / (b - a || 1)) * (to - from);
 }
 
-function ticksOf({ low, high, log, base }, most) {
+function ticksOf({ low, high, log, base }, count) {
   if (log && base === 2) {
     const first = Math.ceil(Math.log2(low) - 1e-9), last = Math.floor(Math.log2(high) + 1e-9);
     const all = Array.from({ length: Math.max(0, last - first + 1) }, (_, i) => 2 ** (first + i));
-    const every = Math.max(1, Math.ceil(all.length / most));
+    const every = Math.max(1, Math.ceil(all.length / count));
     return all.length > 1 ? all.filter((_, i) => i % every === 0) : [low, high];
   }
   if (log && high / low > 3) {
@@ -44,10 +44,10 @@ function ticksOf({ low, high, log, base }, most) {
         const v = +(k * 10 ** e).toPrecision(6);
         if (v >= low * 0.9999 && v <= high * 1.0001) out.push(v);
       }
-    const every = Math.max(1, Math.ceil(out.length / (most + 2)));
+    const every = Math.max(1, Math.ceil(out.length / (count + 2)));
     return out.length > 1 ? out.filter((_, i) => i % every === 0) : [low, high];
   }
-  const rough = (high - low) / most || 1, power = 10 ** Math.floor(Math.log10(rough));
+  const rough = (high - low) / count || 1, power = 10 ** Math.floor(Math.log10(rough));
   const step = [1, 2, 2.5, 5, 10].map((k) => k * power).find((v) => v >= rough);
   const out = [];
   for (let v = Math.ceil(low / step - 1e-9) * step; v <= high + 1e-9 * step; v += step) out.push(+v.toPrecision(12));
@@ -88,9 +88,9 @@ const area = (X, Y, xs, low, high) =>
   path([...xs.map((v, i) => [X(v), Y(high[i])]), ...xs.map((v, i) => [X(v), Y(low[i])]).reverse()]) + "Z";
 const line = (X, Y, xs, ys) => path(xs.map((v, i) => [X(v), Y(ys[i])]));
 
-function cut(text, most) {
+function cut(text, width) {
   const letters = Array.from(text);
-  return letters.length > most ? `${letters.slice(0, Math.max(1, most - 1)).join("")}…` : text;
+  return letters.length > width ? `${letters.slice(0, Math.max(1, width - 1)).join("")}…` : text;
 }
 
 function legend(entries) {

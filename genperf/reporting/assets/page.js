@@ -1,33 +1,44 @@
-// The page: picks a group, answers, and draws what the sliders ask for.
+// The page: picks a group, shows its answers, and draws the figures at the sliders' configuration.
 const PAGE = JSON.parse(document.getElementById("data").textContent);
 const RULES = PAGE.rules;
 const $ = (id) => document.getElementById(id);
 const state = { group: 0, x: [], linked: new Set() };
 let sheet = null, engine = null;
 
-const seconds = (v) => `${plain(+v.toPrecision(4))} s`;
+// The predicted quantity: its name, unit, heading, and whether it is a time.
+const QUANTITY = PAGE.quantity;
+const withUnit = (text) => (QUANTITY.unit ? `${text} ${QUANTITY.unit}` : text);
+const amount = (v) => withUnit(plain(+v.toPrecision(4)));
 const nameOf = (group) => group.key.join(" · ");
 const chip = (verdict) => h("span", { class: `chip ${verdict}` }, verdict);
 const numeric = (f) => f.numeric;
 // A number stays on the line of its unit.
-const tidy = (words) => words.replace(/ %/g, "\u00a0%").replace(/(\d) (s|GB|MB)\b/g, "$1\u00a0$2");
+const UNIT = new RegExp(`(\\d) (%|${QUANTITY.unit.replace(/[.*+?^${}()|[\]\\]/g, "\\$&") || "%"})(?!\\w)`, "g");
+const tidy = (words) => words.replace(UNIT, (_, digit, unit) => `${digit}\u00a0${unit}`);
 const text = (id, value) => ($(id).textContent = value);
 const put = (id, ...children) => $(id).replaceChildren(...children.flat().filter((c) => c));
 
 // ---------------------------------------------------------------- predictions
 
-// Without an engine, predictions are those written down at the counts of the slider.
+// Value, interval and verdict at a configuration. Without an engine, the page holds them at the counts of the slider.
 function predict(x) {
-  if (engine) return engine.predict(x);
+  if (engine) {
+    const { time: value, ...interval } = engine.predict(x);
+    return { value, ...interval };
+  }
   const i = sheet.path ? Math.max(0, sheet.path.counts.indexOf(x[sheet.along])) : 0;
   const [verdict, reason] = judged(sheet, x, sheet.stops.logWidth[i]);
-  return { time: sheet.stops.time[i], lower: sheet.stops.lower[i], upper: sheet.stops.upper[i], verdict, reason };
+  return { value: sheet.stops.value[i], lower: sheet.stops.lower[i], upper: sheet.stops.upper[i], verdict, reason };
 }
 
+// The predicted value and the part of each term in it.
 function parts(x) {
-  if (engine) return engine.parts(x);
+  if (engine) {
+    const { time: value, seconds: terms } = engine.parts(x);
+    return { value, terms };
+  }
   const i = sheet.path ? Math.max(0, sheet.path.counts.indexOf(x[sheet.along])) : 0;
-  return { time: sheet.stops.time[i], seconds: new Map(Object.entries(sheet.stops.terms).map(([k, v]) => [k, v[i]])) };
+  return { value: sheet.stops.value[i], terms: new Map(Object.entries(sheet.stops.terms).map(([k, v]) => [k, v[i]])) };
 }
 
 // The configuration with the count of workers set, and what follows it unless it was set by hand.
@@ -81,10 +92,10 @@ const nearest = (stops, value) =>
   stops.reduce((best, v, i) => (Math.abs(v - value) < Math.abs(stops[best] - value) ? i : best), 0);
 
 function control(f, place) {
-  const id = `factor-${place}`, only = f.distinct <= 1;
-  const held = !engine && place !== sheet.along;
-  if (only || held) {
-    const why = only ? "the only value measured" : "held here: a report of this group alone moves it too";
+  const id = `factor-${place}`, single = f.distinct <= 1;
+  const fixed = !engine && place !== sheet.along;
+  if (single || fixed) {
+    const why = single ? "the only value measured" : "fixed here: a report of this group alone moves it too";
     const value = h("span", { class: "fixed", id }, String(f.numeric ? plain(state.x[place]) : state.x[place]));
     return h("div", { class: "control" }, h("span", { class: "label" }, f.name), value, " ", h("span", { class: "note" }, `(${why})`));
   }
@@ -144,15 +155,15 @@ function moved() {
 }
 
 function showResult() {
-  const found = predict(state.x);
-  const near = sheet.measured.find((m) => sheet.factors.every((f, i) => (f.numeric ? +m[i] === +state.x[i] : m[i] === state.x[i])));
+  const predicted = predict(state.x);
+  const measured = sheet.measured.find((m) => sheet.factors.every((f, i) => (f.numeric ? +m[i] === +state.x[i] : m[i] === state.x[i])));
   const k = sheet.factors.length;
   put("result",
-    h("div", {}, h("p", { class: "time", id: "time", "data-value": found.time }, seconds(found.time)),
-      h("p", { id: "interval", "data-lower": found.lower, "data-upper": found.upper },
-        `${plain(100 * PAGE.interval)} % interval: ${seconds(found.lower)} to ${seconds(found.upper)}`),
-      near ? h("p", { class: "reason" }, `Measured here: ${seconds(near[k])} (median of ${near[k + 3]}).`) : null),
-    h("div", {}, h("p", { id: "verdict" }, chip(found.verdict)), h("p", { class: "reason", id: "reason" }, found.reason)));
+    h("div", {}, h("p", { class: "value", id: "value", "data-value": predicted.value }, amount(predicted.value)),
+      h("p", { id: "interval", "data-lower": predicted.lower, "data-upper": predicted.upper },
+        `${plain(100 * PAGE.interval)} % interval: ${amount(predicted.lower)} to ${amount(predicted.upper)}`),
+      measured ? h("p", { class: "reason" }, `Measured here: ${amount(measured[k])} (median of ${measured[k + 3]}).`) : null),
+    h("div", {}, h("p", { id: "verdict" }, chip(predicted.verdict)), h("p", { class: "reason", id: "reason" }, predicted.reason)));
 }
 
 // ---------------------------------------------------------------- a group
@@ -180,21 +191,22 @@ function show(index) {
 }
 
 function whereText() {
-  const held = sheet.factors.map((f, i) => [f, i]).filter(([f, i]) => f.distinct > 1 && (sheet.along === null || constantAlong(i)))
+  const constant = sheet.factors.map((f, i) => [f, i]).filter(([f, i]) => f.distinct > 1 && (sheet.along === null || constantAlong(i)))
     .map(([f, i]) => `${f.name} ${f.numeric ? plain(sheet.at[i]) : sheet.at[i]}`);
-  return held.length ? `The answers above, and the efficiency, are for ${held.join(", ")}.` : "";
+  const what = QUANTITY.isTime ? "The answers above, and the efficiency, are" : "The answers above are";
+  return constant.length ? `${what} for ${constant.join(", ")}.` : "";
 }
 
 function showAnswers() {
   put("answers", sheet.answers.map((a) =>
     h("article", { class: "card answer" }, h("h2", {}, a.question), h("p", { class: "short" }, tidy(a.short)),
-      a.verdict ? chip(a.verdict) : null, a.said.map((p) => h("p", {}, tidy(p))))));
+      a.verdict ? chip(a.verdict) : null, a.sentences.map((p) => h("p", {}, tidy(p))))));
 }
 
 function showTables() {
   const { facts } = sheet;
   const several = sheet.members.length > 1;
-  text("formula", `T = ${sheet.formula}`);
+  text("formula", `${QUANTITY.isTime ? "T" : QUANTITY.name} = ${sheet.formula}`);
   put("members", several ? [h("p", { class: "note" }, "The heaviest member is shown above; the prediction weighs all of them:"),
     table("Members of the ensemble", ["member", "weight (%)"], sheet.members.map(([n, w]) => [n, +(100 * w).toPrecision(3)]))] : null);
   put("constants", table(`Constants with ${plain(100 * PAGE.interval)} % intervals`,
@@ -205,7 +217,7 @@ function showTables() {
   const noise = facts.noise === null ? "unknown: nothing was repeated" : `${plain(100 * facts.noise)} %`;
   const error = facts.metrics.mape;
   const pairs = [["rows", facts.rows], ["configurations", facts.configurations], ["rows rejected", facts.rejected],
-    ["noise between repeats", noise], [`time (column ${facts.time})`, `${seconds(facts.shortest)} to ${seconds(facts.longest)}`],
+    ["noise between repeats", noise], [`${QUANTITY.name} (column ${facts.column})`, `${amount(facts.smallest)} to ${amount(facts.largest)}`],
     ["mean error on these rows", error === null || error === undefined ? "–" : `${plain(+error.toPrecision(3))} %`]];
   put("facts", pairs.flatMap(([k, v]) => h("div", {}, h("dt", {}, k), h("dd", {}, String(v)))));
   put("factors", table("Factors", ["factor", "role", "from", "to", "values", "levels"], sheet.factors.map((f) =>
@@ -225,7 +237,7 @@ function setUpPicker() {
     const wanted = search.value.trim().toLowerCase();
     const kept = PAGE.groups.map((g, i) => [nameOf(g), i]).filter(([n]) => n.toLowerCase().includes(wanted));
     select.replaceChildren(...kept.map(([n, i]) => h("option", { value: i, selected: i === state.group }, n)));
-    text("found", wanted ? `${kept.length} of ${PAGE.groups.length}` : `${PAGE.groups.length} groups`);
+    text("matches", wanted ? `${kept.length} of ${PAGE.groups.length}` : `${PAGE.groups.length} groups`);
     if (kept.length && !kept.some(([, i]) => i === state.group)) show(kept[0][1]);
   };
   search.addEventListener("input", fill);
@@ -245,7 +257,7 @@ function showValidation() {
   const rows = validation.rows.map((r) => [r[0], ...r.slice(1, 6), r[6]]);
   const errors = rows.map((r) => (r[1] === null ? Infinity : r[1]));
   put("validation",
-    h("p", { class: "note" }, `${validation.configurations} configurations were held out (${validation.scheme}) and predicted from the rest.`),
+    h("p", { class: "note" }, `${validation.configurations} configurations were held out (${validation.scheme}) and predicted from the others.`),
     table(`Errors on held-out configurations, in %; intervals of ${plain(100 * validation.interval)} %`,
       ["model", "median error", "mean error", "interval covers", "interval width", "predicted", ""], rows,
       { best: errors.indexOf(Math.min(...errors)) }),

@@ -1,0 +1,86 @@
+"""How a predicted quantity is named and printed: `time (s)`, `memory_gb (GB)`, `3.2 s`."""
+
+from __future__ import annotations
+
+from genperf.table.target import SECONDS, TIME, Target
+
+
+def is_time(target: Target) -> bool:
+    """Tell whether a quantity is a time, so that work per second, efficiency and cost have a meaning.
+
+    Examples
+    --------
+    >>> is_time(Target("step_s")), is_time(Target("peak_gb", "memory", "GB"))
+    (True, False)
+    """
+    return target.unit == SECONDS or target.name == TIME
+
+
+def heading(target: Target) -> str:
+    """Return the quantity with its unit, for axes and headings.
+
+    Examples
+    --------
+    >>> heading(Target("step_s")), heading(Target("peak_gb", "memory_gb", "GB")), heading(Target("loss", "loss", ""))
+    ('time (s)', 'memory_gb (GB)', 'loss')
+    """
+    return f"{target.name} ({target.unit})" if target.unit else target.name
+
+
+def with_unit(number: str, target: Target) -> str:
+    """Return a written number with the unit of the quantity.
+
+    Examples
+    --------
+    >>> with_unit("3.2", Target("step_s")), with_unit("3.2", Target("loss", "loss", ""))
+    ('3.2 s', '3.2')
+    """
+    return f"{number} {target.unit}" if target.unit else number
+
+
+def term_column(target: Target) -> str:
+    """Return the column that holds the part of each term: the quantity's name, `seconds` for a time in seconds.
+
+    Examples
+    --------
+    >>> term_column(Target("step_s")), term_column(Target("peak_gb", "memory_gb", "GB"))
+    ('seconds', 'memory_gb')
+    """
+    return "seconds" if target.unit == SECONDS else target.name
+
+
+def constant_unit(unit: str, target: Target) -> str:
+    """Return the unit of a constant: families write it for a time, as seconds per something.
+
+    Parameters
+    ----------
+    unit : str
+        As the family gives it: `s`, `s/B`, `s*flop`, or empty.
+    target : Target
+        The quantity that the model predicts.
+
+    Examples
+    --------
+    >>> memory = Target("peak_gb", "memory_gb", "GB")
+    >>> constant_unit("s/sample", memory), constant_unit("s", memory), constant_unit("", memory)
+    ('GB/sample', 'GB', '')
+    >>> constant_unit("s/sample", Target("loss", "loss", ""))
+    '1/sample'
+    """
+    if unit != SECONDS and not unit.startswith((f"{SECONDS}/", f"{SECONDS}*")):
+        return unit
+    further = unit[len(SECONDS) :]
+    if target.unit:
+        return target.unit + further
+    return f"1{further}" if further.startswith("/") else further.removeprefix("*")
+
+
+def only_for_times(parts: str, target: Target) -> str:
+    """Return the sentence that tells why some parts of an answer are left out.
+
+    Examples
+    --------
+    >>> only_for_times("efficiency and knee", Target("peak_gb", "memory_gb", "GB"))
+    'efficiency and knee are left out: they need a model of a time, and this one predicts memory_gb (GB)'
+    """
+    return f"{parts} are left out: they need a model of a time, and this one predicts {heading(target)}"

@@ -1,0 +1,93 @@
+"""Counts and intervals in sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from genperf.models import ALIASES
+
+#: Column names in the plural that count machines: they take the singular after 1.
+PLURALS = frozenset(
+    name for factor in ("workers", "nodes", "servers", "partitions") for name in ALIASES[factor] if name.endswith("s")
+)
+
+
+def count_text(count: float, name: str) -> str:
+    """Return a count with the name of what is counted.
+
+    Examples
+    --------
+    >>> count_text(1.0, "gpus"), count_text(8.0, "gpus"), count_text(1.0, "world_size"), count_text(1, "processes")
+    ('1 gpu', '8 gpus', '1 world_size', '1 process')
+    """
+    if count == 1 and name.lower() in PLURALS:
+        name = name.removesuffix("es") if name.lower().endswith("sses") else name.removesuffix("s")
+    return f"{count:g} {name}"
+
+
+def range_text(lower: float, upper: float, last: float) -> str:
+    """Return an interval of counts, whose ends may lie beyond the last count that was evaluated.
+
+    Parameters
+    ----------
+    lower, upper : float
+        The ends; infinite where the draws do not reach them.
+    last : float
+        The last count that was evaluated.
+
+    Examples
+    --------
+    >>> range_text(8.0, float("inf"), 256.0), range_text(8.0, 8.0, 256.0)
+    ('8 to beyond 256', '8')
+    """
+    ends = [f"{v:g}" if np.isfinite(v) else f"beyond {last:g}" for v in (lower, upper)]
+    return " to ".join(dict.fromkeys(ends))
+
+
+def interval_note(level: float, lower: str, upper: str, middle: str, unit: str = "") -> str:
+    """Return an interval in brackets, to stand behind its central value; nothing where all three read the same.
+
+    Parameters
+    ----------
+    level : float
+        Nominal coverage, between 0 and 1.
+    lower, upper, middle : str
+        The ends and the central value, as they are written.
+    unit : str
+        Of the ends.
+
+    Examples
+    --------
+    >>> interval_note(0.9, "7", "12", "9"), interval_note(0.9, "9", "9", "9"), interval_note(0.9, "8", "8", "9", "s")
+    (' (90 %: 7 to 12)', '', ' (90 %: 8 s)')
+    """
+    ends = list(dict.fromkeys([lower, upper]))
+    if ends == [middle]:
+        return ""
+    return f" ({100 * level:g} %: {' to '.join(ends)}{' ' if unit else ''}{unit})"
+
+
+def join_values(values: Mapping[str, Any]) -> str:
+    """Return a configuration as text.
+
+    Examples
+    --------
+    >>> join_values({"workers": 64.0, "framework": "mxnet"})
+    'workers=64, framework=mxnet'
+    """
+    return ", ".join(f"{k}={v:g}" if isinstance(v, float) else f"{k}={v}" for k, v in values.items())
+
+
+def capitalised(text: str) -> str:
+    """Return a sentence that begins with a capital and ends with a full stop.
+
+    Examples
+    --------
+    >>> capitalised(" a step gets slower beyond 8 workers")
+    'A step gets slower beyond 8 workers.'
+    """
+    text = text.strip()
+    return (text[:1].upper() + text[1:]).rstrip(".") + "."
