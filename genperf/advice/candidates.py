@@ -12,7 +12,6 @@ import pandas as pd
 
 from genperf.advice.scale import devices_per_node, node_of
 from genperf.attribution.following import following
-from genperf.attribution.quantity import is_time
 from genperf.attribution.scale import scale_factor
 from genperf.errors import FormulaError, GenperfError, suggest
 from genperf.formula import Node, evaluate, parse, substitute
@@ -108,7 +107,7 @@ def costs(result: FitResult, query: Query, predicted: Array, cost: str) -> Array
         nodes[name] = node
     columns: Mapping[str, Any] = {**query.columns, quantity.name: predicted}
     value = np.broadcast_to(np.asarray(evaluate(substitute(formula.node, nodes), columns), float), predicted.shape)
-    whole = value if quantity.name in formula.names or not is_time(quantity) else value * predicted
+    whole = value if quantity.name in formula.names or not quantity.is_time else value * predicted
     if not np.all(np.isfinite(whole) & (whole > 0)):
         row = int(np.argmin(np.isfinite(whole) & (whole > 0)))
         given = ", ".join(f"{k}={v[row]}" for k, v in query.columns.items())

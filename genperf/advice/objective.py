@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from genperf.advice.scale import machines_formula, one_worker_names
-from genperf.attribution.quantity import heading, is_time
+from genperf.attribution.quantity import heading
 from genperf.errors import FormulaError, ModelError
 from genperf.formula import Call, Formula, Name, Node, call, parse, render, substitute
 from genperf.models import Factors
@@ -210,7 +210,7 @@ def read_problem(words: Vocabulary, where: Sequence[str], minimize: str, job: Jo
     predicted = words.predicted
     for name in {predicted.name, predicted.on_one_worker} & set(words.names):
         raise ModelError(f"'{name}' is what the model predicts, and a factor is named so", hint="rename the column")
-    timed = is_time(predicted.quantity)
+    timed = predicted.quantity.is_time
     if not timed and (job.steps is not None or job.priced):
         raise ModelError(
             f"steps and prices are those of a time, and this model predicts {heading(predicted.quantity)}",
@@ -277,7 +277,7 @@ def _check_quantities(
     """
     read = frozenset().union(*(f.names for f in formulas)) & set(words.quantities)
     predicted = words.predicted
-    if not is_time(predicted.quantity) and read & {"total", "cost"}:
+    if not predicted.quantity.is_time and read & {"total", "cost"}:
         name = min(read & {"total", "cost"})
         raise ModelError(
             f"'{name}' needs a model of a time, and this one predicts {heading(predicted.quantity)}",

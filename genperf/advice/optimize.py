@@ -14,7 +14,7 @@ from genperf.advice.optimum import Optimum
 from genperf.advice.scale import samples_formula
 from genperf.advice.search import Evaluation, Positions, Search
 from genperf.advice.space import in_model_names, read_space
-from genperf.attribution.quantity import is_time, only_for_times
+from genperf.attribution.quantity import only_for_times
 from genperf.errors import GenperfError, Note
 from genperf.prediction import Schema
 from genperf.result import FitResult
@@ -116,7 +116,7 @@ def optimize(
     if deadline is not None and not deadline > 0:
         raise GenperfError(f"a deadline of {deadline:g} s cannot be kept", hint="--deadline SECONDS, above 0")
     schema = result.schema
-    if deadline is not None and not is_time(schema.target):
+    if deadline is not None and not schema.target.is_time:
         raise GenperfError(only_for_times("deadlines", schema.target), hint="leave --deadline out")
     constraints = [in_model_names(text, schema) for text in ([where] if isinstance(where, str) else where)]
     aim = schema.target.name if minimize is None else in_model_names(minimize, schema)
@@ -281,7 +281,7 @@ def _per_step(search: Search, minimize: str | None, job: Job) -> list[Note]:
     """
     target = search.result.schema.target
     what = target.name if minimize is None else minimize
-    if not is_time(target) or what not in (target.name, "cost") or job.steps is not None:
+    if not target.is_time or what not in (target.name, "cost") or job.steps is not None:
         return []
     varied = {a.name for a in search.space.grid.axes if len(a.values) > 1}
     samples = samples_formula(search.result.named)

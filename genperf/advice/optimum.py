@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from genperf.attribution.answers import as_html, as_text, described, records
-from genperf.attribution.quantity import heading, is_time
+from genperf.attribution.quantity import heading
 from genperf.errors import Note
 from genperf.table import Target
 
@@ -83,7 +83,7 @@ class Optimum:
         """What was searched, in a line."""
         kept = f", {self.deadline:g} s kept by the upper end" if self.deadline is not None else ""
         what = self.minimize
-        if what == self.quantity.name and not is_time(self.quantity):
+        if what == self.quantity.name and not self.quantity.is_time:
             what = heading(self.quantity)
         return f"least {what} of {self.feasible:,} feasible of {self.configurations:,} configurations{kept}"
 

@@ -14,7 +14,7 @@ from genperf.advice.grid import Axis, Grid, read_grid
 from genperf.errors import FormulaError, TableError, suggest
 from genperf.formula import Formula, Name, parse, render, substitute
 from genperf.prediction import Schema, read_query
-from genperf.prediction.query import own_names as model_names
+from genperf.prediction.query import model_names
 
 Columns = dict[str, npt.NDArray[Any]]
 

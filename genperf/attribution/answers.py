@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from genperf.attribution.quantity import heading, is_time, only_for_times
+from genperf.attribution.quantity import heading, only_for_times
 from genperf.attribution.words import join_values
 from genperf.table import Target
 
@@ -89,7 +89,7 @@ class Scaling:
 
     def sentences(self) -> list[str]:
         """Return the answers in words."""
-        if is_time(self.quantity):
+        if self.quantity.is_time:
             return [*self.points["sentence"], *self.crossovers["sentence"]]
         return [
             only_for_times("efficiency, speed-up, knee and throughput", self.quantity),

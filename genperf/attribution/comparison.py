@@ -13,7 +13,7 @@ import pandas as pd
 from genperf.attribution.answers import Comparison
 from genperf.attribution.configurations import completed
 from genperf.attribution.draws import quantiles
-from genperf.attribution.quantity import is_time, with_unit
+from genperf.attribution.quantity import with_unit
 from genperf.attribution.terms import Parts, parts_of
 from genperf.attribution.words import interval_note
 from genperf.errors import GenperfError
@@ -200,9 +200,9 @@ def _sentence(
     """
     whole, lower, upper = change
     if whole == 0.0:
-        return f"{names[1]} takes as long as {names[0]}" if is_time(target) else f"{target.name} is the same at both"
+        return f"{names[1]} takes as long as {names[0]}" if target.is_time else f"{target.name} is the same at both"
     size = with_unit(f"{abs(whole):.3g}", target)
-    if is_time(target):
+    if target.is_time:
         text = f"{names[1]} takes {size} {'longer' if whole > 0 else 'less'} than {names[0]}"
     else:
         text = f"{target.name} is {size} {'larger' if whole > 0 else 'smaller'} at {names[1]} than at {names[0]}"

@@ -10,8 +10,7 @@ import pandas as pd
 from genperf.attribution.following import following
 from genperf.attribution.scale import named_scale_factor
 from genperf.formula import parse
-from genperf.prediction.query import combine, known_names
-from genperf.prediction.query import own_names as model_names
+from genperf.prediction.query import combine, known_names, model_names
 from genperf.result import FitResult
 from genperf.table.cells import frame_of
 from genperf.table.clean import numbers

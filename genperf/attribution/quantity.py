@@ -2,18 +2,7 @@
 
 from __future__ import annotations
 
-from genperf.table.target import SECONDS, TIME, Target
-
-
-def is_time(target: Target) -> bool:
-    """Tell whether a quantity is a time, so that work per second, efficiency and cost have a meaning.
-
-    Examples
-    --------
-    >>> is_time(Target("step_s")), is_time(Target("peak_gb", "memory", "GB"))
-    (True, False)
-    """
-    return target.unit == SECONDS or target.name == TIME
+from genperf.table.target import SECONDS, Target
 
 
 def heading(target: Target) -> str:

@@ -14,7 +14,6 @@ from genperf.attribution.answers import Scaling
 from genperf.attribution.crossover import crossovers
 from genperf.attribution.draws import count_quantiles, log_paths, quantiles, shares
 from genperf.attribution.ladder import Ladder, ladder
-from genperf.attribution.quantity import is_time
 from genperf.attribution.scale import Kind
 from genperf.attribution.words import count_text, interval_note, range_text
 from genperf.errors import GenperfError
@@ -139,7 +138,7 @@ def scaling(
     counts, name = steps.counts, steps.along.name
     best, points = None, pd.DataFrame(columns=list(_POINTS))
     curve = pd.DataFrame({name: counts, **curves.values(target.name)})
-    if is_time(target):
+    if target.is_time:
         curve = curve.assign(**curves.efficiencies())
         best = float(counts[int(np.argmax(curves.efficiency))])
         points = pd.DataFrame(curves.points(level))

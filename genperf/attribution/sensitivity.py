@@ -17,7 +17,7 @@ from genperf.attribution.scale import named_scale_factor
 from genperf.errors import GenperfError, suggest
 from genperf.models import Factors
 from genperf.prediction import central_times
-from genperf.prediction.query import own_names as model_names
+from genperf.prediction.query import model_names
 from genperf.result import FitResult
 from genperf.table import Factor
 

@@ -250,7 +250,7 @@ def _member(fitted: Fitted, weight: float, draws: int, rng: np.random.Generator)
         fitted.status,
         at_bounds(fitted.problem, fitted.expression, fitted.constants),
         unidentified(fitted.problem, fitted.expression, fitted.constants),
-        _name(fitted.expression) + f", λ {fitted.strength:g}",
+        _name(fitted.expression),
     )
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from genperf.cli.figures import of_explanation, plot_option, write_figure
-from genperf.cli.fitted import formula_line, is_formula, plain_name, shares_line
+from genperf.cli.fitted import formula_line, is_formula, shares_line
 from genperf.cli.options import grid, number, once, one_group, output_options
 from genperf.cli.output import show_frame, show_json
 from genperf.errors import GenperfError
@@ -219,7 +219,7 @@ def _show(explanation: Explanation, chosen: FitResult, *, members: bool, plain: 
     what = "seconds" if target.is_time else target.unit or target.name
     show_frame(explanation.terms, f"{what} and share of each term", plain=plain)
     if members and len(explanation.members):
-        named = explanation.members.assign(member=[plain_name(str(m)) for m in explanation.members["member"]])
+        named = explanation.members
         show_frame(named, "the same by each member of the ensemble", plain=plain)
     heading = f"elasticity: the change of the {target.name} in %, for one % more of a factor"
     show_frame(explanation.elasticities, heading, plain=plain)

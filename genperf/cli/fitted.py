@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import math
-import re
-from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -41,15 +38,6 @@ class FittedSettings:
 PRINTED = FittedSettings()
 
 
-def held_out_error(result: FitResult) -> float | None:
-    """Return the error in % on configurations that the model was not fitted to; None where nothing was held out."""
-    error: float | None = getattr(result, "held_out_error", None)
-    if error is None and result.evidence:
-        # |ln(predicted/measured)| at the largest scale of a factor, predicted from the smaller ones.
-        error = max(100.0 * math.expm1(evidence.error) for evidence in result.evidence)
-    return error if error is not None and math.isfinite(error) else None
-
-
 def is_formula(result: FitResult) -> bool:
     """Tell whether one formula is the prediction: of a family or the user's, not of an average."""
     return len(result.members) == 1 and result.model != "auto"
@@ -57,7 +45,7 @@ def is_formula(result: FitResult) -> bool:
 
 def fitted_lines(result: FitResult) -> list[str]:
     """Return what to print of a model: what it is, its held-out error, then its formula or its members."""
-    error = held_out_error(result)
+    error = result.held_out_error
     table = f"{result.schema.source}, {counted(result.schema.configurations, 'configuration')}"
     measured = _NOT_MEASURED if error is None else f"held-out error {error:.1f} %"
     lines = [f"{_kind(result)}: {table}; {measured}"]
@@ -67,7 +55,7 @@ def fitted_lines(result: FitResult) -> list[str]:
     elif len(result.members) > 1:
         lines.append(f"averaged: {shares_line(result)}")
     else:
-        lines.append(f"expression: {plain_name(result.best.name)}")
+        lines.append(f"expression: {result.best.name}")
     return lines
 
 
@@ -80,34 +68,15 @@ def formula_line(result: FitResult) -> str:
 
 def shares_line(result: FitResult) -> str:
     """Return the heaviest expressions of an average with their shares; the others are counted."""
-    shares = shares_by_name(result)
+    shares = result.shares()
     named = [f"{share:.0%} {name}" for name, share in shares if share >= PRINTED.min_share][: PRINTED.max_members]
     more = len(shares) - len(named)
     return "; ".join([*named, *([f"{more} more"] if more else [])])
 
 
-def shares_by_name(result: FitResult) -> list[tuple[str, float]]:
-    """Return the members' shares, the largest first; members that differ only in a setting of the prior are one."""
-    shares: Counter[str] = Counter()
-    for member in result.members:
-        shares[plain_name(member.name)] += member.weight  # type: ignore[assignment]
-    return [(name, float(share)) for name, share in shares.most_common()]
-
-
-def plain_name(name: str) -> str:
-    """Return a member's name without the settings of its fit: the number of a prior, the strength of a penalty.
-
-    Examples
-    --------
-    >>> plain_name("growing overheads (2), shared work"), plain_name("generic, 1 term, λ 0.0001")
-    ('growing overheads, shared work', 'generic, 1 term')
-    """
-    return re.sub(r" \(\d+\)|,? λ [\d.e+-]+", "", name)
-
-
 def group_lines(result: GroupedResult) -> list[str]:
     """Return what to print of a model of groups: the median held-out error, then a line per group."""
-    errors = {key: held_out_error(fitted) for key, fitted in result.results.items()}
+    errors = {key: fitted.held_out_error for key, fitted in result.results.items()}
     known = sorted(error for error in errors.values() if error is not None)
     median = f"median held-out error {known[len(known) // 2]:.1f} %" if known else _NOT_MEASURED
     lines = [f"{counted(len(result), 'group')} of {', '.join(result.group)}; {median}"]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from genperf.attribution import Comparison, Sensitivity
-from genperf.attribution.quantity import heading, is_time
+from genperf.attribution.quantity import heading
 from genperf.plots.style import BLUE, FAINT, GREEN, INK, SKY, VERMILION, new_figure, shown
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def sobol(sensitivity: Sensitivity) -> Figure:
 
 def _variance_of(sensitivity: Sensitivity) -> str:
     """Return what varies: "the time", "memory_gb", or the logarithm of either."""
-    if sensitivity.of == "time" and is_time(sensitivity.quantity):
+    if sensitivity.of == "time" and sensitivity.quantity.is_time:
         return f"the {shown(sensitivity.quantity.name)}"
     return shown(sensitivity.of_what)
 
@@ -72,7 +72,7 @@ def waterfall(comparison: Comparison) -> Figure:
     whole = np.zeros(len(bars), bool)
     whole[[0, -1]] = True
     quantity = comparison.quantity
-    words = ("slower", "faster") if is_time(quantity) else ("more", "less")
+    words = ("slower", "faster") if quantity.is_time else ("more", "less")
     for mask, color, what in (
         (whole, BLUE, shown(quantity.name)),
         (~whole & (change > 0), VERMILION, words[0]),

@@ -11,7 +11,7 @@ import pandas as pd
 
 from genperf.attribution import Scaling, completed, explain
 from genperf.attribution.ladder import ladder
-from genperf.attribution.quantity import heading, is_time, only_for_times, term_column
+from genperf.attribution.quantity import heading, only_for_times, term_column
 from genperf.attribution.terms import FORM, HIDDEN
 from genperf.errors import GenperfError
 from genperf.plots.style import (
@@ -98,7 +98,7 @@ def scaling(
     figure, ax = new_figure()
     ax.fill_between(x, lower, upper, color=BLUE, alpha=0.16, linewidth=0, label=f"{answer.interval:.0%} band")
     _families(ax, result, answer, x)
-    if is_time(target):
+    if target.is_time:
         base = int(np.argmin(np.abs(x - answer.reference)))
         perfect = _perfect(answer, x)
         ax.plot(x, value[base] * perfect / perfect[base], color=INK, linestyle=":", label="perfect")
@@ -203,7 +203,7 @@ def efficiency(answer: Scaling) -> Figure:
     GenperfError
         Where the model does not predict a time.
     """
-    if not is_time(answer.quantity):
+    if not answer.quantity.is_time:
         raise GenperfError(
             only_for_times("figures of the efficiency", answer.quantity), hint="explain --plot without --knee"
         )

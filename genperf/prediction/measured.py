@@ -88,11 +88,18 @@ def most_measured(schema: Schema, along: str) -> dict[str, Any]:
 
 
 def _follows(schema: Schema, j: int, place: int) -> bool:
-    """Say whether a factor grows with another and is settled by it."""
-    seen = {m.values[place]: m.values[j] for m in schema.medians}
-    if any(seen[m.values[place]] != m.values[j] for m in schema.medians) or not schema.factors[j].numeric:
+    """Say whether a factor grows with another and is settled by it.
+
+    Parameters
+    ----------
+    schema : Schema
+    j, place : int
+        Places of the factor and of the other one.
+    """
+    values = {m.values[place]: m.values[j] for m in schema.medians}
+    if any(values[m.values[place]] != m.values[j] for m in schema.medians) or not schema.factors[j].numeric:
         return False
-    in_order = [float(seen[key]) for key in sorted(seen)]
+    in_order = [float(values[key]) for key in sorted(values)]
     return schema.factors[j].role == "extrinsic" and bool(np.all(np.diff(in_order) >= 0.0))
 
 

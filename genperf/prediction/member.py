@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,6 +15,9 @@ from genperf.discrepancy import Discrepancy
 from genperf.expression import Expression
 
 Array = npt.NDArray[np.float64]
+
+#: The settings of a fit in a label: the number of a prior, `overheads (2)`, or the strength of a penalty, `, λ 0.001`.
+SETTING = re.compile(r" \(\d+\)|,? λ [\d.e+-]+")
 
 
 class Status(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -91,8 +95,8 @@ class Member:
 
     @property
     def name(self) -> str:
-        """What messages call it."""
-        return self.label or self.expression.family
+        """What messages call it: the label without settings of the fit, which earlier model files hold."""
+        return SETTING.sub("", self.label) or self.expression.family
 
     @property
     def values(self) -> dict[str, float]:

@@ -67,7 +67,7 @@ def cells_of(data: Source | str | Path | pd.DataFrame | Mapping[str, Any], schem
     source = open_source(data)
     if source.ragged:
         raise TableError(f"{source.ragged[0].complaint}", where=source.name, hint="give every row the same columns")
-    mapped = own_names(source.columns, schema)
+    mapped = model_names(source.columns, schema)
     return source if list(mapped) == list(mapped.values()) else source.renamed(mapped)
 
 
@@ -130,26 +130,26 @@ def _is_list(value: Any) -> bool:
     return (isinstance(value, Sequence) and not isinstance(value, str)) or getattr(value, "ndim", 0) == 1
 
 
-def own_names(names: Iterable[str], schema: Schema) -> dict[str, str]:
-    """Return each name with the model's own for it.
+def model_names(names: Iterable[str], schema: Schema) -> dict[str, str]:
+    """Return each name with the model's name for it.
 
     Raises
     ------
     TableError
         For two names of one factor.
     """
-    own: dict[str, str] = {}
+    columns: dict[str, str] = {}
     for name in names:
         column = schema.column(name)
-        other = next((n for n, held in own.items() if held == column), None)
+        other = next((n for n, held in columns.items() if held == column), None)
         if other is not None:
             raise TableError(f"'{other}' and '{name}' are one factor of the model", hint="give one of them")
-        own[name] = column
-    return own
+        columns[name] = column
+    return columns
 
 
 def known_names(values: Mapping[str, Any], schema: Schema) -> dict[str, Any]:
-    """Return values by the model's own names.
+    """Return values by the model's names.
 
     Raises
     ------
@@ -159,13 +159,13 @@ def known_names(values: Mapping[str, Any], schema: Schema) -> dict[str, Any]:
     """
     known = [f.name for f in schema.factors]
     inputs = {name for text in schema.derived.values() for name in parse(text).names}
-    own = own_names(values, schema)
-    for name in own.values():
+    columns = model_names(values, schema)
+    for name in columns.values():
         if name not in known and name not in schema.group and name not in inputs:
             raise TableError(
                 f"the model has no factor '{name}'", hint=suggest(name, known) or f"one of {', '.join(known)}"
             )
-    return {own[name]: value for name, value in values.items()}
+    return {columns[name]: value for name, value in values.items()}
 
 
 def _values(factor: Factor, source: Source, schema: Schema, notes: list[Note]) -> npt.NDArray[Any]:

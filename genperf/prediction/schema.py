@@ -93,7 +93,7 @@ def schema_of(table: Table) -> Schema:
         sha256=table.sha256,
         rows=table.rows,
         configurations=len(table.medians()),
-        rejected=len(table.rejected),
+        rejected=table.rejected_rows,
         noise=_finite(table.noise()),
         lowest=float(table.extremes[0].min()),
         highest=float(table.extremes[1].max()),

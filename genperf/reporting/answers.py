@@ -10,7 +10,7 @@ import pandas as pd
 
 from genperf.advice import suggest
 from genperf.attribution import Scaling, explain
-from genperf.attribution.quantity import is_time, only_for_times, term_column, with_unit
+from genperf.attribution.quantity import only_for_times, term_column, with_unit
 from genperf.attribution.terms import FORM, HIDDEN
 from genperf.attribution.words import capitalised, count_text
 from genperf.errors import GenperfError
@@ -75,12 +75,12 @@ class Questions:
     @property
     def largest_part(self) -> str:
         """The question after the largest term."""
-        return "What takes the time?" if is_time(self.target) else f"What makes up {self.target.name}?"
+        return "What takes the time?" if self.target.is_time else f"What makes up {self.target.name}?"
 
     @property
     def all(self) -> list[str]:
         """The questions, in order; only a time has a knee."""
-        return [self.band, *([self.knee] if is_time(self.target) else []), self.largest_part, self.next]
+        return [self.band, *([self.knee] if self.target.is_time else []), self.largest_part, self.next]
 
 
 def answers(result: FitResult, answer: Scaling, target: pd.DataFrame, interval: float) -> tuple[Answer, ...]:
@@ -98,7 +98,7 @@ def answers(result: FitResult, answer: Scaling, target: pd.DataFrame, interval: 
     """
     further = _further(result, answer, target)
     part, following = _largest_part(result, answer, target, interval), _next(result, further, answer.along, interval)
-    if not is_time(answer.quantity):
+    if not answer.quantity.is_time:
         return (*_left_out(only_for_times("efficiency and knee", answer.quantity), result), part, following)
     predicted = result.predict(target, interval).iloc[0]
     count = float(target[answer.along].iloc[0])
@@ -224,8 +224,8 @@ def _largest_part(result: FitResult, answer: Scaling | None, target: pd.DataFram
     place = "the centre of the data"
     if answer is not None:
         place = count_text(float(target[answer.along].iloc[0]), answer.along)
-    whole = "the time" if is_time(quantity) else quantity.name
-    verb = "takes" if is_time(quantity) else "makes"
+    whole = "the time" if quantity.is_time else quantity.name
+    verb = "takes" if quantity.is_time else "makes"
     ends = ""
     if {low, high} != {part}:
         ends = f" ({100 * interval:g} % interval: {with_unit(' to '.join(dict.fromkeys([low, high])), quantity)})"

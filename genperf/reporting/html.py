@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from genperf import __version__
-from genperf.attribution.quantity import heading, is_time
+from genperf.attribution.quantity import heading
 from genperf.attribution.terms import FORM, HIDDEN
 from genperf.errors import GenperfError
 from genperf.fitting import fit
@@ -281,7 +281,7 @@ def _rendered(
 
 def _title(first: FitResult) -> str:
     name = Path(first.schema.source).name or "this table"
-    return f"How {name} scales" if is_time(first.schema.target) else f"How {first.schema.target.name} of {name} scales"
+    return f"How {name} scales" if first.schema.target.is_time else f"How {first.schema.target.name} of {name} scales"
 
 
 def _lead(whole: GroupedResult, first: FitResult) -> str:
@@ -289,7 +289,7 @@ def _lead(whole: GroupedResult, first: FitResult) -> str:
     configurations = sum(r.schema.configurations for r in whole.results.values())
     groups = f" in {len(whole)} groups ({', '.join(whole.group)})" if whole.group else ""
     target = first.schema.target
-    what = "the time of a step" if is_time(target) else heading(target)
+    what = "the time of a step" if target.is_time else heading(target)
     return (
         f"What {rows:,} measured runs of {configurations:,} configurations{groups} say about {what}, "
         f"fitted by the model '{first.model}'."

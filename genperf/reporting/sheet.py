@@ -12,8 +12,8 @@ import pandas as pd
 
 from genperf.attribution import Scaling, completed, scaling
 from genperf.attribution.ladder import Ladder, ladder
-from genperf.attribution.members import by_label, plain_label
-from genperf.attribution.quantity import constant_unit, heading, is_time
+from genperf.attribution.members import by_label
+from genperf.attribution.quantity import constant_unit, heading
 from genperf.attribution.terms import parts_of
 from genperf.errors import GenperfError
 from genperf.prediction import band_of, central_times, read_query
@@ -204,7 +204,7 @@ def sheet(
 
 def quantity_of(target: Target) -> dict[str, Any]:
     """Return what the page must know of the predicted quantity."""
-    return {"name": target.name, "unit": target.unit, "heading": heading(target), "isTime": is_time(target)}
+    return {"name": target.name, "unit": target.unit, "heading": heading(target), "isTime": target.is_time}
 
 
 def plain(value: Any) -> Any:
@@ -296,7 +296,7 @@ def _path(place: Place, names: list[str]) -> dict[str, Any]:
 
 def _efficiency(scaling: Scaling | None) -> dict[str, Any] | None:
     """Return the curve of the efficiency; None where there is none."""
-    if scaling is None or not is_time(scaling.quantity):
+    if scaling is None or not scaling.quantity.is_time:
         return None
     counts = scaling.curve[scaling.along].to_numpy(float)
     largest = scaling.upto * SHEET.drawn / SHEET.evaluated
@@ -358,7 +358,7 @@ def _constants(result: FitResult, interval: float) -> list[list[Any]]:
     places = [k for k, member in enumerate(result.members) for _ in member.expression.constants]
     rows = zip(places, result.constants(interval).to_numpy().tolist(), strict=True)
     return [
-        [plain_label(member), name, *(short(float(v), 5) for v in ends), constant_unit(unit, target), state]
+        [member, name, *(short(float(v), 5) for v in ends), constant_unit(unit, target), state]
         for place, (member, name, *ends, unit, state) in rows
         if place in heaviest
     ][: SHEET.max_constants]

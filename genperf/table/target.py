@@ -36,8 +36,8 @@ class Target(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def is_time(self) -> bool:
-        """Whether it is the default target, a time in seconds; phases are defined for it alone."""
-        return self.name == TIME and self.unit == SECONDS
+        """Whether it is a time in seconds, so that work per second, efficiency, phases and cost have a meaning."""
+        return self.unit == SECONDS
 
     def __str__(self) -> str:
         return f"{self.name} '{self.column}'" + (f", {self.unit}" if self.unit else "")
