@@ -252,7 +252,13 @@ class Discrepancy(msgspec.Struct, frozen=True, eq=False, dict=True, omit_default
             yield {name: values[start : start + block] for name, values in read.items()}
 
     def _limited(self, columns: Columns, at_anchors: Array, curve: Array) -> Array:
-        """Return the curve, beyond the anchors no higher than it may grow."""
+        """Return the curve, beyond the anchors no higher than it may grow.
+
+        Parameters
+        ----------
+        columns : mapping of str to ndarray of shape (rows,)
+        at_anchors, curve : ndarray of shape (draws, anchors) and (draws, rows)
+        """
         if self.extrapolation is None:
             return curve
         limit = at_anchors[:, self.largest, None] + self.extrapolation.most_growth(self.anchors, columns)

@@ -280,6 +280,12 @@ def all_doublings(schema: Schema, query: Query, followers: Collection[str] = ())
     """Return how many doublings each row lies outside the data in all, shape (rows,).
 
     Factors that follow the scale of a series are not counted beside it: of them and the scale the farthest counts.
+
+    Parameters
+    ----------
+    schema : Schema
+    query : Query
+    followers : collection of str
     """
     total = np.zeros(query.rows)
     followed = np.zeros(query.rows)
