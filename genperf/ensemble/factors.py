@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from genperf.ensemble.kriged import HeldOut, Kriged, checked, kriged, residuals_of
-from genperf.ensemble.outcome import Ensemble
+from genperf.series.outcome import Ensemble
 from genperf.ensemble.residuals import counts_of
 from genperf.errors import Note
 from genperf.estimate import FitOptions, fewer_factors

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -10,14 +9,13 @@ import numpy as np
 import numpy.typing as npt
 
 from genperf import metrics
-from genperf.ensemble.measured import Series, series_of
 from genperf.ensemble.pool import POINTS, Borrowed, Loan, pool
 from genperf.ensemble.pool_groups import could_name, factors_of
-from genperf.ensemble.series import shortened, weigh
 from genperf.errors import FitError, Note
 from genperf.estimate import FitOptions
 from genperf.prediction import Member, Spread, central_times, schema_of
 from genperf.result import FitResult, GroupedResult
+from genperf.series import Series, series_of, shortened, weigh
 from genperf.table import Table
 
 Array = npt.NDArray[np.float64]
@@ -97,12 +95,11 @@ def borrow(table: Table, series: Series, alone: FitResult, borrowed: Borrowed, s
         With at least one loan.
     seed : int
     """
-    rng = np.random.default_rng([seed, zlib.crc32("\n".join(borrowed.key).encode()), 2])
     loans = borrowed.loans
     columns = {name: np.array([loan.columns[name] for loan in loans]) for name in series.columns}
     middles = np.array([np.median(loan.points) for loan in loans])
     both = series.with_borrowed(columns, middles, np.array([loan.variance for loan in loans]))
-    members = tuple(_led(member, loans, alone.spread.noise) for member in weigh(both, rng))
+    members = tuple(_led(member, loans, alone.spread.noise) for member in weigh(both))
     last = loans[-1]
     options = {
         **alone.options,

@@ -8,6 +8,7 @@ import re
 import warnings
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, NoReturn
 
 import numpy as np
@@ -118,7 +119,15 @@ def parse(
       ^^^^^^^^^^
       try: one of log, log2, sqrt, exp, abs, min, max, ceil, floor, where
     """
+    if names is None and not texts:
+        return _read(text, longest)
     return _Reader(text, names, texts, longest).read()
+
+
+@lru_cache(maxsize=4096)
+def _read(text: str, longest: int) -> Formula:
+    """Read a formula of any names; a formula is frozen, so that one reading serves all."""
+    return _Reader(text, None, (), longest).read()
 
 
 class _Reader:

@@ -77,9 +77,9 @@ class Walk:
             f at the anchors.
         sizes : ndarray of shape (draws,)
         """
-        g = self._geometry
+        g = self.directions
         r = (self.logarithms - curve) @ g.whiten.T
-        total = sizes[:, None] ** 2 + g.own
+        total = sizes[:, None] ** 2 + g.variances
         along = (r / total) @ g.one
         precision = (1.0 / total) @ g.one**2
         square = np.sum(r * r / total, axis=1) - along * along / precision
@@ -87,9 +87,9 @@ class Walk:
 
     def level(self, curve: Array, sizes: Array) -> tuple[Array, Array]:
         """Return the level θ of each draw and its variance, each of shape (draws,)."""
-        g = self._geometry
-        r = (self._seen - curve) @ g.whiten.T
-        total = sizes[:, None] ** 2 + g.own
+        g = self.directions
+        r = (self._at_anchors - curve) @ g.whiten.T
+        total = sizes[:, None] ** 2 + g.variances
         precision = (1.0 / total) @ g.one**2
         return np.asarray((r / total) @ g.one / precision), np.asarray(1.0 / precision)
 
@@ -110,13 +110,13 @@ class Walk:
         -------
         mean, variance : ndarray of shape (draws, rows)
         """
-        g = self._geometry
+        g = self.directions
         asked = np.minimum(asked, at_anchors[:, g.last, None] + self._most_growth(columns))
         there = self._coordinates(columns)
         theta, theta_variance = self.level(at_anchors, self.sizes)
         square = self.sizes[:, None] ** 2
-        total = square + g.own
-        r = (self._seen - at_anchors - theta[:, None]) @ g.whiten.T
+        total = square + g.variances
+        r = (self._at_anchors - at_anchors - theta[:, None]) @ g.whiten.T
         near = g.whiten @ self._covariance(g.coordinates, there)
         here = np.array([self._covariance(c[None], c[None])[0, 0] for c in there])
         mean = asked + theta[:, None] + square * ((r / total) @ near)
@@ -130,10 +130,10 @@ class Walk:
 
         Its diagonal is the variance that `forecast` gives.
         """
-        g = self._geometry
+        g = self.directions
         there = self._coordinates(columns)
         square = self.sizes[:, None] ** 2
-        total = square + g.own
+        total = square + g.variances
         near = g.whiten @ self._covariance(g.coordinates, there)
         missing = 1.0 - square * ((g.one / total) @ near)
         level = missing / np.sqrt((1.0 / total) @ g.one**2)[:, None]
@@ -149,7 +149,7 @@ class Walk:
     @property
     def largest(self) -> int:
         """Which anchor is the largest in scale, and then in work."""
-        return self._geometry.last
+        return self.directions.last
 
     def geometry(self) -> dict[str, Any]:
         """Return what depends on the anchors alone, as plain values: with it a page does what `forecast` does.
@@ -157,8 +157,8 @@ class Walk:
         Whitened directions (`whiten`, `own`, `one`), the anchors' `coordinates` and `works`, where the walk starts
         (`start`), and which anchor is the largest (`last`).
         """
-        g = self._geometry
-        arrays = {"coordinates": g.coordinates, "whiten": g.whiten, "own": g.own, "one": g.one, "start": self._start}
+        g = self.directions
+        arrays = {"coordinates": g.coordinates, "whiten": g.whiten, "own": g.variances, "one": g.one, "start": self._start}
         plain = {name: array.tolist() for name, array in arrays.items()}
         return {**plain, "works": self.work_of(self.anchors).tolist(), "last": g.last}
 
@@ -175,7 +175,7 @@ class Walk:
         return {name: values[len(values) - self.offsets.shape[1] :] for name, values in self.anchors.items()}
 
     @cached_property
-    def _seen(self) -> Array:
+    def _at_anchors(self) -> Array:
         """The ln seconds at the anchors, shape (anchors,), or (draws, anchors) where some are borrowed."""
         if self.offsets is None:
             return self.logarithms
@@ -183,7 +183,8 @@ class Walk:
         return self.logarithms + np.pad(self.offsets, ((0, 0), (own, 0)))
 
     @cached_property
-    def _geometry(self) -> _Geometry:
+    def directions(self) -> Directions:
+        """What depends on the anchors alone: directions in which covariances are diagonal."""
         here = self._coordinates(self.anchors)
         borrowed = 0 if self.offsets is None else self.offsets.shape[1]
         own_noise = np.r_[np.full(len(here) - borrowed, self.noise**2), np.full(borrowed, EXACT * self.noise**2)]
@@ -194,7 +195,7 @@ class Walk:
         whiten = Q.T @ lower
         constant = float(np.log(np.diag(lower)).sum() - 0.5 * (len(here) - 1) * np.log(2.0 * np.pi))
         order = np.lexsort((self.work_of(self.anchors), here[:, 0]))
-        return _Geometry(here, whiten, np.maximum(own, 0.0), whiten.sum(axis=1), constant, int(order[-1]))
+        return Directions(here, whiten, np.maximum(own, 0.0), whiten.sum(axis=1), constant, int(order[-1]))
 
     def work_of(self, columns: Mapping[str, Any]) -> Array:
         """Return the work of one worker, up to a constant, shape (rows,)."""
@@ -216,25 +217,41 @@ class Walk:
 
     def _beyond(self, columns: Mapping[str, Any], there: Array) -> Array:
         """Return how many doublings each row lies outside the anchors, along an axis or in a worker's work."""
-        here = np.column_stack([self._geometry.coordinates, np.log2(self.work_of(self.anchors))])
+        here = np.column_stack([self.directions.coordinates, np.log2(self.work_of(self.anchors))])
         asked = np.column_stack([there, np.log2(self.work_of(columns))])
         outside = np.maximum(asked - here.max(axis=0), here.min(axis=0) - asked)
         return np.asarray(np.maximum(outside, 0.0).max(axis=1))
 
     def _most_growth(self, columns: Mapping[str, Any]) -> Array:
-        last = self._geometry.last
-        grown = self._coordinates(columns)[:, 0] - self._geometry.coordinates[last, 0]
+        last = self.directions.last
+        grown = self._coordinates(columns)[:, 0] - self.directions.coordinates[last, 0]
         work = np.log(self.work_of(columns) / self.work_of(self.anchors)[last])
         return np.where(grown > 0.0, grown * np.log(2.0) + np.maximum(work, 0.0), np.inf)
 
 
 @dataclass(frozen=True, eq=False)
-class _Geometry:
-    """What depends on the anchors alone: whitened directions, in which covariances are diagonal."""
+class Directions:
+    """Whitened directions, in which the walk's covariance and the anchors' variances are both diagonal.
+
+    Attributes
+    ----------
+    coordinates : ndarray of shape (anchors, axes)
+        log2 of the axes' values.
+    whiten : ndarray of shape (anchors, anchors)
+        Turns values at the anchors into the directions.
+    variances : ndarray of shape (anchors,)
+        The anchors' variances along the directions, over the walk's.
+    one : ndarray of shape (anchors,)
+        A level of one along the directions.
+    constant : float
+        The part of the log-density that no curve changes.
+    last : int
+        The anchor largest in scale, and then in work.
+    """
 
     coordinates: Array
     whiten: Array
-    own: Array
+    variances: Array
     one: Array
     constant: float
     last: int

@@ -7,6 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import ndtr
+
+from genperf.series.quadrature import Targets, WeightedPoints, log_sum
 
 Array = npt.NDArray[np.float64]
 
@@ -105,3 +108,45 @@ def _step(known: Array, left: float) -> float:
         middle = 0.5 * (low + high)
         low, high = (low, middle) if effective(middle) < EFFECTIVE else (middle, high)
     return min(max(low, LEAST_STEP), left)
+
+
+def tempered_points(targets: Targets, points: WeightedPoints, poor: npt.NDArray[np.intp]) -> WeightedPoints:
+    """Replace the importance samples of some targets by tempered ones.
+
+    Parameters
+    ----------
+    targets : Targets
+    points : WeightedPoints
+        The importance sample.
+    poor : ndarray of int
+        Targets whose effective sample is small.
+
+    Returns
+    -------
+    WeightedPoints
+    """
+    u, loudness = points.u.copy(), points.loudness.copy()
+    log_weights, effective = points.log_weights.copy(), points.effective.copy()
+    n, p = u.shape[1:]
+    for b in poor.tolist():
+        target = targets.take(b)
+        settings = target.log_settings - log_sum(target.log_settings, 0)
+        reached = np.cumsum(np.exp(settings))
+
+        def unknowns(z: Array, target: Targets = target, reached: Array = reached) -> Array:
+            # One more normal number chooses the setting.
+            setting = np.minimum(np.searchsorted(reached, ndtr(z[:, p + 1])), len(reached) - 1)
+            turned = np.einsum("nij,nj->ni", target.roots[0][setting], z[:, :p])
+            return np.hstack([target.medians[0][setting] + turned, z[:, p : p + 1]])
+
+        def log_likelihood(z: Array, target: Targets = target, unknowns: Callable[[Array], Array] = unknowns) -> Array:
+            both = target.log_likelihood(unknowns(z)[None])[0] + target.log_walks[:, None]
+            return log_sum(both, axis=0)
+
+        posterior = sample(log_likelihood, p + 2, n, np.random.default_rng([b, p]))
+        x = unknowns(posterior.particles)
+        parts = target.log_likelihood(x[None])[0] + target.log_walks[:, None]
+        total = posterior.evidence - np.log(n) + float(log_sum(target.log_settings, 0))
+        u[b], loudness[b] = x[:, :-1], targets.loudness(x[:, -1])
+        log_weights[b], effective[b] = total + parts - log_sum(parts, axis=0), n
+    return WeightedPoints(u, loudness, log_weights, effective)

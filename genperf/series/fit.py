@@ -1,0 +1,457 @@
+"""`auto` on a series: values along a scale, extrapolated by families weighted by their evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import ndtri
+
+from genperf.formula import names_in, parse
+from genperf.prediction import Evidence, Member, Spread, Status, Walk, mixture_quantiles
+from genperf.series.families import OVERHEADS, Family, Layout, Work, families
+from genperf.series.measured import Series, outliers, repeat_noise, taken_as
+from genperf.series.outcome import Ensemble
+from genperf.series.prior import BETWEEN, PRIOR, SERIAL, Prior
+from genperf.series.quadrature import QUADRATURE, Targets, WeightedPoints, log_sum, weighted_points
+from genperf.series.tempering import tempered_points
+from genperf.table import Table
+
+Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class DrawSettings:
+    """What a fit keeps of its points.
+
+    Attributes
+    ----------
+    draws : int
+        Draws of the whole ensemble, shared by weight: the bands' quantiles move by about 1 % with half as many.
+    least_draws : int
+        Draws of a family that counts at all.
+    least_weight : float
+        Families of less weight are left out: they would move a 90 % band by less than its digits.
+    digits : int
+        Significant digits of a draw: more would only make model files longer.
+    looking_back : int
+        Draws with which the largest scale is predicted from the smaller ones; only the median is used.
+    """
+
+    draws: int = 1000
+    least_draws: int = 40
+    least_weight: float = 2e-3
+    digits: int = 6
+    looking_back: int = 200
+
+
+DRAWS = DrawSettings()
+
+
+def fit_series(table: Table, series: Series, seed: int = 0, prior: Prior = PRIOR) -> Ensemble:
+    """Fit the families to a series and weigh them.
+
+    Parameters
+    ----------
+    table : Table
+    series : Series
+        Of the table, see `series_of`.
+    seed : int
+        Changes nothing: the points of the quadrature are always the same.
+    prior : Prior
+        No option of the user's: others than the shipped one are there to be measured.
+
+    Returns
+    -------
+    Ensemble
+        A member's weight is its prior probability times its evidence, which is the product of its predictive
+        densities from each scale to the next along the series.
+    """
+    smaller = _without_largest(series)
+    parts = [series] if smaller is None else [series, smaller[0]]
+    posteriors = _posteriors(parts, prior)
+    members = _members(series, posteriors[0], DRAWS.draws)
+    evidence = () if smaller is None else _look_back(series, smaller[0], smaller[1], posteriors[1])
+    return Ensemble(
+        members,
+        Spread(noise=float(np.sqrt(repeat_noise(table)[0]))),
+        evidence,
+        {"approach": "series", "scale": series.column},
+        (*taken_as(table, series), *outliers(table)),
+    )
+
+
+def weigh(series: Series, prior: Prior = PRIOR) -> tuple[Member, ...]:
+    """Sample every family of a series and return those that count, heaviest first."""
+    return _members(series, _posteriors([series], prior)[0], DRAWS.draws)
+
+
+@dataclass(frozen=True, eq=False)
+class Posterior:
+    """A family with one walk: its weighted points.
+
+    Attributes
+    ----------
+    family : Family
+    walk : Walk
+    work, shapes : ndarray of shape (anchors,) and (overheads, anchors)
+        Relative to the computation at the largest scale.
+    units : ndarray of shape (overheads,)
+        What a size is divided by to get the constant of its term.
+    computation : float
+        The computation's term at the largest scale, for a constant of one.
+    u, loudness : ndarray of shape (points, overheads) and (points,)
+    log_weights : ndarray of shape (points,)
+        Their exponentials add up to the evidence times the prior probability.
+    constant : tuple of float
+        Median and spread of a constant that the prior alone tells.
+    """
+
+    family: Family
+    walk: Walk
+    work: Array
+    shapes: Array
+    units: Array
+    computation: float
+    u: Array
+    loudness: Array
+    log_weights: Array
+    constant: tuple[float, float]
+
+    def curves(self, points: npt.NDArray[np.intp]) -> Array:
+        """Return ln(work + overheads) at the anchors, shape (points, anchors)."""
+        return np.asarray(np.log(self.work + np.exp(self.u[points]) @ self.shapes))
+
+
+@dataclass(frozen=True, eq=False)
+class _Problem:
+    """A family of a series with its walks, ready to be sampled."""
+
+    part: int
+    family: Family
+    walks: tuple[Walk, ...]
+    log_walks: Array
+    work: Array
+    shapes: Array
+    units: Array
+    computation: float
+    medians: Array
+    roots: Array
+
+
+def _posteriors(parts: Sequence[Series], prior: Prior) -> list[list[Posterior]]:
+    """Sample the families of some series, all in one batch for each number of overheads."""
+    problems = [p for k, series in enumerate(parts) for p in _problems(k, series, prior)]
+    by_size: dict[tuple[int, int], list[_Problem]] = {}
+    for problem in problems:
+        # Single overheads and none are small; the others are padded to the largest.
+        count = len(problem.units)
+        by_size.setdefault((min(count, 2), len(problem.walks)), []).append(problem)
+    posteriors: list[list[Posterior]] = [[] for _ in parts]
+    for batch in by_size.values():
+        points = _sampled(batch, prior)
+        for j, problem in enumerate(batch):
+            p = len(problem.units)
+            for r, walk in enumerate(problem.walks):
+                constant = prior.settings[0].sizes["constant"]
+                posteriors[problem.part].append(
+                    Posterior(
+                        problem.family,
+                        walk,
+                        problem.work,
+                        problem.shapes,
+                        problem.units,
+                        problem.computation,
+                        points.u[j][:, :p],
+                        points.loudness[j],
+                        points.log_weights[j, r] + np.log(problem.family.share),
+                        (constant.median, constant.spread),
+                    )
+                )
+    return posteriors
+
+
+def _sampled(batch: Sequence[_Problem], prior: Prior) -> WeightedPoints:
+    """Sample problems together, those of fewer anchors or overheads padded with ones that change nothing."""
+    k, p = max(len(x.work) for x in batch), max(len(x.units) for x in batch)
+    b, r, s = len(batch), len(batch[0].walks), len(prior.settings)
+    logarithms, anchored, work = np.zeros((b, k)), np.zeros((b, k)), np.ones((b, k))
+    whiten, variances, one = np.zeros((b, r, k, k)), np.zeros((b, r, k)), np.zeros((b, r, k))
+    constants, shapes = np.zeros((b, r)), np.zeros((b, p, k))
+    medians = np.zeros((b, s, p))
+    roots = np.broadcast_to(np.eye(p), (b, s, p, p)).copy()
+    for j, problem in enumerate(batch):
+        n, m = len(problem.work), len(problem.units)
+        logarithms[j, :n], anchored[j, :n], work[j, :n] = problem.walks[0].logarithms, 1.0, problem.work
+        shapes[j, :m, :n] = problem.shapes
+        medians[j, :, :m], roots[j, :, :m, :m] = problem.medians, problem.roots
+        for i, walk in enumerate(problem.walks):
+            g = walk.directions
+            whiten[j, i, :n, :n], variances[j, i, :n], one[j, i, :n] = g.whiten, g.variances, g.one
+            constants[j, i] = g.constant
+    targets = Targets(
+        logarithms, whiten, variances, one, anchored, constants, work, shapes, medians, roots,
+        np.log([setting.share for setting in prior.settings]), batch[0].log_walks, prior.louder, prior.quieter,
+    )  # fmt: skip
+    points = weighted_points(targets)
+    poor = np.flatnonzero(points.effective < QUADRATURE.least_effective)
+    return tempered_points(targets, points, poor) if len(poor) else points
+
+
+def _problems(part: int, series: Series, prior: Prior) -> list[_Problem]:
+    layout, works = _layout(series), _works(series, prior)
+    walks: dict[tuple[str, bool], tuple[Walk, ...]] = {}
+    problems = []
+    noises = [noise for noise, _ in prior.noises]
+    terms: dict[tuple[str, tuple[str, ...]], dict[str, Array]] = {}
+    listed = families(series.factors, works, layout, prior)
+    # The family with the most overheads has the terms of the others of its work.
+    for family in sorted(listed, key=lambda f: -len(f.overheads)):
+        each = family.work.each
+        same = next((t for (e, names), t in terms.items() if e == each and {*family.overheads} <= {*names}), None)
+        if same is None:
+            ones = dict.fromkeys(family.expression.constant_names, 1.0)
+            same = terms[each, family.overheads] = family.expression.term_values(series.columns, ones)
+        if (each, family.last) not in walks:
+            step = prior.step_of_last if family.last else prior.step
+            walks[each, family.last] = tuple(_walk(series, family.work, step, noise, prior) for noise in noises)
+        own_walks = walks[each, family.last]
+        last = own_walks[0].largest
+        computation = float(same["computation"][last])
+        most = max(float(series.values("nodes" if layout.nodes_known else "workers").max()), 2.0)
+        units = np.array([OVERHEADS[name][2] or most for name in family.overheads])
+        shapes = np.array([same[name] for name in family.overheads]).reshape(len(units), len(series.logarithms))
+        medians, roots = _moments(family, prior, float(series.logarithms[last]))
+        problems.append(
+            _Problem(
+                part, family, own_walks, np.log([share for _, share in prior.noises]),
+                same["computation"] / computation, shapes / units[:, None], units,
+                computation, medians, roots,
+            )
+        )  # fmt: skip
+    return problems
+
+
+def _layout(series: Series) -> Layout:
+    """Say what a series tells of the machines: nodes are known where no worker lies on several."""
+    nodes, workers = series.factors.node("nodes"), series.factors.node("workers")
+    known = nodes is not None and (workers is None or bool(np.all(series.values("nodes") <= series.values("workers"))))
+    inside = known and workers is not None and bool(np.any(series.values("nodes") < series.values("workers")))
+    return Layout(known, inside, len(np.unique(series.values("nodes" if known else "workers"))))
+
+
+def _works(series: Series, prior: Prior) -> list[Work]:
+    works = []
+    for each, from_table in series.works:
+        varies = bool(np.ptp(np.log(series.values(each))) > 1e-9)
+        share = 1.0 if len(series.works) == 1 else prior.shared_work if varies else 1.0 - prior.shared_work
+        works.append(Work(each, share, varies, from_table))
+    return works
+
+
+def _moments(family: Family, prior: Prior, last: float) -> tuple[Array, Array]:
+    """Return the means of the overheads' logarithms, and Cholesky factors of their covariances, in each setting.
+
+    Parameters
+    ----------
+    family : Family
+    prior : Prior
+    last : float
+        ln of the measured value at the largest scale.
+    """
+    medians, roots = prior.moments(family.overheads, family.vague)
+    between = np.array([name in (*BETWEEN, SERIAL) for name in family.overheads], bool)
+    longer = last - np.log(prior.usual_time)
+    medians = medians - prior.seconds * between * longer * np.exp(-0.5 * (longer / prior.usual_range) ** 2)
+    return medians, roots
+
+
+def _walk(series: Series, work: Work, step: float, noise: float, prior: Prior) -> Walk:
+    """Return the walk of a family before it has draws.
+
+    Parameters
+    ----------
+    series : Series
+    work : Work
+    step, noise : float
+    prior : Prior
+    """
+    return Walk(
+        _axes(series, work),
+        series.written(work.each),
+        series.columns,
+        series.logarithms,
+        series.variances,
+        step,
+        noise,
+        prior.trend,
+        np.ones(1),
+    )
+
+
+def _axes(series: Series, work: Work) -> tuple[str, ...]:
+    """Name the scale, and what varies beside it at one and the same scale."""
+    scale = series.values(series.scale)
+    if len(np.unique(scale)) == len(scale):
+        return (series.written(series.scale),)
+    beside = [
+        series.written(text)
+        for text in ("nodes", work.each)
+        if text != series.scale
+        and all(series.factors.has(n) for n in names_in(parse(text).node))
+        and any(np.ptp(np.log(series.values(text)[scale == n])) > 1e-9 for n in np.unique(scale))
+    ]
+    return (series.written(series.scale), *beside)
+
+
+def _members(series: Series, posteriors: Sequence[Posterior], draws: int) -> tuple[Member, ...]:
+    """Weigh the families by their evidence and keep draws of those that count, heaviest first.
+
+    Parameters
+    ----------
+    series : Series
+    posteriors : sequence of Posterior
+    draws : int
+    """
+    logarithms = np.array([log_sum(p.log_weights, 0) for p in posteriors])
+    weights = np.exp(logarithms - logarithms.max())
+    weights /= weights.sum()
+    weights = np.where(weights < DRAWS.least_weight, 0.0, weights)
+    weights /= weights.sum()
+    order = [k for k in np.argsort(-weights, kind="stable") if weights[k] > 0.0]
+    beyond = {}
+    largest = posteriors[0].walk.largest
+    for name, values in series.columns.items():
+        first, last = float(values[0]), float(values[largest])
+        beyond[name] = np.array([last * max(last / first, 1e-300) ** 0.5 if first > 0 else last])
+    return tuple(_member(posteriors[k], beyond, float(weights[k]), float(logarithms[k]), draws) for k in order)
+
+
+def _member(posterior: Posterior, beyond: dict[str, Array], weight: float, evidence: float, draws: int) -> Member:
+    """Keep draws in proportion to the weight, evenly from the flattest curve to the steepest.
+
+    Parameters
+    ----------
+    posterior : Posterior
+    beyond : dict of str to ndarray of shape (1,)
+        Factors beyond the largest scale, where curves are put in order.
+    weight : float
+    evidence : float
+        Its logarithm, with the prior probability.
+    draws : int
+        Of the whole ensemble.
+    """
+    family, walk = posterior.family, posterior.walk
+    expression, names = family.expression, family.expression.constant_names
+    sizes = np.exp(posterior.u)
+    terms = expression.term_values(beyond, dict.fromkeys(names, 1.0))
+    shapes = np.array([terms[name][0] for name in family.overheads]).reshape(-1) / posterior.units
+    growth = terms["computation"][0] / posterior.computation + sizes @ shapes
+    at = posterior.work[walk.largest] + sizes @ posterior.shapes[:, walk.largest]
+    order = np.argsort(growth / at, kind="stable")
+    share = np.exp(posterior.log_weights[order] - log_sum(posterior.log_weights, 0))
+    kept = max(DRAWS.least_draws, round(draws * weight))
+    reached = np.cumsum(share)
+    places = (np.arange(kept) + 0.5) / kept * reached[-1]
+    chosen = order[np.minimum(np.searchsorted(reached, places), len(order) - 1)]
+    loudness = posterior.loudness[chosen]
+    curves = posterior.curves(chosen)
+    theta, variance = walk.level(curves, loudness)
+    level = np.exp(theta + np.sqrt(variance) * _normal(kept, 0))
+    computation, others = level, [level[:, None] * sizes[chosen] / posterior.units]
+    if family.free_constant:
+        median, spread = posterior.constant
+        relative = median * np.exp(spread * _normal(kept, 1))
+        computation = level / (1.0 + relative)
+        others.insert(0, (level * relative / (1.0 + relative))[:, None])
+    constants = np.hstack([(computation / posterior.computation)[:, None], *others])
+    middle = np.exp(np.median(np.log(constants), axis=0))
+    shift = _middle_level(posterior, middle)
+    return Member(
+        expression,
+        shortened(middle * np.exp(shift)),
+        shortened(constants),
+        weight,
+        Status("quadrature", -evidence, True, len(posterior.u), 1, 1),
+        unidentified=tuple(names[:2]) if family.free_constant else (),
+        label=family.label,
+        walk=replace(walk, sizes=shortened(loudness)),
+    )
+
+
+def _middle_level(posterior: Posterior, middle: Array) -> float:
+    """Return the level that leads the curve of the median constants through the series."""
+    first = 2 if posterior.family.free_constant else 1
+    curve = middle[0] * posterior.computation * posterior.work + (middle[first:] * posterior.units) @ posterior.shapes
+    if posterior.family.free_constant:
+        curve = curve + middle[1]
+    loudness = np.median(posterior.loudness, keepdims=True)
+    return float(posterior.walk.level(np.log(curve)[None, :], loudness)[0][0])
+
+
+def _normal(count: int, which: int) -> Array:
+    """Return evenly spread normal numbers in an order that goes with nothing else (a Kronecker sequence)."""
+    step = (0.7548776662466927, 0.5698402909980532)[which]
+    return np.asarray(ndtri((0.5 + step * np.arange(1, count + 1)) % 1.0))
+
+
+def shortened(values: Array) -> Array:
+    """Round to a few significant digits.
+
+    Examples
+    --------
+    >>> shortened(np.array([0.123456789, 1234567.0, 0.0]))
+    array([1.23457e-01, 1.23457e+06, 0.00000e+00])
+    """
+    with np.errstate(divide="ignore"):
+        places = DRAWS.digits - 1 - np.floor(np.log10(np.abs(values)))
+    places = np.where(np.isfinite(places), places, 0.0)
+    up, down = 10.0 ** np.maximum(places, 0.0), 10.0 ** np.maximum(-places, 0.0)
+    return np.asarray(np.round(values * up / down) / up * down)
+
+
+def _without_largest(series: Series) -> tuple[Series, Series] | None:
+    """Part a series into its smaller scales and the largest one; None where fewer than two would be left."""
+    scale = series.values(series.scale)
+    scales = np.unique(scale)
+    if len(scales) < 3:
+        return None
+    train = scale < scales[-1]
+    return series.take(train), series.take(~train)
+
+
+def _look_back(
+    series: Series, smaller: Series, held_out: Series, posteriors: Sequence[Posterior]
+) -> tuple[Evidence, ...]:
+    """Predict the largest scale from the smaller ones.
+
+    Parameters
+    ----------
+    series : Series
+    smaller, held_out : Series
+        Its parts.
+    posteriors : sequence of Posterior
+        Of the smaller scales.
+    """
+    members = _members(smaller, posteriors, DRAWS.looking_back)
+    forecasts = [member.forecast(held_out.columns) for member in members]
+    shares = [np.full(len(member.draws), member.weight / len(member.draws)) for member in members]
+    means, sds = np.vstack([f[0] for f in forecasts]), np.sqrt(np.vstack([f[1] for f in forecasts]))
+    central = mixture_quantiles(means, np.concatenate(shares), sds, np.array([0.5]))[0]
+    each = series.works[0][0] if len(series.works) == 1 else "1"
+    last = smaller.logarithms[-1] + np.log(held_out.values(each) / smaller.values(each)[-1])
+    scales = np.unique(series.values(series.scale))
+    return (
+        Evidence(
+            series.column,
+            float(scales[-1]),
+            float(np.log2(scales[-1] / scales[-2])),
+            float(np.mean(np.abs(np.log(central) - held_out.logarithms))),
+            float(np.mean(np.abs(last - held_out.logarithms))),
+        ),
+    )
+
+
+__all__ = ["fit_series", "shortened", "weigh"]

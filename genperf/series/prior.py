@@ -1,0 +1,179 @@
+"""What `auto` expects of a series before it sees one: fixed once, for all data.
+
+Sizes are relative to one worker's computation at the largest measured scale.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[np.float64]
+
+#: Names of the overheads between nodes; the last grows in proportion to the nodes.
+BETWEEN = ("leaving the node", "between nodes", "latency")
+SERIAL = "one after another"
+
+
+@dataclass(frozen=True)
+class Size:
+    """A log-normal prior of one overhead.
+
+    Attributes
+    ----------
+    median : float
+        Relative to the computation.
+    spread : float
+        Standard deviation of its logarithm.
+    load : float
+        How much of the common strength of communication it takes part in.
+    """
+
+    median: float
+    spread: float
+    load: float = 0.0
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A kind of cluster: one setting of the overheads' priors.
+
+    Attributes
+    ----------
+    share : float
+        Prior probability.
+    sizes : mapping of str to Size
+        The overheads by their names in `families.OVERHEADS`.
+    """
+
+    share: float
+    sizes: Mapping[str, Size]
+
+
+PLAIN: Mapping[str, Size] = {
+    "constant": Size(0.30, 1.5),
+    "inside nodes": Size(0.08, 0.6, 1.0),
+    "contention": Size(0.015, 2.0),
+    "leaving the node": Size(0.06, 1.0, 0.5),
+    "between nodes": Size(0.03, 1.0, 1.5),
+    "latency": Size(0.03, 1.0, 1.5),
+    "one after another": Size(0.03, 1.5),
+}
+#: The same with a step that may be much larger: what appears with the second node need not grow with the third.
+STEPPED: Mapping[str, Size] = {**PLAIN, "leaving the node": Size(0.06, 1.2, 0.5)}
+
+
+@dataclass(frozen=True)
+class Prior:
+    """All of the hyper-parameters of `auto` on a series.
+
+    Attributes
+    ----------
+    settings : tuple of Setting
+        The evidence of a series decides between them.
+    strength : float
+        Standard deviation of the logarithm of the common strength of communication.
+    step, trend : float
+        Of the walk (`prediction.Walk`), for s = 1.
+    noises : tuple of (float, float)
+        Noise of a configuration, for s = 1, and its share: the evidence decides between steady and erratic series.
+    louder, quieter : float
+        Standard deviation of ln s above and below zero: a series may wander more, or less.
+    step_of_last : float
+        The walk's step of "it stays as it was", which has no other way to change.
+    last, ideal : float
+        Prior shares of "it stays as it was" and of "no overhead at all".
+    serial : float
+        Share of the families that may grow in proportion to the scale, among those with overheads.
+    single : float
+        Share of the families with one overhead only, among those with overheads, where one worker's work changes: there
+        the computation falls away, and a single overhead that is left would hardly be found among many.
+    fewest_for_serial : int
+        Distinct scales without which no growth in proportion is considered.
+    shared_work : float
+        Prior share of strong scaling, where the table does not tell how one worker's work changes.
+    vague, vaguer : float
+        Overheads between nodes are larger by this factor, and their spread by this one, where the nodes are not known
+        or one worker's work changes.
+    usual_time, usual_range : float
+        Overheads between nodes are about constant in seconds, thus relatively smaller for steps longer than the usual
+        time; far from it, in units of ln, the time is not that of a step and nothing is concluded.
+    seconds : float
+        How much of that holds: 1 for overheads constant in seconds, 0 for overheads in proportion to the step.
+    """
+
+    settings: tuple[Setting, ...] = (Setting(0.5, PLAIN), Setting(0.5, STEPPED))
+    strength: float = 0.6
+    step: float = 0.03
+    noises: tuple[tuple[float, float], ...] = ((0.01, 1.0),)
+    trend: float = 0.015
+    louder: float = 0.5
+    quieter: float = 0.7
+    step_of_last: float = 0.10
+    last: float = 0.03
+    ideal: float = 0.10
+    serial: float = 0.5
+    fewest_for_serial: int = 3
+    single: float = 0.3
+    shared_work: float = 0.5
+    vague: float = 4.0
+    vaguer: float = 1.5
+    usual_time: float = 0.3
+    usual_range: float = 1.5
+    seconds: float = 1.0
+
+    def moments(self, overheads: tuple[str, ...], vague: bool) -> tuple[Array, Array]:
+        """Return the mean of the overheads' logarithms and the Cholesky factor of their covariance, in each setting.
+
+        Shapes (settings, overheads) and (settings, overheads, overheads).
+        """
+        known = self._moments.get((overheads, vague))
+        if known is None:
+            between = np.array([name in (*BETWEEN, SERIAL) for name in overheads], bool)
+            wider = np.where(between & vague, self.vaguer, 1.0)
+            sizes = [[setting.sizes[name] for name in overheads] for setting in self.settings]
+            median = np.array([[np.log(s.median) for s in row] for row in sizes]).reshape(len(sizes), len(overheads))
+            median = median + np.where(between & vague, np.log(self.vague), 0.0)
+            roots = [
+                np.linalg.cholesky(
+                    np.diag((wider * np.array([s.spread for s in row])) ** 2)
+                    + self.strength**2 * np.outer([s.load for s in row], [s.load for s in row])
+                )
+                if row
+                else np.zeros((0, 0))
+                for row in sizes
+            ]
+            known = self._moments[overheads, vague] = (median, np.stack(roots))
+        return known
+
+    @cached_property
+    def _moments(self) -> dict[tuple[tuple[str, ...], bool], tuple[Array, Array]]:
+        return {}
+
+    def dump(self) -> dict[str, Any]:
+        """Return the prior as plain values."""
+        return asdict(self)
+
+
+def read_prior(path: Path) -> Prior:
+    """Read a prior from a file that `experiments/learn_prior.py` wrote."""
+    return prior_of(json.loads(path.read_text(encoding="utf-8"))["prior"])
+
+
+def prior_of(plain: Mapping[str, Any]) -> Prior:
+    """Return the prior that plain values describe."""
+    settings = tuple(
+        Setting(s["share"], {name: Size(**size) for name, size in s["sizes"].items()}) for s in plain["settings"]
+    )
+    noises = tuple((float(noise), float(share)) for noise, share in plain["noises"])
+    return replace(Prior(), **{**plain, "settings": settings, "noises": noises})
+
+
+PRIOR = Prior()
