@@ -48,6 +48,8 @@ class DrawSettings:
 
 
 DRAWS = DrawSettings()
+#: Overheads that may be too small to matter, together: where a proposal of the quadrature looks.
+VARIANTS: tuple[tuple[str, ...], ...] = ((), ("contention",))
 
 
 def fit_series(table: Table, series: Series, seed: int = 0, prior: Prior = PRIOR) -> Ensemble:
@@ -151,8 +153,7 @@ def _posteriors(parts: Sequence[Series], prior: Prior) -> list[list[Posterior]]:
         by_size.setdefault((min(count, 2), len(problem.walks)), []).append(problem)
     posteriors: list[list[Posterior]] = [[] for _ in parts]
     for batch in by_size.values():
-        points = _sampled(batch, prior)
-        for j, problem in enumerate(batch):
+        for problem, points in zip(batch, _sampled(batch, prior), strict=True):
             p = len(problem.units)
             for r, walk in enumerate(problem.walks):
                 constant = prior.settings[0].sizes["constant"]
@@ -164,40 +165,47 @@ def _posteriors(parts: Sequence[Series], prior: Prior) -> list[list[Posterior]]:
                         problem.shapes,
                         problem.units,
                         problem.computation,
-                        points.u[j][:, :p],
-                        points.loudness[j],
-                        points.log_weights[j, r] + np.log(problem.family.share),
+                        points.u[:, :p],
+                        points.loudness,
+                        points.log_weights[r] + np.log(problem.family.share),
                         (constant.median, constant.spread),
                     )
                 )
     return posteriors
 
 
-def _sampled(batch: Sequence[_Problem], prior: Prior) -> WeightedPoints:
+def _sampled(batch: Sequence[_Problem], prior: Prior) -> list[WeightedPoints]:
     """Sample problems together, those of fewer anchors or overheads padded with ones that change nothing."""
     k, p = max(len(x.work) for x in batch), max(len(x.units) for x in batch)
     b, r, s = len(batch), len(batch[0].walks), len(prior.settings)
     logarithms, anchored, work = np.zeros((b, k)), np.zeros((b, k)), np.ones((b, k))
     whiten, variances, one = np.zeros((b, r, k, k)), np.zeros((b, r, k)), np.zeros((b, r, k))
     constants, shapes = np.zeros((b, r)), np.zeros((b, p, k))
-    medians = np.zeros((b, s, p))
+    effective = np.ones((b, len(VARIANTS) if p > 1 else 1, p))
+    largest, medians = np.zeros(b, np.intp), np.zeros((b, s, p))
     roots = np.broadcast_to(np.eye(p), (b, s, p, p)).copy()
     for j, problem in enumerate(batch):
         n, m = len(problem.work), len(problem.units)
         logarithms[j, :n], anchored[j, :n], work[j, :n] = problem.walks[0].logarithms, 1.0, problem.work
         shapes[j, :m, :n] = problem.shapes
+        for i, small in enumerate(VARIANTS if p > 1 else ()):
+            effective[j, i, :m] = [name not in small for name in problem.family.overheads]
+        largest[j] = problem.walks[0].largest
         medians[j, :, :m], roots[j, :, :m, :m] = problem.medians, problem.roots
         for i, walk in enumerate(problem.walks):
             g = walk.directions
             whiten[j, i, :n, :n], variances[j, i, :n], one[j, i, :n] = g.whiten, g.variances, g.one
             constants[j, i] = g.constant
     targets = Targets(
-        logarithms, whiten, variances, one, anchored, constants, work, shapes, medians, roots,
+        logarithms, whiten, variances, one, anchored, constants, work, shapes, effective, largest, medians, roots,
         np.log([setting.share for setting in prior.settings]), batch[0].log_walks, prior.louder, prior.quieter,
     )  # fmt: skip
-    points = weighted_points(targets)
-    poor = np.flatnonzero(points.effective < QUADRATURE.least_effective)
-    return tempered_points(targets, points, poor) if len(poor) else points
+    return [
+        points
+        if points.effective >= QUADRATURE.least_effective
+        else tempered_points(targets.take(np.array([j])), QUADRATURE.points)
+        for j, points in enumerate(weighted_points(targets))
+    ]
 
 
 def _problems(part: int, series: Series, prior: Prior) -> list[_Problem]:

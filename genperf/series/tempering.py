@@ -110,43 +110,37 @@ def _step(known: Array, left: float) -> float:
     return min(max(low, LEAST_STEP), left)
 
 
-def tempered_points(targets: Targets, points: WeightedPoints, poor: npt.NDArray[np.intp]) -> WeightedPoints:
-    """Replace the importance samples of some targets by tempered ones.
+def tempered_points(target: Targets, points: int) -> WeightedPoints:
+    """Sample one target by tempering, where importance sampling reaches too few effective points.
 
     Parameters
     ----------
-    targets : Targets
-    points : WeightedPoints
-        The importance sample.
-    poor : ndarray of int
-        Targets whose effective sample is small.
+    target : Targets
+        Of one family.
+    points : int
 
     Returns
     -------
     WeightedPoints
+        With equal weights.
     """
-    u, loudness = points.u.copy(), points.loudness.copy()
-    log_weights, effective = points.log_weights.copy(), points.effective.copy()
-    n, p = u.shape[1:]
-    for b in poor.tolist():
-        target = targets.take(b)
-        settings = target.log_settings - log_sum(target.log_settings, 0)
-        reached = np.cumsum(np.exp(settings))
+    p = target.medians.shape[-1]
+    log_share = log_sum(target.log_settings, 0)
+    reached = np.cumsum(np.exp(target.log_settings - log_share))
 
-        def unknowns(z: Array, target: Targets = target, reached: Array = reached) -> Array:
-            # One more normal number chooses the setting.
-            setting = np.minimum(np.searchsorted(reached, ndtr(z[:, p + 1])), len(reached) - 1)
-            turned = np.einsum("nij,nj->ni", target.roots[0][setting], z[:, :p])
-            return np.hstack([target.medians[0][setting] + turned, z[:, p : p + 1]])
+    def unknowns(z: Array) -> Array:
+        # One more normal number chooses the setting.
+        setting = np.minimum(np.searchsorted(reached, ndtr(z[:, p + 1])), len(reached) - 1)
+        turned = np.einsum("nij,nj->ni", target.roots[0][setting], z[:, :p])
+        return np.hstack([target.medians[0][setting] + turned, z[:, p : p + 1]])
 
-        def log_likelihood(z: Array, target: Targets = target, unknowns: Callable[[Array], Array] = unknowns) -> Array:
-            both = target.log_likelihood(unknowns(z)[None])[0] + target.log_walks[:, None]
-            return log_sum(both, axis=0)
+    def with_each_walk(x: Array) -> Array:
+        return np.asarray(target.log_likelihood(x[None])[0] + target.log_walks[:, None])
 
-        posterior = sample(log_likelihood, p + 2, n, np.random.default_rng([b, p]))
-        x = unknowns(posterior.particles)
-        parts = target.log_likelihood(x[None])[0] + target.log_walks[:, None]
-        total = posterior.evidence - np.log(n) + float(log_sum(target.log_settings, 0))
-        u[b], loudness[b] = x[:, :-1], targets.loudness(x[:, -1])
-        log_weights[b], effective[b] = total + parts - log_sum(parts, axis=0), n
-    return WeightedPoints(u, loudness, log_weights, effective)
+    posterior = sample(
+        lambda z: log_sum(with_each_walk(unknowns(z)), axis=0), p + 2, points, np.random.default_rng(p)
+    )
+    x = unknowns(posterior.particles)
+    parts = with_each_walk(x)
+    log_weights = posterior.evidence + float(log_share) - np.log(points) + parts - log_sum(parts, axis=0)
+    return WeightedPoints(x[:, :-1], target.loudness(x[:, -1]), log_weights, float(points))

@@ -45,11 +45,6 @@ def pooled(frame: pd.DataFrame, **roles: str) -> GroupedResult:
     return result
 
 
-@pytest.fixture(autouse=True)
-def few_particles(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("genperf.ensemble.series.PARTICLES", 200)
-
-
 # --- the process -----------------------------------------------------------------------------------------------------
 
 

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import genperf as gp
-from genperf.ensemble import series_of
+from genperf.series import series_of
 from genperf.errors import FitError
 from genperf.estimate import FitOptions
 from genperf.result import FitResult, GroupedResult, dump_model
