@@ -48,6 +48,8 @@ class Walk:
     offsets : ndarray of shape (draws, borrowed), optional
         Where the last anchors are borrowed from other series: what is added to their ln seconds in each draw. Every
         draw passes through them exactly, so that there the draws spread as what was borrowed.
+    nodes : str
+        Formula of the number of nodes; "1" where it is not known. The step to the second node is not guarded.
 
     Examples
     --------
@@ -67,6 +69,7 @@ class Walk:
     trend: float
     sizes: Array
     offsets: Array | None = None
+    nodes: str = "1"
 
     def log_density(self, curve: Array, sizes: Array) -> Array:
         """Return the log-density of the measured series, the level integrated out, shape (draws,).
@@ -97,7 +100,8 @@ class Walk:
         """Return the mean and variance of ln T for each draw, without the noise of a new run.
 
         Beyond the anchors the curve may grow from the largest of them at most in proportion to the scale (a single
-        serial resource is the worst case), times the growth of one worker's work.
+        serial resource is the worst case), times the growth of one worker's work. Where every anchor lies on one node,
+        nothing bounds what the network costs beyond it.
 
         Parameters
         ----------
@@ -155,12 +159,12 @@ class Walk:
         """Return what depends on the anchors alone, as plain values: with it a page does what `forecast` does.
 
         Whitened directions (`whiten`, `own`, `one`), the anchors' `coordinates` and `works`, where the walk starts
-        (`start`), and which anchor is the largest (`last`).
+        (`start`), which anchor is the largest (`last`), and whether all lie on one node (`onOneNode`).
         """
         g = self.directions
         arrays = {"coordinates": g.coordinates, "whiten": g.whiten, "own": g.variances, "one": g.one, "start": self._start}
         plain = {name: array.tolist() for name, array in arrays.items()}
-        return {**plain, "works": self.work_of(self.anchors).tolist(), "last": g.last}
+        return {**plain, "works": self.work_of(self.anchors).tolist(), "last": g.last, "onOneNode": self.on_one_node}
 
     def kept(self, draws: npt.NDArray[Any]) -> Walk:
         """Return the walk of some of the draws, by position or mask."""
@@ -226,7 +230,17 @@ class Walk:
         last = self.directions.last
         grown = self._coordinates(columns)[:, 0] - self.directions.coordinates[last, 0]
         work = np.log(self.work_of(columns) / self.work_of(self.anchors)[last])
-        return np.where(grown > 0.0, grown * np.log(2.0) + np.maximum(work, 0.0), np.inf)
+        guarded = (grown > 0.0) & ~(self.on_one_node & (self._nodes_of(columns) > 1.0))
+        return np.where(guarded, grown * np.log(2.0) + np.maximum(work, 0.0), np.inf)
+
+    @cached_property
+    def on_one_node(self) -> bool:
+        """Whether every anchor lies on one node."""
+        return bool(np.all(self._nodes_of(self.anchors) <= 1.0))
+
+    def _nodes_of(self, columns: Mapping[str, Any]) -> Array:
+        rows = len(next(iter(columns.values())))
+        return np.broadcast_to(np.asarray(parse(self.nodes).evaluate(columns), float), (rows,))
 
 
 @dataclass(frozen=True, eq=False)

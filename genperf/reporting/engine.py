@@ -184,6 +184,7 @@ def _walk(walk: Walk, result: FitResult, factors: Mapping[str, str], formulas: F
     return {
         "axes": [formulas.add(parse(a).node, factors) for a in walk.axes],
         "work": formulas.add(parse(walk.work).node, factors),
+        "nodes": formulas.add(parse(walk.nodes).node, factors),
         "anchors": anchors,
         "logarithms": walk.logarithms.tolist(),
         "step": walk.step,

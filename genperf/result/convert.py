@@ -136,6 +136,7 @@ def _walk(walk: Walk) -> layout.Walk:
         trend=walk.trend,
         sizes=walk.sizes.tolist(),
         offsets=None if walk.offsets is None else walk.offsets.tolist(),
+        nodes=walk.nodes,
     )
 
 
@@ -252,6 +253,7 @@ def _read_walk(walk: layout.Walk, factors: tuple[Factor, ...], draws: int) -> Wa
         walk.trend,
         np.array(walk.sizes),
         _read_offsets(walk.offsets, anchors, draws),
+        render(parse(walk.nodes, names).node),
     )
 
 

@@ -101,6 +101,7 @@ class Walk(Strict):
     trend: Finite
     sizes: list[Finite]
     offsets: list[list[Finite]] | None = None
+    nodes: str = "1"
 
 
 class Axis(Strict):

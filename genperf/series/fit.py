@@ -156,7 +156,7 @@ def _posteriors(parts: Sequence[Series], prior: Prior) -> list[list[Posterior]]:
         for problem, points in zip(batch, _sampled(batch, prior), strict=True):
             p = len(problem.units)
             for r, walk in enumerate(problem.walks):
-                constant = prior.settings[0].sizes["constant"]
+                setting = prior.settings[0]
                 posteriors[problem.part].append(
                     Posterior(
                         problem.family,
@@ -168,14 +168,25 @@ def _posteriors(parts: Sequence[Series], prior: Prior) -> list[list[Posterior]]:
                         points.u[:, :p],
                         points.loudness,
                         points.log_weights[r] + np.log(problem.family.share),
-                        (constant.median, constant.spread),
+                        (setting.medians[0], setting.root[0][0]),
                     )
                 )
     return posteriors
 
 
 def _sampled(batch: Sequence[_Problem], prior: Prior) -> list[WeightedPoints]:
-    """Sample problems together, those of fewer anchors or overheads padded with ones that change nothing."""
+    """Sample problems together; by tempering where importance sampling reaches too few effective points."""
+    targets = _targets(batch, prior)
+    return [
+        points
+        if points.effective >= QUADRATURE.least_effective
+        else tempered_points(targets.take(np.array([j])), QUADRATURE.points)
+        for j, points in enumerate(weighted_points(targets))
+    ]
+
+
+def _targets(batch: Sequence[_Problem], prior: Prior) -> Targets:
+    """Return problems as one batch, those of fewer anchors or overheads padded with ones that change nothing."""
     k, p = max(len(x.work) for x in batch), max(len(x.units) for x in batch)
     b, r, s = len(batch), len(batch[0].walks), len(prior.settings)
     logarithms, anchored, work = np.zeros((b, k)), np.zeros((b, k)), np.ones((b, k))
@@ -196,16 +207,10 @@ def _sampled(batch: Sequence[_Problem], prior: Prior) -> list[WeightedPoints]:
             g = walk.directions
             whiten[j, i, :n, :n], variances[j, i, :n], one[j, i, :n] = g.whiten, g.variances, g.one
             constants[j, i] = g.constant
-    targets = Targets(
+    return Targets(
         logarithms, whiten, variances, one, anchored, constants, work, shapes, effective, largest, medians, roots,
         np.log([setting.share for setting in prior.settings]), batch[0].log_walks, prior.louder, prior.quieter,
     )  # fmt: skip
-    return [
-        points
-        if points.effective >= QUADRATURE.least_effective
-        else tempered_points(targets.take(np.array([j])), QUADRATURE.points)
-        for j, points in enumerate(weighted_points(targets))
-    ]
 
 
 def _problems(part: int, series: Series, prior: Prior) -> list[_Problem]:
@@ -296,6 +301,7 @@ def _walk(series: Series, work: Work, step: float, noise: float, prior: Prior) -
         noise,
         prior.trend,
         np.ones(1),
+        nodes=series.written("nodes") if _layout(series).nodes_known else "1",
     )
 
 

@@ -115,6 +115,7 @@ class Walk {
     this.sizes = sizes;
     this.axes = data.axes.map((f) => FORMULAS[f]);
     this.work = FORMULAS[data.work];
+    this.nodes = FORMULAS[data.nodes];
     const k = this.logarithms.length, borrowed = offsets.length / sizes.length, own = k - borrowed;
     this.draws = Array.from(sizes, (s, d) => {
       const c = member.draws[d], square = s * s;
@@ -147,7 +148,8 @@ class Walk {
     const there = this.axes.map((f) => Math.log2(f(x)));
     const work = this.work(x), k = this.logarithms.length;
     const grown = there[0] - this.coordinates[this.last][0];
-    const most = grown > 0 ? grown * LN2 + Math.max(Math.log(work / this.works[this.last]), 0) : Infinity;
+    const guarded = grown > 0 && !(this.onOneNode && this.nodes(x) > 1);
+    const most = guarded ? grown * LN2 + Math.max(Math.log(work / this.works[this.last]), 0) : Infinity;
     const across = this.coordinates.map((c) => this.covariance(c, there));
     const near = this.whiten.map((row) => row.reduce((a, w, i) => a + w * across[i], 0));
     const here = this.covariance(there, there);
