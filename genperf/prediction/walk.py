@@ -126,7 +126,7 @@ class Walk:
         mean = asked + theta[:, None] + square * ((r / total) @ near)
         missing = 1.0 - square * ((g.one / total) @ near)
         variance = square * here - square**2 * ((1.0 / total) @ near**2) + missing**2 * theta_variance[:, None]
-        slope = np.maximum(self.sizes, 1.0)[:, None] * self.trend * self._beyond(columns, there)
+        slope = np.maximum(self.sizes, 1.0)[:, None] * self.trend * self.doublings_beyond(columns)
         return mean, np.maximum(variance, 0.0) + slope**2
 
     def covariance(self, columns: Mapping[str, Any]) -> Array:
@@ -141,7 +141,7 @@ class Walk:
         near = g.whiten @ self._covariance(g.coordinates, there)
         missing = 1.0 - square * ((g.one / total) @ near)
         level = missing / np.sqrt((1.0 / total) @ g.one**2)[:, None]
-        slope = np.maximum(self.sizes, 1.0)[:, None] * self.trend * self._beyond(columns, there)
+        slope = np.maximum(self.sizes, 1.0)[:, None] * self.trend * self.doublings_beyond(columns)
         known = np.einsum("da,ar,as->drs", square**2 / total, near, near, optimize=True)
         walked = square[:, :, None] * self._covariance(there, there) - known
         return np.asarray(walked + level[:, :, None] * level[:, None, :] + slope[:, :, None] * slope[:, None, :])
@@ -219,10 +219,10 @@ class Walk:
     def _start(self) -> Array:
         return np.asarray(self._coordinates(self.anchors).min(axis=0))
 
-    def _beyond(self, columns: Mapping[str, Any], there: Array) -> Array:
+    def doublings_beyond(self, columns: Mapping[str, Any]) -> Array:
         """Return how many doublings each row lies outside the anchors, along an axis or in a worker's work."""
         here = np.column_stack([self.directions.coordinates, np.log2(self.work_of(self.anchors))])
-        asked = np.column_stack([there, np.log2(self.work_of(columns))])
+        asked = np.column_stack([self._coordinates(columns), np.log2(self.work_of(columns))])
         outside = np.maximum(asked - here.max(axis=0), here.min(axis=0) - asked)
         return np.asarray(np.maximum(outside, 0.0).max(axis=1))
 

@@ -9,13 +9,13 @@ from functools import lru_cache
 from genperf.expression import Expression, Term, coefficient
 from genperf.formula import Name, Node, names_in, parse, substitute
 from genperf.models.family import Factors
-from genperf.series.prior import BETWEEN, SERIAL, Prior
+from genperf.series.prior import BETWEEN, DOUBLING, SERIAL, STEP, STEP_BESIDE_DOUBLING, Prior
 
 #: Term name → constant, formula over canonical factors, and what the formula is divided by where a prior is set for it;
 #: 0 stands for the largest measured number of nodes.
 #: m nodes hold g = n/m workers each. Inside a node: the ring's share of bytes, and contention for what its workers
 #: share. Between nodes: a step where the first is left, a ring's share of bytes, a latency per doubling, and messages
-#: one after another.
+#: one after another. A cost per doubling of the workers makes no difference between inside and outside.
 OVERHEADS: dict[str, tuple[str, str, float]] = {
     "constant": ("c", "c", 1.0),
     "inside nodes": ("beta_r", "beta_r*max(1 - nodes/workers, 0)", 1.0),
@@ -24,6 +24,7 @@ OVERHEADS: dict[str, tuple[str, str, float]] = {
     "between nodes": ("beta_n", "beta_n*(1 - 1/nodes)", 1.0),
     "latency": ("alpha", "alpha*log2(nodes)", 1.0),
     "one after another": ("gamma", "gamma*(nodes - 1)", 0.0),
+    "per doubling": ("delta", "delta*log2(workers)", 1.0),
 }
 INSIDE = ("inside nodes", "contention")
 
@@ -80,6 +81,13 @@ class Family:
     vague: bool
     free_constant: bool
 
+    @property
+    def sizes(self) -> tuple[str, ...]:
+        """Names of the overheads' priors: beside a cost per doubling, a step has another one."""
+        if DOUBLING not in self.overheads:
+            return self.overheads
+        return tuple(STEP_BESIDE_DOUBLING if name == STEP else name for name in self.overheads)
+
 
 @dataclass(frozen=True)
 class Layout:
@@ -123,7 +131,8 @@ def families(factors: Factors, works: Sequence[Work], layout: Layout, prior: Pri
         shown = label if len(works) == 1 else f"{label}, {'shared' if work.varies else 'constant'} work"
         families.append(Family(shown, expression, overheads, work, share, last, vague, free))
 
-    several = 1.0 - prior.last - prior.ideal
+    doubling = prior.doubling if layout.nodes_known and layout.inside and not works[0].varies else 0.0
+    several = 1.0 - prior.last - prior.ideal - doubling
     for work in works:
         overheads = (("constant",) if work.varies else ()) + (INSIDE if layout.inside else ()) + BETWEEN
         serial = prior.serial if layout.scales >= prior.fewest_for_serial else 0.0
@@ -132,6 +141,8 @@ def families(factors: Factors, works: Sequence[Work], layout: Layout, prior: Pri
         together = several * work.share * (1.0 - single)
         add("overheads", overheads, work, together * (1.0 - serial))
         add("growing overheads", overheads + growing, work, together * serial)
+        if layout.nodes_known and layout.inside and not work.varies:
+            add("doublings", (DOUBLING, STEP), work, doubling * work.share)
         for name in overheads + growing:
             add(f"{name} alone", (name,), work, several * work.share * single / len(overheads + growing))
         add("no overhead", (), work, prior.ideal * work.share)

@@ -274,7 +274,7 @@ def _moments(family: Family, prior: Prior, last: float) -> tuple[Array, Array]:
     last : float
         ln of the measured value at the largest scale.
     """
-    medians, roots = prior.moments(family.overheads, family.vague)
+    medians, roots = prior.moments(family.sizes, family.vague)
     between = np.array([name in (*BETWEEN, SERIAL) for name in family.overheads], bool)
     longer = last - np.log(prior.usual_time)
     medians = medians - prior.seconds * between * longer * np.exp(-0.5 * (longer / prior.usual_range) ** 2)

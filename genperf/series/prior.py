@@ -18,12 +18,15 @@ import numpy.typing as npt
 Array = npt.NDArray[np.float64]
 
 #: Names of the overheads between nodes; the last grows in proportion to the nodes.
-BETWEEN = ("leaving the node", "between nodes", "latency")
+STEP = "leaving the node"
+BETWEEN = (STEP, "between nodes", "latency")
 SERIAL = "one after another"
+#: A cost per doubling of the workers, and the prior of the step where it stands beside it.
+DOUBLING, STEP_BESIDE_DOUBLING = "per doubling", "leaving the node beside doublings"
 
 
 #: The overheads, in the order of a setting's medians and roots.
-NAMES = ("constant", "inside nodes", "contention", *BETWEEN, SERIAL)
+NAMES = ("constant", "inside nodes", "contention", *BETWEEN, SERIAL, DOUBLING, STEP_BESIDE_DOUBLING)
 
 
 @dataclass(frozen=True)
@@ -64,12 +67,12 @@ def setting_of(
     return Setting(share, tuple(medians), tuple(tuple(row) for row in root.tolist()))
 
 
-_MEDIANS = (0.30, 0.08, 0.015, 0.06, 0.03, 0.03, 0.03)
-_LOADS = (0.0, 1.0, 0.0, 0.5, 1.5, 1.5, 0.0)
+_MEDIANS = (0.30, 0.08, 0.015, 0.06, 0.03, 0.03, 0.03, 0.03, 0.06)
+_LOADS = (0.0, 1.0, 0.0, 0.5, 1.5, 1.5, 0.0, 0.0, 0.0)
 #: The prior that was set by hand on DLPerf; the baseline of `experiments/corpus.py`.
 BY_HAND = (
-    setting_of(0.5, _MEDIANS, (1.5, 0.6, 2.0, 1.0, 1.0, 1.0, 1.5), _LOADS, 0.6),
-    setting_of(0.5, _MEDIANS, (1.5, 0.6, 2.0, 1.2, 1.0, 1.0, 1.5), _LOADS, 0.6),
+    setting_of(0.5, _MEDIANS, (1.5, 0.6, 2.0, 1.0, 1.0, 1.0, 1.5, 1.0, 1.0), _LOADS, 0.6),
+    setting_of(0.5, _MEDIANS, (1.5, 0.6, 2.0, 1.2, 1.0, 1.0, 1.5, 1.0, 1.0), _LOADS, 0.6),
 )
 
 
@@ -91,6 +94,8 @@ class Prior:
         The walk's step of "it stays as it was", which has no other way to change.
     last, ideal : float
         Prior shares of "it stays as it was" and of "no overhead at all".
+    doubling : float
+        Prior share of a cost per doubling of the workers, inside a node and beyond, beside a step.
     serial : float
         Share of the families that may grow in proportion to the scale, among those with overheads.
     single : float
@@ -119,6 +124,7 @@ class Prior:
     step_of_last: float = 0.10
     last: float = 0.03
     ideal: float = 0.10
+    doubling: float = 0.0
     serial: float = 0.5
     fewest_for_serial: int = 3
     single: float = 0.3
@@ -136,7 +142,7 @@ class Prior:
         """
         known = self._moments.get((overheads, vague))
         if known is None:
-            between = np.array([name in (*BETWEEN, SERIAL) for name in overheads], bool) & vague
+            between = np.array([name in (*BETWEEN, SERIAL, STEP_BESIDE_DOUBLING) for name in overheads], bool) & vague
             at = [NAMES.index(name) for name in overheads]
             medians = np.log([setting.medians for setting in self.settings])[:, at] + between * np.log(self.vague)
             wider = np.where(between, self.vaguer, 1.0)
@@ -168,4 +174,5 @@ def prior_of(plain: Mapping[str, Any]) -> Prior:
     return replace(Prior(), **{**plain, "settings": settings, "noises": noises})
 
 
-PRIOR = Prior()
+#: The prior that is shipped: learned by `experiments/learn_prior.py` from all sources of the corpus and DLPerf.
+PRIOR = read_prior(Path(__file__).parent / "prior.json")

@@ -1,0 +1,119 @@
+"""How the code speaks: plain names, numbers with a home, docstrings that tell parameters, few arguments."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parent.parent / "genperf"
+FILES = sorted(PACKAGE.rglob("*.py"))
+TREES = {path.relative_to(PACKAGE).as_posix(): ast.parse(path.read_text(encoding="utf-8")) for path in FILES}
+#: Words that name nothing.
+EMPTY_WORDS = {"found", "own", "said", "seen", "missed"}
+#: Constants of modules that are numbers; a number of a method belongs to the method's settings.
+MOST_CONSTANTS = 60
+#: Arguments without an options object; the doors and the commands are exempt.
+MOST_ARGUMENTS = 8
+#: From so many arguments on, a docstring describes each.
+DESCRIBED_ARGUMENTS = 3
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def identifiers(tree: ast.AST) -> Iterator[tuple[int, str]]:
+    """Yield the names that a module gives: variables, parameters, functions, classes, attributes, fields."""
+    for node in ast.walk(tree):
+        if isinstance(node, Function | ast.ClassDef):
+            yield node.lineno, node.name
+        elif isinstance(node, ast.Name):
+            yield node.lineno, node.id
+        elif isinstance(node, ast.arg):
+            yield node.lineno, node.arg
+        elif isinstance(node, ast.Attribute):
+            yield node.lineno, node.attr
+        elif isinstance(node, ast.keyword) and node.arg:
+            yield node.value.lineno, node.arg
+        elif isinstance(node, ast.alias):
+            yield node.lineno, node.asname or node.name.rpartition(".")[2]
+
+
+def functions(tree: ast.Module) -> Iterator[tuple[Function, bool]]:
+    """Yield the functions of a module and the methods of its classes; whether each is a method."""
+    for node in tree.body:
+        if isinstance(node, Function):
+            yield node, False
+        elif isinstance(node, ast.ClassDef):
+            yield from ((inner, True) for inner in node.body if isinstance(inner, Function))
+
+
+def arguments(function: Function, method: bool) -> list[str]:
+    """Return the names of a function's arguments, without the instance of a method."""
+    given = function.args
+    names = [a.arg for a in (*given.posonlyargs, *given.args, *given.kwonlyargs)]
+    bound = method and not any(isinstance(d, ast.Name) and d.id == "staticmethod" for d in function.decorator_list)
+    return names[1:] if bound else names
+
+
+def is_command(function: Function) -> bool:
+    """Say whether a function is a command of the command line, whose arguments are its options."""
+    return any("command" in ast.unparse(d) for d in function.decorator_list)
+
+
+def numeric(node: ast.expr | None) -> bool:
+    """Say whether an expression is a number, or a sequence of numbers."""
+    if isinstance(node, ast.Tuple | ast.List):
+        return bool(node.elts) and all(numeric(e) for e in node.elts)
+    if isinstance(node, ast.UnaryOp):
+        return numeric(node.operand)
+    if isinstance(node, ast.BinOp):
+        return numeric(node.left) or numeric(node.right)
+    return isinstance(node, ast.Constant) and isinstance(node.value, int | float) and not isinstance(node.value, bool)
+
+
+def numeric_constants(tree: ast.Module) -> list[str]:
+    """Return the names of a module's numeric constants."""
+    names = []
+    for node in tree.body:
+        if not isinstance(node, ast.Assign | ast.AnnAssign) or not numeric(node.value):
+            continue
+        for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
+            names += [e.id for e in ast.walk(target) if isinstance(e, ast.Name)]
+    return names
+
+
+@pytest.mark.parametrize("path", TREES)
+def test_no_name_is_an_empty_word(path: str) -> None:
+    empty = [f"{line}: {name}" for line, name in identifiers(TREES[path]) if EMPTY_WORDS & set(name.lower().split("_"))]
+    assert not empty
+
+
+def test_numbers_have_a_home() -> None:
+    names = [f"{path}: {name}" for path, tree in TREES.items() for name in numeric_constants(tree)]
+    assert len(names) <= MOST_CONSTANTS, "\n".join(names)
+
+
+@pytest.mark.parametrize("path", TREES)
+def test_many_arguments_are_options(path: str) -> None:
+    doors = {"table/read.py": {"read_table"}, "fitting.py": {"fit"}, "estimator.py": {"__init__"}}
+    crowded = [
+        f.name
+        for f, method in functions(TREES[path])
+        if len(arguments(f, method)) > MOST_ARGUMENTS and not is_command(f) and f.name not in doors.get(path, set())
+    ]
+    assert not crowded
+
+
+@pytest.mark.parametrize("path", TREES)
+def test_docstrings_describe_parameters(path: str) -> None:
+    silent = [
+        f"{f.lineno}: {f.name}"
+        for f, method in functions(TREES[path])
+        if len(arguments(f, method)) >= DESCRIBED_ARGUMENTS
+        and not is_command(f)
+        and not re.match(r"__\w+__$", f.name)
+        and "Parameters\n" not in (ast.get_docstring(f) or "")
+    ]
+    assert not silent
