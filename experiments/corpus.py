@@ -4,8 +4,8 @@
 
 `docs/benchmark.md` states the protocol. A file is a source; `auto` judges it with the prior that
 `experiments/learn_prior.py` learned from the other sources (`experiments/priors/`). `--outside` names a folder with more
-sources in the same form, which no licence allows to bundle. Like `prior_choice.py`, this uses the inside of
-`genperf.series`: users cannot change the prior.
+sources in the same form, which no licence allows to bundle. Users cannot change the prior, so that, unlike the other
+experiments, this one and `learn_prior.py` use the inside of `genperf.series`.
 """
 
 from __future__ import annotations
@@ -82,25 +82,25 @@ def dlperf() -> pd.DataFrame:
     return middle.sort_values(["series", "devices"])[["source", "series", *FACTORS, "t"]]
 
 
-def questions(frame: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame, pd.DataFrame]]:
-    """Yield (protocol, rows to fit, the row asked about) for every series of a source."""
+def questions(frame: pd.DataFrame, least: int = 3) -> Iterator[tuple[str, pd.DataFrame, pd.DataFrame]]:
+    """Yield (protocol, rows to fit, the row asked about) for every series of a source; `least` counts are fitted."""
     for _, rows in frame.groupby("series"):
         largest = rows.devices.max()
         top = rows[rows.devices == largest].iloc[[0]]
         for name, limit in (("near", largest - 1), ("far", largest / 4)):
             small = rows[rows.devices <= limit]
-            if small.devices.nunique() >= 3 and small.t.nunique() > 1:
+            if small.devices.nunique() >= least and small.t.nunique() > 1:
                 yield name, small, top
         one, more = rows[rows.nodes == 1], rows[rows.nodes > 1]
-        if len(more) and one.devices.nunique() >= 3:
+        if len(more) and one.devices.nunique() >= least:
             yield "node", one, more[more.devices == more.devices.min()].iloc[[0]]
 
 
-def cases(frames: dict[str, pd.DataFrame], every: int = 1) -> list[Case]:
-    """Return the cases of all sources, or every so many of them."""
+def cases(frames: dict[str, pd.DataFrame], every: int = 1, least: int = 3) -> list[Case]:
+    """Return the cases of all sources, or every so many of them; `least` counts are fitted."""
     out = []
     for source, frame in frames.items():
-        listed = list(questions(frame))[::every]
+        listed = list(questions(frame, least))[::every]
         if not listed:
             continue
         train = pd.concat([small[[*FACTORS, "t"]].assign(case=str(i)) for i, (_, small, _) in enumerate(listed)])
@@ -151,7 +151,14 @@ def answers(listed: Sequence[Case], prior_of: Callable[[str], Prior]) -> pd.Data
     """Return a row per case: measured, predicted, and the hands' predictions."""
     rows = []
     for case in listed:
-        rows.append({"source": case.source, "protocol": case.protocol, "measured": case.truth, **auto(case, prior_of(case.source))})
+        rows.append(
+            {
+                "source": case.source,
+                "protocol": case.protocol,
+                "measured": case.truth,
+                **auto(case, prior_of(case.source)),
+            }
+        )
     return pd.DataFrame(rows)
 
 
@@ -230,7 +237,17 @@ def table(rows: pd.DataFrame, others: Sequence[str]) -> str:
                 ("yes" if c["holds"] else "no") if counted else "–",
             ]
         )  # fmt: skip
-    head = ["source, protocol", "series", "auto", "covers, %", "width, %", "score", "`ok`: mean error, covered", *others, "holds"]
+    head = [
+        "source, protocol",
+        "series",
+        "auto",
+        "covers, %",
+        "width, %",
+        "score",
+        "`ok`: mean error, covered",
+        *others,
+        "holds",
+    ]
     return markdown(head, lines)
 
 
@@ -276,7 +293,14 @@ def main() -> None:
         seconds = time.perf_counter() - start
         before = pd.concat([answers(listed, lambda source: Prior()), hands], axis=1)
         shipped = pd.concat([answers(listed, lambda source: PRIOR), hands], axis=1)
-    head = ["prior of auto", "cells that hold", "cover ≥ 85 %", *(f"{p} covers, %" for p in PROTOCOLS), "over last point", "score"]
+    head = [
+        "prior of auto",
+        "cells that hold",
+        "cover ≥ 85 %",
+        *(f"{p} covers, %" for p in PROTOCOLS),
+        "over last point",
+        "score",
+    ]
     flags = (" --extra-p" if given.extra_p else "") + (" --outside FOLDER" if given.outside else "")
     text = [
         f"Made by `{COMMAND}{flags}`; `docs/benchmark.md` states the protocol and when a cell holds. Errors are median (mean) "

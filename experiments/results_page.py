@@ -15,8 +15,7 @@ DOCS = Path(__file__).parents[1] / "docs"
 SECTIONS = (
     (None, "summary.md"),
     ("Extrapolation of series", "extrapolation.md"),
-    ("What auto expects of a series: leave one model out", "prior.md"),
-    ("The prior, chosen on one network and judged on the other", "prior.md"),
+    ("Other clusters: a prior learned without the one that it judges", "corpus.md"),
     ("Pooling between groups", "pooling.md"),
     ("Pooling with other priors", "pooling-priors.md"),
     ("The generic model, and auto, on tables of many factors", "generic.md"),

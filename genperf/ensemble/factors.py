@@ -13,7 +13,6 @@ import numpy as np
 import numpy.typing as npt
 
 from genperf.ensemble.kriged import HeldOut, Kriged, checked, kriged, residuals_of
-from genperf.series.outcome import Ensemble
 from genperf.ensemble.residuals import counts_of
 from genperf.errors import Note
 from genperf.estimate import FitOptions, fewer_factors
@@ -30,6 +29,7 @@ from genperf.losses import loss_named, penalty_named
 from genperf.models import MODELS, Factors
 from genperf.models.generic import generic, structure_named, structures
 from genperf.prediction import Evidence, Kriging, Member, Spread, Status
+from genperf.series.outcome import Ensemble
 from genperf.solver import Problem, polish
 from genperf.table import Factor, Table
 

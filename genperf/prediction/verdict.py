@@ -30,6 +30,10 @@ NEARER = 0.02
 FEWEST_SCALES = 3
 
 
+#: The term that appears with the second node, and what is said where no run shows it.
+STEP, NO_RUN_BEYOND = "leaving the node", "no run beyond one node: measure 2 nodes"
+
+
 @dataclass(frozen=True)
 class Evidence:
     """What predicting the largest measured scale from the smaller ones showed.
@@ -157,7 +161,10 @@ def verdicts(
     mark((total > NEAR) & (total <= BLIND), 1, [f"{_doublings(t)} outside the data" for t in total])
     mark(total > BLIND, 2, [f"{_doublings(t)} outside the data in all" for t in total])
     for name, where in standing.unseen.items():
-        mark(where & (grade < 2), 2, f"nothing measured shows '{name}'")
+        if name == STEP:
+            mark(where, 2, NO_RUN_BEYOND)
+        else:
+            mark(where & (grade < 2), 2, f"nothing measured shows '{name}'")
     for seen in evidence:
         beyond = np.any([far > 0 for factor, far in next_ones if factor.name == seen.factor] or [total > 0], axis=0)
         _by_evidence(seen, standing.several_forms, beyond, mark)

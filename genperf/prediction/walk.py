@@ -162,7 +162,13 @@ class Walk:
         (`start`), which anchor is the largest (`last`), and whether all lie on one node (`onOneNode`).
         """
         g = self.directions
-        arrays = {"coordinates": g.coordinates, "whiten": g.whiten, "own": g.variances, "one": g.one, "start": self._start}
+        arrays = {
+            "coordinates": g.coordinates,
+            "whiten": g.whiten,
+            "own": g.variances,
+            "one": g.one,
+            "start": self._start,
+        }
         plain = {name: array.tolist() for name, array in arrays.items()}
         return {**plain, "works": self.work_of(self.anchors).tolist(), "last": g.last, "onOneNode": self.on_one_node}
 

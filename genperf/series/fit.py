@@ -230,8 +230,8 @@ def _problems(part: int, series: Series, prior: Prior) -> list[_Problem]:
         if (each, family.last) not in walks:
             step = prior.step_of_last if family.last else prior.step
             walks[each, family.last] = tuple(_walk(series, family.work, step, noise, prior) for noise in noises)
-        own_walks = walks[each, family.last]
-        last = own_walks[0].largest
+        of_family = walks[each, family.last]
+        last = of_family[0].largest
         computation = float(same["computation"][last])
         most = max(float(series.values("nodes" if layout.nodes_known else "workers").max()), 2.0)
         units = np.array([OVERHEADS[name][2] or most for name in family.overheads])
@@ -239,7 +239,7 @@ def _problems(part: int, series: Series, prior: Prior) -> list[_Problem]:
         medians, roots = _moments(family, prior, float(series.logarithms[last]))
         problems.append(
             _Problem(
-                part, family, own_walks, np.log([share for _, share in prior.noises]),
+                part, family, of_family, np.log([share for _, share in prior.noises]),
                 same["computation"] / computation, shapes / units[:, None], units,
                 computation, medians, roots,
             )

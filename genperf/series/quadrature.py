@@ -253,7 +253,7 @@ class WeightedPoints:
 
     @property
     def evidence(self) -> Array:
-        """ln of the evidence with each walk, its prior share included; shape (r,)."""
+        """Ln of the evidence with each walk, its prior share included; shape (r,)."""
         return log_sum(self.log_weights, axis=-1)
 
 
@@ -275,9 +275,7 @@ def log_sum(values: Array, axis: int) -> Array:
     return np.asarray(np.log(np.sum(np.exp(values - top), axis=axis)) + np.squeeze(top, axis))
 
 
-def weighted_points(
-    targets: Targets, seed: int = 0, settings: QuadratureSettings = QUADRATURE
-) -> list[WeightedPoints]:
+def weighted_points(targets: Targets, seed: int = 0, settings: QuadratureSettings = QUADRATURE) -> list[WeightedPoints]:
     """Draw an importance sample of each target, round after round until it is large enough.
 
     Parameters
@@ -314,7 +312,9 @@ def weighted_points(
         left = np.flatnonzero(~enough)
         if len(left) == 0:
             break
-        proposal = _moved(state.y[left], weights[left], tuple(a[left] for a in proposal), settings)
+        proposal = _moved(
+            state.y[left], weights[left], (proposal[0][left], proposal[1][left], proposal[2][left]), settings
+        )
         open_targets = open_targets[left]
         state = state.take(left)
     return [points for points in done if points is not None]
@@ -350,12 +350,10 @@ class _Rounds:
 
     @property
     def unknowns(self) -> list[Array]:
-        """u and z of each round, shape (b, n, d)."""
+        """U and z of each round, shape (b, n, d)."""
         return [d[1] for d in self.drawn]
 
-    def draw(
-        self, proposal: tuple[Array, Array, Array], standard: Array, settings: QuadratureSettings
-    ) -> None:
+    def draw(self, proposal: tuple[Array, Array, Array], standard: Array, settings: QuadratureSettings) -> None:
         """Draw one more round.
 
         Parameters
@@ -395,9 +393,7 @@ class _Rounds:
         """Return the rounds of some targets."""
         proposals = [(m[which], r[which], s[which]) for m, r, s in self.proposals]
         drawn = [(y[which], x[which], j[which], s[which]) for y, x, j, s in self.drawn]
-        return _Rounds(
-            self.targets.take(which), self.straight.take(which), proposals, drawn, self.densities[which]
-        )
+        return _Rounds(self.targets.take(which), self.straight.take(which), proposals, drawn, self.densities[which])
 
 
 def _log_student(x: Array, means: Array, roots: Array, freedom: float) -> Array:
@@ -415,7 +411,7 @@ def _log_mixture(x: Array, proposal: tuple[Array, Array, Array], freedom: float)
     means, roots, shares = proposal
     d = x.shape[-1]
     constant = gammaln(0.5 * (freedom + d)) - gammaln(0.5 * freedom) - 0.5 * d * np.log(freedom * np.pi)
-    return log_sum(_log_student(x, means, roots, freedom) + np.log(shares)[..., None], axis=1) + constant
+    return log_sum(_log_student(x, means, roots, freedom) + np.log(shares)[..., None], axis=1) + float(constant)
 
 
 def _moved(
@@ -509,7 +505,9 @@ def _laplace(targets: Targets, straight: Straightened, settings: QuadratureSetti
         gradient += z
         information = np.zeros((b, s, d, d))
         along = (J @ pull[..., None])[..., 0]
-        information[..., :p, :p] = (J * inverse[..., None, :]) @ np.swapaxes(J, 2, 3) - along[..., None] * along[..., None, :]
+        information[..., :p, :p] = (J * inverse[..., None, :]) @ np.swapaxes(J, 2, 3) - along[..., None] * along[
+            ..., None, :
+        ]
         information[..., p, p] = 2.0 * size**2 * np.sum(change**2, axis=-1)
         information += np.eye(d)
         return value, gradient, information

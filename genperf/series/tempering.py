@@ -137,9 +137,7 @@ def tempered_points(target: Targets, points: int) -> WeightedPoints:
     def with_each_walk(x: Array) -> Array:
         return np.asarray(target.log_likelihood(x[None])[0] + target.log_walks[:, None])
 
-    posterior = sample(
-        lambda z: log_sum(with_each_walk(unknowns(z)), axis=0), p + 2, points, np.random.default_rng(p)
-    )
+    posterior = sample(lambda z: log_sum(with_each_walk(unknowns(z)), axis=0), p + 2, points, np.random.default_rng(p))
     x = unknowns(posterior.particles)
     parts = with_each_walk(x)
     log_weights = posterior.evidence + float(log_share) - np.log(points) + parts - log_sum(parts, axis=0)
