@@ -202,7 +202,7 @@ def _check_discrepancy(discrepancy: Discrepancy, factors: tuple[Factor, ...]) ->
     if fault is not None:
         raise _refuse(f"discrepancies.kernel: {fault}")
     beyond = discrepancy.extrapolation
-    for text in () if beyond is None else (*beyond.axes, beyond.work):
+    for text in () if beyond is None else (*beyond.axes, beyond.work, beyond.nodes):
         parse(text, set(anchors))
     offsets = discrepancy.offsets
     if offsets is not None and (offsets.ndim != 2 or len(offsets) != len(scales) or not 0 < offsets.shape[1] < count):
