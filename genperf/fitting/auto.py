@@ -53,9 +53,17 @@ class Auto:
         return AUTO
 
     def prepared(self, table: Table) -> Auto:
-        """Return the model with what each group of a table borrows from the others."""
+        """Return the model with what each group of a table borrows from the others.
+
+        Raises
+        ------
+        FitError
+            For a table without groups.
+        """
         if not self.pool:
             return self
+        if not table.group:
+            raise FitError("pooling is between groups, and the table has none", hint="--group A,B with --model auto")
         unnamed = () if table.categorical else could_name(table)
         shown = ",".join(unnamed[:COLUMNS_SHOWN])
         text = f"groups may be alike in columns that have no role: --categorical {shown} would let pooling use them"

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Literal
 
 from genperf.engine import Engine, one_blas_thread
-from genperf.errors import FitError, GenperfError
+from genperf.errors import GenperfError
 from genperf.estimate import FitOptions
 from genperf.fitting.models import Model, model_named
 from genperf.fleet import fit_fleet
@@ -114,10 +114,6 @@ def fit(
     where = Engine(engine, workers, address)
     # A mapping must name factors of the table, also where a model reads no factor by name: the result keeps it.
     Factors(table.factors, options.mapping)
-    if pool and (model != "auto" or not table.group):
-        what = "pooling is between groups, and the table has none" if model == "auto" else "only auto can pool groups"
-        raise FitError(what, hint="--group A,B with --model auto")
-    # BLAS with several threads adds in another order: other bytes, and on small matrices it is slower.
     with one_blas_thread():
         chosen = model_named(model, options, pool).prepared(table)
         if table.group:
