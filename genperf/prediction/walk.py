@@ -172,6 +172,13 @@ class Walk:
         plain = {name: array.tolist() for name, array in arrays.items()}
         return {**plain, "works": self.work_of(self.anchors).tolist(), "last": g.last, "onOneNode": self.on_one_node}
 
+    def with_sizes(self, sizes: Array) -> Walk:
+        """Return the walk with other sizes; the directions, which do not depend on them, are not worked out again."""
+        walk = replace(self, sizes=sizes)
+        if self.offsets is None:
+            vars(walk)["directions"] = self.directions
+        return walk
+
     def kept(self, draws: npt.NDArray[Any]) -> Walk:
         """Return the walk of some of the draws, by position or mask."""
         offsets = None if self.offsets is None else self.offsets[draws]
@@ -189,23 +196,23 @@ class Walk:
         """The ln seconds at the anchors, shape (anchors,), or (draws, anchors) where some are borrowed."""
         if self.offsets is None:
             return self.logarithms
-        own = len(self.logarithms) - self.offsets.shape[1]
-        return self.logarithms + np.pad(self.offsets, ((0, 0), (own, 0)))
+        measured = len(self.logarithms) - self.offsets.shape[1]
+        return self.logarithms + np.pad(self.offsets, ((0, 0), (measured, 0)))
 
     @cached_property
     def directions(self) -> Directions:
         """What depends on the anchors alone: directions in which covariances are diagonal."""
         here = self._coordinates(self.anchors)
         borrowed = 0 if self.offsets is None else self.offsets.shape[1]
-        own_noise = np.r_[np.full(len(here) - borrowed, self.noise**2), np.full(borrowed, EXACT * self.noise**2)]
-        K = self._covariance(here, here) + np.diag(own_noise)
+        noise = np.r_[np.full(len(here) - borrowed, self.noise**2), np.full(borrowed, EXACT * self.noise**2)]
+        K = self._covariance(here, here) + np.diag(noise)
         lower = np.linalg.inv(np.linalg.cholesky(K))
         # In the directions Q the walk (times s²) and the anchors' own variances are both diagonal.
-        own, Q = np.linalg.eigh(lower @ (self.variances[:, None] * lower.T))
+        variances, Q = np.linalg.eigh(lower @ (self.variances[:, None] * lower.T))
         whiten = Q.T @ lower
         constant = float(np.log(np.diag(lower)).sum() - 0.5 * (len(here) - 1) * np.log(2.0 * np.pi))
         order = np.lexsort((self.work_of(self.anchors), here[:, 0]))
-        return Directions(here, whiten, np.maximum(own, 0.0), whiten.sum(axis=1), constant, int(order[-1]))
+        return Directions(here, whiten, np.maximum(variances, 0.0), whiten.sum(axis=1), constant, int(order[-1]))
 
     def work_of(self, columns: Mapping[str, Any]) -> Array:
         """Return the work of one worker, up to a constant, shape (rows,)."""

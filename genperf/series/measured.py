@@ -17,10 +17,30 @@ from genperf.table.table import REPEATS
 
 Array = npt.NDArray[np.float64]
 
-#: A repeat this many standard deviations (and this share) from its configuration's median is named.
-OUTLYING, OUTLYING_SHARE = 5.0, 0.2
-#: Variance of the median of three and more runs, relative to that of their mean.
-MEDIAN = np.pi / 2.0
+
+@dataclass(frozen=True)
+class RepeatSettings:
+    """What repeats of one configuration say of its noise.
+
+    Attributes
+    ----------
+    outlying_deviations : float
+        A run so many standard deviations from its configuration's median is named: five, as in physics.
+    outlying_share : float
+        And so far from it as a share, so that very quiet series name nothing. A guess: who would look at less?
+    median_variance : float
+        Variance of the median of three and more normal runs over that of their mean: π/2 for many runs.
+    clipped_deviations : float
+        Deviations count up to so many robust standard deviations, so that one bad run does not make a series noisy.
+    """
+
+    outlying_deviations: float = 5.0
+    outlying_share: float = 0.2
+    median_variance: float = np.pi / 2.0
+    clipped_deviations: float = 3.0
+
+
+REPEATED = RepeatSettings()
 
 _SCALES = ("workers", "nodes", "devices_per_node", "batch", "global_batch")
 
@@ -58,7 +78,15 @@ class Series:
         return replace(self, columns=columns, logarithms=self.logarithms[rows], variances=self.variances[rows])
 
     def with_borrowed(self, columns: Mapping[str, Array], logarithms: Array, variances: Array) -> Series:
-        """Return the series with more configurations, whose times come from elsewhere."""
+        """Return the series with more configurations, whose values come from elsewhere.
+
+        Parameters
+        ----------
+        columns : mapping of str to ndarray of shape (borrowed,)
+            The factors there.
+        logarithms, variances : ndarray of shape (borrowed,)
+            ln of the values, and their variances.
+        """
         return replace(
             self,
             columns={name: np.concatenate([values, columns[name]]) for name, values in self.columns.items()},
@@ -81,26 +109,36 @@ class Series:
 def series_of(table: Table, options: FitOptions, borrowing: bool = False) -> Series | None:
     """Read a table as a series, if all that varies in it is how far it is scaled.
 
-    Returns None for other tables, and for those in which only the batch varies. One that borrows other scales may have
-    a single one itself.
+    Parameters
+    ----------
+    table : Table
+    options : FitOptions
+        Its mapping names factors.
+    borrowing : bool
+        Whether the series borrows other scales, so that it may have a single one itself.
+
+    Returns
+    -------
+    Series or None
+        None for other tables, and for those in which only the batch varies.
     """
-    found = _factors(table, options)
+    factors = _factors(table, options)
     varying = {f.name for f in table.factors if f.distinct > 1}
-    scaling = {f.name for f in (found.find(name) for name in _SCALES) if f is not None}
-    scale = next((f for f in (found.find("workers"), found.find("nodes")) if f is not None), None)
+    scaling = {f.name for f in (factors.find(name) for name in _SCALES) if f is not None}
+    scale = next((f for f in (factors.find("workers"), factors.find("nodes")) if f is not None), None)
     if scale is None or not (scale.name in varying or borrowing) or not varying <= scaling:
         return None
     medians = table.medians()
     columns = {f.name: medians.columns[f.name] for f in medians.numeric}
     order = np.argsort(columns[scale.name], kind="stable")
     series = Series(
-        found,
-        "workers" if found.find("workers") is not None else "nodes",
+        factors,
+        "workers" if factors.find("workers") is not None else "nodes",
         scale.name,
         {name: values[order] for name, values in columns.items()},
         np.log(medians.measured)[order],
         _variances(table, medians)[order],
-        _works(table, found),
+        _works(table, factors),
     )
     return series if borrowing or len(np.unique(series.values(series.scale))) > 1 else None
 
@@ -115,8 +153,8 @@ def refuse_one_scale(table: Table) -> None:
     """
     if any(f.distinct > 1 for f in table.factors):
         return
-    found = Factors(table.factors)
-    scale = found.find("workers") or found.find("nodes") or next(iter(table.numeric), None)
+    factors = Factors(table.factors)
+    scale = factors.find("workers") or factors.find("nodes") or next(iter(table.numeric), None)
     more = f"{scale.name}={2 * scale.upper:g} and {4 * scale.upper:g}" if scale is not None else "two more scales"
     raise FitError(
         "one scale is measured, and from one nothing can be said of any other",
@@ -138,13 +176,13 @@ def repeat_noise(table: Table) -> tuple[float, Array]:
     # Of each configuration one run is (nearly) the median itself and says nothing.
     size = np.sort(np.abs(away[several]))[max(0, int(several.sum() - freedom)) :]
     usual = 1.4826 * float(np.median(size))
-    return float(np.sum(np.minimum(away**2, (3.0 * usual) ** 2)) / freedom), away
+    return float(np.sum(np.minimum(away**2, (REPEATED.clipped_deviations * usual) ** 2)) / freedom), away
 
 
 def outliers(table: Table) -> list[Note]:
     """Name the runs that lie far from the median of their repeats."""
     variance, away = repeat_noise(table)
-    far = np.abs(away) > max(OUTLYING * np.sqrt(variance), np.log1p(OUTLYING_SHARE))
+    far = np.abs(away) > max(REPEATED.outlying_deviations * np.sqrt(variance), np.log1p(REPEATED.outlying_share))
     notes = []
     for row in np.flatnonzero(far & (np.bincount(table.configuration)[table.configuration] > 2)):
         at = ", ".join(f"{f.name}={table.frame[f.name].iloc[row]:g}" for f in table.numeric if f.distinct > 1)
@@ -162,30 +200,30 @@ def taken_as(table: Table, series: Series) -> list[Note]:
 
 def _factors(table: Table, options: FitOptions) -> Factors:
     """Find the canonical factors; the one extrinsic factor that varies is the workers, whatever it is called."""
-    found = Factors(table.factors, options.mapping)
+    factors = Factors(table.factors, options.mapping)
     varying = [f for f in table.factors if f.distinct > 1]
-    if len(varying) == 1 and _could_be_workers(varying[0], found):
+    if len(varying) == 1 and _could_be_workers(varying[0], factors):
         return Factors(table.factors, {**options.mapping, "workers": varying[0].name})
-    return found
+    return factors
 
 
-def _could_be_workers(factor: Factor, found: Factors) -> bool:
+def _could_be_workers(factor: Factor, factors: Factors) -> bool:
     known = {alias for aliases in ALIASES.values() for alias in aliases}
-    named = factor.name.lower() in known or factor.name in found.mapping.values()
-    return factor.role == "extrinsic" and factor.positive and not named and "workers" not in found.mapping
+    named = factor.name.lower() in known or factor.name in factors.mapping.values()
+    return factor.role == "extrinsic" and factor.positive and not named and "workers" not in factors.mapping
 
 
-def _works(table: Table, found: Factors) -> tuple[tuple[str, bool], ...]:
+def _works(table: Table, factors: Factors) -> tuple[tuple[str, bool], ...]:
     """Say how one worker's work may change along the series.
 
     A factor tells; failing that, a group column, which is constant in a group; failing that, both are possible.
     """
-    if found.find("global_batch") is not None and found.has("workers"):
+    if factors.find("global_batch") is not None and factors.has("workers"):
         return (("global_batch/workers", True),)
-    if found.find("batch") is not None:
+    if factors.find("batch") is not None:
         return (("batch", True),)
     grouped = {name.lower() for name in table.group}
-    shared = "1/workers" if found.has("workers") else "1/nodes"
+    shared = "1/workers" if factors.has("workers") else "1/nodes"
     if grouped & set(ALIASES["global_batch"]):
         return ((shared, False),)
     if grouped & set(ALIASES["batch"]):
@@ -195,5 +233,5 @@ def _works(table: Table, found: Factors) -> tuple[tuple[str, bool], ...]:
 
 def _variances(table: Table, medians: Table) -> Array:
     repeats = medians.frame[REPEATS].to_numpy(dtype=float)
-    variance = repeat_noise(table)[0] * np.where(repeats > 2, MEDIAN, 1.0) / repeats
+    variance = repeat_noise(table)[0] * np.where(repeats > 2, REPEATED.median_variance, 1.0) / repeats
     return np.asarray(variance)
