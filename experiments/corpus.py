@@ -1,11 +1,11 @@
-"""How well `auto` extrapolates series of clusters that its prior was not learned from, beside what one would use instead.
+"""How well `auto` extrapolates series of clusters that its prior was not learned from, beside simpler models.
 
     python experiments/corpus.py [--extra-p] [--outside FOLDER] [-o docs/results/corpus.md]
 
 `docs/benchmark.md` states the protocol. A file is a source; `auto` judges it with the prior that
-`experiments/learn_prior.py` learned from the other sources (`experiments/priors/`). `--outside` names a folder with more
-sources in the same form, which no licence allows to bundle. Users cannot change the prior, so that, unlike the other
-experiments, this one and `learn_prior.py` use the inside of `genperf.series`.
+`experiments/learn_prior.py` learned from the other sources (`experiments/priors/`). `--outside` names a folder with
+more sources in the same form, which no licence allows to bundle. Users cannot change the prior, so that, unlike the
+other experiments, this one and `learn_prior.py` use the inside of `genperf.series`.
 """
 
 from __future__ import annotations
@@ -58,6 +58,7 @@ class Case:
 
     @property
     def truth(self) -> float:
+        """The measured time that is asked about, seconds."""
         return float(self.asked.t.iloc[0])
 
 
@@ -89,7 +90,7 @@ def questions(frame: pd.DataFrame, least: int = 3) -> Iterator[tuple[str, pd.Dat
         top = rows[rows.devices == largest].iloc[[0]]
         for name, limit in (("near", largest - 1), ("far", largest / 4)):
             small = rows[rows.devices <= limit]
-            if small.devices.nunique() >= least and small.t.nunique() > 1:
+            if small.devices.nunique() >= least and np.ptp(small.t) > 0.0:
                 yield name, small, top
         one, more = rows[rows.nodes == 1], rows[rows.nodes > 1]
         if len(more) and one.devices.nunique() >= least:
@@ -148,17 +149,12 @@ def by_hand(case: Case) -> dict[str, float]:
 
 def answers(listed: Sequence[Case], prior_of: Callable[[str], Prior]) -> pd.DataFrame:
     """Return a row per case: measured, predicted, and the hands' predictions."""
-    rows = []
-    for case in listed:
-        rows.append(
-            {
-                "source": case.source,
-                "protocol": case.protocol,
-                "measured": case.truth,
-                **auto(case, prior_of(case.source)),
-            }
-        )
-    return pd.DataFrame(rows)
+
+    def answer(case: Case) -> dict[str, float | str]:
+        given: dict[str, float | str] = {"source": case.source, "protocol": case.protocol, "measured": case.truth}
+        return given | auto(case, prior_of(case.source))
+
+    return pd.DataFrame([answer(case) for case in listed])
 
 
 # --- scores ----------------------------------------------------------------------------------------------------------
@@ -174,7 +170,7 @@ def inside(rows: pd.DataFrame) -> pd.Series:
 
 
 def interval_score(rows: pd.DataFrame) -> float:
-    """Return the mean interval score of ln T in per cent: width plus 20 times what lies outside (Gneiting & Raftery)."""
+    """Return the mean interval score of ln T in per cent: width plus 20 times what lies outside."""
     y, low, high = np.log(rows.measured), np.log(rows.lower), np.log(rows.upper)
     outside = np.maximum(low - y, 0.0) + np.maximum(y - high, 0.0)
     return float(100.0 * (high - low + 2.0 / (1.0 - NOMINAL) * outside).mean())
@@ -302,12 +298,15 @@ def main() -> None:
     ]
     flags = (" --extra-p" if given.extra_p else "") + (" --outside FOLDER" if given.outside else "")
     text = [
-        f"Made by `{COMMAND}{flags}`; `docs/benchmark.md` states the protocol and when a cell holds. Errors are median (mean) "
-        "|predicted/measured − 1| in %, widths are over the measured time, the score is the interval score of ln T in %.\n",
-        f"**Each source judged by a prior learned without it** ({len(listed)} cases, {1000 * seconds / len(listed):.0f} ms "
-        "each, one core)\n",
+        "# How well does `auto` extrapolate on clusters its prior was not learned from?\n",
+        f"Made by `{COMMAND}{flags}`; `docs/benchmark.md` states the protocol and when a cell holds. Errors are median "
+        "(mean) |predicted/measured − 1| in %, widths are over the measured time, the score is the interval score of "
+        "ln T in %.\n",
+        f"**Each source judged by a prior learned without it** ({len(listed)} cases, "
+        f"{1000 * seconds / len(listed):.0f} ms each, one core)\n",
         table(learned, others),
-        "**All together**; *learned from all* is what is shipped, in-sample here; *by hand* is the prior that was set on DLPerf\n",
+        "**All together**; *learned from all* is what is shipped, in-sample here; *by hand* is the prior that was set "
+        "on DLPerf\n",
         markdown(
             head,
             [

@@ -2,12 +2,12 @@
 
     python experiments/learn_prior.py [--outside FOLDER] [--every 3]
 
-Writes `genperf/series/prior.json`, which is shipped, and `experiments/priors/SOURCE.json`, by which `corpus.py` judges a
-source. What is learned, and what is not: `docs/decisions/learned-prior.md`.
+Writes `genperf/series/prior.json`, which is shipped, and `experiments/priors/SOURCE.json`, by which `corpus.py` judges
+a source. What is learned, and what is not: `docs/decisions/learned-prior.md`.
 
-The objective is the log predictive density of the asked row over all cases of `corpus.py`, each cell (source and protocol)
-counting as at most `CELL` cases, plus a normal hyperprior around the prior set by hand. Each case is sampled once, by
-importance, under a wide reference prior; another prior only changes the points' weights:
+The objective is the log predictive density of the asked row over all cases of `corpus.py`, each cell (source and
+protocol) counting as at most `CELL` cases, plus a normal hyperprior around the prior set by hand. Each case is sampled
+once, by importance, under a wide reference prior; another prior only changes the points' weights:
 
     p(y* | y, θ) = Σ_i w_i(θ)·N(y*; μ_i, σ_i²) / Σ_i w_i(θ),   w_i(θ) = likelihood_i · π(u_i, s_i | θ) / q(u_i, s_i)
 
@@ -48,7 +48,7 @@ NOISES = (0.005, 0.02, 0.08)
 FLOOR = 0.003
 #: The unseen network: share, median and spread of its step. By hand, see docs/decisions/learned-prior.md.
 UNSEEN_SHARE, UNSEEN_MEDIAN, UNSEEN_SPREAD = 0.4, 0.1, 3.3
-#: Clusters differ more among themselves than series of one cluster: the loudness' spread and the trend are multiplied by this.
+#: Clusters differ more among themselves than series of one cluster: so much more loudness, and trend.
 MORE_LOUDNESS, MORE_TREND = 1.3, 1.5
 #: How far the learned prior is drawn back to the one set by hand.
 SHRUNK = 0.5
@@ -92,7 +92,7 @@ def reference() -> Prior:
 
 
 def insightface() -> pd.DataFrame:
-    """Return InsightFace in the form of the corpus: DLPerf's cluster, from which a prior without DLPerf learns nothing."""
+    """Return InsightFace in the form of the corpus: a prior without DLPerf does not learn from it either."""
     frame = gp.datasets.frame("dlperf_insightface")
     key = ["config", "batch_per_device", "devices", "nodes"]
     middle = frame.groupby(key).step_time_s.median().reset_index()
@@ -267,10 +267,14 @@ def start() -> Theta:
         theta[f"root{group}"] = lower - np.diag(np.diag(lower)) + np.diag(np.log(np.diag(lower)))
     families = np.array([prior.last, prior.ideal, prior.doubling])
     theta |= {
-        "seconds": np.array(0.7), "noises": np.log([0.4, 0.4, 0.2]), "step": np.array(0.2),
-        "loudness": np.array(np.log(0.8)), "trend": np.array(np.log(0.02)), "shares": np.log(families / (1.0 - families.sum())),
+        "seconds": np.array(0.7),
+        "noises": np.log([0.4, 0.4, 0.2]),
+        "step": np.array(0.2),
+        "loudness": np.array(np.log(0.8)),
+        "trend": np.array(np.log(0.02)),
+        "shares": np.log(families / (1.0 - families.sum())),
         "serial": np.array(0.0),
-    }  # fmt: skip
+    }
     return theta
 
 
@@ -301,6 +305,7 @@ class Objective:
         self.precision = packed(precision)
 
     def __call__(self, x: Array) -> tuple[float, Array]:
+        """Return the value and the gradient at packed constants."""
         p, theta = self.points, unpacked(x, self.centre)
         log_noises = theta["noises"] - log_sum(theta["noises"], 0)
         sd, trend = np.exp(theta["loudness"]), np.exp(2.0 * theta["trend"])

@@ -31,6 +31,7 @@ TEMPLATE = Path(__file__).with_name("results_summary.md")
 #: The pages, in the order of the summary.
 PAGES = (
     "extrapolation",
+    "corpus",
     "pooling",
     "pooling-priors",
     "generic",

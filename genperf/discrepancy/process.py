@@ -192,6 +192,13 @@ class Discrepancy(msgspec.Struct, frozen=True, eq=False, dict=True, omit_default
         assert self.extrapolation is not None
         return self.extrapolation.doublings(self._ends, columns)
 
+    def with_scales(self, scales: Array) -> Discrepancy:
+        """Return the discrepancy of draws with other scales; what depends on the anchors alone is kept."""
+        scaled = msgspec.structs.replace(self, scales=scales)
+        if self.offsets is None:
+            vars(scaled)["geometry"] = self.geometry
+        return scaled
+
     def kept(self, draws: npt.NDArray[Any]) -> Discrepancy:
         """Return the discrepancy of some of the draws, by position or mask; a shared one is that of all."""
         if not self.per_draw:

@@ -11,7 +11,7 @@ from genperf.estimate import FitOptions
 from genperf.fitting.assemble import Request, assembled
 from genperf.models import scale_of
 from genperf.pooling import Borrowed, could_name, pool
-from genperf.prediction import Ensemble
+from genperf.prediction import Ensemble, Member
 from genperf.result import FitResult
 from genperf.result.arrays import in_half_precision
 from genperf.series import fit_series, refuse_one_scale, series_of
@@ -134,10 +134,17 @@ class Auto:
             About pooling.
         """
         # An ensemble has many draws of sums of terms above zero: half precision is far finer than they spread.
-        members = tuple(replace(m, draws=in_half_precision(m.draws)) for m in ensemble.members)
+        members = tuple(_in_half_precision(member) for member in ensemble.members)
         complete = replace(ensemble, members=members, notes=(*ensemble.notes, *notes))
         return assembled(table, complete, Request(AUTO, self.options, seed))
 
     def _borrowed(self, table: Table) -> Borrowed:
         key = tuple(label(table.frame[name].iloc[0]) for name in table.group)
         return self.loans.get(key, Borrowed(key))
+
+
+def _in_half_precision(member: Member) -> Member:
+    """Round a member's draws, and the scales of its discrepancy, to half precision."""
+    series = member.series_discrepancy
+    discrepancy = member.discrepancy if series is None else series.with_scales(in_half_precision(series.scales))
+    return replace(member, draws=in_half_precision(member.draws), discrepancy=discrepancy)

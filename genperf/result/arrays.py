@@ -42,7 +42,7 @@ def in_half_precision(values: Array) -> Array:
 
     Parameters
     ----------
-    values : ndarray of shape (rows, columns)
+    values : ndarray of shape (rows, columns) or (rows,)
 
     Examples
     --------
@@ -50,11 +50,12 @@ def in_half_precision(values: Array) -> Array:
     array([100. ,   0.1])
     """
     halves, exponents = _halves(values)
-    return np.asarray(np.ldexp(halves.astype(float), exponents))
+    return np.asarray(np.ldexp(halves.astype(float), exponents)).reshape(values.shape)
 
 
 def _halves(values: Array) -> tuple[npt.NDArray[np.float16], npt.NDArray[np.int_]]:
     """Return the columns as half-precision numbers and powers of two, the largest number being near 2¹⁴."""
+    values = values.reshape(len(values), -1)
     largest = np.abs(values).max(axis=0, initial=0.0)
     exponents = np.frexp(np.where(largest > 0.0, largest, 1.0))[1].astype(int) - HALF_EXPONENT
     return np.ldexp(values, -exponents).astype("<f2"), exponents
@@ -83,9 +84,11 @@ def unpacked(value: object) -> npt.NDArray[Any]:
         halves = _packed_numbers(value["shape"], value["float16"], "<f2")
         exponents = value["exponents"]
         whole = isinstance(exponents, list) and all(isinstance(k, int) and abs(k) < 2000 for k in exponents)
-        if not whole or halves.ndim != 2 or halves.shape[1] != len(exponents):
+        columns = halves.shape[1] if halves.ndim == 2 else 1
+        if not whole or halves.ndim not in (1, 2) or columns != len(exponents):
             raise ValueError("Expected a power of two for each column")
-        return np.asarray(np.ldexp(halves, np.array(exponents, dtype=int)))
+        matrix = halves.reshape(len(halves), columns)
+        return np.asarray(np.ldexp(matrix, np.array(exponents, dtype=int))).reshape(halves.shape)
     kinds = {"float32": "<f4", "float64": "<f8"}
     kind = next((k for k in kinds if set(value) == {"shape", k}), None)
     if kind is None:
@@ -127,9 +130,9 @@ def encoded(values: npt.NDArray[Any]) -> object:
         return {"labels": labels.tolist(), "places": places.tolist()}
     if values.size <= LISTED:
         return values.tolist()
-    if values.ndim == 2:
+    if values.ndim in (1, 2):
         halves, exponents = _halves(values)
-        if np.array_equal(np.ldexp(halves.astype(float), exponents), values):
+        if np.array_equal(np.ldexp(halves.astype(float), exponents).reshape(values.shape), values):
             text = base64.b64encode(halves.tobytes()).decode()
             return {"shape": list(values.shape), "float16": text, "exponents": exponents.tolist()}
     return packed(values)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import msgspec
 import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtri
@@ -38,17 +37,16 @@ class DrawSettings:
         Draws of a family that counts at all.
     least_weight : float
         Families of less weight are left out: they would move a 90 % band by less than its digits.
-    looking_back : int
-        Draws with which the largest scale is predicted from the smaller ones; only the median is used.
     """
 
     draws: int = 1000
-    least_draws: int = 40
+    least_draws: int = 24
     least_weight: float = 2e-3
-    looking_back: int = 200
 
 
 DRAWS = DrawSettings()
+#: To predict the largest scale from the smaller ones, where only the median is used.
+LOOKING_BACK = DrawSettings(draws=200, least_draws=10, least_weight=0.02)
 #: Overheads that may be too small to matter, together: where a proposal of the quadrature looks.
 VARIANTS: tuple[tuple[str, ...], ...] = ((), ("contention",))
 
@@ -83,7 +81,7 @@ def fit_series(
     smaller = _without_largest(series)
     parts = [whole] if smaller is None else [whole, smaller[0]]
     posteriors = _posteriors(parts, prior)
-    members = _members(whole, posteriors[0], DRAWS.draws)
+    members = _members(whole, posteriors[0])
     if borrowed is not None:
         members = tuple(led(member, borrowed.loans, noise) for member in members)
         options |= borrowing_options(borrowed)
@@ -94,7 +92,7 @@ def fit_series(
 
 def weigh(series: Series, prior: Prior = PRIOR) -> tuple[Member, ...]:
     """Sample every family of a series and return those that count, heaviest first."""
-    return _members(series, _posteriors([series], prior)[0], DRAWS.draws)
+    return _members(series, _posteriors([series], prior)[0])
 
 
 @dataclass(frozen=True, eq=False)
@@ -221,6 +219,15 @@ def _targets(batch: Sequence[_Problem], prior: Prior) -> Targets:
 
 
 def _problems(part: int, series: Series, prior: Prior) -> list[_Problem]:
+    """Write down the families of a series with their walks.
+
+    Parameters
+    ----------
+    part : int
+        Number of the series among those sampled together.
+    series : Series
+    prior : Prior
+    """
     layout, works = _layout(series), _works(series, prior)
     walks: dict[tuple[str, bool], tuple[Discrepancy, ...]] = {}
     problems = []
@@ -236,7 +243,9 @@ def _problems(part: int, series: Series, prior: Prior) -> list[_Problem]:
             same = terms[each, family.overheads] = family.expression.term_values(series.columns, ones)
         if (each, family.last) not in walks:
             step = prior.step_of_last if family.last else prior.step
-            walks[each, family.last] = tuple(_walk(series, family.work, step, noise, prior) for noise in noises)
+            walks[each, family.last] = tuple(
+                _walk(series, family.work, (step, noise), layout.nodes_known, prior) for noise in noises
+            )
         of_family = walks[each, family.last]
         last = of_family[0].largest
         computation = float(same["computation"][last])
@@ -288,18 +297,21 @@ def _moments(family: Family, prior: Prior, last: float) -> tuple[Array, Array]:
     return medians, roots
 
 
-def _walk(series: Series, work: Work, step: float, noise: float, prior: Prior) -> Discrepancy:
+def _walk(series: Series, work: Work, sd: tuple[float, float], nodes_known: bool, prior: Prior) -> Discrepancy:
     """Return the walk of a family before it has draws.
 
     Parameters
     ----------
     series : Series
     work : Work
-    step, noise : float
+    sd : tuple of float
+        Standard deviations of a doubling's step and of a configuration's noise.
+    nodes_known : bool
     prior : Prior
     """
+    step, noise = sd
     axes = _axes(series, work)
-    nodes = series.over_columns("nodes") if _layout(series).nodes_known else "1"
+    nodes = series.over_columns("nodes") if nodes_known else "1"
     return Discrepancy(
         walk_from(axes, step, series.columns),
         series.columns,
@@ -327,19 +339,19 @@ def _axes(series: Series, work: Work) -> tuple[str, ...]:
     return (series.over_columns(series.scale), *beside)
 
 
-def _members(series: Series, posteriors: Sequence[Posterior], draws: int) -> tuple[Member, ...]:
+def _members(series: Series, posteriors: Sequence[Posterior], kept: DrawSettings = DRAWS) -> tuple[Member, ...]:
     """Weigh the families by their evidence and keep draws of those that count, heaviest first.
 
     Parameters
     ----------
     series : Series
     posteriors : sequence of Posterior
-    draws : int
+    kept : DrawSettings
     """
     logarithms = np.array([log_sum(p.log_weights, 0) for p in posteriors])
     weights = np.exp(logarithms - logarithms.max())
     weights /= weights.sum()
-    weights = np.where(weights < DRAWS.least_weight, 0.0, weights)
+    weights = np.where(weights < kept.least_weight, 0.0, weights)
     weights /= weights.sum()
     order = [k for k in np.argsort(-weights, kind="stable") if weights[k] > 0.0]
     beyond = {}
@@ -347,58 +359,82 @@ def _members(series: Series, posteriors: Sequence[Posterior], draws: int) -> tup
     for name, values in series.columns.items():
         first, last = float(values[0]), float(values[largest])
         beyond[name] = np.array([last * max(last / first, 1e-300) ** 0.5 if first > 0 else last])
-    return tuple(_member(posteriors[k], beyond, float(weights[k]), float(logarithms[k]), draws) for k in order)
+    orders: dict[str, npt.NDArray[np.intp]] = {}
+    members = []
+    for k in order:
+        posterior, draws = posteriors[k], max(kept.least_draws, round(kept.draws * weights[k]))
+        # The walks of a family share its points.
+        if posterior.family.label not in orders:
+            orders[posterior.family.label] = np.argsort(_growth(posterior, beyond), kind="stable")
+        chosen = _evenly(posterior.log_weights, orders[posterior.family.label], draws)
+        members.append(_member(posterior, chosen, float(weights[k]), float(logarithms[k])))
+    return tuple(members)
 
 
-def _member(posterior: Posterior, beyond: dict[str, Array], weight: float, evidence: float, draws: int) -> Member:
-    """Keep draws in proportion to the weight, evenly from the flattest curve to the steepest.
+def _growth(posterior: Posterior, beyond: dict[str, Array]) -> Array:
+    """Return how much each point's curve grows beyond the largest scale, shape (points,)."""
+    family, expression = posterior.family, posterior.family.expression
+    terms = expression.term_values(beyond, dict.fromkeys(expression.constant_names, 1.0))
+    shapes = np.array([terms[name][0] for name in family.overheads]).reshape(-1) / posterior.units
+    last, sizes = posterior.walk.largest, np.exp(posterior.u)
+    growth = terms["computation"][0] / posterior.computation + sizes @ shapes
+    return np.asarray(growth / (posterior.work[last] + sizes @ posterior.shapes[:, last]))
+
+
+def _evenly(log_weights: Array, order: npt.NDArray[np.intp], draws: int) -> npt.NDArray[np.intp]:
+    """Choose points in proportion to their weights, evenly along an order.
+
+    Parameters
+    ----------
+    log_weights : ndarray of shape (points,)
+    order : ndarray of int, shape (points,)
+    draws : int
+
+    Returns
+    -------
+    ndarray of int, shape (draws,)
+    """
+    reached = np.cumsum(np.exp(log_weights[order] - log_weights.max()))
+    places = (np.arange(draws) + 0.5) / draws * reached[-1]
+    return np.asarray(order[np.minimum(np.searchsorted(reached, places), len(order) - 1)])
+
+
+def _member(posterior: Posterior, chosen: npt.NDArray[np.intp], weight: float, evidence: float) -> Member:
+    """Return a family with its draws, from the flattest curve to the steepest.
 
     Parameters
     ----------
     posterior : Posterior
-    beyond : dict of str to ndarray of shape (1,)
-        Factors beyond the largest scale, where curves are put in order.
+    chosen : ndarray of int, shape (draws,)
+        Points that become draws.
     weight : float
     evidence : float
         Its logarithm, with the prior probability.
-    draws : int
-        Of the whole ensemble.
     """
     family, walk = posterior.family, posterior.walk
-    expression, names = family.expression, family.expression.constant_names
-    sizes = np.exp(posterior.u)
-    terms = expression.term_values(beyond, dict.fromkeys(names, 1.0))
-    shapes = np.array([terms[name][0] for name in family.overheads]).reshape(-1) / posterior.units
-    growth = terms["computation"][0] / posterior.computation + sizes @ shapes
-    at = posterior.work[walk.largest] + sizes @ posterior.shapes[:, walk.largest]
-    order = np.argsort(growth / at, kind="stable")
-    share = np.exp(posterior.log_weights[order] - log_sum(posterior.log_weights, 0))
-    kept = max(DRAWS.least_draws, round(draws * weight))
-    reached = np.cumsum(share)
-    places = (np.arange(kept) + 0.5) / kept * reached[-1]
-    chosen = order[np.minimum(np.searchsorted(reached, places), len(order) - 1)]
-    loudness = posterior.loudness[chosen]
+    names, draws = family.expression.constant_names, len(chosen)
+    sizes, loudness = np.exp(posterior.u[chosen]), posterior.loudness[chosen]
     curves = posterior.curves(chosen)
     theta, variance = walk.level(curves, loudness)
-    level = np.exp(theta + np.sqrt(variance) * _normal(kept, 0))
-    computation, others = level, [level[:, None] * sizes[chosen] / posterior.units]
+    level = np.exp(theta + np.sqrt(variance) * _normal(draws, 0))
+    computation, others = level, [level[:, None] * sizes / posterior.units]
     if family.free_constant:
         median, spread = posterior.constant
-        relative = median * np.exp(spread * _normal(kept, 1))
+        relative = median * np.exp(spread * _normal(draws, 1))
         computation = level / (1.0 + relative)
         others.insert(0, (level * relative / (1.0 + relative))[:, None])
     constants = np.hstack([(computation / posterior.computation)[:, None], *others])
     middle = np.exp(np.median(np.log(constants), axis=0))
     shift = _middle_level(posterior, middle)
     return Member(
-        expression,
+        family.expression,
         shortened(middle * np.exp(shift)),
         shortened(constants),
         weight,
         Status("quadrature", -evidence, True, len(posterior.u), 1, 1),
         unidentified=tuple(names[:2]) if family.free_constant else (),
         label=family.label,
-        discrepancy=msgspec.structs.replace(walk, scales=shortened(loudness)),
+        discrepancy=walk.with_scales(shortened(loudness)),
     )
 
 
@@ -454,7 +490,7 @@ def _look_back(
     posteriors : sequence of Posterior
         Of the smaller scales.
     """
-    members = _members(smaller, posteriors, DRAWS.looking_back)
+    members = _members(smaller, posteriors, LOOKING_BACK)
     forecasts = [member.forecast(held_out.columns) for member in members]
     shares = [np.full(len(member.draws), member.weight / len(member.draws)) for member in members]
     means, sds = np.vstack([f[0] for f in forecasts]), np.sqrt(np.vstack([f[1] for f in forecasts]))

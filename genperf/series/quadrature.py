@@ -397,7 +397,14 @@ class _Rounds:
 
 
 def _log_student(x: Array, means: Array, roots: Array, freedom: float) -> Array:
-    """Return the log-density of each component, up to a constant of d and freedom; shape (b, s, n)."""
+    """Return the log-density of each component, up to a constant of d and freedom; shape (b, s, n).
+
+    Parameters
+    ----------
+    x : ndarray of shape (b, n, d)
+    means, roots : ndarray of shape (b, s, d) and (b, s, d, d)
+    freedom : float
+    """
     inverse = np.linalg.inv(roots)
     standard = (x[:, None] - means[:, :, None, :]) @ np.swapaxes(inverse, 2, 3)
     d = x.shape[-1]
@@ -407,7 +414,15 @@ def _log_student(x: Array, means: Array, roots: Array, freedom: float) -> Array:
 
 
 def _log_mixture(x: Array, proposal: tuple[Array, Array, Array], freedom: float) -> Array:
-    """Return the log-density of a mixture of Student-t distributions, shape (b, n)."""
+    """Return the log-density of a mixture of Student-t distributions, shape (b, n).
+
+    Parameters
+    ----------
+    x : ndarray of shape (b, n, d)
+    proposal : tuple of ndarray
+        Means (b, s, d), roots (b, s, d, d) and shares (b, s).
+    freedom : float
+    """
     means, roots, shares = proposal
     d = x.shape[-1]
     constant = gammaln(0.5 * (freedom + d)) - gammaln(0.5 * freedom) - 0.5 * d * np.log(freedom * np.pi)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
@@ -10,23 +11,43 @@ from scipy.special import gammaincinv, ndtri
 
 Array = npt.NDArray[np.float64]
 
-#: Degree, coefficients and initial numbers of the primitive polynomials (Joe & Kuo 2008, new-joe-kuo-6), from the
-#: second dimension on.
-_POLYNOMIALS: tuple[tuple[int, int, tuple[int, ...]], ...] = (
-    (1, 0, (1,)),
-    (2, 1, (1, 3)),
-    (3, 1, (1, 3, 1)),
-    (3, 2, (1, 1, 1)),
-    (4, 1, (1, 1, 3, 3)),
-    (4, 4, (1, 3, 5, 13)),
-    (5, 2, (1, 1, 5, 5, 17)),
-    (5, 4, (1, 1, 5, 5, 5)),
-    (5, 7, (1, 1, 7, 11, 19)),
-    (5, 11, (1, 1, 5, 1, 1)),
-    (5, 13, (1, 1, 1, 3, 11)),
-    (5, 14, (1, 3, 5, 5, 31)),
-)
-_BITS = 30
+
+@dataclass(frozen=True)
+class SobolSettings:
+    """Settings of the sequence.
+
+    Attributes
+    ----------
+    bits : int
+        Binary digits of a point: 2^30 points differ, and sums stay exact in doubles.
+    """
+
+    bits: int = 30
+
+
+SOBOL = SobolSettings()
+
+
+@lru_cache(maxsize=1)
+def _polynomials() -> tuple[tuple[int, int, tuple[int, ...]], ...]:
+    """Return the degree, coefficients and initial numbers of each dimension's primitive polynomial.
+
+    From the second dimension on (Joe & Kuo 2008, new-joe-kuo-6).
+    """
+    return (
+        (1, 0, (1,)),
+        (2, 1, (1, 3)),
+        (3, 1, (1, 3, 1)),
+        (3, 2, (1, 1, 1)),
+        (4, 1, (1, 1, 3, 3)),
+        (4, 4, (1, 3, 5, 13)),
+        (5, 2, (1, 1, 5, 5, 17)),
+        (5, 4, (1, 1, 5, 5, 5)),
+        (5, 7, (1, 1, 7, 11, 19)),
+        (5, 11, (1, 1, 5, 1, 1)),
+        (5, 13, (1, 1, 1, 3, 11)),
+        (5, 14, (1, 3, 5, 5, 31)),
+    )
 
 
 def sobol(points: int, dimension: int) -> Array:
@@ -58,21 +79,21 @@ def sobol(points: int, dimension: int) -> Array:
         # The lowest zero bit of i − 1 is the one that changes in Gray-code order.
         lowest = (~(i - 1) & i).bit_length() - 1
         number[i] = number[i - 1] ^ directions[lowest]
-    return np.asarray((number / 2.0**_BITS + 0.5 / points) % 1.0)
+    return np.asarray((number / 2.0**SOBOL.bits + 0.5 / points) % 1.0)
 
 
 def _directions(dimension: int) -> npt.NDArray[np.int64]:
     if dimension == 0:
-        return np.array([1 << (_BITS - 1 - i) for i in range(_BITS)], np.int64)
-    degree, coefficients, initial = _POLYNOMIALS[dimension - 1]
+        return np.array([1 << (SOBOL.bits - 1 - i) for i in range(SOBOL.bits)], np.int64)
+    degree, coefficients, initial = _polynomials()[dimension - 1]
     m = list(initial)
-    for i in range(degree, _BITS):
+    for i in range(degree, SOBOL.bits):
         value = m[i - degree] ^ (m[i - degree] << degree)
         for j in range(1, degree):
             if coefficients >> (degree - 1 - j) & 1:
                 value ^= m[i - j] << j
         m.append(value)
-    return np.array([m[i] << (_BITS - 1 - i) for i in range(_BITS)], np.int64)
+    return np.array([m[i] << (SOBOL.bits - 1 - i) for i in range(SOBOL.bits)], np.int64)
 
 
 @lru_cache(maxsize=64)

@@ -13,15 +13,36 @@ from genperf.series.quadrature import Targets, WeightedPoints, log_sum
 
 Array = npt.NDArray[np.float64]
 
-#: A temperature step keeps at least this share of the particles effective.
-EFFECTIVE = 0.5
-#: Moves after each temperature step, and how far one goes along the difference of two other particles, in units of
-#: 1/√dimension (the customary 1.7/√2); every other move is shorter, for where the posterior is narrow.
-MOVES, STRIDE, SHORTER = 4, 1.44, 0.4
-#: So that particles which came from one do not stay one.
-JITTER = 1e-3
-#: The smallest step of temperature, which bounds their number.
-LEAST_STEP = 1e-4
+
+@dataclass(frozen=True)
+class TemperingSettings:
+    """How particles are led from the prior to the posterior.
+
+    Attributes
+    ----------
+    effective : float
+        A temperature step keeps at least this share of the particles effective; a half is customary.
+    moves : int
+        Metropolis moves after each temperature step.
+    stride : float
+        How far one goes along the difference of two other particles, in units of 1/√dimension: the customary 1.7/√2.
+    shorter : float
+        Every other move is shorter by this factor, for where the posterior is narrow.
+    jitter : float
+        Standard deviation added to a move, so that particles which came from one do not stay one.
+    least_step : float
+        The smallest step of temperature, which bounds their number.
+    """
+
+    effective: float = 0.5
+    moves: int = 4
+    stride: float = 1.44
+    shorter: float = 0.4
+    jitter: float = 1e-3
+    least_step: float = 1e-4
+
+
+TEMPERING = TemperingSettings()
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,8 +88,8 @@ def sample(
     --------
     A measurement 1 ± 1 of a standard normal quantity: the posterior is 0.5 ± 0.71, the evidence −(1 + 2·ln 2)/4.
 
-    >>> found = sample(lambda z: -0.5 * (z[:, 0] - 1.0) ** 2, 1, 4000, np.random.default_rng(0))
-    >>> found.particles.mean().round(1), found.particles.std().round(1), round(found.evidence, 1)
+    >>> posterior = sample(lambda z: -0.5 * (z[:, 0] - 1.0) ** 2, 1, 4000, np.random.default_rng(0))
+    >>> posterior.particles.mean().round(1), posterior.particles.std().round(1), round(posterior.evidence, 1)
     (np.float64(0.5), np.float64(0.7), -0.6)
     """
     z = rng.standard_normal((particles, dimension))
@@ -82,10 +103,10 @@ def sample(
         places = (np.arange(particles) + rng.random()) / particles
         chosen = np.minimum(np.searchsorted(np.cumsum(weights / weights.sum()), places), particles - 1)
         z, known = z[chosen], known[chosen]
-        for move in range(MOVES):
-            stride = STRIDE / np.sqrt(dimension) * (SHORTER if move % 2 == 0 else 1.0)
+        for move in range(TEMPERING.moves):
+            stride = TEMPERING.stride / np.sqrt(dimension) * (TEMPERING.shorter if move % 2 == 0 else 1.0)
             proposed = z + stride * (z[rng.permutation(particles)] - z[rng.permutation(particles)])
-            proposed += JITTER * rng.standard_normal(z.shape)
+            proposed += TEMPERING.jitter * rng.standard_normal(z.shape)
             value = log_likelihood(proposed)
             gain = power * (value - known) - 0.5 * np.sum(proposed**2 - z**2, axis=1)
             taken = np.log(rng.random(particles)) < gain
@@ -101,13 +122,13 @@ def _step(known: Array, left: float) -> float:
         weights = np.exp(step * (known - known.max()))
         return float(weights.sum() ** 2 / np.sum(weights**2) / len(known))
 
-    if effective(left) >= EFFECTIVE:
+    if effective(left) >= TEMPERING.effective:
         return left
     low, high = 0.0, left
     for _ in range(20):
         middle = 0.5 * (low + high)
-        low, high = (low, middle) if effective(middle) < EFFECTIVE else (middle, high)
-    return min(max(low, LEAST_STEP), left)
+        low, high = (low, middle) if effective(middle) < TEMPERING.effective else (middle, high)
+    return min(max(low, TEMPERING.least_step), left)
 
 
 def tempered_points(target: Targets, points: int) -> WeightedPoints:
