@@ -128,6 +128,7 @@ FILES = {
 }
 TIME = ["--time", "seconds", "--extrinsic", "workers"]
 FAMILY = ["--model", "amdahl"]
+FAILED = [*TIME, "--intrinsic", "batch", "--status", "state"]
 LEVELS = ["levels.csv", *TIME, "--categorical", "framework"]
 
 
@@ -165,6 +166,13 @@ CASES: dict[str, list[Case]] = {
         Case(["check", "failed.csv", *TIME, "--intrinsic", "batch", "--status", "stat"], 1),
         Case(["check", "failed.csv", *TIME, "--intrinsic", "batch", "--failed", "state=OMM"], 1),
         Case(["check", "failed.csv", *TIME, "--intrinsic", "batch", "--failed", "OOM"], 1),
+        Case(["fit", "failed.csv", *FAILED, "--model", "batch*(a + p/workers)", "-o", "failed.json"]),
+        Case(["optimize", "failed.json", "--over", "workers=1,2,4", "--over", "batch=1:16"]),
+        Case(["optimize", "failed.json", "--over", "workers=1", "--over", "batch=8"], 1),
+        Case(["optimize", "failed.json", "--over", "workers=1", "--over", "batch=4", "--fits", "1"], 1),
+        Case(["optimize", "failed.json", "--over", "workers=4096", "--over", "batch=4", "--trusted"], 1),
+        Case(["optimize", "failed.json", "--over", "workers=4", "--over", "batch=4", "--capacity", "memory=80"], 1),
+        Case(["optimize", "failed.json", "--over", "workers=4", "--over", "batch=4", "--capacity", "batch=8"], 1),
     ],
     "Which column is what": [
         Case(["check", "runs.csv", "--extrinsic", "workers"], 1),
