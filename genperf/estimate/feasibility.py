@@ -208,12 +208,13 @@ def _bounded(fitted: Feasibility, outcomes: _Outcomes) -> Feasibility:
     """Add the configurations that bound the probability: the most demanding successes, the least demanding failures."""
     asked, good = fitted.asked(outcomes.columns), outcomes.succeeded
     covered = np.zeros(len(good), dtype=bool)
-    covered[~good] = surpassed(asked[~good], asked[good], -1)
+    most = _extreme(asked, good, 1)
+    covered[~good] = surpassed(asked[~good], asked[most], -1)
     again = np.zeros(len(good), dtype=bool)
     again[covered] = [bool(np.any(np.all(asked[good] == one, axis=1))) for one in asked[covered]]
     return msgspec.structs.replace(
         fitted,
-        succeeded=outcomes.take(_extreme(asked, good, 1)),
+        succeeded=outcomes.take(most),
         failed=outcomes.take(_extreme(asked, ~good & ~covered, -1)),
         contradicted=outcomes.take(np.flatnonzero(covered & ~again)),
     )

@@ -167,6 +167,13 @@ def surpassed(asked: Array, others: Array, sign: int) -> Truth:
     array([ True,  True, False])
     """
     holds = np.zeros(len(asked), dtype=bool)
+    open_rows = np.arange(len(asked))
     for other in others:
-        holds |= np.all(sign * (asked - other) >= -SAME * np.abs(other), axis=1)
+        # Few rows are left after the first entries; only these are compared in the next.
+        rows = open_rows
+        for j, value in enumerate(other):
+            rows = rows[sign * (asked[rows, j] - value) >= -SAME * abs(value)]
+        if rows.size:
+            holds[rows] = True
+            open_rows = open_rows[~holds[open_rows]]
     return holds

@@ -203,3 +203,13 @@ def test_a_capacity_is_kept_with_a_probability(shell: Shell, folder: Path) -> No
     # The default interval of 90 % leaves one run in twenty above its upper end.
     assert all(row["upper"] <= 80 for row in kept)
     assert len(kept) == sum(row["upper"] <= 80 for row in free)
+
+
+def test_no_failed_run_is_suggested(shell: Shell, folder: Path) -> None:
+    # 8 samples on 2 GPUs failed: of the counts below 32, 4 and 16 are left to be measured.
+    lines = [f"{n},{b},{1 + 0.5 * b + 8 / n:.3f}" for n in (1, 2, 4, 8) for b in (1, 2, 4) if n < 8 or b > 1]
+    (folder / "few.csv").write_text("\n".join(["gpus,micro,seconds", *lines, "8,8,5.9", "2,8,OOM"]))
+    assert shell("fit", "few.csv", *ROLES, "--model", "a*micro + p/gpus + c", "-o", "few.json", "-q")[0] == 0
+    status, out, err = shell("suggest", "few.json", "--target", "gpus=32", "--target", "micro=8", "--json")
+    assert status == 0, err
+    assert sorted(row["gpus"] for row in json.loads(out)["candidates"]) == [4, 16]
