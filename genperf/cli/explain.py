@@ -221,7 +221,7 @@ def _show(explanation: Explanation, chosen: FitResult, *, members: bool, plain: 
     if members and len(explanation.members):
         named = explanation.members
         show_frame(named, "the same by each member of the ensemble", plain=plain)
-    heading = f"elasticity: the change of the {target.name} in %, for one % more of a factor"
+    heading = f"elasticity: the change of {target.name} in %, for one % more of a factor"
     show_frame(explanation.elasticities, heading, plain=plain)
     for a, b in explanation.aliased:
         click.echo(f"'{a}' and '{b}' cannot be told apart by this data; their sum can")

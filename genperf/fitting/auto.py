@@ -53,9 +53,17 @@ class Auto:
         return AUTO
 
     def prepared(self, table: Table) -> Auto:
-        """Return the model with what each group of a table borrows from the others."""
+        """Return the model with what each group of a table borrows from the others.
+
+        Raises
+        ------
+        FitError
+            For a table without groups.
+        """
         if not self.pool:
             return self
+        if not table.group:
+            raise FitError("pooling is between groups, and the table has none", hint="--group A,B with --model auto")
         unnamed = () if table.categorical else could_name(table)
         shown = ",".join(unnamed[:COLUMNS_SHOWN])
         text = f"groups may be alike in columns that have no role: --categorical {shown} would let pooling use them"
@@ -95,7 +103,15 @@ class Auto:
         return self._assembled(table, ensemble, seed, borrowed.notes)
 
     def _fit_borrowing(self, table: Table, borrowed: Borrowed, seed: int) -> FitResult | None:
-        """Fit a series beside what it borrows; None where the group is not a series."""
+        """Fit a series beside what it borrows; None where the group is not a series.
+
+        Parameters
+        ----------
+        table : Table
+        borrowed : Borrowed
+            With at least one loan.
+        seed : int
+        """
         # A scale that has one value in a group is known by the group's column alone.
         numeric = tuple(f for f in table.factors if f.numeric)
         mapping = {**scale_of(numeric, self.options.mapping, table.group).factors.mapping}

@@ -191,7 +191,7 @@ def test_models_lists_every_family(shell: Shell) -> None:
         (["fit", "runs.csv", *ROLES, "--model", "ernst"], 1, "did you mean 'ernest'?"),
         (["fit", "runs.csv", *ROLES, "--model", "a*wrkers + c.d"], 1, "^"),
         (["fit", "runs.csv", *ROLES, "--loss", "huberr"], 1, "did you mean 'huber'?"),
-        (["fit", "runs.csv", *ROLES, "--lambda", "-1"], 1, "not negative"),
+        (["fit", "runs.csv", *ROLES, "--lambda", "-1"], 1, "must be zero or above"),
         (["fit", "runs.csv", *ROLES, "--lambda", "much"], 2, "is not a number"),
         (["fit", "runs.csv", *ROLES, "--where", "workers > 100"], 1, "no row"),
         (["fit", "runs.csv", *ROLES, "--where", "workers.x > 1"], 1, "attribute access"),
