@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from genperf.cli.options import once, one_group, output_options
+from genperf.cli.options import number, once, one_group, output_options
 from genperf.cli.output import csv_text, say, show_frame, show_json, write_whole
 
 
@@ -26,11 +26,17 @@ from genperf.cli.output import csv_text, say, show_frame, show_json, write_whole
     metavar="time|cost|FORMULA",
     help="The prediction if omitted. A formula may use factors, time, time_1 (on one worker), total, machines, cost.",
 )
+@click.option("--maximize", metavar="FORMULA", help="A formula that is to be large, instead of --minimize.")
 @click.option(
     "--steps", metavar="FORMULA", help="The number of steps: '90*1281167/(workers*batch)'; one where omitted."
 )
 @click.option(
     "--deadline", metavar="SECONDS", type=float, help="For all steps; the upper end of the interval keeps it."
+)
+@click.option("--fits", default=0.95, show_default=True, type=float, help="Least probability that a run does not fail.")
+@click.option("--trusted", is_flag=True, help="Only configurations with the verdict ok or caution.")
+@click.option(
+    "--capacity", metavar="NAME=X", multiple=True, help="Of a model of memory, say: memory_gb=80 is kept as by --fits."
 )
 @click.option("--machines", metavar="FORMULA", help="The number of machines; nodes, or else workers, where omitted.")
 @click.option("--price", metavar="FORMULA", default="1", help="Of a machine for a second: '3.06/3600'.")
@@ -44,8 +50,12 @@ def command(
     over: tuple[str, ...],
     where: tuple[str, ...],
     minimize: str | None,
+    maximize: str | None,
     steps: str | None,
     deadline: float | None,
+    fits: float,
+    trusted: bool,
+    capacity: tuple[str, ...],
     machines: str | None,
     price: str,
     interval: float,
@@ -63,16 +73,19 @@ def command(
     time, the cost and the deadline those of the whole training. A count that is still used well: --where
     "time_1/time >= 0.8" with a fixed batch per worker, "time_1/(workers*time) >= 0.8" with a fixed amount of work.
     """
-    from genperf.advice import Job, optimize
+    from genperf.advice import Goal, Job, optimize
     from genperf.result import load_model
 
+    if minimize is not None and maximize is not None:
+        raise click.UsageError("give either --minimize or --maximize")
+    most = {name: number(text, "--capacity") for name, text in once(capacity, "--capacity").items()}
     fitted = one_group(load_model(model), group, model)
     optimum = optimize(
         fitted,
         dict(once(over, "--over")),
         where,
         minimize,
-        deadline=deadline,
+        goal=Goal(maximize, deadline, fits, trusted, most),
         interval=interval,
         job=Job(steps, machines, price),
         top=top,

@@ -36,6 +36,13 @@ _ROLES = (
         default=None,
         help="Summarise rows while reading; several files and those over 64 MB are.",
     ),
+    click.option("--status", metavar="COL", help="Column that says how a run ended: OOM, failed, timeout, …"),
+    click.option(
+        "--failed",
+        metavar="COL=VALUE,…",
+        multiple=True,
+        help="Values of runs that failed, in place of the usual words.",
+    ),
     click.option("--delimiter", metavar="CHAR", help="What separates columns, where it is not recognised."),
 )
 
@@ -144,6 +151,8 @@ def read(source: str, given: dict[str, Any]) -> Table:
             "skip_bad_rows",
             "delimiter",
             "aggregate",
+            "status",
+            "failed",
         )
     }
     return read_table(source, **roles, let=pairs(given.pop("let"), "--let") or None)

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from genperf import metrics
 from genperf.errors import Note
-from genperf.estimate import FitOptions
+from genperf.estimate import FitOptions, feasibility_of
 from genperf.prediction import Ensemble, Member, central_times, schema_of
 from genperf.result import FitResult
 from genperf.table import Table
@@ -74,6 +74,7 @@ def assembled(table: Table, ensemble: Ensemble, request: Request) -> FitResult:
             "r2": metrics.r2(predicted, measured),
         },
         notes=(*table.notes, *request.notes, *ensemble.notes),
+        feasibility=feasibility_of(table),
     )
 
 

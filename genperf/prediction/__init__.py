@@ -2,6 +2,7 @@
 
 from genperf.prediction.bands import mixture_quantiles
 from genperf.prediction.ensemble import Ensemble
+from genperf.prediction.feasibility import Feasibility
 from genperf.prediction.member import Member, Spread, Status, discrepancies_of, forecasts
 from genperf.prediction.predict import Band, Fitted, band_of, beside, central_times, predict, predicted_columns
 from genperf.prediction.query import Query, cells_of, read_query
@@ -13,6 +14,7 @@ __all__ = [
     "Band",
     "Ensemble",
     "Evidence",
+    "Feasibility",
     "Fitted",
     "Member",
     "Query",

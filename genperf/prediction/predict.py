@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from genperf.errors import GenperfError
 from genperf.prediction.bands import mixture_quantiles
+from genperf.prediction.feasibility import Feasibility
 from genperf.prediction.member import Member, Spread, forecasts, log_times
 from genperf.prediction.query import Query, read_query
 from genperf.prediction.schema import Schema
@@ -22,7 +23,7 @@ Array = npt.NDArray[np.float64]
 Band = Literal["prediction", "confidence"]
 
 #: Columns of a prediction beside its central value.
-BESIDE_VALUE = ("lower", "upper", "verdict", "reason")
+BESIDE_VALUE = ("lower", "upper", "fits", "verdict", "reason")
 #: No prediction lies below this share of the smallest measured value: a logarithm must exist.
 FLOOR = 1e-6
 
@@ -46,6 +47,10 @@ class Fitted(Protocol):
     def evidence(self) -> Sequence[Evidence]:
         """How it predicted the largest scale from the smaller ones."""
 
+    @property
+    def feasibility(self) -> Feasibility | None:
+        """The probability that a configuration fits; None where no run failed."""
+
 
 def predicted_columns(target: Target) -> tuple[str, ...]:
     """Return the names of the columns that a prediction adds, in order.
@@ -53,7 +58,7 @@ def predicted_columns(target: Target) -> tuple[str, ...]:
     Examples
     --------
     >>> predicted_columns(Target("step_s"))
-    ('time', 'lower', 'upper', 'verdict', 'reason')
+    ('time', 'lower', 'upper', 'fits', 'verdict', 'reason')
     """
     return (target.name, *BESIDE_VALUE)
 
@@ -134,6 +139,18 @@ def standing_of(members: Sequence[Member], schema: Schema, query: Query) -> Stan
     return Standing(True, followers, unmeasured, unidentified, series[0][1].borrowed)
 
 
+def fitting_probability(model: Fitted, columns: Mapping[str, Any], rows: int) -> Array:
+    """Return the probability that each configuration fits, shape (rows,): 1 where no run ever failed.
+
+    Parameters
+    ----------
+    model : Fitted
+    columns : mapping of str to ndarray of shape (rows,)
+    rows : int
+    """
+    return np.ones(rows) if model.feasibility is None else model.feasibility.probability(columns)
+
+
 def predict(
     model: Fitted, source: Source, interval: float = 0.9, band: Band = "prediction"
 ) -> dict[str, npt.NDArray[Any]]:
@@ -153,7 +170,7 @@ def predict(
     -------
     dict of str to ndarray of shape (rows,)
         The factors that were given, as numbers or labels. Then the target by its name, `lower` and `upper` in its unit,
-        `verdict` and `reason`.
+        `fits` (the probability that such a run does not fail), `verdict` and `reason`.
 
     Raises
     ------
@@ -178,7 +195,8 @@ def predict(
     standing = standing_of(model.members, schema, query)
     verdict, reason = verdicts(schema, query, model.evidence, standing, log_width)
     words = (np.array(verdict, dtype=object), np.array(reason, dtype=object))
-    answers = (value, np.minimum(lower, value), np.maximum(upper, value), *words)
+    fits = fitting_probability(model, query.columns, query.rows)
+    answers = (value, np.minimum(lower, value), np.maximum(upper, value), fits, *words)
     names = predicted_columns(schema.target)
     read = {n: query.columns[n] for n in query.given if n in query.columns and n not in names}
     return {**read, **dict(zip(names, answers, strict=True))}

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from genperf.errors import Note, TableError
-from genperf.prediction import Band, Evidence, Member, Schema, Spread, beside, cells_of, predict
+from genperf.prediction import Band, Evidence, Feasibility, Member, Schema, Spread, beside, cells_of, predict
 from genperf.table.cells import Cells, frame_of
 from genperf.table.clean import labels
 from genperf.table.source import Source
@@ -43,6 +43,8 @@ class FitResult:
     metrics : dict of str to float
         On the rows it was fitted to: mape and median_ape in %, rmse in seconds, r2.
     notes : tuple of Note
+    feasibility : Feasibility or None
+        The probability that a run does not fail; None where no run of the table failed.
 
     Examples
     --------
@@ -67,6 +69,7 @@ class FitResult:
     seed: int
     metrics: dict[str, float]
     notes: tuple[Note, ...] = ()
+    feasibility: Feasibility | None = None
 
     @property
     def best(self) -> Member:
@@ -110,8 +113,8 @@ class FitResult:
         Returns
         -------
         DataFrame
-            The given columns, then the target by its name (`time`), `lower` and `upper` in its unit, `verdict` and
-            `reason`.
+            The given columns, then the target by its name (`time`), `lower` and `upper` in its unit, `fits` (the
+            probability that a run does not fail), `verdict` and `reason`.
 
         Raises
         ------
@@ -137,7 +140,8 @@ class FitResult:
         Returns
         -------
         dict of str to ndarray of shape (rows,)
-            The given columns, then the target by its name, `lower` and `upper` in its unit, `verdict`, `reason`.
+            The given columns, then the target by its name, `lower` and `upper` in its unit, `fits`, `verdict` and
+            `reason`.
 
         Raises
         ------

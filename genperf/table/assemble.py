@@ -14,6 +14,7 @@ from genperf.formula import quote_name
 from genperf.table.clean import Rejection, above_zero, mostly_numbers, not_negative
 from genperf.table.columns import Columns
 from genperf.table.describe import constant_notes, measure_factors, number_rows
+from genperf.table.failures import failure_notes, groups_that_only_failed, refuse_only_failures
 from genperf.table.measurement import Measurement
 from genperf.table.roles import ReadOptions, Roles
 from genperf.table.source import Source
@@ -55,13 +56,19 @@ def assemble(opened: Source, options: ReadOptions) -> Table:
     roles = options.roles
     columns = columns_of(opened, options)
     measurement = require(roles, columns)
+    failed = options.failures.failed(opened.frame, measurement.column, opened.name)
+    refuse_only_failures(failed, np.ones(len(failed), dtype=bool), opened.name)
     _add_target(measurement, options, columns)
     keep, read_by_filter = columns.filter(options.where)
     if not keep.any() and not opened.ragged:
         raise TableError(f"no row fulfils the filter {options.where}", hint="loosen --where", where=opened.name)
 
+    refuse_only_failures(failed, keep, opened.name)
+
     frame = _checked(roles, measurement, columns)
-    usable = keep & columns.usable()
+    settings = [*(name for name, _ in roles.factors), *roles.group]
+    columns.excuse(failed, settings)
+    usable = keep & columns.usable() & ~failed
     rejected = sorted([*columns.rejections(keep), *opened.ragged], key=lambda r: r.line)
     if rejected and not (options.skip_bad_rows and usable.any()):
         raise _bad_rows(rejected, int(keep.sum()) + len(opened.ragged), opened)
@@ -69,8 +76,10 @@ def assemble(opened: Source, options: ReadOptions) -> Table:
     for name in columns.derived:
         if name not in frame:
             frame[name] = columns.number(name)
+    failures = frame.loc[keep & columns.usable(settings) & failed, list(dict.fromkeys(settings))]
+    failures = failures.reset_index(drop=True)
     frame = pd.concat([frame, opened.frame[carried]], axis=1)[usable].reset_index(drop=True)
-    read = {*read_by_filter, *columns.origins(columns.derived)}
+    read = {*read_by_filter, *columns.origins(columns.derived), *options.failures.columns}
     factors = measure_factors(frame, roles.factors, roles.group)
     table = Table(
         frame=frame,
@@ -83,7 +92,14 @@ def assemble(opened: Source, options: ReadOptions) -> Table:
         rejected=tuple(rejected),
         unused=tuple(c for c in carried if c not in read),
         derived=dict(columns.derived),
-        notes=(*measurement.notes(), *_rejection_notes(rejected), *constant_notes(factors)),
+        notes=(
+            *measurement.notes(),
+            *_rejection_notes(rejected),
+            *failure_notes(len(failures)),
+            *groups_that_only_failed(failures, frame, roles.group),
+            *constant_notes(factors),
+        ),
+        failures=failures,
     )
     _ = table.weights  # that all are zero is an error of the file, and is raised now
     return _with_mixture_note(table)

@@ -26,7 +26,7 @@ TIME_UNITS: dict[str, tuple[float, float]] = {
 #: The micro sign and the Greek letter.
 _ALIASES = {"\N{MICRO SIGN}s": "us", "\N{GREEK SMALL LETTER MU}s": "us"}
 #: Columns that a prediction writes beside the quantity.
-_PREDICTION_COLUMNS = ("lower", "upper", "verdict", "reason")
+_PREDICTION_COLUMNS = ("lower", "upper", "fits", "verdict", "reason")
 
 
 @dataclass(frozen=True)

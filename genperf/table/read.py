@@ -10,6 +10,7 @@ import pandas as pd
 from genperf.errors import TableError
 from genperf.table.aggregate import LargeSource, files_of, worth_aggregating
 from genperf.table.assemble import assemble
+from genperf.table.failures import rule_of
 from genperf.table.large import read_large
 from genperf.table.measurement import measurement_of
 from genperf.table.roles import Names, ReadOptions, lets_of, roles_of
@@ -36,6 +37,8 @@ def read_table(
     skip_bad_rows: bool = False,
     delimiter: str | None = None,
     aggregate: bool | None = None,
+    status: str | None = None,
+    failed: Mapping[str, Names] | Names | None = None,
 ) -> Table:
     """Read measurements, given which column plays which part.
 
@@ -75,6 +78,11 @@ def read_table(
     aggregate : bool, optional
         Count and summarise the rows of each configuration while they are read, in bounded memory: an
         `AggregatedTable`. Where omitted, several files and files of more than 64 MB are.
+    status : str, optional
+        A column that says how each run ended. A run failed where it, or the measured column, says so: OOM, out of
+        memory, failed, killed, timeout, … Its settings are kept in `Table.failures`.
+    failed : "COLUMN=VALUE,…", sequence of such or mapping, optional
+        The values of runs that failed, in place of the usual words.
 
     Returns
     -------
@@ -105,6 +113,10 @@ def read_table(
     genperf.errors.TableError: DataFrame: 1 of 3 rows cannot be used
       row 1, column 'images_per_s': '-1.0' is negative (time must be above zero)
       try: --skip-bad-rows goes on without them
+    >>> runs = pd.DataFrame({"batch": [8, 16, 32], "seconds": [1.0, 1.9, "CUDA out of memory"]})
+    >>> read_table(runs, time="seconds", intrinsic="batch").failures
+       batch
+    0   32.0
     """
     roles = roles_of(
         {"intrinsic": intrinsic, "extrinsic": extrinsic, "categorical": categorical},
@@ -113,7 +125,7 @@ def read_table(
         weight,
         repeat,
     )
-    options = ReadOptions(roles, lets_of(let), work, where, skip_bad_rows)
+    options = ReadOptions(roles, lets_of(let), work, where, skip_bad_rows, rule_of(status, failed))
     if aggregate and (isinstance(source, pd.DataFrame) or str(source) == "-"):
         raise TableError("only files are aggregated while they are read", hint="name a file or a pattern")
     if aggregate or (aggregate is None and worth_aggregating(source)):

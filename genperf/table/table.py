@@ -17,6 +17,7 @@ from genperf.errors import Note, TableError, suggest
 from genperf.table.clean import Rejection, label, mostly_numbers
 from genperf.table.describe import constant_notes, measure_factors, number_rows
 from genperf.table.factor import Factor, measure
+from genperf.table.failures import failure_notes, failures_of
 from genperf.table.phases import phase_columns, phase_seconds
 from genperf.table.target import Target
 
@@ -56,6 +57,8 @@ class Table:
         Columns that were computed, with their formulas.
     notes : tuple of Note
         What the user should know about the table.
+    failures : DataFrame
+        The runs that failed, a row each: their factors and groups. No fit of the target reads them.
 
     Examples
     --------
@@ -84,6 +87,7 @@ class Table:
     unused: tuple[str, ...] = ()
     derived: dict[str, str] = field(default_factory=dict)
     notes: tuple[Note, ...] = ()
+    failures: pd.DataFrame = field(default_factory=pd.DataFrame)
 
     def __len__(self) -> int:
         return len(self.frame)
@@ -266,6 +270,8 @@ class Table:
                 digest.update((column.to_numpy(dtype=float) + 0.0).astype("<f8").tobytes())
             else:
                 digest.update(json.dumps(column.tolist()).encode())
+        if len(self.failures):
+            digest.update(json.dumps(self.failures.to_dict("list")).encode())
         return digest.hexdigest()
 
     def summary(self) -> pd.DataFrame:
@@ -334,13 +340,14 @@ def _split(table: Table) -> Iterator[tuple[tuple[str, ...], Table]]:
     within[order] = np.arange(len(whole)) - np.repeat(starts, np.diff(starts, append=len(whole)))
     numbered = _slices(table, within[table.configuration])
     known: dict[tuple[str, bytes], Factor] = {}
-    kept = tuple(n for n in table.notes if n.kind != "factor_constant")
+    kept = tuple(n for n in table.notes if n.kind not in ("factor_constant", "runs_failed", "groups_failed"))
     for (key, part), (_, middle) in zip(numbered, _slices(whole, within), strict=True):
         factors = tuple(_measured(f, middle["columns"][f.name], known) for f in table.factors)
-        notes = kept + constant_notes(factors)
+        failures = failures_of(table.failures, table.group, key)
+        notes = kept + failure_notes(len(failures)) + constant_notes(factors)
         tables = []
         for held in (part, middle):
-            made = replace(table, frame=held.pop("frame"), factors=factors, notes=notes)
+            made = replace(table, frame=held.pop("frame"), factors=factors, notes=notes, failures=failures)
             made.__dict__.update(held)
             tables.append(made)
         tables[0].__dict__["_medians"] = tables[1]
