@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     "--scaling",
     "kind",
     type=click.Choice(["weak", "strong"]),
-    help="weak: work per worker is fixed; strong: the work of all workers is. From the columns where omitted.",
+    help="weak: work per worker is fixed; strong: the work of all is. Where no column and no --work of fit tells it.",
 )
 @click.option(
     "--sobol",
@@ -184,7 +184,9 @@ def _read_again(chosen: FitResult, group: str | None, source: str, unit: str | N
     roles: dict[str, Any] = {
         role: [f.name for f in schema.factors if f.role == role] for role in ("intrinsic", "extrinsic", "categorical")
     }
-    if target.is_time:
+    if target.throughput:
+        roles |= {"throughput": target.throughput, "work": target.work or None, "unit": unit}
+    elif target.is_time:
         roles |= {"time": target.column, "unit": unit}
     else:
         # A colon ends the column's name, whether or not it has one itself.
@@ -233,7 +235,8 @@ def _show(explanation: Explanation, chosen: FitResult, *, members: bool, plain: 
         scale = explanation.scaling
         doublings = [scale.reference * 2**k for k in range(64) if scale.reference * 2**k <= scale.upto]
         shown = scale.curve[scale.curve[scale.along].isin([*doublings, scale.upto])]
-        show_frame(shown, f"\n{scale.kind} scaling along {scale.along}, relative to {scale.reference:g}", plain=plain)
+        kind = "" if scale.kind == "unknown" else f"{scale.kind} "
+        show_frame(shown, f"\n{kind}scaling along {scale.along}, relative to {scale.reference:g}", plain=plain)
         for sentence in scale.sentences():
             click.echo(sentence)
     if explanation.comparison is not None:
