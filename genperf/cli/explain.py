@@ -11,6 +11,7 @@ from genperf.cli.figures import of_explanation, plot_option, write_figure
 from genperf.cli.fitted import formula_line, is_formula, shares_line
 from genperf.cli.options import grid, number, once, one_group, output_options
 from genperf.cli.output import show_frame, show_json
+from genperf.cli.shown import asked
 from genperf.errors import GenperfError
 
 if TYPE_CHECKING:
@@ -88,7 +89,7 @@ def command(
 
     fitted = load_model(model)
     chosen = one_group(fitted, group, model)
-    here = grid(at) if at else None
+    here = asked(at, fitted) if at else None
     other = once(versus, "--versus")
     across = {name: value for name, value in other.items() if name in chosen.schema.group}
     upto = number(up_to, "--up-to") if up_to is not None else None

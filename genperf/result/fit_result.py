@@ -292,7 +292,9 @@ class GroupedResult:
             rows.setdefault(key, []).append(row)
         parts = [self[key]._predicted(source.take(np.array(places)), interval, band) for key, places in rows.items()]
         back = np.argsort(np.concatenate(list(rows.values())))
-        joined = {name: np.concatenate([part[name] for part in parts])[back] for name in parts[0]}
+        # The work of a step may follow from the factors in some groups alone.
+        shared = [name for name in parts[0] if all(name in part for part in parts)]
+        joined = {name: np.concatenate([part[name] for part in parts])[back] for name in shared}
         groups = {g: np.array([key[j] for key in keys], dtype=object) for j, g in enumerate(self.group)}
         target = next(iter(self.results.values())).schema.target
         columns = beside(source, joined, target)
