@@ -94,12 +94,12 @@ def with_derived(
     interval : float
         Nominal coverage.
     """
+    if not shows:
+        return dict(predicted)
     from genperf.attribution.derived import derived_columns
     from genperf.result import FitResult
     from genperf.table.clean import labels
 
-    if not shows:
-        return dict(predicted)
     arrays = {name: np.asarray(values) for name, values in predicted.items()}
     columns: dict[str, npt.NDArray[Any]] = {}
     if isinstance(fitted, FitResult):
