@@ -19,7 +19,12 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 _ROLES = (
     click.option("--time", metavar="COL", help="Column of measured times, in seconds or in --unit."),
     click.option("--throughput", metavar="COL", help="Column of samples per second, instead of --time."),
-    click.option("--work", metavar="FORMULA", help="Samples per step, to make a time from --throughput."),
+    click.option("--work", metavar="FORMULA", help="Samples per step of --throughput; from the columns where omitted."),
+    click.option(
+        "--scaling",
+        type=click.Choice(["weak", "strong"]),
+        help="weak: work per worker is fixed; strong: the work of all is. Where no column or --work tells it.",
+    ),
     click.option("--quantity", metavar="COL[:UNIT]", help="Column of another positive quantity, instead of --time."),
     click.option("--unit", metavar="UNIT", help="Of --time: s, ms, us, ns, min or h; of --quantity, any."),
     click.option("--intrinsic", metavar="A,B", default="", help="Properties of the program: batch, layers, …"),
@@ -141,6 +146,7 @@ def read(source: str, given: dict[str, Any]) -> Table:
             "quantity",
             "unit",
             "work",
+            "scaling",
             "intrinsic",
             "extrinsic",
             "categorical",

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 import click
 
 from genperf.cli.figures import of_predictions, plot_option, write_figure
-from genperf.cli.options import grid, output_options
+from genperf.cli.options import output_options
 from genperf.cli.output import csv_text, records, say, show_frame, show_json, write_whole
+from genperf.cli.shown import asked, for_people, shows_of, with_derived
 
 if TYPE_CHECKING:
     from genperf.prediction import Band
@@ -17,7 +18,24 @@ if TYPE_CHECKING:
 @click.command("predict")
 @click.argument("model")
 @click.option("--data", metavar="CSV", help="Predict every row of a table (- for standard input).")
-@click.option("--at", metavar="FACTOR=V,…", multiple=True, help="Predict at these values; combined each with each.")
+@click.option(
+    "--at",
+    metavar="FACTOR=V,…",
+    multiple=True,
+    help="Predict at these values (64,128; 16:128:*2; 30B); combined each with each.",
+)
+@click.option(
+    "--show",
+    metavar="NAME=FORMULA",
+    multiple=True,
+    help="Also this, with its interval: of the factors, time, throughput, efficiency, cost; as days=time*1.5M/1d.",
+)
+@click.option(
+    "--price",
+    metavar="X/TIME",
+    help="Of one worker or --per, as 2/h: shows the cost of a step; of a sample with --throughput.",
+)
+@click.option("--per", metavar="COL", help="What --price is paid for; the workers where omitted.")
 @click.option("--interval", default=0.9, show_default=True, type=float, help="Nominal coverage of the interval.")
 @click.option(
     "--band",
@@ -33,6 +51,9 @@ def command(
     model: str,
     data: str | None,
     at: tuple[str, ...],
+    show: tuple[str, ...],
+    price: str | None,
+    per: str | None,
     interval: float,
     band: str,
     output: str | None,
@@ -48,7 +69,14 @@ def command(
         raise click.UsageError("give either --data CSV or --at FACTOR=VALUE")
     fitted = load_model(model)
     kind: Band = "confidence" if band == "confidence" else "prediction"
-    predicted = fitted.predict_columns(data or grid(at), interval, kind)
+    shows = shows_of(show, price)
+    paid = None
+    if price is not None:
+        from genperf.attribution.derived import price_of
+
+        paid = price_of(price, per)
+    at_first = fitted.predict_columns(data or asked(at, fitted), interval, kind)
+    predicted = with_derived(fitted, at_first, shows, paid, interval)
     if output:
         write_whole(output, csv_text(predicted))
         say(f"wrote {output}", quiet)
@@ -59,4 +87,4 @@ def command(
     if as_json:
         show_json({"predictions": records(predicted)})
     elif not output or not quiet:
-        show_frame(predicted, plain=no_color)
+        show_frame(for_people(predicted, fitted, shows), plain=no_color)

@@ -71,9 +71,9 @@ def command(
         fitted = _fit(table, model, options, quiet)
         held_out = _held_out(table, model, (scheme, along), options, quiet)
     else:
-        from genperf.result import load_model
+        from genperf.result import load_model, with_scaling
 
-        fitted, table, held_out = load_model(source), None, None
+        fitted, table, held_out = with_scaling(load_model(source), given["scaling"]), None, None
     if only:
         fitted = one_group(fitted, only, source)
     text = page(

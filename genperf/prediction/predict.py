@@ -18,12 +18,15 @@ from genperf.prediction.verdict import Evidence, Standing, all_doublings, verdic
 from genperf.table import Target
 from genperf.table.cells import Cells
 from genperf.table.source import Source
+from genperf.table.work import evaluated
 
 Array = npt.NDArray[np.float64]
 Band = Literal["prediction", "confidence"]
 
 #: Columns of a prediction beside its central value.
-BESIDE_VALUE = ("lower", "upper", "fits", "verdict", "reason")
+BESIDE_VALUE = ("lower", "upper", "verdict", "reason", "fits")
+#: Columns that come first where a throughput was measured.
+THROUGHPUT = ("throughput", "throughput_lower", "throughput_upper")
 #: No prediction lies below this share of the smallest measured value: a logarithm must exist.
 FLOOR = 1e-6
 
@@ -58,9 +61,39 @@ def predicted_columns(target: Target) -> tuple[str, ...]:
     Examples
     --------
     >>> predicted_columns(Target("step_s"))
-    ('time', 'lower', 'upper', 'fits', 'verdict', 'reason')
+    ('time', 'lower', 'upper', 'verdict', 'reason', 'fits')
+    >>> predicted_columns(Target("time", throughput="images_s", work="32*gpus"))[:4]
+    ('throughput', 'throughput_lower', 'throughput_upper', 'time')
     """
-    return (target.name, *BESIDE_VALUE)
+    return (*(THROUGHPUT if target.work else ()), target.name, *BESIDE_VALUE)
+
+
+def throughputs(target: Target, columns: Mapping[str, Any], values: Mapping[str, Array]) -> dict[str, Array]:
+    """Return the throughput and its band, where the model was fitted to one: the work of a step over its time.
+
+    Parameters
+    ----------
+    target : Target
+    columns : mapping of str to ndarray of shape (rows,)
+        The factors.
+    values : mapping of str to ndarray of shape (rows,)
+        The predicted time by its name, `lower` and `upper`.
+
+    Returns
+    -------
+    dict of str to ndarray of shape (rows,)
+        Empty where a time was measured.
+
+    Raises
+    ------
+    FormulaError
+        Where the work is not above zero.
+    """
+    if not target.work:
+        return {}
+    work = evaluated(target.work, columns, len(values[target.name]))
+    # The longest time is the smallest throughput.
+    return {name: work / values[end] for name, end in zip(THROUGHPUT, (target.name, "upper", "lower"), strict=True)}
 
 
 def central_times(members: Sequence[Member], columns: Mapping[str, Any]) -> Array:
@@ -170,7 +203,8 @@ def predict(
     -------
     dict of str to ndarray of shape (rows,)
         The factors that were given, as numbers or labels. Then the target by its name, `lower` and `upper` in its unit,
-        `fits` (the probability that such a run does not fail), `verdict` and `reason`.
+        `verdict`, `reason`, and `fits`: the probability that such a run does not fail. Where a throughput was measured,
+        it comes before the time with its own bounds.
 
     Raises
     ------
@@ -196,10 +230,11 @@ def predict(
     verdict, reason = verdicts(schema, query, model.evidence, standing, log_width)
     words = (np.array(verdict, dtype=object), np.array(reason, dtype=object))
     fits = fitting_probability(model, query.columns, query.rows)
-    answers = (value, np.minimum(lower, value), np.maximum(upper, value), fits, *words)
+    answers = (value, np.minimum(lower, value), np.maximum(upper, value), *words, fits)
+    predicted = dict(zip((schema.target.name, *BESIDE_VALUE), answers, strict=True))
     names = predicted_columns(schema.target)
     read = {n: query.columns[n] for n in query.given if n in query.columns and n not in names}
-    return {**read, **dict(zip(names, answers, strict=True))}
+    return {**read, **throughputs(schema.target, query.columns, predicted), **predicted}
 
 
 def beside(source: Source, predicted: Mapping[str, Cells], target: Target) -> dict[str, Cells]:

@@ -100,6 +100,8 @@ def answers(result: FitResult, answer: Scaling, target: pd.DataFrame, interval: 
     part, following = _largest_part(result, answer, target, interval), _next(result, further, answer.along, interval)
     if not answer.quantity.is_time:
         return (*_left_out(only_for_times("efficiency and knee", answer.quantity), result), part, following)
+    if answer.refusal:
+        return (*_left_out(answer.refusal, result), part, following)
     predicted = result.predict(target, interval).iloc[0]
     count = float(target[answer.along].iloc[0])
     return (_band(result, answer, count, str(predicted["verdict"])), _knee(answer), part, following)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -15,6 +16,8 @@ from genperf.prediction import Band, Evidence, Feasibility, Member, Schema, Spre
 from genperf.table.cells import Cells, frame_of
 from genperf.table.clean import labels
 from genperf.table.source import Source
+from genperf.table.target import Scaling
+from genperf.table.work import checked_scaling
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -330,7 +333,9 @@ class GroupedResult:
             rows.setdefault(key, []).append(row)
         parts = [self[key]._predicted(source.take(np.array(places)), interval, band) for key, places in rows.items()]
         back = np.argsort(np.concatenate(list(rows.values())))
-        joined = {name: np.concatenate([part[name] for part in parts])[back] for name in parts[0]}
+        # The work of a step may follow from the factors in some groups alone.
+        shared = [name for name in parts[0] if all(name in part for part in parts)]
+        joined = {name: np.concatenate([part[name] for part in parts])[back] for name in shared}
         groups = {g: np.array([key[j] for key in keys], dtype=object) for j, g in enumerate(self.group)}
         target = next(iter(self.results.values())).schema.target
         columns = beside(source, joined, target)
@@ -360,3 +365,18 @@ class GroupedResult:
     def _repr_html_(self) -> str:
         table = self.frame().to_html(index=False, border=0, na_rep="–", float_format="{:.3g}".format, max_rows=60)
         return f"<p><strong>{len(self.results)} fitted groups</strong></p>{table}"
+
+
+def with_scaling(result: FitResult | GroupedResult, kind: Scaling | None) -> FitResult | GroupedResult:
+    """Return a result whose answers take the scaling as weak or strong; None changes nothing."""
+    if kind is None:
+        return result
+    if isinstance(result, GroupedResult):
+        told = {key: _with_scaling(one, kind) for key, one in result.results.items()}
+        return GroupedResult(result.group, told, result.failures)
+    return _with_scaling(result, kind)
+
+
+def _with_scaling(result: FitResult, kind: Scaling) -> FitResult:
+    checked_scaling(kind, result.schema.scaling if result.schema.target.work else None, result.schema.target.work)
+    return replace(result, schema=msgspec.structs.replace(result.schema, scaling=kind))

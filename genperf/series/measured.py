@@ -122,7 +122,7 @@ def series_of(table: Table, options: FitOptions, borrowing: bool = False) -> Ser
     Series or None
         None for other tables, and for those in which only the batch varies.
     """
-    scale = scale_of(table.factors, options.mapping, table.group)
+    scale = scale_of(table.factors, options.mapping, table.group, kind=table.scaling)
     varying = {f.name for f in table.factors if f.distinct > 1}
     sizes = {f.name for f in (scale.factors.find(name) for name in _SCALES) if f is not None} | {scale.column}
     if scale.column is None or scale.counts_other or not (scale.column in varying or borrowing) or not varying <= sizes:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from genperf.errors import Note, TableError
@@ -19,7 +20,8 @@ from genperf.table.measurement import Measurement
 from genperf.table.roles import ReadOptions, Roles
 from genperf.table.source import Source
 from genperf.table.table import Table
-from genperf.table.target import TIME
+from genperf.table.target import TIME, Scaling
+from genperf.table.work import assumed_work, checked_scaling, counted_column, kind_of_work, work_notes
 
 
 @dataclass(frozen=True)
@@ -58,7 +60,7 @@ def assemble(opened: Source, options: ReadOptions) -> Table:
     measurement = require(roles, columns)
     failed = options.failures.failed(opened.frame, measurement.column, opened.name)
     refuse_only_failures(failed, np.ones(len(failed), dtype=bool), opened.name)
-    _add_target(measurement, options, columns)
+    work = _add_target(measurement, options, columns)
     keep, read_by_filter = columns.filter(options.where)
     if not keep.any() and not opened.ragged:
         raise TableError(f"no row fulfils the filter {options.where}", hint="loosen --where", where=opened.name)
@@ -80,10 +82,12 @@ def assemble(opened: Source, options: ReadOptions) -> Table:
     failures = failures.reset_index(drop=True)
     frame = pd.concat([frame, opened.frame[carried]], axis=1)[usable].reset_index(drop=True)
     read = {*read_by_filter, *columns.origins(columns.derived), *options.failures.columns}
+    kind = _kind_of_work(roles, columns, usable)
     factors = measure_factors(frame, roles.factors, roles.group)
+    told = work_notes(work, options.work is not None, kind) if work else ()
     table = Table(
         frame=frame,
-        target=measurement.target(),
+        target=measurement.target(work),
         factors=factors,
         group=roles.group,
         weight=roles.weight,
@@ -98,8 +102,10 @@ def assemble(opened: Source, options: ReadOptions) -> Table:
             *failure_notes(len(failures)),
             *groups_that_only_failed(failures, frame, roles.group),
             *constant_notes(factors),
+            *told,
         ),
         failures=failures,
+        scaling=checked_scaling(options.scaling, kind, work),
     )
     _ = table.weights  # that all are zero is an error of the file, and is raised now
     return _with_mixture_note(table)
@@ -132,7 +138,7 @@ def require(roles: Roles, columns: Columns) -> Measurement:
     if roles.measurement is None:
         raise TableError(
             "no measured column is named",
-            hint="--time COL, --throughput COL with --work FORMULA, or --quantity COL:UNIT",
+            hint="--time COL, --throughput COL, or --quantity COL:UNIT",
             where=where,
         )
     if not roles.factors:
@@ -147,8 +153,8 @@ def require(roles: Roles, columns: Columns) -> Measurement:
     return roles.measurement
 
 
-def _add_target(measurement: Measurement, options: ReadOptions, columns: Columns) -> None:
-    """Check the measured column, and derive the time of a step from a throughput.
+def _add_target(measurement: Measurement, options: ReadOptions, columns: Columns) -> str:
+    """Check the measured column, and derive the time of a step from a throughput; return the work of a step.
 
     Parameters
     ----------
@@ -160,25 +166,39 @@ def _add_target(measurement: Measurement, options: ReadOptions, columns: Columns
     Raises
     ------
     TableError, FormulaError
-        Where a throughput has no work, or the work is refused.
+        Where nothing tells the work of a throughput, or the work is refused.
     """
     column, work = measurement.column, options.work
     if measurement.kind != "throughput" and work is not None:
         raise TableError("a work formula goes with a throughput", hint="--throughput COL --work FORMULA")
-    if measurement.kind == "throughput":
-        if work is None:
-            raise TableError(
-                "a throughput needs the work of a step to give a time",
-                hint='--work "batch*workers", the samples of one step',
-                where=columns.source.name,
-            )
-        if TIME in dict(options.roles.named) or TIME in columns.derived:
-            raise TableError("the time made from a throughput is named 'time'", hint="name the other column otherwise")
+    if measurement.kind == "throughput" and (TIME in dict(options.roles.named) or TIME in columns.derived):
+        raise TableError("the time made from a throughput is named 'time'", hint="name the other column otherwise")
     columns.reject(column, measurement.faults(columns.number(column)))
-    if measurement.kind == "throughput" and work is not None:
-        columns.parse(work)  # a caret belongs under the user's own text, not under the quotient
-        values = columns.derive(TIME, f"({work})/{quote_name(column)}")
-        columns.reject(TIME, above_zero(np.where(columns.unusable[TIME], np.nan, values), TIME))
+    if measurement.kind != "throughput":
+        return ""
+    if work is None:
+        work = assumed_work(options.roles, columns.source.name)
+    columns.parse(work)  # a caret belongs under the user's own text, not under the quotient
+    values = columns.derive(TIME, f"({work})/{quote_name(column)}")
+    columns.reject(TIME, above_zero(np.where(columns.unusable[TIME], np.nan, values), TIME))
+    return work
+
+
+def _kind_of_work(roles: Roles, columns: Columns, rows: npt.NDArray[np.bool_]) -> Scaling | None:
+    """Return the kind of scaling that the work of a step tells; None for a measured time, or where it tells none.
+
+    Parameters
+    ----------
+    roles : Roles
+    columns : Columns
+    rows : ndarray of bool
+        Those that are used.
+    """
+    measurement, counted = roles.measurement, counted_column(roles)
+    if measurement is None or measurement.kind != "throughput" or counted is None:
+        return None
+    work = columns.number(TIME)[rows] * columns.number(measurement.column)[rows]
+    return kind_of_work(work, columns.number(counted)[rows])
 
 
 def _checked(roles: Roles, measurement: Measurement, columns: Columns) -> pd.DataFrame:

@@ -46,21 +46,23 @@ class Measurement:
     --------
     >>> step = Measurement("step_ms", "time", "ms")
     >>> step.target(), step.in_target_unit(np.array([250.0]))
-    (Target(column='step_ms', name='time', unit='s', positive=True), array([0.25]))
+    (Target(column='step_ms'), array([0.25]))
     """
 
     column: str
     kind: Kind
     unit: str
 
-    def target(self) -> Target:
+    def target(self, work: str = "") -> Target:
         """Return what a model of this measurement predicts.
 
-        The column of a throughput's time is named `time`.
+        The column of a throughput's time is named `time`; it keeps the work of a step.
         """
         if self.kind == "quantity":
             return Target(self.column, self.column, self.unit)
-        return Target(TIME if self.kind == "throughput" else self.column)
+        if self.kind == "throughput":
+            return Target(TIME, throughput=self.column, work=work)
+        return Target(self.column)
 
     @property
     def converted(self) -> bool:

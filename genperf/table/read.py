@@ -26,6 +26,7 @@ def read_table(
     quantity: str | None = None,
     unit: str | None = None,
     work: str | None = None,
+    scaling: str | None = None,
     intrinsic: Names = (),
     extrinsic: Names = (),
     categorical: Names = (),
@@ -51,7 +52,11 @@ def read_table(
         The column of times, in seconds or in `unit`.
     throughput, work : str, optional
         Instead of `time`: the column of speeds (samples/s) and a formula for the work of a step (samples). The time
-        is then work / throughput, in a column "time".
+        is then work / throughput, in a column "time". Without `work` it is a column of a global batch, or one worker's
+        batch (one sample where no column has it) times the workers; a note of kind "work" says which. The predicted
+        throughput does not depend on the unit of the work.
+    scaling : {"weak", "strong"}, optional
+        Whether the work of one worker or that of all stays as the workers grow, where no column and no `work` tells.
     quantity : str, optional
         Instead of `time`: the column of another positive quantity, as `"memory_gb"` or with its unit as
         `"memory_gb:GB"`. Its values stay as they are, and predictions have its name.
@@ -125,7 +130,7 @@ def read_table(
         weight,
         repeat,
     )
-    options = ReadOptions(roles, lets_of(let), work, where, skip_bad_rows, rule_of(status, failed))
+    options = ReadOptions(roles, lets_of(let), work, where, skip_bad_rows, rule_of(status, failed), scaling)
     if aggregate and (isinstance(source, pd.DataFrame) or str(source) == "-"):
         raise TableError("only files are aggregated while they are read", hint="name a file or a pattern")
     if aggregate or (aggregate is None and worth_aggregating(source)):

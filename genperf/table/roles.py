@@ -58,6 +58,8 @@ class ReadOptions:
         Derived columns with their formulas, in order.
     work : str or None
         A formula: the work of a step, to make a time from a throughput.
+    scaling : str or None
+        "weak" or "strong", where no column tells it.
     where : str or None
         A comparison that the rows must fulfil.
     skip_bad_rows : bool
@@ -72,6 +74,7 @@ class ReadOptions:
     where: str | None = None
     skip_bad_rows: bool = False
     failures: FailureRule = field(default_factory=FailureRule)
+    scaling: str | None = None
 
 
 def roles_of(

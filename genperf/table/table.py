@@ -19,7 +19,7 @@ from genperf.table.describe import constant_notes, measure_factors, number_rows
 from genperf.table.factor import Factor, measure
 from genperf.table.failures import failure_notes, failures_of
 from genperf.table.phases import phase_columns, phase_seconds
-from genperf.table.target import Target
+from genperf.table.target import Scaling, Target
 
 REPEATS = "_repeats"
 """The column of `Table.medians().frame` that counts the rows behind each median."""
@@ -59,6 +59,9 @@ class Table:
         What the user should know about the table.
     failures : DataFrame
         The runs that failed, a row each: their factors and groups. No fit of the target reads them.
+    scaling : {"weak", "strong"} or None
+        Whether the work of one worker or that of all stays as the workers grow, by the work of a step or as the user
+        says; None where neither tells.
 
     Examples
     --------
@@ -88,6 +91,7 @@ class Table:
     derived: dict[str, str] = field(default_factory=dict)
     notes: tuple[Note, ...] = ()
     failures: pd.DataFrame = field(default_factory=pd.DataFrame)
+    scaling: Scaling | None = None
 
     def __len__(self) -> int:
         return len(self.frame)
@@ -262,7 +266,8 @@ class Table:
         roles += [[name, role] for name, role in ((self.weight, "weight"), (self.repeat, "repeat")) if name]
         phases = {column: phase_seconds(self.frame[column])[0] for column in self.phases.values()}
         roles += [[name, "phase"] for name in phases]
-        digest = hashlib.sha256(json.dumps(roles).encode())
+        told = [text for text in (self.target.throughput, self.scaling) if text]
+        digest = hashlib.sha256(json.dumps([*roles, *told]).encode())
         for name, _ in roles:
             column = pd.Series(phases[name]) if name in phases else self.frame[name]
             if pd.api.types.is_numeric_dtype(column):

@@ -325,3 +325,14 @@ def test_prints(browser: Browser, many: FitResult) -> None:
     browser.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
     assert browser.js("return getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
     assert len(browser.driver.execute_cdp_cmd("Page.printToPDF", {})["data"]) > 20_000
+
+
+def test_a_page_that_asks_for_the_kind_of_scaling(browser: Browser) -> None:
+    """Nothing tells the work of a worker: no efficiency and no line of perfect scaling, but the question."""
+    runs = pd.DataFrame({"workers": [1, 2, 4, 8], "s": [9.0, 5.0, 3.0, 2.0]})
+    browser.open(page(gp.fit(gp.read_table(runs, time="s", extrinsic="workers"), "amdahl", draws=20)))
+    assert "weak or strong?" in browser.js("return document.body.innerText")
+    assert browser.js("return document.getElementById('efficiency-card').hidden")
+    assert browser.js("return document.querySelectorAll('.curve').length") > 0
+    assert "perfect" not in browser.js("return document.getElementById('scaling').textContent")
+    assert not browser.complaints()
