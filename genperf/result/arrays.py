@@ -53,6 +53,24 @@ def in_half_precision(values: Array) -> Array:
     return np.asarray(np.ldexp(halves.astype(float), exponents)).reshape(values.shape)
 
 
+def in_single_precision(values: Array) -> Array:
+    """Round to single precision, which a model file packs in four bytes; numbers beyond its range stay as they are.
+
+    Parameters
+    ----------
+    values : ndarray
+
+    Examples
+    --------
+    >>> in_single_precision(np.array([0.5, 1e300, 1e-300])).tolist()
+    [0.5, 1e+300, 1e-300]
+    """
+    with np.errstate(over="ignore"):
+        short = values.astype(np.float32).astype(float)
+    outside = ~np.isfinite(short) | ((short == 0.0) & (values != 0.0))
+    return np.asarray(np.where(outside, values, short))
+
+
 def _halves(values: Array) -> tuple[npt.NDArray[np.float16], npt.NDArray[np.int_]]:
     """Return the columns as half-precision numbers and powers of two, the largest number being near 2¹⁴."""
     values = values.reshape(len(values), -1)

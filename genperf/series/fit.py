@@ -428,13 +428,13 @@ def _member(posterior: Posterior, chosen: npt.NDArray[np.intp], weight: float, e
     shift = _middle_level(posterior, middle)
     return Member(
         family.expression,
-        shortened(middle * np.exp(shift)),
-        shortened(constants),
+        middle * np.exp(shift),
+        constants,
         weight,
         Status("quadrature", -evidence, True, len(posterior.u), 1, 1),
         unidentified=tuple(names[:2]) if family.free_constant else (),
         label=family.label,
-        discrepancy=walk.with_scales(shortened(loudness)),
+        discrepancy=walk.with_scales(loudness),
     )
 
 
@@ -452,19 +452,6 @@ def _normal(count: int, which: int) -> Array:
     """Return evenly spread normal numbers in an order that goes with nothing else (a Kronecker sequence)."""
     step = (0.7548776662466927, 0.5698402909980532)[which]
     return np.asarray(ndtri((0.5 + step * np.arange(1, count + 1)) % 1.0))
-
-
-def shortened(values: Array) -> Array:
-    """Round to single precision: a model file then holds half as many bytes, and reads back the same.
-
-    Examples
-    --------
-    >>> shortened(np.array([0.5, 1e300])).tolist()
-    [0.5, 1e+300]
-    """
-    with np.errstate(over="ignore"):
-        short = values.astype(np.float32).astype(float)
-    return np.asarray(np.where(np.isfinite(short), short, values))
 
 
 def _without_largest(series: Series) -> tuple[Series, Series] | None:
@@ -509,4 +496,4 @@ def _look_back(
     )
 
 
-__all__ = ["fit_series", "shortened", "weigh"]
+__all__ = ["fit_series", "weigh"]
