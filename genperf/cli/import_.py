@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import click
 
 from genperf.cli.options import once
-from genperf.cli.output import say, show_json, write_whole
+from genperf.cli.output import say, show_json
+from genperf.cli.writing import writable, write_whole
 from genperf.errors import counted
 
 if TYPE_CHECKING:
@@ -48,7 +49,9 @@ class _Command(click.Command):
 @click.command("import", cls=_Command)
 @click.argument("format")
 @click.argument("files", nargs=-1, required=True, metavar="FILE…")
-@click.option("-o", "--output", metavar="CSV", help="Write the table here; to standard output where omitted.")
+@click.option(
+    "-o", "--output", callback=writable, metavar="CSV", help="Write the table here; to standard output where omitted."
+)
 @click.option("--set", "settings", metavar="FACTOR=VALUE", multiple=True, help="A factor that the files do not hold.")
 @click.option("--from-name", metavar="PATTERN", help="Factors in the files' names: run_{workers}_{batch}.json.")
 @click.option("--json", "as_json", is_flag=True, help="Describe the written table on standard output; needs -o.")

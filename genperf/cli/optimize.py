@@ -5,7 +5,8 @@ from __future__ import annotations
 import click
 
 from genperf.cli.options import once, one_group, output_options
-from genperf.cli.output import csv_text, say, show_frame, show_json, write_whole
+from genperf.cli.output import csv_text, say, show_frame, show_json
+from genperf.cli.writing import writable, write_whole
 
 
 @click.command("optimize")
@@ -37,7 +38,7 @@ from genperf.cli.output import csv_text, say, show_frame, show_json, write_whole
 @click.option("--interval", default=0.9, show_default=True, type=float, help="Nominal coverage of the intervals.")
 @click.option("--top", default=10, show_default=True, type=click.IntRange(min=1), help="How many to show.")
 @click.option("--group", metavar="A,B", help="Which group's model, for a model fitted with --group.")
-@click.option("-o", "--output", metavar="CSV", help="Write the best configurations here.")
+@click.option("-o", "--output", callback=writable, metavar="CSV", help="Write the best configurations here.")
 @output_options
 def command(
     model: str,

@@ -5,14 +5,10 @@ from __future__ import annotations
 import json
 import os
 import sys
-import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, Union
 
 import click
-
-from genperf.errors import GenperfError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -21,52 +17,6 @@ if TYPE_CHECKING:
 
 #: What is shown or written: columns by name, or a DataFrame.
 Shown: TypeAlias = Union["pd.DataFrame", Mapping[str, "Cells"]]
-
-
-def write_whole(path: str | Path, content: str | bytes | Iterable[str]) -> None:
-    """Write a file so that a stop at any moment leaves the old one or the new one, never half.
-
-    Parameters
-    ----------
-    path : str or Path
-        `-` is standard output.
-    content : str, bytes or iterable of str
-        Pieces are written as they come.
-
-    Raises
-    ------
-    GenperfError
-        Where the folder is not there.
-    """
-    pieces = (content.encode(),) if isinstance(content, str) else (content,) if isinstance(content, bytes) else content
-    encoded = (piece if isinstance(piece, bytes) else piece.encode() for piece in pieces)
-    if str(path) == "-":
-        sys.stdout.buffer.writelines(encoded)
-        return
-    # What a link points to is written, not the link; a device or a pipe (/dev/null) stays one.
-    target = Path(os.path.realpath(path))
-    if target.exists() and not target.is_file():
-        with target.open("wb") as stream:
-            stream.writelines(encoded)
-        return
-    if not target.parent.is_dir():
-        raise GenperfError("no such folder to write to", where=str(path), hint="make the folder, or name another file")
-    mode = target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~_umask()
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.writelines(encoded)
-        os.chmod(name, mode)
-        os.replace(name, target)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 def show_json(value: Any) -> None:

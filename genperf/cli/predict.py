@@ -8,7 +8,8 @@ import click
 
 from genperf.cli.figures import of_predictions, plot_option, write_figure
 from genperf.cli.options import grid, output_options
-from genperf.cli.output import csv_text, records, say, show_frame, show_json, write_whole
+from genperf.cli.output import csv_text, records, say, show_frame, show_json
+from genperf.cli.writing import writable, write_whole
 
 if TYPE_CHECKING:
     from genperf.prediction import Band
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     type=click.Choice(["prediction", "confidence"]),
     help="Of a new run, or of the mean.",
 )
-@click.option("-o", "--output", metavar="CSV", help="Write the predictions here.")
+@click.option("-o", "--output", callback=writable, metavar="CSV", help="Write the predictions here.")
 @plot_option("the predictions along the count of workers, with their band")
 @output_options
 def command(

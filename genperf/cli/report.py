@@ -17,8 +17,9 @@ from genperf.cli.options import (
     read,
     table_options,
 )
-from genperf.cli.output import say, show_json, write_whole
+from genperf.cli.output import say, show_json
 from genperf.cli.progress import progress_bar
+from genperf.cli.writing import writable, write_whole
 
 if TYPE_CHECKING:
     from genperf.result import FitResult, GroupedResult
@@ -28,7 +29,15 @@ if TYPE_CHECKING:
 
 @click.command("report")
 @click.argument("source", metavar="MODEL|TABLE")
-@click.option("-o", "--output", metavar="HTML", default="report.html", show_default=True, help="Where to write it.")
+@click.option(
+    "-o",
+    "--output",
+    callback=writable,
+    metavar="HTML",
+    default="report.html",
+    show_default=True,
+    help="Where to write it.",
+)
 @click.option(
     "--target", metavar="FACTOR=V", multiple=True, help="The configuration that the page answers for, as workers=64."
 )

@@ -7,7 +7,8 @@ from typing import Literal
 import click
 
 from genperf.cli.options import number, once, one_group, output_options
-from genperf.cli.output import csv_text, say, show_frame, show_json, write_whole
+from genperf.cli.output import csv_text, say, show_frame, show_json
+from genperf.cli.writing import writable, write_whole
 
 
 @click.command("suggest")
@@ -44,7 +45,7 @@ from genperf.cli.output import csv_text, say, show_frame, show_json, write_whole
     help="Of the mean, or of a new run.",
 )
 @click.option("--group", metavar="A,B", help="Which group's model, for a model fitted with --group.")
-@click.option("-o", "--output", metavar="CSV", help="Write what to measure here.")
+@click.option("-o", "--output", callback=writable, metavar="CSV", help="Write what to measure here.")
 @output_options
 def command(
     model: str,

@@ -8,8 +8,9 @@ import click
 
 from genperf.cli.figures import of_validation, plot_option, write_figure
 from genperf.cli.options import fit_arguments, fit_options, output_options, read, table_options
-from genperf.cli.output import csv_text, say, show_frame, show_json, write_whole
+from genperf.cli.output import csv_text, say, show_frame, show_json
 from genperf.cli.progress import progress_bar
+from genperf.cli.writing import writable, write_whole
 
 
 @click.command("validate")
@@ -24,7 +25,9 @@ from genperf.cli.progress import progress_bar
 @click.option("--models", default="all", show_default=True, help="Families and learners, by name, or all.")
 @click.option("--interval", default=0.9, show_default=True, type=float, help="Nominal coverage of the intervals.")
 @fit_options
-@click.option("-o", "--output", metavar="CSV", help="Write every held-out configuration's prediction here.")
+@click.option(
+    "-o", "--output", callback=writable, metavar="CSV", help="Write every held-out configuration's prediction here."
+)
 @plot_option("predicted against measured values of the held-out configurations")
 @output_options
 def command(
