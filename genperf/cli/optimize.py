@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from genperf.cli.options import once, one_group, output_options
+from genperf.cli.options import names_of, once, one_group, output_options
 from genperf.cli.output import csv_text, say, show_frame, show_json
 from genperf.cli.writing import writable, write_whole
 
@@ -70,7 +70,7 @@ def command(
     fitted = one_group(load_model(model), group, model)
     optimum = optimize(
         fitted,
-        dict(once(over, "--over")),
+        dict(once(over, "--over", names_of(fitted))),
         where,
         minimize,
         deadline=deadline,

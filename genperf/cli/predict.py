@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from genperf.cli.figures import of_predictions, plot_option, write_figure
-from genperf.cli.options import grid, output_options
+from genperf.cli.options import grid, names_of, output_options
 from genperf.cli.output import csv_text, records, say, show_frame, show_json
 from genperf.cli.writing import writable, write_whole
 
@@ -49,7 +49,7 @@ def command(
         raise click.UsageError("give either --data CSV or --at FACTOR=VALUE")
     fitted = load_model(model)
     kind: Band = "confidence" if band == "confidence" else "prediction"
-    predicted = fitted.predict_columns(data or grid(at), interval, kind)
+    predicted = fitted.predict_columns(data or grid(at, names_of(fitted)), interval, kind)
     if output:
         write_whole(output, csv_text(predicted))
         say(f"wrote {output}", quiet)

@@ -11,6 +11,7 @@ from genperf.cli.options import (
     fit_arguments,
     fit_options,
     measured_column,
+    names_of,
     once,
     one_group,
     output_options,
@@ -89,7 +90,7 @@ def command(
         fitted,
         table=table,
         validation=held_out,
-        view=View(once(target, "--target"), along, interval, title),
+        view=View(once(target, "--target", names_of(fitted)), along, interval, title),
     )
     write_whole(output, text)
     if as_json:

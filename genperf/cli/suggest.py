@@ -6,7 +6,7 @@ from typing import Literal
 
 import click
 
-from genperf.cli.options import number, once, one_group, output_options
+from genperf.cli.options import names_of, number, once, one_group, output_options
 from genperf.cli.output import csv_text, say, show_frame, show_json
 from genperf.cli.writing import writable, write_whole
 
@@ -66,9 +66,10 @@ def command(
     from genperf.advice import suggest
     from genperf.result import load_model
 
+    fitted = one_group(load_model(model), group, model)
     suggestion = suggest(
-        one_group(load_model(model), group, model),
-        once(target, "--target"),
+        fitted,
+        once(target, "--target", names_of(fitted)),
         cost=cost,
         candidates=candidates,
         k=k,

@@ -69,6 +69,51 @@ class Rejection:
         return f"{self.source}: {self.complaint}"
 
 
+@dataclass(frozen=True)
+class NumberSettings:
+    """Which numbers are read.
+
+    Attributes
+    ----------
+    smallest, largest : float
+        Sizes of a number that is not zero. Squares and products of a few such numbers still fit in a double, whose
+        sizes are 1e-308 to 1e308; no measurement is near either end.
+    """
+
+    smallest: float = 1e-30
+    largest: float = 1e30
+
+
+NUMBERS = NumberSettings()
+
+
+def out_of_range(values: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
+    """Return which numbers are too small or too large to be computed with.
+
+    Examples
+    --------
+    >>> out_of_range(np.array([0.0, 1e-300, 1.0, 1e300])).tolist()
+    [False, True, False, True]
+    """
+    size = np.abs(values)
+    return (size > NUMBERS.largest) | ((size > 0.0) & (size < NUMBERS.smallest))
+
+
+def why_extreme(value: float) -> str:
+    """Return why a number cannot be computed with.
+
+    Examples
+    --------
+    >>> why_extreme(1e300), why_extreme(float("inf"))
+    ('is larger than 1e+30 in size', 'is not finite')
+    """
+    if not math.isfinite(value):
+        return "is not finite"
+    if abs(value) > NUMBERS.largest:
+        return f"is larger than {NUMBERS.largest:g} in size"
+    return f"is nearer to zero than {NUMBERS.smallest:g}"
+
+
 def numbers(cells: Sequence[Any] | Cells) -> tuple[npt.NDArray[np.float64], Reasons]:
     """Read cells as numbers, correctly rounded.
 
@@ -94,9 +139,10 @@ def numbers(cells: Sequence[Any] | Cells) -> tuple[npt.NDArray[np.float64], Reas
     """
     cells = list(cells)
     values = np.array([_number(cell) for cell in cells], dtype=float)
-    bad = np.flatnonzero(~np.isfinite(values)).tolist()
-    values[bad] = np.nan
-    return values, {i: _why_not_a_number(cells[i]) for i in bad}
+    reasons = {int(i): why_extreme(values[i]) for i in np.flatnonzero(np.isfinite(values) & out_of_range(values))}
+    reasons |= {int(i): _why_not_a_number(cells[i]) for i in np.flatnonzero(~np.isfinite(values))}
+    values[list(reasons)] = np.nan
+    return values, dict(sorted(reasons.items()))
 
 
 def labels(cells: Sequence[Any] | Cells) -> npt.NDArray[np.object_]:

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from genperf.errors import FormulaError, TableError, suggest
-from genperf.formula import Formula, parse
-from genperf.table.clean import Reasons, Rejection, label, labels, mostly_numbers, numbers
+from genperf.formula import Formula, parse, parse_number
+from genperf.table.clean import Reasons, Rejection, label, labels, mostly_numbers, numbers, out_of_range, why_extreme
 from genperf.table.source import Source
 
 
@@ -73,15 +73,17 @@ class Columns:
 
     def derive(self, name: str, text: str) -> npt.NDArray[np.float64]:
         """Add a column computed from others and return it; a value that is not finite is a reason."""
-        formula = self.parse(text)
+        self.parse(text)
+        formula = parse_number(text, self.names, self.texts)
         values = self._evaluate(formula).astype(float)
         inherited = self._inherited(formula)
         self.derived[name] = text
         self.made_from[name] = formula.names
         self._numbers[name] = values
         self.unusable[name] = inherited.copy()
-        bad = np.flatnonzero(~np.isfinite(values) & ~inherited)
-        self.reject(name, {int(i): f"is not finite ({name} = {text})" for i in bad})
+        extreme = out_of_range(values)
+        bad = [int(i) for i in np.flatnonzero(extreme | ~np.isfinite(values)) if not inherited[i]]
+        self.reject(name, {i: f"{why_extreme(values[i])} ({name} = {text})" for i in bad})
         return values
 
     def filter(self, text: str | None) -> tuple[npt.NDArray[np.bool_], frozenset[str]]:
