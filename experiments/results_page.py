@@ -31,7 +31,6 @@ TEMPLATE = Path(__file__).with_name("results_summary.md")
 #: The pages, in the order of the summary.
 PAGES = (
     "extrapolation",
-    "prior",
     "pooling",
     "pooling-priors",
     "generic",

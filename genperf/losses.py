@@ -222,5 +222,5 @@ def penalty_named(name: str, strength: float) -> Penalty:
             f"unknown penalty '{name}'", hint=suggest(name, list(PENALTIES)) or f"one of {', '.join(PENALTIES)}"
         )
     if not (np.isfinite(strength) and strength >= 0.0):
-        raise FitError(f"λ is {strength}; it must be a number that is not negative")
+        raise FitError(f"the strength of the penalty is {strength}; it must be zero or above", hint="--lambda 0.001")
     return Penalty(float(strength), PENALTIES[name])

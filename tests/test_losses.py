@@ -134,9 +134,9 @@ def test_penalty_curvature_gives_the_exact_derivative(name: str, at: float) -> N
     [
         (lambda: loss_named("relativ"), "unknown loss 'relativ'"),
         (lambda: penalty_named("l3", 0.1), "unknown penalty 'l3'"),
-        (lambda: penalty_named("l2", -1.0), "not negative"),
-        (lambda: penalty_named("l2", float("nan")), "not negative"),
-        (lambda: penalty_named("l2", float("inf")), "not negative"),
+        (lambda: penalty_named("l2", -1.0), "must be zero or above"),
+        (lambda: penalty_named("l2", float("nan")), "must be zero or above"),
+        (lambda: penalty_named("l2", float("inf")), "must be zero or above"),
     ],
 )
 def test_refused(make: object, message: str) -> None:

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from genperf.averaging.effects import counts_of
 from genperf.averaging.kriging import HeldOut, ScaledKriging, checked, residuals_of, scaled
 from genperf.discrepancy import Discrepancy, Exponential
-from genperf.errors import Note
+from genperf.errors import Note, counted
 from genperf.estimate import FitOptions, fewer_factors
 from genperf.estimate.bootstrap import bootstrap
 from genperf.estimate.diagnose import at_bounds, unidentified
@@ -147,7 +147,13 @@ def fit_factors(table: Table, options: FitOptions, seed: int) -> Ensemble:
         tuple(replace(m, discrepancy=discrepancy) for m in members),
         Spread(noise=noise, misfit=kriging.misfit, per_doubling=per_doubling),
         tuple(evidence),
-        {"approach": "factors", "weights": "huber", "kriging": _named(discrepancy), **_held_out(errors)},
+        {
+            "approach": "factors",
+            "weights": "huber",
+            "kriging": _named(discrepancy),
+            "lambda": _strengths(chosen),
+            **_held_out(errors),
+        },
         (*left_out, *larger, *_choice_notes(chosen, discrepancy, errors), *_thinned(discrepancy, len(medians))),
     )
 
@@ -207,6 +213,15 @@ def following_counts(table: Table) -> frozenset[str]:
 
 
 def _expressions(factors: Sequence[Factor], options: FitOptions, following: frozenset[str]) -> list[Expression]:
+    """Return the generic expressions that are worth trying.
+
+    Parameters
+    ----------
+    factors : sequence of Factor
+    options : FitOptions
+    following : frozenset of str
+        Counts that rise with another one.
+    """
     worth_trying = structures(factors)
     if options.structure != "auto":
         worth_trying = [s for s in worth_trying if s.name == options.structure] or [structure_named(options.structure)]
@@ -241,6 +256,16 @@ def _mean(fitted: Sequence[Fitted]) -> Array:
 
 
 def _member(fitted: Fitted, weight: float, draws: int, rng: np.random.Generator) -> Member:
+    """Return a fitted expression with its bootstrap draws.
+
+    Parameters
+    ----------
+    fitted : Fitted
+    weight : float
+        Share of the ensemble.
+    draws : int
+    rng : Generator
+    """
     replicates = bootstrap(fitted.problem, fitted.constants, max(draws, AVERAGE.fewest_draws), rng)
     return Member(
         fitted.expression,
@@ -326,6 +351,11 @@ def _held_out(errors: HeldOut) -> dict[str, str | float | None]:
     return {"held_out_error": 100.0 * errors.mean_error} if errors.errors.size else {}
 
 
+def _strengths(chosen: Sequence[Candidate]) -> str:
+    """Return λ of each averaged expression, for the record."""
+    return ", ".join(f"{c.strength:g}" for c in chosen)
+
+
 def _named(discrepancy: Discrepancy | None) -> str:
     """Return the factors of each effect, for the record."""
     if discrepancy is None or not isinstance(discrepancy.kernel, Exponential):
@@ -341,11 +371,22 @@ def _thinned(discrepancy: Discrepancy | None, configurations: int) -> list[Note]
 
 
 def _choice_notes(chosen: Sequence[Candidate], discrepancy: Discrepancy | None, errors: HeldOut) -> list[Note]:
+    """Say which expressions are averaged, and how they erred on held-out configurations.
+
+    Parameters
+    ----------
+    chosen : sequence of Candidate
+        Best first.
+    discrepancy : Discrepancy or None
+    errors : HeldOut
+        With the residuals of the neighbours.
+    """
     if not np.isfinite(chosen[0].error):
         return [Note("too few configurations to hold any out: the structure is the smallest", "not_chosen")]
     expressions = [c.expression for c in chosen]
     counts = sorted({len(e.terms) - 1 for e in expressions if e.family == "generic"})
-    terms = [f"{counts[0]} to {counts[-1]} terms" if len(counts) > 1 else f"{counts[0]} terms"] if counts else []
+    few = counted(counts[0], "term") if counts else ""
+    terms = [f"{counts[0]} to {counted(counts[-1], 'term')}" if len(counts) > 1 else few] if counts else []
     families = [name for name in dict.fromkeys(e.family for e in expressions) if name != "generic"]
     names = [*(f"generic expressions of {t}" for t in terms), *families]
     many = f"the mean of {len(chosen)}: {', '.join(names)}" if len(chosen) > 1 else ", ".join(names)

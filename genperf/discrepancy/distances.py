@@ -43,7 +43,13 @@ def distances(a: npt.NDArray[Any], b: npt.NDArray[Any], metric: Metric) -> Array
 
 
 def _between(a: npt.NDArray[Any], b: npt.NDArray[Any], metric: Metric) -> Array:
-    """Return the distances between values, each of which stands once; shape (n, m)."""
+    """Return the distances between values, each of which stands once; shape (n, m).
+
+    Parameters
+    ----------
+    a, b : ndarray of shape (n,) and (m,)
+    metric : {"doublings", "difference", "squared", "level"}
+    """
     if metric == "level":
         return np.asarray(a[:, None] != b[None, :], dtype=float)
     x, y = np.asarray(a, dtype=float)[:, None], np.asarray(b, dtype=float)[None, :]

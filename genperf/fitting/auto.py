@@ -95,7 +95,15 @@ class Auto:
         return self._assembled(table, ensemble, seed, borrowed.notes)
 
     def _fit_borrowing(self, table: Table, borrowed: Borrowed, seed: int) -> FitResult | None:
-        """Fit a series beside what it borrows; None where the group is not a series."""
+        """Fit a series beside what it borrows; None where the group is not a series.
+
+        Parameters
+        ----------
+        table : Table
+        borrowed : Borrowed
+            With at least one loan.
+        seed : int
+        """
         # A scale that has one value in a group is known by the group's column alone.
         numeric = tuple(f for f in table.factors if f.numeric)
         mapping = {**scale_of(numeric, self.options.mapping, table.group).factors.mapping}

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Literal
 
-from threadpoolctl import threadpool_limits
-
-from genperf.engine import Engine
+from genperf.engine import Engine, one_blas_thread
 from genperf.errors import FitError, GenperfError
 from genperf.estimate import FitOptions
 from genperf.fitting.models import Model, model_named
@@ -120,7 +118,7 @@ def fit(
         what = "pooling is between groups, and the table has none" if model == "auto" else "only auto can pool groups"
         raise FitError(what, hint="--group A,B with --model auto")
     # BLAS with several threads adds in another order: other bytes, and on small matrices it is slower.
-    with threadpool_limits(limits=1, user_api="blas"):
+    with one_blas_thread():
         chosen = model_named(model, options, pool).prepared(table)
         if table.group:
             task = Task(chosen, seed)

@@ -179,6 +179,14 @@ class FamilyModel(ExpressionModel):
         return not self.phases(table) and super()._together(expressions, table)
 
     def _estimate(self, expressions: Sequence[Expression], table: Table, seed: int) -> Estimate:
+        """Fit one table.
+
+        Parameters
+        ----------
+        expressions : sequence of Expression
+        table : Table
+        seed : int
+        """
         if self.phases(table):
             return estimate_phases(self.family, table, self.options, seed)
         return super()._estimate(expressions, table, seed)

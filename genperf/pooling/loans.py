@@ -213,7 +213,15 @@ def _scales(measured: Sequence[Curve], base: float) -> list[float]:
 
 
 def _worth(curve: Curve, loans: Sequence[Loan], reach: float) -> tuple[tuple[Loan, ...], tuple[Note, ...]]:
-    """Return the loans that say something, and why not where there is none."""
+    """Return the loans that say something, and why not where there is none.
+
+    Parameters
+    ----------
+    curve : Curve
+    loans : sequence of Loan
+    reach : float
+        The largest scale of any group.
+    """
     taken = tuple(loan for loan in loans if loan.among >= LOANS.fewest_donors or loan.share >= LOANS.least_share)
     if taken or curve.largest >= reach:
         return taken, ()
@@ -230,7 +238,16 @@ def _worth(curve: Curve, loans: Sequence[Loan], reach: float) -> tuple[tuple[Loa
 def _sets(
     asking: Sequence[Curve], spanning: Sequence[Curve], base: float, work: Sequence[str]
 ) -> list[tuple[list[Curve], list[Curve]]]:
-    """Return the groups that ask, each with its donors, those with the same donors together."""
+    """Return the groups that ask, each with its donors, those with the same donors together.
+
+    Parameters
+    ----------
+    asking, spanning : sequence of Curve
+        Groups that end at the base, and groups measured at both scales.
+    base : float
+    work : sequence of str
+        Columns of batches.
+    """
     sets: dict[tuple[int, ...], list[Curve]] = {}
     for curve in asking:
         alike = tuple(j for j, donor in enumerate(spanning) if alike_in_work(curve, donor, base, work))
@@ -384,7 +401,14 @@ def _mixture(points: Array, weights: Array) -> Array:
 
 
 def _columns(curve: Curve, donors: Sequence[Curve], base: float, scale: float) -> dict[str, float]:
-    """Return the numeric factors of a group at a scale, grown from its largest scale as the median donor's grow."""
+    """Return the numeric factors of a group at a scale, grown from its largest scale as the median donor's grow.
+
+    Parameters
+    ----------
+    curve : Curve
+    donors : sequence of Curve
+    base, scale : float
+    """
     out = {}
     for name in curve.columns:
         here = curve.column(name, base)

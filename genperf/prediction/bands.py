@@ -91,6 +91,13 @@ def quantiles(points: Array, shares: Array, levels: Array) -> Array:
 
 
 def _between_middles(points: Array, shares: Array, levels: Array) -> Array:
+    """Return quantiles of weighted points, all of which are put in order.
+
+    Parameters
+    ----------
+    points, shares : ndarray of shape (n,)
+    levels : ndarray of shape (k,)
+    """
     order = np.argsort(points, kind="stable")
     middle = np.cumsum(shares[order]) - 0.5 * shares[order]
     return np.asarray(np.interp(levels, middle, points[order]))

@@ -169,6 +169,16 @@ def known_names(values: Mapping[str, Any], schema: Schema) -> dict[str, Any]:
 
 
 def _values(factor: Factor, source: Source, schema: Schema, notes: list[Note]) -> npt.NDArray[Any]:
+    """Return the values of a factor: given, derived, or its one measured value.
+
+    Parameters
+    ----------
+    factor : Factor
+    source : Source
+    schema : Schema
+    notes : list of Note
+        What was filled in is added.
+    """
     given = source.columns
     if factor.name in given:
         return _checked(factor, source, given[factor.name])
@@ -198,6 +208,15 @@ def _shown(factor: Factor) -> str:
 
 
 def _checked(factor: Factor, source: Source, cells: Cells) -> npt.NDArray[Any]:
+    """Return the given cells of a factor as numbers or labels that the model can take.
+
+    Parameters
+    ----------
+    factor : Factor
+    source : Source
+        For the place of an error.
+    cells : ndarray of shape (rows,)
+    """
     if not factor.numeric:
         texts = labels(cells)
         unknown = np.flatnonzero(~np.isin(texts.astype(str), factor.levels))

@@ -19,6 +19,10 @@ Verdict = Literal["ok", "caution", "extrapolating-blind"]
 VERDICTS: tuple[Verdict, ...] = ("ok", "caution", "extrapolating-blind")
 
 
+#: The term that appears with the second node, and the sentence where no run shows it.
+STEP, NO_RUN_BEYOND_ONE_NODE = "leaving the node", "no run beyond one node: measure 2 nodes"
+
+
 @dataclass(frozen=True)
 class VerdictSettings:
     """Thresholds of the verdicts, set by hand on P1 and P2 of DLPerf (`docs/decisions.md`).
@@ -178,7 +182,10 @@ def verdicts(
     scales = _by_range(reach, query, standing, grades)
     _by_distance(total, sum((far > 0).astype(int) for _, far in scales.values()) > 1, grades)
     for name, where in standing.unmeasured.items():
-        grades.mark(where & (grades.grade < 2), 2, f"nothing measured shows '{name}'")
+        if name == STEP:
+            grades.mark(where, 2, NO_RUN_BEYOND_ONE_NODE)
+        else:
+            grades.mark(where & (grades.grade < 2), 2, f"nothing measured shows '{name}'")
     extrinsic = {name: far for name, (factor, far) in scales.items() if factor.role == "extrinsic"}
     for look_back in evidence:
         beyond = extrinsic[look_back.factor] > 0 if look_back.factor in extrinsic else total > 0
@@ -280,6 +287,12 @@ def all_doublings(schema: Schema, query: Query, followers: Collection[str] = ())
     """Return how many doublings each row lies outside the data in all, shape (rows,).
 
     Factors that follow the scale of a series are not counted beside it: of them and the scale the farthest counts.
+
+    Parameters
+    ----------
+    schema : Schema
+    query : Query
+    followers : collection of str
     """
     total = np.zeros(query.rows)
     followed = np.zeros(query.rows)

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from genperf.attribution import completed
-from genperf.discrepancy import Discrepancy, Exponential, Extrapolation, Kernel
+from genperf.discrepancy import Discrepancy, Extrapolation
 from genperf.formula import Node, javascript, parse
 from genperf.prediction import Member, discrepancies_of, read_query, verdict
 from genperf.prediction.bands import POINTS
@@ -175,7 +175,10 @@ def _discrepancy(discrepancy: Discrepancy, model: Model) -> dict[str, Any]:
     order = list(model.factors)
     out: dict[str, Any] = {
         "perDraw": discrepancy.per_draw,
-        "kernel": _kernel(discrepancy.kernel, model),
+        "kernel": {
+            "type": discrepancy.kernel.__struct_config__.tag,
+            **discrepancy.kernel.numbered({name: i for i, name in enumerate(order)}, model.formula),
+        },
         "anchors": [[order.index(name), *_column(values)] for name, values in discrepancy.anchors.items()],
         "noise": discrepancy.noise,
         "scales": packed(discrepancy.scales),
@@ -194,24 +197,11 @@ def _discrepancy(discrepancy: Discrepancy, model: Model) -> dict[str, Any]:
     }
 
 
-def _kernel(kernel: Kernel, model: Model) -> dict[str, Any]:
-    order = list(model.factors)
-    if isinstance(kernel, Exponential):
-        places = {name: j for j, name in enumerate(kernel.metrics)}
-        return {
-            "type": "exponential",
-            "metrics": [[order.index(name), metric] for name, metric in kernel.metrics.items()],
-            "effects": [[e.size, [[places[name], rate] for name, rate in e.rates.items()]] for e in kernel.effects],
-        }
-    axes = [model.formula(axis) for axis in kernel.axes]
-    return {"type": "random-walk", "axes": axes, "step": kernel.step, "origin": list(kernel.origin)}
-
-
 def _extrapolation(extrapolation: Extrapolation | None, model: Model) -> dict[str, Any] | None:
     if extrapolation is None:
         return None
     axes = [model.formula(text) for text in (*extrapolation.axes, extrapolation.work)]
-    return {"axes": axes, "slope": extrapolation.slope}
+    return {"axes": axes, "slope": extrapolation.slope, "nodes": model.formula(extrapolation.nodes)}
 
 
 def _column(values: npt.NDArray[Any]) -> tuple[list[str], dict[str, Any]]:

@@ -96,21 +96,22 @@ class FitResult:
     def predict(
         self, data: str | Path | pd.DataFrame | Mapping[str, Any], interval: float = 0.9, band: Band = "prediction"
     ) -> pd.DataFrame:
-        """Predict times.
+        """Predict the target.
 
         Parameters
         ----------
         data : path, DataFrame or mapping
             A column per factor; or values by name, lists being combined each with each.
         interval : float
-            Nominal coverage.
+            Nominal coverage, above 0 and below 1.
         band : {"prediction", "confidence"}
             Of a new run, or of the mean.
 
         Returns
         -------
         DataFrame
-            The given columns and `time, lower, upper, verdict, reason`; seconds.
+            The given columns, then the target by its name (`time`), `lower` and `upper` in its unit, `verdict` and
+            `reason`.
 
         Raises
         ------
@@ -156,6 +157,14 @@ class FitResult:
         return beside(source, self._predicted(source, interval, band), self.schema.target)
 
     def _predicted(self, source: Source, interval: float, band: Band) -> dict[str, npt.NDArray[Any]]:
+        """Return the columns that a prediction adds to checked cells.
+
+        Parameters
+        ----------
+        source : Source
+        interval : float
+        band : {"prediction", "confidence"}
+        """
         return predict(self, source, interval, band)
 
     def constants(self, interval: float = 0.9) -> pd.DataFrame:
@@ -261,16 +270,44 @@ class GroupedResult:
     def predict(
         self, data: str | Path | pd.DataFrame | Mapping[str, Any], interval: float = 0.9, band: Band = "prediction"
     ) -> pd.DataFrame:
-        """Predict times, each row by the model of its group.
+        """Predict the target, each row by the model of its group.
 
-        Without the group columns, every group is asked for every row. The group columns come first.
+        Parameters
+        ----------
+        data : path, DataFrame or mapping
+            A column per factor, and the group columns. Without these every group predicts every row.
+        interval : float
+            Nominal coverage, above 0 and below 1.
+        band : {"prediction", "confidence"}
+            Of a new run, or of the mean.
+
+        Returns
+        -------
+        DataFrame
+            The group columns, the given columns, then the target by its name, `lower, upper, verdict, reason`.
+
+        Raises
+        ------
+        TableError
+            Where a group is unknown, a factor is missing, or a value is not one the model can take.
         """
         return frame_of(self.predict_columns(data, interval, band))
 
     def predict_columns(
         self, data: str | Path | pd.DataFrame | Mapping[str, Any], interval: float = 0.9, band: Band = "prediction"
     ) -> dict[str, Cells]:
-        """Return the columns of `predict` by name; nothing imports pandas for them."""
+        """Predict as `predict` does, without a DataFrame: nothing imports pandas for it.
+
+        Parameters
+        ----------
+        data : path, DataFrame or mapping
+        interval : float
+        band : {"prediction", "confidence"}
+
+        Returns
+        -------
+        dict of str to ndarray of shape (rows,)
+        """
         if not self.results:
             raise TableError("no group was fitted", hint="; ".join(list(self.failures.values())[:1]) or None)
         # Groups are of one table: they know the same names.

@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from genperf.discrepancy import Discrepancy, Exponential
+from genperf.discrepancy import Discrepancy
 from genperf.errors import ModelError
 from genperf.expression import Constant, Expression, Term
 from genperf.formula import Node, parse, render
@@ -123,6 +123,15 @@ def _check_schema(schema: Schema) -> None:
 
 
 def _member(record: MemberRecord, factors: tuple[Factor, ...], discrepancies: Sequence[Discrepancy]) -> Member:
+    """Return the member of a record.
+
+    Parameters
+    ----------
+    record : MemberRecord
+    factors : tuple of Factor
+    discrepancies : sequence of Discrepancy
+        Of the model; a member refers to one by place.
+    """
     texts = tuple(f.name for f in factors if not f.numeric)
     names = {f.name for f in factors} | {c.name for c in record.constants}
 
@@ -167,7 +176,13 @@ def _member(record: MemberRecord, factors: tuple[Factor, ...], discrepancies: Se
 
 
 def _check_discrepancy(discrepancy: Discrepancy, factors: tuple[Factor, ...]) -> None:
-    """Refuse a discrepancy whose parts do not fit the factors or each other."""
+    """Refuse a discrepancy whose parts do not fit the factors or each other.
+
+    Raises
+    ------
+    ModelError, FormulaError
+        Naming the field.
+    """
     count = len(discrepancy.logarithms)
     numeric = {f.name: f.numeric for f in factors}
     anchors = discrepancy.anchors
@@ -183,40 +198,15 @@ def _check_discrepancy(discrepancy: Discrepancy, factors: tuple[Factor, ...]) ->
         raise _refuse("discrepancies.scales: a scale or the noise is not above zero")
     if np.any(discrepancy.variances < 0.0):
         raise _refuse("discrepancies.variances: one is negative")
-    _check_kernel(discrepancy, set(anchors))
+    fault = discrepancy.kernel.fault(anchors)
+    if fault is not None:
+        raise _refuse(f"discrepancies.kernel: {fault}")
+    beyond = discrepancy.extrapolation
+    for text in () if beyond is None else (*beyond.axes, beyond.work, beyond.nodes):
+        parse(text, set(anchors))
     offsets = discrepancy.offsets
     if offsets is not None and (offsets.ndim != 2 or len(offsets) != len(scales) or not 0 < offsets.shape[1] < count):
         raise _refuse("discrepancies.offsets: what is borrowed does not match the draws or the anchors")
-
-
-def _check_kernel(discrepancy: Discrepancy, names: set[str]) -> None:
-    """Refuse a kernel that does not fit the anchors.
-
-    Raises
-    ------
-    FormulaError
-        For a formula over other names.
-    """
-    kernel, extrapolation = discrepancy.kernel, discrepancy.extrapolation
-    for text in () if extrapolation is None else (*extrapolation.axes, extrapolation.work):
-        parse(text, names)
-    if isinstance(kernel, Exponential):
-        rates = [(name, rate) for effect in kernel.effects for name, rate in effect.rates.items()]
-        if not {name for name, _ in rates} <= set(kernel.metrics) <= names or not kernel.effects:
-            raise _refuse("discrepancies.kernel: the effects do not match the anchors")
-        if any(rate <= 0.0 for _, rate in rates) or any(effect.size <= 0.0 for effect in kernel.effects):
-            raise _refuse("discrepancies.kernel: a rate or a size is not above zero")
-        for name, metric in kernel.metrics.items():
-            values = discrepancy.anchors[name]
-            if (metric == "level") is not (values.dtype == object):
-                raise _refuse(f"discrepancies.kernel.metrics.{name}: it does not match the anchors")
-            if metric == "doublings" and np.any(values <= 0.0):
-                raise _refuse(f"discrepancies.anchors.{name}: a value is not above zero")
-        return
-    for axis in kernel.axes:
-        parse(axis, names)
-    if not kernel.axes or len(kernel.axes) != len(kernel.origin) or kernel.step <= 0.0:
-        raise _refuse("discrepancies.kernel: axes, origin and step do not match")
 
 
 def encode_hook(value: object) -> object:

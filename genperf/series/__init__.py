@@ -1,4 +1,4 @@
-"""`auto` on a series: families of overheads, weighed by their evidence."""
+"""`auto` on a series: families of overheads, weighed by their evidence under a prior learned from many clusters."""
 
 from genperf.series.fit import fit_series, shortened, weigh
 from genperf.series.measured import Series, refuse_one_scale, repeat_noise, series_of

@@ -31,7 +31,7 @@ class Series:
 
     Attributes
     ----------
-    found : Factors
+    factors : Factors
     scale : str
         Canonical name: workers, or nodes where there is no column of workers.
     column : str
@@ -44,7 +44,7 @@ class Series:
         How one worker's work may change: formulas over canonical names, and whether it is a factor of the table.
     """
 
-    found: Factors
+    factors: Factors
     scale: str
     column: str
     columns: dict[str, Array]
@@ -74,7 +74,7 @@ class Series:
     def over_columns(self, text: str) -> str:
         """Return a formula over canonical names as one over the table's columns."""
         node = parse(text).node
-        known = {name: self.found.node(name) for name in names_in(node)}
+        known = {name: self.factors.node(name) for name in names_in(node)}
         return render(substitute(node, {name: tree for name, tree in known.items() if tree is not None}))
 
 

@@ -220,7 +220,7 @@ def test_beyond_the_first_node_is_not_ok() -> None:
     result = auto(gp.read_table(frame, time="s", extrinsic="gpus,gpus_per_node"))
     found = result.predict({"gpus": 16, "gpus_per_node": 8})
     assert found.verdict[0] == "extrapolating-blind"
-    assert "leaving the node" in found.reason[0]
+    assert "no run beyond one node: measure 2 nodes" in found.reason[0]
 
 
 def test_a_constant_cannot_be_held() -> None:

@@ -1,7 +1,8 @@
 """Covariances of the discrepancy, one small file each.
 
-A kernel is a `msgspec.Struct` with a tag, which names it in the model file, and three members: `factors`, `covariance`
-and `variance`. A new kernel is a file here, a line in `Kernel`, and a class in `reporting/assets/kernels.js`.
+A kernel is a `msgspec.Struct` with a tag, which names it in the model file. It has the members `factors`, `covariance`,
+`variance`, `fault` and `numbered`. A new kernel is a file here, a name in `Kernel`, a class in
+`reporting/assets/kernels.js`, a test, and the line that chooses it.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import msgspec
@@ -51,6 +51,16 @@ class Exponential(msgspec.Struct, frozen=True, tag="exponential", forbid_unknown
     metrics: dict[str, Metric]
     effects: tuple[Effect, ...]
 
+    @staticmethod
+    def correlation(distance: Array) -> Array:
+        """Return exp(−distance)."""
+        return np.asarray(np.exp(-distance))
+
+    @staticmethod
+    def slope(distance: Array) -> Array:
+        """Return the derivative of the correlation by the distance."""
+        return np.asarray(-np.exp(-distance))
+
     @property
     def factors(self) -> tuple[str, ...]:
         """The factors that the covariance depends on."""
@@ -65,9 +75,39 @@ class Exponential(msgspec.Struct, frozen=True, tag="exponential", forbid_unknown
             far = np.zeros((rows, columns))
             for name, rate in effect.rates.items():
                 far += rate * apart[name]
-            total += effect.size * np.exp(-far)
+            total += effect.size * self.correlation(far)
         return total
 
     def variance(self, columns: Mapping[str, Any]) -> Array:
         """Return the diagonal of the covariance, shape (rows,)."""
         return np.full(len(next(iter(columns.values()))), sum(effect.size for effect in self.effects))
+
+    def fault(self, anchors: Mapping[str, npt.NDArray[Any]]) -> str | None:
+        """Say what does not fit the anchors, of a kernel that was read from a file; None where all does."""
+        rates = [(name, rate) for effect in self.effects for name, rate in effect.rates.items()]
+        if not {name for name, _ in rates} <= set(self.metrics) <= set(anchors) or not self.effects:
+            return "the effects do not match the anchors"
+        if any(rate <= 0.0 for _, rate in rates) or any(effect.size <= 0.0 for effect in self.effects):
+            return "a rate or a size is not above zero"
+        for name, metric in self.metrics.items():
+            if (metric == "level") is not (anchors[name].dtype == object):
+                return f"the metric of '{name}' does not match the anchors"
+            if metric == "doublings" and np.any(anchors[name] <= 0.0):
+                return f"an anchor's '{name}' is not above zero"
+        return None
+
+    def numbered(self, places: Mapping[str, int], formula: Callable[[str], int]) -> dict[str, Any]:
+        """Return the kernel as plain data, for a page that knows factors and formulas by number.
+
+        Parameters
+        ----------
+        places : mapping of str to int
+            Of the factors.
+        formula : callable
+            Text → number.
+        """
+        axes = {name: j for j, name in enumerate(self.metrics)}
+        return {
+            "metrics": [[places[name], metric] for name, metric in self.metrics.items()],
+            "effects": [[e.size, [[axes[name], rate] for name, rate in e.rates.items()]] for e in self.effects],
+        }

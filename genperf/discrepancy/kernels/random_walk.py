@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import msgspec
@@ -59,6 +59,31 @@ class RandomWalk(msgspec.Struct, frozen=True, tag="random-walk", forbid_unknown_
     def variance(self, columns: Mapping[str, Any]) -> Array:
         """Return the diagonal of the covariance, shape (rows,)."""
         return np.asarray(self.step**2 * np.sum(np.abs(self.coordinates(columns) - np.array(self.origin)), axis=1))
+
+    def fault(self, anchors: Mapping[str, npt.NDArray[Any]]) -> str | None:
+        """Say what does not fit the anchors, of a kernel that was read from a file; None where all does.
+
+        Raises
+        ------
+        FormulaError
+            For an axis that is no formula over the anchors.
+        """
+        for axis in self.axes:
+            parse(axis, set(anchors))
+        whole = bool(self.axes) and len(self.axes) == len(self.origin) and self.step > 0.0
+        return None if whole else "axes, origin and step do not match"
+
+    def numbered(self, places: Mapping[str, int], formula: Callable[[str], int]) -> dict[str, Any]:
+        """Return the kernel as plain data, for a page that knows factors and formulas by number.
+
+        Parameters
+        ----------
+        places : mapping of str to int
+            Of the factors.
+        formula : callable
+            Text → number.
+        """
+        return {"axes": [formula(axis) for axis in self.axes], "step": self.step, "origin": list(self.origin)}
 
 
 def walk_from(axes: tuple[str, ...], step: float, anchors: Mapping[str, Any]) -> RandomWalk:

@@ -7,6 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import ndtr
+
+from genperf.series.quadrature import Targets, WeightedPoints, log_sum
 
 Array = npt.NDArray[np.float64]
 
@@ -105,3 +108,37 @@ def _step(known: Array, left: float) -> float:
         middle = 0.5 * (low + high)
         low, high = (low, middle) if effective(middle) < EFFECTIVE else (middle, high)
     return min(max(low, LEAST_STEP), left)
+
+
+def tempered_points(target: Targets, points: int) -> WeightedPoints:
+    """Sample one target by tempering, where importance sampling reaches too few effective points.
+
+    Parameters
+    ----------
+    target : Targets
+        Of one family.
+    points : int
+
+    Returns
+    -------
+    WeightedPoints
+        With equal weights.
+    """
+    p = target.medians.shape[-1]
+    log_share = log_sum(target.log_settings, 0)
+    reached = np.cumsum(np.exp(target.log_settings - log_share))
+
+    def unknowns(z: Array) -> Array:
+        # One more normal number chooses the setting.
+        setting = np.minimum(np.searchsorted(reached, ndtr(z[:, p + 1])), len(reached) - 1)
+        turned = np.einsum("nij,nj->ni", target.roots[0][setting], z[:, :p])
+        return np.hstack([target.medians[0][setting] + turned, z[:, p : p + 1]])
+
+    def with_each_walk(x: Array) -> Array:
+        return np.asarray(target.log_likelihood(x[None])[0] + target.log_walks[:, None])
+
+    posterior = sample(lambda z: log_sum(with_each_walk(unknowns(z)), axis=0), p + 2, points, np.random.default_rng(p))
+    x = unknowns(posterior.particles)
+    parts = with_each_walk(x)
+    log_weights = posterior.evidence + float(log_share) - np.log(points) + parts - log_sum(parts, axis=0)
+    return WeightedPoints(x[:, :-1], target.loudness(x[:, -1]), log_weights, float(points))
