@@ -323,8 +323,6 @@ class _Reader:
                 arguments = (self.number(left, depth), self.number(right, depth))
                 if isinstance(op, ast.Pow):
                     self.check_power(right, arguments[1])
-                if isinstance(op, ast.Div | ast.Mod) and not names_in(arguments[1]):
-                    self.check_divisor(right, arguments[1])
                 return Call(_BINARY[type(op)], arguments)
             case ast.BoolOp(op=op, values=values):
                 function = "and" if isinstance(op, ast.And) else "or"
@@ -393,11 +391,6 @@ class _Reader:
         value = float(evaluate(exponent, {}))
         if not abs(value) <= LIMITS.max_exponent:
             self.refuse(node, f"this exponent is {value:g}; at most {LIMITS.max_exponent:g} is allowed")
-
-    def check_divisor(self, node: ast.expr, divisor: Node) -> None:
-        """Refuse a division by a number that is zero."""
-        if float(evaluate(divisor, {})) == 0.0:
-            self.refuse(node, "this divides by zero")
 
     def check_count(self, node: ast.expr, count: int) -> None:
         """Refuse more comparisons in a row than the walks of the tree can follow."""

@@ -16,7 +16,7 @@ from genperf.formula import parse
 from genperf.prediction.schema import Schema
 from genperf.table import Factor
 from genperf.table.cells import Cells
-from genperf.table.clean import labels, numbers
+from genperf.table.clean import labels, numbers, too_large
 from genperf.table.source import Source, open_source
 
 if TYPE_CHECKING:
@@ -228,6 +228,7 @@ def _checked(factor: Factor, source: Source, cells: Cells) -> npt.NDArray[Any]:
             )
         return texts
     values, reasons = numbers(cells)
+    reasons |= too_large(values)
     if reasons:
         row, reason = min(reasons.items())
         raise TableError(source.rejection(row, factor.name, cells[row], reason).complaint)

@@ -87,31 +87,28 @@ class NumberSettings:
 NUMBERS = NumberSettings()
 
 
-def out_of_range(values: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
-    """Return which numbers are too small or too large to be computed with.
+def too_small(values: npt.NDArray[np.float64]) -> Reasons:
+    """Return why some numbers above zero cannot be computed with.
 
     Examples
     --------
-    >>> out_of_range(np.array([0.0, 1e-300, 1.0, 1e300])).tolist()
-    [False, True, False, True]
+    >>> too_small(np.array([0.0, 1e-300, 1.0]))
+    {1: 'is nearer to zero than 1e-30'}
     """
-    size = np.abs(values)
-    return (size > NUMBERS.largest) | ((size > 0.0) & (size < NUMBERS.smallest))
+    small = np.flatnonzero((values > 0.0) & (values < NUMBERS.smallest))
+    return dict.fromkeys(small.tolist(), f"is nearer to zero than {NUMBERS.smallest:g}")
 
 
-def why_extreme(value: float) -> str:
-    """Return why a number cannot be computed with.
+def too_large(values: npt.NDArray[np.float64]) -> Reasons:
+    """Return why some numbers cannot be computed with: their size.
 
     Examples
     --------
-    >>> why_extreme(1e300), why_extreme(float("inf"))
-    ('is larger than 1e+30 in size', 'is not finite')
+    >>> too_large(np.array([1.0, -1e300]))
+    {1: 'is larger than 1e+30 in size'}
     """
-    if not math.isfinite(value):
-        return "is not finite"
-    if abs(value) > NUMBERS.largest:
-        return f"is larger than {NUMBERS.largest:g} in size"
-    return f"is nearer to zero than {NUMBERS.smallest:g}"
+    large = np.flatnonzero(np.isfinite(values) & (np.abs(values) > NUMBERS.largest))
+    return dict.fromkeys(large.tolist(), f"is larger than {NUMBERS.largest:g} in size")
 
 
 def numbers(cells: Sequence[Any] | Cells) -> tuple[npt.NDArray[np.float64], Reasons]:
@@ -139,10 +136,9 @@ def numbers(cells: Sequence[Any] | Cells) -> tuple[npt.NDArray[np.float64], Reas
     """
     cells = list(cells)
     values = np.array([_number(cell) for cell in cells], dtype=float)
-    reasons = {int(i): why_extreme(values[i]) for i in np.flatnonzero(np.isfinite(values) & out_of_range(values))}
-    reasons |= {int(i): _why_not_a_number(cells[i]) for i in np.flatnonzero(~np.isfinite(values))}
-    values[list(reasons)] = np.nan
-    return values, dict(sorted(reasons.items()))
+    bad = np.flatnonzero(~np.isfinite(values)).tolist()
+    values[bad] = np.nan
+    return values, {i: _why_not_a_number(cells[i]) for i in bad}
 
 
 def labels(cells: Sequence[Any] | Cells) -> npt.NDArray[np.object_]:

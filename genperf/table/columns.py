@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from genperf.errors import FormulaError, TableError, suggest
 from genperf.formula import Formula, parse, parse_number
-from genperf.table.clean import Reasons, Rejection, label, labels, mostly_numbers, numbers, out_of_range, why_extreme
+from genperf.table.clean import Reasons, Rejection, label, labels, mostly_numbers, numbers
 from genperf.table.source import Source
 
 
@@ -81,9 +81,8 @@ class Columns:
         self.made_from[name] = formula.names
         self._numbers[name] = values
         self.unusable[name] = inherited.copy()
-        extreme = out_of_range(values)
-        bad = [int(i) for i in np.flatnonzero(extreme | ~np.isfinite(values)) if not inherited[i]]
-        self.reject(name, {i: f"{why_extreme(values[i])} ({name} = {text})" for i in bad})
+        bad = np.flatnonzero(~np.isfinite(values) & ~inherited)
+        self.reject(name, {int(i): f"is not finite ({name} = {text})" for i in bad})
         return values
 
     def filter(self, text: str | None) -> tuple[npt.NDArray[np.bool_], frozenset[str]]:
