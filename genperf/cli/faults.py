@@ -15,6 +15,27 @@ FAULT_STATUS = 70
 TRACEBACK_VARIABLE = "GENPERF_TRACEBACK"
 
 
+def is_numeric(error: BaseException) -> bool:
+    """Tell whether an error is of numbers: too large, divided by zero, or a matrix that cannot be solved with."""
+    # numpy is not imported for this: help costs nothing.
+    return isinstance(error, ArithmeticError) or type(error).__name__ == "LinAlgError"
+
+
+def numeric_message(error: BaseException) -> str:
+    """Return a message about numbers with which a computation failed.
+
+    Examples
+    --------
+    >>> print(numeric_message(ZeroDivisionError("division by zero")))
+    error: nothing can be computed with these numbers: division by zero (number ...)
+      try: ask nearer to the data, or fit the model again; its file may have been changed
+    """
+    return (
+        f"error: nothing can be computed with these numbers: {_told(error)} (number {_number(error)})\n"
+        "  try: ask nearer to the data, or fit the model again; its file may have been changed"
+    )
+
+
 def fault_message(error: BaseException) -> str:
     """Return one line about an error that no message was written for.
 
@@ -28,19 +49,27 @@ def fault_message(error: BaseException) -> str:
     ...     print(fault_message(error))
     error: a fault of genperf, not of your data: KeyError: 'a'; please report it as number ...
     """
-    told = " ".join(str(error).split())[:200]
-    kind = type(error).__name__
-    number = zlib.crc32(f"{genperf.__version__} {kind} {_place(error)}".encode()) % 1_000_000
+    kind, told = type(error).__name__, _told(error)
     return (
         f"error: a fault of genperf, not of your data: {kind}{': ' * bool(told)}{told}; "
-        f"please report it as number {number:06d} of version {genperf.__version__} with the command"
+        f"please report it as number {_number(error)} of version {genperf.__version__} with the command"
     )
 
 
-def traceback_text(error: BaseException) -> str | None:
-    """Return the traceback where the environment asks for it."""
+def _told(error: BaseException) -> str:
+    return " ".join(str(error.args[-1] if isinstance(error, OverflowError) and error.args else error).split())[:200]
+
+
+def _number(error: BaseException) -> str:
+    """Return six digits of a kind of error, its place and the version."""
+    text = f"{genperf.__version__} {type(error).__name__} {_place(error)}"
+    return f"{zlib.crc32(text.encode()) % 1_000_000:06d}"
+
+
+def traceback_text(error: BaseException) -> str:
+    """Return the traceback where the environment asks for it, and else nothing."""
     if not os.environ.get(TRACEBACK_VARIABLE):
-        return None
+        return ""
     return "".join(traceback.format_exception(error))
 
 

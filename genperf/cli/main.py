@@ -14,7 +14,7 @@ from typing import Any
 import click
 
 from genperf import __version__
-from genperf.cli.faults import FAULT_STATUS, fault_message, traceback_text
+from genperf.cli.faults import FAULT_STATUS, fault_message, is_numeric, numeric_message, traceback_text
 from genperf.cli.process import Stopped, drop_output, open_closed_streams, stop_in_order
 from genperf.cli.settings import settings_of
 from genperf.errors import GenperfError
@@ -78,7 +78,9 @@ def cli(ctx: click.Context, config: str | None) -> None:
 
     Start with `genperf demo`, or `genperf check TABLE --time COLUMN` on your own measurements.
     """
-    ctx.default_map = settings_of(config, COMMANDS)
+    name = ctx.invoked_subcommand
+    command = cli.get_command(ctx, name) if name is not None else None
+    ctx.default_map = settings_of(config, COMMANDS, command)
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -107,8 +109,10 @@ def run(arguments: list[str] | None = None) -> int:
     except MemoryError:
         return _failed("error: this needs more memory than there is\n  try: fewer rows, draws or values at once", 1)
     except Exception as error:
-        text = traceback_text(error)
-        return _failed((text or "") + fault_message(error), FAULT_STATUS)
+        before = traceback_text(error)
+        if is_numeric(error):
+            return _failed(before + numeric_message(error), 1)
+        return _failed(before + fault_message(error), FAULT_STATUS)
 
 
 def _status(arguments: list[str] | None) -> int:
