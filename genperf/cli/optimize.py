@@ -6,7 +6,7 @@ import click
 
 from genperf.cli.options import names_of, once, one_group, output_options
 from genperf.cli.output import csv_text, say, show_frame, show_json
-from genperf.cli.writing import writable, write_whole
+from genperf.cli.writing import raw_option, writable, write_whole
 
 
 @click.command("optimize")
@@ -39,6 +39,7 @@ from genperf.cli.writing import writable, write_whole
 @click.option("--top", default=10, show_default=True, type=click.IntRange(min=1), help="How many to show.")
 @click.option("--group", metavar="A,B", help="Which group's model, for a model fitted with --group.")
 @click.option("-o", "--output", callback=writable, metavar="CSV", help="Write the best configurations here.")
+@raw_option
 @output_options
 def command(
     model: str,
@@ -56,6 +57,7 @@ def command(
     as_json: bool,
     quiet: bool,
     no_color: bool,
+    raw: bool,
 ) -> None:
     """Find the configuration for which MODEL's time, or a cost, is least.
 
@@ -79,7 +81,7 @@ def command(
         top=top,
     )
     if output:
-        write_whole(output, csv_text(optimum.best))
+        write_whole(output, csv_text(optimum.best, raw))
         say(f"wrote {output}", quiet)
     if as_json:
         show_json(optimum.to_dict())

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias, Union
 
 import click
+
+from genperf.table.cells import neutral
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -62,8 +64,10 @@ def records(table: Shown) -> list[dict[str, Any]]:
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
-def csv_text(table: Shown) -> str:
+def csv_text(table: Shown, raw: bool = False) -> str:
     r"""Write a table as CSV, floating-point numbers to nine digits, and nothing where a value is missing.
+
+    Unless `raw`, an apostrophe stands before a text that a spreadsheet would take for a formula.
 
     Examples
     --------
@@ -71,23 +75,33 @@ def csv_text(table: Shown) -> str:
     >>> csv_text({"nodes": np.array([2, 4]), "time": np.array([0.1, np.nan]), "reason": np.array(["far, wide", ""])})
     'nodes,time,reason\n2,0.1,"far, wide"\n4,,\n'
     """
+    return "".join(csv_pieces([table], raw))
+
+
+def csv_pieces(tables: Iterable[Shown], raw: bool = False) -> Iterator[str]:
+    """Yield the text of tables with the same columns as one CSV: the head once, then the rows of each."""
     import csv
     import io
 
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow([str(name) for name, _ in table.items()])
-    writer.writerows(zip(*(_csv_cells(cells) for _, cells in table.items()), strict=True))
-    return text.getvalue()
+    for number, table in enumerate(tables):
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        if number == 0:
+            writer.writerow([str(name) if raw else neutral(str(name)) for name, _ in table.items()])
+        writer.writerows(zip(*(_csv_cells(cells, raw) for _, cells in table.items()), strict=True))
+        yield text.getvalue()
 
 
-def _csv_cells(cells: Cells) -> list[Any]:
+def _csv_cells(cells: Cells, raw: bool) -> list[Any]:
     from genperf.table.clean import is_missing
 
     if cells.dtype.kind == "M":
         # A Series of days is written without their midnights.
         cells = cells.astype(str)
-    write: Callable[[Any], Any] = "{:.9g}".format if cells.dtype.kind == "f" else lambda value: value
+    if cells.dtype.kind == "f":
+        write: Callable[[Any], Any] = "{:.9g}".format
+    else:
+        write = (lambda value: value) if raw else (lambda value: neutral(value) if isinstance(value, str) else value)
     return ["" if is_missing(value) else write(value) for value in cells.tolist()]
 
 

@@ -8,7 +8,7 @@ import click
 
 from genperf.cli.options import names_of, number, once, one_group, output_options
 from genperf.cli.output import csv_text, say, show_frame, show_json
-from genperf.cli.writing import writable, write_whole
+from genperf.cli.writing import raw_option, writable, write_whole
 
 
 @click.command("suggest")
@@ -46,6 +46,7 @@ from genperf.cli.writing import writable, write_whole
 )
 @click.option("--group", metavar="A,B", help="Which group's model, for a model fitted with --group.")
 @click.option("-o", "--output", callback=writable, metavar="CSV", help="Write what to measure here.")
+@raw_option
 @output_options
 def command(
     model: str,
@@ -61,6 +62,7 @@ def command(
     as_json: bool,
     quiet: bool,
     no_color: bool,
+    raw: bool,
 ) -> None:
     """Choose what to measure next, so that the interval of MODEL at a target narrows most for its cost."""
     from genperf.advice import suggest
@@ -78,7 +80,7 @@ def command(
         band=band,
     )
     if output:
-        write_whole(output, csv_text(suggestion.chosen))
+        write_whole(output, csv_text(suggestion.chosen, raw))
         say(f"wrote {output}", quiet)
     if as_json:
         show_json(suggestion.to_dict())

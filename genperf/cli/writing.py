@@ -32,6 +32,10 @@ _HINTS = {
 }
 
 
+#: The option of what is written as CSV.
+raw_option = click.option("--raw", is_flag=True, help="Write texts that begin with = + - @ as they are.")
+
+
 def writable(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
     """Return the value of an option that names a file to write, as click's callback.
 

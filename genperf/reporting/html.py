@@ -305,7 +305,9 @@ def _in_script(data: Any) -> str:
     try:
         text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     except ValueError:
-        raise GenperfError("the model gives values that are not finite: no page can show them", hint="fit it again") from None
+        raise GenperfError(
+            "the model gives values that are not finite: no page can show them", hint="fit it again"
+        ) from None
     return (
         text.replace("&", "\\u0026")
         .replace("<", "\\u003c")

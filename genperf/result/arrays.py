@@ -125,7 +125,7 @@ def _packed_numbers(shape: object, text: object, kind: str) -> Array:
         held = np.frombuffer(base64.b64decode(str(text), validate=True), dtype=kind)
     except ValueError:
         raise ValueError("Expected packed numbers") from None
-    if len(held) != math.prod(shape) or not np.all(np.abs(held) <= ARRAYS.largest):
+    if len(held) != math.prod(shape) or not np.all(np.abs(held.astype(float)) <= ARRAYS.largest):
         raise ValueError(f"Expected {math.prod(shape)} finite numbers")
     return held.astype(float).reshape(shape)
 
