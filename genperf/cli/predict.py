@@ -2,31 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from genperf.cli.figures import of_predictions, plot_option, write_figure
 from genperf.cli.options import grid, names_of, output_options
-from genperf.cli.output import csv_pieces, csv_text, records, say, show_frame, show_json
+from genperf.cli.output import csv_pieces, records, say, show_frame, show_json
 from genperf.cli.writing import raw_option, writable, write_whole
 
 if TYPE_CHECKING:
     from genperf.prediction import Band
-    from genperf.result import FitResult, GroupedResult
     from genperf.table.cells import Cells
 
 
 @dataclass(frozen=True)
 class BlockSettings:
-    """How many rows are predicted at once.
+    """How many rows are written at once.
 
     Attributes
     ----------
     rows : int
-        A row takes about 2 kB for each hundred draws while it is predicted. A guess: blocks of some 100 MB at most.
+        A guess: their text takes a few MB.
     """
 
     rows: int = 10_000
@@ -71,14 +70,9 @@ def command(
         raise click.UsageError("give either --data CSV or --at FACTOR=VALUE")
     fitted = load_model(model)
     kind: Band = "confidence" if band == "confidence" else "prediction"
-    blocks = _blocks(fitted, data or grid(at, names_of(fitted)), interval, kind)
-    if output and not plot and not as_json:
-        write_whole(output, csv_pieces(blocks, raw))
-        say(f"wrote {output}", quiet)
-        return
-    predicted = _joined(list(blocks))
+    predicted = fitted.predict_columns(data or grid(at, names_of(fitted)), interval, kind)
     if output:
-        write_whole(output, csv_text(predicted, raw))
+        write_whole(output, csv_pieces(_blocks(predicted), raw))
         say(f"wrote {output}", quiet)
     if plot:
         from genperf.table.cells import frame_of
@@ -90,39 +84,8 @@ def command(
         show_frame(predicted, plain=no_color)
 
 
-def _blocks(
-    fitted: FitResult | GroupedResult, data: str | Mapping[str, Any], interval: float, band: Band
-) -> Iterator[dict[str, Cells]]:
-    """Yield the predictions of some rows at a time, in the order of the rows.
-
-    Parameters
-    ----------
-    fitted : FitResult or GroupedResult
-    data : str or mapping of str to value
-        The path of a table, or values by name.
-    interval : float
-        Nominal coverage.
-    band : {"prediction", "confidence"}
-    """
-    import numpy as np
-
-    from genperf.prediction import cells_of
-    from genperf.result import FitResult
-
-    one = fitted if isinstance(fitted, FitResult) else next(iter(fitted.results.values()), None)
-    source = None if one is None else cells_of(data, one.schema)
-    if source is None or (not isinstance(fitted, FitResult) and not set(fitted.group) <= set(source.columns)):
-        # Every group is asked for every row: the rows of a group stand together.
-        yield fitted.predict_columns(data if source is None else source, interval, band)
-        return
-    for start in range(0, len(source.lines), BLOCK.rows):
-        rows = np.arange(start, min(start + BLOCK.rows, len(source.lines)), dtype=np.intp)
-        yield fitted.predict_columns(source.take(rows), interval, band)
-
-
-def _joined(blocks: list[dict[str, Cells]]) -> dict[str, Cells]:
-    import numpy as np
-
-    if len(blocks) == 1:
-        return blocks[0]
-    return {name: np.concatenate([np.asarray(block[name]) for block in blocks]) for name in blocks[0]}
+def _blocks(predicted: dict[str, Cells]) -> Iterator[dict[str, Cells]]:
+    """Yield the rows of a table some at a time: the text of many rows is large."""
+    rows = len(next(iter(predicted.values())))
+    for start in range(0, rows, BLOCK.rows):
+        yield {name: cells[start : start + BLOCK.rows] for name, cells in predicted.items()}

@@ -46,9 +46,10 @@ class Query:
     given: tuple[str, ...] = ()
     notes: tuple[Note, ...] = ()
 
-    def take(self, rows: npt.NDArray[np.bool_]) -> Query:
-        """Return some of the rows."""
-        return replace(self, rows=int(rows.sum()), columns={k: v[rows] for k, v in self.columns.items()})
+    def take(self, rows: npt.NDArray[np.bool_] | npt.NDArray[np.intp]) -> Query:
+        """Return some of the rows: those of a mask, or at some positions."""
+        count = int(rows.sum()) if rows.dtype == bool else len(rows)
+        return replace(self, rows=count, columns={k: v[rows] for k, v in self.columns.items()})
 
 
 def cells_of(data: Source | str | Path | pd.DataFrame | Mapping[str, Any], schema: Schema) -> Source:
