@@ -14,7 +14,7 @@ from genperf.advice.scale import devices_per_node, node_of
 from genperf.attribution.following import following
 from genperf.attribution.scale import scale_factor
 from genperf.errors import FormulaError, GenperfError, suggest
-from genperf.formula import Node, evaluate, parse, substitute
+from genperf.formula import Node, evaluate, parse_number, substitute
 from genperf.prediction import Query, read_query
 from genperf.result import FitResult
 
@@ -91,7 +91,7 @@ def costs(result: FitResult, query: Query, predicted: Array, cost: str) -> Array
         Where a cost is not above zero.
     """
     quantity = result.schema.target
-    formula = parse(cost, texts=[f.name for f in result.schema.factors if not f.numeric])
+    formula = parse_number(cost, texts=[f.name for f in result.schema.factors if not f.numeric])
     nodes: dict[str, Node] = {}
     for name in formula.names:
         if name in query.columns or name == quantity.name:

@@ -9,9 +9,8 @@ import click
 
 from genperf.cli.figures import of_explanation, plot_option, write_figure
 from genperf.cli.fitted import formula_line, is_formula, shares_line
-from genperf.cli.options import grid, number, once, one_group, output_options
+from genperf.cli.options import grid, names_of, number, once, one_group, output_options
 from genperf.cli.output import show_frame, show_json
-from genperf.cli.shown import asked
 from genperf.errors import GenperfError
 
 if TYPE_CHECKING:
@@ -89,8 +88,8 @@ def command(
 
     fitted = load_model(model)
     chosen = one_group(fitted, group, model)
-    here = asked(at, fitted) if at else None
-    other = once(versus, "--versus")
+    here = values_at(at, fitted) if at else None
+    other = once(versus, "--versus", names_of(fitted))
     across = {name: value for name, value in other.items() if name in chosen.schema.group}
     upto = number(up_to, "--up-to") if up_to is not None else None
     explanation = explain(
@@ -99,7 +98,7 @@ def command(
         interval,
         versus=None if across else other or None,
         knee=False if knee is None else Knee(number(knee, "--knee"), along, upto, kind),
-        sobol=Sobol(sobol, grid(within) if within else None, seed=seed) if sobol else False,
+        sobol=Sobol(sobol, grid(within, names_of(fitted)) if within else None, seed=seed) if sobol else False,
     )
     if across:
         second = _Other(fitted, group, other, across)

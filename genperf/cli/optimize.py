@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import click
 
-from genperf.cli.options import number, once, one_group, output_options
-from genperf.cli.output import csv_text, say, show_frame, show_json, write_whole
+from genperf.cli.options import names_of, number, once, one_group, output_options
+from genperf.cli.output import csv_text, say, show_frame, show_json
+from genperf.cli.writing import raw_option, writable, write_whole
 
 
 @click.command("optimize")
@@ -43,7 +44,8 @@ from genperf.cli.output import csv_text, say, show_frame, show_json, write_whole
 @click.option("--interval", default=0.9, show_default=True, type=float, help="Nominal coverage of the intervals.")
 @click.option("--top", default=10, show_default=True, type=click.IntRange(min=1), help="How many to show.")
 @click.option("--group", metavar="A,B", help="Which group's model, for a model fitted with --group.")
-@click.option("-o", "--output", metavar="CSV", help="Write the best configurations here.")
+@click.option("-o", "--output", callback=writable, metavar="CSV", help="Write the best configurations here.")
+@raw_option
 @output_options
 def command(
     model: str,
@@ -65,6 +67,7 @@ def command(
     as_json: bool,
     quiet: bool,
     no_color: bool,
+    raw: bool,
 ) -> None:
     """Find the configuration for which MODEL's time, or a cost, is least.
 
@@ -82,7 +85,7 @@ def command(
     fitted = one_group(load_model(model), group, model)
     optimum = optimize(
         fitted,
-        dict(once(over, "--over")),
+        dict(once(over, "--over", names_of(fitted))),
         where,
         minimize,
         goal=Goal(maximize, deadline, fits, trusted, most),
@@ -91,7 +94,7 @@ def command(
         top=top,
     )
     if output:
-        write_whole(output, csv_text(optimum.best))
+        write_whole(output, csv_text(optimum.best, raw))
         say(f"wrote {output}", quiet)
     if as_json:
         show_json(optimum.to_dict())

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from genperf.cli.options import grid, once
+from genperf.cli.options import grid, names_of, once
 from genperf.formula.amounts import amount
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 DIGITS = 3
 
 
-def asked(at: tuple[str, ...], fitted: FitResult | GroupedResult) -> dict[str, list[Any]]:
+def values_at(at: tuple[str, ...], fitted: FitResult | GroupedResult) -> dict[str, list[Any]]:
     """Read `--at name=v1,v2` options: numbers as `30B`, ranges as `16:128:*2`; labels and groups stay texts.
 
     Parameters
@@ -31,7 +31,8 @@ def asked(at: tuple[str, ...], fitted: FitResult | GroupedResult) -> dict[str, l
     schema = _first(fitted).schema
     texts = {*schema.group, *(f.name for f in schema.factors if not f.numeric)}
     return {
-        name: values if schema.column(name) in texts else _numbers(name, values) for name, values in grid(at).items()
+        name: values if schema.column(name) in texts else _numbers(name, values)
+        for name, values in grid(at, names_of(fitted)).items()
     }
 
 

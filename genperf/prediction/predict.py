@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 import numpy as np
@@ -27,6 +28,22 @@ Band = Literal["prediction", "confidence"]
 BESIDE_VALUE = ("lower", "upper", "verdict", "reason", "fits")
 #: Columns that come first where a throughput was measured.
 THROUGHPUT = ("throughput", "throughput_lower", "throughput_upper")
+
+
+@dataclass(frozen=True)
+class PredictionSettings:
+    """How many configurations are predicted at once.
+
+    Attributes
+    ----------
+    rows : int
+        One takes about 2 kB for each hundred draws. A guess: some 100 MB at most.
+    """
+
+    rows: int = 10_000
+
+
+PREDICTION = PredictionSettings()
 #: No prediction lies below this share of the smallest measured value: a logarithm must exist.
 FLOOR = 1e-6
 
@@ -216,25 +233,68 @@ def predict(
     if band not in ("prediction", "confidence"):
         raise GenperfError(f"unknown band '{band}'", hint="prediction or confidence")
     schema = model.schema
-    query = read_query(source, schema)
+    whole = read_query(source, schema)
+    first, inverse = distinct_rows(whole)
+    parts = []
+    for start in range(0, len(first), PREDICTION.rows):
+        query = whole.take(first[start : start + PREDICTION.rows])
+        parts.append(_answers(model, query, interval, band))
+    answers = [np.concatenate(columns)[inverse] for columns in zip(*parts, strict=True)]
+    predicted = dict(zip((schema.target.name, *BESIDE_VALUE), answers, strict=True))
+    names = predicted_columns(schema.target)
+    read = {n: whole.columns[n] for n in whole.given if n in whole.columns and n not in names}
+    return {**read, **throughputs(schema.target, whole.columns, predicted), **predicted}
+
+
+def distinct_rows(query: Query) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+    """Return the first row of each configuration, and for every row which of these it repeats.
+
+    Examples
+    --------
+    >>> first, inverse = distinct_rows(Query(3, {"workers": np.array([8.0, 64.0, 8.0])}))
+    >>> first.tolist(), inverse.tolist()
+    ([0, 1], [0, 1, 0])
+    """
+    code = np.zeros(query.rows, dtype=np.int64)
+    for values in query.columns.values():
+        _, places = np.unique(values.astype(str) if values.dtype == object else values, return_inverse=True)
+        # The codes are made small again, so that no product overflows.
+        _, code = np.unique(code * (int(places.max(initial=0)) + 1) + places, return_inverse=True)
+    _, first, inverse = np.unique(code, return_index=True, return_inverse=True)
+    return first, inverse
+
+
+def _answers(model: Fitted, query: Query, interval: float, band: Band) -> tuple[npt.NDArray[Any], ...]:
+    """Return the value, the ends of the band, the verdict, the reason and the probability of fitting of each row.
+
+    Parameters
+    ----------
+    model : Fitted
+    query : Query
+    interval : float
+    band : {"prediction", "confidence"}
+
+    Raises
+    ------
+    GenperfError
+        Where the model has no finite value.
+    """
+    schema = model.schema
     value = central_times(model.members, query.columns)
     if not np.all(np.isfinite(value)):
         row = int(np.argmin(np.isfinite(value)))
         given = ", ".join(f"{k}={v[row]}" for k, v in query.columns.items())
         raise GenperfError(f"the model has no finite {schema.target.name} at {given}", hint="ask nearer to the data")
     lower, upper = band_of(model, query, interval, band)
-    low90, high90 = band_of(model, query, 0.9, "prediction")
+    same = (interval, band) == (0.9, "prediction")
+    low90, high90 = (lower, upper) if same else band_of(model, query, 0.9, "prediction")
     with np.errstate(divide="ignore"):
         log_width = np.log(high90 / low90)
     standing = standing_of(model.members, schema, query)
     verdict, reason = verdicts(schema, query, model.evidence, standing, log_width)
     words = (np.array(verdict, dtype=object), np.array(reason, dtype=object))
     fits = fitting_probability(model, query.columns, query.rows)
-    answers = (value, np.minimum(lower, value), np.maximum(upper, value), *words, fits)
-    predicted = dict(zip((schema.target.name, *BESIDE_VALUE), answers, strict=True))
-    names = predicted_columns(schema.target)
-    read = {n: query.columns[n] for n in query.given if n in query.columns and n not in names}
-    return {**read, **throughputs(schema.target, query.columns, predicted), **predicted}
+    return (value, np.minimum(lower, value), np.maximum(upper, value), *words, fits)
 
 
 def beside(source: Source, predicted: Mapping[str, Cells], target: Target) -> dict[str, Cells]:

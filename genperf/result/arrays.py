@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import math
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,21 @@ import numpy.typing as npt
 
 Array = npt.NDArray[np.float64]
 
+
+@dataclass(frozen=True)
+class ArraySettings:
+    """Which numbers a model file may hold.
+
+    Attributes
+    ----------
+    largest : float
+        Size of a number. Tables hold numbers up to 1e30; their products and squares are far below.
+    """
+
+    largest: float = 1e100
+
+
+ARRAYS = ArraySettings()
 #: Numbers up to which an array is written as a list, which a person can read.
 LISTED = 16
 #: Power of two below which the half-precision numbers of a column lie; the format itself reaches 2¹⁶.
@@ -130,7 +146,7 @@ def _packed_numbers(shape: object, text: object, kind: str) -> Array:
         held = np.frombuffer(base64.b64decode(str(text), validate=True), dtype=kind)
     except ValueError:
         raise ValueError("Expected packed numbers") from None
-    if len(held) != math.prod(shape) or not np.all(np.isfinite(held)):
+    if len(held) != math.prod(shape) or not np.all(np.abs(held.astype(float)) <= ARRAYS.largest):
         raise ValueError(f"Expected {math.prod(shape)} finite numbers")
     return held.astype(float).reshape(shape)
 
@@ -161,7 +177,7 @@ def _numbers(value: list[Any]) -> Array:
         numbers = np.array(value, dtype=float)
     except (ValueError, TypeError):
         raise ValueError("Expected numbers in rows of one length") from None
-    if not np.all(np.isfinite(numbers)):
+    if not np.all(np.abs(numbers) <= ARRAYS.largest):
         raise ValueError("Expected finite numbers")
     return numbers
 

@@ -127,7 +127,10 @@ class FitResult:
         return frame_of(self.predict_columns(data, interval, band))
 
     def predict_columns(
-        self, data: str | Path | pd.DataFrame | Mapping[str, Any], interval: float = 0.9, band: Band = "prediction"
+        self,
+        data: str | Path | Source | pd.DataFrame | Mapping[str, Any],
+        interval: float = 0.9,
+        band: Band = "prediction",
     ) -> dict[str, Cells]:
         """Predict as `predict` does, without a DataFrame: nothing imports pandas for it.
 
@@ -301,7 +304,10 @@ class GroupedResult:
         return frame_of(self.predict_columns(data, interval, band))
 
     def predict_columns(
-        self, data: str | Path | pd.DataFrame | Mapping[str, Any], interval: float = 0.9, band: Band = "prediction"
+        self,
+        data: str | Path | Source | pd.DataFrame | Mapping[str, Any],
+        interval: float = 0.9,
+        band: Band = "prediction",
     ) -> dict[str, Cells]:
         """Predict as `predict` does, without a DataFrame: nothing imports pandas for it.
 

@@ -124,6 +124,9 @@ def _check_schema(schema: Schema) -> None:
     kinds = [f.numeric for f in schema.factors]
     if any([not isinstance(v, str) for v in m.values] != kinds for m in schema.medians):
         raise _refuse("table.medians: the measured configurations do not match the factors")
+    for factor in schema.factors:
+        if factor.numeric and not (factor.lower <= factor.upper and (factor.lower > 0.0 or not factor.positive)):
+            raise _refuse(f"table.factors: the measured range of '{factor.name}' is not one")
 
 
 def _member(record: MemberRecord, factors: tuple[Factor, ...], discrepancies: Sequence[Discrepancy]) -> Member:

@@ -12,7 +12,7 @@ import pandas as pd
 
 from genperf.errors import Note, TableError
 from genperf.formula import quote_name
-from genperf.table.clean import Rejection, above_zero, mostly_numbers, not_negative
+from genperf.table.clean import Rejection, above_zero, mostly_numbers, not_negative, too_large, too_small
 from genperf.table.columns import Columns
 from genperf.table.describe import constant_notes, measure_factors, number_rows
 from genperf.table.failures import failure_notes, groups_that_only_failed, refuse_only_failures
@@ -180,7 +180,8 @@ def _add_target(measurement: Measurement, options: ReadOptions, columns: Columns
         work = assumed_work(options.roles, columns.source.name)
     columns.parse(work)  # a caret belongs under the user's own text, not under the quotient
     values = columns.derive(TIME, f"({work})/{quote_name(column)}")
-    columns.reject(TIME, above_zero(np.where(columns.unusable[TIME], np.nan, values), TIME))
+    usable = np.where(columns.unusable[TIME], np.nan, values)
+    columns.reject(TIME, {**too_small(usable), **too_large(usable), **above_zero(usable, TIME)})
     return work
 
 
@@ -219,12 +220,15 @@ def _checked(roles: Roles, measurement: Measurement, columns: Columns) -> pd.Dat
     frame: dict[str, Any] = {}
     for name, role in roles.factors:
         frame[name] = columns.label(name) if role == "categorical" else columns.number(name)
+        if role != "categorical":
+            columns.reject(name, too_large(frame[name]))
     for name in [*roles.group, *([roles.repeat] if roles.repeat else [])]:
         if name not in frame:
             frame[name] = columns.label(name)
     if roles.weight is not None:
         frame[roles.weight] = columns.number(roles.weight)
-        columns.reject(roles.weight, not_negative(frame[roles.weight], "a weight"))
+        weights = frame[roles.weight]
+        columns.reject(roles.weight, {**too_large(weights), **not_negative(weights, "a weight")})
     target = measurement.target().column
     frame[target] = measurement.in_target_unit(columns.number(target))
     return pd.DataFrame(frame)

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from genperf.errors import FormulaError, TableError, suggest
-from genperf.formula import Formula, parse
+from genperf.formula import Formula, parse, parse_number
 from genperf.table.clean import Reasons, Rejection, label, labels, mostly_numbers, numbers
 from genperf.table.source import Source
 
@@ -73,7 +73,8 @@ class Columns:
 
     def derive(self, name: str, text: str) -> npt.NDArray[np.float64]:
         """Add a column computed from others and return it; a value that is not finite is a reason."""
-        formula = self.parse(text)
+        self.parse(text)
+        formula = parse_number(text, self.names, self.texts)
         values = self._evaluate(formula).astype(float)
         inherited = self._inherited(formula)
         self.derived[name] = text

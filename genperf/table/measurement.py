@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from genperf.errors import Note, TableError
-from genperf.table.clean import Reasons, above_zero
+from genperf.table.clean import Reasons, above_zero, too_large, too_small
 from genperf.table.target import SECONDS, TIME, Target
 
 Kind = Literal["time", "throughput", "quantity"]
@@ -82,7 +82,12 @@ class Measurement:
         name = self.kind if self.kind != "quantity" else self.column
         converted = self.in_target_unit(values)
         overflow = np.flatnonzero(np.isfinite(values) & ~np.isfinite(converted))
-        return {**above_zero(converted, name), **{int(i): f"is too large for a {name} in seconds" for i in overflow}}
+        extreme = {**too_small(converted), **too_large(converted)}
+        return {
+            **extreme,
+            **above_zero(converted, name),
+            **{int(i): f"is too large for a {name} in seconds" for i in overflow},
+        }
 
     def notes(self) -> tuple[Note, ...]:
         """Say that the column was converted."""
