@@ -113,6 +113,7 @@ class Scaling:
             "interval": self.interval,
             "curve": records(self.curve),
             "points": records(self.points),
+            **({"refusal": self.refusal} if self.refusal else {}),
             "crossovers": records(self.crossovers),
         }
 

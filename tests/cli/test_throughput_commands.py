@@ -78,6 +78,9 @@ def test_efficiency_is_refused_until_the_scaling_is_told(shell: Shell, tmp_path:
     assert status == 0
     assert "is the scaling along gpus weak or strong?" in out
     assert "efficiency falls" not in out
+    told = json.loads(shell("explain", "m.json", "--knee", "--json")[1])["scaling"]
+    assert told["kind"] == "unknown"
+    assert "weak or strong?" in told["refusal"]
     assert "strong scaling along gpus" in shell("explain", "m.json", "--knee", "--scaling", "strong")[1]
     shell("report", "m.json", "-o", "page.html")
     assert "is the scaling along gpus weak or strong?" in (tmp_path / "page.html").read_text()
