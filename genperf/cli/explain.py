@@ -11,6 +11,7 @@ from genperf.cli.figures import of_explanation, plot_option, write_figure
 from genperf.cli.fitted import formula_line, is_formula, shares_line
 from genperf.cli.options import grid, names_of, number, once, one_group, output_options
 from genperf.cli.output import show_frame, show_json
+from genperf.cli.shown import values_at
 from genperf.errors import GenperfError
 
 if TYPE_CHECKING:
