@@ -14,6 +14,7 @@ from genperf.formula import names_in, parse, render, substitute
 from genperf.models.family import ALIASES, Factors
 from genperf.table import Factor, Table
 from genperf.table.table import REPEATS
+from genperf.table.target import SECONDS
 
 Array = npt.NDArray[np.float64]
 
@@ -62,6 +63,8 @@ class Series:
         ln seconds, and their variances as the repeats show them.
     works : tuple of (str, bool)
         How one worker's work may change: formulas over canonical names, and whether it is a factor of the table.
+    in_seconds : bool
+        Whether the values are seconds, so that their absolute size tells something.
     """
 
     factors: Factors
@@ -71,6 +74,7 @@ class Series:
     logarithms: Array
     variances: Array
     works: tuple[tuple[str, bool], ...]
+    in_seconds: bool = True
 
     def take(self, rows: npt.NDArray[np.bool_]) -> Series:
         """Return some of the configurations."""
@@ -139,6 +143,7 @@ def series_of(table: Table, options: FitOptions, borrowing: bool = False) -> Ser
         np.log(medians.measured)[order],
         _variances(table, medians)[order],
         _works(table, factors),
+        table.target.unit == SECONDS,
     )
     return series if borrowing or len(np.unique(series.values(series.scale))) > 1 else None
 
