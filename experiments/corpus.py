@@ -11,7 +11,6 @@ other experiments, this one and `learn_prior.py` use the inside of `genperf.seri
 from __future__ import annotations
 
 import argparse
-import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -283,9 +282,7 @@ def main() -> None:
             hands["Extra-P"] = [float(p[0]) for p in fitted.predicted]
             others.append("Extra-P")
     with threadpool_limits(limits=1):
-        start = time.perf_counter()
         learned = pd.concat([answers(listed, prior_without), hands], axis=1)
-        seconds = time.perf_counter() - start
         before = pd.concat([answers(listed, lambda source: Prior()), hands], axis=1)
         shipped = pd.concat([answers(listed, lambda source: PRIOR), hands], axis=1)
     head = [
@@ -302,8 +299,7 @@ def main() -> None:
         f"Made by `{COMMAND}{flags}`; `docs/benchmark.md` states the protocol and when a cell holds. Errors are median "
         "(mean) |predicted/measured − 1| in %, widths are over the measured time, the score is the interval score of "
         "ln T in %.\n",
-        f"**Each source judged by a prior learned without it** ({len(listed)} cases, "
-        f"{1000 * seconds / len(listed):.0f} ms each, one core)\n",
+        f"**Each source judged by a prior learned without it** ({len(listed)} cases)\n",
         table(learned, others),
         "**All together**; *learned from all* is what is shipped, in-sample here; *by hand* is the prior that was set "
         "on DLPerf\n",

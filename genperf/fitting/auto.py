@@ -9,7 +9,6 @@ from genperf.averaging import fit_factors
 from genperf.errors import FitError, GenperfError, Note
 from genperf.estimate import FitOptions
 from genperf.fitting.assemble import Request, assembled
-from genperf.fitting.unit_of_work import borrowed_in_unit, in_unit, member_in_seconds, unit_of
 from genperf.models import scale_of
 from genperf.pooling import Borrowed, could_name, pool
 from genperf.prediction import Ensemble, Member
@@ -102,9 +101,7 @@ class Auto:
         series = series_of(table, self.options)
         if series is None:
             return self._assembled(table, fit_factors(table, self.options, seed), seed, borrowed.notes)
-        unit = unit_of(series, table.target)
-        ensemble = fit_series(table, in_unit(series, unit), seed)
-        return self._assembled(table, ensemble, seed, borrowed.notes, unit)
+        return self._assembled(table, fit_series(table, series, seed), seed, borrowed.notes)
 
     def _fit_borrowing(self, table: Table, borrowed: Borrowed, seed: int) -> FitResult | None:
         """Fit a series beside what it borrows; None where the group is not a series.
@@ -122,14 +119,11 @@ class Auto:
         series = series_of(table, replace(self.options, mapping=mapping), borrowing=True)
         if series is None:
             return None
-        unit = unit_of(series, table.target)
-        ensemble = fit_series(table, in_unit(series, unit), seed, borrowed_in_unit(borrowed, unit))
+        ensemble = fit_series(table, series, seed, borrowed)
         varied = replace(table, notes=tuple(n for n in table.notes if n.kind != "factor_constant"))
-        return self._assembled(varied, ensemble, seed, (*borrowed.notes, *self.notes), unit)
+        return self._assembled(varied, ensemble, seed, (*borrowed.notes, *self.notes))
 
-    def _assembled(
-        self, table: Table, ensemble: Ensemble, seed: int, notes: Sequence[Note], unit: float = 1.0
-    ) -> FitResult:
+    def _assembled(self, table: Table, ensemble: Ensemble, seed: int, notes: Sequence[Note]) -> FitResult:
         """Return the result of an ensemble.
 
         Parameters
@@ -139,11 +133,9 @@ class Auto:
         seed : int
         notes : sequence of Note
             About pooling.
-        unit : float
-            In which the ensemble was fitted, in seconds.
         """
         # An ensemble has many draws of sums of terms above zero: half precision is far finer than they spread.
-        members = tuple(member_in_seconds(_in_half_precision(member), unit) for member in ensemble.members)
+        members = tuple(_in_half_precision(member) for member in ensemble.members)
         complete = replace(ensemble, members=members, notes=(*ensemble.notes, *notes))
         return assembled(table, complete, Request(AUTO, self.options, seed))
 

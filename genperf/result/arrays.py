@@ -29,8 +29,8 @@ class ArraySettings:
 ARRAYS = ArraySettings()
 #: Numbers up to which an array is written as a list, which a person can read.
 LISTED = 16
-#: Power of two below which the half-precision numbers of a column lie; the format itself reaches 2¹⁶.
-HALF_EXPONENT = 15
+#: The largest half-precision number of a column; the format itself reaches 2¹⁶.
+HALF_RANGE = 2.0**14
 
 
 def packed(values: npt.ArrayLike) -> dict[str, Any]:
@@ -51,10 +51,10 @@ def packed(values: npt.ArrayLike) -> dict[str, Any]:
 
 
 def in_half_precision(values: Array) -> Array:
-    """Round the columns of a matrix to half precision, each in units of a power of two of its own.
+    """Round the columns of a matrix to half precision, each in units of its largest number.
 
     The relative error is at most 2⁻¹¹ for numbers down to 10⁻⁹ of the column's largest one. A model file packs such
-    numbers in two bytes.
+    numbers in two bytes. What is rounded does not depend on the unit of a column.
 
     Parameters
     ----------
@@ -62,11 +62,10 @@ def in_half_precision(values: Array) -> Array:
 
     Examples
     --------
-    >>> in_half_precision(np.array([[100.0, 1e-12], [0.1, 3e-12]]))[:, 0].round(4)
+    >>> in_half_precision(np.array([[100.0, 1e-12], [0.1, 3e-12]]))[:, 0].round(3)
     array([100. ,   0.1])
     """
-    halves, exponents = _halves(values)
-    return np.asarray(np.ldexp(halves.astype(float), exponents)).reshape(values.shape)
+    return _from_halves(*_halves(values)).reshape(values.shape)
 
 
 def in_single_precision(values: Array) -> Array:
@@ -87,12 +86,17 @@ def in_single_precision(values: Array) -> Array:
     return np.asarray(np.where(outside, values, short))
 
 
-def _halves(values: Array) -> tuple[npt.NDArray[np.float16], npt.NDArray[np.int_]]:
-    """Return the columns as half-precision numbers and powers of two, the largest number being near 2¹⁴."""
-    values = values.reshape(len(values), -1)
-    largest = np.abs(values).max(axis=0, initial=0.0)
-    exponents = np.frexp(np.where(largest > 0.0, largest, 1.0))[1].astype(int) - HALF_EXPONENT
-    return np.ldexp(values, -exponents).astype("<f2"), exponents
+def _halves(values: Array) -> tuple[npt.NDArray[np.float16], Array]:
+    """Return columns as half-precision numbers, the largest being `HALF_RANGE`, and the largest number of each."""
+    matrix = values.reshape(len(values), -1)
+    largest = np.abs(matrix).max(axis=0, initial=0.0)
+    largest = np.where(largest > 0.0, largest, 1.0)
+    return (matrix / largest * HALF_RANGE).astype("<f2"), largest
+
+
+def _from_halves(halves: npt.NDArray[Any], largest: Array) -> Array:
+    """Return the numbers that half-precision ones stand for."""
+    return np.asarray(halves.astype(float) / HALF_RANGE * largest)
 
 
 def unpacked(value: object) -> npt.NDArray[Any]:
@@ -114,15 +118,12 @@ def unpacked(value: object) -> npt.NDArray[Any]:
         raise ValueError("Expected an array")
     if set(value) == {"labels", "places"}:
         return _labels(value["labels"], value["places"])
-    if set(value) == {"shape", "float16", "exponents"}:
-        halves = _packed_numbers(value["shape"], value["float16"], "<f2")
-        exponents = value["exponents"]
-        whole = isinstance(exponents, list) and all(isinstance(k, int) and abs(k) < 2000 for k in exponents)
+    if set(value) == {"shape", "float16", "largest"}:
+        halves, largest = _packed_numbers(value["shape"], value["float16"], "<f2"), unpacked(value["largest"])
         columns = halves.shape[1] if halves.ndim == 2 else 1
-        if not whole or halves.ndim not in (1, 2) or columns != len(exponents):
-            raise ValueError("Expected a power of two for each column")
-        matrix = halves.reshape(len(halves), columns)
-        return np.asarray(np.ldexp(matrix, np.array(exponents, dtype=int))).reshape(halves.shape)
+        if halves.ndim not in (1, 2) or largest.shape != (columns,):
+            raise ValueError("Expected the largest number of each column")
+        return _from_halves(halves.reshape(len(halves), columns), largest).reshape(halves.shape)
     kinds = {"float32": "<f4", "float64": "<f8"}
     kind = next((k for k in kinds if set(value) == {"shape", k}), None)
     if kind is None:
@@ -165,10 +166,10 @@ def encoded(values: npt.NDArray[Any]) -> object:
     if values.size <= LISTED:
         return values.tolist()
     if values.ndim in (1, 2):
-        halves, exponents = _halves(values)
-        if np.array_equal(np.ldexp(halves.astype(float), exponents).reshape(values.shape), values):
+        halves, largest = _halves(values)
+        if np.array_equal(_from_halves(halves, largest).reshape(values.shape), values):
             text = base64.b64encode(halves.tobytes()).decode()
-            return {"shape": list(values.shape), "float16": text, "exponents": exponents.tolist()}
+            return {"shape": list(values.shape), "float16": text, "largest": encoded(largest)}
     return packed(values)
 
 

@@ -39,7 +39,7 @@ class DrawSettings:
         Families of less weight are left out: they would move a 90 % band by less than its digits.
     """
 
-    draws: int = 1000
+    draws: int = 950
     least_draws: int = 24
     least_weight: float = 2e-3
 
@@ -252,7 +252,8 @@ def _problems(part: int, series: Series, prior: Prior) -> list[_Problem]:
         most = max(float(series.values("nodes" if layout.nodes_known else "workers").max()), 2.0)
         units = np.array([OVERHEADS[name][2] or most for name in family.overheads])
         shapes = np.array([same[name] for name in family.overheads]).reshape(len(units), len(series.logarithms))
-        medians, roots = _moments(family, prior, float(series.logarithms[last]))
+        longer = float(series.logarithms[last]) - np.log(prior.usual_time) if series.in_seconds else 0.0
+        medians, roots = _moments(family, prior, longer)
         problems.append(
             _Problem(
                 part, family, of_family, np.log([share for _, share in prior.noises]),
@@ -280,19 +281,18 @@ def _works(series: Series, prior: Prior) -> list[Work]:
     return works
 
 
-def _moments(family: Family, prior: Prior, last: float) -> tuple[Array, Array]:
+def _moments(family: Family, prior: Prior, longer: float) -> tuple[Array, Array]:
     """Return the means of the overheads' logarithms, and Cholesky factors of their covariances, in each setting.
 
     Parameters
     ----------
     family : Family
     prior : Prior
-    last : float
-        ln of the measured value at the largest scale.
+    longer : float
+        ln of the time at the largest scale over the usual time; 0 where the values are not seconds.
     """
     medians, roots = prior.moments(family.sizes, family.vague)
     between = np.array([name in (*BETWEEN, SERIAL) for name in family.overheads], bool)
-    longer = last - np.log(prior.usual_time)
     medians = medians - prior.seconds * between * longer * np.exp(-0.5 * (longer / prior.usual_range) ** 2)
     return medians, roots
 

@@ -62,6 +62,8 @@ class Series:
         ln seconds, and their variances as the repeats show them.
     works : tuple of (str, bool)
         How one worker's work may change: formulas over canonical names, and whether it is a factor of the table.
+    in_seconds : bool
+        Whether the values are seconds, so that their absolute size tells something.
     """
 
     factors: Factors
@@ -71,6 +73,7 @@ class Series:
     logarithms: Array
     variances: Array
     works: tuple[tuple[str, bool], ...]
+    in_seconds: bool = True
 
     def take(self, rows: npt.NDArray[np.bool_]) -> Series:
         """Return some of the configurations."""
@@ -138,6 +141,7 @@ def series_of(table: Table, options: FitOptions, borrowing: bool = False) -> Ser
         np.log(medians.measured)[order],
         _variances(table, medians)[order],
         tuple((work.formula, work.from_table) for work in scale.works),
+        table.target.true_seconds,
     )
     return series if borrowing or len(np.unique(series.values(series.scale))) > 1 else None
 

@@ -86,7 +86,7 @@ class Prior:
     settings : tuple of Setting
         The evidence of a series decides between them.
     step, trend : float
-        Of the walk (`prediction.Walk`), for s = 1.
+        Of the walk (`genperf.discrepancy`), for s = 1.
     noises : tuple of (float, float)
         Noise of a configuration, for s = 1, and its share: the evidence decides between steady and erratic series.
     louder, quieter : float

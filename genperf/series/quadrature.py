@@ -70,7 +70,7 @@ class Targets:
     ----------
     logarithms : ndarray of shape (b, k)
     whiten, variances, one : ndarray of shape (b, r, k, k), (b, r, k) and (b, r, k)
-        Of each walk, see `prediction.walk`: directions in which covariances are diagonal.
+        Of each walk, see `genperf.discrepancy.Geometry`: directions in which covariances are diagonal.
     anchored : ndarray of shape (b, k)
         1, or 0 where a family has fewer anchors than others of the batch.
     constants : ndarray of shape (b, r)

@@ -5,14 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from genperf.errors import Note, TableError, counted, suggest
 from genperf.table.clean import label
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Truth = npt.NDArray[np.bool_]
 Words = str | Sequence[str]
@@ -80,6 +82,7 @@ class FailureRule:
     >>> rule = rule_of("state", "exit=1,137")
     >>> rule
     FailureRule(status='state', values={'exit': ('1', '137')}, usual_words=True)
+    >>> import pandas as pd
     >>> runs = pd.DataFrame({"s": [2.0, 1.0, 3.0, 9.0], "state": ["ok", "OOM", "ok", "ok"], "exit": [0, 1, 0, 137]})
     >>> rule.failed(runs, "s", "runs.csv")
     array([False,  True, False,  True])
@@ -125,7 +128,7 @@ class FailureRule:
                 hint = suggest(name, names) or f"one of {', '.join(names)}"
                 raise TableError(f"no column '{name}' that says which runs failed", hint=hint, where=where)
             cells = frame[name]
-            if pd.api.types.is_numeric_dtype(cells) and name not in self.values:
+            if cells.dtype.kind in "iufb" and name not in self.values:
                 continue
             texts = cells.astype(object).map(label)
             if name in self.values:

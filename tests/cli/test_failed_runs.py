@@ -61,7 +61,7 @@ def test_predict_tells_what_fits(shell: Shell, folder: Path, fitted: str) -> Non
     assert [round(row["fits"]) for row in rows] == [1, 0, 0, 1, 1, 0]
     assert list(rows[0])[2:] == ["time", "lower", "upper", "verdict", "reason", "fits"]
     assert shell("predict", fitted, *at, "-o", "p.csv", "-q")[0] == 0
-    assert (folder / "p.csv").read_text().splitlines()[0] == "gpus,micro,time,lower,upper,fits,verdict,reason"
+    assert (folder / "p.csv").read_text().splitlines()[0] == "gpus,micro,time,lower,upper,verdict,reason,fits"
     predicted = gp.load_model("m.json").predict({"gpus": 8, "micro": [8, 16]})
     assert (predicted.fits > 0.5).tolist() == [True, False]
 

@@ -46,7 +46,7 @@ def test_the_unit_of_the_work_changes_no_throughput(shell: Shell) -> None:
     assert alone["throughput_lower"] < alone["throughput"] < alone["throughput_upper"]
     names = list(alone)
     assert names[1:4] == ["throughput", "throughput_lower", "throughput_upper"]
-    assert names[4:] == ["time", "lower", "upper", "verdict", "reason"]
+    assert names[4:] == ["time", "lower", "upper", "verdict", "reason", "fits"]
     # The four runs scale at 89 % of perfect; nothing near 64 × 410 is promised, and nothing far below either.
     assert 0.6 < alone["throughput"] / (64 * 410.2) < 1.0
 

@@ -1,10 +1,14 @@
 """The shipped prior: whole, and what it says where nothing was measured."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
 
 import genperf as gp
+from genperf.estimate import FitOptions
+from genperf.series import fit, series_of
 from genperf.series.prior import NAMES, PRIOR, Prior, prior_of, setting_of
 
 
@@ -33,6 +37,19 @@ def test_moments_of_some_overheads_are_those_of_all() -> None:
         whole = np.array(setting.root)
         np.testing.assert_allclose(np.exp(median), np.array(setting.medians)[at])
         np.testing.assert_allclose(root @ root.T, (whole @ whole.T)[np.ix_(at, at)])
+
+
+def test_only_seconds_tell_by_their_size() -> None:
+    n = np.array([1.0, 2.0, 4.0, 8.0])
+    frame = pd.DataFrame({"devices": n, "nodes": np.maximum(n / 4.0, 1.0), "s": 0.1 + 0.005 * np.log2(n)})
+    series = series_of(gp.read_table(frame, time="s", extrinsic="devices,nodes"), FitOptions())
+    assert series is not None
+    assert series.in_seconds
+    slow = replace(series, logarithms=series.logarithms + np.log(3.0))
+    unknown, as_slow = (replace(s, in_seconds=False) for s in (series, slow))
+    medians = [fit._problems(0, s, PRIOR)[0].medians for s in (series, slow, unknown, as_slow)]
+    assert np.any(medians[1] < medians[0] - 0.1)
+    np.testing.assert_array_equal(medians[2], medians[3])
 
 
 def test_the_network_beyond_one_node_is_not_known() -> None:
