@@ -12,10 +12,11 @@ import pandas as pd
 
 from genperf.advice.scale import samples_formula
 from genperf.advice.suggest import suggest
-from genperf.attribution import completed, explain
+from genperf.attribution import completed
+from genperf.attribution.doublings import doublings
 from genperf.attribution.ladder import ladder
 from genperf.attribution.scale import scale_factor
-from genperf.attribution.terms import FORM, HIDDEN
+from genperf.attribution.terms import FORM, parts_of
 from genperf.attribution.words import capitalised, count_text, join_values
 from genperf.errors import GenperfError, TableError
 from genperf.formula import parse, quote_name
@@ -50,12 +51,18 @@ class AskSettings:
     most_marginal_cost : float
         A further sample that costs at most so many times one at the smaller scale pays. A convention, as that of the
         knee: half of the efficiency.
+    least_share : float
+        A smaller part of a step is not named: it would be written as 0 %.
     sample_count : float
         Samples whose price is told: that of one has too many zeros.
+    max_factors : int
+        Factors that are told where a step has no named parts: they fit in a sentence.
     """
 
     most_marginal_cost: float = 2.0
     sample_count: float = 1e6
+    least_share: float = 0.005
+    max_factors: int = 3
 
 
 ASK = AskSettings()
@@ -203,7 +210,7 @@ def ask(result: FitResult, at: Mapping[str, Any], question: Question | None = No
         "expect": _expect(curve, places, value, numbers),
         "sure": _sure(result, (lower, upper), curve, verdict, reason),
         "pays": _pays(curve, question, numbers),
-        "limit": _limit(result, frame, places),
+        "limit": _limit(result, read_query(frame, result.schema).columns, places),
         "next": _next(result, target),
     }
     sentences = {what: capitalised(text) for what, text in sentences.items() if text}
@@ -383,24 +390,30 @@ def _pays(curve: _Curve, question: Question, numbers: dict[str, Any]) -> str:
     )
 
 
-def _limit(result: FitResult, frame: pd.DataFrame, places: str) -> str:
-    """Return what a step is made of there: the largest term, then the largest of the others.
+def _limit(result: FitResult, columns: Mapping[str, Any], places: str) -> str:
+    """Return what the predicted value is made of: the largest part, then the largest of the others.
 
     Parameters
     ----------
     result : FitResult
-    frame : DataFrame of one row
-    places : str
+    columns : mapping of str to ndarray of shape (1,)
         The configuration.
+    places : str
+        The configuration in words.
     """
-    terms = explain(result, frame).terms
-    shares = terms[terms["term"] != HIDDEN].groupby("term", sort=False)["share"].sum().sort_values(ascending=False)
-    first, *others = [(str(name), float(share)) for name, share in shares.items()]
-    text = f"at {places}, {_plain(first[0])} makes {100 * first[1]:.0f} % of the {result.schema.target.name}"
-    rest = [(name, share) for name, share in others if share > 0.005]
-    if not rest:
+    name = result.schema.target.name
+    parts = parts_of(result, columns)
+    shares = {_PLAIN.get(term, ""): float(share) for term, share in zip(parts.names, parts.amounts[:, 0], strict=True)}
+    if "computation" not in parts.names:
+        ratios = doublings(result, {factor: cells[0] for factor, cells in columns.items()})
+        told = [f"{factor} makes it x {_three(ratio)}" for factor, ratio in list(ratios.items())[: ASK.max_factors]]
+        return f"what the {name} depends on at {places}: doubling {', '.join(told)}" if told else ""
+    first, *others = sorted(shares.items(), key=lambda item: -item[1])
+    whole = float(parts.central[0])
+    text = f"at {places}, {first[0]} makes {100 * first[1] / whole:.0f} % of the {name}"
+    if not others or others[0][1] / whole < ASK.least_share:
         return f"{text}: nothing else limits it"
-    return f"{text}; next comes {_plain(rest[0][0])} with {100 * rest[0][1]:.0f} %"
+    return f"{text}; next comes {others[0][0]} with {100 * others[0][1] / whole:.0f} %"
 
 
 def _next(result: FitResult, target: Mapping[str, Any]) -> str:
@@ -408,10 +421,6 @@ def _next(result: FitResult, target: Mapping[str, Any]) -> str:
         return suggest(result, target).sentence
     except GenperfError as error:
         return f"no next run is proposed: {error.message}"
-
-
-def _plain(term: str) -> str:
-    return _PLAIN.get(term, f"the term '{term}'")
 
 
 def _three(value: float) -> str:

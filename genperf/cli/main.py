@@ -21,6 +21,7 @@ COMMANDS = {
     "check": "Read and validate a table, and summarise it.",
     "fit": "Fit a model to a table.",
     "predict": "Predict with a fitted model.",
+    "compare": "Rank groups, or the levels of a factor, by their predictions.",
     "validate": "Measure how well models predict held-out rows.",
     "explain": "Show which terms the predicted time is made of.",
     "suggest": "Choose what to measure next.",
