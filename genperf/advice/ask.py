@@ -194,23 +194,24 @@ def ask(result: FitResult, at: Mapping[str, Any], question: Question | None = No
     Expect 12,800 samples/s at gpus=64: 40.0 x that of 1 gpu, an efficiency of 62 %; a step takes 0.16 s.
     """
     question = question or Question()
-    frame = completed(result, at)
-    if len(frame) != 1:
-        raise GenperfError(f"ask answers for one configuration, not {len(frame)}", hint="one value for each factor")
-    target = {str(k): v for k, v in frame.iloc[0].items()}
+    query = read_query(completed(result, at), result.schema)
+    if query.rows != 1:
+        raise GenperfError(f"ask answers for one configuration, not {query.rows}", hint="one value for each factor")
+    target: dict[str, Any] = {name: cells[0] for name, cells in query.columns.items()}
+    frame = pd.DataFrame([target])
     curve = _Curve(result, target, frozenset(map(str, at)), question)
     quantity = result.schema.target
     predicted = result.predict(frame, question.interval).iloc[0]
     value, lower, upper = (float(predicted[c]) for c in (quantity.name, "lower", "upper"))
     verdict, reason = str(predicted["verdict"]), str(predicted["reason"])
     shown = {name: v for name, v in target.items() if name in at or name == curve.count.name}
-    places = join_values({n: float(v) if not isinstance(v, str) else v for n, v in shown.items()})
+    places = join_values(shown)
     numbers: dict[str, Any] = {quantity.name: value, "lower": lower, "upper": upper}
     sentences = {
         "expect": _expect(curve, places, value, numbers),
         "sure": _sure(result, (lower, upper), curve, verdict, reason),
         "pays": _pays(curve, question, numbers),
-        "limit": _limit(result, read_query(frame, result.schema).columns, places),
+        "limit": _limit(result, query.columns, places),
         "next": _next(result, target),
     }
     sentences = {what: capitalised(text) for what, text in sentences.items() if text}

@@ -8,7 +8,7 @@ import click
 
 from genperf.cli.figures import of_predictions, plot_option, write_figure
 from genperf.cli.options import grid, output_options
-from genperf.cli.output import csv_text, records, say, show_frame, show_json, write_whole
+from genperf.cli.output import csv_text, records, say, show_json, show_predictions, write_whole
 
 if TYPE_CHECKING:
     from genperf.prediction import Band
@@ -58,5 +58,5 @@ def command(
         write_figure(of_predictions(fitted, frame_of(predicted), interval), plot, quiet)
     if as_json:
         show_json({"predictions": records(predicted)})
-    elif not output or not quiet:
-        show_frame(predicted, plain=no_color)
+    elif not output:
+        show_predictions(predicted, plain=no_color)

@@ -101,6 +101,7 @@ def test_several_series_are_asked_for_by_their_name(shell: Shell) -> None:
         ("gpus,step_s,total_s\n1,1,2\n2,2,3\n", (), ["step_s, total_s", "--time step_s"]),
         ("colour,step_s\n1,1\n2,2\n", (), ["count the workers (colour)", "--extrinsic colour"]),
         ("gpus,colour\n1,1\n2,2\n", (), ["a time or a throughput (gpus, colour)", "--time COLUMN"]),
+        (FOUR, ("--at", "gpus=8"), ["--at names gpus twice"]),
         (FOUR, ("--price", "2"), ["price '2' has no unit of time", "--price 2/h"]),
         (FOUR, ("--price", "cheap"), ["'cheap' is not a price"]),
         (FOUR, ("--price", "2/h", "--per", "racks"), ["'racks' counts nothing", "--per gpus"]),
@@ -121,3 +122,9 @@ def test_a_given_role_is_not_guessed(shell: Shell) -> None:
     told = answer(shell, "--time", "total_s", at="gpus=4")
     assert told["time"] == pytest.approx(0.8, rel=0.1)
     assert told["left_out"] == ["step_s"]
+
+
+def test_one_configuration_is_asked_about(shell: Shell) -> None:
+    status, _, errors = shell("ask", "runs.csv", "--at", "gpus=8,16")
+    assert status == 1
+    assert "8,16" in errors
