@@ -42,7 +42,9 @@ def doublings(result: FitResult, at: Mapping[str, Any] | None = None) -> dict[st
     names = [n for n in names if n not in derived and n in frame]
     ratios = {}
     for name in names:
-        follow = [n for n, text in derived.items() if n in frame and name in parse(text).names]
+        # A factor that is derived from columns which are no factors stays as it is.
+        reads = {n: parse(text).names for n, text in derived.items() if n in frame}
+        follow = [n for n, columns in reads.items() if name in columns and set(columns) <= set(frame)]
         both = pd.concat([frame, frame.assign(**{name: 2.0 * float(frame[name].iloc[0])})], ignore_index=True)
         query = read_query(both.drop(columns=follow), result.schema)
         here, doubled = central_times(result.members, query.columns)

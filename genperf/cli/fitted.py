@@ -75,13 +75,18 @@ def fitted_lines(result: FitResult, verbose: bool = False) -> list[str]:
 def trust_lines(result: FitResult) -> list[str]:
     """Return the verdict at twice the largest measured scale, the other factors at the centre of what was measured."""
     from genperf.attribution import completed
+    from genperf.attribution.configurations import centre_of
     from genperf.attribution.scale import scale_factor
+    from genperf.formula import parse
 
     try:
         count = scale_factor(result, None)
     except GenperfError:
         return []
-    predicted = result.predict(completed(result, {count.name: 2.0 * count.upper})).iloc[0]
+    centre, derived = centre_of(result), result.schema.derived
+    # A factor that is derived from columns which are no factors stays at the centre.
+    fixed = {n: centre[n] for n, text in derived.items() if n in centre and not set(parse(text).names) <= set(centre)}
+    predicted = result.predict(completed(result, {**fixed, count.name: 2.0 * count.upper})).iloc[0]
     reason = f": {predicted['reason']}" if predicted["reason"] else ""
     return [f"at twice the largest scale ({count.name}={2.0 * count.upper:g}): {predicted['verdict']}{reason}"]
 

@@ -148,3 +148,12 @@ def test_fit_leads_with_the_held_out_error(shell: Shell) -> None:
     assert out.startswith("your formula: more.csv, 6 configurations; ")
     assert out.splitlines()[3].startswith("time (s) = ")
     assert shell("fit", "more.csv", *columns, "--model", "amdahl")[1].startswith("amdahl: ")
+
+
+def test_a_factor_derived_from_a_column_that_is_none_stays(shell: Shell) -> None:
+    rows = [f"{n},{g},{g / n / 8 + 0.5}" for n in (1, 2, 4, 8) for g in (32, 64, 128)]
+    Path("derived.csv").write_text("\n".join(["gpus,total,s", *rows]))
+    derived = ["--let", "each=total/gpus", "--extrinsic", "gpus", "--intrinsic", "each", "--model", "a*each + c"]
+    status, out, errors = shell("fit", "derived.csv", "--time", "s", *derived)
+    assert status == 0, errors
+    assert "at twice the largest scale (gpus=16): " in out
