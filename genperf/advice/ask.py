@@ -367,7 +367,8 @@ def _pays(curve: _Curve, question: Question, numbers: dict[str, Any]) -> str:
         return f"{large} is the smallest measured scale: there is no smaller one to compare its cost with"
     if curve.rates is None:
         ratio = curve.values[there] * machines[there] / (curve.values[here] * machines[here])
-        return f"whether it pays needs the work of a step (--work); a step uses {_three(ratio)} x the {name}-seconds"
+        one = count_text(1.0, name).removeprefix("1 ")
+        return f"whether it pays needs the work of a step (--work); a step uses {_three(ratio)} x the {one}-seconds"
     rates = curve.rates
     average = machines[here] / rates[here]
     gained = rates[there] - rates[here]
