@@ -30,7 +30,7 @@ class GenericRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     Parameters
     ----------
     model : str
-        A family, or a formula over the columns' names.
+        `auto`, a family, or a formula over the columns' names.
     structure, loss, penalty, lam, solver
         As in `genperf.fit`.
     extrinsic : sequence of str or int, optional
@@ -106,8 +106,7 @@ class GenericRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         """
         kept = self._frame(X)
         X, y = validate_data(self, X, y, y_numeric=True, dtype=None if kept is not None else "numeric")
-        if kept is None:
-            check_non_negative(X, "GenericRegressor")
+        self._check_factors(X, kept)
         if np.any(np.asarray(y, float) <= 0):
             raise ValueError("y must be above zero; it has values of zero or below")
         if len(X) < 2:
@@ -148,13 +147,34 @@ class GenericRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             raise TypeError("a table without groups gives one model")
         return result
 
-    def predict(self, X: Any) -> npt.NDArray[np.float64]:
-        """Return the predictions, shape (rows,), in the unit of `y`."""
+    def predict(self, X: Any, interval: float | None = None) -> Any:
+        """Return the predictions, shape (rows,), in the unit of `y`; with an interval also its ends.
+
+        Parameters
+        ----------
+        X : DataFrame or array of shape (rows, factors)
+        interval : float, optional
+            Nominal coverage, between 0 and 1. The answer is then `(predictions, ends)`, the ends as those of
+            `predict_interval`.
+
+        Examples
+        --------
+        >>> X = pd.DataFrame({"workers": [1, 2, 4, 8]})
+        >>> model = GenericRegressor("auto", extrinsic=["workers"]).fit(X, [9.0, 5.0, 3.0, 2.0])
+        >>> values, ends = model.predict(pd.DataFrame({"workers": [16]}), interval=0.9)
+        >>> bool(ends[0, 0] < values[0] < ends[0, 1])
+        True
+        """
+        if interval is None:
+            return self._predicted(X)[self.result_.schema.target.name].to_numpy(float)
+        frame = self._predicted(X, interval)
+        return frame[self.result_.schema.target.name].to_numpy(float), frame[["lower", "upper"]].to_numpy(float)
+
+    def _predicted(self, X: Any, interval: float = 0.9) -> pd.DataFrame:
         check_is_fitted(self)
         kept = self._frame(X)
         X = validate_data(self, X, reset=False, dtype=None if kept is not None else "numeric")
-        result = self.result_
-        return result.predict(self._named(X, kept))[result.schema.target.name].to_numpy(float)
+        return self.result_.predict(self._named(X, kept), interval)
 
     def predict_interval(self, X: Any, interval: float = 0.9) -> npt.NDArray[np.float64]:
         """Return the lower and upper ends of the prediction interval, shape (rows, 2), in the unit of `y`.
@@ -165,10 +185,17 @@ class GenericRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         interval : float
             Nominal coverage, between 0 and 1.
         """
-        check_is_fitted(self)
-        kept = self._frame(X)
-        X = validate_data(self, X, reset=False, dtype=None if kept is not None else "numeric")
-        return self.result_.predict(self._named(X, kept), interval)[["lower", "upper"]].to_numpy(float)
+        ends: npt.NDArray[np.float64] = self._predicted(X, interval)[["lower", "upper"]].to_numpy(float)
+        return ends
+
+    def _check_factors(self, X: Any, kept: pd.DataFrame | None) -> None:
+        """Refuse factors below zero: of a pipeline, most often those that StandardScaler centred."""
+        numbers = X if kept is None else kept.select_dtypes("number").to_numpy()
+        try:
+            check_non_negative(numbers, "GenericRegressor")
+        except ValueError as error:
+            hint = "factors are counts and sizes: leave StandardScaler out, a model has its scales itself"
+            raise ValueError(f"{error}. {hint}") from None
 
     def _frame(self, X: Any) -> pd.DataFrame | None:
         """Return the input where it has named columns, which may be of mixed kinds."""

@@ -50,3 +50,20 @@ def test_times_must_be_above_zero() -> None:
     X, y = runs()
     with pytest.raises(ValueError, match="above zero"):
         GenericRegressor().fit(X, -y)
+
+
+def test_auto_predicts_with_intervals() -> None:
+    X = pd.DataFrame({"workers": [1, 2, 4, 8]})
+    model = GenericRegressor("auto", extrinsic=["workers"]).fit(X, 1 + 8 / X.workers)
+    values, ends = model.predict(X, interval=0.9)
+    assert values.tolist() == model.predict(X).tolist()
+    assert ends.tolist() == model.predict_interval(X, 0.9).tolist()
+    wider = model.predict(X, interval=0.99)[1]
+    assert ((wider[:, 1] - wider[:, 0]) > (ends[:, 1] - ends[:, 0])).all()
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_centred_factors_name_their_scaler(named: bool) -> None:
+    X = pd.DataFrame({"workers": [1.0, 2, 4, 8]}) - 3.75
+    with pytest.raises(ValueError, match="leave StandardScaler out"):
+        GenericRegressor().fit(X if named else X.to_numpy(), np.ones(4))

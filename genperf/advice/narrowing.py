@@ -58,8 +58,52 @@ class Knowledge:
         return Knowledge(left, self.noise, self.chance)
 
 
+@dataclass(frozen=True, eq=False)
+class Uncertainty:
+    """What the uncertainty of ln T at some configurations consists of.
+
+    Attributes
+    ----------
+    drawn : ndarray of shape (draws, rows)
+        ln T of every draw of every member.
+    weights : ndarray of shape (draws,)
+        They add up to one.
+    within : ndarray of shape (rows, rows)
+        The covariance that the draws do not hold: that of the discrepancy, and of the distance from the data.
+    noise : ndarray of shape (rows,)
+        Variance of one measurement.
+    """
+
+    drawn: Array
+    weights: Array
+    within: Array
+    noise: Array
+
+    def joint_draws(self, count: int, seed: int) -> Array:
+        """Return draws of ln T, each at all configurations together, shape (count, rows)."""
+        generator = np.random.default_rng(seed)
+        chosen = generator.choice(len(self.weights), count, p=self.weights)
+        values, vectors = np.linalg.eigh(self.within)
+        root = vectors * np.sqrt(np.maximum(values, 0.0))
+        return np.asarray(self.drawn[chosen] + generator.standard_normal((count, len(root))) @ root.T)
+
+
 def knowledge(result: FitResult, columns: Mapping[str, Any]) -> Knowledge:
     """Return the uncertainty of a result at some configurations.
+
+    Parameters
+    ----------
+    result : FitResult
+    columns : mapping of str to ndarray of shape (rows,)
+    """
+    parts = uncertainty(result, columns)
+    centred = parts.drawn - parts.weights @ parts.drawn
+    between = (parts.weights[:, None] * centred).T @ centred
+    return Knowledge(between + parts.within, parts.noise, _chance(parts.weights))
+
+
+def uncertainty(result: FitResult, columns: Mapping[str, Any]) -> Uncertainty:
+    """Return what the uncertainty of a result at some configurations consists of.
 
     Parameters
     ----------
@@ -85,11 +129,7 @@ def knowledge(result: FitResult, columns: Mapping[str, Any]) -> Knowledge:
                 covariances[id(discrepancy)] = discrepancy.covariance(columns).mean(axis=0)
             within += share * covariances[id(discrepancy)]
         noise += share * member.run_variance(result.spread).mean()
-    weights = shares(result.members)
-    drawn = np.vstack(means)
-    centred = drawn - weights @ drawn
-    between = (weights[:, None] * centred).T @ centred
-    return Knowledge(between + within, noise, _chance(weights))
+    return Uncertainty(np.vstack(means), shares(result.members), within, noise)
 
 
 def _chance(weights: Array) -> float:

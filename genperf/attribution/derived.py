@@ -57,6 +57,8 @@ class Price:
     per_second : float
     per : str or None
         The factor, or a formula over factors, that counts what is paid for; the workers where None.
+    text : str
+        As it was given.
 
     Examples
     --------
@@ -66,6 +68,7 @@ class Price:
 
     per_second: float
     per: str | None = None
+    text: str = ""
 
 
 def price_of(text: str, per: str | None = None) -> Price:
@@ -84,7 +87,7 @@ def price_of(text: str, per: str | None = None) -> Price:
     if not slash or not seconds or seconds <= 0.0:
         known = ", ".join(f"{number}/{name}" for name in ("h", "d", "s"))
         raise GenperfError(f"the price {text} needs its time", hint=f"--price with one of {known}")
-    return Price(value / seconds, per)
+    return Price(value / seconds, per, f"{number}/{unit}")
 
 
 def derived_columns(

@@ -26,6 +26,7 @@ GROUP_NOTES = ("similarity", "not_pooled")
 @click.option("--pool", is_flag=True, help="Share scaling between similar groups.")
 @click.option("-o", "--output", callback=writable, metavar="FILE", help="Write the model here (JSON).")
 @click.option("--resume", is_flag=True, help="Keep what is in FILE already, where rows and options are the same.")
+@click.option("--verbose", "-v", is_flag=True, help="Print the formula, or the members, and the constants as well.")
 @output_options
 def command(
     table: str,
@@ -33,12 +34,13 @@ def command(
     pool: bool,
     output: str | None,
     resume: bool,
+    verbose: bool,
     as_json: bool,
     quiet: bool,
     no_color: bool,
     **given: Any,
 ) -> None:
-    """Fit a model to TABLE; print its held-out error, and its formula or the expressions it averages."""
+    """Fit a model to TABLE; print its held-out error, how far it may be trusted, and what doubling each factor does."""
     from genperf.fitting import fit, fitted_phases
     from genperf.result import FitResult, GroupedResult, load_model, model_pieces
 
@@ -69,11 +71,11 @@ def command(
         write_whole("-", model_pieces(result))
         return
     if isinstance(result, FitResult):
-        for line in fitted_lines(result):
+        for line in fitted_lines(result, verbose):
             click.echo(line)
-        if is_formula(result):
+        if verbose and is_formula(result):
             show_frame(result.constants().drop(columns="member"), plain=no_color)
-        else:
+        elif verbose:
             say(f"constants of {counted(len(result.members), 'expression')}: --json, or genperf explain MODEL", quiet)
         notes = [str(note) for note in result.notes]
     else:
@@ -88,5 +90,4 @@ def command(
         say(f"left out, in no role: {', '.join(unused)}", quiet)
     if measured.rejected:
         say(f"rejected rows: {measured.rejected_rows}; genperf check lists them", quiet)
-    if output:
-        say(f"wrote {output}", quiet)
+    say(f"wrote {output}" if output else "nothing was kept: -o model.json writes the model", quiet)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from genperf.errors import counted
+from genperf.errors import GenperfError, counted
 
 if TYPE_CHECKING:
     from genperf.result import FitResult, GroupedResult
@@ -27,12 +27,15 @@ class FittedSettings:
         Groups that are listed, and groups that failed. A guess: they fit on a screen.
     max_notes : int
         Different notes on how groups relate. A guess.
+    max_factors : int
+        Factors whose doubling is told, the largest change first. A guess.
     """
 
     max_members: int = 4
     min_share: float = 0.005
     max_groups: int = 20
     max_notes: int = 5
+    max_factors: int = 8
 
 
 PRINTED = FittedSettings()
@@ -43,12 +46,22 @@ def is_formula(result: FitResult) -> bool:
     return len(result.members) == 1 and result.model != "auto"
 
 
-def fitted_lines(result: FitResult) -> list[str]:
-    """Return what to print of a model: what it is, its held-out error, then its formula or its members."""
+def fitted_lines(result: FitResult, verbose: bool = False) -> list[str]:
+    """Return what to print of a model: its held-out error, how far it may be trusted, what doubling each factor does.
+
+    Parameters
+    ----------
+    result : FitResult
+    verbose : bool
+        Also its formula or its members.
+    """
     error = result.held_out_error
     table = f"{result.schema.source}, {counted(result.schema.configurations, 'configuration')}"
     measured = _NOT_MEASURED if error is None else f"held-out error {error:.1f} %"
     lines = [f"{_kind(result)}: {table}; {measured}"]
+    lines += [*trust_lines(result), *doubling_lines(result)]
+    if not verbose:
+        return lines
     if is_formula(result):
         lines.append(formula_line(result))
         lines.append(f"error on the configurations it was fitted to: {result.metrics.get('mape', float('nan')):.1f} %")
@@ -57,6 +70,35 @@ def fitted_lines(result: FitResult) -> list[str]:
     else:
         lines.append(f"expression: {result.best.name}")
     return lines
+
+
+def trust_lines(result: FitResult) -> list[str]:
+    """Return the verdict at twice the largest measured scale, the other factors at the centre of what was measured."""
+    from genperf.attribution import completed
+    from genperf.attribution.configurations import centre_of
+    from genperf.attribution.scale import scale_factor
+    from genperf.formula import parse
+
+    try:
+        count = scale_factor(result, None)
+    except GenperfError:
+        return []
+    centre, derived = centre_of(result), result.schema.derived
+    # A factor that is derived from columns which are no factors stays at the centre.
+    fixed = {n: centre[n] for n, text in derived.items() if n in centre and not set(parse(text).names) <= set(centre)}
+    predicted = result.predict(completed(result, {**fixed, count.name: 2.0 * count.upper})).iloc[0]
+    reason = f": {predicted['reason']}" if predicted["reason"] else ""
+    return [f"at twice the largest scale ({count.name}={2.0 * count.upper:g}): {predicted['verdict']}{reason}"]
+
+
+def doubling_lines(result: FitResult) -> list[str]:
+    """Return a line per factor: by what the prediction is multiplied where the factor doubles."""
+    from genperf.attribution.doublings import doublings
+
+    ratios = list(doublings(result).items())
+    lines = [f"doubling {factor} -> x {ratio:.2f}" for factor, ratio in ratios[: PRINTED.max_factors]]
+    more = len(ratios) - len(lines)
+    return [*lines, *([f"and {counted(more, 'factor')} more: genperf explain MODEL"] if more else [])]
 
 
 def formula_line(result: FitResult) -> str:

@@ -22,9 +22,11 @@ from genperf.errors import GenperfError
 #: Command → what it does, in the order of a day's work. Each lives in the file of its name.
 COMMANDS = {
     "import": "Turn measurements of another tool into a table.",
+    "ask": "Answer five questions about one configuration from a table.",
     "check": "Read and validate a table, and summarise it.",
     "fit": "Fit a model to a table.",
     "predict": "Predict with a fitted model.",
+    "compare": "Rank groups, or the levels of a factor, by their predictions.",
     "validate": "Measure how well models predict held-out rows.",
     "explain": "Show which terms the predicted time is made of.",
     "suggest": "Choose what to measure next.",

@@ -11,6 +11,8 @@ from click.core import ParameterSource
 from genperf.errors import GenperfError
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from genperf.result import FitResult, GroupedResult
     from genperf.table import Table
 
@@ -157,7 +159,7 @@ def number(text: str, option: str) -> float:
     return value
 
 
-def read(source: str, given: dict[str, Any]) -> Table:
+def read(source: str | pd.DataFrame, given: dict[str, Any]) -> Table:
     """Read the table that the options describe, taking them out of `given`."""
     from genperf.table import read_table
 

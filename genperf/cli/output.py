@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias, Union
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
 #: What is shown or written: columns by name, or a DataFrame.
 Shown: TypeAlias = Union["pd.DataFrame", Mapping[str, "Cells"]]
+#: Columns of a line that is printed to a file or a pipe: those of a terminal by default.
+LINE = 80
 
 
 def show_json(value: Any) -> None:
@@ -117,6 +120,22 @@ def show_frame(table: Shown, title: str | None = None, plain: bool = False) -> N
     """
     rows = zip(*([cell(v) for v in cells.tolist()] for _, cells in table.items()), strict=True)
     show_rows([str(name) for name, _ in table.items()], rows, title, plain)
+
+
+def show_predictions(table: Shown, plain: bool = False) -> None:
+    """Print predictions; where the lines would not fit, the reasons of the verdicts stand below as footnotes."""
+    columns = {str(name): [cell(v) for v in cells.tolist()] for name, cells in table.items()}
+    widths = [max(len(name), *map(len, cells), 0) for name, cells in columns.items() if len(cells)]
+    room = shutil.get_terminal_size().columns if sys.stdout.isatty() else LINE
+    if "reason" not in columns or sum(widths) + 2 * len(widths) <= room:
+        show_frame(table, plain=plain)
+        return
+    reasons = columns.pop("reason")
+    marks = {reason: f"[{k}]" for k, reason in enumerate((r for r in dict.fromkeys(reasons) if r), 1)}
+    columns["verdict"] = [f"{v} {marks.get(r, '')}".rstrip() for v, r in zip(columns["verdict"], reasons, strict=True)]
+    show_rows(list(columns), zip(*columns.values(), strict=True), plain=plain)
+    for reason, mark in marks.items():
+        click.echo(f"{mark} {reason}")
 
 
 def show_rows(

@@ -10,7 +10,7 @@ import click
 
 from genperf.cli.figures import of_predictions, plot_option, write_figure
 from genperf.cli.options import output_options
-from genperf.cli.output import csv_pieces, records, say, show_frame, show_json
+from genperf.cli.output import csv_pieces, records, say, show_json, show_predictions
 from genperf.cli.shown import for_people, shows_of, values_at, with_derived
 from genperf.cli.writing import raw_option, writable, write_whole
 
@@ -109,7 +109,7 @@ def command(
     if as_json:
         show_json({"predictions": records(predicted)})
     elif not output:
-        show_frame(for_people(predicted, fitted, shows), plain=no_color)
+        show_predictions(for_people(predicted, fitted, shows), plain=no_color)
 
 
 def _blocks(predicted: dict[str, Cells]) -> Iterator[dict[str, Cells]]:

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Literal
+from pathlib import Path
+from typing import Any, Literal
+
+import pandas as pd
 
 from genperf.engine import Engine, one_blas_thread
-from genperf.errors import GenperfError
+from genperf.errors import FitError, GenperfError
 from genperf.estimate import FitOptions
 from genperf.fitting.models import Model, model_named
 from genperf.fleet import fit_fleet
 from genperf.models import Factors
 from genperf.result import FitResult, GroupedResult
-from genperf.table import Table
+from genperf.table import Table, read_table
 
 Before = FitResult | GroupedResult | None
 
 
 def fit(
-    table: Table,
+    table: Table | str | Path | pd.DataFrame,
     model: str = "auto",
     *,
     structure: str = "auto",
@@ -37,13 +40,15 @@ def fit(
     resume: FitResult | GroupedResult | None = None,
     progress: Callable[[int, int], None] | None = None,
     checkpoint: Callable[[GroupedResult], None] | None = None,
+    **roles: Any,
 ) -> FitResult | GroupedResult:
     """Fit a model to a table.
 
     Parameters
     ----------
-    table : Table
-        From `read_table` or `datasets.load`. With group columns, one model is fitted per group.
+    table : Table, path or DataFrame
+        From `read_table` or `datasets.load`; or what `read_table` reads, with the roles as keywords. With group
+        columns, one model is fitted per group.
     model : str
         `auto`, the ensemble that predicts best; a family's name (`genperf models` lists them); or a formula of your
         own, whose constants are found by name: `a*batch/workers + b*log2(workers) + c`.
@@ -80,6 +85,8 @@ def fit(
         Called with the number of groups done and of all.
     checkpoint : callable, optional
         Called now and then, and when the work is interrupted, with the groups fitted so far.
+    **roles
+        Of a path or DataFrame, as `read_table` takes them: `time="seconds", extrinsic="workers"`.
 
     Returns
     -------
@@ -97,10 +104,14 @@ def fit(
     >>> import genperf as gp
     >>> import pandas as pd
     >>> runs = pd.DataFrame({"workers": [1, 2, 4, 8], "seconds": [9.0, 5.0, 3.0, 2.0]})
-    >>> result = gp.fit(gp.read_table(runs, time="seconds", extrinsic="workers"), model="amdahl")
+    >>> result = gp.fit(runs, "amdahl", time="seconds", extrinsic="workers")
     >>> result.best.values["a"].__round__(2)
     8.0
     """
+    if not isinstance(table, Table):
+        table = read_table(table, **roles)
+    elif roles:
+        raise FitError(f"a table has its roles already ({', '.join(roles)})", hint="give them to read_table")
     options = FitOptions(
         structure=structure,
         loss=loss,

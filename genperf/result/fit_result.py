@@ -11,8 +11,9 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from genperf.errors import Note, TableError
+from genperf.errors import Note, TableError, counted
 from genperf.prediction import Band, Evidence, Feasibility, Member, Schema, Spread, beside, cells_of, predict
+from genperf.result.shortcuts import Shortcuts, asked_for
 from genperf.table.cells import Cells, frame_of
 from genperf.table.clean import labels
 from genperf.table.source import Source
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class FitResult:
+class FitResult(Shortcuts):
     """A fitted model.
 
     Attributes
@@ -100,18 +101,24 @@ class FitResult:
         return Factors(self.schema.factors, self.schema.mapping)
 
     def predict(
-        self, data: str | Path | pd.DataFrame | Mapping[str, Any], interval: float = 0.9, band: Band = "prediction"
+        self,
+        data: str | Path | pd.DataFrame | Mapping[str, Any] | None = None,
+        interval: float = 0.9,
+        band: Band = "prediction",
+        **values: Any,
     ) -> pd.DataFrame:
         """Predict the target.
 
         Parameters
         ----------
-        data : path, DataFrame or mapping
+        data : path, DataFrame or mapping, optional
             A column per factor; or values by name, lists being combined each with each.
         interval : float
             Nominal coverage, above 0 and below 1.
         band : {"prediction", "confidence"}
             Of a new run, or of the mean.
+        **values
+            Instead of `data`: values by name, `predict(workers=[32, 64])`.
 
         Returns
         -------
@@ -124,7 +131,7 @@ class FitResult:
         TableError
             Where a factor is missing, or a value is not one the model can take.
         """
-        return frame_of(self.predict_columns(data, interval, band))
+        return frame_of(self.predict_columns(asked_for(data, values), interval, band))
 
     def predict_columns(
         self,
@@ -225,11 +232,17 @@ class FitResult:
                 )
         return pd.DataFrame(rows, columns=["member", "constant", "value", "lower", "upper", "unit", "state"])
 
-    def __str__(self) -> str:
+    def _headline(self) -> str:
         schema, error = self.schema, self.held_out_error
-        count = f"{schema.configurations} configuration{'s' * (schema.configurations != 1)}"
         tested = "nothing could be held out" if error is None else f"held-out error {error:.1f} %"
-        lines = [f"{self.model}: fitted to {count} of {schema.source}; {tested}"]
+        return f"{self.model}: fitted to {counted(schema.configurations, 'configuration')} of {schema.source}; {tested}"
+
+    def __repr__(self) -> str:
+        return f"<FitResult {self._headline()}>"
+
+    def __str__(self) -> str:
+        schema = self.schema
+        lines = [self._headline()]
         if len(self.members) == 1:
             lines.append(f"{schema.target.name} = {self.best.expression.text(self.best.values)}")
         else:
@@ -278,7 +291,11 @@ class GroupedResult:
         return self.results[wanted]
 
     def predict(
-        self, data: str | Path | pd.DataFrame | Mapping[str, Any], interval: float = 0.9, band: Band = "prediction"
+        self,
+        data: str | Path | pd.DataFrame | Mapping[str, Any] | None = None,
+        interval: float = 0.9,
+        band: Band = "prediction",
+        **values: Any,
     ) -> pd.DataFrame:
         """Predict the target, each row by the model of its group.
 
@@ -301,7 +318,7 @@ class GroupedResult:
         TableError
             Where a group is unknown, a factor is missing, or a value is not one the model can take.
         """
-        return frame_of(self.predict_columns(data, interval, band))
+        return frame_of(self.predict_columns(asked_for(data, values), interval, band))
 
     def predict_columns(
         self,
@@ -346,6 +363,10 @@ class GroupedResult:
         target = next(iter(self.results.values())).schema.target
         columns = beside(source, joined, target)
         return {**groups, **{name: cells for name, cells in columns.items() if name not in self.group}}
+
+    def __repr__(self) -> str:
+        failed = f", {counted(len(self.failures), 'group')} not fitted" if self.failures else ""
+        return f"<GroupedResult {counted(len(self.results), 'group')} of {', '.join(self.group)}{failed}>"
 
     def __str__(self) -> str:
         lines = [f"{len(self.results)} groups of {', '.join(self.group)}"]

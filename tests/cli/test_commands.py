@@ -104,7 +104,7 @@ def test_check_summarises(shell: Shell) -> None:
 
 
 def test_fit_predict_explain(shell: Shell, tmp_path: Path) -> None:
-    status, out, err = shell("fit", "runs.csv", *ROLES, "--model", LAW, "-o", "m.json")
+    status, out, err = shell("fit", "runs.csv", *ROLES, "--model", LAW, "-o", "m.json", "--verbose")
     assert status == 0
     assert "/workers" in out
     assert "wrote m.json" in err
@@ -260,7 +260,7 @@ def test_phase_columns_are_named_and_fitted(shell: Shell) -> None:
     assert "phases: forward_s (forward), comm_s (exchange); s-sgd, s-sgd-input, s-sgd-none fit each" in out
     assert "left out, in no role: host\n" in out
     assert json.loads(shell("check", *roles, "--json")[1])["phases"] == {"forward": "forward_s", "exchange": "comm_s"}
-    status, out, err = shell("fit", *roles, "--model", "s-sgd-none")
+    status, out, err = shell("fit", *roles, "--model", "s-sgd-none", "--verbose")
     assert status == 0
     assert "beta_n" in out
     assert "note: fitted to separate columns: forward ('forward_s'), exchange ('comm_s');" in err

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from genperf.cli.output import cell, csv_text, records, show_json, show_rows
+from genperf.cli.output import cell, csv_text, records, show_json, show_predictions, show_rows
 from genperf.cli.writing import write_whole
 
 
@@ -78,3 +78,22 @@ def test_what_json_has_no_type_for_is_text_and_what_is_missing_is_null(capsys: p
 )
 def test_cell(value: object, text: str) -> None:
     assert cell(value) == text
+
+
+def test_reasons_are_footnotes_where_lines_are_too_long(capsys: pytest.CaptureFixture[str]) -> None:
+    reason = "workers=64 is 2 doublings outside the measured 1 to 16; the interval is wide"
+    table = {
+        "workers": np.array([16.0, 64.0, 128.0]),
+        "verdict": np.array(["ok", "caution", "caution"], dtype=object),
+        "reason": np.array(["", reason, reason], dtype=object),
+    }
+    show_predictions(table)
+    assert capsys.readouterr().out.splitlines() == [
+        "workers  verdict",
+        "     16  ok",
+        "     64  caution [1]",
+        "    128  caution [1]",
+        f"[1] {reason}",
+    ]
+    show_predictions({**table, "reason": np.array(["", "far", "far"], dtype=object)})
+    assert "far" in capsys.readouterr().out.splitlines()[2]

@@ -1,6 +1,7 @@
 """`--unit` and `--quantity` through the commands."""
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -50,7 +51,7 @@ def test_check_says_the_unit(shell: Shell) -> None:
 
 
 def test_times_in_milliseconds_are_predicted_in_seconds(shell: Shell, tmp_path: Path) -> None:
-    status, out, _ = shell("fit", "runs.csv", *TIME, *LAW, "-o", "m.json")
+    status, out, _ = shell("fit", "runs.csv", *TIME, *LAW, "-o", "m.json", "--verbose")
     assert status == 0
     assert "time (s) = " in out
     status, out, _ = shell("predict", "m.json", "--at", "workers=32", "--json")
@@ -75,7 +76,7 @@ def test_a_table_is_not_converted_twice(shell: Shell, tmp_path: Path) -> None:
 
 
 def test_memory_through_every_command(shell: Shell, tmp_path: Path) -> None:
-    status, out, _ = shell("fit", "runs.csv", *MEMORY, *LAW, "-o", "m.json")
+    status, out, _ = shell("fit", "runs.csv", *MEMORY, *LAW, "-o", "m.json", "--verbose")
     assert status == 0
     assert "memory_gb (GB) = " in out
     assert shell("predict", "m.json", "--at", "workers=32")[0] == 0
@@ -127,17 +128,32 @@ def test_fit_leads_with_the_held_out_error(shell: Shell) -> None:
     Path("more.csv").write_text(runs)
     columns = ["--time", "seconds", "--extrinsic", "workers"]
     status, out, err = shell("fit", "more.csv", *columns)
-    first, second, *rest = out.splitlines()
+    first, *rest = out.splitlines()
     assert status == 0
     assert first.startswith("auto, ")
     assert "expressions averaged: more.csv, 6 configurations; held-out error " in first
-    assert second.startswith("averaged: ")
+    assert "expressions averaged" in first
+    # Then how far it may be trusted, and a line per factor; no internals.
+    assert rest[0].startswith("at twice the largest scale (workers=64): ")
+    assert re.fullmatch(r"doubling workers -> x \d\.\d\d", rest[1])
+    assert len(rest) == 2
+    assert "nothing was kept: -o model.json" in err
+    status, out, err = shell("fit", "more.csv", *columns, "--verbose")
+    assert out.splitlines()[3].startswith("averaged: ")
     assert "(2)" not in out
     # The formula of one member is not the prediction.
-    assert not rest
     assert "T =" not in out
     assert "constants of " in err
-    out = shell("fit", "more.csv", *columns, *LAW)[1]
+    out = shell("fit", "more.csv", *columns, *LAW, "--verbose")[1]
     assert out.startswith("your formula: more.csv, 6 configurations; ")
-    assert out.splitlines()[1].startswith("time (s) = ")
+    assert out.splitlines()[3].startswith("time (s) = ")
     assert shell("fit", "more.csv", *columns, "--model", "amdahl")[1].startswith("amdahl: ")
+
+
+def test_a_factor_derived_from_a_column_that_is_none_stays(shell: Shell) -> None:
+    rows = [f"{n},{g},{g / n / 8 + 0.5}" for n in (1, 2, 4, 8) for g in (32, 64, 128)]
+    Path("derived.csv").write_text("\n".join(["gpus,total,s", *rows]))
+    derived = ["--let", "each=total/gpus", "--extrinsic", "gpus", "--intrinsic", "each", "--model", "a*each + c"]
+    status, out, errors = shell("fit", "derived.csv", "--time", "s", *derived)
+    assert status == 0, errors
+    assert "at twice the largest scale (gpus=16): " in out

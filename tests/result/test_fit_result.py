@@ -73,3 +73,35 @@ def test_a_name_that_no_group_knows_is_refused(groups: GroupedResult) -> None:
 def test_no_group_can_be_asked_where_none_was_fitted() -> None:
     with pytest.raises(TableError, match="no group was fitted"):
         GroupedResult(("net",), {}, {("a",): "one scale"}).predict({"n": 8})
+
+
+def test_a_path_and_a_frame_are_fitted_with_their_roles(tmp_path: Path) -> None:
+    RUNS.to_csv(tmp_path / "runs.csv", index=False)
+    from_path = gp.fit(str(tmp_path / "runs.csv"), "a/n + c", time="s", extrinsic="n", group="net")
+    from_frame = gp.fit(RUNS, "a/n + c", time="s", extrinsic="n", group="net")
+    asked = {"n": 8, "net": "b"}
+    assert from_path.predict(**asked)["time"].item() == from_frame.predict(asked)["time"].item()
+    with pytest.raises(gp.GenperfError, match="has its roles already"):
+        gp.fit(gp.read_table(RUNS, time="s", extrinsic="n"), extrinsic="n")
+
+
+def test_values_by_name_are_predicted(groups: GroupedResult) -> None:
+    result = groups["a"]
+    assert result.predict(n=[1, 8])["time"].tolist() == result.predict({"n": [1, 8]})["time"].tolist()
+    for wrong in (lambda: result.predict(), lambda: result.predict({"n": 1}, n=8)):
+        with pytest.raises(TableError, match=r"nothing is asked for|given twice"):
+            wrong()
+
+
+def test_a_result_explains_itself(groups: GroupedResult, tmp_path: Path) -> None:
+    result = groups["a"]
+    pd.testing.assert_frame_equal(result.explain({"n": 4}).terms, gp.explain(result, {"n": 4}).terms)
+    assert result.report(tmp_path / "page.html").read_text(encoding="utf-8").startswith("<!")
+    assert result.plot().axes
+
+
+def test_reprs_are_short(groups: GroupedResult) -> None:
+    assert repr(groups) == "<GroupedResult 2 groups of net>"
+    text = repr(groups["a"])
+    assert text.startswith("<FitResult a/n + c: fitted to 3 configurations of ")
+    assert len(text) < 160

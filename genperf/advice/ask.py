@@ -1,0 +1,408 @@
+"""`ask`: one configuration → five plain sentences, from the prediction to the next run to make."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from genperf.advice.scale import samples_formula
+from genperf.advice.suggest import suggest
+from genperf.attribution import completed
+from genperf.attribution.derived import Price
+from genperf.attribution.doublings import doublings
+from genperf.attribution.ladder import ladder
+from genperf.attribution.scale import scale_factor
+from genperf.attribution.terms import FORM, parts_of
+from genperf.attribution.words import capitalised, count_text, join_values
+from genperf.errors import GenperfError, TableError
+from genperf.formula import parse, quote_name
+from genperf.prediction import read_query
+from genperf.result import FitResult
+from genperf.table import Factor
+
+#: Terms of a series → what they are in plain words.
+_PLAIN = {
+    "computation": "computation",
+    "constant": "a part that stays the same at every scale",
+    "inside nodes": "communication inside a node",
+    "contention": "contention inside a node",
+    "leaving the node": "the cost of using a second node",
+    "between nodes": "communication between nodes",
+    "latency": "latency, which grows with each doubling",
+    "one after another": "work that nodes do one after another",
+    FORM: "what the model's formula does not explain",
+}
+
+
+@dataclass(frozen=True)
+class AskSettings:
+    """When growing pays.
+
+    Attributes
+    ----------
+    most_marginal_cost : float
+        A further sample that costs at most so many times one at the smaller scale pays. A convention, as that of the
+        knee: half of the efficiency.
+    least_share : float
+        A smaller part of a step is not named: it would be written as 0 %.
+    sample_count : float
+        Samples whose price is told: that of one has too many zeros.
+    max_factors : int
+        Factors that are told where a step has no named parts: they fit in a sentence.
+    """
+
+    most_marginal_cost: float = 2.0
+    sample_count: float = 1e6
+    least_share: float = 0.005
+    max_factors: int = 3
+
+
+ASK = AskSettings()
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is asked beside the configuration.
+
+    Attributes
+    ----------
+    work : str or None
+        The samples of a step, a formula over the columns; from the batch columns where None.
+    sample : str
+        What a sample is called: images, tokens.
+    price : Price or None
+    per : str or None
+        The column that counts what the price is for; that of the workers where None.
+    constants : dict of str to float
+        Columns of one value that are no factors, such as the batch of a group.
+    interval : float
+        Nominal coverage.
+    steps : bool
+        Whether the time of a step means something: not where a throughput came without the work of a step.
+    """
+
+    work: str | None = None
+    sample: str = "samples"
+    price: Price | None = None
+    per: str | None = None
+    constants: Mapping[str, float] = field(default_factory=dict)
+    interval: float = 0.9
+    steps: bool = True
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """Five sentences about one configuration, and the numbers in them.
+
+    Attributes
+    ----------
+    at : dict
+        The configuration.
+    sentences : dict of str to str
+        `expect`, `sure`, `pays`, `limit`, `next`.
+    numbers : dict of str to number
+        The predicted value and its interval, and what is known of `throughput`, `efficiency`, `marginal_cost`, ….
+    verdict, reason : str
+    """
+
+    at: dict[str, Any]
+    sentences: dict[str, str]
+    numbers: dict[str, Any]
+    verdict: str
+    reason: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain values, for JSON."""
+        trust = {"verdict": self.verdict, "reason": self.reason}
+        return {"at": self.at, **self.numbers, **trust, "sentences": dict(self.sentences)}
+
+    def __str__(self) -> str:
+        return "\n".join(self.sentences.values())
+
+
+def ask(result: FitResult, at: Mapping[str, Any], question: Question | None = None) -> Answer:
+    """Answer what to expect of one configuration, how sure that is, whether it pays, what limits it, what to run next.
+
+    Parameters
+    ----------
+    result : FitResult
+    at : mapping
+        The configuration; factors left out are at the centre of the measured range.
+    question : Question, optional
+
+    Raises
+    ------
+    GenperfError
+        For several configurations.
+
+    Examples
+    --------
+    >>> import genperf as gp
+    >>> runs = pd.DataFrame({"gpus": [1, 2, 4, 8], "s": [0.10, 0.11, 0.12, 0.13]})
+    >>> result = gp.fit(gp.read_table(runs, time="s", extrinsic="gpus"), model="a + b*log2(gpus)")
+    >>> print(ask(result, {"gpus": 64}, Question(work="32*gpus")).sentences["expect"])
+    Expect 12,800 samples/s at gpus=64: 40.0 x that of 1 gpu, an efficiency of 62 %; a step takes 0.16 s.
+    """
+    question = question or Question()
+    query = read_query(completed(result, at), result.schema)
+    if query.rows != 1:
+        raise GenperfError(f"ask answers for one configuration, not {query.rows}", hint="one value for each factor")
+    target: dict[str, Any] = {name: cells[0] for name, cells in query.columns.items()}
+    frame = pd.DataFrame([target])
+    curve = _Curve(result, target, frozenset(map(str, at)), question)
+    quantity = result.schema.target
+    predicted = result.predict(frame, question.interval).iloc[0]
+    value, lower, upper = (float(predicted[c]) for c in (quantity.name, "lower", "upper"))
+    verdict, reason = str(predicted["verdict"]), str(predicted["reason"])
+    shown = {name: v for name, v in target.items() if name in at or name == curve.count.name}
+    places = join_values(shown)
+    numbers: dict[str, Any] = {quantity.name: value, "lower": lower, "upper": upper}
+    sentences = {
+        "expect": _expect(curve, places, value, numbers),
+        "sure": _sure(result, (lower, upper), curve, verdict, reason),
+        "pays": _pays(curve, question, numbers),
+        "limit": _limit(result, query.columns, places),
+        "next": _next(result, target),
+    }
+    sentences = {what: capitalised(text) for what, text in sentences.items() if text}
+    return Answer(target, sentences, numbers, verdict, reason)
+
+
+class _Curve:
+    """The predicted values at the smallest and largest measured counts and at the target.
+
+    Parameters
+    ----------
+    result : FitResult
+    target : mapping
+        Every factor of the target configuration.
+    given : frozenset of str
+        The factors that the user gave.
+    question : Question
+    """
+
+    def __init__(self, result: FitResult, target: Mapping[str, Any], given: frozenset[str], question: Question) -> None:
+        self.result, self.question = result, question
+        self.count: Factor = scale_factor(result, None)
+        self.quantity = result.schema.target
+        wanted = float(target[self.count.name])
+        # Smaller counts fill the nodes as the measured ones did, also where the target's nodes were given.
+        smaller = ladder(result, target, upto=max(wanted, self.count.upper * 2.0), given=frozenset({self.count.name}))
+        ends = [self.count.lower, self.count.upper]
+        rows = [int(np.argmin(np.abs(smaller.counts - n))) for n in ends]
+        columns = {k: np.append(v[rows], target[k]) for k, v in smaller.columns.items()}
+        frame = pd.DataFrame(columns)
+        #: Counts of workers: the smallest and the largest measured, and the target.
+        self.counts = np.array([*ends, wanted])
+        self.values = result.predict(frame)[self.quantity.name].to_numpy(float)
+        self.columns = read_query(frame, result.schema).columns
+        self.work = self._work()
+
+    @property
+    def rates(self) -> np.ndarray[Any, np.dtype[np.float64]] | None:
+        """Samples per second at the counts; None where the work of a step is not known."""
+        return None if self.work is None else self.work / self.values
+
+    @property
+    def start(self) -> int:
+        """Where growing to the target begins: the largest measured count, or the smallest for a target inside."""
+        return 1 if self.counts[2] > self.counts[1] else 0
+
+    def _work(self) -> np.ndarray[Any, np.dtype[np.float64]] | None:
+        """Return the samples of a step at the counts; None where neither the user nor a batch column tells them."""
+        if not self.quantity.is_time:
+            return None
+        text = self.question.work or self.quantity.work or _work_of_columns(self.result)
+        if text is None:
+            return None
+        columns = {**{k: np.full(3, v) for k, v in self.question.constants.items()}, **self.columns}
+        formula = parse(text, list(columns))
+        return np.broadcast_to(np.asarray(formula.evaluate(columns), float), (3,))
+
+    def machines(self) -> tuple[str, Any]:
+        """Return the name and the counts of what a price is for."""
+        per = self.question.per
+        if per is None or per == self.count.name:
+            return self.count.name, self.counts
+        factor = self.result.named.find(per) if per in ("workers", "nodes", "servers") else None
+        name = factor.name if factor is not None else self.result.schema.column(per)
+        if name not in self.columns or isinstance(self.columns[name][0], str):
+            counts = ", ".join(f.name for f in self.result.schema.factors if f.role == "extrinsic")
+            raise TableError(f"'{per}' counts nothing that has a price", hint=f"--per {counts or self.count.name}")
+        return name, np.asarray(self.columns[name], float)
+
+
+def _work_of_columns(result: FitResult) -> str | None:
+    """Return the samples of a step from the columns of the batch; None where there are none."""
+    whole = result.named.find("global_batch")
+    if whole is not None:
+        return quote_name(whole.name)
+    known = samples_formula(result.named)
+    return None if known is None else known[0]
+
+
+def _expect(curve: _Curve, places: str, value: float, numbers: dict[str, Any]) -> str:
+    """Return the prediction in words: a throughput where the work of a step is known.
+
+    Parameters
+    ----------
+    curve : _Curve
+    places : str
+        The configuration.
+    value : float
+        The predicted value.
+    numbers : dict
+        Gets the throughput and the efficiency.
+    """
+    quantity = curve.quantity
+    plain = f"{_three(value)} {quantity.unit}".strip()
+    if not quantity.is_time:
+        return f"expect a {quantity.name} of {plain} at {places}"
+    if curve.rates is None:
+        question = f"the work of a step: --work '32*{curve.count.name}' or --work 1024"
+        return f"expect a step of {plain} at {places}; throughput and efficiency need {question}"
+    first, rate = curve.rates[0], curve.rates[2]
+    speedup = rate / first
+    efficiency = speedup * curve.counts[0] / curve.counts[2]
+    numbers.update(throughput=rate, speedup=speedup, efficiency=efficiency)
+    text = f"expect {_three(rate)} {curve.question.sample}/s at {places}"
+    if curve.counts[2] != curve.counts[0]:
+        reference = count_text(curve.counts[0], curve.count.name)
+        text += f": {_three(speedup)} x that of {reference}, an efficiency of {100 * efficiency:.0f} %"
+    return f"{text}; a step takes {plain}" if curve.question.steps else text
+
+
+def _sure(result: FitResult, ends: tuple[float, float], curve: _Curve, verdict: str, reason: str) -> str:
+    """Return how sure the prediction is, and why.
+
+    Parameters
+    ----------
+    result : FitResult
+    ends : tuple of float
+        Of the interval.
+    curve : _Curve
+    verdict, reason : str
+    """
+    unit = f" {curve.quantity.unit}".rstrip()
+    if curve.work is not None:
+        ends = (curve.work[2] / ends[1], curve.work[2] / ends[0])
+        unit = f" {curve.question.sample}/s"
+    error = result.held_out_error
+    tested = "nothing could be held out to test it" if error is None else f"the held-out error is {error:.1f} %"
+    percent = f"{100 * curve.question.interval:g} %"
+    trust = {"ok": "it can be trusted", "caution": "be careful"}.get(verdict, "do not rely on it")
+    reason = reason.strip().rstrip(".")
+    return (
+        f"a new run lies between {_three(ends[0])} and {_three(ends[1])}{unit} ({percent} interval); {tested}; "
+        f"{trust} ({verdict}){f': {reason}' if reason else ''}"
+    )
+
+
+def _pays(curve: _Curve, question: Question, numbers: dict[str, Any]) -> str:
+    """Return the marginal cost of a sample, in money where there is a price, else in times one at the smaller scale.
+
+    Parameters
+    ----------
+    curve : _Curve
+    question : Question
+    numbers : dict
+        Gets the costs.
+    """
+    if not curve.quantity.is_time:
+        return f"a price is paid for time, and this predicts {curve.quantity.name}" if question.price else ""
+    name, machines = curve.machines()
+    here, there = curve.start, 2
+    small, large = count_text(curve.counts[here], curve.count.name), count_text(curve.counts[there], curve.count.name)
+    if curve.counts[there] <= curve.counts[here]:
+        return f"{large} is the smallest measured scale: there is no smaller one to compare its cost with"
+    if curve.rates is None:
+        ratio = curve.values[there] * machines[there] / (curve.values[here] * machines[here])
+        one = count_text(1.0, name).removeprefix("1 ")
+        return f"whether it pays needs the work of a step (--work); a step uses {_three(ratio)} x the {one}-seconds"
+    rates = curve.rates
+    average = machines[here] / rates[here]
+    gained = rates[there] - rates[here]
+    sample = question.sample.removesuffix("s")
+    if gained <= 0:
+        numbers["marginal_cost"] = None
+        return f"growing from {small} to {large} does not pay: the throughput falls by {_three(-gained)} {sample}s/s"
+    marginal = (machines[there] - machines[here]) / gained
+    ratio = marginal / average
+    numbers["marginal_cost_ratio"] = ratio
+    judged = "pays" if ratio <= ASK.most_marginal_cost else "hardly pays"
+    text = f"growing from {small} to {large} {judged}: a further {sample} costs {_three(ratio)} x one at {small}"
+    if question.price is None:
+        return text
+    scale = question.price.per_second * ASK.sample_count
+    numbers.update(cost_per_million=scale * machines[there] / rates[there], marginal_cost_per_million=scale * marginal)
+    return (
+        f"{text}; at {question.price.text} for each of the {name}, a million {sample}s cost "
+        f"{_three(scale * average)} at {small}, {_three(numbers['cost_per_million'])} at {large}, "
+        f"and the further ones {_three(scale * marginal)}"
+    )
+
+
+def _limit(result: FitResult, columns: Mapping[str, Any], places: str) -> str:
+    """Return what the predicted value is made of: the largest part, then the largest of the others.
+
+    Parameters
+    ----------
+    result : FitResult
+    columns : mapping of str to ndarray of shape (1,)
+        The configuration.
+    places : str
+        The configuration in words.
+    """
+    name = result.schema.target.name
+    parts = parts_of(result, columns)
+    shares = {_PLAIN.get(term, ""): float(share) for term, share in zip(parts.names, parts.amounts[:, 0], strict=True)}
+    if "computation" not in parts.names:
+        ratios = doublings(result, {factor: cells[0] for factor, cells in columns.items()})
+        told = [f"{factor} makes it x {_three(ratio)}" for factor, ratio in list(ratios.items())[: ASK.max_factors]]
+        return f"what the {name} depends on at {places}: doubling {', '.join(told)}" if told else ""
+    first, *others = sorted(shares.items(), key=lambda item: -item[1])
+    whole = float(parts.central[0])
+    text = f"at {places}, {first[0]} makes {100 * first[1] / whole:.0f} % of the {name}"
+    if not others or others[0][1] / whole < ASK.least_share:
+        return f"{text}: nothing else limits it"
+    return f"{text}; next comes {others[0][0]} with {100 * others[0][1] / whole:.0f} %"
+
+
+def _next(result: FitResult, target: Mapping[str, Any]) -> str:
+    try:
+        return suggest(result, target).sentence
+    except GenperfError as error:
+        return f"no next run is proposed: {error.message}"
+
+
+def _three(value: float) -> str:
+    """Write a number with three significant digits, and commas between thousands.
+
+    Examples
+    --------
+    >>> _three(0.16), _three(40.0), _three(21437.0)
+    ('0.16', '40.0', '21,400')
+    """
+    if value == 0 or not np.isfinite(value):
+        return f"{value:g}"
+    digits = int(np.floor(np.log10(abs(value))))
+    if digits >= 3:
+        return f"{round(value, 2 - digits):,.0f}"
+    return f"{value:.3g}" if digits < 0 else f"{value:.{2 - digits}f}"
+
+
+def samples_called(column: str) -> str:
+    """Return what a column of throughputs counts.
+
+    Examples
+    --------
+    >>> samples_called("images_per_s"), samples_called("tokens/s"), samples_called("throughput")
+    ('images', 'tokens', 'samples')
+    """
+    name, joint, _ = re.sub(r"(_per_|/)", "\0", column.lower(), count=1).partition("\0")
+    return name if joint and name else "samples"

@@ -1,0 +1,291 @@
+"""`compare`: groups, or levels of a factor, ranked by their prediction, with the probability of being the best."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from genperf.advice.narrowing import uncertainty
+from genperf.attribution import completed
+from genperf.attribution.answers import as_html, as_text, described, records
+from genperf.attribution.words import join_values
+from genperf.errors import GenperfError, suggest
+from genperf.models import ALIASES
+from genperf.prediction import read_query
+from genperf.result import FitResult, GroupedResult
+from genperf.table import Target
+
+Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class CompareSettings:
+    """How the probability of being the best is counted.
+
+    Attributes
+    ----------
+    draws : int
+        Joint draws: a probability of one half is then known to half a per cent.
+    """
+
+    draws: int = 10_000
+
+
+COMPARE = CompareSettings()
+
+
+@dataclass(frozen=True, eq=False)
+class Ranking:
+    """Alternatives at one configuration, the best first.
+
+    Attributes
+    ----------
+    at : dict
+        The configuration, as it was given.
+    names : tuple of str
+        The columns that tell the alternatives apart.
+    table : DataFrame
+        A row per alternative: the names, the predicted value, `lower, upper`, `relative` (to the best), `best` (the
+        probability of being the best), `verdict`, `reason`.
+    sentence : str
+        The answer in words.
+    certain : bool
+        Whether the interval of the difference between the first two excludes zero.
+    quantity : Target
+    notes : tuple of str
+    """
+
+    at: dict[str, Any]
+    names: tuple[str, ...]
+    table: pd.DataFrame
+    sentence: str
+    certain: bool
+    quantity: Target
+    notes: tuple[str, ...] = ()
+
+    def frame(self) -> pd.DataFrame:
+        """Return the alternatives."""
+        return self.table
+
+    def shown(self) -> tuple[list[str], list[list[str]]]:
+        """Return the ranking as a head and rows of text, three significant digits each; reasons are footnotes."""
+        name, unit = self.quantity.name, f" ({self.quantity.unit})" if self.quantity.unit else ""
+        head = [*self.names, f"{name}{unit}", "lower", "upper", "x best", "best", "verdict"]
+        marks = {reason: f" [{k}]" for k, reason in enumerate(self._reasons(), 1)}
+        rows = [
+            [
+                *(str(row[n]) for n in self.names),
+                *(f"{row[column]:.3g}" for column in (name, "lower", "upper", "relative")),
+                f"{100 * row['best']:.0f} %",
+                f"{row['verdict']}{marks.get(row['reason'], '')}",
+            ]
+            for row in self.table.to_dict("records")
+        ]
+        return head, rows
+
+    def footnotes(self) -> list[str]:
+        """Return the reasons of the verdicts, once each."""
+        return [f"[{k}] {reason}" for k, reason in enumerate(self._reasons(), 1)]
+
+    def _reasons(self) -> list[str]:
+        return [reason for reason in dict.fromkeys(self.table["reason"]) if reason]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain values, for JSON."""
+        return {
+            "quantity": described(self.quantity),
+            "at": self.at,
+            "ranking": records(self.table),
+            "certain": self.certain,
+            "sentence": self.sentence,
+            "notes": list(self.notes),
+        }
+
+    def __str__(self) -> str:
+        return as_text("the best first", self.table.drop(columns="reason"), self.sentence, *self.notes)
+
+    def _repr_html_(self) -> str:
+        return as_html("the best first", self.table, self.sentence, *self.notes)
+
+
+def compare(
+    fitted: FitResult | GroupedResult,
+    at: Mapping[str, Any],
+    over: str | None = None,
+    *,
+    maximize: bool = False,
+    interval: float = 0.9,
+    seed: int = 0,
+) -> Ranking:
+    """Rank groups, or the levels of a categorical factor, at one configuration.
+
+    Parameters
+    ----------
+    fitted : FitResult or GroupedResult
+        Of groups, each is an alternative; those that `at` names are left.
+    at : mapping
+        The configuration; factors left out are at the centre of the measured range.
+    over : str, optional
+        A categorical factor whose levels are alternatives. The only one where omitted and there are no groups.
+    maximize : bool
+        Whether the largest value is the best; else the smallest.
+    interval : float
+        Nominal coverage.
+    seed : int
+        Of the joint draws. Groups are independent; levels of one model share its draws.
+
+    Raises
+    ------
+    GenperfError
+        Where there are not two alternatives.
+
+    Examples
+    --------
+    >>> import genperf as gp
+    >>> runs = pd.DataFrame([(f, n, s / n + 1) for f, s in (("jax", 8), ("mxnet", 9)) for n in (1, 2, 4, 8)],
+    ...                     columns=["framework", "workers", "seconds"])
+    >>> table = gp.read_table(runs, time="seconds", extrinsic="workers", group="framework")
+    >>> compare(gp.fit(table, model="a/workers + c"), {"workers": 4}).table[["framework", "time"]].round(2)
+      framework  time
+    0       jax  3.00
+    1     mxnet  3.25
+    """
+    models, rest = _models(fitted, at)
+    first = next(iter(models.values()))
+    groups = fitted.group if isinstance(fitted, GroupedResult) else ()
+    column = _over(first, over, rest, groups)
+    tables, draws = [], []
+    for place, (key, result) in enumerate(models.items()):
+        levels = _levels(result, column)
+        frame = completed(result, {**rest, **({} if column is None else {column: levels})})
+        if len(frame) != len(levels):
+            raise GenperfError("alternatives are compared at one configuration", hint="one value for each factor")
+        predicted = result.predict(frame, interval)[[result.schema.target.name, "lower", "upper", "verdict", "reason"]]
+        group = dict(zip(groups, key, strict=True))
+        names = pd.DataFrame([{**group, **({column: level} if column else {})} for level in levels])
+        tables.append(pd.concat([names.reset_index(drop=True), predicted.reset_index(drop=True)], axis=1))
+        columns = read_query(frame, result.schema).columns
+        draws.append(uncertainty(result, columns).joint_draws(COMPARE.draws, seed + place))
+    table, drawn = pd.concat(tables, ignore_index=True), np.hstack(draws)
+    if len(table) < 2:
+        raise GenperfError("there is one alternative, and nothing to compare it with", hint="fewer --at of groups")
+    quantity = first.schema.target
+    drawn = -drawn if maximize else drawn
+    table.insert(len(table.columns) - 2, "relative", 0.0)
+    table.insert(len(table.columns) - 2, "best", np.bincount(drawn.argmin(axis=1), minlength=len(table)) / len(drawn))
+    order = table[quantity.name].to_numpy().argsort(kind="stable")
+    order = order[::-1] if maximize else order
+    ranked = table.iloc[order].reset_index(drop=True)
+    ranked["relative"] = ranked[quantity.name] / ranked[quantity.name].iloc[0]
+    columns_of_names = tuple(dict.fromkeys([*groups, *([column] if column else [])]))
+    difference = drawn[:, order[1]] - drawn[:, order[0]]
+    low, high = np.quantile(difference, [(1.0 - interval) / 2.0, (1.0 + interval) / 2.0])
+    sentence = _sentence(ranked, columns_of_names, quantity, (float(low), float(high)), interval)
+    notes = [*_batch_notes(ranked, groups), *_failures(fitted)]
+    return Ranking(dict(at), columns_of_names, ranked, sentence, bool(low > 0.0), quantity, tuple(notes))
+
+
+def _models(
+    fitted: FitResult | GroupedResult, at: Mapping[str, Any]
+) -> tuple[dict[tuple[str, ...], FitResult], dict[str, Any]]:
+    """Return the models that the configuration leaves, by group, and the configuration without the groups' values."""
+    if isinstance(fitted, FitResult):
+        return {(): fitted}, dict(at)
+    wanted = {name: str(value) for name, value in at.items() if name in fitted.group}
+    left = {
+        key: result
+        for key, result in fitted.results.items()
+        if all(key[fitted.group.index(name)] == value for name, value in wanted.items())
+    }
+    if not left:
+        some = "; ".join(", ".join(key) for key in list(fitted.results)[:4]) or "none was fitted"
+        raise GenperfError(f"no group has {join_values(wanted)}", hint=f"the groups are {some}")
+    return left, {name: value for name, value in at.items() if name not in wanted}
+
+
+def _over(result: FitResult, over: str | None, at: Mapping[str, Any], groups: tuple[str, ...]) -> str | None:
+    """Return the factor whose levels are compared; None for groups alone.
+
+    Parameters
+    ----------
+    result : FitResult
+    over : str or None
+        As the user named it.
+    at : mapping
+    groups : tuple of str
+        The group columns.
+    """
+    kinds = [f.name for f in result.schema.factors if not f.numeric and len(f.levels) > 1]
+    if over in groups or (over is None and groups):
+        return None
+    if over is not None:
+        if over in at:
+            raise GenperfError(f"'{over}' is compared over and held at a value", hint=f"leave --at {over} out")
+        if over not in kinds:
+            numeric = [f.name for f in result.schema.factors if f.numeric]
+            hint = suggest(over, kinds) or f"one of {', '.join(kinds) or 'no factor with levels'}"
+            if over in numeric:
+                hint = f"genperf optimize MODEL --over {over}=… finds the best number"
+            raise GenperfError(f"'{over}' is no categorical factor with several levels", hint=hint)
+        return over
+    free = [name for name in kinds if name not in at]
+    if len(free) != 1:
+        what = "several factors have levels" if free else "no factor of the model has levels to compare"
+        hint = f"--over {free[0]}, and --at with a value of the others" if free else "fit with --group or --categorical"
+        raise GenperfError(what, hint=hint)
+    return free[0]
+
+
+def _levels(result: FitResult, column: str | None) -> list[str]:
+    """Return the levels of the factor; one nameless alternative without it."""
+    return [""] if column is None else next(list(f.levels) for f in result.schema.factors if f.name == column)
+
+
+def _sentence(
+    ranked: pd.DataFrame, names: tuple[str, ...], quantity: Target, ends: tuple[float, float], interval: float
+) -> str:
+    """Return the answer in words.
+
+    Parameters
+    ----------
+    ranked : DataFrame
+    names : tuple of str
+    quantity : Target
+    ends : tuple of float
+        Of the interval of ln of the second over the first.
+    interval : float
+        Its nominal coverage.
+    """
+    first, second = (", ".join(str(ranked[n][row]) for n in names) for row in (0, 1))
+    values = ranked[quantity.name].to_numpy()[:2]
+    ratio = 100.0 * (values.max() / values.min() - 1.0)
+    low, high = (100.0 * np.expm1(end) for end in ends)
+    better = "faster" if quantity.is_time else "better"
+    judged = better if ends[0] > 0.0 else f"likely {better}, not certain"
+    behind = f"{second} takes {ratio:.0f} % longer" if quantity.is_time else f"{second} differs by {ratio:.0f} %"
+    best = 100.0 * float(ranked["best"][0])
+    return (
+        f"{first} is {judged}: {behind} ({100 * interval:g} %: {low:.0f} to {high:.0f} %). "
+        f"It is the best of {len(ranked)} with a probability of {best:.0f} %."
+    )
+
+
+def _batch_notes(ranked: pd.DataFrame, groups: tuple[str, ...]) -> list[str]:
+    """Say where the alternatives do different work in a step."""
+    batches = [n for n in groups if n.lower() in (*ALIASES["batch"], *ALIASES["global_batch"])]
+    return [
+        f"the alternatives differ in {name}, so a step of one is not the work of another: --at {name}=VALUE"
+        for name in batches
+        if len(set(ranked[name])) > 1
+    ]
+
+
+def _failures(fitted: FitResult | GroupedResult) -> list[str]:
+    if isinstance(fitted, FitResult):
+        return []
+    return [f"{', '.join(key)} was not fitted: {why}" for key, why in fitted.failures.items()]

@@ -1,0 +1,110 @@
+"""`genperf ask`: a table and one configuration → five plain sentences."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from genperf.cli.options import once, output_options, pairs, read, table_options
+from genperf.cli.output import show_json
+from genperf.errors import GenperfError
+
+if TYPE_CHECKING:
+    from genperf.table import Table
+
+
+@click.command("ask")
+@click.argument("table")
+@click.option("--at", metavar="FACTOR=V", multiple=True, required=True, help="The configuration: gpus=64.")
+@click.option("--price", metavar="X/h", help="Of one machine: 2/h; also /s, /min and /d.")
+@click.option("--per", metavar="COL", help="What the price is for: gpus or nodes; the workers where omitted.")
+@click.option("--map", "mapping", metavar="FACTOR=COL", multiple=True, help="The column of a field's name.")
+@click.option("--seed", default=0, show_default=True, type=click.IntRange(min=0))
+@table_options
+@output_options
+def command(
+    table: str,
+    at: tuple[str, ...],
+    price: str | None,
+    per: str | None,
+    mapping: tuple[str, ...],
+    seed: int,
+    as_json: bool,
+    quiet: bool,
+    no_color: bool,
+    **given: Any,
+) -> None:
+    """Answer five questions about one configuration from TABLE, whose columns are recognised by their names.
+
+    A role that is given as an option is not guessed.
+    """
+    from genperf.advice.ask import Question, ask, samples_called
+    from genperf.attribution.derived import price_of
+    from genperf.fitting import fit
+    from genperf.models.guess import guess_roles
+    from genperf.result import FitResult
+    from genperf.table.source import open_source
+
+    paid = None if price is None else price_of(price, per)
+    source = open_source(table, given["delimiter"])
+    guess = guess_roles(source.columns, given, pairs(mapping, "--map"))
+    work, measured = given["work"], guess.roles.get("throughput")
+    given.update(guess.roles)
+    given["work"] = work if measured else None
+    # Standard input is read once.
+    rows = read(table if table != "-" else source.frame, given)
+    wanted = guess.at(once(at, "--at"))
+    rows, values = _one_series(rows, wanted)
+    fitted = fit(rows, mapping=guess.mapping, seed=seed)
+    result = fitted if isinstance(fitted, FitResult) else next(iter(fitted.results.values()), None)
+    if result is None:
+        raise GenperfError("the rows could not be fitted", hint="genperf fit says why", where=table)
+    constants = {name: float(text) for name, text in values.items() if text.replace(".", "", 1).isdigit()}
+    asked = {name: value for name, value in wanted.items() if name not in values}
+    sample = samples_called(measured) if measured else "samples"
+    steps = not measured or bool(work)
+    question = Question(work, sample, paid, per, constants, steps=steps)
+    answer = ask(result, asked, question)
+    if as_json:
+        show_json(
+            {"roles": guess.roles, "mapping": guess.mapping, "left_out": list(guess.left_out), **answer.to_dict()}
+        )
+        return
+    if not quiet:
+        left = f"; left out: {', '.join(guess.left_out)}" if guess.left_out else ""
+        click.echo(f"{guess}{left}")
+    click.echo(str(answer))
+
+
+def _one_series(table: Table, wanted: dict[str, str]) -> tuple[Table, dict[str, str]]:
+    """Return the rows of the group that is asked about, and its values.
+
+    Parameters
+    ----------
+    table : Table
+    wanted : dict of str to str
+        The configuration.
+
+    Raises
+    ------
+    GenperfError
+        Where the configuration leaves several groups, or none.
+    """
+    if not table.group:
+        return table, {}
+    groups = dict(table.groups())
+    named = {name: value for name, value in wanted.items() if name in table.group}
+    fits = [key for key in groups if all(key[table.group.index(n)] == v for n, v in named.items())]
+    if not fits:
+        known = "; ".join(", ".join(key) for key in list(groups)[:4])
+        text = ", ".join(f"{n}={v}" for n, v in named.items())
+        raise GenperfError(f"no run has {text}", hint=f"one of {known}")
+    if len(fits) > 1:
+        open_ = [n for j, n in enumerate(table.group) if len({key[j] for key in fits}) > 1]
+        choices = sorted({key[table.group.index(open_[0])] for key in fits})
+        raise GenperfError(
+            f"the table holds {len(fits)} series, which differ in {', '.join(open_)}",
+            hint=f"name one: --at {open_[0]}={choices[0]}; the values are {', '.join(choices[:6])}",
+        )
+    return groups[fits[0]], dict(zip(table.group, fits[0], strict=True))

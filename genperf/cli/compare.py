@@ -1,0 +1,48 @@
+"""`genperf compare`: a fitted model and one configuration → its groups or levels, ranked."""
+
+from __future__ import annotations
+
+import click
+
+from genperf.cli.options import once, output_options
+from genperf.cli.output import csv_text, say, show_json, show_rows
+from genperf.cli.writing import write_whole
+
+
+@click.command("compare")
+@click.argument("model")
+@click.option("--at", metavar="FACTOR=V", multiple=True, help="The configuration; a group's value keeps its groups.")
+@click.option("--over", metavar="FACTOR", help="Compare the levels of this factor; the groups where omitted.")
+@click.option("--maximize", is_flag=True, help="The largest value is the best, not the smallest.")
+@click.option("--interval", default=0.9, show_default=True, type=float, help="Nominal coverage of the intervals.")
+@click.option("-o", "--output", callback=writable, metavar="CSV", help="Write the ranking here.")
+@output_options
+def command(
+    model: str,
+    at: tuple[str, ...],
+    over: str | None,
+    maximize: bool,
+    interval: float,
+    output: str | None,
+    as_json: bool,
+    quiet: bool,
+    no_color: bool,
+) -> None:
+    """Rank the groups of MODEL, or the levels of a factor, each with the probability of being the best."""
+    from genperf.advice.compare import compare as rank
+    from genperf.result import load_model
+
+    ranking = rank(load_model(model), once(at, "--at"), over, maximize=maximize, interval=interval)
+    if output:
+        write_whole(output, csv_text(ranking.table))
+        say(f"wrote {output}", quiet)
+    if as_json:
+        show_json(ranking.to_dict())
+        return
+    click.echo(ranking.sentence)
+    head, rows = ranking.shown()
+    show_rows(head, rows, plain=no_color)
+    for reason in ranking.footnotes():
+        click.echo(reason)
+    for note in ranking.notes:
+        say(f"note: {note}", quiet)

@@ -1,0 +1,130 @@
+"""`genperf ask`: from a table to five sentences, or to one question with the option that answers it."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from helpers import Shell, shell_of
+
+#: Four throughputs of images on 1 to 8 GPUs.
+FOUR = "gpus,images_per_s\n1,410.2\n2,792.5\n4,1530\n8,2905.4\n"
+
+
+@pytest.fixture
+def shell(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shell:
+    monkeypatch.chdir(tmp_path)
+    Path("runs.csv").write_text(FOUR)
+    return shell_of(capsys)
+
+
+def answer(shell: Shell, *options: str, at: str = "gpus=64") -> dict[str, object]:
+    status, out, errors = shell("ask", "runs.csv", "--at", at, "--json", *options)
+    assert (status, errors) == (0, "")
+    loaded: dict[str, object] = json.loads(out)
+    return loaded
+
+
+def test_four_throughputs_get_five_sentences(shell: Shell) -> None:
+    status, out, _ = shell("ask", "runs.csv", "--at", "gpus=64", "--price", "2/h")
+    lines = out.splitlines()
+    assert status == 0
+    assert lines[0] == "read as: workers = gpus, throughput = images_per_s"
+    assert len(lines) == 6
+    assert re.match(r"Expect [\d,]+ images/s at gpus=64: [\d.]+ x that of 1 gpu, an efficiency of \d+ %\.", lines[1])
+    assert "held-out error is" in lines[2]
+    assert "extrapolating-blind" in lines[2]
+    assert "3 doublings" in lines[2]
+    assert "a million images cost" in lines[3]
+    assert "2/h" in lines[3]
+    assert "computation makes" in lines[4]
+    assert lines[5].startswith("Measure gpus=")
+    assert not re.search(r"λ|form error|\(2\)", out)
+
+
+def test_the_numbers_fit_together(shell: Shell) -> None:
+    told = answer(shell, "--price", "2/h")
+    throughput, efficiency, cost = (float(str(told[n])) for n in ("throughput", "efficiency", "cost_per_million"))
+    assert efficiency == pytest.approx(float(str(told["speedup"])) / 64)
+    # 64 GPUs at 2 an hour, for a million images.
+    assert cost == pytest.approx(64 * 2 / 3600 / throughput * 1e6)
+    # No efficiency contradicts the measured throughputs: near-linear to 8, so above one half at 64.
+    assert 0.5 < efficiency <= 1.0
+
+
+@pytest.mark.parametrize("work", ["gpus", "32*gpus", "1000*gpus"])
+def test_a_smaller_cloud_price_and_the_unit_of_work_move_nothing_else(shell: Shell, work: str) -> None:
+    assert answer(shell, "--work", work, at="gpus=8")["throughput"] == pytest.approx(2905.4, rel=0.03)
+
+
+def test_a_time_without_work_has_no_efficiency_but_the_question(shell: Shell) -> None:
+    Path("runs.csv").write_text("gpus,step_ms\n1,100\n2,104\n4,109\n8,113\n")
+    status, out, _ = shell("ask", "runs.csv", "--at", "gpus=16")
+    assert status == 0
+    assert "time = step_ms (ms)" in out
+    assert "efficiency need the work of a step: --work '32*gpus'" in out
+    assert "an efficiency of" not in out
+    told = answer(shell, "--work", "32*gpus", at="gpus=16")
+    assert told["throughput"] == pytest.approx(32 * 16 / float(str(told["time"])))
+
+
+def test_other_names_of_the_count_are_understood(shell: Shell) -> None:
+    Path("runs.csv").write_text(FOUR.replace("gpus", "num_gpus"))
+    told = answer(shell, at="gpus=8")
+    assert told["mapping"] == {"workers": "num_gpus"}
+    assert told["throughput"] == pytest.approx(2905.4, rel=0.03)
+
+
+def test_several_series_are_asked_for_by_their_name(shell: Shell) -> None:
+    rows = [
+        f"{name},{n},{speed * n * 0.95**k}"
+        for name, speed in (("jax", 400), ("mxnet", 300))
+        for k, n in enumerate((1, 2, 4, 8))
+    ]
+    Path("runs.csv").write_text("\n".join(["framework,gpus,images_per_s", *rows]))
+    status, _, errors = shell("ask", "runs.csv", "--at", "gpus=16")
+    assert status == 1
+    assert "2 series, which differ in framework" in errors
+    assert "--at framework=jax" in errors
+    status, out, _ = shell("ask", "runs.csv", "--at", "gpus=8", "--at", "framework=mxnet")
+    assert status == 0
+    assert "group = framework" in out
+    assert re.search(r"Expect 2,0\d0 images/s", out)
+    status, _, errors = shell("ask", "runs.csv", "--at", "gpus=8", "--at", "framework=caffe")
+    assert status == 1
+    assert "no run has framework=caffe" in errors
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "words"),
+    [
+        ("gpus,step_s,total_s\n1,1,2\n2,2,3\n", (), ["step_s, total_s", "--time step_s"]),
+        ("colour,step_s\n1,1\n2,2\n", (), ["count the workers (colour)", "--extrinsic colour"]),
+        ("gpus,colour\n1,1\n2,2\n", (), ["a time or a throughput (gpus, colour)", "--time COLUMN"]),
+        (FOUR, ("--at", "gpus=8"), ["--at names gpus twice"]),
+        (FOUR, ("--price", "2"), ["price '2' has no unit of time", "--price 2/h"]),
+        (FOUR, ("--price", "cheap"), ["'cheap' is not a price"]),
+        (FOUR, ("--price", "2/h", "--per", "racks"), ["'racks' counts nothing", "--per gpus"]),
+    ],
+)
+def test_one_question_with_the_option_that_answers_it(
+    shell: Shell, text: str, options: tuple[str, ...], words: list[str]
+) -> None:
+    Path("runs.csv").write_text(text)
+    status, out, errors = shell("ask", "runs.csv", "--at", "gpus=64", *options)
+    assert (status, out) == (1, "")
+    for word in words:
+        assert word in errors
+
+
+def test_a_given_role_is_not_guessed(shell: Shell) -> None:
+    Path("runs.csv").write_text("gpus,step_s,total_s\n1,1,2\n2,0.6,1.2\n4,0.4,0.8\n")
+    told = answer(shell, "--time", "total_s", at="gpus=4")
+    assert told["time"] == pytest.approx(0.8, rel=0.1)
+    assert told["left_out"] == ["step_s"]
+
+
+def test_one_configuration_is_asked_about(shell: Shell) -> None:
+    status, _, errors = shell("ask", "runs.csv", "--at", "gpus=8,16")
+    assert status == 1
+    assert "8,16" in errors

@@ -1,0 +1,95 @@
+"""`genperf compare`: groups or levels ranked, with the probability of being the best."""
+
+import json
+from pathlib import Path
+
+import pytest
+from helpers import Shell, runs_of, shell_of
+
+FIT = ["--time", "s", "--extrinsic", "gpus", "--model", "a/gpus + c"]
+#: What the frameworks need for a step on one GPU, beside half a second that no GPU shortens.
+SECONDS = {"jax": 8.0, "mxnet": 12.0, "torch": 8.02}
+
+
+@pytest.fixture
+def shell(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shell:
+    monkeypatch.chdir(tmp_path)
+    levels = {"framework": tuple(SECONDS), "gpus": (1, 2, 4, 8)}
+    frame = runs_of(lambda f: f.framework.map(SECONDS) / f.gpus + 0.5, levels, noise=0.02, repeats=3)
+    frame.to_csv("runs.csv", index=False)
+    return shell_of(capsys)
+
+
+def ranking(shell: Shell, *options: str) -> dict[str, object]:
+    status, out, errors = shell("compare", "model.json", "--json", *options)
+    assert (status, errors) == (0, "")
+    loaded: dict[str, object] = json.loads(out)
+    return loaded
+
+
+def test_groups_are_ranked(shell: Shell) -> None:
+    assert shell("fit", "runs.csv", *FIT, "--group", "framework", "-o", "model.json")[0] == 0
+    told = ranking(shell, "--at", "gpus=8")
+    rows = told["ranking"]
+    assert isinstance(rows, list)
+    assert {r["framework"] for r in rows[:2]} == {"jax", "torch"}
+    assert rows[2]["framework"] == "mxnet"
+    assert rows[2]["time"] == pytest.approx(2.0, rel=0.05)
+    assert sum(r["best"] for r in rows) == pytest.approx(1.0)
+    # Two frameworks within 0.3 % under noise of 2 % are not told apart; the third is 30 % slower.
+    assert told["certain"] is False
+    assert rows[2]["best"] < 0.01
+    status, out, _ = shell("compare", "model.json", "--at", "gpus=8")
+    assert status == 0
+    assert "is likely faster, not certain: " in out.splitlines()[0]
+
+
+def test_a_difference_beyond_the_interval_is_certain(shell: Shell) -> None:
+    Path("runs.csv").write_text("\n".join(line for line in Path("runs.csv").read_text().split() if "torch" not in line))
+    assert shell("fit", "runs.csv", *FIT, "--group", "framework", "-o", "model.json")[0] == 0
+    told = ranking(shell, "--at", "gpus=1")
+    assert told["certain"] is True
+    assert "jax is faster: mxnet takes" in str(told["sentence"])
+    assert ranking(shell, "--at", "gpus=1", "--maximize")["ranking"][0]["framework"] == "mxnet"  # type: ignore[index]
+
+
+def test_levels_of_a_factor_are_ranked(shell: Shell) -> None:
+    options = ["--time", "s", "--extrinsic", "gpus", "--categorical", "framework", "-o", "model.json"]
+    assert shell("fit", "runs.csv", *options)[0] == 0
+    first, named = ranking(shell, "--at", "gpus=8"), ranking(shell, "--at", "gpus=8", "--over", "framework")
+    assert first == named
+    assert first["ranking"][2]["framework"] == "mxnet"  # type: ignore[index]
+    status, out, _ = shell("compare", "model.json", "--at", "gpus=64", "-o", "ranking.csv")
+    assert status == 0
+    assert "[1] " in out
+    assert Path("ranking.csv").read_text().startswith("framework,time,lower,upper,")
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--over", "gpus"], ["no categorical factor", "genperf optimize MODEL --over gpus="]),
+        (["--over", "framwork"], ["no categorical factor", "did you mean 'framework'?"]),
+        (["--over", "framework", "--at", "framework=jax"], ["compared over and held at a value"]),
+        (["--at", "framework=jax"], ["no factor of the model has levels to compare"]),
+        (["--at", "gpus=8,16"], ["8,16"]),
+    ],
+)
+def test_what_cannot_be_compared(shell: Shell, options: list[str], words: list[str]) -> None:
+    law = "a/gpus + c"
+    fit = ["--time", "s", "--extrinsic", "gpus", "--categorical", "framework", "--model", law, "-o", "model.json"]
+    assert shell("fit", "runs.csv", *fit)[0] == 0
+    status, out, errors = shell("compare", "model.json", *options)
+    assert (status, out) == (1, "")
+    for word in words:
+        assert word in errors
+
+
+def test_one_group_is_no_comparison(shell: Shell) -> None:
+    assert shell("fit", "runs.csv", *FIT, "--group", "framework", "-o", "model.json")[0] == 0
+    status, _, errors = shell("compare", "model.json", "--at", "gpus=8", "--at", "framework=jax")
+    assert status == 1
+    assert "one alternative" in errors
+    status, _, errors = shell("compare", "model.json", "--at", "framework=caffe")
+    assert status == 1
+    assert "no group has framework=caffe" in errors

@@ -1,0 +1,51 @@
+"""The commands of docs/ask-and-compare.md end with status 0, and answer their questions."""
+
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from helpers import Shell, shell_of
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "ask-and-compare.md").read_text(encoding="utf-8")
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", PAGE, re.DOTALL)
+
+
+@pytest.fixture
+def shell(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shell:
+    monkeypatch.chdir(tmp_path)
+    Path("runs.csv").write_text(blocks("csv")[0])
+    Path("data").symlink_to(ROOT / "data")
+    return shell_of(capsys)
+
+
+@pytest.mark.parametrize(
+    ("task", "answer"),
+    [
+        (0, r"Expect [\d,]+ images/s at gpus=64"),
+        (1, r"cost"),
+        (2, r"is the best of 7 with a probability of \d+ %"),
+    ],
+)
+def test_a_task_takes_at_most_two_commands(shell: Shell, task: int, answer: str) -> None:
+    commands = blocks("sh")[task].replace("\\\n", " ").strip().splitlines()
+    assert len(commands) <= 2
+    for command in commands:
+        name, *arguments = shlex.split(command)
+        assert name == "genperf"
+        status, out, errors = shell(*arguments)
+        assert status == 0, errors
+    assert re.search(answer, re.sub(r"\bIt is", "is", out), re.IGNORECASE)
+
+
+def test_the_python_example_runs(shell: Shell) -> None:
+    done = subprocess.run([sys.executable, "-c", blocks("python")[0]], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "Expect " in done.stdout
+    assert Path("report.html").exists()

@@ -1,0 +1,70 @@
+"""Roles guessed from the names of columns."""
+
+import pytest
+
+from genperf.models.guess import canonical_of, guess_roles
+from genperf.table import read_table
+from genperf.table.source import open_source
+
+NUMBERS = [1.0, 2.0, 4.0, 8.0]
+
+
+@pytest.mark.parametrize(
+    ("name", "role", "unit"),
+    [
+        ("seconds", "time", None),
+        ("step_time", "time", None),
+        ("epoch_time_s", "time", None),
+        ("Time (ms)", "time", "ms"),
+        ("iteration_us", "time", "us"),
+        ("throughput", "throughput", None),
+        ("images/s", "throughput", None),
+        ("tokens_per_second", "throughput", None),
+        ("samples_per_s_per_gpu", "throughput", None),
+    ],
+)
+def test_the_measured_column_by_its_name(name: str, role: str, unit: str | None) -> None:
+    roles = guess_roles({"gpus": NUMBERS, name: NUMBERS}).roles
+    assert roles[role] == name
+    assert roles.get("unit") == unit
+
+
+def test_a_quantity_has_its_unit() -> None:
+    assert guess_roles({"gpus": NUMBERS, "peak_gb": NUMBERS}).roles["quantity"] == "peak_gb:GB"
+
+
+def test_kinds_of_columns() -> None:
+    columns = {
+        "world_size": NUMBERS,
+        "hosts": [1, 1, 1, 2],
+        "micro_batch": [1, 2, 1, 2],
+        "params": [1e9, 1e9, 7e9, 7e9],
+        "gpu": ["A100", "H100", "A100", "H100"],
+        "name": ["r1", "r2", "r3", "r4"],
+        "mfu": NUMBERS,
+        "tokens_per_s": NUMBERS,
+        "seed": [0, 0, 0, 0],
+    }
+    guess = guess_roles(columns)
+    assert guess.roles == {
+        "throughput": "tokens_per_s",
+        "extrinsic": "world_size,hosts",
+        "intrinsic": "micro_batch,params",
+        "categorical": "gpu",
+        "repeat": "seed",
+    }
+    assert guess.counts == "world_size"
+    assert guess.left_out == ("name", "mfu")
+
+
+def test_the_roles_are_those_of_read_table() -> None:
+    source = open_source("data/dlperf_gpt.csv")
+    table = read_table("data/dlperf_gpt.csv", **guess_roles(source.columns).roles, skip_bad_rows=True)
+    assert table.target.column == "step_time_s"
+    assert "devices" in {f.name for f in table.factors}
+
+
+def test_not_every_word_is_a_count() -> None:
+    assert canonical_of("n_ranks") == "workers"
+    assert canonical_of("number_of_nodes") == "nodes"
+    assert canonical_of("gpu_type") is None
