@@ -19,7 +19,7 @@ while True:
 
 
 def main(kills: int) -> None:
-    """Print how many writers were killed, how many of them in mid-write, how many files were not whole, what is left."""
+    """Print the kills, those in mid-write, the files that were not whole, and what is left."""
     folder = Path(tempfile.mkdtemp())
     target = folder / "m.json"
     write_whole(target, "A" * SIZE)
