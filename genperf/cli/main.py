@@ -37,8 +37,24 @@ COMMANDS = {
 }
 
 
+class _ReaderLeftError(Exception):
+    """The reader of the output ended. click would turn the error of the system into a failure."""
+
+
 class _Commands(click.Group):
     """Commands that are imported when they are called, so that help costs nothing."""
+
+    def make_context(self, *args: Any, **kwargs: Any) -> click.Context:
+        try:
+            return super().make_context(*args, **kwargs)
+        except BrokenPipeError:
+            raise _ReaderLeftError from None
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            raise _ReaderLeftError from None
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -100,7 +116,7 @@ def run(arguments: list[str] | None = None) -> int:
     """Run the command line and return its exit status."""
     try:
         return _status(arguments)
-    except BrokenPipeError:
+    except (BrokenPipeError, _ReaderLeftError):
         # The reader of the output has what it wanted.
         drop_output()
         return 0
@@ -123,11 +139,6 @@ def _status(arguments: list[str] | None) -> int:
         status = cli.main(args=arguments, prog_name="genperf", standalone_mode=False)
         sys.stdout.flush()
         return int(status or 0)
-    except SystemExit as stop:
-        # click ends the program where the reader of the output has left.
-        if isinstance(stop.__context__, BrokenPipeError):
-            raise stop.__context__ from None
-        raise
     except click.exceptions.Exit as stop:
         return stop.exit_code
     except click.Abort as stop:

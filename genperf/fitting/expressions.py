@@ -223,7 +223,11 @@ class FormulaModel(ExpressionModel):
         """Return the formula as an expression over the table's factors."""
         refuse_one_value(table)
         options = self.options
-        return [user_expression(self.name, table.factors, mapping=options.mapping, fix=options.fix)], []
+        count = len(table.medians())
+        expression = user_expression(
+            self.name, table.factors, mapping=options.mapping, fix=options.fix, configurations=count
+        )
+        return [expression], []
 
 
 def fitted_phases(table: Table, model: str) -> dict[str, str]:

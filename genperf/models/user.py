@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import NoReturn
 
-from genperf.errors import FormulaError, ModelError, suggest
+from genperf.errors import FitError, FormulaError, ModelError, suggest
 from genperf.expression import Constant, Expression, Term
 from genperf.formula import Call, Name, Node, Number, bind_values, call, names_in, parse, render, substitute
 from genperf.models.family import Factors
@@ -58,6 +58,7 @@ def user_expression(
     mapping: Mapping[str, str] | None = None,
     fix: Mapping[str, float] | None = None,
     bounds: Mapping[str, Bounds] | None = None,
+    configurations: int | None = None,
 ) -> Expression:
     """Read a user's formula as an expression.
 
@@ -80,6 +81,8 @@ def user_expression(
         Constants that are not fitted, and their values.
     bounds : mapping of str to (float, float), optional
         Lower and upper bound of constants; a coefficient with a lower bound below zero may have either sign.
+    configurations : int, optional
+        Of the table: more constants than that are refused before anything is searched.
 
     Returns
     -------
@@ -125,6 +128,11 @@ def user_expression(
     free = [name for name in names if name not in fix]
     if not free:
         raise ModelError("every constant of the formula is fixed", hint="leave one free, or there is nothing to fit")
+    if configurations is not None and len(free) > configurations:
+        raise FitError(
+            f"the formula has {len(free)} constants, and the table {configurations} configurations to find them",
+            hint="--fix NAME=X holds a constant at a value; or measure more, or write a shorter formula",
+        )
     linear = coefficients(node, free)
     terms = _Terms(frozenset(linear))
     total = terms.take(node)

@@ -38,12 +38,15 @@ class TextSettings:
 
     Attributes
     ----------
+    max_unpacked_bytes : int
+        Bytes that a compressed file may hold: they are read into memory, where a table takes about ten times as much.
     max_cell_bytes : int
         A cell may hold a long command line; only a quote that is never closed makes a larger one. A guess: 1 MiB.
     delimiter_rows : int
         Rows from which the delimiter is guessed. A guess: more do not change it.
     """
 
+    max_unpacked_bytes: int = 256_000_000
     max_cell_bytes: int = 1 << 20
     delimiter_rows: int = 200
 
@@ -194,10 +197,20 @@ def _read_standard_input() -> bytes:
 
 
 def _decompress(data: bytes, name: str) -> bytes:
+    if data.startswith(b"\x28\xb5\x2f\xfd"):
+        raise TableError("is compressed with zstd, which is not read", hint="decompress it: zstd -d FILE", where=name)
     for magic, module in _COMPRESSED.items():
         if data.startswith(magic):
             try:
-                return bytes(import_module(module).decompress(data))
+                with import_module(module).open(io.BytesIO(data)) as file:
+                    text = bytes(file.read(TEXT.max_unpacked_bytes + 1))
+                if len(text) > TEXT.max_unpacked_bytes:
+                    raise TableError(
+                        f"holds more than {TEXT.max_unpacked_bytes // 1_000_000} MB when it is decompressed",
+                        hint="decompress it first: a plain table of that size is summarised while it is read",
+                        where=name,
+                    )
+                return text
             except (OSError, EOFError, ValueError, zlib.error, import_module("lzma").LZMAError):
                 raise TableError("the compressed file is damaged or cut off", where=name) from None
     return data

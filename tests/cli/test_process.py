@@ -1,0 +1,99 @@
+"""Endings of the process: signals, closed streams, readers that leave, killed runs."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import json
+import lzma
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from genperf.cli.output import csv_text
+from genperf.cli.writing import UNFINISHED, write_whole
+from genperf.errors import TableError
+from genperf.table import source
+from genperf.table.source import read_text
+
+GENPERF = [sys.executable, "-m", "genperf"]
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_keeps_what_is_fitted(tmp_path: Path, number: signal.Signals) -> None:
+    rows = "".join(f"g{g},{n},{(8 / n + 1) * (1 + g)}\n" for g in range(300) for n in (1, 2, 4, 8, 16))
+    (tmp_path / "groups.csv").write_text("net,workers,seconds\n" + rows)
+    roles = ["--time", "seconds", "--extrinsic", "workers", "--group", "net"]
+    command = [*GENPERF, "fit", "groups.csv", *roles, "-o", "m.json"]
+    run = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
+    time.sleep(6)
+    run.send_signal(number)
+    _, errors = run.communicate(timeout=60)
+    if run.returncode == 0:
+        pytest.skip("the fit was over before the signal")
+    assert run.returncode == 128 + number
+    assert "Traceback" not in errors
+    if (tmp_path / "m.json").exists():
+        assert json.loads((tmp_path / "m.json").read_text())["groups"]
+    assert not list(tmp_path.glob(".m.json*"))
+
+
+def test_a_killed_run_is_cleared_away_and_a_living_one_is_not(tmp_path: Path) -> None:
+    dead = tmp_path / f".m.json.abcd1234{UNFINISHED}"
+    dead.write_text("half")
+    foreign = tmp_path / ".m.json.backup"
+    foreign.write_text("mine")
+
+    def pieces():
+        living = [p for p in tmp_path.iterdir() if p.name.endswith(UNFINISHED)]
+        assert len(living) == 1
+        write_whole(tmp_path / "m.json", "second")
+        assert living[0].exists()
+        yield "first"
+
+    write_whole(tmp_path / "m.json", pieces())
+    assert sorted(p.name for p in tmp_path.iterdir()) == [".m.json.backup", "m.json"]
+    assert (tmp_path / "m.json").read_text() == "first"
+
+
+@pytest.mark.parametrize(
+    ("shell", "status"),
+    [
+        ("models | head -1", 0),
+        ("--help | head -1", 0),
+        ("models >&-", 1),
+        ("check - --time s --extrinsic n <&-", 1),
+        ("models > /dev/full", 1),
+        ("models 2>&-", 0),
+    ],
+)
+def test_streams_that_are_closed(shell: str, status: int, tmp_path: Path) -> None:
+    line = f"set -o pipefail; {sys.executable} -m genperf {shell}"
+    done = subprocess.run(["bash", "-c", line], cwd=tmp_path, capture_output=True, text=True, env=os.environ)
+    assert (done.returncode, "Traceback" in done.stderr, "ignored" in done.stderr) == (status, False, False), (
+        done.stderr
+    )
+
+
+@pytest.mark.parametrize("module", [gzip, bz2, lzma])
+def test_a_compressed_file_is_read_up_to_a_bound(
+    module: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "runs"
+    path.write_bytes(module.compress(b"workers,seconds\n" + b"1,2\n" * 1000))  # type: ignore[attr-defined]
+    assert len(read_text(path)[1]) == 4016
+    monkeypatch.setattr(source, "TEXT", source.TextSettings(max_unpacked_bytes=4015))
+    with pytest.raises(TableError, match="holds more than 0 MB when it is decompressed"):
+        read_text(path)
+
+
+def test_texts_are_no_formulas_of_a_spreadsheet() -> None:
+    cells = np.array(["=1+1", "-1", "+x", "@y", "fp16"], dtype=object)
+    assert csv_text({"=a": cells}).split() == ["'=a", "'=1+1", "-1", "'+x", "'@y", "fp16"]
+    assert csv_text({"=a": cells}, raw=True).split() == ["=a", "=1+1", "-1", "+x", "@y", "fp16"]

@@ -1,0 +1,41 @@
+"""Kill processes that write a model file, and count what is lost: `python tests/reliability/kills.py 200`."""
+
+import random
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from genperf.cli.writing import write_whole
+
+SIZE = 10_000_000
+WRITER = f"""
+import sys
+from genperf.cli.writing import write_whole
+while True:
+    write_whole(sys.argv[1], ("B" * 25_000 for _ in range({SIZE // 25_000})))
+"""
+
+
+def main(kills: int) -> None:
+    """Print the kills, those in mid-write, the files that were not whole, and what is left."""
+    folder = Path(tempfile.mkdtemp())
+    target = folder / "m.json"
+    write_whole(target, "A" * SIZE)
+    in_mid_write = lost = 0
+    for _ in range(kills):
+        writer = subprocess.Popen([sys.executable, "-c", WRITER, str(target)])
+        time.sleep(0.25 + 0.15 * random.random())
+        writer.kill()
+        writer.wait()
+        in_mid_write += bool(list(folder.glob(".m.json.*.part")))
+        text = target.read_bytes()
+        lost += len(text) != SIZE or text[:1] != text[-1:]
+    write_whole(target, "C")
+    left = sorted(path.name for path in folder.iterdir())
+    print(f"{kills} kills, {in_mid_write} in mid-write, {lost} files not whole; left: {', '.join(left)}")
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]))
