@@ -11,6 +11,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from genperf.prediction.combinations import apart
 from genperf.prediction.query import Query
 from genperf.prediction.schema import Schema
 from genperf.table import Factor
@@ -26,7 +27,8 @@ class VerdictSettings:
     Attributes
     ----------
     near, blind : float
-        Doublings beyond the measured range up to which a prediction is near, and beyond which it is blind.
+        Doublings beyond the measured range up to which a prediction is near, and beyond which it is blind. The same
+        counts for a combination of values that lies in the ranges, and so far from every run.
     wide, very_wide : float
         ln(upper/lower) of the 90 % prediction interval above which a prediction is at most `caution`, and blind, inside
         the measured range. There a width is noise that was measured.
@@ -177,6 +179,9 @@ def verdicts(
     total = all_doublings(reach, query, standing.followers)
     scales = _by_range(reach, query, standing, grades)
     _by_distance(total, sum((far > 0).astype(int) for _, far in scales.values()) > 1, grades)
+    combination = apart(schema, query, standing.followers)
+    for level, threshold in ((1, RULES.near), (2, RULES.blind)):
+        grades.mark(combination.doublings > threshold, level, combination.texts)
     for name, where in standing.unmeasured.items():
         grades.mark(where & (grades.grade < 2), 2, f"nothing measured shows '{name}'")
     extrinsic = {name: far for name, (factor, far) in scales.items() if factor.role == "extrinsic"}
@@ -187,7 +192,7 @@ def verdicts(
         if factor.numeric and factor.role == "extrinsic" and factor.name not in standing.followers:
             text = f"measured to {factor.name}={factor.upper:g}; beyond, it is borrowed from other groups"
             grades.mark(outside & (query.columns[factor.name] > factor.upper), 0, text)
-    _by_width(log_width, outside, grades)
+    _by_width(log_width, outside | (combination.doublings > RULES.near), grades)
     if standing.unidentified:
         names = standing.unidentified
         shown = ", ".join(names[:4]) + (", …" if len(names) > 4 else "")

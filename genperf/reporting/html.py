@@ -28,7 +28,7 @@ from genperf.result import FitResult, GroupedResult
 from genperf.table import Table
 from genperf.validation import Validation
 
-_SCRIPTS = ("charts.js", "kernels.js", "discrepancy.js", "engine.js", "figures.js", "page.js")
+_SCRIPTS = ("charts.js", "kernels.js", "discrepancy.js", "combinations.js", "engine.js", "figures.js", "page.js")
 
 
 @dataclass(frozen=True)

@@ -110,6 +110,16 @@ def test_numbers_of_auto_on_many_factors_are_pythons(browser: Browser) -> None:
     )
 
 
+def test_combinations_that_were_not_measured_are_judged_as_in_python(browser: Browser) -> None:
+    frame = runs().query("batch == 16 or workers <= 4 or (framework == 'mxnet' and workers <= 8 and batch == 32)")
+    result = fitted(frame.query("framework != 'tensorflow' or workers <= 8"), "generic", intrinsic="batch",
+                    categorical="framework")  # fmt: skip
+    browser.open(page(result))
+    asked = {"batch": [8, 16, 40, 64, 200], "workers": [1, 4, 7, 16, 64], "framework": ["mxnet", "tensorflow"]}
+    agrees(browser, result, asked)
+    assert result.predict(asked)["reason"].str.contains("were never measured together; nearest run: ").any()
+
+
 def test_terms_are_pythons(browser: Browser, many: FitResult, ensemble: FitResult, series: FitResult) -> None:
     at = {"batch": 20, "workers": 24, "framework": "mxnet"}
     for result, where in ((many, at), (ensemble, at), (series, {"workers": 24, "nodes": 3})):
