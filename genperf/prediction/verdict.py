@@ -200,7 +200,7 @@ def verdicts(
     for name, far in extrinsic.items():
         following = 2.0 * scales[name][0].upper
         needed = (grades.grade > 0) & (far > RULES.near) & (query.columns[name] > following)
-        grades.mark(needed, 0, f"measure {name}={following:g} first")
+        grades.mark(needed, 0, f"measure {name}={following:g} or more first")
     chosen: list[Verdict] = [VERDICTS[g] for g in grades.grade]
     return chosen, ["; ".join(dict.fromkeys(r)) if r else "inside the measured range" for r in grades.reasons]
 

@@ -83,6 +83,7 @@ def assemble(opened: Source, options: ReadOptions) -> Table:
         rejected=tuple(rejected),
         unused=tuple(c for c in carried if c not in read),
         derived=dict(columns.derived),
+        reading=options.beside_roles(),
         notes=(*measurement.notes(), *_rejection_notes(rejected), *constant_notes(factors)),
     )
     _ = table.weights  # that all are zero is an error of the file, and is raised now

@@ -56,6 +56,8 @@ class Table:
         Columns that were computed, with their formulas.
     notes : tuple of Note
         What the user should know about the table.
+    reading : tuple of (str, str)
+        Options by which the rows were read, beside the roles: a filter, the column of repeats, a unit.
 
     Examples
     --------
@@ -84,6 +86,7 @@ class Table:
     unused: tuple[str, ...] = ()
     derived: dict[str, str] = field(default_factory=dict)
     notes: tuple[Note, ...] = ()
+    reading: tuple[tuple[str, str], ...] = ()
 
     def __len__(self) -> int:
         return len(self.frame)

@@ -71,13 +71,15 @@ function drawScaling(xs, rows) {
       }
     },
   });
+  const source = points.length ? "predicted" : "predicted from other configurations";
   const used = [...new Set(rows.slice(1).map((r) => r.verdict))];
   const entries = [
-    ...RULES.verdicts.filter((v) => used.includes(v)).map((v) => [lineMark(VERDICT_COLORS[v], VERDICT_DASHES[v]), `predicted: ${v}`]),
+    ...RULES.verdicts.filter((v) => used.includes(v)).map((v) => [lineMark(VERDICT_COLORS[v], VERDICT_DASHES[v]), `${source}: ${v}`]),
     [boxMark("band", 0.3), `${plain(100 * PAGE.interval)} % interval`], ...(perfect.length ? [[lineMark("perfect", "1 4", 1.5), "perfect scaling"]] : []),
     ...(points.length ? [[dotMark("ink"), "measured: median, and range of repeats"]] : []),
   ];
   box.replaceChildren(svg, legend(entries));
+  text("scaling-note", points.length ? "" : "Nothing was run at these values: the whole curve is predicted.");
   put("scaling-table", table(`Predictions along ${f.name}`, [f.name, QUANTITY.heading, "from", "to", "verdict"],
     xs.map((c, i) => [+c.toPrecision(4), ...["value", "lower", "upper"].map((n) => +rows[i][n].toPrecision(4)), rows[i].verdict])));
 }
@@ -140,6 +142,8 @@ function drawEfficiency() {
   });
   box.replaceChildren(svg, legend([[lineMark("band"), "efficiency"], [boxMark("band", 0.3), `${plain(100 * PAGE.interval)} % interval`],
     [lineMark("perfect", "1 4", 1.5), "perfect scaling"], ...(knees.some(([c]) => c <= xs.at(-1)) ? [[dotMark("blind"), "knee"]] : [])]));
+  text("efficiency-note", 100 * Math.max(...middle) <= 103 ? "" :
+    `Above 100 % a worker does more than at ${plain(reference)}: the smallest run was slow, or a share of the work fits a cache.`);
   put("efficiency-table", table(`Efficiency along ${f.name}, relative to ${plain(reference)}`, [f.name, "efficiency (%)", "from", "to"],
     xs.map((c, i) => [+c.toPrecision(4), ...[middle, lower, upper].map((v) => +(100 * v[i]).toPrecision(3))])));
 }

@@ -96,7 +96,7 @@ function control(f, place) {
   const fixed = !engine && place !== sheet.along;
   if (single || fixed) {
     const why = single ? "the only value measured" : "fixed here: a report of this group alone moves it too";
-    const value = h("span", { class: "fixed", id }, String(f.numeric ? plain(state.x[place]) : state.x[place]));
+    const value = h("span", { class: "fixed", id }, String(f.numeric ? compact(state.x[place]) : state.x[place]));
     return h("div", { class: "control" }, h("span", { class: "label" }, f.name), value, " ", h("span", { class: "note" }, `(${why})`));
   }
   if (!f.numeric) {
@@ -111,17 +111,19 @@ function control(f, place) {
     "aria-valuetext": plain(state.x[place]), oninput: (e) => set(place, stops[+e.target.value], "range"),
   });
   const typed = engine && h("input", {
-    id: `${id}-value`, type: "number", step: "any", value: state.x[place], "aria-label": `${f.name}, exact value`,
+    id: `${id}-value`, type: "text", inputmode: "decimal", autocomplete: "off", value: compact(state.x[place]),
+    title: String(state.x[place]), "aria-label": `${f.name}, exact value`,
+    onfocus: (e) => (e.target.value = state.x[place]), onblur: (e) => (e.target.value = compact(state.x[place])),
     onchange: (e) => {
-      const value = e.target.valueAsNumber;
+      const value = readNumber(e.target.value);
       if (Number.isFinite(value) && !(f.positive && value <= 0)) set(place, value, "typed");
       else e.target.value = state.x[place];
     },
   });
-  const output = typed || h("output", { id: `${id}-value`, for: id, class: "fixed" }, plain(state.x[place]));
+  const output = typed || h("output", { id: `${id}-value`, for: id, class: "fixed" }, compact(state.x[place]));
   const follows = sheet.path && String(place) in sheet.path.follow ? `; follows ${sheet.factors[sheet.along].name} until it is moved` : "";
   return h("div", { class: "control" }, h("label", { for: id }, f.name), h("div", { class: "row" }, range, output),
-    h("p", { class: "note", id: hint }, `measured from ${plain(f.lower)} to ${plain(f.upper)}${follows}`));
+    h("p", { class: "note", id: hint }, `measured from ${compact(f.lower)} to ${compact(f.upper)}${follows}`));
 }
 
 function set(place, value) {
@@ -141,8 +143,9 @@ function showControls() {
     const stops = stopsOf(f, place);
     range.value = nearest(stops, value);
     range.setAttribute("aria-valuetext", plain(value));
-    if (typed.tagName === "INPUT") typed.value = value;
-    else typed.textContent = plain(value);
+    if (typed.tagName === "INPUT") typed.value = typed === document.activeElement ? value : compact(value);
+    else typed.textContent = compact(value);
+    typed.title = String(value);
   });
 }
 
@@ -184,17 +187,18 @@ function show(index) {
   const rank = (i) => (i === sheet.along ? 0 : state.linked.has(i) ? 1 : sheet.factors[i].distinct > 1 ? 2 : 3);
   const order = sheet.factors.map((_, i) => i).sort((a, b) => rank(a) - rank(b) || a - b);
   put("controls", order.map((i) => control(sheet.factors[i], i)));
-  text("where", whereText());
+  text("about", aboutText());
   showTables();
   showResult();
   drawFigures();
 }
 
-function whereText() {
-  const constant = sheet.factors.map((f, i) => [f, i]).filter(([f, i]) => f.distinct > 1 && (sheet.along === null || constantAlong(i)))
-    .map(([f, i]) => `${f.name} ${f.numeric ? plain(sheet.at[i]) : sheet.at[i]}`);
-  const what = QUANTITY.isTime ? "The answers above, and the efficiency, are" : "The answers above are";
-  return constant.length ? `${what} for ${constant.join(", ")}.` : "";
+// What the cards are about: they are computed once, for one configuration.
+function aboutText() {
+  const constant = sheet.factors.map((f, i) => [f, i]).filter(([f]) => f.distinct > 1)
+    .map(([f, i]) => `${f.name} ${f.numeric ? compact(sheet.at[i]) : sheet.at[i]}`);
+  const what = QUANTITY.isTime ? "These answers, and the efficiency below, are" : "These answers are";
+  return constant.length ? `${what} for ${constant.join(", ")}. The sliders do not change them.` : "";
 }
 
 function showAnswers() {
