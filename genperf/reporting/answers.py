@@ -114,6 +114,58 @@ def answers(
     return (_band(result, answer, count, str(predicted["verdict"])), _knee(answer), part, following)
 
 
+@dataclass(frozen=True)
+class Summary:
+    """The prediction at the configuration that the answers are about.
+
+    Attributes
+    ----------
+    value, lower, upper : float
+        The predicted quantity with its interval.
+    efficiency : float or None
+        In %; None where there is none.
+    verdict : str
+    sentence : str
+        All of it, for somebody who reads one line.
+    """
+
+    value: float
+    lower: float
+    upper: float
+    efficiency: float | None
+    verdict: str
+    sentence: str
+
+
+def summary(result: FitResult, answer: Scaling | None, target: pd.DataFrame, interval: float) -> Summary:
+    """Return the prediction at one configuration, and a sentence that tells it.
+
+    Parameters
+    ----------
+    result : FitResult
+    answer : Scaling or None
+        The predictions along the count of workers, where a factor counts them.
+    target : DataFrame
+        One row: the configuration.
+    interval : float
+        Nominal coverage.
+    """
+    quantity = result.schema.target
+    row = result.predict(target, interval).iloc[0]
+    value, lower, upper = (float(row[name]) for name in (quantity.name, "lower", "upper"))
+    efficiency, place = None, "at the centre of the data"
+    if answer is not None:
+        count = float(target[answer.along].iloc[0])
+        place = f"at {count_text(count, answer.along)}"
+        efficiency = _efficiencies(answer, count)[0] if answer.quantity.is_time else None
+    subject, verb = ("a step", "to take") if quantity.is_time else (quantity.name, "to be")
+    ends = with_unit(f"{lower:.3g} to {upper:.3g}", quantity)
+    words = [f"{place}, {subject} is expected {verb} {with_unit(f'{value:.3g}', quantity)}"]
+    words.append(f" ({100 * interval:g} % interval: {ends})")
+    words += [] if efficiency is None else [f", at {efficiency:.0f} % efficiency"]
+    return Summary(value, lower, upper, efficiency, str(row["verdict"]), capitalised("".join(words)))
+
+
 def unanswered(why: str, result: FitResult, target: pd.DataFrame, interval: float) -> tuple[Answer, ...]:
     """Return the answers where no factor counts the workers: those about scaling give the reason.
 

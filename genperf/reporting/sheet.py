@@ -21,7 +21,7 @@ from genperf.prediction import band_of, central_times, read_query
 from genperf.prediction.measured import most_measured
 from genperf.prediction.medians import Median
 from genperf.prediction.query import known_names
-from genperf.reporting.answers import answers, unanswered
+from genperf.reporting.answers import answers, summary, unanswered
 from genperf.result import FitResult
 from genperf.table import Factor, Target
 
@@ -212,6 +212,7 @@ def sheet(
             {"question": a.question, "short": a.short, "sentences": list(a.sentences), "verdict": a.verdict}
             for a in given
         ],
+        "summary": _summary(result, place, interval),
         "factors": [_factor(f, schema.medians, i) for i, f in enumerate(schema.factors)],
         "at": [plain(place.values[n]) for n in names],
         "along": None if place.along is None else names.index(place.along.name),
@@ -230,6 +231,25 @@ def sheet(
         "facts": _facts(result),
         "evidence": [_evidence(result, k) for k in range(len(result.evidence))],
         "notes": [str(n) for n in result.notes],
+    }
+
+
+def _summary(result: FitResult, place: Place, interval: float) -> dict[str, Any]:
+    """Return the prediction at the configuration of the answers.
+
+    Parameters
+    ----------
+    result : FitResult
+    place : Place
+    interval : float
+        Nominal coverage.
+    """
+    told = summary(result, place.scaling, place.target, interval)
+    return {
+        **{end: short(getattr(told, end), 7) for end in ("value", "lower", "upper")},
+        "efficiency": None if told.efficiency is None else short(told.efficiency, 3),
+        "verdict": told.verdict,
+        "sentence": told.sentence,
     }
 
 

@@ -113,6 +113,23 @@ function readNumber(text) {
   return match ? match[1] * { "": 1, k: 1e3, m: 1e6, b: 1e9, g: 1e9, t: 1e12 }[match[2].toLowerCase()] : NaN;
 }
 
+// Text of a CSV: full digits, quotes where a cell needs them.
+function csvOf(head, rows) {
+  const cell = (value) => {
+    const plainText = value === null || value === undefined ? "" : String(value);
+    return /[",\r\n]/.test(plainText) ? `"${plainText.replace(/"/g, '""')}"` : plainText;
+  };
+  return [head, ...rows].map((row) => row.map(cell).join(",") + "\n").join("");
+}
+// A button that saves a table as CSV.
+function saving(name, head, rows) {
+  return h("button", { class: "save", type: "button", onclick: () => {
+    const address = URL.createObjectURL(new Blob([csvOf(head, rows)], { type: "text/csv" }));
+    h("a", { href: address, download: name }).click();
+    setTimeout(() => URL.revokeObjectURL(address), 1000);
+  } }, "Download CSV");
+}
+
 // A table with a caption; numbers stand right.
 function table(caption, head, rows, { best = -1 } = {}) {
   const right = head.map((_, j) => rows.length > 0 && rows.every((r) => r[j] === null || typeof r[j] === "number"));

@@ -80,7 +80,8 @@ function drawScaling(xs, rows) {
   ];
   box.replaceChildren(svg, legend(entries));
   text("scaling-note", points.length ? "" : "Nothing was run at these values: the whole curve is predicted.");
-  put("scaling-table", table(`Predictions along ${f.name}`, [f.name, QUANTITY.heading, "from", "to", "verdict"],
+  put("scaling-table", saving("predictions.csv", [f.name, QUANTITY.name, "lower", "upper", "verdict", "reason"],
+    xs.map((c, i) => [c, rows[i].value, rows[i].lower, rows[i].upper, rows[i].verdict, rows[i].reason])), table(`Predictions along ${f.name}`, [f.name, QUANTITY.heading, "from", "to", "verdict"],
     xs.map((c, i) => [+c.toPrecision(4), ...["value", "lower", "upper"].map((n) => +rows[i][n].toPrecision(4)), rows[i].verdict])));
 }
 
@@ -127,7 +128,7 @@ function drawStack(xs) {
 function drawEfficiency() {
   const { counts: xs, middle, lower, upper, knees, reference } = sheet.efficiency;
   const f = sheet.factors[sheet.along], box = $("efficiency");
-  const high = Math.max(105, Math.min(200, 100 * Math.max(...upper)) * 1.02);
+  const high = Math.max(105, 105 * Math.max(...middle), Math.min(200, 100 * Math.max(...upper)) * 1.02);
   const per = (v) => v.map((e) => Math.min(100 * e, high));
   const svg = chart(box.clientWidth, {
     x: axisX(xs), y: { label: "efficiency (%)", low: 0, high },

@@ -2,7 +2,7 @@
 const PAGE = JSON.parse(document.getElementById("data").textContent);
 const RULES = PAGE.rules;
 const $ = (id) => document.getElementById(id);
-const state = { group: 0, x: [], linked: new Set() };
+const state = { group: 0, x: [], linked: new Set(), sort: null };
 let sheet = null, engine = null;
 
 // The predicted quantity: its name, unit, heading, and whether it is a time.
@@ -153,6 +153,7 @@ let waiting = 0;
 function moved() {
   showControls();
   showResult();
+  remember();
   cancelAnimationFrame(waiting);
   waiting = requestAnimationFrame(drawFigures);
 }
@@ -171,17 +172,19 @@ function showResult() {
 
 // ---------------------------------------------------------------- a group
 
-function show(index) {
+function show(index, words = new URLSearchParams()) {
   state.group = index;
   const group = PAGE.groups[index];
   const failed = group.failed;
   $("sheet").hidden = Boolean(failed);
   put("failed", failed ? h("p", {}, `This group is not shown: ${failed}`) : null);
+  text("first", failed ? "" : (group.key.length ? `${nameOf(group)}: ` : "") + tidy(group.sheet.summary.sentence));
   if (failed) return;
   sheet = group.sheet;
   engine = sheet.engine ? new Engine(sheet.engine, sheet.factors, sheet.judging) : null;
   state.x = sheet.at.slice();
   state.linked = new Set([...Object.keys(sheet.path ? sheet.path.follow : {}).map(Number), ...(engine ? engine.derived.map(([p]) => p) : [])]);
+  configure(words);
   showAnswers();
   // The scale first, then what follows it, then the others.
   const rank = (i) => (i === sheet.along ? 0 : state.linked.has(i) ? 1 : sheet.factors[i].distinct > 1 ? 2 : 3);
@@ -242,16 +245,19 @@ function setUpPicker() {
     const kept = PAGE.groups.map((g, i) => [nameOf(g), i]).filter(([n]) => n.toLowerCase().includes(wanted));
     select.replaceChildren(...kept.map(([n, i]) => h("option", { value: i, selected: i === state.group }, n)));
     text("matches", wanted ? `${kept.length} of ${PAGE.groups.length}` : `${PAGE.groups.length} groups`);
-    if (kept.length && !kept.some(([, i]) => i === state.group)) show(kept[0][1]);
+    if (kept.length && !kept.some(([, i]) => i === state.group)) choose(kept[0][1]);
   };
   search.addEventListener("input", fill);
-  select.addEventListener("change", () => show(+select.value));
+  select.addEventListener("change", () => choose(+select.value));
   fill();
-  const rows = PAGE.groups.map((g, i) => [
-    h("button", { class: "link", type: "button", onclick: () => { search.value = ""; state.group = i; fill(); show(i); $("top").scrollIntoView(); } }, nameOf(g)),
-    ...(g.failed ? [g.failed, "", "", "", null] : [...g.sheet.answers.map((a) => a.short), g.sheet.facts.metrics.mape ?? null]),
-  ]);
-  put("overview", table("All groups; choose one to see it", ["group", ...PAGE.questions, "mean error (%)"], rows));
+}
+
+// Show a group wherever it is named, at the configuration that some words of an address tell.
+function choose(index, words) {
+  show(index, words);
+  showGroups();
+  if (PAGE.groups.length > 1) $("group").value = index;
+  remember();
 }
 
 function showValidation() {
@@ -268,12 +274,14 @@ function showValidation() {
     validation.notes.length ? h("ul", { class: "notes" }, validation.notes.map((n) => h("li", {}, n))) : null);
 }
 
-show(Math.max(0, PAGE.groups.findIndex((g) => !g.failed)));
 setUpPicker();
+recall();
+addEventListener("hashchange", recall);
 showValidation();
 new ResizeObserver(() => {
   cancelAnimationFrame(waiting);
   waiting = requestAnimationFrame(() => sheet && drawFigures());
 }).observe($("sheet"));
-addEventListener("beforeprint", () => document.querySelectorAll("#sheet details").forEach((d) => (d.open = false)));
+// On paper the parts that are folded stand open, and the numbers of the figures stay folded.
+addEventListener("beforeprint", () => document.querySelectorAll("details").forEach((d) => (d.open = d.classList.contains("card"))));
 document.documentElement.dataset.ready = "yes";
