@@ -87,5 +87,4 @@ def command(
         say(f"left out, in no role: {', '.join(unused)}", quiet)
     if measured.rejected:
         say(f"rejected rows: {measured.rejected_rows}; genperf check lists them", quiet)
-    if output:
-        say(f"wrote {output}", quiet)
+    say(f"wrote {output}" if output else "nothing was kept: -o model.json writes the model", quiet)

@@ -17,6 +17,9 @@ from genperf.result.version1 import upgraded
 #: The version of the layout that this genperf writes.
 VERSION = 2
 
+#: Endings of the names of tables.
+TABLES = (".csv", ".tsv", ".csv.gz", ".parquet")
+
 
 def dump_model(result: FitResult | GroupedResult) -> str:
     """Return the model file's text: the same result gives the same bytes.
@@ -95,6 +98,9 @@ def _plain(text: str | bytes, where: str) -> dict[str, Any]:
     try:
         plain = msgspec.json.decode(text)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        if where.lower().endswith(TABLES):
+            hint = "genperf report takes it with --time COL; genperf fit TABLE --time COL -o model.json makes a model"
+            raise ModelError("this is a table, not a model: add --time COL", where=where, hint=hint) from None
         hint = "it may be cut off: fit again with -o, or restore it"
         raise ModelError("is not a whole model file", where=where, hint=hint) from None
     if not isinstance(plain, dict) or plain.get("program") != "genperf":
