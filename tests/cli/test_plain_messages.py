@@ -35,3 +35,12 @@ def test_bad_rows_are_summed_up_per_column(tmp_path: Path, capsys: pytest.Captur
     assert "rejected: 4 rows" in out
     assert "'bad' is not a number; 2 more rows in this column" in out
     assert out.count("runs.csv: line") == 2
+
+
+def test_a_column_in_quotes_is_told_of_backticks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    table = tmp_path / "runs.csv"
+    table.write_text("batch size,gpus,s\n1,1,2\n2,2,1\n")
+    check = ["check", str(table), "--time", "s", "--extrinsic", "gpus", "--let"]
+    assert run([*check, "twice='batch size'*2"]) == 1
+    assert "a column's name goes in backticks: `batch size`" in capsys.readouterr().err
+    assert run([*check, "twice=`batch size`*2"]) == 0
