@@ -14,7 +14,7 @@ import argparse
 import sys
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pandas as pd
@@ -237,15 +237,16 @@ def other_tables(progress: Callable[[str], None]) -> list[str]:
 
 def prior_tables(progress: Callable[[str], None]) -> list[str]:
     """Repeat P3 and P4 with other priors: the one place here that reaches below the public names."""
-    from genperf.pooling import likeness as kernel
+    from genperf.pooling import likeness
 
     table = dlperf()
     own = gp.fit(table)
-    chosen = kernel.WEIGHT, kernel.WEIGHT_SD
+    shipped = likeness.LIKENESS
+    chosen = shipped.weight, shipped.weight_sd
     rows, scores = [], {}
     for weight in (0.03, 0.1, 0.3):
         for sd in (1.0, 1.5, 2.0):
-            kernel.WEIGHT, kernel.WEIGHT_SD = weight, sd
+            likeness.LIKENESS = replace(shipped, weight=weight, weight_sd=sd)
             row = [f"{weight:g}, {sd:g}" + (" (used)" if (weight, sd) == chosen else "")]
             for name, kind in (("P4", P4), ("P3", P3)):
                 found = predictions(Asked(table, "devices", 8, (32,), **kind), own)[32]
@@ -255,7 +256,7 @@ def prior_tables(progress: Callable[[str], None]) -> list[str]:
                     row.append(f"{part.error.median():.2f} ({part.error.mean():.2f})")
             rows.append(row)
             progress(row[0])
-    kernel.WEIGHT, kernel.WEIGHT_SD = chosen
+    likeness.LIKENESS = shipped
     head = ["median and spread of the weights' prior", *(f"{p}, {n}" for p in ("P4", "P3") for n in NETWORKS)]
     text = ["## Other priors of the similarity (median (mean) error, %)\n\n" + markdown(head, rows)]
     picks = []

@@ -31,7 +31,7 @@ TEMPLATE = Path(__file__).with_name("results_summary.md")
 #: The pages, in the order of the summary.
 PAGES = (
     "extrapolation",
-    "prior",
+    "corpus",
     "pooling",
     "pooling-priors",
     "generic",

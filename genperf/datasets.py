@@ -104,6 +104,40 @@ def frame(name: str) -> pd.DataFrame:
     return pd.read_csv(path(name), keep_default_na=False, na_values=[""])
 
 
+def corpus_names() -> tuple[str, ...]:
+    """Return the names of the corpus' sources: published series of other clusters, see `data/corpus/README.md`."""
+    return tuple(sorted(file.stem for file in (_folder() / "corpus" / "series").glob("*.csv")))
+
+
+def corpus(name: str) -> pd.DataFrame:
+    """Return the series of one source of the corpus.
+
+    Parameters
+    ----------
+    name : str
+        One of `corpus_names()`.
+
+    Returns
+    -------
+    DataFrame
+        Columns `source`, `series`, `devices`, `nodes`, `batch` (per device) and `t` (seconds of a step).
+
+    Raises
+    ------
+    TableError
+        If there is no source of that name.
+
+    Examples
+    --------
+    >>> corpus("rubick").columns.tolist()
+    ['source', 'series', 'devices', 'nodes', 'batch', 't']
+    """
+    if name not in corpus_names():
+        hint = suggest(name, corpus_names()) or f"one of {', '.join(corpus_names())}"
+        raise TableError(f"no source '{name}' in the corpus", hint=hint)
+    return pd.read_csv(_folder() / "corpus" / "series" / f"{name}.csv")
+
+
 def load(name: str, **options: Any) -> Table:
     """Return a bundled table with its roles.
 

@@ -6,9 +6,8 @@ so no traceback reaches anyone for bad input.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
-
-import msgspec
 
 
 class GenperfError(Exception):
@@ -103,7 +102,8 @@ class FormulaError(GenperfError):
         return "\n".join([*parts, f"  try: {self.hint}"] if self.hint else parts)
 
 
-class Note(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+@dataclass(frozen=True)
+class Note:
     """Advice to the user that does not stop the work.
 
     Attributes

@@ -26,12 +26,15 @@ class CheckpointSettings:
     Attributes
     ----------
     interval_s : float
-        Least time between checkpoints, seconds: the work that an interruption may cost.
+        Time after which a checkpoint is due, seconds: the work that a kill may cost.
+    groups : int
+        Groups after which a checkpoint is due sooner. A guess: of fast fits, a few seconds' work.
     pause_ratio : float
         Least time between checkpoints over the duration of one, so that saving takes at most about 9 % of the time.
     """
 
     interval_s: float = 30.0
+    groups: int = 250
     pause_ratio: float = 10.0
 
 
@@ -201,16 +204,21 @@ class _Saver:
 
     def __init__(self, done: _Done, checkpoint: Checkpoint | None) -> None:
         self.done, self.checkpoint = done, checkpoint
-        self.next = time.monotonic() + CHECKPOINTS.interval_s
+        self.saved = 0
+        self.due = time.monotonic() + CHECKPOINTS.interval_s
+        self.earliest = time.monotonic()
 
     def save_if_due(self) -> None:
-        """Save if enough time has passed since the last checkpoint."""
-        if self.checkpoint is None or time.monotonic() < self.next:
+        """Save if enough time has passed since the last checkpoint, or enough groups are done."""
+        now, count = time.monotonic(), len(self.done.outcomes)
+        many = count - self.saved >= CHECKPOINTS.groups
+        if self.checkpoint is None or now < self.earliest or not (many or now >= self.due):
             return
-        start = time.monotonic()
         self.checkpoint(self.done.result())
         end = time.monotonic()
-        self.next = end + max(CHECKPOINTS.interval_s, CHECKPOINTS.pause_ratio * (end - start))
+        self.saved = count
+        self.earliest = end + CHECKPOINTS.pause_ratio * (end - now)
+        self.due = max(end + CHECKPOINTS.interval_s, self.earliest)
 
     def save(self) -> None:
         """Save what there is."""

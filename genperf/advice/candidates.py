@@ -14,7 +14,7 @@ from genperf.advice.scale import devices_per_node, node_of
 from genperf.attribution.following import following
 from genperf.attribution.scale import scale_factor
 from genperf.errors import FormulaError, GenperfError, suggest
-from genperf.formula import Node, evaluate, parse, substitute
+from genperf.formula import Node, evaluate, parse_number, substitute
 from genperf.prediction import Query, read_query
 from genperf.result import FitResult
 
@@ -31,7 +31,7 @@ def read_candidates(result: FitResult, target: Query, candidates: str | Path | p
         The one configuration that the decision is about.
     candidates : path or DataFrame, optional
         By default the powers of two from the smallest measured count of workers to below the target's, on nodes as
-        full as the target's, all else as at the target, without those that were measured.
+        full as the target's, all else as at the target, without those that were measured or are known to fail.
 
     Raises
     ------
@@ -52,10 +52,12 @@ def read_candidates(result: FitResult, target: Query, candidates: str | Path | p
     columns.update(following(result.named, factor, columns, per_node=per_node))
     names = [f.name for f in result.schema.factors]
     known = {median.values for median in result.schema.medians}
-    new = [i for i in range(len(counts)) if tuple(columns[name][i] for name in names) not in known]
+    fails = np.zeros(len(counts), bool) if result.feasibility is None else result.feasibility.known_to_fail(columns)
+    new = [i for i in range(len(counts)) if tuple(columns[name][i] for name in names) not in known and not fails[i]]
     if not new:
         raise GenperfError(
-            f"every power of two from {factor.lower:g} to below {last:g} {factor.name} was measured",
+            f"every power of two from {factor.lower:g} to below {last:g} {factor.name} was measured"
+            + (", or is known to fail" if fails.any() else ""),
             hint="--candidates CSV, with the configurations that could be",
         )
     return read_query(pd.DataFrame({k: v[new] for k, v in columns.items()}), result.schema)
@@ -89,7 +91,7 @@ def costs(result: FitResult, query: Query, predicted: Array, cost: str) -> Array
         Where a cost is not above zero.
     """
     quantity = result.schema.target
-    formula = parse(cost, texts=[f.name for f in result.schema.factors if not f.numeric])
+    formula = parse_number(cost, texts=[f.name for f in result.schema.factors if not f.numeric])
     nodes: dict[str, Node] = {}
     for name in formula.names:
         if name in query.columns or name == quantity.name:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from genperf.advice.scale import machines_formula, one_worker_names
 from genperf.attribution.quantity import heading
 from genperf.errors import FormulaError, ModelError
-from genperf.formula import Call, Formula, Name, Node, call, parse, render, substitute
+from genperf.formula import Call, Formula, Name, Node, call, parse, parse_number, render, substitute
 from genperf.models import Factors
 from genperf.table import Target
 
@@ -163,7 +163,7 @@ class Vocabulary:
     def number(self, text: str, quantities: bool = False) -> Formula:
         """Read a formula that is a number; if `quantities`, it may also read what follows from a prediction."""
         names = [*self.names, *(self.quantities if quantities else [])]
-        formula = parse(text, names, self.texts)
+        formula = parse_number(text, names, self.texts)
         if formula.logical:
             raise FormulaError(
                 "a number is needed here, not a comparison",

@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from genperf.advice.goal import Goal, capacity_constraints, trusted_rows
 from genperf.advice.objective import Job, Predicted, Problem, Vocabulary, read_problem
 from genperf.advice.optimum import Optimum
 from genperf.advice.scale import samples_formula
 from genperf.advice.search import Evaluation, Positions, Search
 from genperf.advice.space import in_model_names, read_space
 from genperf.attribution.quantity import only_for_times
-from genperf.errors import GenperfError, Note
+from genperf.errors import GenperfError, Note, counted
 from genperf.prediction import Schema
 from genperf.result import FitResult
 
@@ -49,7 +50,7 @@ def optimize(
     minimize: str | None = None,
     *,
     job: Job = Job(),  # noqa: B008 - frozen
-    deadline: float | None = None,
+    goal: Goal = Goal(),  # noqa: B008 - frozen
     interval: float = 0.9,
     top: int = 10,
 ) -> Optimum:
@@ -75,13 +76,13 @@ def optimize(
     minimize : str, optional
         `time` (that of all steps), `cost`, or a formula over the configuration and the quantities: `time`, the
         model's, in seconds; `time_1`, the same on one worker and node; `total`, `time*steps`; `machines`; and `cost`,
-        `machines*total*price`. To maximise, put a minus sign before. The predicted quantity where omitted.
+        `machines*total*price`. The predicted quantity where omitted; `Goal(maximize=…)` for one that is to be large.
         `total` and `cost` exist for times only.
     job : Job
         Steps, machines and their price, for models of a time.
-    deadline : float, optional
-        Seconds within which all steps must be done, kept by the upper end of the interval and not only by the
-        central value. For models of a time.
+    goal : Goal
+        What else an answer must be: done by a deadline, likely to fit, trusted. What the table has as failed is no
+        answer.
     interval : float
         Nominal coverage of the intervals.
     top : int
@@ -113,18 +114,22 @@ def optimize(
         raise GenperfError(f"the interval must lie between 0 and 1, not {interval}", hint="--interval 0.9")
     if top < 1:
         raise GenperfError(f"at least one configuration is shown, not {top}", hint="--top 10")
-    if deadline is not None and not deadline > 0:
-        raise GenperfError(f"a deadline of {deadline:g} s cannot be kept", hint="--deadline SECONDS, above 0")
+    goal.check()
+    if goal.maximize is not None and minimize is not None:
+        raise GenperfError("one formula is to be small and another large", hint="--minimize or --maximize")
     schema = result.schema
-    if deadline is not None and not schema.target.is_time:
+    if goal.deadline is not None and not schema.target.is_time:
         raise GenperfError(only_for_times("deadlines", schema.target), hint="leave --deadline out")
     constraints = [in_model_names(text, schema) for text in ([where] if isinstance(where, str) else where)]
+    constraints += capacity_constraints(goal.capacity, schema)
+    if goal.maximize is not None:
+        minimize = f"-({goal.maximize})"
     aim = schema.target.name if minimize is None else in_model_names(minimize, schema)
     job = _in_model_names(job, schema)
     space = read_space(over, schema, [*constraints, aim, *job.formulas])
     words = Vocabulary(result.named, tuple(space.names), tuple(space.texts), Predicted(schema.target))
     problem = read_problem(words, constraints, aim, job)
-    search = Search(result, space, problem, interval, deadline)
+    search = Search(result, space, problem, interval, goal)
     evaluation = search.run()
     if not evaluation.positions.size:
         raise _nothing_feasible(search, evaluation)
@@ -132,16 +137,23 @@ def optimize(
     front, front_notes = _front(search, evaluation)
     verdicts = ["verdict", "reason"]
     return Optimum(
-        minimize=minimize or schema.target.name,
+        minimize=goal.maximize or minimize or schema.target.name,
         interval=interval,
-        deadline=deadline,
+        deadline=goal.deadline,
         configurations=space.grid.size,
         feasible=evaluation.feasible,
         best=best.drop(columns=verdicts).assign(wins=search.wins(positions), **{v: best[v] for v in verdicts}),
         front=front,
         excluded=_excluded(problem, evaluation),
         quantity=schema.target,
-        notes=(*_per_step(search, minimize, job), *_not_finite(evaluation), *notes, *front_notes),
+        notes=(
+            *_may_not_fit(search, evaluation),
+            *_per_step(search, minimize, job),
+            *_not_finite(evaluation),
+            *notes,
+            *front_notes,
+        ),
+        maximized=goal.maximize is not None,
     )
 
 
@@ -152,7 +164,7 @@ def _in_model_names(job: Job, schema: Schema) -> Job:
 
 
 def _best(search: Search, evaluation: Evaluation, top: int) -> tuple[Positions, pd.DataFrame, list[Note]]:
-    """Return the best configurations; with a deadline the best of those whose interval keeps it.
+    """Return the best configurations; of those that keep the limits where intervals or verdicts decide.
 
     Parameters
     ----------
@@ -167,23 +179,26 @@ def _best(search: Search, evaluation: Evaluation, top: int) -> tuple[Positions, 
         Their positions in the grid, their rows, and notes.
     """
     order = evaluation.in_order()
-    if search.deadline is None:
+    if not search.goal.searched:
         return order[:top], search.answers(order[:top]), []
     kept: list[Positions] = []
     frames: list[pd.DataFrame] = []
-    looked, size, count = 0, 2 * top, 0
+    looked, size, count, alone = 0, 2 * top, 0, dict[str, int]()
     while count < top and looked < min(len(order), OPTIMUM.max_intervals):
         some = order[looked : looked + size]
         frame = search.answers(some)
-        keeps = search.latest(frame, some) <= search.deadline
+        limits = search.keeps(frame, some)
+        alone = {name: alone.get(name, 0) + int(kept_rows.sum()) for name, kept_rows in limits.items()}
+        keeps = np.logical_and.reduce(list(limits.values()))
         kept.append(some[keeps])
         frames.append(frame[keeps])
         looked, count, size = looked + len(some), count + int(keeps.sum()), min(2 * size, OPTIMUM.max_block)
     if not count:
-        raise _late(search, evaluation, looked)
+        raise _kept_by_none(search, evaluation, looked, alone)
     notes = []
     if count < top and looked < len(order):
-        text = f"only the {looked:,} best were looked at for the deadline; {len(order) - looked:,} more may keep it"
+        what = " and ".join(alone)
+        text = f"only the {looked:,} best were looked at for {what}; {len(order) - looked:,} more may keep it"
         notes.append(Note(text, "not_all_looked_at"))
     return np.concatenate(kept)[:top], pd.concat(frames, ignore_index=True)[:top], notes
 
@@ -201,6 +216,8 @@ def _front(search: Search, evaluation: Evaluation) -> tuple[pd.DataFrame, list[N
     frame = search.answers(positions).drop(columns="objective")
     if search.deadline is not None:
         frame.insert(len(frame.columns) - 2, "keeps_deadline", search.latest(frame, positions) <= search.deadline)
+    if search.goal.trusted:
+        frame = frame[trusted_rows(frame)].reset_index(drop=True)
     return frame, notes
 
 
@@ -212,6 +229,12 @@ def _excluded(problem: Problem, evaluation: Evaluation) -> pd.DataFrame:
 def _nothing_feasible(search: Search, evaluation: Evaluation) -> GenperfError:
     """Return why no configuration is left: the constraint that excludes most, or the deadline."""
     size = search.space.grid.size
+    if not evaluation.feasible and evaluation.unfit:
+        return GenperfError(
+            f"{counted(evaluation.unfit, 'configuration')} may fail, and no other satisfies the constraints; the "
+            f"largest probability of fitting is {evaluation.likeliest:.2g}",
+            hint="smaller values in --over, a lower --fits, or measure runs that fit",
+        )
     if evaluation.feasible and evaluation.late:
         return _late(search, evaluation, 0)
     if evaluation.feasible:
@@ -230,6 +253,38 @@ def _nothing_feasible(search: Search, evaluation: Evaluation) -> GenperfError:
         f"none of {size:,} configurations is feasible; '{strictest['constraint']}' excludes most, "
         f"{strictest['excludes']:,}",
         hint=hint,
+    )
+
+
+def _kept_by_none(search: Search, evaluation: Evaluation, looked: int, alone: Mapping[str, int]) -> GenperfError:
+    """Return the error where no configuration keeps the limits that intervals and verdicts decide.
+
+    Parameters
+    ----------
+    search : Search
+    evaluation : Evaluation
+    looked : int
+        How many configurations were looked at.
+    alone : mapping of str to int
+        How many of them keep each limit.
+    """
+    broken = next((name for name, count in alone.items() if not count), None)
+    if broken == "the deadline":
+        return _late(search, evaluation, looked)
+    if broken == "the capacity":
+        ((name, most),) = search.goal.capacity.items()
+        return GenperfError(
+            f"none of the {looked:,} best configurations keeps {name} below {most:g} with a probability of "
+            f"{search.goal.fits:g}",
+            hint="smaller values in --over, a lower --fits, or measure more: genperf suggest",
+        )
+    if broken == "the verdict":
+        return GenperfError(
+            f"none of the {looked:,} best configurations has a trusted prediction: each is extrapolating-blind",
+            hint="values nearer to the measured ones, or measure some: genperf suggest",
+        )
+    return GenperfError(
+        f"none of the {looked:,} best configurations keeps {' and '.join(alone)} at once", hint="relax one of them"
     )
 
 
@@ -260,6 +315,15 @@ def _late(search: Search, evaluation: Evaluation, looked: int) -> GenperfError:
         f"configurations with a central time before it ({fastest})",
         hint="a later --deadline, a smaller --interval, or measure more: genperf suggest",
     )
+
+
+def _may_not_fit(search: Search, evaluation: Evaluation) -> list[Note]:
+    """Say how many configurations were left out because a run may fail, and of how many that is uncertain."""
+    if not evaluation.unfit:
+        return []
+    left_out = f"{counted(evaluation.unfit, 'configuration')} left out: a run fits with a probability below"
+    text = f"{left_out} {search.goal.fits:g}, or was measured as failed; {evaluation.uncertain:,} of them uncertain"
+    return [Note(text, "may_not_fit")]
 
 
 def _not_finite(evaluation: Evaluation) -> list[Note]:

@@ -21,6 +21,7 @@ class Optimum:
     Attributes
     ----------
     minimize : str
+        What is least, or most where it is `maximized`.
     interval : float
         Nominal coverage of the intervals.
     deadline : float or None
@@ -29,8 +30,9 @@ class Optimum:
         How many there are, and how many satisfy the constraints, the deadline aside.
     best : DataFrame
         The best first: the configuration, `objective`, the predicted value in a column with the quantity's name
-        (`time`), `lower, upper` (of a new run), `total` where there are steps, `cost` where machines are counted,
-        `wins` (the share of the ensemble's draws in which it is the best of these), `verdict, reason`.
+        (`time`), `lower, upper` (of a new run), `fits` where runs failed (the probability that one does not), `total`
+        where there are steps, `cost` where machines are counted, `wins` (the share of the ensemble's draws in which it
+        is the best of these), `verdict, reason`.
     front : DataFrame
         The Pareto front of total time against cost, the fastest first, with the same columns but `objective` and
         `wins`; `keeps_deadline` where there is one. Empty where machines are not counted, or no time is predicted.
@@ -40,6 +42,7 @@ class Optimum:
     quantity : Target
         What is predicted.
     notes : tuple of Note
+    maximized : bool
     """
 
     minimize: str
@@ -52,6 +55,7 @@ class Optimum:
     excluded: pd.DataFrame
     quantity: Target
     notes: tuple[Note, ...] = ()
+    maximized: bool = False
 
     @property
     def configuration(self) -> dict[str, Any]:
@@ -67,7 +71,7 @@ class Optimum:
         """Return it as plain values, for JSON."""
         return {
             "quantity": described(self.quantity),
-            "minimize": self.minimize,
+            "maximize" if self.maximized else "minimize": self.minimize,
             "interval": self.interval,
             "deadline": self.deadline,
             "configurations": self.configurations,
@@ -85,7 +89,8 @@ class Optimum:
         what = self.minimize
         if what == self.quantity.name and not self.quantity.is_time:
             what = heading(self.quantity)
-        return f"least {what} of {self.feasible:,} feasible of {self.configurations:,} configurations{kept}"
+        size = "most" if self.maximized else "least"
+        return f"{size} {what} of {self.feasible:,} feasible of {self.configurations:,} configurations{kept}"
 
     @property
     def reason(self) -> str:

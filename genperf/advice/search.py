@@ -10,6 +10,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from genperf.advice.front import Front
+from genperf.advice.goal import Goal, trusted_rows
 from genperf.advice.objective import Problem, value
 from genperf.advice.space import Columns, Space
 from genperf.attribution.draws import log_paths, shares
@@ -64,6 +65,10 @@ class Evaluation:
         Feasible ones whose central time is after the deadline.
     fastest : float
         The least total time of a feasible one; infinite where there is no deadline.
+    unfit, uncertain : int
+        Configurations that satisfy all constraints but may fail; and how many of them are uncertain.
+    likeliest : float
+        The largest probability of fitting of those left out.
     front : Front
         Of total time against cost.
     positions : ndarray of shape (candidates,)
@@ -77,6 +82,9 @@ class Evaluation:
     not_finite: int = 0
     late: int = 0
     fastest: float = np.inf
+    unfit: int = 0
+    uncertain: int = 0
+    likeliest: float = 0.0
     front: Front = field(default_factory=Front)
     positions: Positions = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     objective: Array = field(default_factory=lambda: np.empty(0))
@@ -116,15 +124,19 @@ class Search:
     problem : Problem
     interval : float
         Nominal coverage.
-    deadline : float or None
-        Seconds.
+    goal : Goal
     """
 
     result: FitResult
     space: Space
     problem: Problem
     interval: float
-    deadline: float | None
+    goal: Goal
+
+    @property
+    def deadline(self) -> float | None:
+        """Seconds for all steps."""
+        return self.goal.deadline
 
     def run(self) -> Evaluation:
         """Evaluate the grid, block by block."""
@@ -200,6 +212,7 @@ class Search:
         further = [c for c in self.problem.constraints if c.predicted]
         fails = [~_holds(c.formula, predicted, len(positions)) for c in further]
         predicted, positions = _keep(predicted, positions, evaluation.count(len(simple), fails, len(positions)))
+        predicted, positions = _keep(predicted, positions, self._fitting(predicted, evaluation))
         evaluation.feasible += positions.size
         objective, total = value(self.problem.objective, predicted), value(self.problem.total, predicted)
         objective = np.broadcast_to(objective, positions.shape)
@@ -215,6 +228,19 @@ class Search:
             evaluation.late += int(late.sum())
             finite &= ~late
         return positions[finite], objective[finite]
+
+    def _fitting(self, columns: Columns, evaluation: Evaluation) -> Truth:
+        """Return which configurations are likely enough to fit, and count the others."""
+        feasibility, least = self.result.feasibility, self.goal.fits
+        if feasibility is None:
+            return np.ones(len(next(iter(columns.values()))), dtype=bool)
+        probability = feasibility.probability(self._factors(columns))
+        fails = feasibility.known_to_fail(self._factors(columns))
+        left_out = fails | (probability < least)
+        evaluation.unfit += int(left_out.sum())
+        evaluation.uncertain += int(np.sum(left_out & ~fails & (probability > 1.0 - least)))
+        evaluation.likeliest = max(evaluation.likeliest, float(probability[left_out].max(initial=0.0)))
+        return ~left_out
 
     def predicted(self, columns: Columns) -> Columns:
         """Return configurations with their predictions, and those on one worker where a formula reads these."""
@@ -242,13 +268,36 @@ class Search:
         answer = self.result.predict(self.space.frame(columns), self.interval)
         name = self.problem.predicted.name
         frame = pd.DataFrame({a.name: columns[a.name] for a in self.space.grid.axes})
-        frame["objective"] = np.broadcast_to(value(self.problem.objective, central), positions.shape)
+        sign = 1.0 if self.goal.maximize is None else -1.0
+        frame["objective"] = sign * np.broadcast_to(value(self.problem.objective, central), positions.shape)
         frame = frame.assign(**{column: answer[column].to_numpy() for column in (name, "lower", "upper")})
+        if self.result.feasibility is not None:
+            frame["fits"] = answer["fits"].to_numpy()
         if self.problem.total.node != Name(name):
             frame["total"] = value(self.problem.total, central)
         if self.problem.cost is not None:
             frame["cost"] = np.broadcast_to(value(self.problem.cost, central), positions.shape)
         return frame.assign(verdict=answer["verdict"].to_numpy(), reason=answer["reason"].to_numpy())
+
+    def keeps(self, frame: pd.DataFrame, positions: Positions) -> dict[str, Truth]:
+        """Return which answers keep each limit that an interval or a verdict decides, by the limit's name.
+
+        Parameters
+        ----------
+        frame : DataFrame
+            Their rows, as `answers` returns them.
+        positions : ndarray of shape (rows,)
+        """
+        limits: dict[str, Truth] = {}
+        if self.goal.deadline is not None:
+            limits["the deadline"] = self.latest(frame, positions) <= self.goal.deadline
+        if self.goal.capacity:
+            rows = self.space.frame(self.space.take(positions))
+            upper = self.result.predict(rows, self.goal.interval_of_capacity)["upper"].to_numpy(dtype=float)
+            limits["the capacity"] = upper <= min(self.goal.capacity.values())
+        if self.goal.trusted:
+            limits["the verdict"] = trusted_rows(frame)
+        return limits
 
     def latest(self, frame: pd.DataFrame, positions: Positions) -> Array:
         """Return the upper ends of the total times."""

@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from genperf.attribution.quantity import heading, only_for_times
+from genperf.attribution.quantity import heading, only_for_times, scaling_question
 from genperf.attribution.words import join_values
 from genperf.table import Target
 
@@ -44,26 +44,27 @@ class Scaling:
     ----------
     along : str
         The factor that counts the workers.
-    kind : {"weak", "strong", "mixed"}
-        Whether one worker's work stays as it is, falls as 1/n, or neither.
+    kind : {"weak", "strong", "mixed", "unknown"}
+        Whether one worker's work stays as it is, falls as 1/n, or neither; unknown where nothing tells it.
     at : dict
         The values of the other factors.
     reference : float
         The count that efficiency is relative to: the smallest measured one.
     best : float or None
-        The count of the largest efficiency; None where the quantity is not a time.
+        The count of the largest efficiency; None where there is none.
     upto : float
         The largest count that was evaluated.
     interval : float
         Nominal coverage of the intervals.
     curve : DataFrame
         A row per count: the factor, the predicted value in a column with the quantity's name (`time`), `lower, upper`.
-        For a time also `speedup` (in the rate of work, relative to the reference), and
-        `efficiency, efficiency_lower, efficiency_upper`.
+        For a time whose kind of scaling is known also `speedup` (in the rate of work, relative to the reference), and
+        `efficiency, efficiency_lower, efficiency_upper`; where a throughput was measured, first
+        `throughput, throughput_lower, throughput_upper`.
     points : DataFrame
         A row per question: `what` (`efficiency`, `efficiency of the best`, `slower`, `throughput`), `level`, `count`
         (NaN: not reached), `lower`, `upper` (infinite: beyond `upto`), `reached` (the share of the draws that reach
-        it), `sentence`. Empty where the quantity is not a time.
+        it), `sentence`. Empty where the quantity is not a time; only `slower` where the kind of scaling is unknown.
     crossovers : DataFrame
         A row per change of the largest term along the factor: `member, weight, before, after, count, lower, upper,
         reached, sentence`.
@@ -87,14 +88,17 @@ class Scaling:
         """Return the curve."""
         return self.curve
 
+    @property
+    def refusal(self) -> str:
+        """Why there is neither efficiency nor knee; empty where there are."""
+        if not self.quantity.is_time:
+            return only_for_times("efficiency, speed-up, knee and throughput", self.quantity)
+        return scaling_question(self.along) if self.kind == "unknown" else ""
+
     def sentences(self) -> list[str]:
         """Return the answers in words."""
-        if self.quantity.is_time:
-            return [*self.points["sentence"], *self.crossovers["sentence"]]
-        return [
-            only_for_times("efficiency, speed-up, knee and throughput", self.quantity),
-            *self.crossovers["sentence"],
-        ]
+        refused = [self.refusal] if self.refusal else []
+        return [*refused, *self.points["sentence"], *self.crossovers["sentence"]]
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values, for JSON."""
@@ -109,6 +113,7 @@ class Scaling:
             "interval": self.interval,
             "curve": records(self.curve),
             "points": records(self.points),
+            **({"refusal": self.refusal} if self.refusal else {}),
             "crossovers": records(self.crossovers),
         }
 

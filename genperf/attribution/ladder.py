@@ -15,9 +15,11 @@ from genperf.attribution.scale import (
     Kind,
     columns_of_work,
     factors_along,
+    group_kind,
     kind_of_scaling,
     relative_work,
     scale_factor,
+    work_of_throughput,
 )
 from genperf.errors import GenperfError
 from genperf.formula import parse
@@ -62,9 +64,9 @@ class Ladder:
         Rising; whole numbers where only whole numbers were measured.
     columns : dict of str to ndarray of shape (steps,)
         Every factor there.
-    work : ndarray of shape (steps,)
-        One worker's work, relative to that at the first count.
-    kind : {"weak", "strong", "mixed"}
+    work : ndarray of shape (steps,) or None
+        One worker's work, relative to that at the first count; None where nothing tells it.
+    kind : {"weak", "strong", "mixed", "unknown"}
     at : dict
         The other factors, where they stay as they are.
     """
@@ -72,7 +74,7 @@ class Ladder:
     along: Factor
     counts: Array
     columns: dict[str, npt.NDArray[Any]]
-    work: Array
+    work: Array | None
     kind: str
     at: dict[str, Any]
 
@@ -97,9 +99,10 @@ def ladder(
     upto : float, optional
         The largest count; 16 times the largest measured where omitted.
     kind : {"weak", "strong"}, optional
-        Whether the work of one worker, or that of all together, stays as it is. By default the columns decide: a
-        batch (or work) per worker stays as it is, which is weak scaling; a global batch, samples of a whole job, or
-        nothing at all is shared by the workers, which is strong scaling.
+        Whether the work of one worker, or that of all together, stays as it is. By default the model tells: the work
+        of a step that was divided by a throughput; the kind that was given to the fit; a batch (or work) per worker
+        stays as it is, which is weak scaling; a global batch or samples of a whole job are shared by the workers, which
+        is strong scaling. Without any of them the kind is unknown.
     given : frozenset of str
         The factors that the user gave. Those that would follow from the count of workers (nodes; the batch that
         belongs to a global one) then stay.
@@ -112,11 +115,13 @@ def ladder(
     factor = scale_factor(result, along)
     if kind not in (None, "weak", "strong"):
         raise GenperfError(f"unknown kind of scaling '{kind}'", hint="weak or strong")
-    counts = _counts(factor, upto)
+    schema = result.schema
+    told = kind or (None if schema.target.work else schema.scaling)
+    counts = _counts(factor, upto, measured_counts(result, factor))
     values = {name: value for name, value in at.items() if name != factor.name}
     frame = pd.DataFrame({factor.name: counts, **{k: [v] * len(counts) for k, v in values.items()}})
     factors = factors_along(result, factor)
-    frame = frame.assign(**columns_of_work(factors, counts, values, kind))
+    frame = frame.assign(**columns_of_work(factors, counts, values, told))
     frame = frame.assign(**following(factors, factor, {str(name): frame[name].to_numpy() for name in frame}, given))
     derived = [
         name
@@ -124,13 +129,33 @@ def ladder(
         if name in frame and name not in given and set(parse(text).names) <= set(frame.columns)
     ]
     query = read_query(frame.drop(columns=derived), result.schema)
-    work = relative_work(factors, query.columns, counts, kind)
+    work: Array | None
+    if schema.target.work:
+        work = work_of_throughput(schema, query.columns, counts, kind)
+    else:
+        work = relative_work(factors, query.columns, counts, told or group_kind(schema))
     constant = {k: v for k, v in values.items() if len(set(query.columns.get(k, [v]))) == 1}
-    return Ladder(factor, counts, query.columns, work, kind_of_scaling(work, counts), constant)
+    scaled = "unknown" if work is None else kind_of_scaling(work, counts)
+    return Ladder(factor, counts, query.columns, work, scaled, constant)
 
 
-def _counts(factor: Factor, upto: float | None) -> Array:
-    """Return the counts from the smallest measured one on: evenly over the logarithm, and every power of two."""
+def measured_counts(result: FitResult, factor: Factor) -> Array:
+    """Return the counts at which something was measured, rising."""
+    place = [f.name for f in result.schema.factors].index(factor.name)
+    return np.unique([float(m.values[place]) for m in result.schema.medians])
+
+
+def _counts(factor: Factor, upto: float | None, measured: Array) -> Array:
+    """Return the counts from the smallest measured one on: evenly over the logarithm, powers of two, measured ones.
+
+    Parameters
+    ----------
+    factor : Factor
+    upto : float or None
+        The largest count.
+    measured : ndarray
+        Counts at which something was measured.
+    """
     last = factor.upper * 2.0**LADDER.doublings_beyond if upto is None else float(upto)
     if not np.isfinite(last) or last <= factor.lower:
         raise GenperfError(
@@ -141,6 +166,6 @@ def _counts(factor: Factor, upto: float | None) -> Array:
     steps = min(LADDER.max_counts, max(2, int(np.ceil(octaves * LADDER.steps_per_doubling)) + 1))
     counts = np.append(factor.lower * 2.0 ** np.linspace(0.0, octaves, steps)[:-1], last)
     doublings = factor.lower * 2.0 ** np.arange(int(octaves + 1e-9) + 1)
-    counts = np.concatenate([counts, doublings, [c for c in (factor.upper,) if c <= last]])
+    counts = np.concatenate([counts, doublings, [c for c in (*measured, factor.upper) if factor.lower <= c <= last]])
     counts = np.round(counts) if factor.integer else np.round(counts, 12)
     return np.unique(np.minimum(counts, np.floor(last) if factor.integer else last))

@@ -73,3 +73,17 @@ def only_for_times(parts: str, target: Target) -> str:
     'efficiency and knee are left out: they need a model of a time, and this one predicts memory_gb (GB)'
     """
     return f"{parts} are left out: they need a model of a time, and this one predicts {heading(target)}"
+
+
+def scaling_question(along: str) -> str:
+    """Return the question that is asked where nothing tells the kind of scaling.
+
+    Examples
+    --------
+    >>> print(scaling_question("gpus").partition("? ")[2])
+    --scaling weak where the work of one stays, --scaling strong where that of all does
+    """
+    return (
+        f"efficiency and knee are left out: is the scaling along {along} weak or strong? "
+        "--scaling weak where the work of one stays, --scaling strong where that of all does"
+    )

@@ -11,12 +11,14 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from genperf.errors import TableError, suggest
+from genperf.errors import GenperfError, TableError, suggest
 from genperf.formula import evaluate, names_in, parse, substitute
-from genperf.models import Factors
+from genperf.models import ALIASES, Factors
 from genperf.models.family import share
+from genperf.prediction import Schema
 from genperf.result import FitResult
 from genperf.table import Factor
+from genperf.table.work import evaluated
 
 Array = npt.NDArray[np.float64]
 Kind = Literal["weak", "strong"]
@@ -96,11 +98,11 @@ def columns_of_work(
     return {}
 
 
-def relative_work(factors: Factors, columns: Mapping[str, Any], counts: Array, kind: Kind | None) -> Array:
+def relative_work(factors: Factors, columns: Mapping[str, Any], counts: Array, kind: Kind | None) -> Array | None:
     """Return one worker's work W(n)/W(n₀), relative to that at the first count.
 
     W is `samples/workers` for times of whole jobs, then the operations or the samples of one worker's step, see
-    `genperf.models.family.share`. Where no column tells, a fixed amount is shared: W(n) ~ 1/n.
+    `genperf.models.family.share`. Where no column tells, it is constant in weak scaling, and W(n) ~ 1/n in strong.
 
     Parameters
     ----------
@@ -109,15 +111,16 @@ def relative_work(factors: Factors, columns: Mapping[str, Any], counts: Array, k
     counts : ndarray of shape (rows,)
         Of workers, rising.
     kind : {"weak", "strong"} or None
-        "weak" keeps the work of one worker where no column tells it.
+        Where no column tells the work of one worker.
 
     Returns
     -------
-    ndarray of shape (rows,)
+    ndarray of shape (rows,) or None
+        None where neither a column nor the kind tells.
     """
     worker_share = share(factors, job=True)
-    if not worker_share.known and kind == "weak":
-        return np.ones(len(counts))
+    if not worker_share.known:
+        return None if kind is None else np.ones(len(counts)) if kind == "weak" else counts[0] / counts
     tree = parse(worker_share.per_worker).node
     nodes = {name: factors.node(name) for name in names_in(tree)}
     if any(node is None for node in nodes.values()):
@@ -125,6 +128,43 @@ def relative_work(factors: Factors, columns: Mapping[str, Any], counts: Array, k
     value = evaluate(substitute(tree, {k: v for k, v in nodes.items() if v is not None}), columns)
     work = np.broadcast_to(np.asarray(value, float), (len(counts),))
     return np.asarray(work / work[0])
+
+
+def work_of_throughput(schema: Schema, columns: Mapping[str, Any], counts: Array, kind: Kind | None) -> Array:
+    """Return one worker's work W(n)/W(n₀) by the work of a step that was divided by the throughput.
+
+    Parameters
+    ----------
+    schema : Schema
+    columns : mapping of str to ndarray of shape (rows,)
+    counts : ndarray of shape (rows,)
+        Of workers, rising.
+    kind : {"weak", "strong"} or None
+        As the user says.
+
+    Raises
+    ------
+    GenperfError
+        Where the user says another kind than the work.
+    """
+    text = schema.target.work
+    work = evaluated(text, columns, len(counts)) / counts
+    work = np.asarray(work / work[0])
+    by_work = kind_of_scaling(work, counts)
+    if kind is not None and by_work != kind:
+        raise GenperfError(
+            f"the scaling is said to be {kind}, and with the work '{text}' of a step it is {by_work}",
+            hint="leave --scaling out",
+        )
+    return work
+
+
+def group_kind(schema: Schema) -> Kind | None:
+    """Return the kind of scaling that a group column of a batch tells: a global one is shared by the workers."""
+    names = {name.lower() for name in schema.group}
+    if names & set(ALIASES["global_batch"]):
+        return "strong"
+    return "weak" if names & set(ALIASES["batch"]) else None
 
 
 def kind_of_scaling(work: Array, counts: Array) -> str:

@@ -11,13 +11,14 @@ import numpy.typing as npt
 import pandas as pd
 
 from genperf.attribution.answers import Scaling
+from genperf.attribution.consistent import MeasuredSteps, measured_steps
 from genperf.attribution.crossover import crossovers
 from genperf.attribution.draws import count_quantiles, log_paths, quantiles, shares
 from genperf.attribution.ladder import Ladder, ladder
 from genperf.attribution.scale import Kind
 from genperf.attribution.words import count_text, interval_note, range_text
 from genperf.errors import GenperfError
-from genperf.prediction import central_times
+from genperf.prediction import central_times, throughputs
 from genperf.result import FitResult
 
 Array = npt.NDArray[np.float64]
@@ -104,7 +105,9 @@ def scaling(
     -------
     Scaling
         Every count comes with an interval over the draws of all members. "Not reached" comes with the largest count
-        that was evaluated. Where the model does not predict a time, there is neither efficiency nor a point.
+        that was evaluated. No sentence contradicts what was measured. Where the model does not predict a time, there is
+        neither efficiency nor a point; where nothing tells the kind of scaling, the answer asks for it
+        (`Scaling.refusal`).
 
     Raises
     ------
@@ -115,12 +118,12 @@ def scaling(
 
     Examples
     --------
-    T = 1 + 8/n: the efficiency 9/(n + 8) is below 0.55 from n = 9 on.
+    T = 1 + 8/n, a fixed amount of work: the efficiency 9/(n + 8) is below 0.55 from n = 9 on.
 
     >>> import genperf as gp
     >>> runs = pd.DataFrame({"workers": [1, 2, 4, 8], "seconds": [9.0, 5.0, 3.0, 2.0]})
     >>> result = gp.fit(gp.read_table(runs, time="seconds", extrinsic="workers"), model="amdahl")
-    >>> print(scaling(result, {}, level=0.55).points["sentence"][0])
+    >>> print(scaling(result, {}, level=0.55, kind="strong").points["sentence"][0])
     efficiency falls below 55 % of that at 1 at 9 workers
     """
     if not 0.0 < level < 1.0:
@@ -134,14 +137,18 @@ def scaling(
         log_paths(result, steps.columns),
         shares(result.members),
         (tail, 1.0 - tail),
+        measured_steps(result, steps),
     )
     counts, name = steps.counts, steps.along.name
     best, points = None, pd.DataFrame(columns=list(_POINTS))
-    curve = pd.DataFrame({name: counts, **curves.values(target.name)})
-    if target.is_time:
+    values = curves.values(target.name)
+    curve = pd.DataFrame({name: counts, **throughputs(target, steps.columns, values), **values})
+    if target.is_time and steps.work is not None:
         curve = curve.assign(**curves.efficiencies())
         best = float(counts[int(np.argmax(curves.efficiency))])
         points = pd.DataFrame(curves.points(level))
+    elif target.is_time:
+        points = pd.DataFrame([curves.slower()])
     return Scaling(
         along=name,
         kind=steps.kind,
@@ -172,14 +179,26 @@ class _Curves:
         They add up to one.
     levels : tuple of float
         The quantiles of the interval's ends.
+    measured : MeasuredSteps
+        What was measured there.
     """
 
     def __init__(
-        self, steps: Ladder, central: Array, paths: Array, weights: Array, levels: tuple[float, float]
+        self,
+        steps: Ladder,
+        central: Array,
+        paths: Array,
+        weights: Array,
+        levels: tuple[float, float],
+        measured: MeasuredSteps,
     ) -> None:
         self.steps, self.central, self.paths, self.weights, self.levels = steps, central, paths, weights, levels
-        work = np.log(steps.work)
+        self.measured = measured
+        work = np.zeros(len(steps.counts)) if steps.work is None else np.log(steps.work)
         best, drawn = work - np.log(central), work - paths
+        rate = work[measured.places] - measured.logarithms
+        #: ln of the measured efficiency.
+        self.measured_efficiency = rate - (rate[0] if 0 in measured.places else best[0])
         #: ln of the efficiency, of the prediction and of every draw.
         self.efficiency, self.drawn_efficiency = best - best[0], drawn - drawn[:, :1]
 
@@ -201,25 +220,33 @@ class _Curves:
 
     def points(self, level: float) -> list[dict[str, Any]]:
         """Return where the efficiency falls below a level, and where more workers stop to help."""
-        counts, efficiency, drawn = self.steps.counts, self.efficiency, self.drawn_efficiency
-        rate, rates = efficiency + np.log(counts), drawn + np.log(counts)
+        counts, measured = self.steps.counts, self.measured_efficiency
+        curves = self.measured.replaced(np.vstack([self.efficiency, self.drawn_efficiency]), measured)
+        largest = curves.max(axis=1, keepdims=True)
         percent = f"{100 * level:g} %"
-        first, top = f"{counts[0]:g}", f"{counts[int(np.argmax(efficiency))]:g}"
-        best = drawn.max(axis=1, keepdims=True)
+        first, top = f"{counts[0]:g}", f"{counts[int(np.argmax(curves[0]))]:g}"
+        agreeing = self.measured.kept_above(curves, measured, np.log(level))
+        relative = self.measured.kept_above(curves - largest, measured - largest[0], np.log(level))
+        inverse = np.exp(-curves) / counts
         return [
-            self._below("efficiency", level, efficiency, drawn, f"below {percent} of that at {first}"),
-            self._below(
-                "efficiency of the best",
-                level,
-                efficiency - efficiency.max(),
-                drawn - best,
-                f"below {percent} of its largest (at {top})",
+            self._below("efficiency", level, agreeing, f"below {percent} of that at {first}"),
+            self._below("efficiency of the best", level, relative, f"below {percent} of its largest (at {top})"),
+            self.slower(),
+            self._turn(
+                "throughput",
+                inverse,
+                self.measured.first_of_smallest(inverse[0, self.measured.places]),
+                ("throughput falls beyond", "throughput does not fall"),
             ),
-            self._turn("slower", self.central, np.exp(self.paths), "a step gets slower", "a step does not get slower"),
-            self._turn("throughput", np.exp(-rate), np.exp(-rates), "throughput falls", "throughput does not fall"),
         ]
 
-    def _below(self, what: str, level: float, curve: Array, draws: Array, text: str) -> dict[str, Any]:
+    def slower(self) -> dict[str, Any]:
+        """Return where more workers make a step slower."""
+        values = self.measured.replaced(np.vstack([np.log(self.central), self.paths]), self.measured.logarithms)
+        start = self.measured.first_of_smallest(self.measured.logarithms)
+        return self._turn("slower", np.exp(values), start, ("a step gets slower beyond", "a step does not get slower"))
+
+    def _below(self, what: str, level: float, curves: Array, text: str) -> dict[str, Any]:
         """Return where ln of an efficiency falls below a level.
 
         Parameters
@@ -227,15 +254,14 @@ class _Curves:
         what : {"efficiency", "efficiency of the best"}
             The second is looked at only beyond its largest value.
         level : float
-        curve : ndarray of shape (steps,)
-            ln of the efficiency.
-        draws : ndarray of shape (draws, steps)
+        curves : ndarray of shape (1 + draws, steps)
+            ln of the efficiency, of the prediction and of every draw.
         text : str
             What stands behind "falls".
         """
         counts = first_below(
             self.steps.counts,
-            np.vstack([curve, draws]),
+            curves,
             np.log(level),
             self.steps.along.integer,
             from_largest=what != "efficiency",
@@ -243,20 +269,22 @@ class _Curves:
         sentences = (f"efficiency falls {text} at", f"efficiency does not fall {text}")
         return self._point(what, level, counts, sentences)
 
-    def _turn(self, what: str, curve: Array, draws: Array, text: str, never: str) -> dict[str, Any]:
+    def _turn(self, what: str, curves: Array, start: int, sentences: tuple[str, str]) -> dict[str, Any]:
         """Return the count beyond which something that should fall rises.
 
         Parameters
         ----------
         what : str
             The name of the point.
-        curve : ndarray of shape (steps,)
-        draws : ndarray of shape (draws, steps)
-        text, never : str
+        curves : ndarray of shape (1 + draws, steps)
+            Of the prediction and of every draw.
+        start : int
+            The place of the smallest measured value: it is not before.
+        sentences : tuple of str
             The beginnings of the two sentences.
         """
-        counts = last_smallest(self.steps.counts, np.vstack([curve, draws]))
-        return self._point(what, float("nan"), counts, (f"{text} beyond", never))
+        counts = last_smallest(self.steps.counts[start:], curves[:, start:])
+        return self._point(what, float("nan"), counts, sentences)
 
     def _point(self, what: str, level: float, counts: Array, sentences: tuple[str, str]) -> dict[str, Any]:
         """Return a row of the table of points.

@@ -147,7 +147,13 @@ def fit_factors(table: Table, options: FitOptions, seed: int) -> Ensemble:
         tuple(replace(m, discrepancy=discrepancy) for m in members),
         Spread(noise=noise, misfit=kriging.misfit, per_doubling=per_doubling),
         tuple(evidence),
-        {"approach": "factors", "weights": "huber", "kriging": _named(discrepancy), **_held_out(errors)},
+        {
+            "approach": "factors",
+            "weights": "huber",
+            "kriging": _named(discrepancy),
+            "lambda": _strengths(chosen),
+            **_held_out(errors),
+        },
         (*left_out, *larger, *_choice_notes(chosen, discrepancy, errors), *_thinned(discrepancy, len(medians))),
     )
 
@@ -343,6 +349,11 @@ def _look_back(
 def _held_out(errors: HeldOut) -> dict[str, str | float | None]:
     """Return the mean error on held-out configurations in %, where there were any."""
     return {"held_out_error": 100.0 * errors.mean_error} if errors.errors.size else {}
+
+
+def _strengths(chosen: Sequence[Candidate]) -> str:
+    """Return λ of each averaged expression, for the record."""
+    return ", ".join(f"{c.strength:g}" for c in chosen)
 
 
 def _named(discrepancy: Discrepancy | None) -> str:

@@ -202,9 +202,10 @@ def _model_of(table: Table) -> _EffectModel:
     medians = np.log([EFFECTS.numeric_rate if names is numeric else EFFECTS.level_rate for names in groups])
     counts = tuple(f.name for f in counts_of(table.factors))
     rows, sizes = len(table), 1 + len(counts)
-    correlations = [np.exp(-EFFECTS.count_rate * between[name]) for name in counts]
+    correlations = [Exponential.correlation(EFFECTS.count_rate * between[name]) for name in counts]
     size_bounds = (float(np.log(EFFECTS.smallest_size)), float(np.log(EFFECTS.largest_size)))
     search = Search(
+        shape=Exponential,
         distances=np.stack([np.sum([between[name] for name in names], axis=0) for names in groups]),
         correlations=np.reshape(correlations, (len(counts), rows, rows)),
         constant=0.0,

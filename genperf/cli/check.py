@@ -52,6 +52,7 @@ def command(table: str, as_json: bool, quiet: bool, no_color: bool, **given: Any
                 "rows": measured.rows,
                 "configurations": configurations,
                 "rejected": [str(r) for r in measured.rejected],
+                "failed": len(measured.failures),
                 "target": {"name": target.name, "column": target.column, "unit": target.unit, "min": low, "max": high},
                 **({"time": {"column": target.column, "min": low, "max": high}} if target.is_time else {}),
                 "noise": noise,
@@ -78,6 +79,8 @@ def command(table: str, as_json: bool, quiet: bool, no_color: bool, **given: Any
     unused = [name for name in measured.unused if name not in measured.phases.values()]
     if unused:
         click.echo(f"left out, in no role: {', '.join(unused)}")
+    if len(measured.failures):
+        click.echo(f"failed: {counted(len(measured.failures), 'run')}")
     if measured.rejected:
         click.echo(f"rejected: {counted(measured.rejected_rows, 'row')}")
         for line in rejected_lines(measured.rejected):

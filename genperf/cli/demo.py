@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from genperf.cli.output import csv_text, say, show_frame, write_whole
+from genperf.cli.output import csv_text, say, show_frame
+from genperf.cli.writing import write_whole
 from genperf.table.target import TIME
 
 if TYPE_CHECKING:

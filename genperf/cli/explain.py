@@ -9,8 +9,9 @@ import click
 
 from genperf.cli.figures import of_explanation, plot_option, write_figure
 from genperf.cli.fitted import formula_line, is_formula, shares_line
-from genperf.cli.options import grid, number, once, one_group, output_options
+from genperf.cli.options import grid, names_of, number, once, one_group, output_options
 from genperf.cli.output import show_frame, show_json
+from genperf.cli.shown import values_at
 from genperf.errors import GenperfError
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
     "--scaling",
     "kind",
     type=click.Choice(["weak", "strong"]),
-    help="weak: work per worker is fixed; strong: the work of all workers is. From the columns where omitted.",
+    help="weak: work per worker is fixed; strong: the work of all is. Where no column and no --work of fit tells it.",
 )
 @click.option(
     "--sobol",
@@ -88,8 +89,8 @@ def command(
 
     fitted = load_model(model)
     chosen = one_group(fitted, group, model)
-    here = grid(at) if at else None
-    other = once(versus, "--versus")
+    here = values_at(at, fitted) if at else None
+    other = once(versus, "--versus", names_of(fitted))
     across = {name: value for name, value in other.items() if name in chosen.schema.group}
     upto = number(up_to, "--up-to") if up_to is not None else None
     explanation = explain(
@@ -98,7 +99,7 @@ def command(
         interval,
         versus=None if across else other or None,
         knee=False if knee is None else Knee(number(knee, "--knee"), along, upto, kind),
-        sobol=Sobol(sobol, grid(within) if within else None, seed=seed) if sobol else False,
+        sobol=Sobol(sobol, grid(within, names_of(fitted)) if within else None, seed=seed) if sobol else False,
     )
     if across:
         second = _Other(fitted, group, other, across)
@@ -184,7 +185,9 @@ def _read_again(chosen: FitResult, group: str | None, source: str, unit: str | N
     roles: dict[str, Any] = {
         role: [f.name for f in schema.factors if f.role == role] for role in ("intrinsic", "extrinsic", "categorical")
     }
-    if target.is_time:
+    if target.throughput:
+        roles |= {"throughput": target.throughput, "work": target.work or None, "unit": unit}
+    elif target.is_time:
         roles |= {"time": target.column, "unit": unit}
     else:
         # A colon ends the column's name, whether or not it has one itself.
@@ -221,7 +224,7 @@ def _show(explanation: Explanation, chosen: FitResult, *, members: bool, plain: 
     if members and len(explanation.members):
         named = explanation.members
         show_frame(named, "the same by each member of the ensemble", plain=plain)
-    heading = f"elasticity: the change of the {target.name} in %, for one % more of a factor"
+    heading = f"elasticity: the change of {target.name} in %, for one % more of a factor"
     show_frame(explanation.elasticities, heading, plain=plain)
     for a, b in explanation.aliased:
         click.echo(f"'{a}' and '{b}' cannot be told apart by this data; their sum can")
@@ -233,7 +236,8 @@ def _show(explanation: Explanation, chosen: FitResult, *, members: bool, plain: 
         scale = explanation.scaling
         doublings = [scale.reference * 2**k for k in range(64) if scale.reference * 2**k <= scale.upto]
         shown = scale.curve[scale.curve[scale.along].isin([*doublings, scale.upto])]
-        show_frame(shown, f"\n{scale.kind} scaling along {scale.along}, relative to {scale.reference:g}", plain=plain)
+        kind = "" if scale.kind == "unknown" else f"{scale.kind} "
+        show_frame(shown, f"\n{kind}scaling along {scale.along}, relative to {scale.reference:g}", plain=plain)
         for sentence in scale.sentences():
             click.echo(sentence)
     if explanation.comparison is not None:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from genperf.cli.options import Command
-from genperf.cli.output import say, write_whole
+from genperf.cli.output import say
+from genperf.cli.writing import writable, write_whole
 from genperf.errors import GenperfError
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ def _checked(ctx: click.Context, param: click.Parameter, value: str | None) -> s
     """
     if value is not None and value.rpartition(".")[2].lower() not in _ENDINGS:
         raise click.BadParameter(f"'{value}' ends in none of {', '.join('.' + e for e in _ENDINGS)}")
-    return value
+    return writable(ctx, param, value)
 
 
 def plot_option(what: str) -> Callable[[Command], Command]:

@@ -9,8 +9,9 @@ import click
 
 from genperf.cli.fitted import PRINTED, fitted_lines, group_lines, is_formula
 from genperf.cli.options import fit_arguments, fit_options, output_options, read, table_options
-from genperf.cli.output import say, show_frame, write_whole
+from genperf.cli.output import say, show_frame
 from genperf.cli.progress import progress_bar
+from genperf.cli.writing import writable, write_whole
 from genperf.errors import counted
 
 #: Of many groups, the kinds of notes that tell how groups relate.
@@ -23,7 +24,7 @@ GROUP_NOTES = ("similarity", "not_pooled")
 @click.option("--model", default="auto", show_default=True, help="auto, a family (see `genperf models`) or a formula.")
 @fit_options
 @click.option("--pool", is_flag=True, help="Share scaling between similar groups.")
-@click.option("-o", "--output", metavar="FILE", help="Write the model here (JSON).")
+@click.option("-o", "--output", callback=writable, metavar="FILE", help="Write the model here (JSON).")
 @click.option("--resume", is_flag=True, help="Keep what is in FILE already, where rows and options are the same.")
 @output_options
 def command(

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import click
 
 from genperf.cli.options import once
-from genperf.cli.output import say, show_json, write_whole
+from genperf.cli.output import say, show_json
+from genperf.cli.writing import raw_option, writable, write_whole
 from genperf.errors import counted
 
 if TYPE_CHECKING:
@@ -48,11 +49,14 @@ class _Command(click.Command):
 @click.command("import", cls=_Command)
 @click.argument("format")
 @click.argument("files", nargs=-1, required=True, metavar="FILE…")
-@click.option("-o", "--output", metavar="CSV", help="Write the table here; to standard output where omitted.")
+@click.option(
+    "-o", "--output", callback=writable, metavar="CSV", help="Write the table here; to standard output where omitted."
+)
 @click.option("--set", "settings", metavar="FACTOR=VALUE", multiple=True, help="A factor that the files do not hold.")
 @click.option("--from-name", metavar="PATTERN", help="Factors in the files' names: run_{workers}_{batch}.json.")
 @click.option("--json", "as_json", is_flag=True, help="Describe the written table on standard output; needs -o.")
 @click.option("--quiet", "-q", is_flag=True, help="Say nothing but the result.")
+@raw_option
 def command(
     format: str,
     files: tuple[str, ...],
@@ -61,6 +65,7 @@ def command(
     from_name: str | None,
     as_json: bool,
     quiet: bool,
+    raw: bool,
 ) -> None:
     """Turn FILEs of another tool into a table for genperf.
 
@@ -71,7 +76,7 @@ def command(
     if as_json and output in (None, "-"):
         raise click.UsageError("--json describes the table that is written: it needs -o FILE.")
     table = import_files(format, files, once(settings, "--set"), from_name)
-    write_whole(output or "-", "".join(csv_lines(table)))
+    write_whole(output or "-", "".join(csv_lines(table, raw)))
     roles = _roles(table)
     path = output if output and output != "-" else "TABLE"
     if as_json:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-import os
+import contextlib
+import errno
+import io
+import signal
 import sys
 from importlib import import_module
 from keyword import iskeyword
@@ -11,6 +14,8 @@ from typing import Any
 import click
 
 from genperf import __version__
+from genperf.cli.faults import FAULT_STATUS, fault_message, is_numeric, numeric_message, traceback_text
+from genperf.cli.process import Stopped, drop_output, open_closed_streams, stop_in_order
 from genperf.cli.settings import settings_of
 from genperf.errors import GenperfError
 
@@ -63,7 +68,7 @@ class _Commands(click.Group):
 @click.group(
     cls=_Commands,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    epilog="Exit status: 0 done, 1 a fault of the data or the model, 2 wrong usage.",
+    epilog="Exit status: 0 done, 1 a fault of the data or the model, 2 wrong usage, 70 a fault of genperf.",
 )
 @click.version_option(__version__, prog_name="genperf")
 @click.option("--config", type=click.Path(), help="Settings file; genperf.toml here where there is one.")
@@ -73,35 +78,69 @@ def cli(ctx: click.Context, config: str | None) -> None:
 
     Start with `genperf demo`, or `genperf check TABLE --time COLUMN` on your own measurements.
     """
-    ctx.default_map = settings_of(config, COMMANDS)
+    name = ctx.invoked_subcommand
+    command = cli.get_command(ctx, name) if name is not None else None
+    ctx.default_map = settings_of(config, COMMANDS, command)
 
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line and exit with its status."""
+    open_closed_streams()
+    for stream in (sys.stdout, sys.stderr):
+        # A name of a file may hold bytes that are no text.
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+    stop_in_order()
     sys.exit(run(arguments))
 
 
 def run(arguments: list[str] | None = None) -> int:
     """Run the command line and return its exit status."""
     try:
+        return _status(arguments)
+    except BrokenPipeError:
+        # The reader of the output has what it wanted.
+        drop_output()
+        return 0
+    except OSError as error:
+        if error.errno == errno.EBADF:
+            drop_output()
+        return _failed(f"error: {error.filename or 'standard output'}: {error.strerror or error}", 1)
+    except MemoryError:
+        return _failed("error: this needs more memory than there is\n  try: fewer rows, draws or values at once", 1)
+    except Exception as error:
+        before = traceback_text(error)
+        if is_numeric(error):
+            return _failed(before + numeric_message(error), 1)
+        return _failed(before + fault_message(error), FAULT_STATUS)
+
+
+def _status(arguments: list[str] | None) -> int:
+    """Run the command line; what is raised is a fault that no message is written for."""
+    try:
         status = cli.main(args=arguments, prog_name="genperf", standalone_mode=False)
         sys.stdout.flush()
         return int(status or 0)
+    except SystemExit as stop:
+        # click ends the program where the reader of the output has left.
+        if isinstance(stop.__context__, BrokenPipeError):
+            raise stop.__context__ from None
+        raise
     except click.exceptions.Exit as stop:
         return stop.exit_code
-    except click.Abort:
-        click.echo("stopped; nothing half-written is left", err=True)
-        return 130
+    except click.Abort as stop:
+        cause = stop.__cause__
+        number = cause.number if isinstance(cause, Stopped) else int(signal.SIGINT)
+        return _failed("stopped; nothing half-written is left", 128 + number)
     except click.ClickException as error:
         error.show()
         return error.exit_code
     except GenperfError as error:
-        click.echo(f"error: {error}", err=True)
-        return 1
-    except BrokenPipeError:
-        # The reader of the output ended: nothing is printed, also when Python flushes at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
-    except OSError as error:
-        click.echo(f"error: {error.filename or 'file'}: {error.strerror or error}", err=True)
-        return 1
+        return _failed(f"error: {error}", 1)
+
+
+def _failed(text: str, status: int) -> int:
+    """Print a message on standard error, where that is still possible."""
+    with contextlib.suppress(OSError, ValueError):
+        click.echo(text, err=True)
+    return status

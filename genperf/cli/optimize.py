@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import click
 
-from genperf.cli.options import once, one_group, output_options
-from genperf.cli.output import csv_text, say, show_frame, show_json, write_whole
+from genperf.cli.options import names_of, number, once, one_group, output_options
+from genperf.cli.output import csv_text, say, show_frame, show_json
+from genperf.cli.writing import raw_option, writable, write_whole
 
 
 @click.command("optimize")
@@ -26,26 +27,37 @@ from genperf.cli.output import csv_text, say, show_frame, show_json, write_whole
     metavar="time|cost|FORMULA",
     help="The prediction if omitted. A formula may use factors, time, time_1 (on one worker), total, machines, cost.",
 )
+@click.option("--maximize", metavar="FORMULA", help="A formula that is to be large, instead of --minimize.")
 @click.option(
     "--steps", metavar="FORMULA", help="The number of steps: '90*1281167/(workers*batch)'; one where omitted."
 )
 @click.option(
     "--deadline", metavar="SECONDS", type=float, help="For all steps; the upper end of the interval keeps it."
 )
+@click.option("--fits", default=0.95, show_default=True, type=float, help="Least probability that a run does not fail.")
+@click.option("--trusted", is_flag=True, help="Only configurations with the verdict ok or caution.")
+@click.option(
+    "--capacity", metavar="NAME=X", multiple=True, help="Of a model of memory, say: memory_gb=80 is kept as by --fits."
+)
 @click.option("--machines", metavar="FORMULA", help="The number of machines; nodes, or else workers, where omitted.")
 @click.option("--price", metavar="FORMULA", default="1", help="Of a machine for a second: '3.06/3600'.")
 @click.option("--interval", default=0.9, show_default=True, type=float, help="Nominal coverage of the intervals.")
 @click.option("--top", default=10, show_default=True, type=click.IntRange(min=1), help="How many to show.")
 @click.option("--group", metavar="A,B", help="Which group's model, for a model fitted with --group.")
-@click.option("-o", "--output", metavar="CSV", help="Write the best configurations here.")
+@click.option("-o", "--output", callback=writable, metavar="CSV", help="Write the best configurations here.")
+@raw_option
 @output_options
 def command(
     model: str,
     over: tuple[str, ...],
     where: tuple[str, ...],
     minimize: str | None,
+    maximize: str | None,
     steps: str | None,
     deadline: float | None,
+    fits: float,
+    trusted: bool,
+    capacity: tuple[str, ...],
     machines: str | None,
     price: str,
     interval: float,
@@ -55,6 +67,7 @@ def command(
     as_json: bool,
     quiet: bool,
     no_color: bool,
+    raw: bool,
 ) -> None:
     """Find the configuration for which MODEL's time, or a cost, is least.
 
@@ -63,22 +76,25 @@ def command(
     time, the cost and the deadline those of the whole training. A count that is still used well: --where
     "time_1/time >= 0.8" with a fixed batch per worker, "time_1/(workers*time) >= 0.8" with a fixed amount of work.
     """
-    from genperf.advice import Job, optimize
+    from genperf.advice import Goal, Job, optimize
     from genperf.result import load_model
 
+    if minimize is not None and maximize is not None:
+        raise click.UsageError("give either --minimize or --maximize")
+    most = {name: number(text, "--capacity") for name, text in once(capacity, "--capacity").items()}
     fitted = one_group(load_model(model), group, model)
     optimum = optimize(
         fitted,
-        dict(once(over, "--over")),
+        dict(once(over, "--over", names_of(fitted))),
         where,
         minimize,
-        deadline=deadline,
+        goal=Goal(maximize, deadline, fits, trusted, most),
         interval=interval,
         job=Job(steps, machines, price),
         top=top,
     )
     if output:
-        write_whole(output, csv_text(optimum.best))
+        write_whole(output, csv_text(optimum.best, raw))
         say(f"wrote {output}", quiet)
     if as_json:
         show_json(optimum.to_dict())

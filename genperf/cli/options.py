@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -19,7 +19,12 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 _ROLES = (
     click.option("--time", metavar="COL", help="Column of measured times, in seconds or in --unit."),
     click.option("--throughput", metavar="COL", help="Column of samples per second, instead of --time."),
-    click.option("--work", metavar="FORMULA", help="Samples per step, to make a time from --throughput."),
+    click.option("--work", metavar="FORMULA", help="Samples per step of --throughput; from the columns where omitted."),
+    click.option(
+        "--scaling",
+        type=click.Choice(["weak", "strong"]),
+        help="weak: work per worker is fixed; strong: the work of all is. Where no column or --work tells it.",
+    ),
     click.option("--quantity", metavar="COL[:UNIT]", help="Column of another positive quantity, instead of --time."),
     click.option("--unit", metavar="UNIT", help="Of --time: s, ms, us, ns, min or h; of --quantity, any."),
     click.option("--intrinsic", metavar="A,B", default="", help="Properties of the program: batch, layers, …"),
@@ -35,6 +40,13 @@ _ROLES = (
         "--aggregate/--no-aggregate",
         default=None,
         help="Summarise rows while reading; several files and those over 64 MB are.",
+    ),
+    click.option("--status", metavar="COL", help="Column that says how a run ended: OOM, failed, timeout, …"),
+    click.option(
+        "--failed",
+        metavar="COL=VALUE,…",
+        multiple=True,
+        help="Values of runs that failed, in place of the usual words.",
     ),
     click.option("--delimiter", metavar="CHAR", help="What separates columns, where it is not recognised."),
 )
@@ -93,21 +105,45 @@ def output_options(command: Command) -> Command:
     return _apply(_OUTPUT)(command)
 
 
-def pairs(values: tuple[str, ...], option: str) -> dict[str, str]:
+def names_of(fitted: FitResult | GroupedResult) -> list[str]:
+    """Return the names of a model's factors and groups, which options give values."""
+    from genperf.result import FitResult
+
+    one = fitted if isinstance(fitted, FitResult) else next(iter(fitted.results.values()), None)
+    return [] if one is None else [*(f.name for f in one.schema.factors), *one.schema.group]
+
+
+def pairs(values: tuple[str, ...], option: str, names: Iterable[str] = ()) -> dict[str, str]:
     """Read repeated `name=value` options.
+
+    Parameters
+    ----------
+    values : tuple of str
+    option : str
+        For messages.
+    names : iterable of str, optional
+        Names that may hold an equals sign themselves.
 
     Examples
     --------
     >>> pairs(("workers=32,64", "batch=8"), "--at")
     {'workers': '32,64', 'batch': '8'}
+    >>> pairs(("x=y=3",), "--at", ["x=y"])
+    {'x=y': '3'}
     """
     out: dict[str, str] = {}
     for value in values:
-        name, equals, text = value.partition("=")
+        name, equals, text = _split(value, names)
         if not equals or not name.strip() or not text.strip():
             raise click.BadParameter(f"'{value}' is not NAME=VALUE", param_hint=option)
         out[name.strip()] = text.strip()
     return out
+
+
+def _split(value: str, names: Iterable[str]) -> tuple[str, str, str]:
+    """Split `name=value` at the end of the longest name that is known, or else at the first equals sign."""
+    known = max((name for name in names if value.startswith(f"{name}=")), key=len, default=None)
+    return value.partition("=") if known is None else (known, "=", value[len(known) + 1 :])
 
 
 def number(text: str, option: str) -> float:
@@ -134,6 +170,7 @@ def read(source: str, given: dict[str, Any]) -> Table:
             "quantity",
             "unit",
             "work",
+            "scaling",
             "intrinsic",
             "extrinsic",
             "categorical",
@@ -144,6 +181,8 @@ def read(source: str, given: dict[str, Any]) -> Table:
             "skip_bad_rows",
             "delimiter",
             "aggregate",
+            "status",
+            "failed",
         )
     }
     return read_table(source, **roles, let=pairs(given.pop("let"), "--let") or None)
@@ -173,31 +212,39 @@ def fit_arguments(given: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def grid(at: tuple[str, ...]) -> dict[str, list[str]]:
-    """Read `--at name=v1,v2` options into lists of values.
+def grid(at: tuple[str, ...], names: Iterable[str] = ()) -> dict[str, list[str]]:
+    """Read `--at name=v1,v2` options into lists of values; `names` may hold an equals sign.
 
     Raises
     ------
     GenperfError
         Where a factor is named twice.
     """
-    return {name: [v.strip() for v in values.split(",")] for name, values in once(at, "--at").items()}
+    return {name: [v.strip() for v in values.split(",")] for name, values in once(at, "--at", names).items()}
 
 
-def once(given: tuple[str, ...], option: str) -> dict[str, str]:
+def once(given: tuple[str, ...], option: str, names: Iterable[str] = ()) -> dict[str, str]:
     """Read repeated `name=value` options, each name of which stands once.
+
+    Parameters
+    ----------
+    given : tuple of str
+    option : str
+        For messages.
+    names : iterable of str, optional
+        Names that may hold an equals sign themselves.
 
     Raises
     ------
     GenperfError
         Where a name stands twice.
     """
-    names = [value.partition("=")[0].strip() for value in given]
-    twice = {name for name in names if names.count(name) > 1}
+    first = [_split(value, names)[0].strip() for value in given]
+    twice = {name for name in first if first.count(name) > 1}
     if twice:
         hint = "list values with commas: workers=32,64"
         raise GenperfError(f"{option} names {', '.join(sorted(twice))} twice", hint=hint)
-    return pairs(given, option)
+    return pairs(given, option, names)
 
 
 def one_group(fitted: FitResult | GroupedResult, group: str | None, model: str) -> FitResult:

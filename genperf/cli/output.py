@@ -5,14 +5,12 @@ from __future__ import annotations
 import json
 import os
 import sys
-import tempfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias, Union
 
 import click
 
-from genperf.errors import GenperfError
+from genperf.table.cells import neutral
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -21,52 +19,6 @@ if TYPE_CHECKING:
 
 #: What is shown or written: columns by name, or a DataFrame.
 Shown: TypeAlias = Union["pd.DataFrame", Mapping[str, "Cells"]]
-
-
-def write_whole(path: str | Path, content: str | bytes | Iterable[str]) -> None:
-    """Write a file so that a stop at any moment leaves the old one or the new one, never half.
-
-    Parameters
-    ----------
-    path : str or Path
-        `-` is standard output.
-    content : str, bytes or iterable of str
-        Pieces are written as they come.
-
-    Raises
-    ------
-    GenperfError
-        Where the folder is not there.
-    """
-    pieces = (content.encode(),) if isinstance(content, str) else (content,) if isinstance(content, bytes) else content
-    encoded = (piece if isinstance(piece, bytes) else piece.encode() for piece in pieces)
-    if str(path) == "-":
-        sys.stdout.buffer.writelines(encoded)
-        return
-    # What a link points to is written, not the link; a device or a pipe (/dev/null) stays one.
-    target = Path(os.path.realpath(path))
-    if target.exists() and not target.is_file():
-        with target.open("wb") as stream:
-            stream.writelines(encoded)
-        return
-    if not target.parent.is_dir():
-        raise GenperfError("no such folder to write to", where=str(path), hint="make the folder, or name another file")
-    mode = target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~_umask()
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.writelines(encoded)
-        os.chmod(name, mode)
-        os.replace(name, target)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 def show_json(value: Any) -> None:
@@ -112,8 +64,10 @@ def records(table: Shown) -> list[dict[str, Any]]:
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
-def csv_text(table: Shown) -> str:
+def csv_text(table: Shown, raw: bool = False) -> str:
     r"""Write a table as CSV, floating-point numbers to nine digits, and nothing where a value is missing.
+
+    Unless `raw`, an apostrophe stands before a text that a spreadsheet would take for a formula.
 
     Examples
     --------
@@ -121,23 +75,33 @@ def csv_text(table: Shown) -> str:
     >>> csv_text({"nodes": np.array([2, 4]), "time": np.array([0.1, np.nan]), "reason": np.array(["far, wide", ""])})
     'nodes,time,reason\n2,0.1,"far, wide"\n4,,\n'
     """
+    return "".join(csv_pieces([table], raw))
+
+
+def csv_pieces(tables: Iterable[Shown], raw: bool = False) -> Iterator[str]:
+    """Yield the text of tables with the same columns as one CSV: the head once, then the rows of each."""
     import csv
     import io
 
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow([str(name) for name, _ in table.items()])
-    writer.writerows(zip(*(_csv_cells(cells) for _, cells in table.items()), strict=True))
-    return text.getvalue()
+    for number, table in enumerate(tables):
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        if number == 0:
+            writer.writerow([str(name) if raw else neutral(str(name)) for name, _ in table.items()])
+        writer.writerows(zip(*(_csv_cells(cells, raw) for _, cells in table.items()), strict=True))
+        yield text.getvalue()
 
 
-def _csv_cells(cells: Cells) -> list[Any]:
+def _csv_cells(cells: Cells, raw: bool) -> list[Any]:
     from genperf.table.clean import is_missing
 
     if cells.dtype.kind == "M":
         # A Series of days is written without their midnights.
         cells = cells.astype(str)
-    write: Callable[[Any], Any] = "{:.9g}".format if cells.dtype.kind == "f" else lambda value: value
+    if cells.dtype.kind == "f":
+        write: Callable[[Any], Any] = "{:.9g}".format
+    else:
+        write = (lambda value: value) if raw else (lambda value: neutral(value) if isinstance(value, str) else value)
     return ["" if is_missing(value) else write(value) for value in cells.tolist()]
 
 

@@ -2,22 +2,60 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import click
 
 from genperf.cli.figures import of_predictions, plot_option, write_figure
-from genperf.cli.options import grid, output_options
-from genperf.cli.output import csv_text, records, say, show_frame, show_json, write_whole
+from genperf.cli.options import output_options
+from genperf.cli.output import csv_pieces, records, say, show_frame, show_json
+from genperf.cli.shown import for_people, shows_of, values_at, with_derived
+from genperf.cli.writing import raw_option, writable, write_whole
 
 if TYPE_CHECKING:
     from genperf.prediction import Band
+    from genperf.table.cells import Cells
+
+
+@dataclass(frozen=True)
+class BlockSettings:
+    """How many rows are written at once.
+
+    Attributes
+    ----------
+    rows : int
+        A guess: their text takes a few MB.
+    """
+
+    rows: int = 10_000
+
+
+BLOCK = BlockSettings()
 
 
 @click.command("predict")
 @click.argument("model")
 @click.option("--data", metavar="CSV", help="Predict every row of a table (- for standard input).")
-@click.option("--at", metavar="FACTOR=V,…", multiple=True, help="Predict at these values; combined each with each.")
+@click.option(
+    "--at",
+    metavar="FACTOR=V,…",
+    multiple=True,
+    help="Predict at these values (64,128; 16:128:*2; 30B); combined each with each.",
+)
+@click.option(
+    "--show",
+    metavar="NAME=FORMULA",
+    multiple=True,
+    help="Also this, with its interval: of the factors, time, throughput, efficiency, cost; as days=time*1.5M/1d.",
+)
+@click.option(
+    "--price",
+    metavar="X/TIME",
+    help="Of one worker or --per, as 2/h: shows the cost of a step; of a sample with --throughput.",
+)
+@click.option("--per", metavar="COL", help="What --price is paid for; the workers where omitted.")
 @click.option("--interval", default=0.9, show_default=True, type=float, help="Nominal coverage of the interval.")
 @click.option(
     "--band",
@@ -26,13 +64,17 @@ if TYPE_CHECKING:
     type=click.Choice(["prediction", "confidence"]),
     help="Of a new run, or of the mean.",
 )
-@click.option("-o", "--output", metavar="CSV", help="Write the predictions here.")
+@click.option("-o", "--output", callback=writable, metavar="CSV", help="Write the predictions here.")
 @plot_option("the predictions along the count of workers, with their band")
 @output_options
+@raw_option
 def command(
     model: str,
     data: str | None,
     at: tuple[str, ...],
+    show: tuple[str, ...],
+    price: str | None,
+    per: str | None,
     interval: float,
     band: str,
     output: str | None,
@@ -40,6 +82,7 @@ def command(
     as_json: bool,
     quiet: bool,
     no_color: bool,
+    raw: bool,
 ) -> None:
     """Predict with MODEL, each value with an interval and a verdict: times in seconds, another quantity in its unit."""
     from genperf.result import load_model
@@ -48,9 +91,16 @@ def command(
         raise click.UsageError("give either --data CSV or --at FACTOR=VALUE")
     fitted = load_model(model)
     kind: Band = "confidence" if band == "confidence" else "prediction"
-    predicted = fitted.predict_columns(data or grid(at), interval, kind)
+    shows = shows_of(show, price)
+    paid = None
+    if price is not None:
+        from genperf.attribution.derived import price_of
+
+        paid = price_of(price, per)
+    plain = fitted.predict_columns(data or values_at(at, fitted), interval, kind)
+    predicted = with_derived(fitted, plain, shows, paid, interval)
     if output:
-        write_whole(output, csv_text(predicted))
+        write_whole(output, csv_pieces(_blocks(predicted), raw))
         say(f"wrote {output}", quiet)
     if plot:
         from genperf.table.cells import frame_of
@@ -58,5 +108,12 @@ def command(
         write_figure(of_predictions(fitted, frame_of(predicted), interval), plot, quiet)
     if as_json:
         show_json({"predictions": records(predicted)})
-    elif not output or not quiet:
-        show_frame(predicted, plain=no_color)
+    elif not output:
+        show_frame(for_people(predicted, fitted, shows), plain=no_color)
+
+
+def _blocks(predicted: dict[str, Cells]) -> Iterator[dict[str, Cells]]:
+    """Yield the rows of a table some at a time: the text of many rows is large."""
+    rows = len(next(iter(predicted.values())))
+    for start in range(0, rows, BLOCK.rows):
+        yield {name: cells[start : start + BLOCK.rows] for name, cells in predicted.items()}

@@ -11,14 +11,16 @@ from genperf.cli.options import (
     fit_arguments,
     fit_options,
     measured_column,
+    names_of,
     once,
     one_group,
     output_options,
     read,
     table_options,
 )
-from genperf.cli.output import say, show_json, write_whole
+from genperf.cli.output import say, show_json
 from genperf.cli.progress import progress_bar
+from genperf.cli.writing import writable, write_whole
 
 if TYPE_CHECKING:
     from genperf.result import FitResult, GroupedResult
@@ -28,7 +30,15 @@ if TYPE_CHECKING:
 
 @click.command("report")
 @click.argument("source", metavar="MODEL|TABLE")
-@click.option("-o", "--output", metavar="HTML", default="report.html", show_default=True, help="Where to write it.")
+@click.option(
+    "-o",
+    "--output",
+    callback=writable,
+    metavar="HTML",
+    default="report.html",
+    show_default=True,
+    help="Where to write it.",
+)
 @click.option(
     "--target", metavar="FACTOR=V", multiple=True, help="The configuration that the page answers for, as workers=64."
 )
@@ -71,16 +81,16 @@ def command(
         fitted = _fit(table, model, options, quiet)
         held_out = _held_out(table, model, (scheme, along), options, quiet)
     else:
-        from genperf.result import load_model
+        from genperf.result import load_model, with_scaling
 
-        fitted, table, held_out = load_model(source), None, None
+        fitted, table, held_out = with_scaling(load_model(source), given["scaling"]), None, None
     if only:
         fitted = one_group(fitted, only, source)
     text = page(
         fitted,
         table=table,
         validation=held_out,
-        view=View(once(target, "--target"), along, interval, title),
+        view=View(once(target, "--target", names_of(fitted)), along, interval, title),
     )
     write_whole(output, text)
     if as_json:

@@ -6,8 +6,9 @@ from typing import Literal
 
 import click
 
-from genperf.cli.options import number, once, one_group, output_options
-from genperf.cli.output import csv_text, say, show_frame, show_json, write_whole
+from genperf.cli.options import names_of, number, once, one_group, output_options
+from genperf.cli.output import csv_text, say, show_frame, show_json
+from genperf.cli.writing import raw_option, writable, write_whole
 
 
 @click.command("suggest")
@@ -44,7 +45,8 @@ from genperf.cli.output import csv_text, say, show_frame, show_json, write_whole
     help="Of the mean, or of a new run.",
 )
 @click.option("--group", metavar="A,B", help="Which group's model, for a model fitted with --group.")
-@click.option("-o", "--output", metavar="CSV", help="Write what to measure here.")
+@click.option("-o", "--output", callback=writable, metavar="CSV", help="Write what to measure here.")
+@raw_option
 @output_options
 def command(
     model: str,
@@ -60,14 +62,16 @@ def command(
     as_json: bool,
     quiet: bool,
     no_color: bool,
+    raw: bool,
 ) -> None:
     """Choose what to measure next, so that the interval of MODEL at a target narrows most for its cost."""
     from genperf.advice import suggest
     from genperf.result import load_model
 
+    fitted = one_group(load_model(model), group, model)
     suggestion = suggest(
-        one_group(load_model(model), group, model),
-        once(target, "--target"),
+        fitted,
+        once(target, "--target", names_of(fitted)),
         cost=cost,
         candidates=candidates,
         k=k,
@@ -76,7 +80,7 @@ def command(
         band=band,
     )
     if output:
-        write_whole(output, csv_text(suggestion.chosen))
+        write_whole(output, csv_text(suggestion.chosen, raw))
         say(f"wrote {output}", quiet)
     if as_json:
         show_json(suggestion.to_dict())

@@ -8,8 +8,9 @@ import click
 
 from genperf.cli.figures import of_validation, plot_option, write_figure
 from genperf.cli.options import fit_arguments, fit_options, output_options, read, table_options
-from genperf.cli.output import csv_text, say, show_frame, show_json, write_whole
+from genperf.cli.output import csv_text, say, show_frame, show_json
 from genperf.cli.progress import progress_bar
+from genperf.cli.writing import raw_option, writable, write_whole
 
 
 @click.command("validate")
@@ -24,7 +25,10 @@ from genperf.cli.progress import progress_bar
 @click.option("--models", default="all", show_default=True, help="Families and learners, by name, or all.")
 @click.option("--interval", default=0.9, show_default=True, type=float, help="Nominal coverage of the intervals.")
 @fit_options
-@click.option("-o", "--output", metavar="CSV", help="Write every held-out configuration's prediction here.")
+@click.option(
+    "-o", "--output", callback=writable, metavar="CSV", help="Write every held-out configuration's prediction here."
+)
+@raw_option
 @plot_option("predicted against measured values of the held-out configurations")
 @output_options
 def command(
@@ -37,6 +41,7 @@ def command(
     as_json: bool,
     quiet: bool,
     no_color: bool,
+    raw: bool,
     **given: Any,
 ) -> None:
     """Fit models to parts of TABLE and measure their errors, in per cent, on the held-out configurations."""
@@ -50,7 +55,7 @@ def command(
             measured, models, scheme, seed=seed, interval=interval, workers=workers, progress=progress, **arguments
         )
     if output:
-        write_whole(output, csv_text(outcome.predictions()))
+        write_whole(output, csv_text(outcome.predictions(), raw))
         say(f"wrote {output}", quiet)
     if plot:
         write_figure(of_validation(outcome), plot, quiet)

@@ -18,7 +18,8 @@ class Extrapolation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Limits and doubts beyond the anchors of a series.
 
     A curve grows from the largest anchor at most in proportion to the scale, times the growth of one worker's work: a
-    single serial resource is the worst case. Beyond the anchors the slope of ln T per doubling is uncertain.
+    single serial resource is the worst case. Where every anchor lies on one node, nothing bounds what the network costs
+    beyond it. Beyond the anchors the slope of ln T per doubling is uncertain.
 
     Attributes
     ----------
@@ -28,31 +29,57 @@ class Extrapolation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         Formula of one worker's work, up to a constant.
     slope : float
         Standard deviation of the slope of ln T per doubling.
+    nodes : str
+        Formula of the number of nodes; "1" where it is not known.
     """
 
     axes: tuple[str, ...]
     work: str
     slope: float
+    nodes: str = "1"
 
-    def doublings(self, anchors: Mapping[str, Any], columns: Mapping[str, Any]) -> Array:
+    def doublings(self, anchors: Anchors, columns: Mapping[str, Any]) -> Array:
         """Return how many doublings each row lies beyond the anchors, along an axis or in work; shape (rows,)."""
-        here, there = (self._coordinates(c) for c in (anchors, columns))
-        outside = np.maximum(there - here.max(axis=0), here.min(axis=0) - there)
+        there = self._coordinates(columns)
+        outside = np.maximum(there - anchors.coordinates.max(axis=0), anchors.coordinates.min(axis=0) - there)
         return np.asarray(np.maximum(outside, 0.0).max(axis=1))
 
-    def largest(self, anchors: Mapping[str, Any]) -> int:
-        """Return which anchor is the largest in scale, and then in work."""
-        here = self._coordinates(anchors)
-        return int(np.lexsort((here[:, -1], here[:, 0]))[-1])
-
-    def most_growth(self, anchors: Mapping[str, Any], columns: Mapping[str, Any]) -> Array:
+    def most_growth(self, anchors: Anchors, columns: Mapping[str, Any]) -> Array:
         """Return the largest ln(T/T of the largest anchor) that a curve may reach, shape (rows,)."""
-        here, there = self._coordinates(anchors)[self.largest(anchors)], self._coordinates(columns)
-        grown, work = (there[:, 0] - here[0]) * np.log(2.0), (there[:, -1] - here[-1]) * np.log(2.0)
-        return np.where(grown > 0.0, grown + np.maximum(work, 0.0), np.inf)
+        away = (self._coordinates(columns) - anchors.coordinates[anchors.largest]) * np.log(2.0)
+        leaves = anchors.on_one_node & (self._nodes(columns) > 1.0)
+        return np.where((away[:, 0] > 0.0) & ~leaves, away[:, 0] + np.maximum(away[:, -1], 0.0), np.inf)
+
+    def at(self, columns: Mapping[str, Any]) -> Anchors:
+        """Return what is needed of the anchors."""
+        coordinates = self._coordinates(columns)
+        largest = int(np.lexsort((coordinates[:, -1], coordinates[:, 0]))[-1])
+        return Anchors(coordinates, largest, bool(np.all(self._nodes(columns) <= 1.0)))
+
+    def _nodes(self, columns: Mapping[str, Any]) -> Array:
+        rows = len(next(iter(columns.values())))
+        return np.broadcast_to(np.asarray(parse(self.nodes).evaluate(columns), float), (rows,))
 
     def _coordinates(self, columns: Mapping[str, Any]) -> Array:
         """Return log2 of the axes and, last, of one worker's work; shape (rows, axes + 1)."""
         rows = len(next(iter(columns.values())))
         values = [np.asarray(parse(text).evaluate(columns), float) for text in (*self.axes, self.work)]
         return np.asarray(np.log2(np.stack([np.broadcast_to(v, (rows,)) for v in values], axis=1)))
+
+
+class Anchors(msgspec.Struct, frozen=True, eq=False):
+    """What an extrapolation needs of the anchors.
+
+    Attributes
+    ----------
+    coordinates : ndarray of shape (anchors, axes + 1)
+        log2 of the axes and, last, of one worker's work.
+    largest : int
+        Which anchor is the largest in scale, and then in work.
+    on_one_node : bool
+        Whether every anchor lies on one node.
+    """
+
+    coordinates: Array
+    largest: int
+    on_one_node: bool

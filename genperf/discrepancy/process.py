@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from genperf.discrepancy.extrapolation import Extrapolation
+from genperf.discrepancy.extrapolation import Anchors, Extrapolation
 from genperf.discrepancy.kernels import Kernel
 
 Array = npt.NDArray[np.float64]
@@ -185,8 +185,19 @@ class Discrepancy(msgspec.Struct, frozen=True, eq=False, dict=True, omit_default
     @property
     def largest(self) -> int:
         """Which anchor of a series is the largest in scale, and then in work."""
+        return self._ends.largest
+
+    def doublings_beyond(self, columns: Columns) -> Array:
+        """Return how many doublings each row lies beyond the anchors of a series, shape (rows,)."""
         assert self.extrapolation is not None
-        return self.extrapolation.largest(self.anchors)
+        return self.extrapolation.doublings(self._ends, columns)
+
+    def with_scales(self, scales: Array) -> Discrepancy:
+        """Return the discrepancy of draws with other scales; what depends on the anchors alone is kept."""
+        scaled = msgspec.structs.replace(self, scales=scales)
+        if self.offsets is None:
+            vars(scaled)["geometry"] = self.geometry
+        return scaled
 
     def kept(self, draws: npt.NDArray[Any]) -> Discrepancy:
         """Return the discrepancy of some of the draws, by position or mask; a shared one is that of all."""
@@ -216,6 +227,12 @@ class Discrepancy(msgspec.Struct, frozen=True, eq=False, dict=True, omit_default
         variances, Q = np.linalg.eigh(lower @ (self.variances[:, None] * lower.T))
         whiten = Q.T @ lower
         return Geometry(whiten, np.maximum(variances, 0.0), whiten.sum(axis=1), constant)
+
+    @cached_property
+    def _ends(self) -> Anchors:
+        """What the extrapolation needs of the anchors of a series."""
+        assert self.extrapolation is not None
+        return self.extrapolation.at(self.anchors)
 
     @cached_property
     def _targets(self) -> Array:
@@ -261,14 +278,14 @@ class Discrepancy(msgspec.Struct, frozen=True, eq=False, dict=True, omit_default
         """
         if self.extrapolation is None:
             return curve
-        limit = at_anchors[:, self.largest, None] + self.extrapolation.most_growth(self.anchors, columns)
+        limit = at_anchors[:, self.largest, None] + self.extrapolation.most_growth(self._ends, columns)
         return np.asarray(np.minimum(curve, limit))
 
     def _slope(self, columns: Columns) -> Array:
         """Return the standard deviation that the unknown slope beyond the anchors adds, shape (draws, rows)."""
         if self.extrapolation is None:
             return np.zeros((len(self.scales), len(next(iter(columns.values())))))
-        far = self.extrapolation.doublings(self.anchors, columns)
+        far = self.doublings_beyond(columns)
         return np.asarray(np.maximum(self.scales, 1.0)[:, None] * self.extrapolation.slope * far)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -14,17 +14,31 @@ from genperf.discrepancy.positive_definite import inverse_of
 Array = npt.NDArray[np.float64]
 
 
+class Shape(Protocol):
+    """How the correlation of a kernel falls with the distance."""
+
+    @staticmethod
+    def correlation(distance: Array) -> Array:
+        """Return g, 1 at distance 0."""
+
+    @staticmethod
+    def slope(distance: Array) -> Array:
+        """Return dg/d(distance)."""
+
+
 @dataclass(frozen=True, eq=False)
 class Search:
     """A search for the parameters of a covariance, in their logarithms.
 
-        C = σ²·(exp(φ_1 − Σ_g e^{ρ_g}·D_g) + Σ_k exp(φ_k)·C_k + c + e^{ψ}·I)
+        C = σ²·(e^{φ_1}·g(Σ_r e^{ρ_r}·D_r) + Σ_k e^{φ_k}·C_k + c + e^{ψ}·I)
 
-    The parameters are the rates ρ, the sizes φ and, where it has a prior, the noise ψ. Without a prior of the noise
-    ψ is zero and σ² has its most likely value. With one σ² is 1.
+    g is the correlation of the kernel at a distance. The parameters are the rates ρ, the sizes φ and, where it has a
+    prior, the noise ψ. Without a prior of the noise ψ is zero and σ² has its most likely value. With one σ² is 1.
 
     Attributes
     ----------
+    shape : Shape
+        g and its derivative.
     distances : ndarray of shape (rates, rows, rows)
         D: along each group of factors that shares a rate.
     correlations : ndarray of shape (effects, rows, rows)
@@ -39,6 +53,7 @@ class Search:
         Whether the noise is a parameter with a prior (σ² = 1), or the unit in which the sizes count.
     """
 
+    shape: Shape
     distances: Array
     correlations: Array
     constant: float
@@ -50,9 +65,13 @@ class Search:
     def parts(self, logarithms: Array) -> Array:
         """Return the effects' covariances, shape (effects, rows, rows)."""
         rates = len(self.distances)
-        whole = np.exp(logarithms[rates] - np.tensordot(np.exp(logarithms[:rates]), self.distances, 1))
+        whole = np.exp(logarithms[rates]) * self.shape.correlation(self._distance(logarithms))
         sizes = logarithms[rates + 1 : rates + 1 + len(self.correlations)]
         return np.concatenate([whole[None], np.exp(sizes[:, None, None]) * self.correlations])
+
+    def _distance(self, logarithms: Array) -> Array:
+        """Return Σ_r e^{ρ_r}·D_r, shape (rows, rows)."""
+        return np.asarray(np.tensordot(np.exp(logarithms[: len(self.distances)]), self.distances, 1))
 
     def noise(self, logarithms: Array) -> float:
         """Return the variance of the noise, 1 where it is the unit."""
@@ -100,7 +119,8 @@ class Search:
         slope = 0.5 * (inverse - np.outer(dual, dual) * unit)
         pull = slope * parts
         gradient = away / self.sd
-        gradient[:rates] -= np.exp(logarithms[:rates]) * np.tensordot(self.distances, pull[0], 2)
+        steepness = np.exp(logarithms[rates]) * self.shape.slope(self._distance(logarithms))
+        gradient[:rates] += np.exp(logarithms[:rates]) * np.tensordot(self.distances, slope * steepness, 2)
         gradient[rates : rates + len(parts)] += pull.sum(axis=(1, 2))
         if self.noise_known:
             gradient[-1] += noise * np.trace(slope)

@@ -2,5 +2,6 @@
 
 from genperf.engine.backends import ENGINES, Engine
 from genperf.engine.run import Lost, run
+from genperf.engine.threads import one_blas_thread
 
-__all__ = ["ENGINES", "Engine", "Lost", "run"]
+__all__ = ["ENGINES", "Engine", "Lost", "one_blas_thread", "run"]

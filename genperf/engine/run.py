@@ -12,6 +12,7 @@ from itertools import islice
 from typing import Generic, TypeVar
 
 from genperf.engine.backends import Backend, Engine, connected
+from genperf.engine.threads import one_blas_thread
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -60,12 +61,8 @@ class _Guarded(Generic[T, R]):
     work: Callable[[T], R]
 
     def __call__(self, number: int, task: T) -> tuple[int, R | _Raised]:
-        # scipy has a second BLAS, which can be limited only once it is loaded.
-        import scipy.linalg  # noqa: F401
-        from threadpoolctl import threadpool_limits
-
         try:
-            with threadpool_limits(limits=1):
+            with one_blas_thread():
                 return number, self.work(task)
         except Exception as error:
             return number, _Raised(error)

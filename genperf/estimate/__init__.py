@@ -1,6 +1,7 @@
 """One family on one table → one fitted member; structure and λ are chosen inside."""
 
 from genperf.estimate.alike import estimate_alike
+from genperf.estimate.feasibility import feasibility_of
 from genperf.estimate.fit import at_once, estimate
 from genperf.estimate.options import FitOptions
 from genperf.estimate.outcome import Estimate
@@ -16,5 +17,6 @@ __all__ = [
     "estimate",
     "estimate_alike",
     "estimate_phases",
+    "feasibility_of",
     "fewer_factors",
 ]

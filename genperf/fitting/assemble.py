@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
-import numpy as np
-import numpy.typing as npt
 
 from genperf import metrics
 from genperf.errors import Note
-from genperf.estimate import FitOptions
-from genperf.prediction import Ensemble, Member, central_times, schema_of
+from genperf.estimate import FitOptions, feasibility_of
+from genperf.prediction import Ensemble, central_times, schema_of
 from genperf.result import FitResult
 from genperf.table import Table
 
@@ -55,7 +53,6 @@ def assembled(table: Table, ensemble: Ensemble, request: Request) -> FitResult:
     FitResult
         Its metrics are those of the rows it was fitted to, in % and in the target's unit.
     """
-    ensemble = replace(ensemble, members=_in_single_precision(ensemble.members))
     medians = table.medians()
     predicted, measured = central_times(ensemble.members, medians.columns), medians.measured
     options = request.options
@@ -74,17 +71,5 @@ def assembled(table: Table, ensemble: Ensemble, request: Request) -> FitResult:
             "r2": metrics.r2(predicted, measured),
         },
         notes=(*table.notes, *request.notes, *ensemble.notes),
+        feasibility=feasibility_of(table),
     )
-
-
-def _in_single_precision(members: Sequence[Member]) -> tuple[Member, ...]:
-    """Round the draws to single precision: more digits say nothing, and a model file packs them in half the bytes."""
-    return tuple(replace(member, draws=_rounded(member.draws)) for member in members)
-
-
-def _rounded(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    with np.errstate(over="ignore"):
-        short = values.astype(np.float32).astype(float)
-    # Beyond single precision's range a value stays as it is.
-    tiny = (short == 0.0) & (values != 0.0)
-    return np.asarray(np.where(np.isfinite(short) & ~tiny, short, values))

@@ -9,9 +9,10 @@ from genperf.averaging import fit_factors
 from genperf.errors import FitError, GenperfError, Note
 from genperf.estimate import FitOptions
 from genperf.fitting.assemble import Request, assembled
+from genperf.fitting.unit_of_work import borrowed_in_unit, in_unit, member_in_seconds, unit_of
 from genperf.models import scale_of
 from genperf.pooling import Borrowed, could_name, pool
-from genperf.prediction import Ensemble
+from genperf.prediction import Ensemble, Member
 from genperf.result import FitResult
 from genperf.result.arrays import in_half_precision
 from genperf.series import fit_series, refuse_one_scale, series_of
@@ -53,9 +54,17 @@ class Auto:
         return AUTO
 
     def prepared(self, table: Table) -> Auto:
-        """Return the model with what each group of a table borrows from the others."""
+        """Return the model with what each group of a table borrows from the others.
+
+        Raises
+        ------
+        FitError
+            For a table without groups.
+        """
         if not self.pool:
             return self
+        if not table.group:
+            raise FitError("pooling is between groups, and the table has none", hint="--group A,B with --model auto")
         unnamed = () if table.categorical else could_name(table)
         shown = ",".join(unnamed[:COLUMNS_SHOWN])
         text = f"groups may be alike in columns that have no role: --categorical {shown} would let pooling use them"
@@ -91,8 +100,11 @@ class Auto:
                 return result
         refuse_one_scale(table)
         series = series_of(table, self.options)
-        ensemble = fit_factors(table, self.options, seed) if series is None else fit_series(table, series, seed)
-        return self._assembled(table, ensemble, seed, borrowed.notes)
+        if series is None:
+            return self._assembled(table, fit_factors(table, self.options, seed), seed, borrowed.notes)
+        unit = unit_of(series, table.target)
+        ensemble = fit_series(table, in_unit(series, unit), seed)
+        return self._assembled(table, ensemble, seed, borrowed.notes, unit)
 
     def _fit_borrowing(self, table: Table, borrowed: Borrowed, seed: int) -> FitResult | None:
         """Fit a series beside what it borrows; None where the group is not a series.
@@ -110,11 +122,14 @@ class Auto:
         series = series_of(table, replace(self.options, mapping=mapping), borrowing=True)
         if series is None:
             return None
-        ensemble = fit_series(table, series, seed, borrowed)
+        unit = unit_of(series, table.target)
+        ensemble = fit_series(table, in_unit(series, unit), seed, borrowed_in_unit(borrowed, unit))
         varied = replace(table, notes=tuple(n for n in table.notes if n.kind != "factor_constant"))
-        return self._assembled(varied, ensemble, seed, (*borrowed.notes, *self.notes))
+        return self._assembled(varied, ensemble, seed, (*borrowed.notes, *self.notes), unit)
 
-    def _assembled(self, table: Table, ensemble: Ensemble, seed: int, notes: Sequence[Note]) -> FitResult:
+    def _assembled(
+        self, table: Table, ensemble: Ensemble, seed: int, notes: Sequence[Note], unit: float = 1.0
+    ) -> FitResult:
         """Return the result of an ensemble.
 
         Parameters
@@ -124,12 +139,21 @@ class Auto:
         seed : int
         notes : sequence of Note
             About pooling.
+        unit : float
+            In which the ensemble was fitted, in seconds.
         """
         # An ensemble has many draws of sums of terms above zero: half precision is far finer than they spread.
-        members = tuple(replace(m, draws=in_half_precision(m.draws)) for m in ensemble.members)
+        members = tuple(member_in_seconds(_in_half_precision(member), unit) for member in ensemble.members)
         complete = replace(ensemble, members=members, notes=(*ensemble.notes, *notes))
         return assembled(table, complete, Request(AUTO, self.options, seed))
 
     def _borrowed(self, table: Table) -> Borrowed:
         key = tuple(label(table.frame[name].iloc[0]) for name in table.group)
         return self.loans.get(key, Borrowed(key))
+
+
+def _in_half_precision(member: Member) -> Member:
+    """Round a member's draws, and the scales of its discrepancy, to half precision."""
+    series = member.series_discrepancy
+    discrepancy = member.discrepancy if series is None else series.with_scales(in_half_precision(series.scales))
+    return replace(member, draws=in_half_precision(member.draws), discrepancy=discrepancy)

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Literal
 
-from threadpoolctl import threadpool_limits
-
-from genperf.engine import Engine
-from genperf.errors import FitError, GenperfError
+from genperf.engine import Engine, one_blas_thread
+from genperf.errors import GenperfError
 from genperf.estimate import FitOptions
 from genperf.fitting.models import Model, model_named
 from genperf.fleet import fit_fleet
@@ -116,11 +114,7 @@ def fit(
     where = Engine(engine, workers, address)
     # A mapping must name factors of the table, also where a model reads no factor by name: the result keeps it.
     Factors(table.factors, options.mapping)
-    if pool and (model != "auto" or not table.group):
-        what = "pooling is between groups, and the table has none" if model == "auto" else "only auto can pool groups"
-        raise FitError(what, hint="--group A,B with --model auto")
-    # BLAS with several threads adds in another order: other bytes, and on small matrices it is slower.
-    with threadpool_limits(limits=1, user_api="blas"):
+    with one_blas_thread():
         chosen = model_named(model, options, pool).prepared(table)
         if table.group:
             task = Task(chosen, seed)

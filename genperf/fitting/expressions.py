@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar
 
@@ -26,6 +26,7 @@ from genperf.models.generic import generic, structure_named, structures
 from genperf.models.user import user_expression
 from genperf.prediction import Ensemble
 from genperf.result import FitResult
+from genperf.result.arrays import in_single_precision
 from genperf.table import Factor, Table
 
 #: Groups that a worker is handed at once, where they are solved together: enough that handing over costs little.
@@ -142,7 +143,8 @@ class ExpressionModel(ABC):
             "solver": options.solver,
             "draws": options.draws,
         }
-        ensemble = Ensemble((fitted.member,), fitted.spread, fitted.evidence, notes=fitted.notes)
+        member = replace(fitted.member, draws=in_single_precision(fitted.member.draws))
+        ensemble = Ensemble((member,), fitted.spread, fitted.evidence, notes=fitted.notes)
         return assembled(table, ensemble, Request(self.name, options, seed, notes, used))
 
 

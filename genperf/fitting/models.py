@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from genperf.errors import GenperfError
+from genperf.errors import FitError, GenperfError
 from genperf.estimate import FitOptions
 from genperf.fitting.auto import AUTO, Auto
 from genperf.fitting.expressions import ExpressionModel, FamilyModel, FormulaModel, GenericModel
@@ -60,6 +60,11 @@ def model_named(name: str, options: FitOptions, pool: bool = False) -> Model:
     pool : bool
         Whether groups share how they scale; of `auto` only.
 
+    Raises
+    ------
+    FitError
+        For another model that is to pool.
+
     Examples
     --------
     >>> [type(model_named(name, FitOptions())).__name__ for name in ("auto", "generic", "amdahl", "a/workers + c")]
@@ -67,6 +72,8 @@ def model_named(name: str, options: FitOptions, pool: bool = False) -> Model:
     """
     if name == AUTO:
         return Auto(options, pool)
+    if pool:
+        raise FitError("only auto can pool groups", hint="--group A,B with --model auto")
     kind: type[ExpressionModel] = FamilyModel
     if name == "generic":
         kind = GenericModel

@@ -9,7 +9,7 @@ from genperf.formula.evaluate import evaluate, evaluate_with_gradient
 from genperf.formula.functions import FUNCTIONS
 from genperf.formula.javascript import JAVASCRIPT_PRELUDE, javascript
 from genperf.formula.nodes import Call, Name, Node, Number, Text, call, names_in, substitute
-from genperf.formula.parse import Formula, parse
+from genperf.formula.parse import Formula, parse, parse_number
 from genperf.formula.power_sum import PowerSum, power_sum
 from genperf.formula.render import latex, quote_name, render
 
@@ -32,6 +32,7 @@ __all__ = [
     "latex",
     "names_in",
     "parse",
+    "parse_number",
     "power_sum",
     "quote_name",
     "render",

@@ -116,7 +116,7 @@ def parse(
     ----------
     text : str
         Arithmetic (`+ - * / % **`), comparison, `and or not`, and the functions of the allow-list. A name that is
-        not a plain word stands in back-ticks.
+        not a plain word stands in back-ticks; a back-tick in it is doubled.
     names : collection of str, optional
         The names that may be used; None allows any, as in a user's expression: a name without a column is a constant.
     texts : collection of str, optional
@@ -146,6 +146,44 @@ def parse(
       try: one of log, log2, sqrt, exp, abs, min, max, ceil, floor, where
     """
     return _read(text, None if names is None else frozenset(names), frozenset(texts), max_characters)
+
+
+def parse_number(text: str, names: Collection[str] | None = None, texts: Collection[str] = ()) -> Formula:
+    """Read a formula whose value is a number, or true or false: never a text.
+
+    Parameters
+    ----------
+    text : str
+    names : collection of str, optional
+    texts : collection of str, optional
+        As `parse` takes them.
+
+    Raises
+    ------
+    FormulaError
+        For a text or a text column alone, beside what `parse` refuses.
+
+    Examples
+    --------
+    >>> parse_number("framework", ["framework"], ["framework"])
+    Traceback (most recent call last):
+    ...
+    genperf.errors.FormulaError: a number is needed here, not a text
+      framework
+      ^^^^^^^^^
+      try: compare it: where(column == 'text', 1, 2)
+    """
+    formula = parse(text, names, texts)
+    node = formula.node
+    if isinstance(node, Text) or (isinstance(node, Name) and node.name in texts):
+        raise FormulaError(
+            "a number is needed here, not a text",
+            text=text,
+            column=0,
+            width=len(text),
+            hint="compare it: where(column == 'text', 1, 2)",
+        )
+    return formula
 
 
 # An error is not kept: the cache holds returned values only.
@@ -214,10 +252,10 @@ class _Reader:
 
         def plain(match: re.Match[str]) -> str:
             word = f"{prefix}{len(self.quoted)}".ljust(len(match[0]), "_")
-            self.quoted[word] = match[1]
+            self.quoted[word] = match[1].replace("``", "`")
             return word
 
-        source = re.sub(r"`([^`]+)`", plain, self.text)
+        source = re.sub(r"`((?:[^`]|``)+)`", plain, self.text)
         if "`" in source:
             raise FormulaError("this back-tick has no partner", text=self.text, column=source.index("`"))
         return source
@@ -288,6 +326,7 @@ class _Reader:
                 return Call(_BINARY[type(op)], arguments)
             case ast.BoolOp(op=op, values=values):
                 function = "and" if isinstance(op, ast.And) else "or"
+                self.check_count(node, len(values))
                 return _chain(function, [self.truth(v, depth) for v in values])
             case ast.Compare():
                 return self.comparison(node, depth)
@@ -354,7 +393,14 @@ class _Reader:
         if not abs(value) <= LIMITS.max_exponent:
             self.refuse(node, f"this exponent is {value:g}; at most {LIMITS.max_exponent:g} is allowed")
 
+    def check_count(self, node: ast.expr, count: int) -> None:
+        """Refuse more comparisons in a row than the walks of the tree can follow."""
+        most = 4 * LIMITS.max_depth
+        if count > most:
+            self.refuse(node, f"{count} comparisons are joined; at most {most} are read", "derive a column by --let", 1)
+
     def comparison(self, node: ast.Compare, depth: int) -> Node:
+        self.check_count(node, len(node.ops))
         parts: list[Node] = []
         sides = [node.left, *node.comparators]
         for left, op, right in zip(sides, node.ops, sides[1:], strict=False):

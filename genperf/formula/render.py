@@ -13,15 +13,17 @@ _TIGHTEST = 100
 
 
 def quote_name(name: str) -> str:
-    """Write a name as a formula needs it: in back-ticks unless it is a plain word.
+    """Write a name as a formula needs it: in back-ticks, those inside it doubled, unless it is a plain word.
 
     Examples
     --------
     >>> quote_name("workers"), quote_name("gpu count"), quote_name("lambda")
     ('workers', '`gpu count`', '`lambda`')
     """
-    plain = name.isidentifier() and name.isascii() and not keyword.iskeyword(name) and name not in CALLABLE
-    return name if plain else f"`{name}`"
+    # A word that begins with two underscores is one of Python's own.
+    word = name.isidentifier() and name.isascii() and not name.startswith("__")
+    plain = word and not keyword.iskeyword(name) and name not in CALLABLE
+    return name if plain else "`" + name.replace("`", "``") + "`"
 
 
 def _number(value: float) -> str:

@@ -86,6 +86,8 @@ def _of_text(text: str, name: str) -> tuple[list[str], list[Measured]]:
             kind = FormatError if not parameters else TableError
             raise kind(f"'{shortened(keyword)}' is none of {', '.join(_KEYWORDS)}", where=where)
         if keyword == "PARAMETER":
+            if points:
+                raise TableError("PARAMETER stands after POINTS", where=where, hint="write every PARAMETER first")
             parameters += words.split()
         elif keyword == "POINTS":
             points += _points(words, parameters, where)

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from genperf.errors import Note, TableError
+from genperf.table.cells import neutral
 
 #: A missing cell is one whose column the row does not have.
 Cell = str | int | float
@@ -106,8 +107,10 @@ def joined(parts: Sequence[Imported]) -> Imported:
     )
 
 
-def csv_lines(table: Imported) -> Iterator[str]:
+def csv_lines(table: Imported, raw: bool = False) -> Iterator[str]:
     r"""Yield the lines of a CSV that reads back exactly: floats in the fewest digits that give the same number again.
+
+    Unless `raw`, an apostrophe stands before a text that a spreadsheet would take for a formula.
 
     Examples
     --------
@@ -118,14 +121,14 @@ def csv_lines(table: Imported) -> Iterator[str]:
     c,,
     """
     columns = table.columns
-    yield ",".join(_quoted(name) for name in columns) + "\n"
+    yield ",".join(_cell(name, raw) for name in columns) + "\n"
     for row in table.rows:
-        yield ",".join(_cell(row.get(name)) for name in columns) + "\n"
+        yield ",".join(_cell(row.get(name), raw) for name in columns) + "\n"
 
 
-def _cell(value: Cell | None) -> str:
+def _cell(value: Cell | None, raw: bool) -> str:
     if isinstance(value, str):
-        return _quoted(value)
+        return _quoted(value if raw else neutral(value))
     return "" if value is None else repr(value)
 
 

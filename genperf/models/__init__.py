@@ -24,8 +24,9 @@ from genperf.models import (
     usl,
 )
 from genperf.models.compose import compose
-from genperf.models.family import ALIASES, Factors, Family, Need
+from genperf.models.family import Factors, Family, Need
 from genperf.models.scale import Scale, Work, scale_of
+from genperf.table.names import ALIASES
 
 _REGISTERED = (
     generic.FAMILY,

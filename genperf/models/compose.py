@@ -12,7 +12,8 @@ import numpy.typing as npt
 from genperf.errors import ModelError
 from genperf.expression import Constant, Expression, Term
 from genperf.formula import Call, Name, Node, evaluate, names_in, parse, substitute
-from genperf.models.family import ALIASES, Factors
+from genperf.models.family import Factors
+from genperf.table.names import ALIASES
 
 Array = npt.NDArray[np.float64]
 

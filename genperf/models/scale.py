@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from genperf.formula import names_in, parse, render, substitute
-from genperf.models.family import ALIASES, UNITS, Factors
+from genperf.models.family import UNITS, Factors
 from genperf.table import Factor
+from genperf.table.names import ALIASES
 
 #: Canonical names of amounts: a column of such a name never counts the workers.
 AMOUNTS = frozenset({*UNITS, "parameters", "iterations"})
@@ -83,6 +84,7 @@ def scale_of(
     mapping: Mapping[str, str] | None = None,
     group: Collection[str] = (),
     varying: Collection[str] | None = None,
+    kind: Literal["weak", "strong"] | None = None,
 ) -> Scale:
     """Find the scale column, the nodes and one worker's work.
 
@@ -103,7 +105,8 @@ def scale_of(
     2. a column of one worker's batch: ``batch``;
     3. a group column with one of the names of a global batch: every group shares a fixed amount, ``1/workers``;
     4. a group column with one of the names of one worker's batch: it is constant, ``1``;
-    5. otherwise both constant work, ``1``, and shared work, ``1/workers``, are possible.
+    5. otherwise the kind of scaling, where it is known;
+    6. otherwise both constant work, ``1``, and shared work, ``1/workers``, are possible.
 
     Where only nodes are counted, a node takes the place of a worker.
 
@@ -118,6 +121,8 @@ def scale_of(
     varying : collection of str, optional
         The columns that vary: those that do within some group, for example. Where omitted, the factors of several
         values; a factor that is not measured yet counts as one.
+    kind : {"weak", "strong"}, optional
+        Of the scaling, where the user or the work of a step tells it: it decides where 1 to 4 do not.
 
     Returns
     -------
@@ -146,16 +151,16 @@ def scale_of(
     column = next((f for f in (workers, nodes, unnamed) if f is not None and f.name in varying), None)
     column = column or workers or nodes or _only(counts, varying) or unnamed
     if column is None:
-        return Scale(None, "workers", False, matched, _text(matched, "nodes"), _works(matched, group))
+        return Scale(None, "workers", False, matched, _text(matched, "nodes"), _works(matched, group, kind))
     if column == nodes:
         fixed = workers is not None
-        return Scale(
-            column.name, "nodes", False, matched, _text(matched, "nodes"), _works(matched, group, fixed_workers=fixed)
-        )
+        works = _works(matched, group, kind, fixed)
+        return Scale(column.name, "nodes", False, matched, _text(matched, "nodes"), works)
     assumed = column != workers
     if assumed:
         matched = Factors(matched.factors, {**mapping, "workers": column.name})
-    return Scale(column.name, "workers", assumed, matched, _text(matched, "nodes"), _works(matched, group))
+    works = _works(matched, group, kind)
+    return Scale(column.name, "workers", assumed, matched, _text(matched, "nodes"), works)
 
 
 def _counts(factors: Factors) -> list[Factor]:
@@ -195,13 +200,17 @@ def _text(factors: Factors, canonical: str) -> str | None:
     return None if node is None else render(node)
 
 
-def _works(factors: Factors, group: Collection[str], fixed_workers: bool = False) -> tuple[Work, ...]:
+def _works(
+    factors: Factors, group: Collection[str], kind: str | None = None, fixed_workers: bool = False
+) -> tuple[Work, ...]:
     """Decide what one worker's work may be.
 
     Parameters
     ----------
     factors : Factors
     group : collection of str
+    kind : {"weak", "strong"} or None
+        Of the scaling, where it is known.
     fixed_workers : bool
         Whether the nodes vary and the workers do not: work that is shared by the workers is constant then.
 
@@ -218,6 +227,8 @@ def _works(factors: Factors, group: Collection[str], fixed_workers: bool = False
     names = {name.lower() for name in group}
     if fixed_workers or not factors.has(counted):
         return (constant,)
+    if kind is not None and not names & {*ALIASES["global_batch"], *ALIASES["batch"]}:
+        return (constant,) if kind == "weak" else (shared,)
     if names & set(ALIASES["global_batch"]):
         return (shared,)
     if names & set(ALIASES["batch"]):

@@ -13,8 +13,9 @@ from typing import NoReturn
 from genperf.errors import FormulaError, ModelError, suggest
 from genperf.expression import Constant, Expression, Term
 from genperf.formula import Call, Name, Node, Number, bind_values, call, names_in, parse, render, substitute
-from genperf.models.family import ALIASES, Factors
+from genperf.models.family import Factors
 from genperf.table import Factor
+from genperf.table.names import ALIASES
 
 Bounds = tuple[float, float]
 

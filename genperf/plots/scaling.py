@@ -98,7 +98,7 @@ def scaling(
     figure, ax = new_figure()
     ax.fill_between(x, lower, upper, color=BLUE, alpha=0.16, linewidth=0, label=f"{answer.interval:.0%} band")
     _families(ax, result, answer, x)
-    if target.is_time:
+    if not answer.refusal:
         base = int(np.argmin(np.abs(x - answer.reference)))
         perfect = _perfect(answer, x)
         ax.plot(x, value[base] * perfect / perfect[base], color=INK, linestyle=":", label="perfect")
@@ -129,7 +129,11 @@ def subtitle(answer: Scaling) -> str:
     """Return the values of the other factors at which a curve is drawn."""
     others = [f"{shown(k, 16)} {v:g}" if isinstance(v, int | float) else f"{shown(k, 16)} {shown(v, 16)}"
             for k, v in answer.at.items()]  # fmt: skip
-    text = f"{answer.kind} scaling" + (f" at {', '.join(others)}" if others else "")
+    text = (
+        ("" if answer.kind == "unknown" else f"{answer.kind} ")
+        + "scaling"
+        + (f" at {', '.join(others)}" if others else "")
+    )
     letters = 3 * STYLE.name_letters
     return text if len(text) <= letters else text[: letters - 1] + "…"
 
@@ -201,12 +205,14 @@ def efficiency(answer: Scaling) -> Figure:
     Raises
     ------
     GenperfError
-        Where the model does not predict a time.
+        Where the model does not predict a time, or nothing tells the kind of scaling.
     """
     if not answer.quantity.is_time:
         raise GenperfError(
             only_for_times("figures of the efficiency", answer.quantity), hint="explain --plot without --knee"
         )
+    if answer.refusal:
+        raise GenperfError(answer.refusal)
     curve = answer.curve
     x = curve[answer.along].to_numpy(float)
     figure, ax = new_figure()

@@ -166,7 +166,7 @@ def curves(table: Table, mapping: Mapping[str, str] | None = None) -> tuple[list
 
 def numeric_scale(table: Table, mapping: Mapping[str, str] | None = None) -> Scale:
     """Return the scale of a table's groups, from its numeric factors."""
-    return scale_of(tuple(f for f in table.factors if f.numeric), mapping, table.group)
+    return scale_of(tuple(f for f in table.factors if f.numeric), mapping, table.group, kind=table.scaling)
 
 
 def alike_in_work(curve: Curve, other: Curve, last: float, known: Sequence[str]) -> bool:

@@ -128,7 +128,8 @@ class GroupProcess:
 
     def likeness(self, groups: GroupColumns, donors: GroupColumns) -> Array:
         """Return 1 where nothing that matters tells a group from a donor, toward 0 the more does; (groups, donors)."""
-        return np.asarray(np.exp(-np.tensordot(np.exp(self.logarithms[:-2]), groups.distances(donors), 1)))
+        far = np.tensordot(np.exp(self.logarithms[:-2]), groups.distances(donors), 1)
+        return Exponential.correlation(far)
 
 
 def fit_process(donors: GroupColumns, values: Array, start: Array | None = None) -> GroupProcess:
@@ -178,6 +179,7 @@ def search_of(distances: Array) -> Search:
     weight_sd = LIKENESS.weight_sd * min(1.0, donors / LIKENESS.enough_donors) ** 0.5
     # The priors are of standard deviations; the search is over variances, whose logarithms are twice as large.
     return Search(
+        shape=Exponential,
         distances=distances,
         correlations=np.zeros((0, donors, donors)),
         constant=1.0,

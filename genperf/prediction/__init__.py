@@ -2,8 +2,18 @@
 
 from genperf.prediction.bands import mixture_quantiles
 from genperf.prediction.ensemble import Ensemble
+from genperf.prediction.feasibility import Feasibility
 from genperf.prediction.member import Member, Spread, Status, discrepancies_of, forecasts
-from genperf.prediction.predict import Band, Fitted, band_of, beside, central_times, predict, predicted_columns
+from genperf.prediction.predict import (
+    Band,
+    Fitted,
+    band_of,
+    beside,
+    central_times,
+    predict,
+    predicted_columns,
+    throughputs,
+)
 from genperf.prediction.query import Query, cells_of, read_query
 from genperf.prediction.schema import Schema, schema_of
 from genperf.prediction.verdict import VERDICTS, Evidence, Verdict, doublings_beyond, verdicts
@@ -13,6 +23,7 @@ __all__ = [
     "Band",
     "Ensemble",
     "Evidence",
+    "Feasibility",
     "Fitted",
     "Member",
     "Query",
@@ -32,5 +43,6 @@ __all__ = [
     "predicted_columns",
     "read_query",
     "schema_of",
+    "throughputs",
     "verdicts",
 ]

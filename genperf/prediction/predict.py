@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy.typing as npt
 
 from genperf.errors import GenperfError
 from genperf.prediction.bands import mixture_quantiles
+from genperf.prediction.feasibility import Feasibility
 from genperf.prediction.member import Member, Spread, forecasts, log_times
 from genperf.prediction.query import Query, read_query
 from genperf.prediction.schema import Schema
@@ -17,12 +19,31 @@ from genperf.prediction.verdict import Evidence, Standing, all_doublings, verdic
 from genperf.table import Target
 from genperf.table.cells import Cells
 from genperf.table.source import Source
+from genperf.table.work import evaluated
 
 Array = npt.NDArray[np.float64]
 Band = Literal["prediction", "confidence"]
 
 #: Columns of a prediction beside its central value.
-BESIDE_VALUE = ("lower", "upper", "verdict", "reason")
+BESIDE_VALUE = ("lower", "upper", "verdict", "reason", "fits")
+#: Columns that come first where a throughput was measured.
+THROUGHPUT = ("throughput", "throughput_lower", "throughput_upper")
+
+
+@dataclass(frozen=True)
+class PredictionSettings:
+    """How many configurations are predicted at once.
+
+    Attributes
+    ----------
+    rows : int
+        One takes about 2 kB for each hundred draws. A guess: some 100 MB at most.
+    """
+
+    rows: int = 10_000
+
+
+PREDICTION = PredictionSettings()
 #: No prediction lies below this share of the smallest measured value: a logarithm must exist.
 FLOOR = 1e-6
 
@@ -46,6 +67,10 @@ class Fitted(Protocol):
     def evidence(self) -> Sequence[Evidence]:
         """How it predicted the largest scale from the smaller ones."""
 
+    @property
+    def feasibility(self) -> Feasibility | None:
+        """The probability that a configuration fits; None where no run failed."""
+
 
 def predicted_columns(target: Target) -> tuple[str, ...]:
     """Return the names of the columns that a prediction adds, in order.
@@ -53,9 +78,39 @@ def predicted_columns(target: Target) -> tuple[str, ...]:
     Examples
     --------
     >>> predicted_columns(Target("step_s"))
-    ('time', 'lower', 'upper', 'verdict', 'reason')
+    ('time', 'lower', 'upper', 'verdict', 'reason', 'fits')
+    >>> predicted_columns(Target("time", throughput="images_s", work="32*gpus"))[:4]
+    ('throughput', 'throughput_lower', 'throughput_upper', 'time')
     """
-    return (target.name, *BESIDE_VALUE)
+    return (*(THROUGHPUT if target.work else ()), target.name, *BESIDE_VALUE)
+
+
+def throughputs(target: Target, columns: Mapping[str, Any], values: Mapping[str, Array]) -> dict[str, Array]:
+    """Return the throughput and its band, where the model was fitted to one: the work of a step over its time.
+
+    Parameters
+    ----------
+    target : Target
+    columns : mapping of str to ndarray of shape (rows,)
+        The factors.
+    values : mapping of str to ndarray of shape (rows,)
+        The predicted time by its name, `lower` and `upper`.
+
+    Returns
+    -------
+    dict of str to ndarray of shape (rows,)
+        Empty where a time was measured.
+
+    Raises
+    ------
+    FormulaError
+        Where the work is not above zero.
+    """
+    if not target.work:
+        return {}
+    work = evaluated(target.work, columns, len(values[target.name]))
+    # The longest time is the smallest throughput.
+    return {name: work / values[end] for name, end in zip(THROUGHPUT, (target.name, "upper", "lower"), strict=True)}
 
 
 def central_times(members: Sequence[Member], columns: Mapping[str, Any]) -> Array:
@@ -134,6 +189,18 @@ def standing_of(members: Sequence[Member], schema: Schema, query: Query) -> Stan
     return Standing(True, followers, unmeasured, unidentified, series[0][1].borrowed)
 
 
+def fitting_probability(model: Fitted, columns: Mapping[str, Any], rows: int) -> Array:
+    """Return the probability that each configuration fits, shape (rows,): 1 where no run ever failed.
+
+    Parameters
+    ----------
+    model : Fitted
+    columns : mapping of str to ndarray of shape (rows,)
+    rows : int
+    """
+    return np.ones(rows) if model.feasibility is None else model.feasibility.probability(columns)
+
+
 def predict(
     model: Fitted, source: Source, interval: float = 0.9, band: Band = "prediction"
 ) -> dict[str, npt.NDArray[Any]]:
@@ -153,7 +220,8 @@ def predict(
     -------
     dict of str to ndarray of shape (rows,)
         The factors that were given, as numbers or labels. Then the target by its name, `lower` and `upper` in its unit,
-        `verdict` and `reason`.
+        `verdict`, `reason`, and `fits`: the probability that such a run does not fail. Where a throughput was measured,
+        it comes before the time with its own bounds.
 
     Raises
     ------
@@ -165,23 +233,68 @@ def predict(
     if band not in ("prediction", "confidence"):
         raise GenperfError(f"unknown band '{band}'", hint="prediction or confidence")
     schema = model.schema
-    query = read_query(source, schema)
+    whole = read_query(source, schema)
+    first, inverse = distinct_rows(whole)
+    parts = []
+    for start in range(0, len(first), PREDICTION.rows):
+        query = whole.take(first[start : start + PREDICTION.rows])
+        parts.append(_answers(model, query, interval, band))
+    answers = [np.concatenate(columns)[inverse] for columns in zip(*parts, strict=True)]
+    predicted = dict(zip((schema.target.name, *BESIDE_VALUE), answers, strict=True))
+    names = predicted_columns(schema.target)
+    read = {n: whole.columns[n] for n in whole.given if n in whole.columns and n not in names}
+    return {**read, **throughputs(schema.target, whole.columns, predicted), **predicted}
+
+
+def distinct_rows(query: Query) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+    """Return the first row of each configuration, and for every row which of these it repeats.
+
+    Examples
+    --------
+    >>> first, inverse = distinct_rows(Query(3, {"workers": np.array([8.0, 64.0, 8.0])}))
+    >>> first.tolist(), inverse.tolist()
+    ([0, 1], [0, 1, 0])
+    """
+    code = np.zeros(query.rows, dtype=np.int64)
+    for values in query.columns.values():
+        _, places = np.unique(values.astype(str) if values.dtype == object else values, return_inverse=True)
+        # The codes are made small again, so that no product overflows.
+        _, code = np.unique(code * (int(places.max(initial=0)) + 1) + places, return_inverse=True)
+    _, first, inverse = np.unique(code, return_index=True, return_inverse=True)
+    return first, inverse
+
+
+def _answers(model: Fitted, query: Query, interval: float, band: Band) -> tuple[npt.NDArray[Any], ...]:
+    """Return the value, the ends of the band, the verdict, the reason and the probability of fitting of each row.
+
+    Parameters
+    ----------
+    model : Fitted
+    query : Query
+    interval : float
+    band : {"prediction", "confidence"}
+
+    Raises
+    ------
+    GenperfError
+        Where the model has no finite value.
+    """
+    schema = model.schema
     value = central_times(model.members, query.columns)
     if not np.all(np.isfinite(value)):
         row = int(np.argmin(np.isfinite(value)))
         given = ", ".join(f"{k}={v[row]}" for k, v in query.columns.items())
         raise GenperfError(f"the model has no finite {schema.target.name} at {given}", hint="ask nearer to the data")
     lower, upper = band_of(model, query, interval, band)
-    low90, high90 = band_of(model, query, 0.9, "prediction")
+    same = (interval, band) == (0.9, "prediction")
+    low90, high90 = (lower, upper) if same else band_of(model, query, 0.9, "prediction")
     with np.errstate(divide="ignore"):
         log_width = np.log(high90 / low90)
     standing = standing_of(model.members, schema, query)
     verdict, reason = verdicts(schema, query, model.evidence, standing, log_width)
     words = (np.array(verdict, dtype=object), np.array(reason, dtype=object))
-    answers = (value, np.minimum(lower, value), np.maximum(upper, value), *words)
-    names = predicted_columns(schema.target)
-    read = {n: query.columns[n] for n in query.given if n in query.columns and n not in names}
-    return {**read, **dict(zip(names, answers, strict=True))}
+    fits = fitting_probability(model, query.columns, query.rows)
+    return (value, np.minimum(lower, value), np.maximum(upper, value), *words, fits)
 
 
 def beside(source: Source, predicted: Mapping[str, Cells], target: Target) -> dict[str, Cells]:

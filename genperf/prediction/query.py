@@ -16,7 +16,7 @@ from genperf.formula import parse
 from genperf.prediction.schema import Schema
 from genperf.table import Factor
 from genperf.table.cells import Cells
-from genperf.table.clean import labels, numbers
+from genperf.table.clean import labels, numbers, too_large
 from genperf.table.source import Source, open_source
 
 if TYPE_CHECKING:
@@ -46,9 +46,10 @@ class Query:
     given: tuple[str, ...] = ()
     notes: tuple[Note, ...] = ()
 
-    def take(self, rows: npt.NDArray[np.bool_]) -> Query:
-        """Return some of the rows."""
-        return replace(self, rows=int(rows.sum()), columns={k: v[rows] for k, v in self.columns.items()})
+    def take(self, rows: npt.NDArray[np.bool_] | npt.NDArray[np.intp]) -> Query:
+        """Return some of the rows: those of a mask, or at some positions."""
+        count = int(rows.sum()) if rows.dtype == bool else len(rows)
+        return replace(self, rows=count, columns={k: v[rows] for k, v in self.columns.items()})
 
 
 def cells_of(data: Source | str | Path | pd.DataFrame | Mapping[str, Any], schema: Schema) -> Source:
@@ -228,6 +229,7 @@ def _checked(factor: Factor, source: Source, cells: Cells) -> npt.NDArray[Any]:
             )
         return texts
     values, reasons = numbers(cells)
+    reasons |= too_large(values)
     if reasons:
         row, reason = min(reasons.items())
         raise TableError(source.rejection(row, factor.name, cells[row], reason).complaint)

@@ -9,6 +9,8 @@ import msgspec
 
 from genperf.prediction.medians import Median, medians_of
 from genperf.table import Factor, Target
+from genperf.table.target import Scaling
+from genperf.table.work import work_over_factors
 
 if TYPE_CHECKING:
     from genperf.table import Table
@@ -40,6 +42,8 @@ class Schema(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         Factors by the field's names, with the columns that the user said they are.
     reading : tuple of (str, str)
         Options by which the rows were read, beside the roles: a filter, the column of repeats, a unit.
+    scaling : {"weak", "strong"} or None
+        As `Table.scaling`. The work of a step is the target's, a formula over the factors.
     """
 
     factors: tuple[Factor, ...]
@@ -57,6 +61,7 @@ class Schema(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     medians: tuple[Median, ...] = ()
     mapping: dict[str, str] = {}
     reading: tuple[tuple[str, str], ...] = ()
+    scaling: Scaling | None = None
 
     def column(self, name: str) -> str:
         """Return the column that a name stands for: a field's name that the user mapped is as good as its column's.
@@ -89,7 +94,7 @@ def schema_of(table: Table) -> Schema:
     names = {f.name for f in table.factors}
     return Schema(
         factors=table.factors,
-        target=table.target,
+        target=msgspec.structs.replace(table.target, work=work_over_factors(table)),
         group=table.group,
         derived={name: text for name, text in table.derived.items() if name in names},
         source=table.source,
@@ -102,6 +107,7 @@ def schema_of(table: Table) -> Schema:
         highest=float(table.extremes[1].max()),
         medians=medians_of(table),
         reading=table.reading,
+        scaling=table.scaling,
     )
 
 

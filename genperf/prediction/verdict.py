@@ -20,6 +20,10 @@ Verdict = Literal["ok", "caution", "extrapolating-blind"]
 VERDICTS: tuple[Verdict, ...] = ("ok", "caution", "extrapolating-blind")
 
 
+#: The term that appears with the second node, and the sentence where no run shows it.
+STEP, NO_RUN_BEYOND_ONE_NODE = "leaving the node", "no run beyond one node: measure 2 nodes"
+
+
 @dataclass(frozen=True)
 class VerdictSettings:
     """Thresholds of the verdicts, set by hand on P1 and P2 of DLPerf (`docs/decisions.md`).
@@ -183,7 +187,10 @@ def verdicts(
     for level, threshold in ((1, RULES.near), (2, RULES.blind)):
         grades.mark(combination.doublings > threshold, level, combination.texts)
     for name, where in standing.unmeasured.items():
-        grades.mark(where & (grades.grade < 2), 2, f"nothing measured shows '{name}'")
+        if name == STEP:
+            grades.mark(where, 2, NO_RUN_BEYOND_ONE_NODE)
+        else:
+            grades.mark(where & (grades.grade < 2), 2, f"nothing measured shows '{name}'")
     extrinsic = {name: far for name, (factor, far) in scales.items() if factor.role == "extrinsic"}
     for look_back in evidence:
         beyond = extrinsic[look_back.factor] > 0 if look_back.factor in extrinsic else total > 0

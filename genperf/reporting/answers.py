@@ -109,6 +109,8 @@ def answers(
     part, following = _largest_part(result, answer, target, interval), _next(result, further, answer.along, interval)
     if not answer.quantity.is_time:
         return (*_left_out(only_for_times("efficiency and knee", answer.quantity), result), part, following)
+    if answer.refusal:
+        return (*_left_out(answer.refusal, result), part, following)
     predicted = result.predict(target, interval).iloc[0]
     count = float(target[answer.along].iloc[0])
     return (_band(result, answer, count, str(predicted["verdict"])), _knee(answer), part, following)
@@ -157,7 +159,7 @@ def summary(result: FitResult, answer: Scaling | None, target: pd.DataFrame, int
     if answer is not None:
         count = float(target[answer.along].iloc[0])
         place = f"at {count_text(count, answer.along)}"
-        efficiency = _efficiencies(answer, count)[0] if answer.quantity.is_time else None
+        efficiency = _efficiencies(answer, count)[0] if "efficiency" in answer.curve else None
     subject, verb = ("a step", "to take") if quantity.is_time else (quantity.name, "to be")
     ends = with_unit(f"{lower:.3g} to {upper:.3g}", quantity)
     words = [f"{place}, {subject} is expected {verb} {with_unit(f'{value:.3g}', quantity)}"]

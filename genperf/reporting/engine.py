@@ -223,7 +223,7 @@ def _extrapolation(extrapolation: Extrapolation | None, model: Model) -> dict[st
     if extrapolation is None:
         return None
     axes = [model.formula(text) for text in (*extrapolation.axes, extrapolation.work)]
-    return {"axes": axes, "slope": extrapolation.slope}
+    return {"axes": axes, "slope": extrapolation.slope, "nodes": model.formula(extrapolation.nodes)}
 
 
 def _column(values: npt.NDArray[Any]) -> tuple[list[str], dict[str, Any]]:

@@ -311,7 +311,12 @@ def _file(name: str) -> str:
 
 def _in_script(data: Any) -> str:
     """Return JSON that may stand in a script: nothing in it can end the script or begin a comment."""
-    text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    try:
+        text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    except ValueError:
+        raise GenperfError(
+            "the model gives values that are not finite: no page can show them", hint="fit it again"
+        ) from None
     return (
         text.replace("&", "\\u0026")
         .replace("<", "\\u003c")

@@ -339,7 +339,7 @@ def _path(place: Place, names: list[str]) -> dict[str, Any]:
     return {
         "counts": [float(c) for c in counts],
         "follow": {str(k): v for k, v in follow.items()},
-        "work": [short(float(w), 9) for w in path.work[rows]],
+        "work": None if path.work is None else [short(float(w), 9) for w in path.work[rows]],
         "drawn": [int(i) for i in drawn if counts[i] <= place.along.upper * SHEET.drawn * 1.0001],
         "kind": path.kind,
     }
@@ -347,7 +347,7 @@ def _path(place: Place, names: list[str]) -> dict[str, Any]:
 
 def _efficiency(scaling: Scaling | None) -> dict[str, Any] | None:
     """Return the curve of the efficiency; None where there is none."""
-    if scaling is None or not scaling.quantity.is_time:
+    if scaling is None or scaling.refusal:
         return None
     counts = scaling.curve[scaling.along].to_numpy(float)
     largest = scaling.upto * SHEET.drawn / SHEET.evaluated

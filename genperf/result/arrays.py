@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import math
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,21 @@ import numpy.typing as npt
 
 Array = npt.NDArray[np.float64]
 
+
+@dataclass(frozen=True)
+class ArraySettings:
+    """Which numbers a model file may hold.
+
+    Attributes
+    ----------
+    largest : float
+        Size of a number. Tables hold numbers up to 1e30; their products and squares are far below.
+    """
+
+    largest: float = 1e100
+
+
+ARRAYS = ArraySettings()
 #: Numbers up to which an array is written as a list, which a person can read.
 LISTED = 16
 #: Power of two below which the half-precision numbers of a column lie; the format itself reaches 2¹⁶.
@@ -42,7 +58,7 @@ def in_half_precision(values: Array) -> Array:
 
     Parameters
     ----------
-    values : ndarray of shape (rows, columns)
+    values : ndarray of shape (rows, columns) or (rows,)
 
     Examples
     --------
@@ -50,11 +66,30 @@ def in_half_precision(values: Array) -> Array:
     array([100. ,   0.1])
     """
     halves, exponents = _halves(values)
-    return np.asarray(np.ldexp(halves.astype(float), exponents))
+    return np.asarray(np.ldexp(halves.astype(float), exponents)).reshape(values.shape)
+
+
+def in_single_precision(values: Array) -> Array:
+    """Round to single precision, which a model file packs in four bytes; numbers beyond its range stay as they are.
+
+    Parameters
+    ----------
+    values : ndarray
+
+    Examples
+    --------
+    >>> in_single_precision(np.array([0.5, 1e300, 1e-300])).tolist()
+    [0.5, 1e+300, 1e-300]
+    """
+    with np.errstate(over="ignore"):
+        short = values.astype(np.float32).astype(float)
+    outside = ~np.isfinite(short) | ((short == 0.0) & (values != 0.0))
+    return np.asarray(np.where(outside, values, short))
 
 
 def _halves(values: Array) -> tuple[npt.NDArray[np.float16], npt.NDArray[np.int_]]:
     """Return the columns as half-precision numbers and powers of two, the largest number being near 2¹⁴."""
+    values = values.reshape(len(values), -1)
     largest = np.abs(values).max(axis=0, initial=0.0)
     exponents = np.frexp(np.where(largest > 0.0, largest, 1.0))[1].astype(int) - HALF_EXPONENT
     return np.ldexp(values, -exponents).astype("<f2"), exponents
@@ -83,9 +118,11 @@ def unpacked(value: object) -> npt.NDArray[Any]:
         halves = _packed_numbers(value["shape"], value["float16"], "<f2")
         exponents = value["exponents"]
         whole = isinstance(exponents, list) and all(isinstance(k, int) and abs(k) < 2000 for k in exponents)
-        if not whole or halves.ndim != 2 or halves.shape[1] != len(exponents):
+        columns = halves.shape[1] if halves.ndim == 2 else 1
+        if not whole or halves.ndim not in (1, 2) or columns != len(exponents):
             raise ValueError("Expected a power of two for each column")
-        return np.asarray(np.ldexp(halves, np.array(exponents, dtype=int)))
+        matrix = halves.reshape(len(halves), columns)
+        return np.asarray(np.ldexp(matrix, np.array(exponents, dtype=int))).reshape(halves.shape)
     kinds = {"float32": "<f4", "float64": "<f8"}
     kind = next((k for k in kinds if set(value) == {"shape", k}), None)
     if kind is None:
@@ -109,7 +146,7 @@ def _packed_numbers(shape: object, text: object, kind: str) -> Array:
         held = np.frombuffer(base64.b64decode(str(text), validate=True), dtype=kind)
     except ValueError:
         raise ValueError("Expected packed numbers") from None
-    if len(held) != math.prod(shape) or not np.all(np.isfinite(held)):
+    if len(held) != math.prod(shape) or not np.all(np.abs(held.astype(float)) <= ARRAYS.largest):
         raise ValueError(f"Expected {math.prod(shape)} finite numbers")
     return held.astype(float).reshape(shape)
 
@@ -127,9 +164,9 @@ def encoded(values: npt.NDArray[Any]) -> object:
         return {"labels": labels.tolist(), "places": places.tolist()}
     if values.size <= LISTED:
         return values.tolist()
-    if values.ndim == 2:
+    if values.ndim in (1, 2):
         halves, exponents = _halves(values)
-        if np.array_equal(np.ldexp(halves.astype(float), exponents), values):
+        if np.array_equal(np.ldexp(halves.astype(float), exponents).reshape(values.shape), values):
             text = base64.b64encode(halves.tobytes()).decode()
             return {"shape": list(values.shape), "float16": text, "exponents": exponents.tolist()}
     return packed(values)
@@ -140,7 +177,7 @@ def _numbers(value: list[Any]) -> Array:
         numbers = np.array(value, dtype=float)
     except (ValueError, TypeError):
         raise ValueError("Expected numbers in rows of one length") from None
-    if not np.all(np.isfinite(numbers)):
+    if not np.all(np.abs(numbers) <= ARRAYS.largest):
         raise ValueError("Expected finite numbers")
     return numbers
 

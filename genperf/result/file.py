@@ -9,16 +9,16 @@ from typing import Any
 import msgspec
 
 from genperf.errors import FormulaError, ModelError
+from genperf.result.arrays import ARRAYS
 from genperf.result.fit_result import FitResult, GroupedResult
 from genperf.result.layout import FailureRecord, File, GroupRecord
 from genperf.result.records import ENCODER, decode_hook, record_of, result_of
 from genperf.result.version1 import upgraded
+from genperf.table.source import DELIMITERS
 
+_MAKE = "make one with genperf fit TABLE … -o model.json"
 #: The version of the layout that this genperf writes.
 VERSION = 2
-
-#: Endings of the names of tables.
-TABLES = (".csv", ".tsv", ".csv.gz", ".parquet")
 
 
 def dump_model(result: FitResult | GroupedResult) -> str:
@@ -73,6 +73,9 @@ def parse_model(text: str | bytes, where: str = "model") -> FitResult | GroupedR
         For a file that is cut off, of another program, of a newer schema, or not whole; the field is named.
     """
     plain = _plain(text, where)
+    place = _extreme_place(plain)
+    if place is not None:
+        raise ModelError(f"is not a whole model file: {place}: larger than {ARRAYS.largest:g} in size", where=where)
     try:
         if plain["schema_version"] == 1:
             plain = upgraded(plain)
@@ -93,18 +96,30 @@ def parse_model(text: str | bytes, where: str = "model") -> FitResult | GroupedR
     return GroupedResult(file.group, results, {failure.key: failure.reason for failure in file.failures})
 
 
+def _extreme_place(value: object, place: str = "") -> str | None:
+    """Return the place of a number that no fit writes and nothing can be computed with, or None."""
+    if isinstance(value, dict):
+        inner = ((f"{place}.{key}".lstrip("."), item) for key, item in value.items() if key != "seed")
+    elif isinstance(value, list):
+        inner = ((f"{place}[{number}]", item) for number, item in enumerate(value))
+    else:
+        extreme = isinstance(value, int | float) and abs(value) > ARRAYS.largest
+        return place if extreme else None
+    return next((p for p in (_extreme_place(item, name) for name, item in inner) if p is not None), None)
+
+
 def _plain(text: str | bytes, where: str) -> dict[str, Any]:
     """Return the file as plain values, of a version that is known."""
     try:
         plain = msgspec.json.decode(text)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        if where.lower().endswith(TABLES):
-            hint = "genperf report takes it with --time COL; genperf fit TABLE --time COL -o model.json makes a model"
-            raise ModelError("this is a table, not a model: add --time COL", where=where, hint=hint) from None
+        if _is_table(text):
+            hint = f"fit it first: genperf fit {where} --time COLUMN --extrinsic workers -o model.json"
+            raise ModelError("is a table of runs, not a model", where=where, hint=hint) from None
         hint = "it may be cut off: fit again with -o, or restore it"
         raise ModelError("is not a whole model file", where=where, hint=hint) from None
     if not isinstance(plain, dict) or plain.get("program") != "genperf":
-        raise ModelError("is not a genperf model", where=where, hint="make one with genperf fit TABLE … -o model.json")
+        raise ModelError("is not a genperf model", where=where, hint=_MAKE)
     version = plain.get("schema_version")
     if not isinstance(version, int) or isinstance(version, bool):
         raise ModelError("is not a whole model file: schema_version: expected a whole number", where=where)
@@ -113,6 +128,17 @@ def _plain(text: str | bytes, where: str) -> dict[str, Any]:
             f"has schema version {version}; this genperf reads up to {VERSION}", where=where, hint="update genperf"
         )
     return plain
+
+
+def _is_table(text: str | bytes) -> bool:
+    """Tell whether a file that is no JSON looks like a table: Parquet, compressed, or lines with one delimiter."""
+    head = text[:4096].encode() if isinstance(text, str) else text[:4096]
+    if head.startswith((b"PAR1", b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"\x28\xb5\x2f\xfd")):
+        return True
+    if head.lstrip(b"\xef\xbb\xbf \r\n\t").startswith((b"{", b"[")):
+        return False
+    lines = [line for line in head.decode("utf-8", "replace").splitlines() if line.strip() and line[0] != "#"]
+    return bool(lines) and "\0" not in lines[0] and any(lines[0].count(mark) for mark in DELIMITERS)
 
 
 def save_model(result: FitResult | GroupedResult, path: str | Path) -> None:
@@ -165,6 +191,9 @@ def load_model(path: str | Path) -> FitResult | GroupedResult:
     try:
         return parse_model(Path(path).read_bytes(), where)
     except FileNotFoundError:
-        raise ModelError("no such file", where=where, hint="make one with genperf fit TABLE … -o model.json") from None
+        raise ModelError("no such file", where=where, hint=_MAKE) from None
     except IsADirectoryError:
         raise ModelError("is a directory, not a model", where=where) from None
+    except (OSError, ValueError) as error:
+        reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
+        raise ModelError(f"cannot be read ({reason})", where=where) from None

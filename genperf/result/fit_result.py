@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
 from genperf.errors import Note, TableError
-from genperf.prediction import Band, Evidence, Member, Schema, Spread, beside, cells_of, predict
+from genperf.prediction import Band, Evidence, Feasibility, Member, Schema, Spread, beside, cells_of, predict
 from genperf.table.cells import Cells, frame_of
 from genperf.table.clean import labels
 from genperf.table.source import Source
+from genperf.table.target import Scaling
+from genperf.table.work import checked_scaling
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -43,6 +46,8 @@ class FitResult:
     metrics : dict of str to float
         On the rows it was fitted to: mape and median_ape in %, rmse in seconds, r2.
     notes : tuple of Note
+    feasibility : Feasibility or None
+        The probability that a run does not fail; None where no run of the table failed.
 
     Examples
     --------
@@ -67,6 +72,7 @@ class FitResult:
     seed: int
     metrics: dict[str, float]
     notes: tuple[Note, ...] = ()
+    feasibility: Feasibility | None = None
 
     @property
     def best(self) -> Member:
@@ -110,8 +116,8 @@ class FitResult:
         Returns
         -------
         DataFrame
-            The given columns, then the target by its name (`time`), `lower` and `upper` in its unit, `verdict` and
-            `reason`.
+            The given columns, then the target by its name (`time`), `lower` and `upper` in its unit, `fits` (the
+            probability that a run does not fail), `verdict` and `reason`.
 
         Raises
         ------
@@ -121,7 +127,10 @@ class FitResult:
         return frame_of(self.predict_columns(data, interval, band))
 
     def predict_columns(
-        self, data: str | Path | pd.DataFrame | Mapping[str, Any], interval: float = 0.9, band: Band = "prediction"
+        self,
+        data: str | Path | Source | pd.DataFrame | Mapping[str, Any],
+        interval: float = 0.9,
+        band: Band = "prediction",
     ) -> dict[str, Cells]:
         """Predict as `predict` does, without a DataFrame: nothing imports pandas for it.
 
@@ -137,7 +146,8 @@ class FitResult:
         Returns
         -------
         dict of str to ndarray of shape (rows,)
-            The given columns, then the target by its name, `lower` and `upper` in its unit, `verdict`, `reason`.
+            The given columns, then the target by its name, `lower` and `upper` in its unit, `fits`, `verdict` and
+            `reason`.
 
         Raises
         ------
@@ -294,7 +304,10 @@ class GroupedResult:
         return frame_of(self.predict_columns(data, interval, band))
 
     def predict_columns(
-        self, data: str | Path | pd.DataFrame | Mapping[str, Any], interval: float = 0.9, band: Band = "prediction"
+        self,
+        data: str | Path | Source | pd.DataFrame | Mapping[str, Any],
+        interval: float = 0.9,
+        band: Band = "prediction",
     ) -> dict[str, Cells]:
         """Predict as `predict` does, without a DataFrame: nothing imports pandas for it.
 
@@ -326,7 +339,9 @@ class GroupedResult:
             rows.setdefault(key, []).append(row)
         parts = [self[key]._predicted(source.take(np.array(places)), interval, band) for key, places in rows.items()]
         back = np.argsort(np.concatenate(list(rows.values())))
-        joined = {name: np.concatenate([part[name] for part in parts])[back] for name in parts[0]}
+        # The work of a step may follow from the factors in some groups alone.
+        shared = [name for name in parts[0] if all(name in part for part in parts)]
+        joined = {name: np.concatenate([part[name] for part in parts])[back] for name in shared}
         groups = {g: np.array([key[j] for key in keys], dtype=object) for j, g in enumerate(self.group)}
         target = next(iter(self.results.values())).schema.target
         columns = beside(source, joined, target)
@@ -356,3 +371,18 @@ class GroupedResult:
     def _repr_html_(self) -> str:
         table = self.frame().to_html(index=False, border=0, na_rep="–", float_format="{:.3g}".format, max_rows=60)
         return f"<p><strong>{len(self.results)} fitted groups</strong></p>{table}"
+
+
+def with_scaling(result: FitResult | GroupedResult, kind: Scaling | None) -> FitResult | GroupedResult:
+    """Return a result whose answers take the scaling as weak or strong; None changes nothing."""
+    if kind is None:
+        return result
+    if isinstance(result, GroupedResult):
+        told = {key: _with_scaling(one, kind) for key, one in result.results.items()}
+        return GroupedResult(result.group, told, result.failures)
+    return _with_scaling(result, kind)
+
+
+def _with_scaling(result: FitResult, kind: Scaling) -> FitResult:
+    checked_scaling(kind, result.schema.scaling if result.schema.target.work else None, result.schema.target.work)
+    return replace(result, schema=msgspec.structs.replace(result.schema, scaling=kind))

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from genperf.discrepancy import Discrepancy
 from genperf.errors import Note
 from genperf.expression import Kind
-from genperf.prediction import Evidence, Schema, Spread, Status
+from genperf.prediction import Evidence, Feasibility, Schema, Spread, Status
 
 Array = npt.NDArray[np.float64]
 
@@ -72,6 +72,7 @@ class ModelRecord(msgspec.Struct, frozen=True, eq=False, forbid_unknown_fields=T
     metrics: dict[str, float]
     notes: tuple[Note, ...]
     discrepancies: tuple[Discrepancy, ...] = ()
+    feasibility: Feasibility | None = None
 
 
 class GroupRecord(msgspec.Struct, frozen=True, eq=False, forbid_unknown_fields=True):

@@ -13,7 +13,7 @@ from genperf.discrepancy import Discrepancy
 from genperf.errors import ModelError
 from genperf.expression import Constant, Expression, Term
 from genperf.formula import Node, parse, render
-from genperf.prediction import Member, Schema, discrepancies_of
+from genperf.prediction import Feasibility, Member, Schema, discrepancies_of
 from genperf.result.arrays import encoded, unpacked
 from genperf.result.fit_result import FitResult
 from genperf.result.layout import ConstantRecord, MemberRecord, ModelRecord, TermRecord
@@ -40,6 +40,7 @@ def record_of(result: FitResult) -> ModelRecord:
         metrics={name: value for name, value in result.metrics.items() if math.isfinite(value)},
         notes=result.notes,
         discrepancies=tuple(discrepancies),
+        feasibility=result.feasibility,
     )
 
 
@@ -99,6 +100,8 @@ def result_of(record: ModelRecord) -> FitResult:
     _check_schema(schema)
     for discrepancy in record.discrepancies:
         _check_discrepancy(discrepancy, schema.factors)
+    if record.feasibility is not None:
+        _check_feasibility(record.feasibility, schema.factors)
     return FitResult(
         model=record.model,
         schema=schema,
@@ -109,6 +112,7 @@ def result_of(record: ModelRecord) -> FitResult:
         seed=record.seed,
         metrics=dict(record.metrics),
         notes=record.notes,
+        feasibility=record.feasibility,
     )
 
 
@@ -120,6 +124,9 @@ def _check_schema(schema: Schema) -> None:
     kinds = [f.numeric for f in schema.factors]
     if any([not isinstance(v, str) for v in m.values] != kinds for m in schema.medians):
         raise _refuse("table.medians: the measured configurations do not match the factors")
+    for factor in schema.factors:
+        if factor.numeric and not (factor.lower <= factor.upper and (factor.lower > 0.0 or not factor.positive)):
+            raise _refuse(f"table.factors: the measured range of '{factor.name}' is not one")
 
 
 def _member(record: MemberRecord, factors: tuple[Factor, ...], discrepancies: Sequence[Discrepancy]) -> Member:
@@ -202,11 +209,24 @@ def _check_discrepancy(discrepancy: Discrepancy, factors: tuple[Factor, ...]) ->
     if fault is not None:
         raise _refuse(f"discrepancies.kernel: {fault}")
     beyond = discrepancy.extrapolation
-    for text in () if beyond is None else (*beyond.axes, beyond.work):
+    for text in () if beyond is None else (*beyond.axes, beyond.work, beyond.nodes):
         parse(text, set(anchors))
     offsets = discrepancy.offsets
     if offsets is not None and (offsets.ndim != 2 or len(offsets) != len(scales) or not 0 < offsets.shape[1] < count):
         raise _refuse("discrepancies.offsets: what is borrowed does not match the draws or the anchors")
+
+
+def _check_feasibility(feasibility: Feasibility, factors: tuple[Factor, ...]) -> None:
+    """Refuse a probability of fitting whose parts do not fit the factors."""
+    numeric = {f.name for f in factors if f.numeric}
+    if set(feasibility.demands) != numeric or set(feasibility.names) != {f.name for f in factors}:
+        raise _refuse("feasibility: its factors are not those of the table")
+    if any(not demand.centre > 0.0 for demand in feasibility.demands.values()):
+        raise _refuse("feasibility.demands: a centre is not above zero")
+    kinds = [name not in numeric for name in feasibility.names]
+    configurations = (*feasibility.succeeded, *feasibility.failed, *feasibility.contradicted)
+    if any([isinstance(value, str) for value in values] != kinds for values in configurations):
+        raise _refuse("feasibility: a measured configuration does not match the factors")
 
 
 def encode_hook(value: object) -> object:

@@ -1,6 +1,6 @@
-"""`auto` on a series: families of overheads, weighed by their evidence."""
+"""`auto` on a series: families of overheads, weighed by their evidence under a prior learned from many clusters."""
 
-from genperf.series.fit import fit_series, shortened, weigh
+from genperf.series.fit import fit_series, weigh
 from genperf.series.measured import Series, refuse_one_scale, repeat_noise, series_of
 
-__all__ = ["Series", "fit_series", "refuse_one_scale", "repeat_noise", "series_of", "shortened", "weigh"]
+__all__ = ["Series", "fit_series", "refuse_one_scale", "repeat_noise", "series_of", "weigh"]

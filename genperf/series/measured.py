@@ -17,10 +17,30 @@ from genperf.table.table import REPEATS
 
 Array = npt.NDArray[np.float64]
 
-#: A repeat this many standard deviations (and this share) from its configuration's median is named.
-OUTLYING, OUTLYING_SHARE = 5.0, 0.2
-#: Variance of the median of three and more runs, relative to that of their mean.
-MEDIAN = np.pi / 2.0
+
+@dataclass(frozen=True)
+class RepeatSettings:
+    """What repeats of one configuration say of its noise.
+
+    Attributes
+    ----------
+    outlying_deviations : float
+        A run so many standard deviations from its configuration's median is named: five, as in physics.
+    outlying_share : float
+        And so far from it as a share, so that very quiet series name nothing. A guess: who would look at less?
+    median_variance : float
+        Variance of the median of three and more normal runs over that of their mean: π/2 for many runs.
+    clipped_deviations : float
+        Deviations count up to so many robust standard deviations, so that one bad run does not make a series noisy.
+    """
+
+    outlying_deviations: float = 5.0
+    outlying_share: float = 0.2
+    median_variance: float = np.pi / 2.0
+    clipped_deviations: float = 3.0
+
+
+REPEATED = RepeatSettings()
 
 _SCALES = ("workers", "nodes", "devices_per_node", "batch", "global_batch")
 
@@ -31,7 +51,7 @@ class Series:
 
     Attributes
     ----------
-    found : Factors
+    factors : Factors
     scale : str
         Canonical name: workers, or nodes where there is no column of workers.
     column : str
@@ -44,7 +64,7 @@ class Series:
         How one worker's work may change: formulas over canonical names, and whether it is a factor of the table.
     """
 
-    found: Factors
+    factors: Factors
     scale: str
     column: str
     columns: dict[str, Array]
@@ -58,7 +78,15 @@ class Series:
         return replace(self, columns=columns, logarithms=self.logarithms[rows], variances=self.variances[rows])
 
     def with_borrowed(self, columns: Mapping[str, Array], logarithms: Array, variances: Array) -> Series:
-        """Return the series with more configurations, whose times come from elsewhere."""
+        """Return the series with more configurations, whose values come from elsewhere.
+
+        Parameters
+        ----------
+        columns : mapping of str to ndarray of shape (borrowed,)
+            The factors there.
+        logarithms, variances : ndarray of shape (borrowed,)
+            ln of the values, and their variances.
+        """
         return replace(
             self,
             columns={name: np.concatenate([values, columns[name]]) for name, values in self.columns.items()},
@@ -74,17 +102,27 @@ class Series:
     def over_columns(self, text: str) -> str:
         """Return a formula over canonical names as one over the table's columns."""
         node = parse(text).node
-        known = {name: self.found.node(name) for name in names_in(node)}
+        known = {name: self.factors.node(name) for name in names_in(node)}
         return render(substitute(node, {name: tree for name, tree in known.items() if tree is not None}))
 
 
 def series_of(table: Table, options: FitOptions, borrowing: bool = False) -> Series | None:
     """Read a table as a series, if all that varies in it is how far it is scaled.
 
-    Returns None for other tables, and for those in which only the batch varies. One that borrows other scales may have
-    a single one itself.
+    Parameters
+    ----------
+    table : Table
+    options : FitOptions
+        Its mapping names factors.
+    borrowing : bool
+        Whether the series borrows other scales, so that it may have a single one itself.
+
+    Returns
+    -------
+    Series or None
+        None for other tables, and for those in which only the batch varies.
     """
-    scale = scale_of(table.factors, options.mapping, table.group)
+    scale = scale_of(table.factors, options.mapping, table.group, kind=table.scaling)
     varying = {f.name for f in table.factors if f.distinct > 1}
     sizes = {f.name for f in (scale.factors.find(name) for name in _SCALES) if f is not None} | {scale.column}
     if scale.column is None or scale.counts_other or not (scale.column in varying or borrowing) or not varying <= sizes:
@@ -137,13 +175,13 @@ def repeat_noise(table: Table) -> tuple[float, Array]:
     # Of each configuration one run is (nearly) the median itself and says nothing.
     size = np.sort(np.abs(away[several]))[max(0, int(several.sum() - freedom)) :]
     usual = 1.4826 * float(np.median(size))
-    return float(np.sum(np.minimum(away**2, (3.0 * usual) ** 2)) / freedom), away
+    return float(np.sum(np.minimum(away**2, (REPEATED.clipped_deviations * usual) ** 2)) / freedom), away
 
 
 def outliers(table: Table) -> list[Note]:
     """Name the runs that lie far from the median of their repeats."""
     variance, away = repeat_noise(table)
-    far = np.abs(away) > max(OUTLYING * np.sqrt(variance), np.log1p(OUTLYING_SHARE))
+    far = np.abs(away) > max(REPEATED.outlying_deviations * np.sqrt(variance), np.log1p(REPEATED.outlying_share))
     notes = []
     for row in np.flatnonzero(far & (np.bincount(table.configuration)[table.configuration] > 2)):
         at = ", ".join(f"{f.name}={table.frame[f.name].iloc[row]:g}" for f in table.numeric if f.distinct > 1)
@@ -161,5 +199,5 @@ def scale_note(series: Series) -> list[Note]:
 
 def _variances(table: Table, medians: Table) -> Array:
     repeats = medians.frame[REPEATS].to_numpy(dtype=float)
-    variance = repeat_noise(table)[0] * np.where(repeats > 2, MEDIAN, 1.0) / repeats
+    variance = repeat_noise(table)[0] * np.where(repeats > 2, REPEATED.median_variance, 1.0) / repeats
     return np.asarray(variance)

@@ -1,68 +1,102 @@
 """What `auto` expects of a series before it sees one: fixed once, for all data.
 
-Sizes are relative to one worker's computation at the largest measured scale. `docs/decisions.md` says which data was
-looked at when each was chosen.
+Sizes are relative to one worker's computation at the largest measured scale.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[np.float64]
+
+#: Names of the overheads between nodes; the last grows in proportion to the nodes.
+STEP = "leaving the node"
+BETWEEN = (STEP, "between nodes", "latency")
+SERIAL = "one after another"
+#: A cost per doubling of the workers, and the prior of the step where it stands beside it.
+DOUBLING, STEP_BESIDE_DOUBLING = "per doubling", "leaving the node beside doublings"
+
+
+#: The overheads, in the order of a setting's medians and roots.
+NAMES = ("constant", "inside nodes", "contention", *BETWEEN, SERIAL, DOUBLING, STEP_BESIDE_DOUBLING)
 
 
 @dataclass(frozen=True)
-class Size:
-    """A log-normal prior of one overhead.
+class Setting:
+    """A kind of cluster: one normal distribution of the logarithms of the overheads' sizes.
 
     Attributes
     ----------
-    median : float
-        Relative to the computation.
-    spread : float
-        Standard deviation of its logarithm.
-    load : float
-        How much of the common strength of communication it takes part in.
+    share : float
+        Prior probability.
+    medians : tuple of float
+        Sizes relative to the computation, in the order of `NAMES`.
+    root : tuple of tuple of float
+        Rows of the lower-triangular Cholesky factor of the logarithms' covariance.
     """
 
-    median: float
-    spread: float
-    load: float = 0.0
+    share: float
+    medians: tuple[float, ...]
+    root: tuple[tuple[float, ...], ...]
 
 
-#: One setting of the prior: the overheads by their names in `scaling.OVERHEADS`.
-Sizes = Mapping[str, Size]
+def setting_of(
+    share: float, medians: Sequence[float], spreads: Sequence[float], loads: Sequence[float], strength: float
+) -> Setting:
+    """Return a setting in which some overheads share a common strength of communication.
 
-PLAIN: Sizes = {
-    "constant": Size(0.30, 1.5),
-    "inside nodes": Size(0.08, 0.6, 1.0),
-    "contention": Size(0.015, 2.0),
-    "leaving the node": Size(0.06, 1.0, 0.5),
-    "between nodes": Size(0.03, 1.0, 1.5),
-    "latency": Size(0.03, 1.0, 1.5),
-    "one after another": Size(0.03, 1.5),
-}
-#: The same with a step that may be much larger: what appears with the second node need not grow with the third.
-STEPPED: Sizes = {**PLAIN, "leaving the node": Size(0.06, 1.2, 0.5)}
+    Parameters
+    ----------
+    share : float
+    medians, spreads, loads : sequence of float
+        In the order of `NAMES`: median, standard deviation of the logarithm, and how much of the common strength an
+        overhead takes part in.
+    strength : float
+        Standard deviation of the logarithm of the common strength.
+    """
+    covariance = np.diag(np.square(spreads)) + strength**2 * np.outer(loads, loads)
+    root = np.linalg.cholesky(covariance)
+    return Setting(share, tuple(medians), tuple(tuple(row) for row in root.tolist()))
+
+
+@cache
+def by_hand() -> tuple[Setting, ...]:
+    """Return the settings that were set by hand on DLPerf: the baseline of `experiments/corpus.py`."""
+    medians = (0.30, 0.08, 0.015, 0.06, 0.03, 0.03, 0.03, 0.03, 0.06)
+    spreads = (1.5, 0.6, 2.0, 1.0, 1.0, 1.0, 1.5, 1.0, 1.0)
+    wider = (1.5, 0.6, 2.0, 1.2, 1.0, 1.0, 1.5, 1.0, 1.0)
+    loads = (0.0, 1.0, 0.0, 0.5, 1.5, 1.5, 0.0, 0.0, 0.0)
+    return tuple(setting_of(0.5, medians, given, loads, 0.6) for given in (spreads, wider))
 
 
 @dataclass(frozen=True)
-class Expectations:
-    """All of the ensemble's hyper-parameters.
+class Prior:
+    """All of the hyper-parameters of `auto` on a series.
 
     Attributes
     ----------
-    settings : tuple of (float, Sizes)
-        Settings of the overheads' priors with their shares: the evidence of a series decides between them.
-    strength : float
-        Standard deviation of the logarithm of the common strength of communication.
-    step, noise, trend : float
+    settings : tuple of Setting
+        The evidence of a series decides between them.
+    step, trend : float
         Of the walk (`prediction.Walk`), for s = 1.
+    noises : tuple of (float, float)
+        Noise of a configuration, for s = 1, and its share: the evidence decides between steady and erratic series.
     louder, quieter : float
         Standard deviation of ln s above and below zero: a series may wander more, or less.
     step_of_last : float
         The walk's step of "it stays as it was", which has no other way to change.
     last, ideal : float
         Prior shares of "it stays as it was" and of "no overhead at all".
+    doubling : float
+        Prior share of a cost per doubling of the workers, inside a node and beyond, beside a step.
     serial : float
         Share of the families that may grow in proportion to the scale, among those with overheads.
     single : float
@@ -78,18 +112,20 @@ class Expectations:
     usual_time, usual_range : float
         Overheads between nodes are about constant in seconds, thus relatively smaller for steps longer than the usual
         time; far from it, in units of ln, the time is not that of a step and nothing is concluded.
+    seconds : float
+        How much of that holds: 1 for overheads constant in seconds, 0 for overheads in proportion to the step.
     """
 
-    settings: tuple[tuple[float, Sizes], ...] = ((0.5, PLAIN), (0.5, STEPPED))
-    strength: float = 0.6
+    settings: tuple[Setting, ...] = field(default_factory=by_hand)
     step: float = 0.03
-    noise: float = 0.01
+    noises: tuple[tuple[float, float], ...] = ((0.01, 1.0),)
     trend: float = 0.015
     louder: float = 0.5
     quieter: float = 0.7
     step_of_last: float = 0.10
     last: float = 0.03
     ideal: float = 0.10
+    doubling: float = 0.0
     serial: float = 0.5
     fewest_for_serial: int = 3
     single: float = 0.3
@@ -98,6 +134,46 @@ class Expectations:
     vaguer: float = 1.5
     usual_time: float = 0.3
     usual_range: float = 1.5
+    seconds: float = 1.0
+
+    def moments(self, overheads: tuple[str, ...], vague: bool) -> tuple[Array, Array]:
+        """Return the mean of the overheads' logarithms and the Cholesky factor of their covariance, in each setting.
+
+        Shapes (settings, overheads) and (settings, overheads, overheads).
+        """
+        known = self._moments.get((overheads, vague))
+        if known is None:
+            between = np.array([name in (*BETWEEN, SERIAL, STEP_BESIDE_DOUBLING) for name in overheads], bool) & vague
+            at = [NAMES.index(name) for name in overheads]
+            medians = np.log([setting.medians for setting in self.settings])[:, at] + between * np.log(self.vague)
+            wider = np.where(between, self.vaguer, 1.0)
+            rows = np.array([setting.root for setting in self.settings])[:, at] * wider[:, None]
+            known = medians, np.linalg.cholesky(rows @ np.swapaxes(rows, 1, 2))
+            self._moments[overheads, vague] = known
+        return known
+
+    @cached_property
+    def _moments(self) -> dict[tuple[tuple[str, ...], bool], tuple[Array, Array]]:
+        return {}
+
+    def dump(self) -> dict[str, Any]:
+        """Return the prior as plain values."""
+        return asdict(self)
 
 
-EXPECTATIONS = Expectations()
+def read_prior(path: Path) -> Prior:
+    """Read a prior from a file that `experiments/learn_prior.py` wrote."""
+    return prior_of(json.loads(path.read_text(encoding="utf-8"))["prior"])
+
+
+def prior_of(plain: Mapping[str, Any]) -> Prior:
+    """Return the prior that plain values describe."""
+    settings = tuple(
+        Setting(s["share"], tuple(s["medians"]), tuple(tuple(row) for row in s["root"])) for s in plain["settings"]
+    )
+    noises = tuple((float(noise), float(share)) for noise, share in plain["noises"])
+    return replace(Prior(), **{**plain, "settings": settings, "noises": noises})
+
+
+#: The prior that is shipped: learned by `experiments/learn_prior.py` from all sources of the corpus and DLPerf.
+PRIOR = read_prior(Path(__file__).parent / "prior.json")

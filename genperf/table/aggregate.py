@@ -19,6 +19,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from genperf.errors import TableError
+from genperf.table.clean import NUMBERS
 from genperf.table.source import Source, guess_delimiter
 
 
@@ -225,7 +226,7 @@ class LargeSource:
         """
         number = f"try_cast(rows.{_name(aggregation.value)} as double)"
         weight = f"try_cast(rows.{_name(aggregation.weight)} as double)" if aggregation.weight else "1.0"
-        usable = f"{number} > 0 and isfinite({number})"
+        usable = f"{number} between {NUMBERS.smallest!r} and {NUMBERS.largest!r}"
         self._run(
             f"create or replace temp view measured as select {keys}, {usable} is true as good, "
             f"{'1.0 / ' if aggregation.inverse else ''}{number} as x, {weight} as w, "

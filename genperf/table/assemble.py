@@ -7,18 +7,21 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from genperf.errors import Note, TableError
 from genperf.formula import quote_name
-from genperf.table.clean import Rejection, above_zero, mostly_numbers, not_negative
+from genperf.table.clean import Rejection, above_zero, mostly_numbers, not_negative, too_large, too_small
 from genperf.table.columns import Columns
 from genperf.table.describe import constant_notes, measure_factors, number_rows
+from genperf.table.failures import failure_notes, groups_that_only_failed, refuse_only_failures
 from genperf.table.measurement import Measurement
 from genperf.table.roles import ReadOptions, Roles
 from genperf.table.source import Source
 from genperf.table.table import Table
-from genperf.table.target import TIME
+from genperf.table.target import TIME, Scaling
+from genperf.table.work import assumed_work, checked_scaling, counted_column, kind_of_work, work_notes
 
 
 @dataclass(frozen=True)
@@ -55,13 +58,19 @@ def assemble(opened: Source, options: ReadOptions) -> Table:
     roles = options.roles
     columns = columns_of(opened, options)
     measurement = require(roles, columns)
-    _add_target(measurement, options, columns)
+    failed = options.failures.failed(opened.frame, measurement.column, opened.name)
+    refuse_only_failures(failed, np.ones(len(failed), dtype=bool), opened.name)
+    work = _add_target(measurement, options, columns)
     keep, read_by_filter = columns.filter(options.where)
     if not keep.any() and not opened.ragged:
         raise TableError(f"no row fulfils the filter {options.where}", hint="loosen --where", where=opened.name)
 
+    refuse_only_failures(failed, keep, opened.name)
+
     frame = _checked(roles, measurement, columns)
-    usable = keep & columns.usable()
+    settings = [*(name for name, _ in roles.factors), *roles.group]
+    columns.excuse(failed, settings)
+    usable = keep & columns.usable() & ~failed
     rejected = sorted([*columns.rejections(keep), *opened.ragged], key=lambda r: r.line)
     if rejected and not (options.skip_bad_rows and usable.any()):
         raise _bad_rows(rejected, int(keep.sum()) + len(opened.ragged), opened)
@@ -69,12 +78,16 @@ def assemble(opened: Source, options: ReadOptions) -> Table:
     for name in columns.derived:
         if name not in frame:
             frame[name] = columns.number(name)
+    failures = frame.loc[keep & columns.usable(settings) & failed, list(dict.fromkeys(settings))]
+    failures = failures.reset_index(drop=True)
     frame = pd.concat([frame, opened.frame[carried]], axis=1)[usable].reset_index(drop=True)
-    read = {*read_by_filter, *columns.origins(columns.derived)}
+    read = {*read_by_filter, *columns.origins(columns.derived), *options.failures.columns}
+    kind = _kind_of_work(roles, columns, usable)
     factors = measure_factors(frame, roles.factors, roles.group)
+    told = work_notes(work, options.work is not None, kind) if work else ()
     table = Table(
         frame=frame,
-        target=measurement.target(),
+        target=measurement.target(work),
         factors=factors,
         group=roles.group,
         weight=roles.weight,
@@ -84,7 +97,16 @@ def assemble(opened: Source, options: ReadOptions) -> Table:
         unused=tuple(c for c in carried if c not in read),
         derived=dict(columns.derived),
         reading=options.beside_roles(),
-        notes=(*measurement.notes(), *_rejection_notes(rejected), *constant_notes(factors)),
+        notes=(
+            *measurement.notes(),
+            *_rejection_notes(rejected),
+            *failure_notes(len(failures)),
+            *groups_that_only_failed(failures, frame, roles.group),
+            *constant_notes(factors),
+            *told,
+        ),
+        failures=failures,
+        scaling=checked_scaling(options.scaling, kind, work),
     )
     _ = table.weights  # that all are zero is an error of the file, and is raised now
     return _with_mixture_note(table)
@@ -117,7 +139,7 @@ def require(roles: Roles, columns: Columns) -> Measurement:
     if roles.measurement is None:
         raise TableError(
             "no measured column is named",
-            hint="--time COL, --throughput COL with --work FORMULA, or --quantity COL:UNIT",
+            hint="--time COL, --throughput COL, or --quantity COL:UNIT",
             where=where,
         )
     if not roles.factors:
@@ -132,8 +154,8 @@ def require(roles: Roles, columns: Columns) -> Measurement:
     return roles.measurement
 
 
-def _add_target(measurement: Measurement, options: ReadOptions, columns: Columns) -> None:
-    """Check the measured column, and derive the time of a step from a throughput.
+def _add_target(measurement: Measurement, options: ReadOptions, columns: Columns) -> str:
+    """Check the measured column, and derive the time of a step from a throughput; return the work of a step.
 
     Parameters
     ----------
@@ -145,25 +167,40 @@ def _add_target(measurement: Measurement, options: ReadOptions, columns: Columns
     Raises
     ------
     TableError, FormulaError
-        Where a throughput has no work, or the work is refused.
+        Where nothing tells the work of a throughput, or the work is refused.
     """
     column, work = measurement.column, options.work
     if measurement.kind != "throughput" and work is not None:
         raise TableError("a work formula goes with a throughput", hint="--throughput COL --work FORMULA")
-    if measurement.kind == "throughput":
-        if work is None:
-            raise TableError(
-                "a throughput needs the work of a step to give a time",
-                hint='--work "batch*workers", the samples of one step',
-                where=columns.source.name,
-            )
-        if TIME in dict(options.roles.named) or TIME in columns.derived:
-            raise TableError("the time made from a throughput is named 'time'", hint="name the other column otherwise")
+    if measurement.kind == "throughput" and (TIME in dict(options.roles.named) or TIME in columns.derived):
+        raise TableError("the time made from a throughput is named 'time'", hint="name the other column otherwise")
     columns.reject(column, measurement.faults(columns.number(column)))
-    if measurement.kind == "throughput" and work is not None:
-        columns.parse(work)  # a caret belongs under the user's own text, not under the quotient
-        values = columns.derive(TIME, f"({work})/{quote_name(column)}")
-        columns.reject(TIME, above_zero(np.where(columns.unusable[TIME], np.nan, values), TIME))
+    if measurement.kind != "throughput":
+        return ""
+    if work is None:
+        work = assumed_work(options.roles, columns.source.name)
+    columns.parse(work)  # a caret belongs under the user's own text, not under the quotient
+    values = columns.derive(TIME, f"({work})/{quote_name(column)}")
+    usable = np.where(columns.unusable[TIME], np.nan, values)
+    columns.reject(TIME, {**too_small(usable), **too_large(usable), **above_zero(usable, TIME)})
+    return work
+
+
+def _kind_of_work(roles: Roles, columns: Columns, rows: npt.NDArray[np.bool_]) -> Scaling | None:
+    """Return the kind of scaling that the work of a step tells; None for a measured time, or where it tells none.
+
+    Parameters
+    ----------
+    roles : Roles
+    columns : Columns
+    rows : ndarray of bool
+        Those that are used.
+    """
+    measurement, counted = roles.measurement, counted_column(roles)
+    if measurement is None or measurement.kind != "throughput" or counted is None:
+        return None
+    work = columns.number(TIME)[rows] * columns.number(measurement.column)[rows]
+    return kind_of_work(work, columns.number(counted)[rows])
 
 
 def _checked(roles: Roles, measurement: Measurement, columns: Columns) -> pd.DataFrame:
@@ -184,12 +221,15 @@ def _checked(roles: Roles, measurement: Measurement, columns: Columns) -> pd.Dat
     frame: dict[str, Any] = {}
     for name, role in roles.factors:
         frame[name] = columns.label(name) if role == "categorical" else columns.number(name)
+        if role != "categorical":
+            columns.reject(name, too_large(frame[name]))
     for name in [*roles.group, *([roles.repeat] if roles.repeat else [])]:
         if name not in frame:
             frame[name] = columns.label(name)
     if roles.weight is not None:
         frame[roles.weight] = columns.number(roles.weight)
-        columns.reject(roles.weight, not_negative(frame[roles.weight], "a weight"))
+        weights = frame[roles.weight]
+        columns.reject(roles.weight, {**too_large(weights), **not_negative(weights, "a weight")})
     target = measurement.target().column
     frame[target] = measurement.in_target_unit(columns.number(target))
     return pd.DataFrame(frame)

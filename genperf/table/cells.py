@@ -30,3 +30,20 @@ def frame_of(columns: Mapping[str, Cells]) -> pd.DataFrame:
 
 def _typed(cells: Cells) -> Any:
     return cells.tolist() if isinstance(cells, np.ndarray) and cells.dtype == object else cells
+
+
+def neutral(text: str) -> str:
+    """Return a cell that no spreadsheet takes for a formula: an apostrophe stands before it where it could be one.
+
+    Examples
+    --------
+    >>> neutral("=1+1"), neutral("-1.5"), neutral("fp16")
+    ("'=1+1", '-1.5', 'fp16')
+    """
+    if not text.startswith(("=", "+", "-", "@", "\t", "\r")):
+        return text
+    try:
+        float(text)
+    except ValueError:
+        return f"'{text}"
+    return text

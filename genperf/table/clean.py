@@ -69,6 +69,48 @@ class Rejection:
         return f"{self.source}: {self.complaint}"
 
 
+@dataclass(frozen=True)
+class NumberSettings:
+    """Which numbers are read.
+
+    Attributes
+    ----------
+    smallest, largest : float
+        Sizes of a number that is not zero. Squares and products of a few such numbers still fit in a double, whose
+        sizes are 1e-308 to 1e308; no measurement is near either end.
+    """
+
+    smallest: float = 1e-30
+    largest: float = 1e30
+
+
+NUMBERS = NumberSettings()
+
+
+def too_small(values: npt.NDArray[np.float64]) -> Reasons:
+    """Return why some numbers above zero cannot be computed with.
+
+    Examples
+    --------
+    >>> too_small(np.array([0.0, 1e-300, 1.0]))
+    {1: 'is nearer to zero than 1e-30'}
+    """
+    small = np.flatnonzero((values > 0.0) & (values < NUMBERS.smallest))
+    return dict.fromkeys(small.tolist(), f"is nearer to zero than {NUMBERS.smallest:g}")
+
+
+def too_large(values: npt.NDArray[np.float64]) -> Reasons:
+    """Return why some numbers cannot be computed with: their size.
+
+    Examples
+    --------
+    >>> too_large(np.array([1.0, -1e300]))
+    {1: 'is larger than 1e+30 in size'}
+    """
+    large = np.flatnonzero(np.isfinite(values) & (np.abs(values) > NUMBERS.largest))
+    return dict.fromkeys(large.tolist(), f"is larger than {NUMBERS.largest:g} in size")
+
+
 def numbers(cells: Sequence[Any] | Cells) -> tuple[npt.NDArray[np.float64], Reasons]:
     """Read cells as numbers, correctly rounded.
 

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from genperf.errors import FormulaError, TableError, suggest
-from genperf.formula import Formula, parse
+from genperf.formula import Formula, parse, parse_number
 from genperf.table.clean import Reasons, Rejection, label, labels, mostly_numbers, numbers
 from genperf.table.source import Source
 
@@ -73,7 +73,8 @@ class Columns:
 
     def derive(self, name: str, text: str) -> npt.NDArray[np.float64]:
         """Add a column computed from others and return it; a value that is not finite is a reason."""
-        formula = self.parse(text)
+        self.parse(text)
+        formula = parse_number(text, self.names, self.texts)
         values = self._evaluate(formula).astype(float)
         inherited = self._inherited(formula)
         self.derived[name] = text
@@ -126,12 +127,25 @@ class Columns:
             where=self.source.name,
         )
 
-    def usable(self) -> npt.NDArray[np.bool_]:
-        """Return which rows have no fault in any column that was read."""
+    def usable(self, names: Iterable[str] | None = None) -> npt.NDArray[np.bool_]:
+        """Return which rows have no fault in some columns; in any column that was read where none are named."""
         mask = np.ones(len(self.source.frame), dtype=bool)
-        for unusable in self.unusable.values():
-            mask &= ~unusable
+        for name in self.unusable if names is None else set(names) & set(self.unusable):
+            mask &= ~self.unusable[name]
         return mask
+
+    def excuse(self, failed: npt.NDArray[np.bool_], settings: Iterable[str]) -> None:
+        """Report no fault of a failed run outside its settings: it has no measured value.
+
+        Parameters
+        ----------
+        failed : ndarray of bool, shape (rows,)
+        settings : iterable of str
+            The columns of factors and groups.
+        """
+        needed = self.origins(settings)
+        for name in set(self.reasons) - needed:
+            self.reasons[name] = {row: why for row, why in self.reasons[name].items() if not failed[row]}
 
     def _text(self, name: str) -> npt.NDArray[np.object_]:
         """Return a column as texts; in a formula an empty one can be compared."""

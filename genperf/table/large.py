@@ -12,12 +12,15 @@ from genperf.table.aggregate import STATISTICS, Aggregation, LargeSource
 from genperf.table.aggregated import AggregatedTable
 from genperf.table.assemble import assemble, columns_of, require
 from genperf.table.clean import numbers
+from genperf.table.failures import FailureRule, says_failed
 from genperf.table.measurement import Measurement
 from genperf.table.phases import phase_columns, shown_phases
 from genperf.table.roles import ReadOptions
 from genperf.table.source import Source
 from genperf.table.table import Table
 
+#: Every cell that is no number is a fault: a configuration holds runs that succeeded and others.
+NONE_FAILED = FailureRule(usual_words=False)
 #: The column with the position of a row in the summary of DuckDB.
 PLACE = "_place"
 #: The power of the unit's factor that each statistic is multiplied by.
@@ -32,11 +35,17 @@ def read_large(large: LargeSource, options: ReadOptions) -> AggregatedTable:
     TableError, FormulaError
         As `read_table` does; bad rows are counted, and one is shown.
     """
+    if options.failures.asked:
+        raise TableError(
+            "runs that failed are not told apart while rows are summarised",
+            hint="--no-aggregate for a table that memory holds, or leave --status and --failed out",
+            where=large.name,
+        )
     aggregation, unused = _aggregation(large, options)
     summary = large.summarise(aggregation).assign(**{PLACE: lambda f: np.arange(len(f), dtype=float)})
     source = Source(large.name, _cells(summary, aggregation), np.arange(len(summary), dtype=np.int64), "configuration")
     # A row stands for all repeats of a configuration.
-    checked = assemble(source, replace(options, roles=replace(options.roles, repeat=None)))
+    checked = assemble(source, replace(options, roles=replace(options.roles, repeat=None), failures=NONE_FAILED))
     notes = [n for n in checked.notes if n.kind not in ("rows_rejected", "configuration_mixed")]
     notes += _left_out(summary, checked, options)
     frame = _one_row_each(large, aggregation, summary, checked)
@@ -116,11 +125,16 @@ def _left_out(summary: pd.DataFrame, checked: Table, options: ReadOptions) -> li
     if bad and not options.skip_bad_rows:
         raise TableError(
             f"{bad} of {total} rows cannot be used\n  {examples[0]}",
-            hint="--skip-bad-rows goes on without them",
+            hint=f"--skip-bad-rows goes on without them{_keeping(examples[0])}",
             where=checked.source,
         )
     text = f"{bad + gone} of {total} rows left out because they cannot be used; for example: {examples[0]}"
     return [Note(text, "rows_rejected")]
+
+
+def _keeping(complaint: str) -> str:
+    """Say how a run that failed is kept, where a cell says that one did."""
+    return "; --no-aggregate keeps runs that failed" if says_failed(complaint) else ""
 
 
 def _complaint(measurement: Measurement, cell: object) -> str:

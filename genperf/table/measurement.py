@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from genperf.errors import Note, TableError
-from genperf.table.clean import Reasons, above_zero
+from genperf.table.clean import Reasons, above_zero, too_large, too_small
 from genperf.table.target import SECONDS, TIME, Target
 
 Kind = Literal["time", "throughput", "quantity"]
@@ -26,7 +26,7 @@ TIME_UNITS: dict[str, tuple[float, float]] = {
 #: The micro sign and the Greek letter.
 _ALIASES = {"\N{MICRO SIGN}s": "us", "\N{GREEK SMALL LETTER MU}s": "us"}
 #: Columns that a prediction writes beside the quantity.
-_PREDICTION_COLUMNS = ("lower", "upper", "verdict", "reason")
+_PREDICTION_COLUMNS = ("lower", "upper", "fits", "verdict", "reason")
 
 
 @dataclass(frozen=True)
@@ -46,21 +46,23 @@ class Measurement:
     --------
     >>> step = Measurement("step_ms", "time", "ms")
     >>> step.target(), step.in_target_unit(np.array([250.0]))
-    (Target(column='step_ms', name='time', unit='s', positive=True), array([0.25]))
+    (Target(column='step_ms'), array([0.25]))
     """
 
     column: str
     kind: Kind
     unit: str
 
-    def target(self) -> Target:
+    def target(self, work: str = "") -> Target:
         """Return what a model of this measurement predicts.
 
-        The column of a throughput's time is named `time`.
+        The column of a throughput's time is named `time`; it keeps the work of a step.
         """
         if self.kind == "quantity":
             return Target(self.column, self.column, self.unit)
-        return Target(TIME if self.kind == "throughput" else self.column)
+        if self.kind == "throughput":
+            return Target(TIME, throughput=self.column, work=work)
+        return Target(self.column)
 
     @property
     def converted(self) -> bool:
@@ -80,7 +82,12 @@ class Measurement:
         name = self.kind if self.kind != "quantity" else self.column
         converted = self.in_target_unit(values)
         overflow = np.flatnonzero(np.isfinite(values) & ~np.isfinite(converted))
-        return {**above_zero(converted, name), **{int(i): f"is too large for a {name} in seconds" for i in overflow}}
+        extreme = {**too_small(converted), **too_large(converted)}
+        return {
+            **extreme,
+            **above_zero(converted, name),
+            **{int(i): f"is too large for a {name} in seconds" for i in overflow},
+        }
 
     def notes(self) -> tuple[Note, ...]:
         """Say that the column was converted."""

@@ -10,6 +10,7 @@ import pandas as pd
 from genperf.errors import TableError
 from genperf.table.aggregate import LargeSource, files_of, worth_aggregating
 from genperf.table.assemble import assemble
+from genperf.table.failures import rule_of
 from genperf.table.large import read_large
 from genperf.table.measurement import measurement_of
 from genperf.table.roles import Names, ReadOptions, lets_of, roles_of
@@ -25,6 +26,7 @@ def read_table(
     quantity: str | None = None,
     unit: str | None = None,
     work: str | None = None,
+    scaling: str | None = None,
     intrinsic: Names = (),
     extrinsic: Names = (),
     categorical: Names = (),
@@ -36,6 +38,8 @@ def read_table(
     skip_bad_rows: bool = False,
     delimiter: str | None = None,
     aggregate: bool | None = None,
+    status: str | None = None,
+    failed: Mapping[str, Names] | Names | None = None,
 ) -> Table:
     """Read measurements, given which column plays which part.
 
@@ -48,7 +52,11 @@ def read_table(
         The column of times, in seconds or in `unit`.
     throughput, work : str, optional
         Instead of `time`: the column of speeds (samples/s) and a formula for the work of a step (samples). The time
-        is then work / throughput, in a column "time".
+        is then work / throughput, in a column "time". Without `work` it is a column of a global batch, or one worker's
+        batch (one sample where no column has it) times the workers; a note of kind "work" says which. The predicted
+        throughput does not depend on the unit of the work.
+    scaling : {"weak", "strong"}, optional
+        Whether the work of one worker or that of all stays as the workers grow, where no column and no `work` tells.
     quantity : str, optional
         Instead of `time`: the column of another positive quantity, as `"memory_gb"` or with its unit as
         `"memory_gb:GB"`. Its values stay as they are, and predictions have its name.
@@ -75,6 +83,11 @@ def read_table(
     aggregate : bool, optional
         Count and summarise the rows of each configuration while they are read, in bounded memory: an
         `AggregatedTable`. Where omitted, several files and files of more than 64 MB are.
+    status : str, optional
+        A column that says how each run ended. A run failed where it, or the measured column, says so: OOM, out of
+        memory, failed, killed, timeout, … Its settings are kept in `Table.failures`.
+    failed : "COLUMN=VALUE,…", sequence of such or mapping, optional
+        The values of runs that failed, in place of the usual words.
 
     Returns
     -------
@@ -105,6 +118,10 @@ def read_table(
     genperf.errors.TableError: DataFrame: 1 of 3 rows cannot be used
       row 1, column 'images_per_s': '-1.0' is negative (time must be above zero)
       try: --skip-bad-rows goes on without them
+    >>> runs = pd.DataFrame({"batch": [8, 16, 32], "seconds": [1.0, 1.9, "CUDA out of memory"]})
+    >>> read_table(runs, time="seconds", intrinsic="batch").failures
+       batch
+    0   32.0
     """
     roles = roles_of(
         {"intrinsic": intrinsic, "extrinsic": extrinsic, "categorical": categorical},
@@ -113,7 +130,7 @@ def read_table(
         weight,
         repeat,
     )
-    options = ReadOptions(roles, lets_of(let), work, where, skip_bad_rows)
+    options = ReadOptions(roles, lets_of(let), work, where, skip_bad_rows, rule_of(status, failed), scaling)
     if aggregate and (isinstance(source, pd.DataFrame) or str(source) == "-"):
         raise TableError("only files are aggregated while they are read", hint="name a file or a pattern")
     if aggregate or (aggregate is None and worth_aggregating(source)):

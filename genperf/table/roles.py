@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import get_args
 
 from genperf.errors import TableError
 from genperf.table.factor import Role
+from genperf.table.failures import FailureRule
 from genperf.table.measurement import Measurement
 
 Names = str | Sequence[str]
@@ -57,10 +58,14 @@ class ReadOptions:
         Derived columns with their formulas, in order.
     work : str or None
         A formula: the work of a step, to make a time from a throughput.
+    scaling : str or None
+        "weak" or "strong", where no column tells it.
     where : str or None
         A comparison that the rows must fulfil.
     skip_bad_rows : bool
         Whether rows that cannot be used are left out instead of refused.
+    failures : FailureRule
+        How runs that failed are told from the others.
     """
 
     roles: Roles
@@ -68,6 +73,8 @@ class ReadOptions:
     work: str | None = None
     where: str | None = None
     skip_bad_rows: bool = False
+    failures: FailureRule = field(default_factory=FailureRule)
+    scaling: str | None = None
 
     def beside_roles(self) -> tuple[tuple[str, str], ...]:
         """Return the options that the roles of a table do not tell, with their values; a flag has none.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import csv
 import io
+import re
 import sys
 import zlib
 from collections import Counter
@@ -358,9 +359,20 @@ def _column_names(cells: list[str], name: str, line: int) -> list[str]:
         Where two columns have one name.
     """
     # A spreadsheet or `DataFrame.to_csv` leaves the name of an index column empty.
-    columns = [cell.strip() or f"column {i}" for i, cell in enumerate(cells, 1)]
+    columns = [one_line(cell) or f"column {i}" for i, cell in enumerate(cells, 1)]
     _refuse_duplicates(columns, f"{name}: line {line}")
     return columns
+
+
+def one_line(name: str) -> str:
+    r"""Return a column's name on one line: a formula, an option and a message have one.
+
+    Examples
+    --------
+    >>> one_line(" work\ners ")
+    'work ers'
+    """
+    return re.sub(r"[\r\n\t\v\f\x1c-\x1e\x85\u2028\u2029]+", " ", name).strip()
 
 
 def _refuse_duplicates(columns: list[str], where: str) -> None:
@@ -396,7 +408,7 @@ def _from_frame(frame: pd.DataFrame, name: str) -> Source:
         frame = frame.reset_index(level=twice, drop=True)
     if any(label is not None for label in frame.index.names):
         frame = frame.reset_index()
-    columns = [str(c).strip() for c in frame.columns]
+    columns = [one_line(str(c)) for c in frame.columns]
     _refuse_duplicates(columns, name)
     if not columns:
         raise TableError("the table has no columns", where=name)

@@ -17,8 +17,9 @@ from genperf.errors import Note, TableError, suggest
 from genperf.table.clean import Rejection, label, mostly_numbers
 from genperf.table.describe import constant_notes, measure_factors, number_rows
 from genperf.table.factor import Factor, measure
+from genperf.table.failures import failure_notes, failures_of
 from genperf.table.phases import phase_columns, phase_seconds
-from genperf.table.target import Target
+from genperf.table.target import Scaling, Target
 
 REPEATS = "_repeats"
 """The column of `Table.medians().frame` that counts the rows behind each median."""
@@ -58,6 +59,11 @@ class Table:
         What the user should know about the table.
     reading : tuple of (str, str)
         Options by which the rows were read, beside the roles: a filter, the column of repeats, a unit.
+    failures : DataFrame
+        The runs that failed, a row each: their factors and groups. No fit of the target reads them.
+    scaling : {"weak", "strong"} or None
+        Whether the work of one worker or that of all stays as the workers grow, by the work of a step or as the user
+        says; None where neither tells.
 
     Examples
     --------
@@ -87,6 +93,8 @@ class Table:
     derived: dict[str, str] = field(default_factory=dict)
     notes: tuple[Note, ...] = ()
     reading: tuple[tuple[str, str], ...] = ()
+    failures: pd.DataFrame = field(default_factory=pd.DataFrame)
+    scaling: Scaling | None = None
 
     def __len__(self) -> int:
         return len(self.frame)
@@ -261,7 +269,8 @@ class Table:
         roles += [[name, role] for name, role in ((self.weight, "weight"), (self.repeat, "repeat")) if name]
         phases = {column: phase_seconds(self.frame[column])[0] for column in self.phases.values()}
         roles += [[name, "phase"] for name in phases]
-        digest = hashlib.sha256(json.dumps(roles).encode())
+        told = [text for text in (self.target.throughput, self.scaling) if text]
+        digest = hashlib.sha256(json.dumps([*roles, *told]).encode())
         for name, _ in roles:
             column = pd.Series(phases[name]) if name in phases else self.frame[name]
             if pd.api.types.is_numeric_dtype(column):
@@ -269,6 +278,8 @@ class Table:
                 digest.update((column.to_numpy(dtype=float) + 0.0).astype("<f8").tobytes())
             else:
                 digest.update(json.dumps(column.tolist()).encode())
+        if len(self.failures):
+            digest.update(json.dumps(self.failures.to_dict("list")).encode())
         return digest.hexdigest()
 
     def summary(self) -> pd.DataFrame:
@@ -337,13 +348,14 @@ def _split(table: Table) -> Iterator[tuple[tuple[str, ...], Table]]:
     within[order] = np.arange(len(whole)) - np.repeat(starts, np.diff(starts, append=len(whole)))
     numbered = _slices(table, within[table.configuration])
     known: dict[tuple[str, bytes], Factor] = {}
-    kept = tuple(n for n in table.notes if n.kind != "factor_constant")
+    kept = tuple(n for n in table.notes if n.kind not in ("factor_constant", "runs_failed", "groups_failed"))
     for (key, part), (_, middle) in zip(numbered, _slices(whole, within), strict=True):
         factors = tuple(_measured(f, middle["columns"][f.name], known) for f in table.factors)
-        notes = kept + constant_notes(factors)
+        failures = failures_of(table.failures, table.group, key)
+        notes = kept + failure_notes(len(failures)) + constant_notes(factors)
         tables = []
         for held in (part, middle):
-            made = replace(table, frame=held.pop("frame"), factors=factors, notes=notes)
+            made = replace(table, frame=held.pop("frame"), factors=factors, notes=notes, failures=failures)
             made.__dict__.update(held)
             tables.append(made)
         tables[0].__dict__["_medians"] = tables[1]

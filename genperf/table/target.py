@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import msgspec
 
 #: The name and the unit of the default target.
 TIME, SECONDS = "time", "s"
+#: Weak: the work of one worker stays as the workers grow. Strong: that of all together does.
+Scaling = Literal["weak", "strong"]
 
 
-class Target(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Target(msgspec.Struct, frozen=True, forbid_unknown_fields=True, repr_omit_defaults=True):
     """The measured quantity that a model predicts.
 
     Attributes
@@ -22,6 +26,11 @@ class Target(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     positive : bool
         Whether every value is above zero, so that its logarithm exists. Every fit works on the logarithm, so that a
         table refuses other values today.
+    throughput : str
+        The column of the measured throughput that the time was made from; empty where a time was measured.
+    work : str
+        The work of a step, the formula that was divided by the throughput; empty where no formula over the factors
+        tells it.
 
     Examples
     --------
@@ -33,11 +42,18 @@ class Target(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     name: str = TIME
     unit: str = SECONDS
     positive: bool = True
+    throughput: str = ""
+    work: str = ""
 
     @property
     def is_time(self) -> bool:
         """Whether it is a time in seconds, so that work per second, efficiency, phases and cost have a meaning."""
         return self.unit == SECONDS
+
+    @property
+    def true_seconds(self) -> bool:
+        """Whether its values are the seconds of a step: those of a throughput depend on the unit of the work."""
+        return self.is_time and not self.throughput
 
     def __str__(self) -> str:
         return f"{self.name} '{self.column}'" + (f", {self.unit}" if self.unit else "")

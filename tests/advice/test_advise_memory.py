@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 import genperf as gp
-from genperf.advice import Job, suggest
+from genperf.advice import Goal, Job, suggest
 from genperf.errors import GenperfError
 from genperf.table import Target
 
@@ -52,7 +52,7 @@ def test_memory_in_formulas(memory: gp.FitResult) -> None:
         ({"minimize": "cost"}, r"'cost' needs a model of a time, and this one predicts memory_gb \(GB\)"),
         ({"where": "total < 3"}, "'total' needs a model of a time"),
         ({"minimize": "time"}, "time"),
-        ({"deadline": 3.0}, "deadlines are left out: they need a model of a time"),
+        ({"goal": Goal(deadline=3.0)}, "deadlines are left out: they need a model of a time"),
         ({"job": Job(steps="1000")}, "steps and prices are those of a time"),
         ({"job": Job(price=2)}, "steps and prices are those of a time"),
     ],

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import genperf as gp
-from genperf.advice import Job
+from genperf.advice import Goal, Job
 from genperf.advice.search import SearchSettings
 from genperf.errors import GenperfError
 from genperf.prediction import read_query
@@ -84,6 +84,8 @@ def test_blocks_do_not_change_the_answer(result: gp.FitResult, monkeypatch: pyte
 def test_the_answers_are_what_predict_says(result: gp.FitResult) -> None:
     found = gp.optimize(result, OVER, minimize="cost", interval=0.8)
     told = result.predict(found.best[["batch", "workers"]], interval=0.8)
+    # No run failed: that each fits goes without saying.
+    assert (told.pop("fits") == 1.0).all()
     pd.testing.assert_frame_equal(found.best[list(told.columns)], told)
 
 
@@ -107,7 +109,7 @@ def test_a_deadline_is_kept_by_the_upper_end(result: gp.FitResult) -> None:
     cheapest = int(every.cost.argmin())
     deadline = float(every.time[cheapest] + upper[cheapest]) / 2
     keeps = every[upper <= deadline]
-    found = gp.optimize(result, OVER, minimize="cost", deadline=deadline)
+    found = gp.optimize(result, OVER, minimize="cost", goal=Goal(deadline=deadline))
     assert found.best["cost"].tolist() == sorted(keeps.cost)[:10]
     assert found.best["cost"].iloc[0] > every.cost[cheapest]
     assert (found.best["upper"] <= deadline).all()
@@ -121,7 +123,9 @@ def test_steps_make_time_cost_and_deadline_those_of_the_job(result: gp.FitResult
     assert found.best["cost"].to_numpy() == pytest.approx(0.5 * found.best.workers * found.best.total)
     deadline = float(every.total.min()) * 1.01
     with pytest.raises(GenperfError, match="fastest"):
-        gp.optimize(result, {**OVER, "samples": 50000}, job=Job("samples/(workers*batch)"), deadline=deadline / 2)
+        gp.optimize(
+            result, {**OVER, "samples": 50000}, job=Job("samples/(workers*batch)"), goal=Goal(deadline=deadline / 2)
+        )
 
 
 def test_efficiency_is_a_constraint(result: gp.FitResult) -> None:
@@ -195,9 +199,9 @@ def test_machines_of_partitioned_replicas() -> None:
         ({"workers": "1:8", "batch": 16}, {"minimize": "workers < 3"}, "a number is needed"),
         ({"workers": "1:8", "batch": 16}, {"minimize": "tme"}, "did you mean 'time'"),
         ({"workers": "1:8", "batch": 16}, {"minimize": "log(workers - 9)"}, "finite time and objective"),
-        ({"workers": "1:8", "batch": 16}, {"deadline": 0.0}, "cannot be kept"),
-        ({"workers": "1:8", "batch": 16}, {"deadline": 0.5}, r"the fastest takes 2\.\d+ s"),
-        ({"workers": "1:8", "batch": 16}, {"deadline": 2.75}, "upper end of the 90 % interval"),
+        ({"workers": "1:8", "batch": 16}, {"goal": Goal(deadline=0.0)}, "cannot be kept"),
+        ({"workers": "1:8", "batch": 16}, {"goal": Goal(deadline=0.5)}, r"the fastest takes 2\.\d+ s"),
+        ({"workers": "1:8", "batch": 16}, {"goal": Goal(deadline=2.75)}, "upper end of the 90 % interval"),
         ({"workers": "1:8", "batch": 16}, {"interval": 1.0}, "between 0 and 1"),
         ({"workers": "1:8", "batch": 16}, {"top": 0}, "at least one configuration"),
         ({"workers": "1:8", "batch": 16}, {"where": "workers > 6 and batch*workers <= 64"},

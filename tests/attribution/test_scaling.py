@@ -22,7 +22,7 @@ def efficiency(found, count: float) -> float:
 
 def test_strong_scaling() -> None:
     # T = 1 + 8/n. E(n) = T(1)/(n·T(n)) = 9/(n + 8): E(4) = ¾, below ½ from 11 on. T falls for ever, as does n·W/T rise.
-    found = scaling(model(member(AMDAHL, {"c": 1.0, "a": 8.0})), {}, upto=64)
+    found = scaling(model(member(AMDAHL, {"c": 1.0, "a": 8.0})), {}, upto=64, kind="strong")
     assert found.kind == "strong"
     assert efficiency(found, 4) == pytest.approx(0.75)
     assert found.curve.set_index("workers")["speedup"][4] == pytest.approx(3.0)
@@ -69,7 +69,7 @@ def test_a_batch_per_worker_can_be_shared() -> None:
 
 def test_where_more_workers_make_it_slower() -> None:
     # T = 64/n + n has its least at 8, and the rate 1/T its most. E(n) = 65/(64 + n²) is below ½ beyond √66, at 9.
-    found = scaling(model(member({"p": "a/workers", "c": "b*workers"}, {"a": 64.0, "b": 1.0})), {})
+    found = scaling(model(member({"p": "a/workers", "c": "b*workers"}, {"a": 64.0, "b": 1.0})), {}, kind="strong")
     assert points(found) == {"efficiency": 9, "efficiency of the best": 9, "slower": 8, "throughput": 8}
 
 
@@ -87,7 +87,7 @@ def test_intervals_are_those_of_the_draws() -> None:
     # c from 0.5 to 1.5 evenly, T = c + 8/n, E = (c + 8)/(c·n + 8), below ½ beyond n = 2 + 8/c: for c = 0.6 (the least
     # tenth) 15.33, so 16; for c = 1.4, 7.71, so 8.
     draws = [[c, 8.0] for c in np.linspace(0.5, 1.5, 1001)]
-    found = scaling(model(member(AMDAHL, {"c": 1.0, "a": 8.0}, draws)), {}, interval=0.8)
+    found = scaling(model(member(AMDAHL, {"c": 1.0, "a": 8.0}, draws)), {}, interval=0.8, kind="strong")
     assert found.points.loc[0, ["lower", "upper"]].tolist() == [8.0, 16.0]
     assert found.points.loc[0, "reached"] == 1.0
 
@@ -95,7 +95,7 @@ def test_intervals_are_those_of_the_draws() -> None:
 def test_not_reached_is_said_with_the_share_of_draws_that_do() -> None:
     # Up to 12, only draws with c > 0.8 come below one half (2 + 8/c < 12).
     draws = [[c, 8.0] for c in np.linspace(0.0, 1.0, 1001)]
-    found = scaling(model(member(AMDAHL, {"c": 0.5, "a": 8.0}, draws)), {}, upto=12)
+    found = scaling(model(member(AMDAHL, {"c": 0.5, "a": 8.0}, draws)), {}, upto=12, kind="strong")
     assert np.isnan(found.points.loc[0, "count"])
     assert found.points.loc[0, "reached"] == pytest.approx(0.2, abs=0.002)
     assert found.points.loc[0, "upper"] == np.inf
@@ -188,4 +188,4 @@ def test_first_below_and_last_smallest() -> None:
 def test_an_interval_of_one_value_is_not_printed_and_one_is_singular() -> None:
     # T rises from the first count on, in every draw: a step gets slower beyond one worker.
     result = model(member({"ring": "b*workers"}, {"b": 1.0}))
-    assert scaling(result, {}).points["sentence"][2] == "a step gets slower beyond 1 worker"
+    assert scaling(result, {}, kind="strong").points["sentence"][2] == "a step gets slower beyond 1 worker"

@@ -211,7 +211,8 @@ def test_a_member_is_fitted_to_the_rows_that_count() -> None:
 
 def test_options_reach_the_members() -> None:
     found = fit_factors(TABLE, FitOptions(structure="separable", lam=1e-3, draws=10), 0)
-    assert [m.label for m in found.members] == ["generic, 2 terms, λ 0.001"]
+    assert [m.label for m in found.members] == ["generic, 2 terms"]
+    assert found.options["lambda"] == "0.001"
 
 
 def ring(noise: float = 0.02, seed: int = 0) -> pd.DataFrame:

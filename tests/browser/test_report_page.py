@@ -383,3 +383,14 @@ def test_the_page_says_what_the_sliders_do_not_change(browser: Browser, many: Fi
     # Nothing was run with a batch of 40.
     assert "predicted from other configurations: " in browser.js("return $('scaling').textContent")
     assert "Nothing was run at these values" in browser.js("return $('scaling-note').textContent")
+
+
+def test_a_page_that_asks_for_the_kind_of_scaling(browser: Browser) -> None:
+    """Nothing tells the work of a worker: no efficiency and no line of perfect scaling, but the question."""
+    runs = pd.DataFrame({"workers": [1, 2, 4, 8], "s": [9.0, 5.0, 3.0, 2.0]})
+    browser.open(page(gp.fit(gp.read_table(runs, time="s", extrinsic="workers"), "amdahl", draws=20)))
+    assert "weak or strong?" in browser.js("return document.body.innerText")
+    assert browser.js("return document.getElementById('efficiency-card').hidden")
+    assert browser.js("return document.querySelectorAll('.curve').length") > 0
+    assert "perfect" not in browser.js("return document.getElementById('scaling').textContent")
+    assert not browser.complaints()

@@ -51,7 +51,14 @@ FILES = {
     "fixed.csv": runs("workers,batch,seconds", *(f"{n},32,{8 / n + 1}" for n in COUNTS)),
     "onescale.csv": runs("workers,batch,seconds", *(f"4,{b},{b / 10}" for b in (8, 16, 32))),
     "bad.csv": runs("workers,seconds", *scaled(COUNTS), "32,fast", "64,-1", "128", '"0,5",1', "256,"),
-    "worse.csv": runs("workers,seconds", "1,oom", "2,oom"),
+    "worse.csv": runs("workers,seconds", "1,soon", "2,soon"),
+    "allfailed.csv": runs("workers,seconds", "1,oom", "2,oom"),
+    "failed.csv": runs(
+        "net,workers,batch,seconds,state",
+        *(f"a,{n},{b},{b * (0.1 + 1 / n)},done" for n in (1, 2, 4) for b in (1, 2, 4)),
+        *(f"a,{n},8,OOM,out of memory" for n in (1, 2, 4)),
+        "b,1,1,,killed",
+    ),
     "empty.csv": "",
     "header.csv": "workers,seconds\n",
     "quote.csv": 'workers,seconds\n"1,2\n',
@@ -121,6 +128,7 @@ FILES = {
 }
 TIME = ["--time", "seconds", "--extrinsic", "workers"]
 FAMILY = ["--model", "amdahl"]
+FAILED = [*TIME, "--intrinsic", "batch", "--status", "state"]
 LEVELS = ["levels.csv", *TIME, "--categorical", "framework"]
 
 
@@ -151,6 +159,21 @@ CASES: dict[str, list[Case]] = {
         Case(["check", "phases.csv", *TIME]),
         Case(["check", "runs.csv", *TIME, "--delimiter", "::"], 1),
     ],
+    "Runs that failed": [
+        Case(["check", "allfailed.csv", *TIME], 1),
+        Case(["check", "failed.csv", *TIME, "--intrinsic", "batch"], 1),
+        Case(["check", "failed.csv", *TIME, "--intrinsic", "batch", "--status", "state", "--group", "net"]),
+        Case(["check", "failed.csv", *TIME, "--intrinsic", "batch", "--status", "stat"], 1),
+        Case(["check", "failed.csv", *TIME, "--intrinsic", "batch", "--failed", "state=OMM"], 1),
+        Case(["check", "failed.csv", *TIME, "--intrinsic", "batch", "--failed", "OOM"], 1),
+        Case(["fit", "failed.csv", *FAILED, "--model", "batch*(a + p/workers)", "-o", "failed.json"]),
+        Case(["optimize", "failed.json", "--over", "workers=1,2,4", "--over", "batch=1:16"]),
+        Case(["optimize", "failed.json", "--over", "workers=1", "--over", "batch=8"], 1),
+        Case(["optimize", "failed.json", "--over", "workers=1", "--over", "batch=4", "--fits", "1"], 1),
+        Case(["optimize", "failed.json", "--over", "workers=4096", "--over", "batch=4", "--trusted"], 1),
+        Case(["optimize", "failed.json", "--over", "workers=4", "--over", "batch=4", "--capacity", "memory=80"], 1),
+        Case(["optimize", "failed.json", "--over", "workers=4", "--over", "batch=4", "--capacity", "batch=8"], 1),
+    ],
     "Which column is what": [
         Case(["check", "runs.csv", "--extrinsic", "workers"], 1),
         Case(["check", "runs.csv", "--time", "secnds", "--extrinsic", "workers"], 1),
@@ -159,7 +182,10 @@ CASES: dict[str, list[Case]] = {
         Case(["check", "levels.csv", *TIME, "--intrinsic", "framework"], 1),
         Case(["check", "runs.csv", *TIME, "--weight", "none"], 1),
         Case(["check", "runs.csv", *TIME, "--throughput", "workers"], 1),
-        Case(["check", "runs.csv", "--throughput", "seconds", "--extrinsic", "workers"], 1),
+        Case(["check", "runs.csv", "--throughput", "seconds", "--extrinsic", "workers"]),
+        Case(["check", "runs.csv", "--throughput", "seconds", "--extrinsic", "workers", "--work", "64"]),
+        Case(["check", "levels.csv", "--throughput", "seconds", "--categorical", "framework"], 1),
+        Case(["check", "runs.csv", "--throughput", "seconds", "--extrinsic", "workers", "--scaling", "strong"], 1),
         Case(["check", "runs.csv", *TIME, "--work", "workers"], 1),
         Case(["check", "runs.csv", *TIME, "--unit", "msec"], 1),
         Case(["check", "runs.csv", *TIME, "--unit", "ms"]),

@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from genperf.cli.output import cell, csv_text, records, show_json, show_rows, write_whole
+from genperf.cli.output import cell, csv_text, records, show_json, show_rows
+from genperf.cli.writing import write_whole
 
 
 def test_written_whole_or_not_at_all(tmp_path: Path) -> None:

@@ -36,7 +36,7 @@ FIGURES = [
     ["predict", "one.json", "--at", "workers=32,64"],
     ["predict", "groups.json", "--at", "net=b", "--at", "workers=32"],
     ["explain", "one.json"],
-    ["explain", "one.json", "--knee"],
+    ["explain", "one.json", "--knee", "--scaling", "strong"],
     ["explain", "one.json", "--at", "workers=16", "--versus", "workers=2"],
     ["validate", "one.csv", *ROLES, "--models", "amdahl,last-point", "--scheme", "extrapolate:workers"],
 ]

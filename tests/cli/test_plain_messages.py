@@ -14,7 +14,7 @@ def test_a_table_in_the_place_of_a_model(
     table = tmp_path / "runs.csv"
     table.write_text("gpus,s\n1,2\n2,1\n")
     assert run([word.format(table) for word in command]) == 1
-    assert "this is a table, not a model: add --time COL" in capsys.readouterr().err
+    assert "is a table of runs, not a model" in capsys.readouterr().err
 
 
 def test_a_fit_that_is_not_kept(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

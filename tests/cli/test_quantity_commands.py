@@ -94,7 +94,7 @@ def test_an_explanation_is_in_the_unit_of_the_quantity(shell: Shell, capsys: pyt
     _show(gp.explain(result, {"workers": 8}), result, members=True, plain=True)
     lines = capsys.readouterr().out.splitlines()
     assert lines[:2] == ["memory_gb (GB) = 30/workers + 2", "GB and share of each term"]
-    assert "elasticity: the change of the memory_gb in %, for one % more of a factor" in lines
+    assert "elasticity: the change of memory_gb in %, for one % more of a factor" in lines
 
 
 def test_the_measured_column_of_the_command_line_wins_over_the_settings(shell: Shell, tmp_path: Path) -> None:

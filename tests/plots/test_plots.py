@@ -30,7 +30,7 @@ def runs() -> pd.DataFrame:
 
 @pytest.fixture(scope="module")
 def table() -> Table:
-    return gp.read_table(runs(), time="s", extrinsic="workers", intrinsic=[HOSTILE])
+    return gp.read_table(runs(), time="s", extrinsic="workers", intrinsic=[HOSTILE], scaling="strong")
 
 
 @pytest.fixture(scope="module")

@@ -46,11 +46,6 @@ def pooled(frame: pd.DataFrame, **roles: str) -> GroupedResult:
     return result
 
 
-@pytest.fixture(autouse=True)
-def few_particles(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("genperf.series.fit.PARTICLES", 200)
-
-
 # --- the process -----------------------------------------------------------------------------------------------------
 
 
@@ -321,8 +316,7 @@ def test_the_model_file_holds_what_was_borrowed() -> None:
         parse_model(broken)
 
 
-def test_the_same_bytes_for_any_number_of_workers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.undo()  # other processes have all their particles
+def test_the_same_bytes_for_any_number_of_workers() -> None:
     table = table_of(runs(4, {0: 8}, noise=0.02))
     assert dump_model(gp.fit(table, pool=True)) == dump_model(gp.fit(table, pool=True, workers=2))
 

@@ -25,7 +25,9 @@ def runs(counts: tuple[int, ...] = (1, 2, 4, 8, 16)) -> pd.DataFrame:
 
 
 def fitted(frame: pd.DataFrame, model: str = "amdahl", **roles: Any) -> Any:
-    return gp.fit(gp.read_table(frame, time="s", **{"extrinsic": "workers", **roles}), model=model, draws=20)
+    return gp.fit(
+        gp.read_table(frame, time="s", **{"extrinsic": "workers", "scaling": "strong", **roles}), model=model, draws=20
+    )
 
 
 def data_of(text: str) -> dict[str, Any]:

@@ -28,7 +28,7 @@ def test_rows_of_groups_come_back_as_they_were_asked(groups: GroupedResult) -> N
         {"n": [8, 8, 1], "day": pd.to_datetime(["2020-01-01"] * 3), "net": ["b", "a", "b"]}, index=[4, 4, 2]
     )
     found = groups.predict(asked)
-    assert list(found.columns) == ["net", "n", "day", "time", "lower", "upper", "verdict", "reason"]
+    assert list(found.columns) == ["net", "n", "day", "time", "lower", "upper", "verdict", "reason", "fits"]
     assert found.index.tolist() == [0, 1, 2]
     assert found["net"].tolist() == ["b", "a", "b"]
     assert found["day"].dtype == asked["day"].dtype

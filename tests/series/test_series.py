@@ -212,7 +212,8 @@ def test_times_from_throughput() -> None:
     seconds = 0.5 + 8 / SCALES
     frame = pd.DataFrame({"workers": SCALES, "rate": 64 / seconds})
     given = auto(gp.read_table(frame, throughput="rate", work="64", extrinsic="workers")).predict({"workers": 32})
-    assert given.time[0] == pytest.approx(auto(table(seconds)).predict({"workers": 32}).time[0], rel=1e-3)
+    # The time of a throughput is not that of a step: the overheads' sizes are those of a step of usual length.
+    assert given.time[0] == pytest.approx(auto(table(seconds)).predict({"workers": 32}).time[0], rel=1e-2)
 
 
 def test_beyond_the_first_node_is_not_ok() -> None:
@@ -220,7 +221,7 @@ def test_beyond_the_first_node_is_not_ok() -> None:
     result = auto(gp.read_table(frame, time="s", extrinsic="gpus,gpus_per_node"))
     found = result.predict({"gpus": 16, "gpus_per_node": 8})
     assert found.verdict[0] == "extrapolating-blind"
-    assert "leaving the node" in found.reason[0]
+    assert "no run beyond one node: measure 2 nodes" in found.reason[0]
 
 
 def test_a_constant_cannot_be_held() -> None:

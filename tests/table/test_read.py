@@ -100,7 +100,7 @@ def test_skipping_every_row_is_an_error(read):
         ({"time": "T"}, "no column 'T' (named as time)"),
         ({"time": None}, "no measured column is named"),
         ({"throughput": "b"}, "time and throughput are both named"),
-        ({"time": None, "throughput": "b"}, "a throughput needs the work of a step"),
+        ({"time": None, "throughput": "b", "extrinsic": "", "intrinsic": "n"}, "no column counts the workers"),
         ({"work": "n"}, "a work formula goes with a throughput"),
         ({"extrinsic": ""}, "--intrinsic or --extrinsic with some of n, b"),
         ({"intrinsic": "n"}, "column 'n' is named both as intrinsic and as extrinsic"),

@@ -51,6 +51,16 @@ class Exponential(msgspec.Struct, frozen=True, tag="exponential", forbid_unknown
     metrics: dict[str, Metric]
     effects: tuple[Effect, ...]
 
+    @staticmethod
+    def correlation(distance: Array) -> Array:
+        """Return exp(−distance)."""
+        return np.asarray(np.exp(-distance))
+
+    @staticmethod
+    def slope(distance: Array) -> Array:
+        """Return the derivative of the correlation by the distance."""
+        return np.asarray(-np.exp(-distance))
+
     @property
     def factors(self) -> tuple[str, ...]:
         """The factors that the covariance depends on."""
@@ -65,7 +75,7 @@ class Exponential(msgspec.Struct, frozen=True, tag="exponential", forbid_unknown
             far = np.zeros((rows, columns))
             for name, rate in effect.rates.items():
                 far += rate * apart[name]
-            total += effect.size * np.exp(-far)
+            total += effect.size * self.correlation(far)
         return total
 
     def variance(self, columns: Mapping[str, Any]) -> Array:

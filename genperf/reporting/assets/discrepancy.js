@@ -120,8 +120,10 @@ class Discrepancy {
 
 // What holds beyond the anchors of a series: genperf/discrepancy/extrapolation.py.
 class Extrapolation {
-  constructor({ axes, slope }, anchors) {
+  constructor({ axes, slope, nodes }, anchors) {
     this.axes = axes.map((f) => FORMULAS[f]);
+    this.nodes = FORMULAS[nodes];
+    this.onOneNode = anchors.every((x) => this.nodes(x) <= 1);
     this.slope = slope;
     this.anchors = anchors.map((x) => this.coordinates(x));
     this.last = 0;
@@ -143,6 +145,7 @@ class Extrapolation {
       const here = this.anchors.map((a) => a[j]);
       far = Math.max(far, value - Math.max(...here), Math.min(...here) - value);
     });
-    return [grown > 0 ? grown + Math.max(work, 0) : Infinity, this.slope * far];
+    const guarded = grown > 0 && !(this.onOneNode && this.nodes(x) > 1);
+    return [guarded ? grown + Math.max(work, 0) : Infinity, this.slope * far];
   }
 }

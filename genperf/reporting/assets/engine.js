@@ -198,7 +198,10 @@ function judged(model, x, logWidth) {
   const combination = apart(model.judging.combinations, model.factors, x);
   if (combination.doublings > RULES.near) mark(combination.doublings > RULES.blind ? 2 : 1, combination.text);
   const there = new Map(unmeasured.map(([name, f]) => [name, FORMULAS[f](x, ONES) > 0]));
-  for (const [name, asked] of there) if (asked && grade < 2) mark(2, `nothing measured shows '${name}'`);
+  for (const [name, asked] of there) {
+    if (asked && name === "leaving the node") mark(2, "no run beyond one node: measure 2 nodes");
+    else if (asked && grade < 2) mark(2, `nothing measured shows '${name}'`);
+  }
   for (const [factor, heldOut, error, last] of evidence) {
     const own = next.filter(([f]) => f.name === factor).map(([, far]) => far > 0);
     if (!(own.length ? own.some(Boolean) : total > 0)) continue;

@@ -23,7 +23,9 @@ function drawFigures() {
   const { xs, rows } = curve();
   drawScaling(xs, rows);
   drawStack(xs);
-  if (QUANTITY.isTime) drawEfficiency();
+  // Without a word on the work there is no efficiency: the answers ask for it.
+  if ($("efficiency-card")) $("efficiency-card").hidden = !sheet.efficiency;
+  if (sheet.efficiency) drawEfficiency();
 }
 
 // Where no factor counts the workers: the terms at the one configuration, as a table.
@@ -38,8 +40,8 @@ const axisX = (xs) => ({ label: sheet.factors[sheet.along].name, low: Math.min(.
 
 function drawScaling(xs, rows) {
   const f = sheet.factors[sheet.along], points = measuredHere(), now = predict(state.x), at = state.x[sheet.along];
-  // Perfect scaling is that of a time.
-  const perfect = QUANTITY.isTime ? xs.map((c) => rows[0].value * workAt(c) / workAt(xs[0])) : [];
+  // Perfect scaling is that of a time whose work is known.
+  const perfect = QUANTITY.isTime && sheet.path.work ? xs.map((c) => rows[0].value * workAt(c) / workAt(xs[0])) : [];
   const values = [...rows.flatMap((r) => [r.lower, r.upper]), ...points.flatMap((p) => [p.low, p.high]), ...perfect];
   const box = $("scaling");
   const svg = chart(box.clientWidth, {

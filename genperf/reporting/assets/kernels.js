@@ -25,6 +25,9 @@ class Exponential {
     this.effects = effects;
     this.size = effects.reduce((sum, [size]) => sum + size, 0);
   }
+  correlation(far) {
+    return Math.exp(-far);
+  }
   point(x) {
     return this.metrics.map(([at, metric]) => (metric === "doublings" ? (x[at] > 0 ? Math.log2(x[at]) : -Infinity) : x[at]));
   }
@@ -35,7 +38,7 @@ class Exponential {
     for (const [size, rates] of this.effects) {
       let far = 0;
       for (const [j, rate] of rates) far += rate * apart[j];
-      sum += size * Math.exp(-far);
+      sum += size * this.correlation(far);
     }
     return sum;
   }

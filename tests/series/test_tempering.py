@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from genperf.series.sampler import sample
+from genperf.series.tempering import sample
 
 #: Measurements y = A z + e of two quantities, e of standard deviation SD: posterior and evidence are in closed form.
 A = np.array([[1.0, 0.5], [0.0, 2.0], [1.0, -1.0]])

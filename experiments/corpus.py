@@ -1,0 +1,325 @@
+"""How well `auto` extrapolates series of clusters that its prior was not learned from, beside simpler models.
+
+    python experiments/corpus.py [--extra-p] [--outside FOLDER] [-o docs/results/corpus.md]
+
+`docs/benchmark.md` states the protocol. A file is a source; `auto` judges it with the prior that
+`experiments/learn_prior.py` learned from the other sources (`experiments/priors/`). `--outside` names a folder with
+more sources in the same form, which no licence allows to bundle. Users cannot change the prior, so that, unlike the
+other experiments, this one and `learn_prior.py` use the inside of `genperf.series`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from extra_p import extra_p_python, fit_extra_p
+from scipy.optimize import nnls
+from threadpoolctl import threadpool_limits
+
+import genperf as gp
+from genperf.estimate import FitOptions
+from genperf.fitting.assemble import Request, assembled
+from genperf.series import Series, fit_series, series_of
+from genperf.series.prior import PRIOR, Prior, read_prior
+from genperf.table import Table
+
+COMMAND = "python experiments/corpus.py"
+PRIORS = Path(__file__).parent / "priors"
+FACTORS = ["devices", "nodes", "batch"]
+PROTOCOLS = {
+    "near": "the largest count from all smaller ones",
+    "far": "the largest count from at most a quarter of it",
+    "node": "the first count beyond one node from those inside it",
+}
+#: Cells of fewer series are not counted: a median of three says nothing.
+LEAST_SERIES = 5
+NOMINAL = 0.9
+HANDS = ("last point", "1 + log n", "Ernest")
+Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """One question: the rows that are fitted, and the row that is asked about."""
+
+    source: str
+    protocol: str
+    train: pd.DataFrame
+    asked: pd.DataFrame
+    table: Table
+    series: Series
+
+    @property
+    def truth(self) -> float:
+        """The measured time that is asked about, seconds."""
+        return float(self.asked.t.iloc[0])
+
+
+# --- sources and protocols -------------------------------------------------------------------------------------------
+
+
+def sources(outside: Path | None = None) -> dict[str, pd.DataFrame]:
+    """Return every source: those of the corpus, DLPerf, and those of a folder outside the repository."""
+    frames = {name: gp.datasets.corpus(name) for name in gp.datasets.corpus_names()}
+    for path in sorted(outside.glob("*.csv")) if outside else ():
+        frames.setdefault(path.stem, pd.read_csv(path))
+    frames["dlperf"] = dlperf()
+    return frames
+
+
+def dlperf() -> pd.DataFrame:
+    """Return DLPerf in the form of the corpus: a series is a configuration at one batch per device."""
+    frame = gp.datasets.frame("dlperf")
+    middle = frame.groupby(["config", "batch_per_device", "devices", "nodes"]).step_time_s.median().reset_index()
+    names = middle.config + "|" + middle.batch_per_device.astype(str)
+    middle = middle.assign(source="dlperf", series=names, batch=middle.batch_per_device, t=middle.step_time_s)
+    return middle.sort_values(["series", "devices"])[["source", "series", *FACTORS, "t"]]
+
+
+def questions(frame: pd.DataFrame, least: int = 3) -> Iterator[tuple[str, pd.DataFrame, pd.DataFrame]]:
+    """Yield (protocol, rows to fit, the row asked about) for every series of a source; `least` counts are fitted."""
+    for _, rows in frame.groupby("series"):
+        largest = rows.devices.max()
+        top = rows[rows.devices == largest].iloc[[0]]
+        for name, limit in (("near", largest - 1), ("far", largest / 4)):
+            small = rows[rows.devices <= limit]
+            if small.devices.nunique() >= least and np.ptp(small.t) > 0.0:
+                yield name, small, top
+        one, more = rows[rows.nodes == 1], rows[rows.nodes > 1]
+        if len(more) and one.devices.nunique() >= least:
+            yield "node", one, more[more.devices == more.devices.min()].iloc[[0]]
+
+
+def cases(frames: dict[str, pd.DataFrame], every: int = 1, least: int = 3) -> list[Case]:
+    """Return the cases of all sources, or every so many of them; `least` counts are fitted."""
+    out = []
+    for source, frame in frames.items():
+        listed = list(questions(frame, least))[::every]
+        if not listed:
+            continue
+        train = pd.concat([small[[*FACTORS, "t"]].assign(case=str(i)) for i, (_, small, _) in enumerate(listed)])
+        table = gp.read_table(train, time="t", extrinsic="devices,nodes", intrinsic="batch", group="case")
+        for key, part in table.groups():
+            protocol, small, asked = listed[int(key[0])]
+            series = series_of(part, FitOptions())
+            assert series is not None
+            out.append(Case(source, protocol, small, asked.reset_index(drop=True), part, series))
+    return out
+
+
+# --- models ----------------------------------------------------------------------------------------------------------
+
+
+def auto(case: Case, prior: Prior) -> dict[str, float | str]:
+    """Fit `auto` with a prior and predict, as `genperf.fit` does with the shipped one."""
+    ensemble = fit_series(case.table, case.series, prior=prior)
+    answer = assembled(case.table, ensemble, Request("auto", FitOptions(), 0)).predict_columns(case.asked[FACTORS])
+    return {name: answer[name][0] for name in ("time", "lower", "upper", "verdict")}
+
+
+def by_hand(case: Case) -> dict[str, float]:
+    """Return last point, 1 + log n, Ernest and a random forest; the work of a device scales all but the last."""
+    from sklearn.ensemble import RandomForestRegressor
+
+    train = case.train
+    work = (train.batch / train.batch.iloc[-1]).to_numpy()
+    asked_work = float(case.asked.batch.iloc[0] / train.batch.iloc[-1])
+    n, y, m = train.devices.to_numpy(float), train.t.to_numpy(), float(case.asked.devices.iloc[0])
+    top = n == n.max()
+
+    def linear(columns: Callable[[Array, Array], Array]) -> float:
+        constants, _ = nnls(columns(n, work) / y[:, None], np.ones(len(y)))
+        return float((columns(np.array([m]), np.array([asked_work])) @ constants)[0])
+
+    forest = RandomForestRegressor(50, random_state=0).fit(np.log(n)[:, None], np.log(y))
+    return {
+        "last point": float(y[top][-1] / work[top][-1] * asked_work),
+        "1 + log n": linear(lambda n, w: np.c_[w, np.log2(n)]),
+        "Ernest": linear(lambda n, w: np.c_[w, np.ones_like(n), np.log2(n), n]),
+        "random forest": float(np.exp(forest.predict([[np.log(m)]])[0])),
+    }
+
+
+def answers(listed: Sequence[Case], prior_of: Callable[[str], Prior]) -> pd.DataFrame:
+    """Return a row per case: measured, predicted, and the hands' predictions."""
+
+    def answer(case: Case) -> dict[str, float | str]:
+        given: dict[str, float | str] = {"source": case.source, "protocol": case.protocol, "measured": case.truth}
+        return given | auto(case, prior_of(case.source))
+
+    return pd.DataFrame([answer(case) for case in listed])
+
+
+# --- scores ----------------------------------------------------------------------------------------------------------
+
+
+def error(rows: pd.DataFrame, column: str = "time") -> pd.Series:
+    """Return |predicted/measured − 1| in per cent."""
+    return 100.0 * (rows[column] / rows.measured - 1.0).abs()
+
+
+def inside(rows: pd.DataFrame) -> pd.Series:
+    return (rows.lower <= rows.measured) & (rows.measured <= rows.upper)
+
+
+def interval_score(rows: pd.DataFrame) -> float:
+    """Return the mean interval score of ln T in per cent: width plus 20 times what lies outside."""
+    y, low, high = np.log(rows.measured), np.log(rows.lower), np.log(rows.upper)
+    outside = np.maximum(low - y, 0.0) + np.maximum(y - high, 0.0)
+    return float(100.0 * (high - low + 2.0 / (1.0 - NOMINAL) * outside).mean())
+
+
+def cell(rows: pd.DataFrame) -> dict[str, float | bool]:
+    """Return the figures of a cell, and whether it holds."""
+    errors, covered, ok = error(rows), inside(rows), rows.verdict == "ok"
+    hands = {name: error(rows, name) for name in HANDS}
+    figures = {
+        "series": len(rows),
+        "median": errors.median(),
+        "mean": errors.mean(),
+        "coverage": 100.0 * covered.mean(),
+        "width": (100.0 * (rows.upper - rows.lower) / rows.measured).median(),
+        "score": interval_score(rows),
+        "ok": int(ok.sum()),
+        "ok_mean": errors[ok].mean(),
+        "ok_coverage": 100.0 * covered[ok].mean(),
+        "over_last": errors.median() / hands["last point"].median(),
+    }
+    right = (
+        figures["coverage"] >= 85.0
+        and figures["median"] <= min(hands["last point"].median(), hands["1 + log n"].median())
+        and figures["mean"] <= 1.05 * min(h.mean() for h in hands.values())
+        and (not ok.any() or (figures["ok_coverage"] >= 85.0 and figures["ok_mean"] <= 6.0))
+    )
+    return {**figures, "holds": bool(right)}
+
+
+def pair(errors: pd.Series) -> str:
+    return f"{errors.median():.1f} ({errors.mean():.1f})" if errors.notna().any() else "–"
+
+
+def cells(rows: pd.DataFrame) -> Iterator[tuple[str, str, pd.DataFrame]]:
+    """Yield the cells in the order of the sources and protocols."""
+    for source in dict.fromkeys(rows.source):
+        for protocol in PROTOCOLS:
+            part = rows[(rows.source == source) & (rows.protocol == protocol)]
+            if len(part):
+                yield source, protocol, part
+
+
+def markdown(head: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
+    return "\n".join("| " + " | ".join(line) + " |" for line in (head, ["---"] * len(head), *lines)) + "\n"
+
+
+def table(rows: pd.DataFrame, others: Sequence[str]) -> str:
+    """Return a line per cell."""
+    lines = []
+    for source, protocol, part in cells(rows):
+        c = cell(part)
+        counted = len(part) >= LEAST_SERIES
+        ok = f"{c['ok']}: {c['ok_mean']:.1f}, {c['ok_coverage']:.0f} %" if c["ok"] else "0"
+        lines.append(
+            [
+                f"{source}, {protocol}", str(len(part)), pair(error(part)), f"{c['coverage']:.0f}", f"{c['width']:.0f}",
+                f"{c['score']:.0f}", ok, *(pair(error(part, name)) for name in others),
+                ("yes" if c["holds"] else "no") if counted else "–",
+            ]
+        )  # fmt: skip
+    head = [
+        "source, protocol",
+        "series",
+        "auto",
+        "covers, %",
+        "width, %",
+        "score",
+        "`ok`: mean error, covered",
+        *others,
+        "holds",
+    ]
+    return markdown(head, lines)
+
+
+def summary(name: str, rows: pd.DataFrame) -> list[str]:
+    """Return a model's line: cells that hold, coverage of each protocol, ratios to last point."""
+    counted = [cell(part) for _, _, part in cells(rows) if len(part) >= LEAST_SERIES]
+    covered = [f"{100.0 * inside(rows[rows.protocol == p]).mean():.0f}" for p in PROTOCOLS]
+    return [
+        name,
+        f"{sum(bool(c['holds']) for c in counted)} of {len(counted)}",
+        f"{sum(float(c['coverage']) >= 85.0 for c in counted)}",
+        *covered,
+        f"{np.median([float(c['over_last']) for c in counted]):.2f}",
+        f"{np.mean([float(c['score']) for c in counted]):.0f}",
+    ]
+
+
+def prior_without(source: str) -> Prior:
+    """Return the prior learned without a source; the shipped one for a source that no prior was learned from."""
+    path = PRIORS / f"{source}.json"
+    return read_prior(path) if path.is_file() else PRIOR
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--extra-p", action="store_true", help="also Extra-P, in an environment made for it")
+    parser.add_argument("--outside", type=Path, help="a folder of more sources, which are not bundled")
+    parser.add_argument("-o", "--output", default="docs/results/corpus.md")
+    given = parser.parse_args()
+    listed = cases(sources(given.outside))
+    hands = pd.DataFrame([by_hand(case) for case in listed])
+    others = list(hands.columns)
+    python = extra_p_python() if given.extra_p else None
+    if python:
+        asked = [(c.train.devices.tolist(), c.train.t.tolist(), c.asked.devices.tolist()) for c in listed]
+        fitted = fit_extra_p(python, asked, False)
+        if fitted is not None:
+            hands["Extra-P"] = [float(p[0]) for p in fitted.predicted]
+            others.append("Extra-P")
+    with threadpool_limits(limits=1):
+        start = time.perf_counter()
+        learned = pd.concat([answers(listed, prior_without), hands], axis=1)
+        seconds = time.perf_counter() - start
+        before = pd.concat([answers(listed, lambda source: Prior()), hands], axis=1)
+        shipped = pd.concat([answers(listed, lambda source: PRIOR), hands], axis=1)
+    head = [
+        "prior of auto",
+        "cells that hold",
+        "cover ≥ 85 %",
+        *(f"{p} covers, %" for p in PROTOCOLS),
+        "over last point",
+        "score",
+    ]
+    flags = (" --extra-p" if given.extra_p else "") + (" --outside FOLDER" if given.outside else "")
+    text = [
+        "# How well does `auto` extrapolate on clusters its prior was not learned from?\n",
+        f"Made by `{COMMAND}{flags}`; `docs/benchmark.md` states the protocol and when a cell holds. Errors are median "
+        "(mean) |predicted/measured − 1| in %, widths are over the measured time, the score is the interval score of "
+        "ln T in %.\n",
+        f"**Each source judged by a prior learned without it** ({len(listed)} cases, "
+        f"{1000 * seconds / len(listed):.0f} ms each, one core)\n",
+        table(learned, others),
+        "**All together**; *learned from all* is what is shipped, in-sample here; *by hand* is the prior that was set "
+        "on DLPerf\n",
+        markdown(
+            head,
+            [
+                summary("learned without the source", learned),
+                summary("learned from all", shipped),
+                summary("by hand, the baseline", before),
+            ],
+        ),
+    ]
+    Path(given.output).parent.mkdir(parents=True, exist_ok=True)
+    Path(given.output).write_text("\n".join(text), encoding="utf-8")
+    print("\n".join(text))
+
+
+if __name__ == "__main__":
+    main()

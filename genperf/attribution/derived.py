@@ -1,0 +1,325 @@
+"""What follows from a prediction, with intervals: throughput, efficiency, cost, and formulas of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from genperf.attribution.quantity import heading
+from genperf.attribution.scale import factors_along, scale_factor
+from genperf.attribution.scaling import scaling
+from genperf.errors import FormulaError, GenperfError, counted
+from genperf.formula import Formula, Text, evaluate, parse, render
+from genperf.formula.amounts import DURATIONS, amount, with_amounts
+from genperf.prediction import Query, read_query
+from genperf.prediction.predict import BESIDE_VALUE, THROUGHPUT
+from genperf.result import FitResult
+from genperf.table.source import Source
+from genperf.table.work import evaluated
+
+Array = npt.NDArray[np.float64]
+#: What a formula may read of a prediction, beside the predicted value itself.
+FOLLOWING = ("throughput", "efficiency", "cost")
+ENDS = ("", "_lower", "_upper")
+
+
+@dataclass(frozen=True)
+class DerivedSettings:
+    """How intervals of formulas are found.
+
+    Attributes
+    ----------
+    points : int
+        Values between the ends of the predicted interval at which a formula is evaluated: its least and its largest
+        value there are its bounds. A formula that only rises or falls with time has its bounds at the ends.
+    most_efficiencies : int
+        Configurations whose efficiency is computed; each takes about 20 ms.
+    """
+
+    points: int = 17
+    most_efficiencies: int = 500
+
+
+DERIVED = DerivedSettings()
+
+
+@dataclass(frozen=True)
+class Price:
+    """What a machine costs.
+
+    Attributes
+    ----------
+    per_second : float
+    per : str or None
+        The factor, or a formula over factors, that counts what is paid for; the workers where None.
+
+    Examples
+    --------
+    >>> price_of("3.6/h").per_second
+    0.001
+    """
+
+    per_second: float
+    per: str | None = None
+
+
+def price_of(text: str, per: str | None = None) -> Price:
+    """Read a price of a time: `2/h`, `48/d`, `0.5k/30d`.
+
+    Raises
+    ------
+    GenperfError
+        Where it has no unit of time, or is no number.
+    """
+    number, slash, unit = (part.strip() for part in text.partition("/"))
+    value = amount(number.lstrip("$€ "))
+    if value is None or value < 0.0:
+        raise GenperfError(f"'{text}' is not a price", hint="--price 2/h: a number for a time")
+    seconds = DURATIONS.get(unit, amount(unit) if unit[-1:] in "sdhn" else None)
+    if not slash or not seconds or seconds <= 0.0:
+        known = ", ".join(f"{number}/{name}" for name in ("h", "d", "s"))
+        raise GenperfError(f"the price {text} needs its time", hint=f"--price with one of {known}")
+    return Price(value / seconds, per)
+
+
+def derived_columns(
+    result: FitResult,
+    predicted: Mapping[str, npt.NDArray[Any]],
+    shows: Mapping[str, str],
+    price: Price | None = None,
+    interval: float = 0.9,
+) -> dict[str, Array]:
+    """Return what follows from a prediction: of every name the central value, `NAME_lower` and `NAME_upper`.
+
+    Parameters
+    ----------
+    result : FitResult
+    predicted : mapping of str to ndarray of shape (rows,)
+        As `predict_columns` returns them.
+    shows : mapping of str to str
+        Formulas over the factors, the predicted value by its name, `throughput` (of all workers, per second),
+        `efficiency` (relative to the smallest measured count), `cost` (of a step, or of one unit of
+        the work where a throughput was measured), and the names before.
+    price : Price, optional
+        Needed for `cost`.
+    interval : float
+        Nominal coverage, that of the prediction.
+
+    Raises
+    ------
+    FormulaError
+        For a formula that is refused: it must be a number.
+    GenperfError
+        Where the model does not give what a formula reads, or a name is taken.
+
+    Examples
+    --------
+    >>> import genperf as gp
+    >>> import pandas as pd
+    >>> runs = pd.DataFrame({"workers": [1, 2, 4, 8], "seconds": [9.0, 5.0, 3.0, 2.0]})
+    >>> result = gp.fit(gp.read_table(runs, time="seconds", extrinsic="workers"), model="amdahl")
+    >>> shown = derived_columns(result, result.predict_columns({"workers": 8}), {"per_hour": "1h/time"})
+    >>> list(shown), shown["per_hour"].round()
+    (['per_hour', 'per_hour_lower', 'per_hour_upper'], array([1800.]))
+    """
+    known = {f.name for f in result.schema.factors}
+    inputs = {name for text in result.schema.derived.values() for name in parse(text).names}
+    cells = {name: values for name, values in predicted.items() if name in known | inputs}
+    rows = len(predicted[result.schema.target.name])
+    query = read_query(Source("predictions", cells, np.arange(rows, dtype=np.int64), "row"), result.schema)
+    paths = _Paths(result, query, predicted, price, interval)
+    columns: dict[str, Array] = {}
+    for name, text in shows.items():
+        _refuse_name(name, result, predicted)
+        values = paths.value(_formula(name, text, paths))
+        paths.columns[name] = values
+        bounds = (values[0], values.min(axis=0), values.max(axis=0))
+        columns |= {f"{name}{end}": column for end, column in zip(ENDS, bounds, strict=True)}
+    return columns
+
+
+def _refuse_name(name: str, result: FitResult, predicted: Mapping[str, Any]) -> None:
+    """Refuse a name that a column of the prediction has, other than a throughput that is there already.
+
+    Parameters
+    ----------
+    name : str
+    result : FitResult
+    predicted : mapping of str to ndarray of shape (rows,)
+    """
+    target = result.schema.target
+    taken = {f.name for f in result.schema.factors} | {target.name, *BESIDE_VALUE}
+    if not re.fullmatch(r"[^\W\d]\w*", name) or name in taken or (name in predicted and name not in THROUGHPUT):
+        raise GenperfError(f"'{name}' cannot name a new column", hint="--show NAME=FORMULA with another name")
+
+
+def _formula(name: str, text: str, paths: _Paths) -> Formula:
+    """Read the formula of a column.
+
+    Parameters
+    ----------
+    name : str
+        Of the column; `efficiency=efficiency` is as good as the name.
+    text : str
+    paths : _Paths
+    """
+    texts = tuple(f.name for f in paths.result.schema.factors if not f.numeric)
+    formula = parse(with_amounts(text), [*paths.names, *FOLLOWING], texts)
+    if formula.logical or isinstance(formula.node, Text):
+        raise FormulaError(
+            f"'{name}' is to be a number, not a {'comparison' if formula.logical else 'text'}",
+            text=text,
+            column=0,
+            width=len(text),
+            hint=f'--show "{name}={paths.target}*2"',
+        )
+    return formula
+
+
+class _Paths:
+    """The columns that formulas read, from the central prediction over the interval from its lower to its upper end.
+
+    Each is of shape (1 + points, rows): first the central values.
+
+    Parameters
+    ----------
+    result : FitResult
+    query : Query
+        The configurations.
+    predicted : mapping of str to ndarray of shape (rows,)
+    price : Price or None
+    interval : float
+        Nominal coverage.
+    """
+
+    def __init__(
+        self,
+        result: FitResult,
+        query: Query,
+        predicted: Mapping[str, npt.NDArray[Any]],
+        price: Price | None,
+        interval: float,
+    ) -> None:
+        self.result, self.query, self.price, self.interval = result, query, price, interval
+        self.target = result.schema.target.name
+        center, lower, upper = (np.asarray(predicted[n], float) for n in (self.target, "lower", "upper"))
+        self.columns: dict[str, Any] = {**query.columns, self.target: self._between(center, lower, upper)}
+
+    @property
+    def names(self) -> list[str]:
+        """What there is already."""
+        return list(self.columns)
+
+    def _between(self, center: Array, first: Array, last: Array) -> Array:
+        """Return a path from one end to the other, evenly over the logarithm, below the central values.
+
+        Parameters
+        ----------
+        center, first, last : ndarray of shape (rows,)
+        """
+        part = np.linspace(0.0, 1.0, DERIVED.points)[:, None]
+        with np.errstate(divide="ignore"):
+            path = np.exp((1.0 - part) * np.log(first) + part * np.log(last))
+        path[0], path[-1] = first, last
+        return np.vstack([center, path])
+
+    def value(self, formula: Formula) -> Array:
+        """Return a formula's values, of shape (1 + points, rows)."""
+        for name in FOLLOWING:
+            if name in formula.names and name not in self.columns:
+                self._refuse_other_quantities(name)
+                self.columns[name] = getattr(self, f"_{name}")()
+        values = np.asarray(evaluate(formula.node, {n: self.columns[n] for n in formula.names}), float)
+        shape = (1 + DERIVED.points, self.query.rows)
+        if not np.all(np.isfinite(values)):
+            raise GenperfError(
+                f"{formula.text} is not finite everywhere that is asked for", hint="other values for --at"
+            )
+        return np.array(np.broadcast_to(values, shape))
+
+    def _refuse_other_quantities(self, name: str) -> None:
+        target = self.result.schema.target
+        if not target.is_time:
+            raise GenperfError(
+                f"'{name}' needs a model of a time, and this one predicts {heading(target)}",
+                hint=f"a formula over the factors and {target.name}",
+            )
+
+    def _throughput(self) -> Array:
+        schema = self.result.schema
+        work = schema.target.work
+        if not work:
+            node = self.result.named.node("global_batch")
+            if node is None:
+                raise GenperfError(
+                    "'throughput' needs the work of a step, and no column of the model tells it",
+                    hint='fit with --throughput, or with a column of the batch; or --show "rate=1000/time"',
+                )
+            work = render(node)
+        return np.asarray(evaluated(work, self.query.columns, self.query.rows) / self.columns[self.target])
+
+    def _cost(self) -> Array:
+        """Return the cost of a step, or of one unit of the work where a throughput was measured."""
+        if self.price is None:
+            raise GenperfError("'cost' needs a price", hint="--price 2/h, with --per COLUMN for what it is paid")
+        per = self.price.per
+        named = self.result.named
+        if per is None:
+            factor = named.find("workers") or named.find("nodes")
+            if factor is None:
+                raise GenperfError("no column counts what is paid for", hint="--per COLUMN, or --per 1")
+            count: Any = self.query.columns[factor.name]
+        else:
+            formula = parse(with_amounts(per), list(self.query.columns))
+            count = formula.evaluate({n: self.query.columns[n] for n in formula.names})
+        # The length of a step is a convention where a throughput was measured: one unit of its work is paid then.
+        work = self.result.schema.target.work
+        divisor = evaluated(work, self.query.columns, self.query.rows) if work else 1.0
+        return np.asarray(self.columns[self.target] * self.price.per_second * np.asarray(count, float) / divisor)
+
+    def _efficiency(self) -> Array:
+        """Return the efficiency, which falls as the time rises."""
+        factor = scale_factor(self.result, None)
+        following = {f.name for n in ("nodes", "workers") if (f := factors_along(self.result, factor).find(n))}
+        names = [n for n in self.query.columns if n not in following | {factor.name}]
+        counts = np.asarray(self.query.columns[factor.name], float)
+        rows = [tuple(self.query.columns[n][row] for n in (*names, factor.name)) for row in range(self.query.rows)]
+        if len(set(rows)) > DERIVED.most_efficiencies:
+            raise GenperfError(
+                f"the efficiency of {counted(len(set(rows)), 'configuration')} is asked for; "
+                f"at most {DERIVED.most_efficiencies} are computed",
+                hint="ask for fewer values",
+            )
+        answers = {row: self._efficiency_at(dict(zip(names, row, strict=False)), row[-1], factor.lower) for row in rows}
+        center, lower, upper = np.array([answers[row] for row in rows]).T
+        if np.any(counts < factor.lower):
+            raise GenperfError(
+                f"the efficiency is relative to {factor.name}={factor.lower:g}, the smallest measured count",
+                hint=f"--at {factor.name}={factor.lower:g} or more",
+            )
+        return self._between(center, upper, lower)
+
+    def _efficiency_at(self, at: dict[str, Any], count: float, first: float) -> tuple[float, float, float]:
+        """Return the efficiency at a count with its bounds.
+
+        Parameters
+        ----------
+        at : dict
+            The other factors, without those that follow the count.
+        count, first : float
+            The count, and the smallest measured one.
+        """
+        if count <= first:
+            return 1.0, 1.0, 1.0
+        centre = {f.name: f.upper for f in self.result.schema.factors if f.numeric and f.name not in at}
+        answer = scaling(self.result, {**centre, **at}, upto=count, interval=self.interval)
+        if answer.refusal:
+            raise GenperfError(answer.refusal)
+        last = answer.curve.iloc[-1]
+        middle, lower, upper = (float(last[n]) for n in ("efficiency", "efficiency_lower", "efficiency_upper"))
+        return middle, lower, upper

@@ -1,0 +1,142 @@
+"""What a user asks of a prediction: values with amounts and ranges, and columns that follow from it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from genperf.cli.options import grid, names_of, once
+from genperf.formula.amounts import amount
+
+if TYPE_CHECKING:
+    from genperf.attribution.derived import Price
+    from genperf.result import FitResult, GroupedResult
+    from genperf.table.cells import Cells
+
+#: Digits of a predicted value for people; a file has all.
+DIGITS = 3
+
+
+def values_at(at: tuple[str, ...], fitted: FitResult | GroupedResult) -> dict[str, list[Any]]:
+    """Read `--at name=v1,v2` options: numbers as `30B`, ranges as `16:128:*2`; labels and groups stay texts.
+
+    Parameters
+    ----------
+    at : tuple of str
+    fitted : FitResult or GroupedResult
+    """
+    schema = _first(fitted).schema
+    texts = {*schema.group, *(f.name for f in schema.factors if not f.numeric)}
+    return {
+        name: values if schema.column(name) in texts else _numbers(name, values)
+        for name, values in grid(at, names_of(fitted)).items()
+    }
+
+
+def _first(fitted: FitResult | GroupedResult) -> FitResult:
+    from genperf.result import FitResult
+
+    return fitted if isinstance(fitted, FitResult) else next(iter(fitted.results.values()))
+
+
+def _numbers(name: str, values: Sequence[str]) -> list[Any]:
+    numbers: list[Any] = []
+    for text in values:
+        if ":" in text:
+            from genperf.advice.grid import read_grid
+
+            numbers += [str(v) for v in read_grid({name: ":".join(_plain(p) for p in text.split(":"))}).axes[0].values]
+        else:
+            numbers.append(_plain(text))
+    return numbers
+
+
+def _plain(text: str) -> str:
+    """Return an amount as a plain number; any other text stays, for the message of what reads it."""
+    star, rest = ("*", text.strip()[1:]) if text.strip().startswith("*") else ("", text)
+    value = amount(rest)
+    try:
+        float(rest)
+    except ValueError:
+        return text if value is None else f"{star}{value!r}"
+    return text
+
+
+def shows_of(show: tuple[str, ...], price: str | None) -> dict[str, str]:
+    """Read `--show NAME=FORMULA` options; a name alone stands for itself, and a price shows the cost of a step.
+
+    Examples
+    --------
+    >>> shows_of(("days=time*30B/1d", "efficiency"), "2/h")
+    {'days': 'time*30B/1d', 'efficiency': 'efficiency', 'cost': 'cost'}
+    """
+    shows = once(tuple(text if "=" in text else f"{text}={text}" for text in show), "--show")
+    return shows if price is None or "cost" in shows else {**shows, "cost": "cost"}
+
+
+def with_derived(
+    fitted: FitResult | GroupedResult,
+    predicted: Mapping[str, Cells],
+    shows: Mapping[str, str],
+    price: Price | None,
+    interval: float,
+) -> dict[str, Cells]:
+    """Return a prediction with the columns that follow from it behind its value and interval.
+
+    Parameters
+    ----------
+    fitted : FitResult or GroupedResult
+    predicted : mapping of str to ndarray of shape (rows,)
+    shows : mapping of str to str
+    price : Price or None
+    interval : float
+        Nominal coverage.
+    """
+    if not shows:
+        return dict(predicted)
+    from genperf.attribution.derived import derived_columns
+    from genperf.result import FitResult
+    from genperf.table.clean import labels
+
+    arrays = {name: np.asarray(values) for name, values in predicted.items()}
+    columns: dict[str, npt.NDArray[Any]] = {}
+    if isinstance(fitted, FitResult):
+        columns = derived_columns(fitted, arrays, shows, price, interval)
+    else:
+        keys = list(zip(*(labels(predicted[g]).tolist() for g in fitted.group), strict=True))
+        for key in dict.fromkeys(keys):
+            rows = np.array([k == key for k in keys])
+            part = {name: values[rows] for name, values in arrays.items()}
+            for name, values in derived_columns(fitted[key], part, shows, price, interval).items():
+                columns.setdefault(name, np.full(len(keys), np.nan))[rows] = values
+    words = {name: predicted[name] for name in ("verdict", "reason")}
+    return {**{name: v for name, v in predicted.items() if name not in words}, **columns, **words}
+
+
+def for_people(
+    columns: Mapping[str, Cells], fitted: FitResult | GroupedResult, shows: Mapping[str, str]
+) -> dict[str, Cells]:
+    """Return columns to print: of what was predicted three significant digits, of what was given all.
+
+    Parameters
+    ----------
+    columns : mapping of str to cells
+    fitted : FitResult or GroupedResult
+    shows : mapping of str to str
+        Names of what follows from the prediction.
+    """
+    from genperf.prediction import predicted_columns
+
+    derived = {f"{name}{end}" for name in shows for end in ("", "_lower", "_upper")}
+    rounded = derived | set(predicted_columns(_first(fitted).schema.target))
+    return {
+        name: np.array([_short(v) for v in values.tolist()]) if name in rounded and values.dtype.kind == "f" else values
+        for name, values in columns.items()
+    }
+
+
+def _short(value: float) -> float:
+    return float(f"{value:.{DIGITS}g}")

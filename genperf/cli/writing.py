@@ -1,0 +1,219 @@
+"""Files written whole or not at all, and places that cannot be written refused before the work begins."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import re
+import sys
+import tempfile
+from collections.abc import Iterable, Iterator
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import BinaryIO
+
+import click
+
+from genperf.errors import GenperfError
+
+#: Ends the name of a file that is being written, beside the one that it becomes.
+UNFINISHED = ".part"
+#: Characters of the target's name that stand in the name of the unfinished file: a name has at most 255 bytes.
+NAME_PART = slice(0, 40)
+_HINTS = {
+    errno.ENOSPC: "make room, or name a file on another disk",
+    errno.EDQUOT: "make room, or name a file on another disk",
+    errno.EROFS: "name a file on a disk that can be written",
+    errno.EACCES: "name a file in a folder of yours",
+    errno.EPERM: "name a file in a folder of yours",
+    errno.ENAMETOOLONG: "give it a shorter name",
+}
+
+
+#: The option of what is written as CSV.
+raw_option = click.option("--raw", is_flag=True, help="Write texts that begin with = + - @ as they are.")
+
+
+def writable(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
+    """Return the value of an option that names a file to write, as click's callback.
+
+    Parameters
+    ----------
+    ctx : Context
+    param : Parameter
+    value : str or None
+
+    Raises
+    ------
+    BadParameter
+        For an empty name.
+    GenperfError
+        Where the file cannot be written.
+    """
+    if value is not None:
+        if not value.strip():
+            raise click.BadParameter("the file's name is empty; - is standard output", ctx, param)
+        refuse_unwritable(value)
+    return value
+
+
+def refuse_unwritable(path: str) -> None:
+    """Refuse a file that cannot be written, and clear away what killed runs left of it.
+
+    Raises
+    ------
+    GenperfError
+        Where the folder is not there, or nothing can be written in it.
+    """
+    if path == "-":
+        return
+    with _explained(path, "cannot be written"):
+        target = _target(path)
+        if target is None:
+            return
+        if target.exists() and not os.access(target, os.W_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        _clear_unfinished(target)
+        handle, name = tempfile.mkstemp(dir=target.parent, prefix=_prefix(target), suffix=UNFINISHED)
+        os.close(handle)
+        Path(name).unlink(missing_ok=True)
+
+
+def write_whole(path: str | Path, content: str | bytes | Iterable[str]) -> None:
+    """Write a file so that a stop at any moment leaves the old one or the new one, never half.
+
+    Parameters
+    ----------
+    path : str or Path
+        `-` is standard output.
+    content : str, bytes or iterable of str
+        Pieces are written as they come.
+
+    Raises
+    ------
+    GenperfError
+        Where it cannot be written: the message says what is left.
+    """
+    pieces = (content.encode(),) if isinstance(content, str) else (content,) if isinstance(content, bytes) else content
+    encoded = (p if isinstance(p, bytes) else p.encode("utf-8", "surrogateescape") for p in pieces)
+    if str(path) == "-":
+        sys.stdout.flush()
+        sys.stdout.buffer.writelines(encoded)
+        return
+    with _explained(str(path), "cannot be written"):
+        target = _target(path)
+    if target is None:
+        with open(path, "wb") as stream:
+            stream.writelines(encoded)
+        return
+    kept = "the file that was there is unchanged" if target.exists() else "nothing is left of it"
+    with _explained(str(path), f"could not be written; {kept}"):
+        _replace(target, encoded)
+
+
+def _target(path: str | Path) -> Path | None:
+    """Return the regular file that a path names or will name; None for a device or a pipe (/dev/null).
+
+    Raises
+    ------
+    GenperfError
+        Where it is a folder, or its folder is not there.
+    """
+    if os.path.isdir(path):
+        raise GenperfError("is a folder, not a file", where=str(path), hint="name a file in it")
+    if os.path.exists(path) and not os.path.isfile(path):
+        return None
+    # What a link points to is written, not the link.
+    target = Path(os.path.realpath(path))
+    if not target.parent.is_dir():
+        raise GenperfError("no such folder to write to", where=str(path), hint="make the folder, or name another file")
+    return target
+
+
+@contextlib.contextmanager
+def _explained(path: str, complaint: str) -> Iterator[None]:
+    """Say which file an error of the system is about, and what is left of it."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except (OSError, ValueError) as error:
+        code = error.errno if isinstance(error, OSError) else None
+        reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
+        hint = _HINTS.get(code or 0, "name another file")
+        raise GenperfError(f"{complaint} ({reason})", where=path, hint=hint) from None
+
+
+def _replace(target: Path, pieces: Iterable[bytes]) -> None:
+    """Write an unfinished file beside the target, to the disk, and give it the target's name."""
+    mode = target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~_umask()
+    _clear_unfinished(target)
+    file, name = _unfinished(target)
+    try:
+        with file:
+            file.writelines(pieces)
+            file.flush()
+            os.fsync(file.fileno())
+            os.chmod(name, mode)
+            os.replace(name, target)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+    _sync_folder(target.parent)
+
+
+def _prefix(target: Path) -> str:
+    return f".{target.name.encode()[NAME_PART].decode(errors='ignore')}."
+
+
+def _unfinished(target: Path) -> tuple[BinaryIO, str]:
+    """Return a new locked file beside the target, and its name."""
+    while True:
+        handle, name = tempfile.mkstemp(dir=target.parent, prefix=_prefix(target), suffix=UNFINISHED)
+        file = os.fdopen(handle, "wb")
+        _lock(file, wait=True)
+        # Another run may have cleared it away before it was locked.
+        if os.path.exists(name):
+            return file, name
+        file.close()
+
+
+def _clear_unfinished(target: Path) -> None:
+    """Remove the unfinished files of killed runs: the ones that no living process has locked."""
+    pattern = re.compile(re.escape(_prefix(target)) + r"\w{8}" + re.escape(UNFINISHED))
+    for name in os.listdir(target.parent):
+        if not pattern.fullmatch(name):
+            continue
+        with contextlib.suppress(OSError), open(target.parent / name, "r+b") as file:
+            if _lock(file, wait=False):
+                (target.parent / name).unlink(missing_ok=True)
+
+
+def _lock(file: BinaryIO, wait: bool) -> bool:
+    """Lock a file until it is closed, or its process ends; False where another process has it, or locks are unknown."""
+    if find_spec("fcntl") is None:
+        return False
+    fcntl = import_module("fcntl")
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+    except OSError:
+        return False
+    return True
+
+
+def _sync_folder(folder: Path) -> None:
+    """Bring a new name to the disk, where the system can."""
+    with contextlib.suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

@@ -1,0 +1,238 @@
+"""The probability of fitting, from runs that succeeded and runs that failed: a probit with signs and a penalty."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+from scipy.optimize import minimize
+from scipy.special import log_ndtr, ndtri
+
+from genperf.prediction.feasibility import CERTAINTY, Demand, Direction, Feasibility, Values, surpassed
+from genperf.table import Factor, Table
+
+Array = npt.NDArray[np.float64]
+Truth = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class FeasibilitySettings:
+    """How the probability of fitting is estimated.
+
+    Attributes
+    ----------
+    strengths : tuple of float
+        Strengths λ of the penalty ½λ‖β‖², per square of a slope, the strongest first. The first is taken with which
+        every measured configuration gets its outcome with probability `CERTAINTY`; where none does, that with the
+        fewest wrong outcomes. Where a plane separates the outcomes, the most likely slopes are infinite without it.
+    max_steps : int
+        Steps of L-BFGS-B for each strength; a dozen suffice, as the cost is convex.
+    digits : int
+        Significant digits kept of the constants: further ones depend on the machine.
+    """
+
+    strengths: tuple[float, ...] = tuple(10.0 ** (-k / 4) for k in range(33))
+    max_steps: int = 500
+    digits: int = 8
+
+
+SETTINGS = FeasibilitySettings()
+
+
+@dataclass(frozen=True, eq=False)
+class _Outcomes:
+    """The distinct configurations: their factors, and whether each succeeded."""
+
+    factors: tuple[Factor, ...]
+    columns: dict[str, npt.NDArray[Any]]
+    succeeded: Truth
+
+    def take(self, rows: npt.NDArray[np.int64]) -> tuple[Values, ...]:
+        """Return some configurations: their numbers, then their levels."""
+        cells = [self.columns[f.name][rows].tolist() for f in self.factors]
+        return tuple(zip(*cells, strict=True))
+
+
+def feasibility_of(table: Table) -> Feasibility | None:
+    """Return the probability of fitting, or None where no run failed.
+
+    Demands of intrinsic factors are not negative: more of them never fits better. Extrinsic factors help or do not
+    matter, unless the outcomes say that runs fail at large ones; then their sign is free. A factor with values that are
+    zero or negative enters without a logarithm, and with either sign.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from genperf.table import read_table
+    >>> runs = pd.DataFrame({"batch": [1, 2, 4, 8], "seconds": [1.0, 1.9, 3.8, "OOM"]})
+    >>> fits = feasibility_of(read_table(runs, time="seconds", intrinsic="batch"))
+    >>> fits.probability({"batch": np.array([4.0, 6.0, 8.0])}).round(2)
+    array([0.99, 0.34, 0.01])
+    """
+    if table.failures.empty:
+        return None
+    outcomes = _outcomes(table)
+    design, demands, levels = _design(outcomes)
+    signs = np.where(outcomes.succeeded, 1.0, -1.0)
+    lower, upper = _bounds(demands, design.shape[1], False)
+    theta = _probit(design, signs, lower, upper)
+    extrinsic = {f.name for f in outcomes.factors if f.role == "extrinsic"}
+    if _wrong(design, signs, theta):
+        freer = _probit(design, signs, *_bounds(demands, design.shape[1], True))
+        if _wrong(design, signs, freer) < _wrong(design, signs, theta):
+            theta = freer
+            slope_of = dict(zip(demands, theta[1:].tolist(), strict=False))
+            demands = {n: _turned(d, slope_of[n]) if n in extrinsic else d for n, d in demands.items()}
+    slopes = [_rounded(b) for b in theta]
+    demands = {
+        name: Demand(slope, d.centre, d.logarithmic, d.more)
+        for (name, d), slope in zip(demands.items(), slopes[1:], strict=False)
+    }
+    offsets: dict[str, dict[str, float]] = {f.name: {} for f in outcomes.factors if not f.numeric}
+    for (name, level), offset in zip(levels, slopes[1 + len(demands) :], strict=True):
+        offsets[name][level] = offset
+    return _bounded(Feasibility(len(table.failures), slopes[0], demands, offsets), outcomes)
+
+
+def _outcomes(table: Table) -> _Outcomes:
+    """Return the distinct configurations of a table; one that succeeded and failed stands there twice."""
+    middle = table.medians()
+    factors = (*table.numeric, *table.categorical)
+    once = table.failures[[f.name for f in factors]].drop_duplicates()
+    columns = {
+        f.name: np.concatenate([middle.columns[f.name], once[f.name].to_numpy(dtype=float if f.numeric else object)])
+        for f in factors
+    }
+    return _Outcomes(factors, columns, np.arange(len(middle) + len(once)) < len(middle))
+
+
+def _design(outcomes: _Outcomes) -> tuple[Array, dict[str, Demand], list[tuple[str, str]]]:
+    """Return what multiplies the slopes, shape (configurations, slopes); the demands; and the levels behind them."""
+    parts, demands, levels = [], {}, []
+    for factor in outcomes.factors:
+        values = outcomes.columns[factor.name]
+        if not factor.numeric:
+            levels += [(factor.name, level) for level in sorted(set(map(str, values)))]
+            continue
+        positive = bool(np.all(values > 0.0))
+        centre = float(np.exp(np.mean(np.log(values)))) if positive else float(np.mean(np.abs(values))) or 1.0
+        more: Direction = "larger" if factor.role == "intrinsic" else "smaller"
+        demands[factor.name] = Demand(0.0, centre, positive, more if positive else "unordered")
+        parts.append(demands[factor.name].scaled(values.astype(float)))
+    parts += [(outcomes.columns[name].astype(str) == level).astype(float) for name, level in levels]
+    return np.column_stack(parts), demands, levels
+
+
+def _bounds(demands: dict[str, Demand], count: int, free: bool) -> tuple[Array, Array]:
+    """Return the bounds of the slopes.
+
+    Parameters
+    ----------
+    demands : dict of str to Demand
+    count : int
+        Of slopes: those of levels have no bounds.
+    free : bool
+        Whether factors whose larger values help may also harm.
+    """
+    more = [d.more for d in demands.values()] + ["unordered"] * (count - len(demands))
+    lower = np.array([0.0 if m == "larger" else -np.inf for m in more])
+    upper = np.array([0.0 if m == "smaller" and not free else np.inf for m in more])
+    return lower, upper
+
+
+def _turned(demand: Demand, slope: float) -> Demand:
+    """Return an extrinsic factor's demand with the direction of its slope."""
+    if not demand.logarithmic:
+        return demand
+    more: Direction = "larger" if slope > 0.0 else "smaller" if slope < 0.0 else "unordered"
+    return Demand(slope, demand.centre, True, more)
+
+
+def _probit(design: Array, signs: Array, lower: Array, upper: Array) -> Array:
+    """Return headroom and slopes, shape (1 + slopes,): the maximum of Σ ln Φ(±η) − ½λ‖β‖² inside the bounds.
+
+    Parameters
+    ----------
+    design : ndarray of shape (configurations, slopes)
+    signs : ndarray of shape (configurations,)
+        1 where a configuration succeeded, −1 where it failed.
+    lower, upper : ndarray of shape (slopes,)
+    """
+    basis = np.column_stack([np.ones(len(signs)), -design])
+    bounds = [(-np.inf, np.inf), *zip(lower, upper, strict=True)]
+
+    def cost(strength: float, theta: Array) -> tuple[float, Array]:
+        margin = signs * (basis @ theta)
+        logarithm = log_ndtr(margin)
+        # −d ln Φ(m)/dm, in logarithms: both are tiny where a configuration is far on the wrong side.
+        pull = np.exp(-0.5 * margin**2 - 0.5 * np.log(2.0 * np.pi) - logarithm)
+        slopes = np.concatenate([[0.0], theta[1:]])
+        value = -logarithm.sum() + 0.5 * strength * float(slopes @ slopes)
+        return float(value), strength * slopes - basis.T @ (signs * pull)
+
+    theta = np.zeros(basis.shape[1])
+    best, fewest = theta, len(signs) + 1
+    for strength in SETTINGS.strengths:
+        options: Any = {"maxiter": SETTINGS.max_steps, "ftol": 1e-12, "gtol": 1e-9}
+        answer = minimize(partial(cost, strength), theta, method="L-BFGS-B", jac=True, bounds=bounds, options=options)
+        theta = np.asarray(answer.x, dtype=float)
+        wrong = _wrong(design, signs, theta)
+        if wrong < fewest:
+            best, fewest = theta, wrong
+        if np.all(signs * (basis @ theta) >= ndtri(CERTAINTY)):
+            return theta
+    return best
+
+
+def _wrong(design: Array, signs: Array, theta: Array) -> int:
+    """Return how many configurations lie on the side of the other outcome.
+
+    Parameters
+    ----------
+    design : ndarray of shape (configurations, slopes)
+    signs : ndarray of shape (configurations,)
+    theta : ndarray of shape (1 + slopes,)
+    """
+    return int(np.sum(signs * (theta[0] - design @ theta[1:]) <= 0.0))
+
+
+def _rounded(value: float) -> float:
+    return float(f"{value:.{SETTINGS.digits}g}")
+
+
+def _bounded(fitted: Feasibility, outcomes: _Outcomes) -> Feasibility:
+    """Add the configurations that bound the probability: the most demanding successes, the least demanding failures."""
+    asked, good = fitted.asked(outcomes.columns), outcomes.succeeded
+    covered = np.zeros(len(good), dtype=bool)
+    most = _extreme(asked, good, 1)
+    covered[~good] = surpassed(asked[~good], asked[most], -1)
+    again = np.zeros(len(good), dtype=bool)
+    again[covered] = [bool(np.any(np.all(asked[good] == one, axis=1))) for one in asked[covered]]
+    return msgspec.structs.replace(
+        fitted,
+        succeeded=outcomes.take(most),
+        failed=outcomes.take(_extreme(asked, ~good & ~covered, -1)),
+        contradicted=outcomes.take(np.flatnonzero(covered & ~again)),
+    )
+
+
+def _extreme(asked: Array, among: Truth, sign: int) -> npt.NDArray[np.int64]:
+    """Return the configurations that no other surpasses: the most demanding (1), or the least demanding (−1).
+
+    Parameters
+    ----------
+    asked : ndarray of shape (configurations, demands)
+    among : ndarray of bool of shape (configurations,)
+        Which are compared.
+    sign : {-1, 1}
+    """
+    front = np.empty(0, dtype=np.int64)
+    for row in np.flatnonzero(among):
+        if np.any(np.all(sign * (asked[front] - asked[row]) >= 0.0, axis=1)):
+            continue
+        front = np.append(front[~np.all(sign * (asked[row] - asked[front]) >= 0.0, axis=1)], row)
+    return front

@@ -1,0 +1,50 @@
+"""Amounts as people write them: `30B`, `80GB`, `1.5M`, `2h`, `30d`."""
+
+from __future__ import annotations
+
+import re
+
+#: Seconds in a unit of time.
+DURATIONS: dict[str, float] = {"ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
+#: Powers of a thousand; B is a billion, as of parameters. Of bytes as well: 80GB is 80·10⁹ bytes.
+MULTIPLES: dict[str, float] = {"k": 1e3, "K": 1e3, "M": 1e6, "B": 1e9, "G": 1e9, "T": 1e12}
+BYTES: dict[str, float] = {
+    **{f"{prefix}B": MULTIPLES[prefix] for prefix in ("k", "K", "M", "G", "T")},
+    **{f"{prefix}iB": 1024.0**power for power, prefix in enumerate("KMGT", 1)},
+}
+UNITS: dict[str, float] = {**DURATIONS, **MULTIPLES, **BYTES}
+_NUMBER = r"(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
+_UNIT = "|".join(sorted(UNITS, key=len, reverse=True))
+_AMOUNT = re.compile(rf"^\s*([-+]?{_NUMBER})\s*({_UNIT})?\s*$")
+#: An amount within a formula: behind no name, number or point, and before none.
+_WITHIN = re.compile(rf"(?<![\w.])({_NUMBER})({_UNIT})(?![\w.(])")
+#: Texts and quoted names of a formula.
+_QUOTED = re.compile(r"('[^']*'|\"[^\"]*\"|`[^`]*`)")
+
+
+def amount(text: str) -> float | None:
+    """Return the number that a text stands for; a duration in seconds, bytes in bytes. None where it is none.
+
+    Examples
+    --------
+    >>> amount("30B"), amount("1.5M"), amount("80GB"), amount("2h"), amount("30d"), amount("mxnet")
+    (30000000000.0, 1500000.0, 80000000000.0, 7200.0, 2592000.0, None)
+    """
+    match = _AMOUNT.match(text)
+    return None if match is None else float(match[1]) * UNITS.get(match[2] or "", 1.0)
+
+
+def with_amounts(text: str) -> str:
+    """Return a formula in which amounts are written as numbers; texts and quoted names stay.
+
+    Examples
+    --------
+    >>> with_amounts("steps*time/1d + `2h`"), with_amounts("params == 30B")
+    ('steps*time/86400.0 + `2h`', 'params == 30000000000.0')
+    """
+    parts = _QUOTED.split(text)
+    return "".join(part if place % 2 else _WITHIN.sub(_written, part) for place, part in enumerate(parts))
+
+
+def _written(match: re.Match[str]) -> str:
+    return repr(float(match[1]) * UNITS[match[2]])

@@ -1,0 +1,179 @@
+"""Whether a configuration fits: the probability that a run of it does not fail.
+
+A run fits where what it asks for is below what there is. In logarithms the margin is linear in the factors,
+
+    η(x) = h − Σ_j β_j ln(x_j/c_j) − Σ_l γ_l,    P(fits) = Φ(η),
+
+with the headroom h at the centres c, a demand β_j per factor and an offset γ_l per level: a probit (Bliss, 1934). What
+was measured bounds it: a configuration that asks for no more than one that succeeded fits, and one that asks for no
+less than one that failed does not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[np.float64]
+Truth = npt.NDArray[np.bool_]
+Columns = Mapping[str, npt.NDArray[Any]]
+Values = tuple[float | str, ...]
+#: Which values of a factor ask for more: larger ones, smaller ones, or none that can be compared.
+Direction = Literal["larger", "smaller", "unordered"]
+
+#: The probability of what was measured: that a configuration fits which asks for no more than one that succeeded.
+CERTAINTY = 0.99
+#: Two values of a factor are equal up to this share: files keep nine digits.
+SAME = 1e-9
+
+
+class Demand(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a numeric factor asks for.
+
+    Attributes
+    ----------
+    slope : float
+        β: by how much the margin falls as the logarithm of the factor grows by one.
+    centre : float
+        c, above zero.
+    logarithmic : bool
+        Whether all values were above zero; otherwise x/c stands in place of ln(x/c).
+    more : {"larger", "smaller", "unordered"}
+        The values that ask for more.
+    """
+
+    slope: float
+    centre: float
+    logarithmic: bool
+    more: Direction
+
+    def scaled(self, values: Array) -> Array:
+        """Return ln(x/c), or x/c."""
+        ratio = values / self.centre
+        return np.log(np.maximum(ratio, np.finfo(float).tiny)) if self.logarithmic else ratio
+
+
+class Feasibility(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The probability that a configuration fits, learned from runs that succeeded and runs that failed.
+
+    Attributes
+    ----------
+    runs : int
+        How many runs failed.
+    headroom : float
+        h: the margin at the centres.
+    demands : dict of str to Demand
+        By numeric factor.
+    offsets : dict of str to dict of str to float
+        γ by categorical factor and level.
+    succeeded, failed : tuple of tuple
+        The most demanding configurations that succeeded, and the least demanding ones that failed: values in the order
+        of `demands`, then `offsets`.
+    contradicted : tuple of tuple
+        Configurations that failed, although one succeeded that asks for no less.
+
+    Examples
+    --------
+    >>> batch = Demand(slope=3.0, centre=8.0, logarithmic=True, more="larger")
+    >>> fits = Feasibility(2, 0.5, {"batch": batch}, {}, succeeded=((8.0,),), failed=((16.0,),))
+    >>> fits.probability({"batch": np.array([4.0, 8.0, 10.0, 12.0, 16.0, 64.0])}).round(2)
+    array([1.  , 0.99, 0.43, 0.24, 0.01, 0.  ])
+    """
+
+    runs: int
+    headroom: float
+    demands: dict[str, Demand]
+    offsets: dict[str, dict[str, float]]
+    succeeded: tuple[Values, ...] = ()
+    failed: tuple[Values, ...] = ()
+    contradicted: tuple[Values, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The factors that it reads."""
+        return (*self.demands, *self.offsets)
+
+    def probability(self, columns: Columns) -> Array:
+        """Return the probability that each configuration fits, shape (rows,).
+
+        Parameters
+        ----------
+        columns : mapping of str to ndarray of shape (rows,)
+            All factors.
+        """
+        # Where no run failed, `genperf predict` need not wait for this import.
+        from scipy.special import ndtr
+
+        margin = np.full(len(next(iter(columns.values()))), self.headroom)
+        for name, demand in self.demands.items():
+            margin -= demand.slope * demand.scaled(np.asarray(columns[name], float))
+        for name, levels in self.offsets.items():
+            margin -= np.array([levels.get(str(level), 0.0) for level in columns[name].tolist()])
+        probability = ndtr(margin)
+        asked = self.asked(columns)
+        fits, fails = (
+            surpassed(asked, self._asked_by(self.succeeded), -1),
+            surpassed(asked, self._asked_by(self.failed), 1),
+        )
+        probability = np.where(fits, np.maximum(CERTAINTY, probability), probability)
+        return np.where(fails, np.minimum(1.0 - CERTAINTY, probability), probability)
+
+    def known_to_fail(self, columns: Columns) -> Truth:
+        """Return which configurations failed and never succeeded, or ask for no less than one that failed."""
+        asked, again = self.asked(columns), self._asked_by(self.contradicted)
+        same = surpassed(asked, again, 1) & surpassed(asked, again, -1)
+        return surpassed(asked, self._asked_by(self.failed), 1) | same
+
+    def asked(self, columns: Columns) -> Array:
+        """Return what configurations ask for, shape (rows, demands): one asks for no less where no entry is smaller.
+
+        A factor without an order gives two entries, of which one is smaller wherever the values differ.
+        """
+        parts: list[Array] = []
+        for name, demand in self.demands.items():
+            values = np.asarray(columns[name], float)
+            parts += [values] if demand.more != "smaller" else []
+            parts += [-values] if demand.more != "larger" else []
+        for name, levels in self.offsets.items():
+            places = {level: float(k) for k, level in enumerate(levels)}
+            codes = np.array([places.get(str(level), -1.0) for level in columns[name].tolist()])
+            parts += [codes, -codes]
+        return np.column_stack(parts)
+
+    def _asked_by(self, configurations: Sequence[Values]) -> Array:
+        columns = {
+            name: np.array([c[k] for c in configurations], dtype=float if name in self.demands else object)
+            for k, name in enumerate(self.names)
+        }
+        return self.asked(columns)
+
+
+def surpassed(asked: Array, others: Array, sign: int) -> Truth:
+    """Return which configurations ask for no less (1), or no more (−1), than any of some others.
+
+    Parameters
+    ----------
+    asked : ndarray of shape (rows, demands)
+    others : ndarray of shape (others, demands)
+    sign : {-1, 1}
+
+    Examples
+    --------
+    >>> surpassed(np.array([[4.0, -1.0], [8.0, -2.0], [2.0, -8.0]]), np.array([[4.0, -2.0]]), 1)
+    array([ True,  True, False])
+    """
+    holds = np.zeros(len(asked), dtype=bool)
+    open_rows = np.arange(len(asked))
+    for other in others:
+        # Few rows are left after the first entries; only these are compared in the next.
+        rows = open_rows
+        for j, value in enumerate(other):
+            rows = rows[sign * (asked[rows, j] - value) >= -SAME * abs(value)]
+        if rows.size:
+            holds[rows] = True
+            open_rows = open_rows[~holds[open_rows]]
+    return holds

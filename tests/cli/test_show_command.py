@@ -1,0 +1,147 @@
+"""`predict --show`, `--price`, amounts and ranges."""
+
+import csv
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from genperf.cli.main import run
+
+Shell = Callable[..., tuple[int, str, str]]
+LAW = ["--model", "c + a/workers"]
+
+
+@pytest.fixture
+def shell(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shell:
+    """Run a command beside models of T = 1 + 8/n, and of throughputs that lose 10 % at once."""
+    monkeypatch.chdir(tmp_path)
+    noise = (1.01, 0.99, 1.02, 0.98, 1.0)
+    counts = (1, 2, 4, 8, 16)
+    rows = [f"{n},{(8 / n + 1) * e}" for n, e in zip(counts, noise, strict=True)]
+    Path("times.csv").write_text("\n".join(["workers,s", *rows]))
+    speeds = [f"{n},{400 * n * (0.9 if n > 1 else 1) * e}" for n, e in zip(counts, noise, strict=True)]
+    Path("speeds.csv").write_text("\n".join(["gpus,speed", *speeds]))
+    batches = [f"{n},{b},{net},{(b / 32 + 1) * e}" for n, e in zip(counts, noise, strict=True)
+               for b in (16, 32) for net in "ab"]  # fmt: skip
+    Path("batches.csv").write_text("\n".join(["workers,batch,net,s", *batches]))
+
+    def call(*arguments: str) -> tuple[int, str, str]:
+        status = run(list(arguments))
+        captured = capsys.readouterr()
+        return status, captured.out, captured.err
+
+    roles = ["--time", "s", "--extrinsic", "workers", "--scaling", "strong"]
+    assert call("fit", "times.csv", *roles, *LAW, "-o", "times.json")[0] == 0
+    assert call("fit", "speeds.csv", "--throughput", "speed", "--extrinsic", "gpus", "-o", "speeds.json")[0] == 0
+    roles = ["--time", "s", "--extrinsic", "workers", "--intrinsic", "batch", "--group", "net"]
+    assert call("fit", "batches.csv", *roles, "--model", "c + a*batch", "-o", "batches.json")[0] == 0
+    return call
+
+
+def rows_of(shell: Shell, *arguments: str) -> list[dict[str, float]]:
+    status, out, err = shell("predict", *arguments, "--json")
+    assert status == 0, err
+    return json.loads(out)["predictions"]
+
+
+def test_formulas_have_intervals(shell: Shell) -> None:
+    (row,) = rows_of(shell, "times.json", "--at", "workers=8", "--show", "days=time*43.2k/1d", "--show", "rate=1h/time")
+    # A step of 2 s, 43,200 of them: one day. 1,800 steps in an hour.
+    assert row["days"] == pytest.approx(1.0, rel=0.03)
+    assert (row["days_lower"], row["days_upper"]) == pytest.approx((row["lower"] / 2, row["upper"] / 2))
+    # What falls as the time rises has its bounds swapped.
+    assert row["rate"] == pytest.approx(3600 / row["time"])
+    assert (row["rate_lower"], row["rate_upper"]) == pytest.approx((3600 / row["upper"], 3600 / row["lower"]))
+    assert list(row)[-2:] == ["verdict", "reason"]
+
+
+def test_a_turn_within_the_interval_is_a_bound(shell: Shell) -> None:
+    (row,) = rows_of(shell, "times.json", "--at", "workers=8", "--show", "off=abs(time - 2)")
+    assert row["lower"] < 2 < row["upper"]
+    assert row["off_lower"] < 0.5 * row["off_upper"]
+    assert row["off_lower"] < min(abs(row["lower"] - 2), abs(row["upper"] - 2))
+
+
+def test_a_later_formula_reads_an_earlier_one(shell: Shell) -> None:
+    (row,) = rows_of(shell, "times.json", "--at", "workers=8", "--show", "twice=2*time", "--show", "half=twice/4")
+    assert row["half"] == pytest.approx(row["time"] / 2)
+    assert row["half_upper"] == pytest.approx(row["upper"] / 2)
+
+
+def test_the_cost_of_a_step_and_of_a_sample(shell: Shell) -> None:
+    (row,) = rows_of(shell, "times.json", "--at", "workers=8", "--price", "3.6/h")
+    # 8 workers, 0.001 a second.
+    assert row["cost"] == pytest.approx(0.008 * row["time"])
+    assert row["cost_upper"] == pytest.approx(0.008 * row["upper"])
+    (row,) = rows_of(shell, "times.json", "--at", "workers=8", "--price", "86.4/d", "--per", "workers/4")
+    assert row["cost"] == pytest.approx(0.002 * row["time"])
+    (row,) = rows_of(shell, "speeds.json", "--at", "gpus=8", "--price", "3.6/h")
+    assert row["cost"] == pytest.approx(0.008 / row["throughput"])
+
+
+def test_efficiency_is_that_of_explain(shell: Shell) -> None:
+    rows = rows_of(shell, "times.json", "--at", "workers=1,8", "--show", "efficiency")
+    # (1 + 8)/(8·(1 + 1))
+    assert [r["efficiency"] for r in rows] == pytest.approx([1.0, 9 / 16], rel=0.05)
+    assert rows[1]["efficiency_lower"] <= rows[1]["efficiency"] <= rows[1]["efficiency_upper"]
+    curve = json.loads(shell("explain", "times.json", "--knee", "--json")[1])["scaling"]["curve"]
+    (at_8,) = (r for r in curve if r["workers"] == 8)
+    assert rows[1]["efficiency"] == pytest.approx(at_8["efficiency"], rel=1e-6)
+
+
+def test_throughput_of_a_measured_time_needs_a_batch(shell: Shell) -> None:
+    rows = rows_of(shell, "batches.json", "--at", "workers=4", "--at", "batch=32", "--show", "throughput")
+    assert {r["net"] for r in rows} == {"a", "b"}
+    for row in rows:
+        assert row["throughput"] == pytest.approx(4 * 32 / row["time"])
+    status, _, err = shell("predict", "times.json", "--at", "workers=4", "--show", "throughput")
+    assert status == 1
+    assert "'throughput' needs the work of a step" in err
+
+
+def test_ranges_and_amounts_are_understood(shell: Shell) -> None:
+    rows = rows_of(shell, "times.json", "--at", "workers=16:128:*2,1k")
+    assert [r["workers"] for r in rows] == [16, 32, 64, 128, 1000]
+    # A group that is named as a range or an amount stays a name.
+    assert shell("predict", "batches.json", "--at", "net=a", "--at", "workers=1:3", "--at", "batch=0.016k")[0] == 0
+
+
+def test_three_digits_for_people_and_all_in_files(shell: Shell, tmp_path: Path) -> None:
+    status, out, _ = shell("predict", "times.json", "--at", "workers=1024", "-o", "out.csv", "--show", "x=time*1")
+    assert status == 0
+    line = out.splitlines()[1].split()
+    assert line[0] == "1024"
+    assert all(len(text.replace("0.", "").replace(".", "")) <= 3 for text in line[1:7])
+    (row,) = csv.DictReader(io.StringIO((tmp_path / "out.csv").read_text()))
+    assert len(row["time"]) > 8
+    assert row["x"] == row["time"]
+
+
+WRONG = {
+    "a price without a time": (["--price", "2"], "the price 2 needs its time"),
+    "a price of a machine": (["--price", "2/gpu"], "the price 2/gpu needs its time"),
+    "no price": (["--price", "cheap/h"], "'cheap/h' is not a price"),
+    "a cost without a price": (["--show", "cost"], "'cost' needs a price"),
+    "a text": (["--show", "x='abc'"], "'x' is to be a number, not a text"),
+    "a comparison": (["--show", "x=time < 1"], "'x' is to be a number, not a comparison"),
+    "a name that is taken": (["--show", "lower=time"], "'lower' cannot name a new column"),
+    "a name that is none": (["--show", "2x=time"], "'2x' cannot name a new column"),
+    "an unknown name": (["--show", "x=tme"], "tme"),
+    "twice": (["--show", "x=time", "--show", "x=time"], "--show names x twice"),
+    "division by zero": (["--show", "x=1/(workers - 8)"], "is not finite everywhere"),
+    "fewer than measured": (["--at", "workers=0.5", "--show", "efficiency"], "relative to workers=1"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_what_cannot_be_shown(shell: Shell, case: str) -> None:
+    options, message = WRONG[case]
+    at = [] if "--at" in options else ["--at", "workers=8"]
+    status, out, err = shell("predict", "times.json", *at, *options)
+    assert status == 1
+    assert message in err
+    assert "Traceback" not in err
+    assert not out

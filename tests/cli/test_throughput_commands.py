@@ -1,0 +1,112 @@
+"""`--throughput`, `--work` and `--scaling` through the commands."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from genperf.cli.main import run
+
+Shell = Callable[..., tuple[int, str, str]]
+RUNS = "gpus,throughput\n1,410.2\n2,792.5\n4,1530\n8,2905.4\n"
+
+
+@pytest.fixture
+def shell(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shell:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "runs.csv").write_text(RUNS)
+    (tmp_path / "times.csv").write_text("gpus,s\n1,1.0\n2,0.6\n4,0.4\n8,0.3\n")
+
+    def call(*arguments: str) -> tuple[int, str, str]:
+        status = run(list(arguments))
+        captured = capsys.readouterr()
+        return status, captured.out, captured.err
+
+    return call
+
+
+SPEED = ["--throughput", "throughput", "--extrinsic", "gpus"]
+
+
+def at_64(shell: Shell, *options: str) -> dict[str, float]:
+    assert shell("fit", "runs.csv", *SPEED, *options, "-o", "m.json")[0] == 0
+    (row,) = json.loads(shell("predict", "m.json", "--at", "gpus=64", "--json")[1])["predictions"]
+    return row
+
+
+def test_the_unit_of_the_work_changes_no_throughput(shell: Shell) -> None:
+    rows = {work: at_64(shell, "--work", work) for work in ("gpus", "2*gpus", "32*gpus", "1000*gpus")}
+    alone = at_64(shell)
+    for work, row in rows.items():
+        assert row["throughput"] == pytest.approx(alone["throughput"], rel=1e-9), work
+        for name in ("throughput_lower", "throughput_upper"):
+            assert row[name] == pytest.approx(alone[name], rel=1e-8), (work, name)
+    assert rows["32*gpus"]["time"] == pytest.approx(32 * rows["gpus"]["time"], rel=1e-9)
+    assert alone["throughput_lower"] < alone["throughput"] < alone["throughput_upper"]
+    names = list(alone)
+    assert names[1:4] == ["throughput", "throughput_lower", "throughput_upper"]
+    assert names[4:] == ["time", "lower", "upper", "verdict", "reason"]
+    # The four runs scale at 89 % of perfect; nothing near 64 × 410 is promised, and nothing far below either.
+    assert 0.6 < alone["throughput"] / (64 * 410.2) < 1.0
+
+
+def test_notes_tell_the_work(shell: Shell) -> None:
+    _, _, err = shell("fit", "runs.csv", *SPEED)
+    assert "note: the work of a step is taken as gpus, which is weak scaling; --work FORMULA says otherwise" in err
+    _, _, err = shell("fit", "runs.csv", *SPEED, "--work", "1")
+    assert "note: the work of a step, 1, is the same at every count of workers, which is strong scaling" in err
+    assert "the work of a step" not in shell("fit", "runs.csv", *SPEED, "--work", "32*gpus")[2]
+
+
+def test_the_knee_of_weak_scaling(shell: Shell) -> None:
+    shell("fit", "runs.csv", *SPEED, "--work", "32*gpus", "-o", "m.json")
+    status, out, _ = shell("explain", "m.json", "--knee")
+    assert status == 0
+    assert "weak scaling along gpus, relative to 1" in out
+    assert "throughput does not fall up to 128 gpus" in out
+    assert "throughput falls" not in out
+    status, _, err = shell("explain", "m.json", "--knee", "--scaling", "strong")
+    assert status == 1
+    assert "the scaling is said to be strong, and with the work '32*gpus' of a step it is weak" in err
+
+
+def test_efficiency_is_refused_until_the_scaling_is_told(shell: Shell, tmp_path: Path) -> None:
+    times = ["times.csv", "--time", "s", "--extrinsic", "gpus", "--model", "amdahl"]
+    shell("fit", *times, "-o", "m.json")
+    status, out, _ = shell("explain", "m.json", "--knee")
+    assert status == 0
+    assert "is the scaling along gpus weak or strong?" in out
+    assert "efficiency falls" not in out
+    told = json.loads(shell("explain", "m.json", "--knee", "--json")[1])["scaling"]
+    assert told["kind"] == "unknown"
+    assert "weak or strong?" in told["refusal"]
+    assert "strong scaling along gpus" in shell("explain", "m.json", "--knee", "--scaling", "strong")[1]
+    shell("report", "m.json", "-o", "page.html")
+    assert "is the scaling along gpus weak or strong?" in (tmp_path / "page.html").read_text()
+    shell("report", "m.json", "--scaling", "strong", "-o", "page.html")
+    assert "is the scaling along gpus weak or strong?" not in (tmp_path / "page.html").read_text()
+    shell("fit", *times, "--scaling", "weak", "-o", "m.json")
+    assert "weak scaling along gpus" in shell("explain", "m.json", "--knee")[1]
+
+
+def test_a_scaling_that_the_work_contradicts(shell: Shell) -> None:
+    status, _, err = shell("fit", "runs.csv", *SPEED, "--work", "32*gpus", "--scaling", "strong")
+    assert status == 1
+    assert "with the work '32*gpus' of a step it is weak" in err
+
+
+def test_a_throughput_without_workers(shell: Shell, tmp_path: Path) -> None:
+    (tmp_path / "runs.csv").write_text(RUNS.replace("gpus", "depth"))
+    status, _, err = shell("fit", "runs.csv", "--throughput", "throughput", "--intrinsic", "depth")
+    assert status == 1
+    assert "no column counts the workers, and a throughput alone does not tell the work of a step" in err
+
+
+def test_a_batch_column_is_in_the_work(shell: Shell, tmp_path: Path) -> None:
+    rows = [f"{n},{b},{n * b / (0.1 + 0.01 * b)}" for n in (1, 2, 4) for b in (16, 32)]
+    (tmp_path / "runs.csv").write_text("\n".join(["gpus,batch,throughput", *rows]) + "\n")
+    _, _, err = shell("fit", "runs.csv", *SPEED, "--intrinsic", "batch", "--model", "a + b*batch", "-o", "m.json")
+    assert "the work of a step is taken as batch*gpus" in err
+    (row,) = json.loads(shell("predict", "m.json", "--at", "gpus=8", "--at", "batch=64", "--json")[1])["predictions"]
+    assert row["throughput"] == pytest.approx(8 * 64 / 0.74, rel=1e-3)

@@ -1,0 +1,142 @@
+"""Runs that failed: which rows they are, what is kept of them, and what is refused."""
+
+import io
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import genperf as gp
+from genperf.errors import TableError
+from genperf.table.failures import says_failed
+
+WORDS = [
+    "OOM",
+    "oom",
+    "OOM-killed",
+    "OOMKilled",
+    "out of memory",
+    "out_of_memory",
+    "torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB",
+    "RuntimeError: CUDA error",
+    "FAILED",
+    "Failure",
+    "error",
+    "killed",
+    "Timeout",
+    "timed out",
+    "crash",
+    "crashed",
+]
+
+
+def read(text: str, **options: Any) -> gp.Table:
+    frame = pd.read_csv(io.StringIO(text), dtype=object, keep_default_na=False)
+    return gp.read_table(frame, **{"time": "t", "intrinsic": "b", **options})
+
+
+@pytest.mark.parametrize("word", WORDS)
+def test_the_usual_words(word: str) -> None:
+    table = gp.read_table(pd.DataFrame({"b": [1, 2, 4], "t": [1.0, 2.0, word]}), time="t", intrinsic="b")
+    assert (len(table), table.failures.b.tolist(), table.rejected) == (2, [4.0], ())
+    assert [n.kind for n in table.notes] == ["runs_failed"]
+    assert str(table.notes[0]).startswith("1 run failed")
+    assert table.factors[0].upper == 2.0
+
+
+@pytest.mark.parametrize("word", ["", "nan", "fast", "no error", "0 errors", "0,5", "terror", "zoom", "-1", "broom"])
+def test_other_bad_cells_stay_faults(word: str) -> None:
+    assert not says_failed(word)
+    runs = pd.DataFrame({"b": [1, 2, 4], "t": ["1", "2", word]})
+    with pytest.raises(TableError, match="1 of 3 rows cannot be used"):
+        gp.read_table(runs, time="t", intrinsic="b")
+    assert gp.read_table(runs, time="t", intrinsic="b", skip_bad_rows=True).failures.empty
+
+
+def test_a_column_of_status() -> None:
+    text = "b,t,state\n1,1,ok\n2,2,COMPLETED\n4,nan,failed\n8,,OOM\n16,9,timeout\n"
+    table = read(text, status="state")
+    assert (len(table), table.failures.b.tolist()) == (2, [4.0, 8.0, 16.0])
+    assert "state" not in table.unused
+    with pytest.raises(TableError, match="row 2, column 't'"):
+        read(text)
+
+
+def test_other_words() -> None:
+    text = "b,t,exit\n1,1,0\n2,2,0\n4,,137\n8,3,9\n"
+    table = read(text, failed="exit=137,9")
+    assert (len(table), table.failures.b.tolist()) == (2, [4.0, 8.0])
+    assert read(text, failed={"exit": ["137", "9"]}).sha256 == table.sha256
+    # The named words stand in place of the usual ones, in that column.
+    named = read("b,t\n1,1\n2,oom\n4,gone\n", failed="t=gone", skip_bad_rows=True)
+    assert (named.failures.b.tolist(), named.rejected_rows) == ([4.0], 1)
+
+
+def test_settings_of_failed_runs_are_checked() -> None:
+    text = "b,t,w\n1,1,1\n2,2,1\nwide,OOM,\n8,OOM,\n"
+    with pytest.raises(TableError, match="'wide' is not a number"):
+        read(text, weight="w")
+    table = read(text, weight="w", skip_bad_rows=True)
+    assert (table.failures.b.tolist(), table.rejected_rows) == ([8.0], 1)
+
+
+def test_derived_factors_and_filters() -> None:
+    text = "b,n,t\n1,1,1\n2,2,2\n4,2,OOM\n8,1,OOM\n"
+    table = read(text, intrinsic="total", let="total=b*n", where="n > 1", skip_bad_rows=True)
+    assert table.failures.total.tolist() == [8.0]
+    # A filter that reads the measured column decides nothing of a run without one.
+    assert read(text, where="t < 1.5").failures.b.tolist() == [4.0, 8.0]
+    speeds = read("b,n,v\n1,1,8\n2,2,9\n4,2,OOM\n", time=None, throughput="v", work="b*n")
+    assert (len(speeds), speeds.failures.b.tolist()) == (2, [4.0])
+
+
+def test_groups_get_their_runs() -> None:
+    text = "g,b,t\nx,1,1\nx,2,OOM\ny,1,1\ny,2,2\nz,1,OOM\nz,2,killed\n"
+    table = read(text, group="g")
+    assert [(key, len(part), part.failures.b.tolist()) for key, part in table.groups()] == [
+        (("x",), 1, [2.0]),
+        (("y",), 2, []),
+    ]
+    assert "every run failed of 1 group, left out: z" in "\n".join(map(str, table.notes))
+    notes = [[n.kind for n in part.notes] for _, part in table.groups()]
+    assert ["runs_failed" in kinds for kinds in notes] == [True, False]
+
+
+def test_the_hash_knows_of_failures() -> None:
+    runs = "b,t\n1,1\n2,2\n"
+    assert read(runs + "4,OOM\n").sha256 != read(runs).sha256
+    assert read(runs + "4,OOM\n").sha256 == read(runs + "4,killed\n").sha256
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "message", "hint"),
+    [
+        ("b,t\n1,OOM\n2,failed\n", {}, "all 2 runs failed", "--failed"),
+        ("b,t\n1,OOM\n2,1\n", {"where": "b < 2"}, "the one run failed", "--failed"),
+        (
+            "b,t,s\n1,1,ok\n2,,oom\n",
+            {"failed": "s=OMM"},
+            "no cell of column 's' is 'OMM'",
+            "its values are 'ok', 'oom'",
+        ),
+        ("b,t,state\n1,1,ok\n", {"status": "stat"}, "no column 'stat' that says which runs failed", "state"),
+        ("b,t\n1,1\n", {"failed": "OOM"}, "'OOM' is not of the form COLUMN=VALUE,…", 'for example "status=OOM,killed"'),
+        ("b,t\n1,1\n", {"failed": "t="}, "'t=' is not of the form", "status=OOM"),
+    ],
+)
+def test_refused(text: str, options: dict[str, Any], message: str, hint: str) -> None:
+    with pytest.raises(TableError) as caught:
+        read(text, **options)
+    assert message in str(caught.value)
+    assert hint in (caught.value.hint or "")
+
+
+def test_summarised_tables_refuse(tmp_path: Path) -> None:
+    pytest.importorskip("duckdb")
+    (tmp_path / "a.csv").write_text("b,t,state\n1,1,ok\n2,2,ok\n2,OOM,failed\n")
+    with pytest.raises(TableError, match="not told apart while rows are summarised") as caught:
+        gp.read_table(tmp_path / "a.csv", time="t", intrinsic="b", aggregate=True, status="state")
+    assert "--no-aggregate" in str(caught.value)
+    with pytest.raises(TableError, match="--no-aggregate keeps runs that failed"):
+        gp.read_table(tmp_path / "a.csv", time="t", intrinsic="b", aggregate=True)
