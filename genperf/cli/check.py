@@ -2,13 +2,34 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from genperf.cli.options import output_options, read, table_options
 from genperf.cli.output import records, say, show_frame, show_json
 from genperf.errors import counted
+
+if TYPE_CHECKING:
+    from genperf.table.clean import Rejection
+
+
+def rejected_lines(rejected: Sequence[Rejection]) -> list[str]:
+    """Return a line per column with bad cells: the first of them, and how many more rows have one there.
+
+    Examples
+    --------
+    >>> from genperf.table.clean import Rejection
+    >>> rejected_lines([Rejection("runs.csv", n, "s", "OOM", "is not a number") for n in (3, 5, 9)])
+    ["runs.csv: line 3, column 's': 'OOM' is not a number; 2 more rows in this column"]
+    """
+    lines = []
+    for column in dict.fromkeys(r.column for r in rejected):
+        bad = [r for r in rejected if r.column == column]
+        more = len({r.line for r in bad}) - 1
+        lines.append(f"{bad[0]}" + (f"; {counted(more, 'more row')} in this column" if more else ""))
+    return lines
 
 
 @click.command("check")
@@ -62,7 +83,7 @@ def command(table: str, as_json: bool, quiet: bool, no_color: bool, **given: Any
         click.echo(f"failed: {counted(len(measured.failures), 'run')}")
     if measured.rejected:
         click.echo(f"rejected: {counted(measured.rejected_rows, 'row')}")
-        for rejection in measured.rejected[:20]:
-            click.echo(f"  {rejection}")
+        for line in rejected_lines(measured.rejected):
+            click.echo(f"  {line}")
     for note in measured.notes:
         say(f"note: {note}", quiet)

@@ -6,7 +6,7 @@ import click
 
 from genperf.cli.options import once, output_options
 from genperf.cli.output import csv_text, say, show_json, show_rows
-from genperf.cli.writing import write_whole
+from genperf.cli.writing import writable, write_whole
 
 
 @click.command("compare")

@@ -366,7 +366,8 @@ class _Reader:
         """Read a part that must be a number."""
         read = self.node(node, depth + 1)
         if isinstance(read, Text):
-            self.refuse(node, "a text can only be compared with a column", "write column == 'text'")
+            hint = f"write column == 'text'; a column's name goes in backticks: `{read.value}`"
+            self.refuse(node, "a text can only be compared with a column", hint)
         if isinstance(read, Name) and read.name in self.texts:
             self.refuse(
                 node,

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from genperf.prediction.following import follows
 from genperf.prediction.medians import medians_of
 from genperf.prediction.schema import Schema
 from genperf.table import Table
@@ -76,7 +77,7 @@ def most_measured(schema: Schema, along: str) -> dict[str, Any]:
     names = [f.name for f in schema.factors]
     place = names.index(along)
     others = [
-        j for j, f in enumerate(schema.factors) if j != place and f.distinct > 1 and not _follows(schema, j, place)
+        j for j, f in enumerate(schema.factors) if j != place and f.distinct > 1 and not follows(schema, j, place)
     ]
     pairs = {(tuple(m.values[j] for j in others), m.values[place]) for m in schema.medians}
     if not pairs or not others:
@@ -85,22 +86,6 @@ def most_measured(schema: Schema, along: str) -> dict[str, Any]:
     largest = max(counts.values())
     first = next(h for m in schema.medians if counts[h := tuple(m.values[j] for j in others)] == largest)
     return {names[j]: value for j, value in zip(others, first, strict=True)}
-
-
-def _follows(schema: Schema, j: int, place: int) -> bool:
-    """Say whether a factor grows with another and is settled by it.
-
-    Parameters
-    ----------
-    schema : Schema
-    j, place : int
-        Places of the factor and of the other one.
-    """
-    values = {m.values[place]: m.values[j] for m in schema.medians}
-    if any(values[m.values[place]] != m.values[j] for m in schema.medians) or not schema.factors[j].numeric:
-        return False
-    in_order = [float(values[key]) for key in sorted(values)]
-    return schema.factors[j].role == "extrinsic" and bool(np.all(np.diff(in_order) >= 0.0))
 
 
 def _same(a: float | str, b: Any) -> bool:

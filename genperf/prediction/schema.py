@@ -40,6 +40,8 @@ class Schema(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         What was measured, for drawing; of very many configurations, some.
     mapping : dict of str to str
         Factors by the field's names, with the columns that the user said they are.
+    reading : tuple of (str, str)
+        Options by which the rows were read, beside the roles: a filter, the column of repeats, a unit.
     scaling : {"weak", "strong"} or None
         As `Table.scaling`. The work of a step is the target's, a formula over the factors.
     """
@@ -58,6 +60,7 @@ class Schema(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     highest: float = 0.0
     medians: tuple[Median, ...] = ()
     mapping: dict[str, str] = {}
+    reading: tuple[tuple[str, str], ...] = ()
     scaling: Scaling | None = None
 
     def column(self, name: str) -> str:
@@ -103,6 +106,7 @@ def schema_of(table: Table) -> Schema:
         lowest=float(table.extremes[0].min()),
         highest=float(table.extremes[1].max()),
         medians=medians_of(table),
+        reading=table.reading,
         scaling=table.scaling,
     )
 

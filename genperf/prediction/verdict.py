@@ -11,6 +11,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from genperf.prediction.combinations import apart
 from genperf.prediction.query import Query
 from genperf.prediction.schema import Schema
 from genperf.table import Factor
@@ -30,7 +31,8 @@ class VerdictSettings:
     Attributes
     ----------
     near, blind : float
-        Doublings beyond the measured range up to which a prediction is near, and beyond which it is blind.
+        Doublings beyond the measured range up to which a prediction is near, and beyond which it is blind. The same
+        counts for a combination of values that lies in the ranges, and so far from every run.
     wide, very_wide : float
         ln(upper/lower) of the 90 % prediction interval above which a prediction is at most `caution`, and blind, inside
         the measured range. There a width is noise that was measured.
@@ -181,6 +183,9 @@ def verdicts(
     total = all_doublings(reach, query, standing.followers)
     scales = _by_range(reach, query, standing, grades)
     _by_distance(total, sum((far > 0).astype(int) for _, far in scales.values()) > 1, grades)
+    combination = apart(schema, query, standing.followers)
+    for level, threshold in ((1, RULES.near), (2, RULES.blind)):
+        grades.mark(combination.doublings > threshold, level, combination.texts)
     for name, where in standing.unmeasured.items():
         if name == STEP:
             grades.mark(where, 2, NO_RUN_BEYOND_ONE_NODE)
@@ -194,7 +199,7 @@ def verdicts(
         if factor.numeric and factor.role == "extrinsic" and factor.name not in standing.followers:
             text = f"measured to {factor.name}={factor.upper:g}; beyond, it is borrowed from other groups"
             grades.mark(outside & (query.columns[factor.name] > factor.upper), 0, text)
-    _by_width(log_width, outside, grades)
+    _by_width(log_width, outside | (combination.doublings > RULES.near), grades)
     if standing.unidentified:
         names = standing.unidentified
         shown = ", ".join(names[:4]) + (", …" if len(names) > 4 else "")
@@ -202,7 +207,7 @@ def verdicts(
     for name, far in extrinsic.items():
         following = 2.0 * scales[name][0].upper
         needed = (grades.grade > 0) & (far > RULES.near) & (query.columns[name] > following)
-        grades.mark(needed, 0, f"measure {name}={following:g} first")
+        grades.mark(needed, 0, f"measure {name}={following:g} or more first")
     chosen: list[Verdict] = [VERDICTS[g] for g in grades.grade]
     return chosen, ["; ".join(dict.fromkeys(r)) if r else "inside the measured range" for r in grades.reasons]
 

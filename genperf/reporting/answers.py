@@ -28,10 +28,13 @@ class AnswerSettings:
         Advice is about at least this many times the largest measured count: nearer, no power of two is left between.
     aliased_pairs : int
         Pairs of terms that cannot be told apart which are named, at most.
+    above_perfect : float
+        Points of efficiency above 100 % that are worth a word: less is the noise of a good run. A guess.
     """
 
     advice_beyond: float = 4.0
     aliased_pairs: int = 2
+    above_perfect: float = 3.0
 
 
 ANSWERS = AnswerSettings()
@@ -83,7 +86,9 @@ class Questions:
         return [self.band, *([self.knee] if self.target.is_time else []), self.largest_part, self.next]
 
 
-def answers(result: FitResult, answer: Scaling, target: pd.DataFrame, interval: float) -> tuple[Answer, ...]:
+def answers(
+    result: FitResult, answer: Scaling, target: pd.DataFrame, interval: float, *, asked: bool = False
+) -> tuple[Answer, ...]:
     """Return the answers about one model whose scale is known, in the order of `Questions.all`.
 
     Parameters
@@ -95,8 +100,12 @@ def answers(result: FitResult, answer: Scaling, target: pd.DataFrame, interval: 
         One row: the configuration that the answers are about.
     interval : float
         Nominal coverage.
+    asked : bool
+        Whether the count of workers is the user's: the advice is then about it, and about no larger one.
     """
-    further = _further(result, answer, target)
+    further = {**answer.at, answer.along: float(target[answer.along].iloc[0])}
+    if not asked:
+        further = _further(result, answer, target)
     part, following = _largest_part(result, answer, target, interval), _next(result, further, answer.along, interval)
     if not answer.quantity.is_time:
         return (*_left_out(only_for_times("efficiency and knee", answer.quantity), result), part, following)
@@ -105,6 +114,58 @@ def answers(result: FitResult, answer: Scaling, target: pd.DataFrame, interval: 
     predicted = result.predict(target, interval).iloc[0]
     count = float(target[answer.along].iloc[0])
     return (_band(result, answer, count, str(predicted["verdict"])), _knee(answer), part, following)
+
+
+@dataclass(frozen=True)
+class Summary:
+    """The prediction at the configuration that the answers are about.
+
+    Attributes
+    ----------
+    value, lower, upper : float
+        The predicted quantity with its interval.
+    efficiency : float or None
+        In %; None where there is none.
+    verdict : str
+    sentence : str
+        All of it, for somebody who reads one line.
+    """
+
+    value: float
+    lower: float
+    upper: float
+    efficiency: float | None
+    verdict: str
+    sentence: str
+
+
+def summary(result: FitResult, answer: Scaling | None, target: pd.DataFrame, interval: float) -> Summary:
+    """Return the prediction at one configuration, and a sentence that tells it.
+
+    Parameters
+    ----------
+    result : FitResult
+    answer : Scaling or None
+        The predictions along the count of workers, where a factor counts them.
+    target : DataFrame
+        One row: the configuration.
+    interval : float
+        Nominal coverage.
+    """
+    quantity = result.schema.target
+    row = result.predict(target, interval).iloc[0]
+    value, lower, upper = (float(row[name]) for name in (quantity.name, "lower", "upper"))
+    efficiency, place = None, "at the centre of the data"
+    if answer is not None:
+        count = float(target[answer.along].iloc[0])
+        place = f"at {count_text(count, answer.along)}"
+        efficiency = _efficiencies(answer, count)[0] if "efficiency" in answer.curve else None
+    subject, verb = ("a step", "to take") if quantity.is_time else (quantity.name, "to be")
+    ends = with_unit(f"{lower:.3g} to {upper:.3g}", quantity)
+    words = [f"{place}, {subject} is expected {verb} {with_unit(f'{value:.3g}', quantity)}"]
+    words.append(f" ({100 * interval:g} % interval: {ends})")
+    words += [] if efficiency is None else [f", at {efficiency:.0f} % efficiency"]
+    return Summary(value, lower, upper, efficiency, str(row["verdict"]), capitalised("".join(words)))
 
 
 def unanswered(why: str, result: FitResult, target: pd.DataFrame, interval: float) -> tuple[Answer, ...]:
@@ -140,7 +201,7 @@ def _largest_measured(result: FitResult, name: str) -> float:
 
 
 def _further(result: FitResult, answer: Scaling, target: pd.DataFrame) -> dict[str, Any]:
-    """Return the target of the advice: the given one, but no nearer than two doublings beyond the data.
+    """Return the target of the advice where none was given: no nearer than two doublings beyond the data.
 
     Parameters
     ----------
@@ -174,17 +235,34 @@ def _band(result: FitResult, answer: Scaling, count: float, verdict: str) -> Ans
         f"At {at}{beyond} each is predicted to do {there} of the work that it does at {answer.reference:g} "
         f"({answer.kind} scaling).",
         *([f"At {largest:g}, the largest count that was measured, it is {measured}."] if ratio > 1 else []),
+        *_above_perfect(answer, max(_efficiencies(answer, n)[0] for n in (largest, count))),
     ]
     return Answer(Questions.band, f"{there.split(' (')[0]} at {at}", tuple(sentences), verdict)
 
 
-def _efficiency(answer: Scaling, count: float) -> str:
-    """Return the efficiency at a count with its interval, in %; of an interval of one value only the value."""
-    counts = answer.curve[answer.along].to_numpy(float)
+def _above_perfect(answer: Scaling, efficiency: float) -> list[str]:
+    """Say what an efficiency above 100 % means; nothing where there is none."""
+    if efficiency <= 100.0 + ANSWERS.above_perfect:
+        return []
+    return [
+        f"More than 100 % means that a worker does more than it did at {answer.reference:g}: the smallest run was slow "
+        "(too little memory, warm-up, another configuration), or a share of the work fits a cache."
+    ]
+
+
+def _efficiencies(answer: Scaling, count: float) -> tuple[float, float, float]:
+    """Return the efficiency at a count and the ends of its interval, in %."""
+    counts = np.log(answer.curve[answer.along].to_numpy(float))
     middle, low, high = (
-        f"{100.0 * float(np.interp(np.log(count), np.log(counts), answer.curve[name].to_numpy(float))):.0f}"
+        100.0 * float(np.interp(np.log(count), counts, answer.curve[name].to_numpy(float)))
         for name in ("efficiency", "efficiency_lower", "efficiency_upper")
     )
+    return middle, low, high
+
+
+def _efficiency(answer: Scaling, count: float) -> str:
+    """Return the efficiency at a count with its interval, in %; of an interval of one value only the value."""
+    middle, low, high = (f"{value:.0f}" for value in _efficiencies(answer, count))
     if low == middle == high:
         return f"{middle} %"
     return f"{middle} % ({100 * answer.interval:g} % interval: {low} to {high} %)"

@@ -5,7 +5,7 @@ The page's side of it is `assets/engine.js`, with `assets/discrepancy.js` for wh
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict
 from statistics import NormalDist
 from typing import Any
@@ -18,6 +18,7 @@ from genperf.discrepancy import Discrepancy, Extrapolation
 from genperf.formula import Node, javascript, parse
 from genperf.prediction import Member, discrepancies_of, read_query, verdict
 from genperf.prediction.bands import POINTS
+from genperf.prediction.combinations import COMBINATIONS, corners, judged_places
 from genperf.prediction.predict import FLOOR, standing_of
 from genperf.result import FitResult
 from genperf.result.arrays import packed
@@ -132,6 +133,26 @@ def judging(result: FitResult, formulas: Formulas) -> dict[str, Any]:
             for f in verdict.reaching(result.schema, standing.borrowed).factors
             if standing.borrowed
         ],
+        "combinations": _combinations(result, standing.followers),
+    }
+
+
+def _combinations(result: FitResult, followers: Collection[str]) -> dict[str, Any] | None:
+    """Return the corners that no run reaches, and the runs by which the nearest is named; None without such corners.
+
+    Parameters
+    ----------
+    result : FitResult
+    followers : collection of str
+        Factors that follow the scale of a series.
+    """
+    tested = corners(result.schema, followers)
+    if not tested:
+        return None
+    return {
+        "places": judged_places(result.schema, followers),
+        "corners": [[list(c.places), list(c.signs), c.runs.tolist()] for c in tested],
+        "runs": [list(m.values) for m in result.schema.medians],
     }
 
 
@@ -139,6 +160,7 @@ def rules() -> dict[str, Any]:
     """Return the settings by which every prediction is judged, and the points of a normal distribution."""
     return {
         **asdict(verdict.RULES),
+        "combinations": asdict(COMBINATIONS),
         "verdicts": list(verdict.VERDICTS),
         "normal": [NormalDist().inv_cdf((i + 0.5) / POINTS) for i in range(POINTS)],
     }

@@ -18,7 +18,6 @@ from genperf.errors import GenperfError
 from genperf.fitting import fit
 from genperf.formula import JAVASCRIPT_PRELUDE
 from genperf.prediction import discrepancies_of
-from genperf.reporting.answers import Questions
 from genperf.reporting.engine import Formulas, engine, judging, rules
 from genperf.reporting.held_out import held_out
 from genperf.reporting.held_out import shown as shown_validation
@@ -28,7 +27,17 @@ from genperf.result import FitResult, GroupedResult
 from genperf.table import Table
 from genperf.validation import Validation
 
-_SCRIPTS = ("charts.js", "kernels.js", "discrepancy.js", "engine.js", "figures.js", "page.js")
+_SCRIPTS = (
+    "charts.js",
+    "kernels.js",
+    "discrepancy.js",
+    "combinations.js",
+    "engine.js",
+    "figures.js",
+    "groups.js",
+    "address.js",
+    "page.js",
+)
 
 
 @dataclass(frozen=True)
@@ -178,8 +187,8 @@ def page(
         "interval": view.interval,
         "beside": [HIDDEN, FORM],
         "quantity": quantity_of(target),
-        "questions": Questions(target).all,
         "groups": groups,
+        "groupColumns": list(whole.group),
         "validation": _validation(checked),
     }
     return _rendered(whole, table, data, formulas, view.title)
@@ -267,7 +276,7 @@ def _rendered(
         several=len(data["groups"]) > 1,
         group_columns=", ".join(whole.group),
         plain_groups=[
-            {"name": " · ".join(g["key"]), "answers": g["sheet"]["answers"]}
+            {"name": " · ".join(g["key"]), "answers": g["sheet"]["answers"], "first": g["sheet"]["summary"]["sentence"]}
             for g in data["groups"][: PAGE.plain_groups]
             if "sheet" in g
         ],

@@ -26,8 +26,7 @@ _OPTION = {"lam": "lambda", "mapping": "map"}
 def command_of(result: FitResult, *, pooled: bool = False) -> str:
     """Return the command that fits the same model to the same rows.
 
-    A model does not know the rows that were filtered out, nor a throughput that the time was made of: the hash of the
-    data tells whether the same rows were read.
+    The hash of the data tells whether the same rows were read.
 
     Parameters
     ----------
@@ -46,13 +45,16 @@ def command_of(result: FitResult, *, pooled: bool = False) -> str:
     """
     schema = result.schema
     source = schema.source if schema.source not in ("", "DataFrame", "-") else "TABLE"
-    words = ["genperf", "fit", source, *_target_words(schema.target)]
+    reading = dict(schema.reading)
+    measured = [] if "throughput" in reading else _target_words(schema.target)
+    words = ["genperf", "fit", source, *measured]
     for role in _ROLES:
         names = [f.name for f in schema.factors if f.role == role]
         words += [f"--{role}", ",".join(names)] if names else []
     words += ["--group", ",".join(schema.group)] if schema.group else []
-    for name, formula in schema.derived.items():
-        words += ["--let", f"{name}={formula}"]
+    lets = [("let", f"{name}={formula}") for name, formula in schema.derived.items()]
+    for option, value in dict.fromkeys([*(let for let in lets if "let" not in reading), *schema.reading]):
+        words += [f"--{option}", *([value] if value else [])]
     words += ["--model", result.model]
     words += _changed_options(str(result.options.get("request", "")))
     words += ["--pool"] if pooled else []

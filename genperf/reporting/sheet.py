@@ -11,6 +11,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from genperf.attribution import Scaling, completed, scaling
+from genperf.attribution.following import following
 from genperf.attribution.ladder import Ladder, ladder
 from genperf.attribution.members import by_label
 from genperf.attribution.quantity import constant_unit, heading
@@ -20,7 +21,7 @@ from genperf.prediction import band_of, central_times, read_query
 from genperf.prediction.measured import most_measured
 from genperf.prediction.medians import Median
 from genperf.prediction.query import known_names
-from genperf.reporting.answers import answers, unanswered
+from genperf.reporting.answers import answers, summary, unanswered
 from genperf.result import FitResult
 from genperf.table import Factor, Target
 
@@ -84,6 +85,8 @@ class Place:
         The predictions along it.
     target : DataFrame
         One row: `values`.
+    asked : bool
+        Whether the user gave the count of workers.
     """
 
     along: Factor | None
@@ -92,6 +95,7 @@ class Place:
     path: Ladder | None
     scaling: Scaling | None
     target: pd.DataFrame
+    asked: bool = False
 
 
 def place_of(result: FitResult, target: Mapping[str, Any] | None, along: str | None, interval: float) -> Place:
@@ -119,15 +123,42 @@ def place_of(result: FitResult, target: Mapping[str, Any] | None, along: str | N
         if along is not None:
             raise
         return _without_scale(result, given, error.message)
+    given, fixed = _counted(result, factor, given)
     at = _completed(result, {**most_measured(result.schema, factor.name), **given})
     upto = max(factor.upper * SHEET.evaluated, float(given.get(factor.name, 0.0)))
-    fixed = frozenset(given) - {factor.name}
     path = ladder(result, at, factor.name, upto, given=fixed)
     curve = scaling(result, at, along=factor.name, upto=upto, interval=interval, given=fixed)
     count = float(given.get(factor.name, SHEET.answered * factor.upper))
     row = int(np.argmin(np.abs(np.log(path.counts / count))))
     values = {name: column[row] for name, column in path.columns.items()}
-    return Place(factor, "", values, path, curve, pd.DataFrame({k: [v] for k, v in values.items()}))
+    frame = pd.DataFrame({k: [v] for k, v in values.items()})
+    return Place(factor, "", values, path, curve, frame, factor.name in given)
+
+
+def _counted(result: FitResult, along: Factor, given: Mapping[str, Any]) -> tuple[dict[str, Any], frozenset[str]]:
+    """Return the target with its count of workers, and the factors that stay where that count changes.
+
+    Nodes alone give the workers on them. Nodes that hold as many workers as always follow the workers: a page does not
+    draw one device on 16 nodes.
+
+    Parameters
+    ----------
+    result : FitResult
+    along : Factor
+        The factor that counts the workers.
+    given : mapping
+        The target, by factor.
+    """
+    fixed = frozenset(given) - {along.name}
+    nodes = result.named.find("nodes")
+    if nodes is None or nodes == along or nodes.name not in given or nodes.distinct == 1:
+        return dict(given), fixed
+    count = float(given.get(along.name, float(given[nodes.name]) * along.upper / nodes.upper))
+    columns = {along.name: np.array([count])}
+    follows = following(result.named, along, columns).get(nodes.name)
+    if follows is not None and float(follows[0]) == float(given[nodes.name]):
+        fixed -= {nodes.name}
+    return {**given, along.name: count}, fixed
 
 
 def _completed(result: FitResult, at: Mapping[str, Any]) -> dict[str, Any]:
@@ -172,7 +203,7 @@ def sheet(
     if place.scaling is None:
         given = unanswered(place.why_not, result, place.target, interval)
     else:
-        given = answers(result, place.scaling, place.target, interval)
+        given = answers(result, place.scaling, place.target, interval, asked=place.asked)
     names = [f.name for f in schema.factors]
     return {
         "model": result.model,
@@ -181,6 +212,7 @@ def sheet(
             {"question": a.question, "short": a.short, "sentences": list(a.sentences), "verdict": a.verdict}
             for a in given
         ],
+        "summary": _summary(result, place, interval),
         "factors": [_factor(f, schema.medians, i) for i, f in enumerate(schema.factors)],
         "at": [plain(place.values[n]) for n in names],
         "along": None if place.along is None else names.index(place.along.name),
@@ -199,6 +231,25 @@ def sheet(
         "facts": _facts(result),
         "evidence": [_evidence(result, k) for k in range(len(result.evidence))],
         "notes": [str(n) for n in result.notes],
+    }
+
+
+def _summary(result: FitResult, place: Place, interval: float) -> dict[str, Any]:
+    """Return the prediction at the configuration of the answers.
+
+    Parameters
+    ----------
+    result : FitResult
+    place : Place
+    interval : float
+        Nominal coverage.
+    """
+    told = summary(result, place.scaling, place.target, interval)
+    return {
+        **{end: short(getattr(told, end), 7) for end in ("value", "lower", "upper")},
+        "efficiency": None if told.efficiency is None else short(told.efficiency, 3),
+        "verdict": told.verdict,
+        "sentence": told.sentence,
     }
 
 

@@ -96,6 +96,7 @@ def assemble(opened: Source, options: ReadOptions) -> Table:
         rejected=tuple(rejected),
         unused=tuple(c for c in carried if c not in read),
         derived=dict(columns.derived),
+        reading=options.beside_roles(),
         notes=(
             *measurement.notes(),
             *_rejection_notes(rejected),

@@ -76,6 +76,22 @@ class ReadOptions:
     failures: FailureRule = field(default_factory=FailureRule)
     scaling: str | None = None
 
+    def beside_roles(self) -> tuple[tuple[str, str], ...]:
+        """Return the options that the roles of a table do not tell, with their values; a flag has none.
+
+        A model keeps them, so that its rows can be read again.
+        """
+        roles, measured = self.roles, self.roles.measurement
+        values = [
+            *(("let", f"{name}={text}") for name, text in self.derived.items()),
+            ("throughput", measured.column if measured and measured.kind == "throughput" else None),
+            ("work", self.work),
+            ("unit", measured.unit if measured and measured.converted else None),
+            *(("weight", roles.weight), ("repeat", roles.repeat), ("where", self.where)),
+            ("skip-bad-rows", "" if self.skip_bad_rows else None),
+        ]
+        return tuple((option, value) for option, value in values if value is not None)
+
 
 def roles_of(
     factors: Mapping[Role, Names],

@@ -57,6 +57,8 @@ class Table:
         Columns that were computed, with their formulas.
     notes : tuple of Note
         What the user should know about the table.
+    reading : tuple of (str, str)
+        Options by which the rows were read, beside the roles: a filter, the column of repeats, a unit.
     failures : DataFrame
         The runs that failed, a row each: their factors and groups. No fit of the target reads them.
     scaling : {"weak", "strong"} or None
@@ -90,6 +92,7 @@ class Table:
     unused: tuple[str, ...] = ()
     derived: dict[str, str] = field(default_factory=dict)
     notes: tuple[Note, ...] = ()
+    reading: tuple[tuple[str, str], ...] = ()
     failures: pd.DataFrame = field(default_factory=pd.DataFrame)
     scaling: Scaling | None = None
 

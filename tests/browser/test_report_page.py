@@ -110,6 +110,16 @@ def test_numbers_of_auto_on_many_factors_are_pythons(browser: Browser) -> None:
     )
 
 
+def test_combinations_that_were_not_measured_are_judged_as_in_python(browser: Browser) -> None:
+    frame = runs().query("batch == 16 or workers <= 4 or (framework == 'mxnet' and workers <= 8 and batch == 32)")
+    result = fitted(frame.query("framework != 'tensorflow' or workers <= 8"), "generic", intrinsic="batch",
+                    categorical="framework")  # fmt: skip
+    browser.open(page(result))
+    asked = {"batch": [8, 16, 40, 64, 200], "workers": [1, 4, 7, 16, 64], "framework": ["mxnet", "tensorflow"]}
+    agrees(browser, result, asked)
+    assert result.predict(asked)["reason"].str.contains("were never measured together; nearest run: ").any()
+
+
 def test_terms_are_pythons(browser: Browser, many: FitResult, ensemble: FitResult, series: FitResult) -> None:
     at = {"batch": 20, "workers": 24, "framework": "mxnet"}
     for result, where in ((many, at), (ensemble, at), (series, {"workers": 24, "nodes": 3})):
@@ -325,6 +335,54 @@ def test_prints(browser: Browser, many: FitResult) -> None:
     browser.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
     assert browser.js("return getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
     assert len(browser.driver.execute_cdp_cmd("Page.printToPDF", {})["data"]) > 20_000
+
+
+def test_printed_tables_keep_their_last_column(browser: Browser) -> None:
+    frame = runs().rename(columns={"framework": "the_framework_that_was_used", "batch": "batch_per_worker_of_a_step"})
+    result = fitted(frame, "generic", intrinsic="batch_per_worker_of_a_step", categorical="the_framework_that_was_used")
+    browser.open(page(result), 660)  # the width of A4 between its margins
+    browser.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    ends = browser.js("""
+      document.querySelectorAll("details").forEach((d) => (d.open = true));
+      return [...document.querySelectorAll("table")].map((t) =>
+        [t.getBoundingClientRect().right, t.closest(".card").getBoundingClientRect().right]);""")
+    assert len(ends) > 3
+    assert all(right <= card for right, card in ends)
+
+
+def test_large_numbers_are_short_and_can_be_typed_so(browser: Browser) -> None:
+    frame = runs().query("framework == 'mxnet'").assign(params=lambda f: f.batch * 936725440)
+    result = fitted(frame, "generic", intrinsic="params")
+    browser.open(page(result))
+    place = [f.name for f in result.schema.factors].index("params")
+    typed = browser.driver.find_element("id", f"factor-{place}-value")
+    browser.js("set(arguments[0], 29975214080)", place)
+    assert typed.get_property("value") == "30.0B"
+    assert typed.get_property("title") == "29975214080"
+    assert browser.js("return arguments[0].scrollWidth <= arguments[0].clientWidth", typed)
+    browser.js("arguments[0].focus()", typed)
+    assert typed.get_property("value") == "29975214080"
+    typed.send_keys("\ue009a", "\ue000", "45 B\t")
+    assert browser.js("return state.x")[place] == 45e9
+    typed.send_keys("\ue009a", "\ue000", "many\t")
+    assert browser.js("return state.x")[place] == 45e9
+    assert [browser.js("return compact(arguments[0])", v) for v in (64, 999.7e6, 1.5e12)] == ["64", "1.00B", "1.50T"]
+
+
+def test_the_page_says_what_the_sliders_do_not_change(browser: Browser, many: FitResult) -> None:
+    browser.open(page(many, View({"workers": 32, "batch": 32, "framework": "mxnet"})))
+    before = browser.js("return [$('answers').textContent, $('about').textContent]")
+    assert before[1].startswith("These answers, and the efficiency below, are for ")
+    assert "workers 32" in before[1]
+    assert "The sliders do not change them." in before[1]
+    assert "predicted: ok" in browser.js("return $('scaling').textContent")
+    names = [f.name for f in many.schema.factors]
+    browser.js("set(arguments[0], 40)", names.index("batch"))
+    browser.settle()
+    assert browser.js("return [$('answers').textContent, $('about').textContent]") == before
+    # Nothing was run with a batch of 40.
+    assert "predicted from other configurations: " in browser.js("return $('scaling').textContent")
+    assert "Nothing was run at these values" in browser.js("return $('scaling-note').textContent")
 
 
 def test_a_page_that_asks_for_the_kind_of_scaling(browser: Browser) -> None:

@@ -92,5 +92,5 @@ def test_a_factor_seen_at_one_value_and_a_term_never_seen() -> None:
 
 
 def test_what_to_measure_is_named_on_the_way_only() -> None:
-    assert "measure workers=32 first" in judge(1024)[1]
+    assert "measure workers=32 or more first" in judge(1024)[1]
     assert "first" not in judge(32, VERY_WIDE)[1]

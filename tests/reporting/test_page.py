@@ -93,6 +93,43 @@ def test_target_moves_the_answers() -> None:
         page(fitted(runs()), View({"workers": [32, 64]}))
 
 
+def advice(text: str) -> str:
+    answer: str = data_of(text)["groups"][0]["sheet"]["answers"][-1]["sentences"][0]
+    return answer
+
+
+def test_advice_is_about_the_target() -> None:
+    assert "workers=64" in advice(page(fitted(runs()), View({"workers": 64})))
+    assert "below 32 workers was measured" in advice(page(fitted(runs()), View({"workers": 32})))
+    assert "workers=64" in advice(page(fitted(runs())))  # nothing asked: four times what was measured
+
+
+@pytest.mark.parametrize("target", [{"nodes": 16}, {"workers": 64, "nodes": 16}, {"workers": 64}])
+def test_nodes_follow_the_workers_where_nodes_are_the_target(target: dict[str, float]) -> None:
+    frame = runs().assign(nodes=lambda f: np.ceil(f.workers / 4))
+    sheet = data_of(page(fitted(frame, "auto", extrinsic="workers,nodes"), View(target)))["groups"][0]["sheet"]
+    assert sheet["at"] == [64.0, 16.0]
+    nodes = dict(zip(sheet["path"]["counts"], sheet["path"]["follow"]["1"], strict=True))
+    assert [nodes[n] for n in (1, 4, 8, 64)] == [1, 1, 2, 16]
+
+
+def test_another_number_of_workers_on_a_node_stays() -> None:
+    frame = runs().assign(nodes=lambda f: np.ceil(f.workers / 4))
+    view = View({"workers": 64, "nodes": 32})
+    sheet = data_of(page(fitted(frame, "auto", extrinsic="workers,nodes"), view))["groups"][0]["sheet"]
+    assert sheet["at"] == [64.0, 32.0]
+
+
+def test_an_efficiency_above_perfect_is_remarked_on() -> None:
+    """T = 10/n² + 1/n: at 16 workers each does 16 · T(1) / (16² · T(16)) > 1 of the work."""
+    superlinear = fitted(runs().assign(s=lambda f: 10 / f.workers**2 + 1 / f.workers), "a/workers**2 + b/workers")
+    sentences = data_of(page(superlinear))["groups"][0]["sheet"]["answers"][0]["sentences"]
+    assert "More than 100 % means" in sentences[-1]
+    assert not any(
+        "More than" in s for s in data_of(page(fitted(runs())))["groups"][0]["sheet"]["answers"][0]["sentences"]
+    )
+
+
 # What is odd.
 
 
@@ -180,6 +217,35 @@ def test_command_repeats_the_fit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert isinstance(again, FitResult)
     assert again.best.values == result.best.values
     assert again.schema.sha256 == result.schema.sha256
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--time", "ms", "--unit", "ms", "--where", "run < 2 and batch == 32", "--repeat", "run"],
+        ["--throughput", "rate", "--work", "samples", "--let", "samples=batch*workers", "--weight", "run"],
+        ["--quantity", "ms:MB", "--where", "workers > 1", "--skip-bad-rows"],
+    ],
+)
+def test_command_reads_the_same_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: list[str]) -> None:
+    import shlex
+
+    from genperf.cli.main import run
+
+    monkeypatch.chdir(tmp_path)
+    frame = pd.concat([runs().assign(run=k, ms=lambda f, k=k: 1000 * f.s + k) for k in (1, 2)])
+    frame.assign(rate=lambda f: f.batch * f.workers / f.s).to_csv("runs.csv", index=False)
+    roles = ["--extrinsic", "workers", "--model", "a/workers + c"]
+    assert run(["fit", "runs.csv", *options, *roles, "-o", "model.json", "-q"]) == 0
+    before = gp.load_model("model.json")
+    assert isinstance(before, FitResult)
+    command = shlex.split(command_of(before))
+    assert set(options) <= set(command)
+    assert run([*command[1:], "-q"]) == 0
+    again = gp.load_model("model.json")
+    assert isinstance(again, FitResult)
+    assert again.schema.sha256 == before.schema.sha256
+    assert command_of(again) == command_of(before)
 
 
 def test_members_with_equal_labels_are_one() -> None:

@@ -142,7 +142,7 @@ def test_a_noisy_series_is_not_ok() -> None:
 def test_a_smooth_series_is_ok_near_by_and_says_how_far() -> None:
     found = auto(table(1 + 0.02 * np.log2(SCALES))).predict({"workers": [32, 64, 1024]})
     assert list(found.verdict) == ["ok", "caution", "extrapolating-blind"]
-    assert "measure workers=32 first" in found.reason[2]
+    assert "measure workers=32 or more first" in found.reason[2]
 
 
 # --- bad input ------------------------------------------------------------------------------------------------------

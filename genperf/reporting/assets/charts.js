@@ -102,6 +102,34 @@ const lineMark = (stroke, dash, width = 2.5) => () =>
 const boxMark = (fill, opacity = 1) => () => s("rect", { x: 2, y: 0, width: 18, height: 12, fill: color(fill), opacity });
 const dotMark = (fill) => () => s("circle", { cx: 11, cy: 6, r: 4.5, fill: color(fill) });
 
+// Three digits and a letter from a million on, as people write large numbers.
+function compact(value) {
+  const unit = [[1e12, "T"], [1e9, "B"], [1e6, "M"]].find(([size]) => Math.abs(value) >= 0.9995 * size);
+  return unit ? `${(value / unit[0]).toPrecision(3)}${unit[1]}` : plain(value);
+}
+// A number as people write it: 30B, 1.5 M, 64; NaN where it is none.
+function readNumber(text) {
+  const match = /^([-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?)\s*([kmbgt]?)$/i.exec(text.trim());
+  return match ? match[1] * { "": 1, k: 1e3, m: 1e6, b: 1e9, g: 1e9, t: 1e12 }[match[2].toLowerCase()] : NaN;
+}
+
+// Text of a CSV: full digits, quotes where a cell needs them.
+function csvOf(head, rows) {
+  const cell = (value) => {
+    const plainText = value === null || value === undefined ? "" : String(value);
+    return /[",\r\n]/.test(plainText) ? `"${plainText.replace(/"/g, '""')}"` : plainText;
+  };
+  return [head, ...rows].map((row) => row.map(cell).join(",") + "\n").join("");
+}
+// A button that saves a table as CSV.
+function saving(name, head, rows) {
+  return h("button", { class: "save", type: "button", onclick: () => {
+    const address = URL.createObjectURL(new Blob([csvOf(head, rows)], { type: "text/csv" }));
+    h("a", { href: address, download: name }).click();
+    setTimeout(() => URL.revokeObjectURL(address), 1000);
+  } }, "Download CSV");
+}
+
 // A table with a caption; numbers stand right.
 function table(caption, head, rows, { best = -1 } = {}) {
   const right = head.map((_, j) => rows.length > 0 && rows.every((r) => r[j] === null || typeof r[j] === "number"));

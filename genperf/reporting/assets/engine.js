@@ -195,6 +195,8 @@ function judged(model, x, logWidth) {
     if (outsideCount > 1) mark(level, `${doublings(total)} outside the data in all`);
     grade = Math.max(grade, level);
   }
+  const combination = apart(model.judging.combinations, model.factors, x);
+  if (combination.doublings > RULES.near) mark(combination.doublings > RULES.blind ? 2 : 1, combination.text);
   const there = new Map(unmeasured.map(([name, f]) => [name, FORMULAS[f](x, ONES) > 0]));
   for (const [name, asked] of there) {
     if (asked && name === "leaving the node") mark(2, "no run beyond one node: measure 2 nodes");
@@ -213,13 +215,13 @@ function judged(model, x, logWidth) {
     if (outside && x[i] > f.upper)
       mark(0, `measured to ${f.name}=${plain(f.upper)}; beyond, it is borrowed from other groups`);
   });
-  const [wide, very] = outside ? [RULES.wide_beyond, RULES.very_wide_beyond] : [RULES.wide, RULES.very_wide];
+  const [wide, very] = outside || combination.doublings > RULES.near ? [RULES.wide_beyond, RULES.very_wide_beyond] : [RULES.wide, RULES.very_wide];
   if (logWidth > wide && logWidth <= very) mark(1, "the interval is wide");
   if (logWidth > very) mark(2, "the interval is very wide");
   if (loose.length && total > RULES.near)
     mark(1, `not determined by the data: ${loose.slice(0, 4).join(", ")}${loose.length > 4 ? ", …" : ""}`);
   for (const [f, far, asked] of next)
-    if (grade > 0 && far > RULES.near && asked > 2 * f.upper) mark(0, `measure ${f.name}=${plain(2 * f.upper)} first`);
+    if (grade > 0 && far > RULES.near && asked > 2 * f.upper) mark(0, `measure ${f.name}=${plain(2 * f.upper)} or more first`);
   return [RULES.verdicts[grade], [...reasons].join("; ") || "inside the measured range"];
 }
 

@@ -73,14 +73,17 @@ function drawScaling(xs, rows) {
       }
     },
   });
+  const source = points.length ? "predicted" : "predicted from other configurations";
   const used = [...new Set(rows.slice(1).map((r) => r.verdict))];
   const entries = [
-    ...RULES.verdicts.filter((v) => used.includes(v)).map((v) => [lineMark(VERDICT_COLORS[v], VERDICT_DASHES[v]), `predicted: ${v}`]),
+    ...RULES.verdicts.filter((v) => used.includes(v)).map((v) => [lineMark(VERDICT_COLORS[v], VERDICT_DASHES[v]), `${source}: ${v}`]),
     [boxMark("band", 0.3), `${plain(100 * PAGE.interval)} % interval`], ...(perfect.length ? [[lineMark("perfect", "1 4", 1.5), "perfect scaling"]] : []),
     ...(points.length ? [[dotMark("ink"), "measured: median, and range of repeats"]] : []),
   ];
   box.replaceChildren(svg, legend(entries));
-  put("scaling-table", table(`Predictions along ${f.name}`, [f.name, QUANTITY.heading, "from", "to", "verdict"],
+  text("scaling-note", points.length ? "" : "Nothing was run at these values: the whole curve is predicted.");
+  put("scaling-table", saving("predictions.csv", [f.name, QUANTITY.name, "lower", "upper", "verdict", "reason"],
+    xs.map((c, i) => [c, rows[i].value, rows[i].lower, rows[i].upper, rows[i].verdict, rows[i].reason])), table(`Predictions along ${f.name}`, [f.name, QUANTITY.heading, "from", "to", "verdict"],
     xs.map((c, i) => [+c.toPrecision(4), ...["value", "lower", "upper"].map((n) => +rows[i][n].toPrecision(4)), rows[i].verdict])));
 }
 
@@ -127,7 +130,7 @@ function drawStack(xs) {
 function drawEfficiency() {
   const { counts: xs, middle, lower, upper, knees, reference } = sheet.efficiency;
   const f = sheet.factors[sheet.along], box = $("efficiency");
-  const high = Math.max(105, Math.min(200, 100 * Math.max(...upper)) * 1.02);
+  const high = Math.max(105, 105 * Math.max(...middle), Math.min(200, 100 * Math.max(...upper)) * 1.02);
   const per = (v) => v.map((e) => Math.min(100 * e, high));
   const svg = chart(box.clientWidth, {
     x: axisX(xs), y: { label: "efficiency (%)", low: 0, high },
@@ -142,6 +145,8 @@ function drawEfficiency() {
   });
   box.replaceChildren(svg, legend([[lineMark("band"), "efficiency"], [boxMark("band", 0.3), `${plain(100 * PAGE.interval)} % interval`],
     [lineMark("perfect", "1 4", 1.5), "perfect scaling"], ...(knees.some(([c]) => c <= xs.at(-1)) ? [[dotMark("blind"), "knee"]] : [])]));
+  text("efficiency-note", 100 * Math.max(...middle) <= 103 ? "" :
+    `Above 100 % a worker does more than at ${plain(reference)}: the smallest run was slow, or a share of the work fits a cache.`);
   put("efficiency-table", table(`Efficiency along ${f.name}, relative to ${plain(reference)}`, [f.name, "efficiency (%)", "from", "to"],
     xs.map((c, i) => [+c.toPrecision(4), ...[middle, lower, upper].map((v) => +(100 * v[i]).toPrecision(3))])));
 }

@@ -2,7 +2,7 @@
 const PAGE = JSON.parse(document.getElementById("data").textContent);
 const RULES = PAGE.rules;
 const $ = (id) => document.getElementById(id);
-const state = { group: 0, x: [], linked: new Set() };
+const state = { group: 0, x: [], linked: new Set(), sort: null };
 let sheet = null, engine = null;
 
 // The predicted quantity: its name, unit, heading, and whether it is a time.
@@ -96,7 +96,7 @@ function control(f, place) {
   const fixed = !engine && place !== sheet.along;
   if (single || fixed) {
     const why = single ? "the only value measured" : "fixed here: a report of this group alone moves it too";
-    const value = h("span", { class: "fixed", id }, String(f.numeric ? plain(state.x[place]) : state.x[place]));
+    const value = h("span", { class: "fixed", id }, String(f.numeric ? compact(state.x[place]) : state.x[place]));
     return h("div", { class: "control" }, h("span", { class: "label" }, f.name), value, " ", h("span", { class: "note" }, `(${why})`));
   }
   if (!f.numeric) {
@@ -111,17 +111,19 @@ function control(f, place) {
     "aria-valuetext": plain(state.x[place]), oninput: (e) => set(place, stops[+e.target.value], "range"),
   });
   const typed = engine && h("input", {
-    id: `${id}-value`, type: "number", step: "any", value: state.x[place], "aria-label": `${f.name}, exact value`,
+    id: `${id}-value`, type: "text", inputmode: "decimal", autocomplete: "off", value: compact(state.x[place]),
+    title: String(state.x[place]), "aria-label": `${f.name}, exact value`,
+    onfocus: (e) => (e.target.value = state.x[place]), onblur: (e) => (e.target.value = compact(state.x[place])),
     onchange: (e) => {
-      const value = e.target.valueAsNumber;
+      const value = readNumber(e.target.value);
       if (Number.isFinite(value) && !(f.positive && value <= 0)) set(place, value, "typed");
       else e.target.value = state.x[place];
     },
   });
-  const output = typed || h("output", { id: `${id}-value`, for: id, class: "fixed" }, plain(state.x[place]));
+  const output = typed || h("output", { id: `${id}-value`, for: id, class: "fixed" }, compact(state.x[place]));
   const follows = sheet.path && String(place) in sheet.path.follow ? `; follows ${sheet.factors[sheet.along].name} until it is moved` : "";
   return h("div", { class: "control" }, h("label", { for: id }, f.name), h("div", { class: "row" }, range, output),
-    h("p", { class: "note", id: hint }, `measured from ${plain(f.lower)} to ${plain(f.upper)}${follows}`));
+    h("p", { class: "note", id: hint }, `measured from ${compact(f.lower)} to ${compact(f.upper)}${follows}`));
 }
 
 function set(place, value) {
@@ -141,8 +143,9 @@ function showControls() {
     const stops = stopsOf(f, place);
     range.value = nearest(stops, value);
     range.setAttribute("aria-valuetext", plain(value));
-    if (typed.tagName === "INPUT") typed.value = value;
-    else typed.textContent = plain(value);
+    if (typed.tagName === "INPUT") typed.value = typed === document.activeElement ? value : compact(value);
+    else typed.textContent = compact(value);
+    typed.title = String(value);
   });
 }
 
@@ -150,6 +153,7 @@ let waiting = 0;
 function moved() {
   showControls();
   showResult();
+  remember();
   cancelAnimationFrame(waiting);
   waiting = requestAnimationFrame(drawFigures);
 }
@@ -168,33 +172,36 @@ function showResult() {
 
 // ---------------------------------------------------------------- a group
 
-function show(index) {
+function show(index, words = new URLSearchParams()) {
   state.group = index;
   const group = PAGE.groups[index];
   const failed = group.failed;
   $("sheet").hidden = Boolean(failed);
   put("failed", failed ? h("p", {}, `This group is not shown: ${failed}`) : null);
+  text("first", failed ? "" : (group.key.length ? `${nameOf(group)}: ` : "") + tidy(group.sheet.summary.sentence));
   if (failed) return;
   sheet = group.sheet;
   engine = sheet.engine ? new Engine(sheet.engine, sheet.factors, sheet.judging) : null;
   state.x = sheet.at.slice();
   state.linked = new Set([...Object.keys(sheet.path ? sheet.path.follow : {}).map(Number), ...(engine ? engine.derived.map(([p]) => p) : [])]);
+  configure(words);
   showAnswers();
   // The scale first, then what follows it, then the others.
   const rank = (i) => (i === sheet.along ? 0 : state.linked.has(i) ? 1 : sheet.factors[i].distinct > 1 ? 2 : 3);
   const order = sheet.factors.map((_, i) => i).sort((a, b) => rank(a) - rank(b) || a - b);
   put("controls", order.map((i) => control(sheet.factors[i], i)));
-  text("where", whereText());
+  text("about", aboutText());
   showTables();
   showResult();
   drawFigures();
 }
 
-function whereText() {
-  const constant = sheet.factors.map((f, i) => [f, i]).filter(([f, i]) => f.distinct > 1 && (sheet.along === null || constantAlong(i)))
-    .map(([f, i]) => `${f.name} ${f.numeric ? plain(sheet.at[i]) : sheet.at[i]}`);
-  const what = QUANTITY.isTime ? "The answers above, and the efficiency, are" : "The answers above are";
-  return constant.length ? `${what} for ${constant.join(", ")}.` : "";
+// What the cards are about: they are computed once, for one configuration.
+function aboutText() {
+  const constant = sheet.factors.map((f, i) => [f, i]).filter(([f]) => f.distinct > 1)
+    .map(([f, i]) => `${f.name} ${f.numeric ? compact(sheet.at[i]) : sheet.at[i]}`);
+  const what = QUANTITY.isTime ? "These answers, and the efficiency below, are" : "These answers are";
+  return constant.length ? `${what} for ${constant.join(", ")}. The sliders do not change them.` : "";
 }
 
 function showAnswers() {
@@ -238,16 +245,19 @@ function setUpPicker() {
     const kept = PAGE.groups.map((g, i) => [nameOf(g), i]).filter(([n]) => n.toLowerCase().includes(wanted));
     select.replaceChildren(...kept.map(([n, i]) => h("option", { value: i, selected: i === state.group }, n)));
     text("matches", wanted ? `${kept.length} of ${PAGE.groups.length}` : `${PAGE.groups.length} groups`);
-    if (kept.length && !kept.some(([, i]) => i === state.group)) show(kept[0][1]);
+    if (kept.length && !kept.some(([, i]) => i === state.group)) choose(kept[0][1]);
   };
   search.addEventListener("input", fill);
-  select.addEventListener("change", () => show(+select.value));
+  select.addEventListener("change", () => choose(+select.value));
   fill();
-  const rows = PAGE.groups.map((g, i) => [
-    h("button", { class: "link", type: "button", onclick: () => { search.value = ""; state.group = i; fill(); show(i); $("top").scrollIntoView(); } }, nameOf(g)),
-    ...(g.failed ? [g.failed, "", "", "", null] : [...g.sheet.answers.map((a) => a.short), g.sheet.facts.metrics.mape ?? null]),
-  ]);
-  put("overview", table("All groups; choose one to see it", ["group", ...PAGE.questions, "mean error (%)"], rows));
+}
+
+// Show a group wherever it is named, at the configuration that some words of an address tell.
+function choose(index, words) {
+  show(index, words);
+  showGroups();
+  if (PAGE.groups.length > 1) $("group").value = index;
+  remember();
 }
 
 function showValidation() {
@@ -264,12 +274,14 @@ function showValidation() {
     validation.notes.length ? h("ul", { class: "notes" }, validation.notes.map((n) => h("li", {}, n))) : null);
 }
 
-show(Math.max(0, PAGE.groups.findIndex((g) => !g.failed)));
 setUpPicker();
+recall();
+addEventListener("hashchange", recall);
 showValidation();
 new ResizeObserver(() => {
   cancelAnimationFrame(waiting);
   waiting = requestAnimationFrame(() => sheet && drawFigures());
 }).observe($("sheet"));
-addEventListener("beforeprint", () => document.querySelectorAll("#sheet details").forEach((d) => (d.open = false)));
+// On paper the parts that are folded stand open, and the numbers of the figures stay folded.
+addEventListener("beforeprint", () => document.querySelectorAll("details").forEach((d) => (d.open = d.classList.contains("card"))));
 document.documentElement.dataset.ready = "yes";

@@ -1,0 +1,278 @@
+"""Which combinations of values were measured, and how far a point lies from all of them.
+
+A point can lie in the range of every factor and yet far from every run: 30 billion parameters were measured, and so was
+a micro-batch of 128, but never both. For two factors and a direction in each, such as large and large, the runs make a
+staircase. The *shortfall* of a point x is how far the nearest run stops short of it in these directions:
+
+    shortfall(x) = min over runs r of Σ over both factors f of max(0, s_f (x_f − r_f)),
+
+with s_f = ±1 and the positions x_f in doublings. It is zero where a run is at least as extreme in both factors, so
+everywhere inside a full factorial design.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from itertools import combinations, product
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from genperf.prediction.following import follows
+from genperf.prediction.query import Query
+from genperf.prediction.schema import Schema
+from genperf.table import Factor
+
+Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class CombinationSettings:
+    """How distances between combinations are counted.
+
+    Attributes
+    ----------
+    level : float
+        Doublings that another level of a categorical factor counts as. More than one and less than two: two levels that
+        were never measured together are a reason for caution, and alone no reason to call a prediction blind.
+    largest_untested : float
+        Shortfall in doublings up to which a combination counts as measured: no less than the usual step of a grid.
+    named : int
+        Factors of the nearest run that are named, at most.
+    digits : int
+        Decimal places of a distance that are compared: the page computes with other logarithms.
+    """
+
+    level: float = 1.5
+    largest_untested: float = 1.0
+    named: int = 4
+    digits: int = 9
+
+
+COMBINATIONS = CombinationSettings()
+
+
+class Corner(NamedTuple):
+    """Two directions in which no run reaches the ends of both ranges.
+
+    Attributes
+    ----------
+    places : tuple of int
+        Of the two factors, in the schema.
+    signs : tuple of int
+        1 towards large values, -1 towards small ones, 0 for levels.
+    runs : ndarray of shape (runs, 2)
+        Positions of the runs of the staircase.
+    """
+
+    places: tuple[int, int]
+    signs: tuple[int, int]
+    runs: Array
+
+
+def positions(factor: Factor, values: npt.NDArray[Any]) -> Array:
+    """Return where values lie along a factor: in doublings, in shares of its range, or the places of its levels."""
+    if not factor.numeric:
+        return np.array([factor.levels.index(str(v)) for v in values], float)
+    numbers = np.asarray(values, float)
+    if factor.positive and factor.lower > 0:
+        return np.asarray(np.log2(numbers))
+    return numbers / max(factor.upper - factor.lower, abs(factor.upper), 1e-300)
+
+
+def judged_places(schema: Schema, followers: Collection[str] = ()) -> list[int]:
+    """Return the places of the factors whose combinations count: those that vary and are set by hand.
+
+    Left out are followers of a series' scale, factors computed from others, and models that keep only some of their
+    configurations: what they leave out may have been measured.
+
+    Parameters
+    ----------
+    schema : Schema
+    followers : collection of str
+    """
+    if not schema.medians or schema.configurations > len(schema.medians):
+        return []
+    left_out = {*followers, *schema.derived}
+    return [i for i, f in enumerate(schema.factors) if f.distinct > 1 and f.name not in left_out]
+
+
+def corners(schema: Schema, followers: Collection[str] = ()) -> list[Corner]:
+    """Return the pairs of directions in which some point of the ranges lies far from every run.
+
+    Parameters
+    ----------
+    schema : Schema
+    followers : collection of str
+        Factors that follow the scale of a series.
+    """
+    places = judged_places(schema, followers)
+    columns = {i: _measured(schema, i) for i in places}
+    out = []
+    for i, j in combinations(places, 2):
+        if follows(schema, i, j) or follows(schema, j, i):
+            continue
+        pair = np.unique(np.column_stack([columns[i], columns[j]]), axis=0)
+        for signs in product(_signs(schema.factors[i]), _signs(schema.factors[j])):
+            runs = pair[_staircase(pair, signs)]
+            if _largest_shortfall(runs, pair, signs) > COMBINATIONS.largest_untested:
+                out.append(Corner((i, j), signs, runs))
+    return out
+
+
+def _measured(schema: Schema, place: int) -> Array:
+    return positions(schema.factors[place], np.array([m.values[place] for m in schema.medians], dtype=object))
+
+
+def _signs(factor: Factor) -> tuple[int, ...]:
+    return (1, -1) if factor.numeric else (0,)
+
+
+def _staircase(pair: Array, signs: tuple[int, int]) -> npt.NDArray[np.int64]:
+    """Return the places of the pairs that no other pair exceeds in both directions.
+
+    Parameters
+    ----------
+    pair : ndarray of shape (runs, 2)
+    signs : tuple of int
+    """
+    order = np.lexsort((-signs[1] * pair[:, 1], -signs[0] * pair[:, 0]))
+    if 0 in signs:
+        return np.sort(order)
+    rising = np.maximum.accumulate(signs[1] * pair[order, 1])
+    return np.sort(order[np.concatenate([[True], rising[1:] > rising[:-1]])])
+
+
+def _largest_shortfall(runs: Array, pair: Array, signs: tuple[int, int]) -> float:
+    """Return the shortfall at the worst point of the ranges: it grows towards the corner.
+
+    Parameters
+    ----------
+    runs, pair : ndarray of shape (any, 2)
+        The staircase, and all measured pairs.
+    signs : tuple of int
+    """
+    ends = [np.unique(pair[:, k]) if s == 0 else [(s * pair[:, k]).max() * s] for k, s in enumerate(signs)]
+    worst = np.array(list(product(*ends)), float)
+    return float(shortfalls(worst, Corner((0, 1), signs, runs)).max())
+
+
+def shortfalls(points: Array, corner: Corner) -> Array:
+    """Return how far every run stops short of each point in a corner, shape (points,).
+
+    Parameters
+    ----------
+    points : ndarray of shape (points, 2)
+        Positions along the two factors.
+    corner : Corner
+
+    Examples
+    --------
+    >>> corner = Corner((0, 1), (1, 1), np.array([[5.0, 1.0], [0.0, 7.0]]))
+    >>> shortfalls(np.array([[5.0, 7.0], [4.0, 1.0]]), corner)
+    array([5., 0.])
+    """
+    distance = np.zeros((len(points), len(corner.runs)))
+    for k, sign in enumerate(corner.signs):
+        apart = points[:, k, None] - corner.runs[None, :, k]
+        distance += COMBINATIONS.level * (apart != 0) if sign == 0 else np.maximum(0.0, sign * apart)
+    return np.asarray(np.round(distance.min(axis=1), COMBINATIONS.digits))
+
+
+@dataclass(frozen=True)
+class Apart:
+    """The combinations of rows that lie farthest from all runs.
+
+    Attributes
+    ----------
+    doublings : ndarray of shape (rows,)
+        The largest shortfall; 0 where every pair of values lies among the runs.
+    texts : list of str
+        The pair and the nearest run; empty where nothing is far.
+    """
+
+    doublings: Array
+    texts: list[str]
+
+
+def apart(schema: Schema, query: Query, followers: Collection[str] = ()) -> Apart:
+    """Return how far the combinations of each row lie from every run.
+
+    What lies outside the range of a factor is judged by that range: here it counts as the end of the range.
+
+    Parameters
+    ----------
+    schema : Schema
+    query : Query
+    followers : collection of str
+        Factors that follow the scale of a series.
+    """
+    far, texts = np.zeros(query.rows), [""] * query.rows
+    tested = corners(schema, followers)
+    if not tested:
+        return Apart(far, texts)
+    worst = np.zeros(query.rows, int)
+    at = {i: _clipped(schema.factors[i], query) for i in {i for c in tested for i in c.places}}
+    for k, corner in enumerate(tested):
+        short = shortfalls(np.column_stack([at[i] for i in corner.places]), corner)
+        worst = np.where(short > far, k, worst)
+        far = np.maximum(far, short)
+    rows = np.flatnonzero(far > COMBINATIONS.largest_untested)
+    for row, nearest in zip(rows.tolist(), _nearest(schema, query, rows, followers), strict=True):
+        texts[row] = _text(schema, query, (row, nearest), tested[worst[row]].places, followers)
+    return Apart(far, texts)
+
+
+def _clipped(factor: Factor, query: Query) -> Array:
+    values = query.columns[factor.name]
+    return positions(factor, np.clip(values, factor.lower, factor.upper) if factor.numeric else values)
+
+
+def _nearest(schema: Schema, query: Query, rows: npt.NDArray[np.int64], followers: Collection[str]) -> Iterator[int]:
+    """Yield the place of the run nearest to each row, over all judged factors.
+
+    Parameters
+    ----------
+    schema : Schema
+    query : Query
+    rows : ndarray of int
+    followers : collection of str
+    """
+    factors = [(schema.factors[i], _measured(schema, i)) for i in judged_places(schema, followers)]
+    points = [positions(f, query.columns[f.name][rows]) for f, _ in factors]
+    for k in range(len(rows)):
+        distance = np.zeros(len(schema.medians))
+        for (factor, runs), point in zip(factors, points, strict=True):
+            gap = np.abs(point[k] - runs)
+            distance += gap if factor.numeric else COMBINATIONS.level * (gap != 0)
+        yield int(np.argmin(np.round(distance, COMBINATIONS.digits)))
+
+
+def _text(
+    schema: Schema, query: Query, row_and_run: tuple[int, int], pair: tuple[int, int], followers: Collection[str]
+) -> str:
+    """Return which values were never measured together, and the nearest run.
+
+    Parameters
+    ----------
+    schema : Schema
+    query : Query
+    row_and_run : tuple of int
+        The row of the query, and the place of its nearest run.
+    pair : tuple of int
+        Places of the two factors; they are named first.
+    followers : collection of str
+    """
+    row, run = row_and_run
+    values, names = schema.medians[run].values, [f.name for f in schema.factors]
+    point = [query.columns[n][row] for n in names]
+    others = [i for i in judged_places(schema, followers) if i not in pair and values[i] != point[i]]
+    asked = " and ".join(f"{names[i]}={_shown(point[i])}" for i in pair)
+    nearest = ", ".join(f"{names[i]}={_shown(values[i])}" for i in [*pair, *others][: COMBINATIONS.named])
+    return f"{asked} were never measured together; nearest run: {nearest}"
+
+
+def _shown(value: Any) -> str:
+    return str(value) if isinstance(value, str) else f"{value:g}"

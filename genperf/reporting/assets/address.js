@@ -1,0 +1,41 @@
+// The page's state in its address, after the #: a link shows the same group, configuration and order.
+
+// Write down what differs from the page as it opens.
+function remember() {
+  const words = new URLSearchParams(), group = PAGE.groups[state.group];
+  if (state.group !== firstGroup()) for (const part of group.key) words.append("group", part);
+  if (sheet && !group.failed) sheet.factors.forEach((f, i) => {
+    if (state.x[i] !== sheet.at[i]) words.append(`at.${f.name}`, state.x[i]);
+  });
+  if (state.sort) words.append("sort", state.sort.join(","));
+  const wanted = words.toString();
+  if (wanted !== location.hash.slice(1)) history.replaceState(null, "", `#${wanted}`);
+}
+
+const firstGroup = () => Math.max(0, PAGE.groups.findIndex((g) => !g.failed));
+
+// Show what the address says; what it says wrongly is left aside.
+function recall() {
+  const words = new URLSearchParams(location.hash.slice(1)), key = words.getAll("group").join("\n");
+  const index = PAGE.groups.findIndex((g) => g.key.join("\n") === key);
+  const [column, sign] = (words.get("sort") || "").split(",").map(Number);
+  state.sort = groupColumns()[column] && Math.abs(sign) === 1 ? [column, sign] : null;
+  choose(index < 0 ? firstGroup() : index, words);
+}
+
+// Set the configuration that an address names: the scale first, since others follow it.
+function configure(words) {
+  const order = sheet.factors.map((_, i) => i).sort((a, b) => (b === sheet.along) - (a === sheet.along) || a - b);
+  for (const i of order) {
+    const f = sheet.factors[i], given = words.get(`at.${f.name}`);
+    if (given === null || (!engine && i !== sheet.along)) continue;
+    const value = f.numeric ? Number(given) : given;
+    if (f.numeric ? !Number.isFinite(value) || (f.positive && value <= 0) : !f.levels.includes(value)) continue;
+    if (i === sheet.along) state.x = along(engine ? value : sheet.path.counts[nearest(sheet.path.counts, value)]);
+    else if (state.x[i] !== value) {
+      state.linked.delete(i);
+      state.x[i] = value;
+    }
+  }
+  derived(state.x);
+}

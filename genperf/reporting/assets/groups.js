@@ -1,0 +1,56 @@
+// All groups as a table in front: what each is predicted to take, how sure, how efficient. A click on a head sorts.
+const groupColumns = () => [
+  ["group", (g) => nameOf(g)],
+  [QUANTITY.heading, (g) => g.sheet.summary.value],
+  ["from", (g) => g.sheet.summary.lower],
+  ["to", (g) => g.sheet.summary.upper],
+  ["verdict", (g) => RULES.verdicts.indexOf(g.sheet.summary.verdict)],
+  ...(QUANTITY.isTime ? [["efficiency (%)", (g) => g.sheet.summary.efficiency]] : []),
+];
+
+// The places of the groups in the order of a column; those that failed, or have no value, come last.
+function sortedGroups() {
+  const places = PAGE.groups.map((_, i) => i);
+  if (!state.sort) return places;
+  const [column, sign] = state.sort, value = groupColumns()[column][1];
+  const key = (i) => (PAGE.groups[i].failed && column ? null : value(PAGE.groups[i]));
+  return places.sort((i, j) => {
+    const a = key(i), b = key(j);
+    if (a === null || b === null) return (a === null) - (b === null) || i - j;
+    return sign * (typeof a === "string" ? a.localeCompare(b) : a - b) || i - j;
+  });
+}
+
+function showGroups() {
+  if (PAGE.groups.length < 2) return;
+  const head = groupColumns().map(([name], j) => {
+    const [column, sign] = state.sort || [];
+    const sort = column !== j ? "none" : sign > 0 ? "ascending" : "descending";
+    const onclick = () => {
+      state.sort = [j, column === j ? -sign : 1];
+      showGroups();
+      document.querySelectorAll("#overview th button")[j].focus();
+      remember();
+    };
+    return h("th", { scope: "col", "aria-sort": sort, class: j === 0 || name === "verdict" ? "text" : "number" },
+      h("button", { type: "button", onclick }, name));
+  });
+  const number = (v) => h("td", { class: "number" }, v === null ? "–" : plain(+v.toPrecision(3)));
+  const body = sortedGroups().map((i) => {
+    const g = PAGE.groups[i];
+    const pick = () => { choose(i); $("top").scrollIntoView(); };
+    const name = h("td", { class: "text" }, h("button", { class: "link", type: "button", onclick: pick }, nameOf(g)));
+    const cells = g.failed
+      ? [h("td", { class: "text", colspan: groupColumns().length - 1 }, g.failed)]
+      : [...["value", "lower", "upper"].map((k) => number(g.sheet.summary[k])), h("td", {}, chip(g.sheet.summary.verdict)),
+        ...(QUANTITY.isTime ? [number(g.sheet.summary.efficiency)] : [])];
+    return h("tr", { class: i === state.group ? "now" : null, "aria-current": i === state.group ? "true" : null }, name, cells);
+  });
+  const caption = `What each group is predicted to take at its configuration, with ${plain(100 * PAGE.interval)} % intervals; choose one to see it`;
+  const rows = PAGE.groups.filter((g) => !g.failed).map(({ key, sheet: { summary: s } }) =>
+    [...key, s.value, s.lower, s.upper, s.verdict, ...(QUANTITY.isTime ? [s.efficiency] : [])]);
+  const names = [...PAGE.groupColumns, QUANTITY.name, "lower", "upper", "verdict", ...(QUANTITY.isTime ? ["efficiency_percent"] : [])];
+  put("overview", h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "All groups" },
+    h("table", {}, h("caption", {}, caption), h("thead", {}, h("tr", {}, head)), h("tbody", {}, body))),
+    saving("groups.csv", names, rows));
+}

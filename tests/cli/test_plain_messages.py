@@ -1,0 +1,46 @@
+"""What a new user meets first: a table where a model is wanted, bad rows, a fit that is not kept."""
+
+from pathlib import Path
+
+import pytest
+
+from genperf.cli.main import run
+
+
+@pytest.mark.parametrize("command", [["predict", "{}", "--at", "gpus=4"], ["report", "{}", "-o", "{}.html"]])
+def test_a_table_in_the_place_of_a_model(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], command: list[str]
+) -> None:
+    table = tmp_path / "runs.csv"
+    table.write_text("gpus,s\n1,2\n2,1\n")
+    assert run([word.format(table) for word in command]) == 1
+    assert "is a table of runs, not a model" in capsys.readouterr().err
+
+
+def test_a_fit_that_is_not_kept(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    table = tmp_path / "runs.csv"
+    table.write_text("gpus,s\n1,9\n2,5\n4,3\n8,2\n")
+    fit = ["fit", str(table), "--time", "s", "--extrinsic", "gpus", "--model", "amdahl"]
+    assert run(fit) == 0
+    assert "nothing was kept: -o model.json writes the model" in capsys.readouterr().err
+    assert run([*fit, "-o", str(tmp_path / "model.json")]) == 0
+    assert "nothing was kept" not in capsys.readouterr().err
+
+
+def test_bad_rows_are_summed_up_per_column(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    table = tmp_path / "runs.csv"
+    table.write_text("gpus,s\n1,9\n2,bad\n4,bad\n8,bad\nmany,3\n")
+    assert run(["check", str(table), "--time", "s", "--extrinsic", "gpus", "--skip-bad-rows"]) == 0
+    out = capsys.readouterr().out
+    assert "rejected: 4 rows" in out
+    assert "'bad' is not a number; 2 more rows in this column" in out
+    assert out.count("runs.csv: line") == 2
+
+
+def test_a_column_in_quotes_is_told_of_backticks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    table = tmp_path / "runs.csv"
+    table.write_text("batch size,gpus,s\n1,1,2\n2,2,1\n")
+    check = ["check", str(table), "--time", "s", "--extrinsic", "gpus", "--let"]
+    assert run([*check, "twice='batch size'*2"]) == 1
+    assert "a column's name goes in backticks: `batch size`" in capsys.readouterr().err
+    assert run([*check, "twice=`batch size`*2"]) == 0
