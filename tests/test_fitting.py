@@ -79,7 +79,11 @@ def test_a_group_that_fails_does_not_stop_the_rest() -> None:
     ("rows", "model", "said"),
     [
         (SCALES[:1], "amdahl", "every factor has one value"),
-        (SCALES[:2], "a*workers**p + b*log2(workers) + c", "2 configurations cannot determine the 4 constants"),
+        (
+            SCALES[:2],
+            "a*workers**p + b*log2(workers) + c",
+            "the formula has 4 constants, and the table 2",
+        ),
         (SCALES, "amdhal", "did you mean 'amdahl'?"),
         (SCALES, "topology", "needs 'nodes'"),
     ],

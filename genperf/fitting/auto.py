@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+import msgspec
+
 from genperf.averaging import fit_factors
 from genperf.errors import FitError, GenperfError, Note
 from genperf.estimate import FitOptions
@@ -147,5 +149,9 @@ class Auto:
 def _in_half_precision(member: Member) -> Member:
     """Round a member's draws, and the scales of its discrepancy, to half precision."""
     series = member.series_discrepancy
-    discrepancy = member.discrepancy if series is None else series.with_scales(in_half_precision(series.scales))
+    discrepancy = member.discrepancy
+    if series is not None:
+        discrepancy = series.with_scales(in_half_precision(series.scales))
+        if series.offsets is not None:
+            discrepancy = msgspec.structs.replace(discrepancy, offsets=in_half_precision(series.offsets))
     return replace(member, draws=in_half_precision(member.draws), discrepancy=discrepancy)

@@ -52,7 +52,7 @@ def led(member: Member, loans: Sequence[Loan], noise: float) -> Member:
         share = np.sqrt(max(0.0, 1.0 - run / max(loan.variance, TINY)))
         offsets.append(share * np.interp(ranks, LEVELS, loan.points - np.median(loan.points)))
     variances = np.concatenate([discrepancy.variances[: -len(loans)], np.zeros(len(loans))])
-    stacked = np.stack(offsets, axis=1).astype(np.float32).astype(float)
+    stacked = np.stack(offsets, axis=1)
     return replace(member, discrepancy=msgspec.structs.replace(discrepancy, variances=variances, offsets=stacked))
 
 

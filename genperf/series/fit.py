@@ -39,7 +39,7 @@ class DrawSettings:
         Families of less weight are left out: they would move a 90 % band by less than its digits.
     """
 
-    draws: int = 950
+    draws: int = 1000
     least_draws: int = 24
     least_weight: float = 2e-3
 

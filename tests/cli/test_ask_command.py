@@ -102,7 +102,7 @@ def test_several_series_are_asked_for_by_their_name(shell: Shell) -> None:
         ("colour,step_s\n1,1\n2,2\n", (), ["count the workers (colour)", "--extrinsic colour"]),
         ("gpus,colour\n1,1\n2,2\n", (), ["a time or a throughput (gpus, colour)", "--time COLUMN"]),
         (FOUR, ("--at", "gpus=8"), ["--at names gpus twice"]),
-        (FOUR, ("--price", "2"), ["price '2' has no unit of time", "--price 2/h"]),
+        (FOUR, ("--price", "2"), ["the price 2 needs its time", "2/h"]),
         (FOUR, ("--price", "cheap"), ["'cheap' is not a price"]),
         (FOUR, ("--price", "2/h", "--per", "racks"), ["'racks' counts nothing", "--per gpus"]),
     ],

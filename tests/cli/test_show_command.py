@@ -110,7 +110,9 @@ def test_ranges_and_amounts_are_understood(shell: Shell) -> None:
 
 
 def test_three_digits_for_people_and_all_in_files(shell: Shell, tmp_path: Path) -> None:
-    status, out, _ = shell("predict", "times.json", "--at", "workers=1024", "-o", "out.csv", "--show", "x=time*1")
+    command = ["predict", "times.json", "--at", "workers=1024", "--show", "x=time*1"]
+    assert shell(*command, "-o", "out.csv")[:2] == (0, "")
+    status, out, _ = shell(*command)
     assert status == 0
     line = out.splitlines()[1].split()
     assert line[0] == "1024"
