@@ -95,8 +95,8 @@ def doubling_lines(result: FitResult) -> list[str]:
     """Return a line per factor: by what the prediction is multiplied where the factor doubles."""
     from genperf.attribution.doublings import doublings
 
-    ratios = list(doublings(result).items())
-    lines = [f"doubling {factor} -> x {ratio:.2f}" for factor, ratio in ratios[: PRINTED.max_factors]]
+    name, ratios = result.schema.target.name, list(doublings(result).items())
+    lines = [f"doubling {factor}: {name} x {ratio:.2f}" for factor, ratio in ratios[: PRINTED.max_factors]]
     more = len(ratios) - len(lines)
     return [*lines, *([f"and {counted(more, 'factor')} more: genperf explain MODEL"] if more else [])]
 

@@ -40,7 +40,9 @@ from genperf.cli.writing import raw_option, writable, write_whole
     "--capacity", metavar="NAME=X", multiple=True, help="Of a model of memory, say: memory_gb=80 is kept as by --fits."
 )
 @click.option("--machines", metavar="FORMULA", help="The number of machines; nodes, or else workers, where omitted.")
-@click.option("--price", metavar="FORMULA", default="1", help="Of a machine for a second: '3.06/3600'.")
+@click.option(
+    "--price", metavar="X/TIME", default="1", help="Of a machine: 3.06/h; or a formula of a machine and a second."
+)
 @click.option("--interval", default=0.9, show_default=True, type=float, help="Nominal coverage of the intervals.")
 @click.option("--top", default=10, show_default=True, type=click.IntRange(min=1), help="How many to show.")
 @click.option("--group", metavar="A,B", help="Which group's model, for a model fitted with --group.")
@@ -90,7 +92,7 @@ def command(
         minimize,
         goal=Goal(maximize, deadline, fits, trusted, most),
         interval=interval,
-        job=Job(steps, machines, price),
+        job=Job(steps, machines, per_second(price)),
         top=top,
     )
     if output:
@@ -105,3 +107,20 @@ def command(
         click.echo(optimum.reason)
     for note in optimum.notes:
         say(f"note: {note}", quiet)
+
+
+def per_second(price: str) -> str:
+    """Return a price of a machine and a second: of `3.06/h` the number, of a formula the formula.
+
+    Examples
+    --------
+    >>> per_second("3.6/h"), per_second("2 + batch/16")
+    ('0.001', '2 + batch/16')
+    """
+    from genperf.attribution.derived import price_of
+    from genperf.errors import GenperfError
+
+    try:
+        return repr(price_of(price).per_second)
+    except GenperfError:
+        return price

@@ -121,6 +121,8 @@ def for_people(
 ) -> dict[str, Cells]:
     """Return columns to print: of what was predicted three significant digits, of what was given all.
 
+    Where every configuration is certain to fit, nothing is said of it.
+
     Parameters
     ----------
     columns : mapping of str to cells
@@ -130,11 +132,13 @@ def for_people(
     """
     from genperf.prediction import predicted_columns
 
+    certain = "fits" in columns and bool(np.all(np.asarray(columns["fits"]) == 1.0))
     derived = {f"{name}{end}" for name in shows for end in ("", "_lower", "_upper")}
     rounded = derived | set(predicted_columns(_first(fitted).schema.target))
     return {
         name: np.array([_short(v) for v in values.tolist()]) if name in rounded and values.dtype.kind == "f" else values
         for name, values in columns.items()
+        if not (name == "fits" and certain)
     }
 
 

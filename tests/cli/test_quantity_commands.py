@@ -135,7 +135,7 @@ def test_fit_leads_with_the_held_out_error(shell: Shell) -> None:
     assert "expressions averaged" in first
     # Then how far it may be trusted, and a line per factor; no internals.
     assert rest[0].startswith("at twice the largest scale (workers=64): ")
-    assert re.fullmatch(r"doubling workers -> x \d\.\d\d", rest[1])
+    assert re.fullmatch(r"doubling workers: time x \d\.\d\d", rest[1])
     assert len(rest) == 2
     assert "nothing was kept: -o model.json" in err
     status, out, err = shell("fit", "more.csv", *columns, "--verbose")
