@@ -3,5 +3,21 @@
 import sys
 from pathlib import Path
 
+import pytest
+
 EXPERIMENTS = Path(__file__).parents[2] / "experiments"
 sys.path[:0] = [str(EXPERIMENTS), str(EXPERIMENTS / "measure")]
+
+
+@pytest.fixture(scope="module")
+def emulation() -> None:
+    """Skip where the kernel does not let this process make a namespace and shape a link."""
+    # In a fixture, not while tests are collected: each of pytest's workers collects, and a machine has one cluster.
+    from cluster import Cluster, Link
+    from problems import MeasureError
+
+    try:
+        with Cluster(1, Link(100)):
+            pass
+    except (MeasureError, OSError) as problem:
+        pytest.skip(f"a cluster is emulated with root, iproute2 and tc: {problem}")

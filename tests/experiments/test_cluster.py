@@ -31,17 +31,6 @@ def namespaces() -> list[str]:
     return [line.split()[0] for line in listed.splitlines()]
 
 
-@pytest.fixture(scope="module")
-def emulation() -> None:
-    """Skip where the kernel does not let this process make a namespace and shape a link."""
-    # In a fixture, not while tests are collected: each of pytest's workers collects, and a machine has one cluster.
-    try:
-        with Cluster(1, Link(100)):
-            pass
-    except (MeasureError, OSError) as problem:
-        pytest.skip(f"a cluster is emulated with root, iproute2 and tc: {problem}")
-
-
 needs_cluster = pytest.mark.usefixtures("emulation")
 needs_tun = pytest.mark.skipif(not Path("/dev/net/tun").exists(), reason="latency needs /dev/net/tun")
 

@@ -20,11 +20,12 @@ function drawFigures() {
   const cards = ["scaling", "stack", ...(QUANTITY.isTime ? ["efficiency"] : [])];
   for (const id of cards) $(`${id}-card`).hidden = sheet.along === null;
   if (sheet.along === null) return drawOnePlace();
+  // Without a word on the work there is no efficiency: the answers ask for it. A card is hidden
+  // before the figures beside it are drawn, which take the width they then have.
+  if ($("efficiency-card")) $("efficiency-card").hidden = !sheet.efficiency;
   const { xs, rows } = curve();
   drawScaling(xs, rows);
   drawStack(xs);
-  // Without a word on the work there is no efficiency: the answers ask for it.
-  if ($("efficiency-card")) $("efficiency-card").hidden = !sheet.efficiency;
   if (sheet.efficiency) drawEfficiency();
 }
 
