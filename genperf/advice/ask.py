@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,6 +22,7 @@ from genperf.attribution.words import capitalised, count_text, join_values
 from genperf.errors import GenperfError, TableError
 from genperf.formula import parse, quote_name
 from genperf.prediction import read_query
+from genperf.prediction.following import follows
 from genperf.result import FitResult
 from genperf.table import Factor
 
@@ -103,6 +104,8 @@ class Answer:
     ----------
     at : dict
         The configuration.
+    taken : dict
+        The part of it that was not given: the factors that vary and follow no given one.
     sentences : dict of str to str
         `expect`, `sure`, `pays`, `limit`, `next`.
     numbers : dict of str to number
@@ -111,6 +114,7 @@ class Answer:
     """
 
     at: dict[str, Any]
+    taken: dict[str, Any]
     sentences: dict[str, str]
     numbers: dict[str, Any]
     verdict: str
@@ -119,7 +123,7 @@ class Answer:
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values, for JSON."""
         trust = {"verdict": self.verdict, "reason": self.reason}
-        return {"at": self.at, **self.numbers, **trust, "sentences": dict(self.sentences)}
+        return {"at": self.at, "taken": self.taken, **self.numbers, **trust, "sentences": dict(self.sentences)}
 
     def __str__(self) -> str:
         return "\n".join(self.sentences.values())
@@ -167,10 +171,29 @@ def ask(result: FitResult, at: Mapping[str, Any], question: Question | None = No
         "sure": _sure(result, (lower, upper), curve, verdict, reason),
         "pays": _pays(curve, question, numbers),
         "limit": _limit(result, query.columns, places),
-        "next": _next(result, target),
+        "next": _next(result, at),
     }
     sentences = {what: capitalised(text) for what, text in sentences.items() if text}
-    return Answer(target, sentences, numbers, verdict, reason)
+    return Answer(target, _taken(result, target, at), sentences, numbers, verdict, reason)
+
+
+def _taken(result: FitResult, target: Mapping[str, Any], at: Collection[str]) -> dict[str, Any]:
+    """Return the factors that vary, were not given and follow no given one, with the values they are taken at.
+
+    Parameters
+    ----------
+    result : FitResult
+    target : mapping
+        Every factor of the configuration.
+    at : collection of str
+        The factors that the user gave.
+    """
+    schema = result.schema
+    given = {schema.column(name) for name in at}
+    places = {f.name: j for j, f in enumerate(schema.factors)}
+    left = [f.name for f in schema.factors if f.distinct > 1 and f.name not in given]
+    known = [places[name] for name in given if name in places]
+    return {name: target[name] for name in left if not any(follows(schema, places[name], j) for j in known)}
 
 
 class _Curve:
@@ -373,9 +396,9 @@ def _limit(result: FitResult, columns: Mapping[str, Any], places: str) -> str:
     return f"{text}; next comes {others[0][0]} with {100 * others[0][1] / whole:.0f} %"
 
 
-def _next(result: FitResult, target: Mapping[str, Any]) -> str:
+def _next(result: FitResult, at: Mapping[str, Any]) -> str:
     try:
-        return suggest(result, target).sentence
+        return suggest(result, at).sentence
     except GenperfError as error:
         return f"no next run is proposed: {error.message}"
 

@@ -89,6 +89,8 @@ def suggest(
     if query.rows != 1:
         raise GenperfError(f"one target is decided about, not {query.rows}", hint="one value for each factor")
     values = {n: v[0] for n, v in query.columns.items()}
+    given = {result.schema.column(str(n)) for n in target}
+    named = {n: v for n, v in values.items() if n in given} or values
     quantity = result.schema.target
     predicted = result.predict(values, interval, band).iloc[0]
     value, lower, upper = (float(predicted[c]) for c in (quantity.name, "lower", "upper"))
@@ -101,7 +103,7 @@ def suggest(
 
     if within is not None and width <= within:
         nothing = pd.DataFrame(columns=[*query.columns, quantity.name, "cost", "width", "gain", "gain_per_cost"])
-        text = f"the interval at {join_values(values)} is ±{100 * width:.3g} % already: nothing needs measuring"
+        text = f"the interval at {join_values(named)} is ±{100 * width:.3g} % already: nothing needs measuring"
         return answer(nothing, nothing, True, text)
     options = read_candidates(result, query, candidates)
     central = central_times(result.members, options.columns)
@@ -112,7 +114,7 @@ def suggest(
     frame = pd.DataFrame({**options.columns, quantity.name: central, "cost": prices})
     ranking = _Ranking(frame, start, width, run)
     chosen = ranking.batch(k, within)
-    return answer(chosen, ranking.of(start), False, _sentence(values, chosen, width, within, list(options.columns)))
+    return answer(chosen, ranking.of(start), False, _sentence(values, named, chosen, (width, within)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,7 +177,7 @@ class _Ranking:
 
 
 def _sentence(
-    target: Mapping[str, Any], chosen: pd.DataFrame, width: float, within: float | None, names: list[str]
+    target: Mapping[str, Any], named: Mapping[str, Any], chosen: pd.DataFrame, widths: tuple[float, float | None]
 ) -> str:
     """Return the advice in words.
 
@@ -183,22 +185,24 @@ def _sentence(
     ----------
     target : mapping
         The configuration that the decision is about.
+    named : mapping
+        The part of it that is named in the sentence.
     chosen : DataFrame
         What to measure, with `width`.
-    width : float
-        Relative half width of the target's interval now.
-    within : float or None
-        The one that is enough.
-    names : list of str
-        The factors.
+    widths : tuple of float
+        Relative half width of the target's interval now, and the one that is enough, or None.
     """
-    where, now = join_values(target), f"±{100 * width:.3g} %"
+    width, within = widths
+    where, now = join_values(named), f"±{100 * width:.3g} %"
     if chosen.empty:
         return f"no candidate narrows the interval at {where}, {now}: measure nearer to it"
-    differing = [n for n in names if not (chosen[n] == target[n]).all()] or names
+    differing = [n for n in target if not (chosen[n] == target[n]).all()] or list(target)
     places = "; ".join(join_values({str(n): row[n] for n in differing}) for row in chosen[differing].to_dict("records"))
     after = float(chosen["width"].iloc[-1])
-    text = f"measure {places}: the interval at {where} is expected to narrow from {now} to ±{100 * after:.3g} %"
+    then = f"±{100 * after:.3g} %"
+    if then == now:
+        return f"no candidate narrows the interval at {where}, {now}, noticeably; the most for its cost has {places}"
+    text = f"measure {places}: the interval at {where} is expected to narrow from {now} to {then}"
     if within is None:
         return text
     return text + (f", within {100 * within:.3g} %" if after <= within else f"; {100 * within:.3g} % needs more")

@@ -41,6 +41,7 @@ def command(
     """
     from genperf.advice.ask import Question, ask, samples_called
     from genperf.attribution.derived import price_of
+    from genperf.attribution.words import join_values
     from genperf.fitting import fit
     from genperf.models.guess import guess_roles
     from genperf.result import FitResult
@@ -74,6 +75,8 @@ def command(
     if not quiet:
         left = f"; left out: {', '.join(guess.left_out)}" if guess.left_out else ""
         click.echo(f"{guess}{left}")
+        if answer.taken:
+            click.echo(f"not given, and taken at: {join_values(answer.taken)}; --at sets them")
     click.echo(str(answer))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -86,6 +87,44 @@ def most_measured(schema: Schema, along: str) -> dict[str, Any]:
     largest = max(counts.values())
     first = next(h for m in schema.medians if counts[h := tuple(m.values[j] for j in others)] == largest)
     return {names[j]: value for j, value in zip(others, first, strict=True)}
+
+
+def measured_levels(schema: Schema, given: Mapping[str, Any]) -> dict[str, str]:
+    """Return levels for the categorical factors that were measured together, with the given levels and most often.
+
+    Levels that are given and were never measured together leave the other factors at the level with most runs.
+
+    Parameters
+    ----------
+    schema : Schema
+    given : mapping
+        Levels of some of the factors.
+
+    Examples
+    --------
+    >>> from genperf.prediction.schema import schema_of
+    >>> from genperf.table import read_table
+    >>> runs = pd.DataFrame({"net": ["vgg", "bert", "bert"], "precision": ["fp32", "fp16", "fp16"], "gpus": [1, 1, 2],
+    ...                      "s": [2.0, 1.0, 0.6]})
+    >>> schema = schema_of(read_table(runs, time="s", extrinsic="gpus", categorical="net,precision"))
+    >>> measured_levels(schema, {}), measured_levels(schema, {"net": "vgg"})
+    ({'net': 'bert', 'precision': 'fp16'}, {'net': 'vgg', 'precision': 'fp32'})
+    """
+    places = [j for j, f in enumerate(schema.factors) if not f.numeric]
+    factors = [schema.factors[j] for j in places]
+    asked = {f.name: str(given[f.name]) for f in factors if f.name in given}
+    runs: Counter[tuple[str, ...]] = Counter()
+    for median in schema.medians:
+        levels = tuple(str(median.values[j]) for j in places)
+        if all(asked.get(f.name, level) == level for f, level in zip(factors, levels, strict=True)):
+            runs[levels] += median.repeats
+    if not runs:
+        return {f.name: f.levels[0] for f in factors} | asked
+    # Levels stand in order of their runs.
+    most = min(
+        runs, key=lambda levels: (-runs[levels], *(f.levels.index(v) for f, v in zip(factors, levels, strict=True)))
+    )
+    return {f.name: level for f, level in zip(factors, most, strict=True)}
 
 
 def _same(a: float | str, b: Any) -> bool:

@@ -203,3 +203,16 @@ def test_as_values_for_json() -> None:
 def test_what_cannot_be_asked_is_refused(target: dict, options: dict, message: str) -> None:
     with pytest.raises(GenperfError, match=message):
         suggest(model(slope(count=50)), target, **options)
+
+
+def test_the_sentence_names_what_was_asked_about() -> None:
+    result = model(slope(), factors=(WORKERS, BATCH))
+    assert "the interval at gpus=64 is expected" in suggest(result, {"gpus": 64}).sentence
+    assert "the interval at gpus=64, batch=32 is expected" in suggest(result, {"gpus": 64, "batch": 32}).sentence
+
+
+def test_what_narrows_by_less_than_is_printed_is_not_advised() -> None:
+    # Nearly all of a new run's interval is its noise, which no measurement takes away.
+    sentence = suggest(model(slope(0.012), noise=1.0), {"gpus": 64}, band="prediction").sentence
+    assert sentence.startswith("no candidate narrows the interval at gpus=64, ±")
+    assert "noticeably" in sentence

@@ -128,3 +128,16 @@ def test_one_configuration_is_asked_about(shell: Shell) -> None:
     status, _, errors = shell("ask", "runs.csv", "--at", "gpus=8,16")
     assert status == 1
     assert "8,16" in errors
+
+
+def test_levels_that_were_not_given_are_of_one_measured_run(shell: Shell) -> None:
+    # Most runs are of vgg and most are in fp16, but never both.
+    nets = [("vgg", "fp32", 4), ("bert", "fp16", 3), ("gpt", "fp16", 2)]
+    rows = [(net, p, n, 0.1 * (1 + 0.05 * n)) for net, p, counts in nets for n in (1, 2, 4, 8)[:counts]]
+    text = "".join(f"{net},{p},{n},32,{t}\n" for net, p, n, t in rows)
+    Path("runs.csv").write_text("net,precision,gpus,global_batch,step_s\n" + text)
+    options = ("--categorical", "net,precision", "--time", "step_s", "--extrinsic", "gpus")
+    assert answer(shell, *options, at="gpus=16")["taken"] == {"net": "vgg", "precision": "fp32"}
+    status, out, _ = shell("ask", "runs.csv", "--at", "gpus=16", "--at", "net=bert", *options)
+    assert status == 0
+    assert "not given, and taken at: precision=fp16; --at sets them" in out
