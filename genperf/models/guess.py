@@ -38,6 +38,8 @@ _QUANTITIES = frozenset({"memory", "mem", "peak", "energy", "power"})
 _RESULTS = re.compile(
     r"(^|.*_)(mfu|hfu|tflops|gflops|loss|accuracy|speedup|efficiency|std|stdev|var|mean|median|utilization|startup)(_.*)?"
 )
+#: Columns that tell where a run was written down: they may tell series apart, and are no factor.
+_PROVENANCE = frozenset({"source", "file", "filename", "path", "url", "link", "reference", "note", "notes", "comment"})
 
 
 @dataclass(frozen=True)
@@ -173,7 +175,8 @@ def guess_roles(
         rest = [n for n in rest if n not in per_worker and _varies(columns[n])]
         rest = [n for n in rest if not (per_worker and canonical_of(n) == "global_batch")]
     elif texts:
-        _add(roles, "categorical", [n for n in texts if n not in names_of(roles.get("group", ""))])
+        grouped = names_of(roles.get("group", ""))
+        _add(roles, "categorical", [n for n in texts if n not in grouped and n.lower() not in _PROVENANCE])
     _add(roles, "intrinsic", rest)
     used = {n.partition(":")[0] for role in (*_SINGLE, *_SEVERAL) for n in names_of(roles.get(role, ""))}
     kept = {role: text for role, text in roles.items() if text}

@@ -68,3 +68,18 @@ def test_not_every_word_is_a_count() -> None:
     assert canonical_of("n_ranks") == "workers"
     assert canonical_of("number_of_nodes") == "nodes"
     assert canonical_of("gpu_type") is None
+
+
+def test_where_a_run_was_written_down_is_no_factor() -> None:
+    columns = {
+        "gpus": NUMBERS,
+        "layers": [2, 4, 2, 4],
+        "network": ["vgg", "bert", "vgg", "bert"],
+        "source": ["a.md", "b.md", "b.md", "a.md"],
+        "step_s": NUMBERS,
+    }
+    guess = guess_roles(columns)
+    assert guess.roles["categorical"] == "network"
+    assert guess.left_out == ("source",)
+    # It may tell series apart.
+    assert guess_roles({k: v for k, v in columns.items() if k != "layers"}).roles["group"] == "network,source"
