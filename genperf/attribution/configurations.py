@@ -8,7 +8,6 @@ from typing import Any
 import pandas as pd
 
 from genperf.attribution.following import following
-from genperf.attribution.scale import named_scale_factor
 from genperf.formula import parse
 from genperf.prediction.measured import measured_levels
 from genperf.prediction.query import combine, known_names, model_names
@@ -35,8 +34,8 @@ def completed(result: FitResult, at: Mapping[str, Any] | pd.DataFrame | None) ->
     """Return the given configurations with values for the factors that were left out.
 
     These are at the centre of the measured range; levels are those that were measured most often with the given ones.
-    What follows from a given count of workers (the nodes that hold
-    them) follows. A factor that is derived from columns which are given is not filled in.
+    A given count of workers settles the nodes that hold them, and a given count of nodes the workers on them. A factor
+    that is derived from columns which are given is not filled in.
 
     Examples
     --------
@@ -45,6 +44,8 @@ def completed(result: FitResult, at: Mapping[str, Any] | pd.DataFrame | None) ->
     >>> result = gp.fit(gp.read_table(runs, time="t", extrinsic="gpus,nodes"), model="a/gpus + c")
     >>> completed(result, {"gpus": [8, 64]})["nodes"].tolist()
     [1.0, 8.0]
+    >>> completed(result, {"nodes": [8]})["gpus"].tolist()
+    [64.0]
     """
     centre = centre_of(result)
     if at is None or (isinstance(at, Mapping) and not at):
@@ -59,8 +60,9 @@ def completed(result: FitResult, at: Mapping[str, Any] | pd.DataFrame | None) ->
     missing = {k: v for k, v in centre.items() if k not in names and k not in follow}
     out = frame.assign(**missing)
     out = out.assign(**_levels(result.schema, frame, list(missing)))
-    count = named_scale_factor(result)
-    if count is not None and count.name in names:
+    # Where the nodes are given and the workers are not, it is the nodes that settle the workers.
+    count = next((f for c in ("workers", "nodes") if (f := result.named.find(c)) is not None and f.name in names), None)
+    if count is not None:
         columns = {str(k): out[k].to_numpy() for k in out}
         columns[count.name], bad = numbers(out[count.name])
         if not bad:

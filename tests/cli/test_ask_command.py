@@ -141,3 +141,11 @@ def test_levels_that_were_not_given_are_of_one_measured_run(shell: Shell) -> Non
     status, out, _ = shell("ask", "runs.csv", "--at", "gpus=16", "--at", "net=bert", *options)
     assert status == 0
     assert "not given, and taken at: precision=fp16; --at sets them" in out
+
+
+def test_nodes_settle_the_workers_on_them(shell: Shell) -> None:
+    rows = "".join(f"{n},{8 * n},{41000.0 * n**0.96}\n" for n in (1, 2, 4, 8))
+    Path("runs.csv").write_text("nodes,gpus,tokens_per_s\n" + rows)
+    by_nodes, by_workers = answer(shell, at="nodes=64"), answer(shell, at="gpus=512")
+    assert by_nodes["at"] == by_workers["at"] == {"nodes": 64.0, "gpus": 512.0}
+    assert by_nodes["throughput"] == by_workers["throughput"]
