@@ -386,8 +386,8 @@ def _limit(result: FitResult, columns: Mapping[str, Any], places: str) -> str:
     shares = {_PLAIN.get(term, ""): float(share) for term, share in zip(parts.names, parts.amounts[:, 0], strict=True)}
     if "computation" not in parts.names:
         ratios = doublings(result, {factor: cells[0] for factor, cells in columns.items()})
-        told = [f"{factor} makes it x {_three(ratio)}" for factor, ratio in list(ratios.items())[: ASK.max_factors]]
-        return f"what the {name} depends on at {places}: doubling {', '.join(told)}" if told else ""
+        effects = [f"{factor} makes it x {_three(ratio)}" for factor, ratio in list(ratios.items())[: ASK.max_factors]]
+        return f"what the {name} depends on at {places}: doubling {', '.join(effects)}" if effects else ""
     first, *others = sorted(shares.items(), key=lambda item: -item[1])
     whole = float(parts.central[0])
     text = f"at {places}, {first[0]} makes {100 * first[1] / whole:.0f} % of the {name}"

@@ -116,12 +116,12 @@ def ladder(
     if kind not in (None, "weak", "strong"):
         raise GenperfError(f"unknown kind of scaling '{kind}'", hint="weak or strong")
     schema = result.schema
-    told = kind or (None if schema.target.work else schema.scaling)
+    scaling_kind = kind or (None if schema.target.work else schema.scaling)
     counts = _counts(factor, upto, measured_counts(result, factor))
     values = {name: value for name, value in at.items() if name != factor.name}
     frame = pd.DataFrame({factor.name: counts, **{k: [v] * len(counts) for k, v in values.items()}})
     factors = factors_along(result, factor)
-    frame = frame.assign(**columns_of_work(factors, counts, values, told))
+    frame = frame.assign(**columns_of_work(factors, counts, values, scaling_kind))
     frame = frame.assign(**following(factors, factor, {str(name): frame[name].to_numpy() for name in frame}, given))
     derived = [
         name
@@ -133,7 +133,7 @@ def ladder(
     if schema.target.work:
         work = work_of_throughput(schema, query.columns, counts, kind)
     else:
-        work = relative_work(factors, query.columns, counts, told or group_kind(schema))
+        work = relative_work(factors, query.columns, counts, scaling_kind or group_kind(schema))
     constant = {k: v for k, v in values.items() if len(set(query.columns.get(k, [v]))) == 1}
     scaled = "unknown" if work is None else kind_of_scaling(work, counts)
     return Ladder(factor, counts, query.columns, work, scaled, constant)

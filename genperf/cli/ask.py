@@ -62,11 +62,11 @@ def command(
     if result is None:
         raise GenperfError("the rows could not be fitted", hint="genperf fit says why", where=table)
     constants = {name: float(text) for name, text in values.items() if text.replace(".", "", 1).isdigit()}
-    asked = {name: value for name, value in wanted.items() if name not in values}
+    configuration = {name: value for name, value in wanted.items() if name not in values}
     sample = samples_called(measured) if measured else "samples"
     steps = not measured or bool(work)
     question = Question(work, sample, paid, per, constants, steps=steps)
-    answer = ask(result, asked, question)
+    answer = ask(result, configuration, question)
     if as_json:
         show_json(
             {"roles": guess.roles, "mapping": guess.mapping, "left_out": list(guess.left_out), **answer.to_dict()}

@@ -31,7 +31,7 @@ def numeric_message(error: BaseException) -> str:
       try: ask nearer to the data, or fit the model again; its file may have been changed
     """
     return (
-        f"error: nothing can be computed with these numbers: {_told(error)} (number {_number(error)})\n"
+        f"error: nothing can be computed with these numbers: {_text_of(error)} (number {_number(error)})\n"
         "  try: ask nearer to the data, or fit the model again; its file may have been changed"
     )
 
@@ -49,14 +49,14 @@ def fault_message(error: BaseException) -> str:
     ...     print(fault_message(error))
     error: a fault of genperf, not of your data: KeyError: 'a'; please report it as number ...
     """
-    kind, told = type(error).__name__, _told(error)
+    kind, text = type(error).__name__, _text_of(error)
     return (
-        f"error: a fault of genperf, not of your data: {kind}{': ' * bool(told)}{told}; "
+        f"error: a fault of genperf, not of your data: {kind}{': ' * bool(text)}{text}; "
         f"please report it as number {_number(error)} of version {genperf.__version__} with the command"
     )
 
 
-def _told(error: BaseException) -> str:
+def _text_of(error: BaseException) -> str:
     return " ".join(str(error.args[-1] if isinstance(error, OverflowError) and error.args else error).split())[:200]
 
 

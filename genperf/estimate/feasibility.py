@@ -206,33 +206,33 @@ def _rounded(value: float) -> float:
 
 def _bounded(fitted: Feasibility, outcomes: _Outcomes) -> Feasibility:
     """Add the configurations that bound the probability: the most demanding successes, the least demanding failures."""
-    asked, good = fitted.asked(outcomes.columns), outcomes.succeeded
+    demanded, good = fitted.demanded(outcomes.columns), outcomes.succeeded
     covered = np.zeros(len(good), dtype=bool)
-    most = _extreme(asked, good, 1)
-    covered[~good] = surpassed(asked[~good], asked[most], -1)
+    most = _extreme(demanded, good, 1)
+    covered[~good] = surpassed(demanded[~good], demanded[most], -1)
     again = np.zeros(len(good), dtype=bool)
-    again[covered] = [bool(np.any(np.all(asked[good] == one, axis=1))) for one in asked[covered]]
+    again[covered] = [bool(np.any(np.all(demanded[good] == one, axis=1))) for one in demanded[covered]]
     return msgspec.structs.replace(
         fitted,
         succeeded=outcomes.take(most),
-        failed=outcomes.take(_extreme(asked, ~good & ~covered, -1)),
+        failed=outcomes.take(_extreme(demanded, ~good & ~covered, -1)),
         contradicted=outcomes.take(np.flatnonzero(covered & ~again)),
     )
 
 
-def _extreme(asked: Array, among: Truth, sign: int) -> npt.NDArray[np.int64]:
+def _extreme(demanded: Array, among: Truth, sign: int) -> npt.NDArray[np.int64]:
     """Return the configurations that no other surpasses: the most demanding (1), or the least demanding (−1).
 
     Parameters
     ----------
-    asked : ndarray of shape (configurations, demands)
+    demanded : ndarray of shape (configurations, demands)
     among : ndarray of bool of shape (configurations,)
         Which are compared.
     sign : {-1, 1}
     """
     front = np.empty(0, dtype=np.int64)
     for row in np.flatnonzero(among):
-        if np.any(np.all(sign * (asked[front] - asked[row]) >= 0.0, axis=1)):
+        if np.any(np.all(sign * (demanded[front] - demanded[row]) >= 0.0, axis=1)):
             continue
-        front = np.append(front[~np.all(sign * (asked[row] - asked[front]) >= 0.0, axis=1)], row)
+        front = np.append(front[~np.all(sign * (demanded[row] - demanded[front]) >= 0.0, axis=1)], row)
     return front

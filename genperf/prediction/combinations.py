@@ -269,9 +269,9 @@ def _text(
     values, names = schema.medians[run].values, [f.name for f in schema.factors]
     point = [query.columns[n][row] for n in names]
     others = [i for i in judged_places(schema, followers) if i not in pair and values[i] != point[i]]
-    asked = " and ".join(f"{names[i]}={_shown(point[i])}" for i in pair)
+    pair_text = " and ".join(f"{names[i]}={_shown(point[i])}" for i in pair)
     nearest = ", ".join(f"{names[i]}={_shown(values[i])}" for i in [*pair, *others][: COMBINATIONS.named])
-    return f"{asked} were never measured together; nearest run: {nearest}"
+    return f"{pair_text} were never measured together; nearest run: {nearest}"
 
 
 def _shown(value: Any) -> str:

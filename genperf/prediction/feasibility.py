@@ -114,21 +114,21 @@ class Feasibility(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         for name, levels in self.offsets.items():
             margin -= np.array([levels.get(str(level), 0.0) for level in columns[name].tolist()])
         probability = ndtr(margin)
-        asked = self.asked(columns)
+        demanded = self.demanded(columns)
         fits, fails = (
-            surpassed(asked, self._asked_by(self.succeeded), -1),
-            surpassed(asked, self._asked_by(self.failed), 1),
+            surpassed(demanded, self._demanded_by(self.succeeded), -1),
+            surpassed(demanded, self._demanded_by(self.failed), 1),
         )
         probability = np.where(fits, np.maximum(CERTAINTY, probability), probability)
         return np.where(fails, np.minimum(1.0 - CERTAINTY, probability), probability)
 
     def known_to_fail(self, columns: Columns) -> Truth:
         """Return which configurations failed and never succeeded, or ask for no less than one that failed."""
-        asked, again = self.asked(columns), self._asked_by(self.contradicted)
-        same = surpassed(asked, again, 1) & surpassed(asked, again, -1)
-        return surpassed(asked, self._asked_by(self.failed), 1) | same
+        demanded, again = self.demanded(columns), self._demanded_by(self.contradicted)
+        same = surpassed(demanded, again, 1) & surpassed(demanded, again, -1)
+        return surpassed(demanded, self._demanded_by(self.failed), 1) | same
 
-    def asked(self, columns: Columns) -> Array:
+    def demanded(self, columns: Columns) -> Array:
         """Return what configurations ask for, shape (rows, demands): one asks for no less where no entry is smaller.
 
         A factor without an order gives two entries, of which one is smaller wherever the values differ.
@@ -144,20 +144,20 @@ class Feasibility(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             parts += [codes, -codes]
         return np.column_stack(parts)
 
-    def _asked_by(self, configurations: Sequence[Values]) -> Array:
+    def _demanded_by(self, configurations: Sequence[Values]) -> Array:
         columns = {
             name: np.array([c[k] for c in configurations], dtype=float if name in self.demands else object)
             for k, name in enumerate(self.names)
         }
-        return self.asked(columns)
+        return self.demanded(columns)
 
 
-def surpassed(asked: Array, others: Array, sign: int) -> Truth:
+def surpassed(demanded: Array, others: Array, sign: int) -> Truth:
     """Return which configurations ask for no less (1), or no more (−1), than any of some others.
 
     Parameters
     ----------
-    asked : ndarray of shape (rows, demands)
+    demanded : ndarray of shape (rows, demands)
     others : ndarray of shape (others, demands)
     sign : {-1, 1}
 
@@ -166,13 +166,13 @@ def surpassed(asked: Array, others: Array, sign: int) -> Truth:
     >>> surpassed(np.array([[4.0, -1.0], [8.0, -2.0], [2.0, -8.0]]), np.array([[4.0, -2.0]]), 1)
     array([ True,  True, False])
     """
-    holds = np.zeros(len(asked), dtype=bool)
-    open_rows = np.arange(len(asked))
+    holds = np.zeros(len(demanded), dtype=bool)
+    open_rows = np.arange(len(demanded))
     for other in others:
         # Few rows are left after the first entries; only these are compared in the next.
         rows = open_rows
         for j, value in enumerate(other):
-            rows = rows[sign * (asked[rows, j] - value) >= -SAME * abs(value)]
+            rows = rows[sign * (demanded[rows, j] - value) >= -SAME * abs(value)]
         if rows.size:
             holds[rows] = True
             open_rows = open_rows[~holds[open_rows]]

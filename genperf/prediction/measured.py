@@ -112,14 +112,14 @@ def measured_levels(schema: Schema, given: Mapping[str, Any]) -> dict[str, str]:
     """
     places = [j for j, f in enumerate(schema.factors) if not f.numeric]
     factors = [schema.factors[j] for j in places]
-    asked = {f.name: str(given[f.name]) for f in factors if f.name in given}
+    fixed = {f.name: str(given[f.name]) for f in factors if f.name in given}
     runs: Counter[tuple[str, ...]] = Counter()
     for median in schema.medians:
         levels = tuple(str(median.values[j]) for j in places)
-        if all(asked.get(f.name, level) == level for f, level in zip(factors, levels, strict=True)):
+        if all(fixed.get(f.name, level) == level for f, level in zip(factors, levels, strict=True)):
             runs[levels] += median.repeats
     if not runs:
-        return {f.name: f.levels[0] for f in factors} | asked
+        return {f.name: f.levels[0] for f in factors} | fixed
     # Levels stand in order of their runs.
     most = min(
         runs, key=lambda levels: (-runs[levels], *(f.levels.index(v) for f, v in zip(factors, levels, strict=True)))

@@ -87,7 +87,7 @@ class Questions:
 
 
 def answers(
-    result: FitResult, answer: Scaling, target: pd.DataFrame, interval: float, *, asked: bool = False
+    result: FitResult, answer: Scaling, target: pd.DataFrame, interval: float, *, target_given: bool = False
 ) -> tuple[Answer, ...]:
     """Return the answers about one model whose scale is known, in the order of `Questions.all`.
 
@@ -100,11 +100,11 @@ def answers(
         One row: the configuration that the answers are about.
     interval : float
         Nominal coverage.
-    asked : bool
+    target_given : bool
         Whether the count of workers is the user's: the advice is then about it, and about no larger one.
     """
     further = {**answer.at, answer.along: float(target[answer.along].iloc[0])}
-    if not asked:
+    if not target_given:
         further = _further(result, answer, target)
     part, following = _largest_part(result, answer, target, interval), _next(result, further, answer.along, interval)
     if not answer.quantity.is_time:

@@ -85,7 +85,7 @@ class Place:
         The predictions along it.
     target : DataFrame
         One row: `values`.
-    asked : bool
+    target_given : bool
         Whether the user gave the count of workers.
     """
 
@@ -95,7 +95,7 @@ class Place:
     path: Ladder | None
     scaling: Scaling | None
     target: pd.DataFrame
-    asked: bool = False
+    target_given: bool = False
 
 
 def place_of(result: FitResult, target: Mapping[str, Any] | None, along: str | None, interval: float) -> Place:
@@ -203,7 +203,7 @@ def sheet(
     if place.scaling is None:
         given = unanswered(place.why_not, result, place.target, interval)
     else:
-        given = answers(result, place.scaling, place.target, interval, asked=place.asked)
+        given = answers(result, place.scaling, place.target, interval, target_given=place.target_given)
     names = [f.name for f in schema.factors]
     return {
         "model": result.model,
@@ -244,12 +244,12 @@ def _summary(result: FitResult, place: Place, interval: float) -> dict[str, Any]
     interval : float
         Nominal coverage.
     """
-    told = summary(result, place.scaling, place.target, interval)
+    prediction = summary(result, place.scaling, place.target, interval)
     return {
-        **{end: short(getattr(told, end), 7) for end in ("value", "lower", "upper")},
-        "efficiency": None if told.efficiency is None else short(told.efficiency, 3),
-        "verdict": told.verdict,
-        "sentence": told.sentence,
+        **{end: short(getattr(prediction, end), 7) for end in ("value", "lower", "upper")},
+        "efficiency": None if prediction.efficiency is None else short(prediction.efficiency, 3),
+        "verdict": prediction.verdict,
+        "sentence": prediction.sentence,
     }
 
 
@@ -428,7 +428,7 @@ def _facts(result: FitResult) -> dict[str, Any]:
         "largest": short(schema.highest),
         "sha256": schema.sha256,
         "metrics": {k: _finite(v, 4) for k, v in result.metrics.items()},
-        "options": {k: v for k, v in result.options.items() if v is not None and k != "asked"},
+        "options": {k: v for k, v in result.options.items() if v is not None and k != "request"},
         "seed": result.seed,
     }
 

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from genperf.errors import Note, TableError, counted
 from genperf.prediction import Band, Evidence, Feasibility, Member, Schema, Spread, beside, cells_of, predict
-from genperf.result.shortcuts import Shortcuts, asked_for
+from genperf.result.shortcuts import Shortcuts, data_or_values
 from genperf.table.cells import Cells, frame_of
 from genperf.table.clean import labels
 from genperf.table.source import Source
@@ -131,7 +131,7 @@ class FitResult(Shortcuts):
         TableError
             Where a factor is missing, or a value is not one the model can take.
         """
-        return frame_of(self.predict_columns(asked_for(data, values), interval, band))
+        return frame_of(self.predict_columns(data_or_values(data, values), interval, band))
 
     def predict_columns(
         self,
@@ -318,7 +318,7 @@ class GroupedResult:
         TableError
             Where a group is unknown, a factor is missing, or a value is not one the model can take.
         """
-        return frame_of(self.predict_columns(asked_for(data, values), interval, band))
+        return frame_of(self.predict_columns(data_or_values(data, values), interval, band))
 
     def predict_columns(
         self,
@@ -399,8 +399,8 @@ def with_scaling(result: FitResult | GroupedResult, kind: Scaling | None) -> Fit
     if kind is None:
         return result
     if isinstance(result, GroupedResult):
-        told = {key: _with_scaling(one, kind) for key, one in result.results.items()}
-        return GroupedResult(result.group, told, result.failures)
+        scaled = {key: _with_scaling(one, kind) for key, one in result.results.items()}
+        return GroupedResult(result.group, scaled, result.failures)
     return _with_scaling(result, kind)
 
 

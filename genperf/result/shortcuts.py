@@ -32,7 +32,7 @@ class Shortcuts:
         return genperf.plots.scaling(self, answer, **options)
 
 
-def asked_for(data: Any, values: Mapping[str, Any]) -> Any:
+def data_or_values(data: Any, values: Mapping[str, Any]) -> Any:
     """Return what is to be predicted: a table or a mapping, or values given by name.
 
     Raises
@@ -42,7 +42,7 @@ def asked_for(data: Any, values: Mapping[str, Any]) -> Any:
 
     Examples
     --------
-    >>> asked_for(None, {"workers": 32})
+    >>> data_or_values(None, {"workers": 32})
     {'workers': 32}
     """
     if (data is None) == (not values):

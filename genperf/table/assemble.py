@@ -84,7 +84,7 @@ def assemble(opened: Source, options: ReadOptions) -> Table:
     read = {*read_by_filter, *columns.origins(columns.derived), *options.failures.columns}
     kind = _kind_of_work(roles, columns, usable)
     factors = measure_factors(frame, roles.factors, roles.group)
-    told = work_notes(work, options.work is not None, kind) if work else ()
+    notes = work_notes(work, options.work is not None, kind) if work else ()
     table = Table(
         frame=frame,
         target=measurement.target(work),
@@ -103,7 +103,7 @@ def assemble(opened: Source, options: ReadOptions) -> Table:
             *failure_notes(len(failures)),
             *groups_that_only_failed(failures, frame, roles.group),
             *constant_notes(factors),
-            *told,
+            *notes,
         ),
         failures=failures,
         scaling=checked_scaling(options.scaling, kind, work),

@@ -98,7 +98,7 @@ class FailureRule:
         return (*self.values, *([self.status] if self.status else []))
 
     @property
-    def asked(self) -> bool:
+    def given(self) -> bool:
         """Whether the user named a column or a word."""
         return bool(self.columns)
 

@@ -35,7 +35,7 @@ def read_large(large: LargeSource, options: ReadOptions) -> AggregatedTable:
     TableError, FormulaError
         As `read_table` does; bad rows are counted, and one is shown.
     """
-    if options.failures.asked:
+    if options.failures.given:
         raise TableError(
             "runs that failed are not told apart while rows are summarised",
             hint="--no-aggregate for a table that memory holds, or leave --status and --failed out",

@@ -269,8 +269,8 @@ class Table:
         roles += [[name, role] for name, role in ((self.weight, "weight"), (self.repeat, "repeat")) if name]
         phases = {column: phase_seconds(self.frame[column])[0] for column in self.phases.values()}
         roles += [[name, "phase"] for name in phases]
-        told = [text for text in (self.target.throughput, self.scaling) if text]
-        digest = hashlib.sha256(json.dumps([*roles, *told]).encode())
+        settings = [text for text in (self.target.throughput, self.scaling) if text]
+        digest = hashlib.sha256(json.dumps([*roles, *settings]).encode())
         for name, _ in roles:
             column = pd.Series(phases[name]) if name in phases else self.frame[name]
             if pd.api.types.is_numeric_dtype(column):

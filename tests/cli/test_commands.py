@@ -4,14 +4,14 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pandas as pd
 import pytest
+from helpers import Shell, shell_of
 
 import genperf
-from genperf.cli.main import COMMANDS, run
+from genperf.cli.main import COMMANDS
 
 RUNS = """workers,batch,run,seconds
 1,32,0,9.02
@@ -27,8 +27,6 @@ ROLES = ["--time", "seconds", "--intrinsic", "batch", "--extrinsic", "workers", 
 #: What RUNS were made from, with a = 8 and c = 1.
 LAW = "a/workers + c"
 
-Shell = Callable[..., tuple[int, str, str]]
-
 
 @pytest.fixture
 def shell(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shell:
@@ -36,12 +34,7 @@ def shell(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytes
     monkeypatch.chdir(tmp_path)
     (tmp_path / "runs.csv").write_text(RUNS)
 
-    def call(*arguments: str) -> tuple[int, str, str]:
-        status = run(list(arguments))
-        captured = capsys.readouterr()
-        return status, captured.out, captured.err
-
-    return call
+    return shell_of(capsys)
 
 
 def test_help_names_every_command(shell: Shell) -> None:

@@ -1,14 +1,12 @@
 """`genperf explain` and `genperf suggest` as a user types them."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from helpers import Shell, shell_of
 
 from genperf.cli.main import run
-
-Shell = Callable[..., tuple[int, str, str]]
 
 RUNS = "net,gpus,batch,seconds\n" + "".join(
     f"{net},{n},{b},{scale * (0.1 * b + 0.4 * (n - 1)) + 0.2}\n"
@@ -37,12 +35,7 @@ def shell(capsys: pytest.CaptureFixture[str], models: Path, monkeypatch: pytest.
     monkeypatch.chdir(models)
     capsys.readouterr()
 
-    def call(*arguments: str) -> tuple[int, str, str]:
-        status = run(list(arguments))
-        captured = capsys.readouterr()
-        return status, captured.out, captured.err
-
-    return call
+    return shell_of(capsys)
 
 
 def test_by_default_terms_and_elasticities(shell: Shell) -> None:

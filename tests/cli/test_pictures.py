@@ -1,17 +1,14 @@
 """`genperf report` and `--plot`: what is written, and what is said where it cannot be."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-
-from genperf.cli.main import run
+from helpers import Shell, shell_of
 
 pytest.importorskip("matplotlib", reason='matplotlib is missing: pip install "genperf[plots]"')
 
 ROLES = ["--time", "seconds", "--extrinsic", "workers"]
-Shell = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture
@@ -22,11 +19,7 @@ def shell(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytes
     Path("runs.csv").write_text("\n".join(["net,workers,seconds", *lines]))
     Path("one.csv").write_text("\n".join(["net,workers,seconds", *lines[:5]]))
 
-    def call(*arguments: str) -> tuple[int, str, str]:
-        status = run(list(arguments))
-        captured = capsys.readouterr()
-        return status, captured.out, captured.err
-
+    call = shell_of(capsys)
     assert call("fit", "runs.csv", *ROLES, "--group", "net", "--model", "amdahl", "-o", "groups.json", "-q")[0] == 0
     assert call("fit", "one.csv", *ROLES, "--model", "amdahl", "-o", "one.json", "-q")[0] == 0
     return call

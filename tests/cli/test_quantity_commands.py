@@ -2,18 +2,15 @@
 
 import json
 import re
-from collections.abc import Callable
 from pathlib import Path
 
 import pandas as pd
 import pytest
+from helpers import Shell, shell_of
 
 import genperf as gp
 from genperf.cli.explain import _read_again, _show
-from genperf.cli.main import run
 from genperf.cli.options import one_group
-
-Shell = Callable[..., tuple[int, str, str]]
 
 #: Milliseconds of 8/n + 1 s; gigabytes of 30/n + 2.
 RUNS = "workers,ms,memory_gb\n" + "".join(f"{n},{8000 / n + 1000},{30 / n + 2}\n" for n in (1, 2, 4, 8, 16))
@@ -25,12 +22,7 @@ def shell(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytes
     monkeypatch.chdir(tmp_path)
     (tmp_path / "runs.csv").write_text(RUNS)
 
-    def call(*arguments: str) -> tuple[int, str, str]:
-        status = run(list(arguments))
-        captured = capsys.readouterr()
-        return status, captured.out, captured.err
-
-    return call
+    return shell_of(capsys)
 
 
 TIME = ["--time", "ms", "--unit", "ms", "--extrinsic", "workers"]

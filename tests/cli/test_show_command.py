@@ -3,14 +3,11 @@
 import csv
 import io
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from helpers import Shell, shell_of
 
-from genperf.cli.main import run
-
-Shell = Callable[..., tuple[int, str, str]]
 LAW = ["--model", "c + a/workers"]
 
 
@@ -28,11 +25,7 @@ def shell(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytes
                for b in (16, 32) for net in "ab"]  # fmt: skip
     Path("batches.csv").write_text("\n".join(["workers,batch,net,s", *batches]))
 
-    def call(*arguments: str) -> tuple[int, str, str]:
-        status = run(list(arguments))
-        captured = capsys.readouterr()
-        return status, captured.out, captured.err
-
+    call = shell_of(capsys)
     roles = ["--time", "s", "--extrinsic", "workers", "--scaling", "strong"]
     assert call("fit", "times.csv", *roles, *LAW, "-o", "times.json")[0] == 0
     assert call("fit", "speeds.csv", "--throughput", "speed", "--extrinsic", "gpus", "-o", "speeds.json")[0] == 0

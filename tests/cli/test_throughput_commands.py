@@ -1,14 +1,11 @@
 """`--throughput`, `--work` and `--scaling` through the commands."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from helpers import Shell, shell_of
 
-from genperf.cli.main import run
-
-Shell = Callable[..., tuple[int, str, str]]
 RUNS = "gpus,throughput\n1,410.2\n2,792.5\n4,1530\n8,2905.4\n"
 
 
@@ -18,12 +15,7 @@ def shell(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytes
     (tmp_path / "runs.csv").write_text(RUNS)
     (tmp_path / "times.csv").write_text("gpus,s\n1,1.0\n2,0.6\n4,0.4\n8,0.3\n")
 
-    def call(*arguments: str) -> tuple[int, str, str]:
-        status = run(list(arguments))
-        captured = capsys.readouterr()
-        return status, captured.out, captured.err
-
-    return call
+    return shell_of(capsys)
 
 
 SPEED = ["--throughput", "throughput", "--extrinsic", "gpus"]

@@ -57,6 +57,12 @@ def test_whole_in_itself_and_small() -> None:
     assert len(text) < 300_000
 
 
+def test_settings_of_the_fit_are_not_written_out() -> None:
+    result = fitted(runs())
+    assert "request" in result.options
+    assert '"request"' not in page(result)
+
+
 def test_same_bytes() -> None:
     result = fitted(runs(), "auto")
     assert page(result) == page(gp.result.parse_model(gp.result.dump_model(result)))  # type: ignore[attr-defined]
