@@ -14,6 +14,7 @@ from genperf.attribution.quantity import only_for_times, term_column, with_unit
 from genperf.attribution.terms import FORM, HIDDEN
 from genperf.attribution.words import capitalised, count_text
 from genperf.errors import GenperfError
+from genperf.prediction.predict import THROUGHPUT
 from genperf.result import FitResult
 from genperf.table import Factor, Target
 
@@ -163,6 +164,10 @@ def summary(result: FitResult, answer: Scaling | None, target: pd.DataFrame, int
     subject, verb = ("a step", "to take") if quantity.is_time else (quantity.name, "to be")
     ends = with_unit(f"{lower:.3g} to {upper:.3g}", quantity)
     words = [f"{place}, {subject} is expected {verb} {with_unit(f'{value:.3g}', quantity)}"]
+    if quantity.throughput and "throughput" in row:
+        # Of a measured throughput the time is that of one unit of its work, which is no step.
+        rate, low, high = (f"{float(f'{row[name]:.3g}'):,.15g}" for name in THROUGHPUT)
+        words, ends = [f"{place}, '{quantity.throughput}' is expected to be {rate}"], f"{low} to {high}"
     words.append(f" ({100 * interval:g} % interval: {ends})")
     words += [] if efficiency is None else [f", at {efficiency:.0f} % efficiency"]
     return Summary(value, lower, upper, efficiency, str(row["verdict"]), capitalised("".join(words)))

@@ -63,6 +63,17 @@ def test_settings_of_the_fit_are_not_written_out() -> None:
     assert '"request"' not in page(result)
 
 
+def test_a_measured_throughput_is_answered_with_a_throughput() -> None:
+    frame = pd.DataFrame({"gpus": [1, 2, 4, 8], "images_per_s": [410.2, 792.5, 1530.0, 2905.4]})
+    result = gp.fit(frame, throughput="images_per_s", extrinsic="gpus")
+    row = result.predict(gpus=64).iloc[0]
+    text = page(result, View({"gpus": 64}))
+    assert f"At 64 gpus, 'images_per_s' is expected to be {float(f'{row.throughput:.3g}'):,.0f} (90 %" in text.replace(
+        "&#39;", "'"
+    )
+    assert "a step is expected" not in text
+
+
 def test_same_bytes() -> None:
     result = fitted(runs(), "auto")
     assert page(result) == page(gp.result.parse_model(gp.result.dump_model(result)))  # type: ignore[attr-defined]
