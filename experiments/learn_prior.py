@@ -177,7 +177,7 @@ def _points(
     u, loudness = points.u[kept, :count], np.log(points.loudness[kept])
     asked = {name: np.asarray(case.asked[name], float) for name in case.series.columns}
     terms = family.expression.term_values(asked, dict.fromkeys(family.expression.constant_names, 1.0))
-    shapes = np.array([terms[name][0] for name in family.overheads]).reshape(-1) / problem.units
+    shapes = np.array([terms[overhead.name][0] for overhead in family.overheads]).reshape(-1) / problem.units
     curve = np.log(terms["computation"][0] / problem.computation + np.exp(u) @ shapes)[:, None]
     anchors = np.log(problem.work + np.exp(u) @ problem.shapes)
     off, variance = [], []
@@ -189,7 +189,8 @@ def _points(
         off.append(mean[:, 0] - np.log(case.truth))
         variance.append((spread + drawn.run_variance(0.0))[:, 0])
     doublings = problem.walks[0].doublings_beyond(asked)[0]
-    learned = count > 1 and not family.vague and "constant" not in family.overheads
+    names = [overhead.name for overhead in family.overheads]
+    learned = count > 1 and not family.vague and {*names} <= {*GROUPS["A"], *GROUPS["B"]}
     kind = OTHER
     if family.last or not count:
         kind = LAST if family.last else IDEAL
@@ -205,7 +206,7 @@ def _points(
     sizes = np.zeros((len(u), 7))
     order = [*GROUPS["A"], GROUPS["B"][0]]
     if learned:
-        for name, column in zip(family.overheads, u.T, strict=True):
+        for name, column in zip(names, u.T, strict=True):
             sizes[:, order.index(name)] = column
     longer = case.series.logarithms[problem.walks[0].largest] - np.log(prior.usual_time)
     standard = -0.5 * loudness**2 - 0.5 * np.log(2.0 * np.pi)

@@ -1,6 +1,6 @@
 """The families of execution-time expressions: one small file each, registered here once.
 
-The command line, the documentation's table and the tests read `MODELS`; adding a family is a file and a line.
+The command line, the documentation's table, `auto` and the tests read `MODELS`; adding a family is a file and a line.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from genperf.models import (
 )
 from genperf.models.compose import compose
 from genperf.models.family import Factors, Family, Need
+from genperf.models.overhead import Overhead
 from genperf.models.scale import Scale, Work, scale_of
 from genperf.table.names import ALIASES
 
@@ -68,4 +69,16 @@ def family_named(name: str) -> Family:
     return MODELS[name]
 
 
-__all__ = ["ALIASES", "MODELS", "Factors", "Family", "Need", "Scale", "Work", "compose", "family_named", "scale_of"]
+__all__ = [
+    "ALIASES",
+    "MODELS",
+    "Factors",
+    "Family",
+    "Need",
+    "Overhead",
+    "Scale",
+    "Work",
+    "compose",
+    "family_named",
+    "scale_of",
+]

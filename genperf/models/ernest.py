@@ -5,6 +5,7 @@ from __future__ import annotations
 from genperf.expression import Expression, coefficient
 from genperf.models.compose import compose
 from genperf.models.family import Factors, Family, Need, share
+from genperf.models.overhead import Overhead
 
 
 def build(factors: Factors) -> Expression:
@@ -39,4 +40,8 @@ FAMILY = Family(
     purpose="jobs and steps whose communication is a tree or one message per worker",
     needs=(Need("workers"), Need("batch", False), Need("work", False), Need("samples", False)),
     build=build,
+    overheads=(
+        Overhead("constant", "c", "c", "constant"),
+        Overhead("one after another", "gamma", "gamma*(nodes - 1)", "growing", 0.0),
+    ),
 )

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from genperf.errors import ModelError, suggest
 from genperf.expression import Expression
 from genperf.formula import Name, Node, names_in, parse, render, substitute
+from genperf.models.overhead import Overhead
 from genperf.table import Factor
 from genperf.table.names import ALIASES
 
@@ -259,6 +260,8 @@ class Family:
         one phase share no constant with those of another.
     overlaps : tuple of str
         Names of the families that combine the same phases in another way.
+    overheads : tuple of Overhead
+        The terms by which the family takes part in `auto` on a series.
     """
 
     name: str
@@ -270,6 +273,7 @@ class Family:
     candidates: Callable[[Factors], Sequence[Expression]] | None = None
     phases: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     overlaps: tuple[str, ...] = ()
+    overheads: tuple[Overhead, ...] = ()
 
     def missing(self, factors: Factors) -> list[str]:
         """Return the required factors that the table lacks."""

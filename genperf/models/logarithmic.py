@@ -5,6 +5,7 @@ from __future__ import annotations
 from genperf.expression import Expression, coefficient
 from genperf.models.compose import compose
 from genperf.models.family import Factors, Family, Need, share
+from genperf.models.overhead import Overhead
 
 
 def build(factors: Factors) -> Expression:
@@ -38,4 +39,5 @@ FAMILY = Family(
     purpose="a step that grows slowly: the fewest constants",
     needs=(Need("workers"), Need("batch", False), Need("work", False), Need("samples", False)),
     build=build,
+    overheads=(Overhead("per doubling", "delta", "delta*log2(workers)", "doubling"),),
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from genperf.expression import Expression, coefficient
 from genperf.models.compose import compose
 from genperf.models.family import Factors, Family, Need, share, times
+from genperf.models.overhead import Overhead
 
 
 def build(factors: Factors) -> Expression:
@@ -55,4 +56,11 @@ FAMILY = Family(
     purpose="a step where training leaves the first node",
     needs=(Need("workers"), Need("nodes"), Need("batch", False), Need("work", False), Need("bytes", False)),
     build=build,
+    overheads=(
+        Overhead("inside nodes", "beta_r", "beta_r*max(1 - nodes/workers, 0)", "inside"),
+        # What the second node costs at once, whatever the bytes: another transport, another path through the host.
+        Overhead("leaving the node", "d", "d*where(nodes > 1, 1, 0)", "between"),
+        Overhead("between nodes", "beta_n", "beta_n*(1 - 1/nodes)", "between"),
+        Overhead("latency", "alpha", "alpha*log2(nodes)", "between"),
+    ),
 )

@@ -8,6 +8,7 @@ from genperf.expression import Expression, coefficient
 from genperf.models import amdahl
 from genperf.models.compose import compose
 from genperf.models.family import Factors, Family, Need, share
+from genperf.models.overhead import Overhead
 
 
 def build(factors: Factors) -> Expression:
@@ -46,4 +47,6 @@ FAMILY = Family(
     purpose="a serial part, a parallel one, and coherency that makes many workers slower",
     needs=(Need("workers"), Need("batch", False), Need("work", False), Need("samples", False)),
     build=build,
+    # Coherency among the workers of a node, which share its memory and its host; sized at eight workers and more.
+    overheads=(Overhead("contention", "kappa", "kappa*(workers/nodes - 1)**2", "inside", 64.0),),
 )

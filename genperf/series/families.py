@@ -1,4 +1,4 @@
-"""The families of a series: one worker's computation, and what scaling adds to it."""
+"""The families of a series: one worker's computation, and the overheads that scaling adds to it."""
 
 from __future__ import annotations
 
@@ -8,25 +8,15 @@ from functools import lru_cache
 
 from genperf.expression import Expression, Term, coefficient
 from genperf.formula import Name, Node, names_in, parse, substitute
-from genperf.models.family import Factors
-from genperf.series.prior import BETWEEN, DOUBLING, SERIAL, STEP, STEP_BESIDE_DOUBLING, Prior
+from genperf.models import MODELS, Factors, Overhead
+from genperf.series.prior import DOUBLING, NAMES, STEP, STEP_BESIDE_DOUBLING, Prior
 
-#: Term name → constant, formula over canonical factors, and what the formula is divided by where a prior is set for it;
-#: 0 stands for the largest measured number of nodes.
-#: m nodes hold g = n/m workers each. Inside a node: the ring's share of bytes, and contention for what its workers
-#: share. Between nodes: a step where the first is left, a ring's share of bytes, a latency per doubling, and messages
-#: one after another. A cost per doubling of the workers makes no difference between inside and outside.
-OVERHEADS: dict[str, tuple[str, str, float]] = {
-    "constant": ("c", "c", 1.0),
-    "inside nodes": ("beta_r", "beta_r*max(1 - nodes/workers, 0)", 1.0),
-    "contention": ("kappa", "kappa*(workers/nodes - 1)**2", 64.0),
-    "leaving the node": ("d", "d*where(nodes > 1, 1, 0)", 1.0),
-    "between nodes": ("beta_n", "beta_n*(1 - 1/nodes)", 1.0),
-    "latency": ("alpha", "alpha*log2(nodes)", 1.0),
-    "one after another": ("gamma", "gamma*(nodes - 1)", 0.0),
-    "per doubling": ("delta", "delta*log2(workers)", 1.0),
-}
-INSIDE = ("inside nodes", "contention")
+
+def registered_overheads() -> dict[str, Overhead]:
+    """Return the overheads of all families of `genperf.models` by name, in the order of the prior; new ones last."""
+    overheads = {o.name: o for family in MODELS.values() for o in family.overheads}
+    learned = {name: overheads[name] for name in NAMES if name in overheads}
+    return learned | overheads
 
 
 @dataclass(frozen=True)
@@ -60,7 +50,7 @@ class Family:
     label : str
     expression : Expression
         The computation, then the overheads.
-    overheads : tuple of str
+    overheads : tuple of Overhead
     work : Work
     share : float
         Prior probability.
@@ -74,7 +64,7 @@ class Family:
 
     label: str
     expression: Expression
-    overheads: tuple[str, ...]
+    overheads: tuple[Overhead, ...]
     work: Work
     share: float
     last: bool
@@ -84,9 +74,15 @@ class Family:
     @property
     def sizes(self) -> tuple[str, ...]:
         """Names of the overheads' priors: beside a cost per doubling, a step has another one."""
-        if DOUBLING not in self.overheads:
-            return self.overheads
-        return tuple(STEP_BESIDE_DOUBLING if name == STEP else name for name in self.overheads)
+        names = tuple(overhead.name for overhead in self.overheads)
+        if DOUBLING not in names:
+            return names
+        return tuple(STEP_BESIDE_DOUBLING if name == STEP else name for name in names)
+
+    @property
+    def beyond(self) -> tuple[bool, ...]:
+        """Whether each overhead is one of leaving a node."""
+        return tuple(overhead.place in ("between", "growing") for overhead in self.overheads)
 
 
 @dataclass(frozen=True)
@@ -121,49 +117,89 @@ def families(factors: Factors, works: Sequence[Work], layout: Layout, prior: Pri
     """
     families: list[Family] = []
 
-    def add(label: str, overheads: tuple[str, ...], work: Work, share: float, last: bool = False) -> None:
+    def add(label: str, overheads: tuple[Overhead, ...], work: Work, share: float, last: bool = False) -> None:
         if share <= 0.0:
             return
         free = work.from_table and not work.varies
-        terms = (("constant",) if free else ()) + overheads
+        terms = ((registered["constant"],) if free else ()) + overheads
         expression = _expression(factors, work, terms, layout.nodes_known)
         vague = work.varies or not layout.nodes_known
         shown = label if len(works) == 1 else f"{label}, {'shared' if work.varies else 'constant'} work"
         families.append(Family(shown, expression, overheads, work, share, last, vague, free))
 
-    doubling = prior.doubling if layout.nodes_known and layout.inside and not works[0].varies else 0.0
-    several = 1.0 - prior.last - prior.ideal - doubling
+    registered = registered_overheads()
+    nodes_inside = layout.nodes_known and layout.inside
     for work in works:
-        overheads = (("constant",) if work.varies else ()) + (INSIDE if layout.inside else ()) + BETWEEN
+        new = _unlearned(work, layout)
+        doubling = prior.doubling if nodes_inside and not works[0].varies else 0.0
+        unlearned = prior.unlearned if new else 0.0
+        several = 1.0 - prior.last - prior.ideal - doubling - unlearned
+        possible = [o for o in registered.values() if o.name in NAMES and _arises(o, work, layout)]
+        overheads = tuple(o for o in possible if o.place in ("constant", "inside", "between"))
         serial = prior.serial if layout.scales >= prior.fewest_for_serial else 0.0
         single = prior.single if work.varies else 0.0
-        growing = (SERIAL,) if serial > 0.0 else ()
+        growing = tuple(o for o in possible if o.place == "growing") if serial > 0.0 else ()
         together = several * work.share * (1.0 - single)
         add("overheads", overheads, work, together * (1.0 - serial))
         add("growing overheads", overheads + growing, work, together * serial)
-        if layout.nodes_known and layout.inside and not work.varies:
-            add("doublings", (DOUBLING, STEP), work, doubling * work.share)
-        for name in overheads + growing:
-            add(f"{name} alone", (name,), work, several * work.share * single / len(overheads + growing))
+        if nodes_inside and not work.varies:
+            add("doublings", (registered[DOUBLING], registered[STEP]), work, doubling * work.share)
+        for overhead in overheads + growing:
+            share = several * work.share * single / len(overheads + growing)
+            add(f"{overhead.name} alone", (overhead,), work, share)
+        for name, terms in new.items():
+            add(name, terms, work, unlearned * work.share / len(new))
         add("no overhead", (), work, prior.ideal * work.share)
     steady = works[0] if works[0].share == 1.0 else next(w for w in works if not w.varies)
     add("last point", (), steady, prior.last, last=True)
     return families
 
 
-def _expression(factors: Factors, work: Work, overheads: tuple[str, ...], nodes_known: bool) -> Expression:
+def _arises(overhead: Overhead, work: Work, layout: Layout) -> bool:
+    """Tell whether an overhead can be told from the computation, on machines laid out so.
+
+    Parameters
+    ----------
+    overhead : Overhead
+    work : Work
+    layout : Layout
+    """
+    if overhead.place == "constant":
+        return work.varies
+    return layout.inside or overhead.place != "inside"
+
+
+def _unlearned(work: Work, layout: Layout) -> dict[str, tuple[Overhead, ...]]:
+    """Return the overheads of the registered families that the prior was not learned for, by the family's name.
+
+    Parameters
+    ----------
+    work : Work
+    layout : Layout
+    """
+    new = {
+        family.name: tuple(overhead for overhead in family.overheads if _arises(overhead, work, layout))
+        for family in MODELS.values()
+        if any(overhead.name not in NAMES for overhead in family.overheads)
+    }
+    return {name: overheads for name, overheads in new.items() if any(o.name not in NAMES for o in overheads)}
+
+
+def _expression(factors: Factors, work: Work, overheads: tuple[Overhead, ...], nodes_known: bool) -> Expression:
     """Write the terms over the table's columns, also those that are zero in it: beyond one node, others begin.
 
     Parameters
     ----------
     factors : Factors
     work : Work
-    overheads : tuple of str
+    overheads : tuple of Overhead
     nodes_known : bool
     """
     names = ("workers", "nodes", *sorted(names_in(parse(work.each).node)))
-    nodes = tuple((name, factors.node(name)) for name in dict.fromkeys(names))
-    return _written(tuple(f.name for f in factors.factors), nodes, work.each, overheads, nodes_known)
+    nodes = {name: factors.node(name) for name in dict.fromkeys(names)}
+    if not nodes_known:
+        nodes["nodes"] = nodes["workers"]
+    return _written(tuple(f.name for f in factors.factors), tuple(nodes.items()), work.each, overheads)
 
 
 @lru_cache(maxsize=1024)
@@ -171,8 +207,7 @@ def _written(
     columns: tuple[str, ...],
     nodes: tuple[tuple[str, Node | None], ...],
     each: str,
-    overheads: tuple[str, ...],
-    nodes_known: bool,
+    overheads: tuple[Overhead, ...],
 ) -> Expression:
     """Write an expression, once for all series whose columns have the same names.
 
@@ -184,19 +219,17 @@ def _written(
         What stands for a canonical name.
     each : str
         One worker's work.
-    overheads : tuple of str
-    nodes_known : bool
+    overheads : tuple of Overhead
     """
-    texts = {"computation": "a" if each == "1" else f"a*{each}".replace("a*1/", "a/")}
-    for name in overheads:
-        text = OVERHEADS[name][1]
-        texts[name] = text if nodes_known else text.replace("nodes", "workers")
-    constants = ["a", *(OVERHEADS[name][0] for name in overheads)]
-    fresh = {name: _unlike(name, columns) for name in constants}
-    known: dict[str, Node] = {old: Name(new) for old, new in fresh.items()}
-    known |= {name: node for name, node in nodes if node is not None and name not in known}
-    terms = tuple(Term(name, substitute(parse(text).node, known)) for name, text in texts.items())
-    return Expression("series", terms, tuple(coefficient(name) for name in fresh.values()))
+    computation = Overhead("computation", "a", "a" if each == "1" else f"a*{each}".replace("a*1/", "a/"), "constant")
+    known = {name: node for name, node in nodes if node is not None}
+    constants: list[str] = []
+    terms = []
+    for overhead in (computation, *overheads):
+        constants.append(_unlike(overhead.constant, (*columns, *constants)))
+        formula = substitute(parse(overhead.formula).node, {**known, overhead.constant: Name(constants[-1])})
+        terms.append(Term(overhead.name, formula))
+    return Expression("series", tuple(terms), tuple(coefficient(name) for name in constants))
 
 
 def _unlike(name: str, columns: Collection[str]) -> str:

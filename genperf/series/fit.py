@@ -12,12 +12,13 @@ from scipy.special import ndtri
 from genperf.discrepancy import Discrepancy, Extrapolation
 from genperf.discrepancy.kernels.random_walk import walk_from
 from genperf.formula import names_in, parse
+from genperf.models import Overhead
 from genperf.pooling import Borrowed
 from genperf.prediction import Ensemble, Evidence, Member, Spread, Status, mixture_quantiles
 from genperf.series.borrowing import borrowing_note, borrowing_options, led, with_loans
-from genperf.series.families import OVERHEADS, Family, Layout, Work, families
+from genperf.series.families import Family, Layout, Work, families
 from genperf.series.measured import Series, outliers, repeat_noise, scale_note
-from genperf.series.prior import BETWEEN, PRIOR, SERIAL, Prior
+from genperf.series.prior import PRIOR, Prior
 from genperf.series.quadrature import QUADRATURE, Targets, WeightedPoints, log_sum, weighted_points
 from genperf.series.tempering import tempered_points
 from genperf.table import Table
@@ -205,7 +206,7 @@ def _targets(batch: Sequence[_Problem], prior: Prior) -> Targets:
         logarithms[j, :n], anchored[j, :n], work[j, :n] = problem.walks[0].logarithms, 1.0, problem.work
         shapes[j, :m, :n] = problem.shapes
         for i, small in enumerate(VARIANTS if p > 1 else ()):
-            effective[j, i, :m] = [name not in small for name in problem.family.overheads]
+            effective[j, i, :m] = [overhead.name not in small for overhead in problem.family.overheads]
         largest[j] = problem.walks[0].largest
         medians[j, :, :m], roots[j, :, :m, :m] = problem.medians, problem.roots
         for i, walk in enumerate(problem.walks):
@@ -232,15 +233,16 @@ def _problems(part: int, series: Series, prior: Prior) -> list[_Problem]:
     walks: dict[tuple[str, bool], tuple[Discrepancy, ...]] = {}
     problems = []
     noises = [noise for noise, _ in prior.noises]
-    terms: dict[tuple[str, tuple[str, ...]], dict[str, Array]] = {}
+    terms: dict[tuple[str, frozenset[Overhead]], dict[str, Array]] = {}
     listed = families(series.factors, works, layout, prior)
     # The family with the most overheads has the terms of the others of its work.
     for family in sorted(listed, key=lambda f: -len(f.overheads)):
         each = family.work.each
-        same = next((t for (e, names), t in terms.items() if e == each and {*family.overheads} <= {*names}), None)
+        overheads = frozenset(family.overheads)
+        same = next((t for (e, others), t in terms.items() if e == each and overheads <= others), None)
         if same is None:
             ones = dict.fromkeys(family.expression.constant_names, 1.0)
-            same = terms[each, family.overheads] = family.expression.term_values(series.columns, ones)
+            same = terms[each, overheads] = family.expression.term_values(series.columns, ones)
         if (each, family.last) not in walks:
             step = prior.step_of_last if family.last else prior.step
             walks[each, family.last] = tuple(
@@ -250,8 +252,9 @@ def _problems(part: int, series: Series, prior: Prior) -> list[_Problem]:
         last = of_family[0].largest
         computation = float(same["computation"][last])
         most = max(float(series.values("nodes" if layout.nodes_known else "workers").max()), 2.0)
-        units = np.array([OVERHEADS[name][2] or most for name in family.overheads])
-        shapes = np.array([same[name] for name in family.overheads]).reshape(len(units), len(series.logarithms))
+        units = np.array([overhead.divisor or most for overhead in family.overheads])
+        shapes = np.array([same[overhead.name] for overhead in family.overheads])
+        shapes = shapes.reshape(len(units), len(series.logarithms))
         longer = float(series.logarithms[last]) - np.log(prior.usual_time) if series.in_seconds else 0.0
         medians, roots = _moments(family, prior, longer)
         problems.append(
@@ -291,8 +294,8 @@ def _moments(family: Family, prior: Prior, longer: float) -> tuple[Array, Array]
     longer : float
         ln of the time at the largest scale over the usual time; 0 where the values are not seconds.
     """
-    medians, roots = prior.moments(family.sizes, family.vague)
-    between = np.array([name in (*BETWEEN, SERIAL) for name in family.overheads], bool)
+    between = np.array(family.beyond, bool)
+    medians, roots = prior.moments(family.sizes, family.beyond if family.vague else (False,) * len(between))
     medians = medians - prior.seconds * between * longer * np.exp(-0.5 * (longer / prior.usual_range) ** 2)
     return medians, roots
 
@@ -375,7 +378,7 @@ def _growth(posterior: Posterior, beyond: dict[str, Array]) -> Array:
     """Return how much each point's curve grows beyond the largest scale, shape (points,)."""
     family, expression = posterior.family, posterior.family.expression
     terms = expression.term_values(beyond, dict.fromkeys(expression.constant_names, 1.0))
-    shapes = np.array([terms[name][0] for name in family.overheads]).reshape(-1) / posterior.units
+    shapes = np.array([terms[overhead.name][0] for overhead in family.overheads]).reshape(-1) / posterior.units
     last, sizes = posterior.walk.largest, np.exp(posterior.u)
     growth = terms["computation"][0] / posterior.computation + sizes @ shapes
     return np.asarray(growth / (posterior.work[last] + sizes @ posterior.shapes[:, last]))

@@ -17,16 +17,20 @@ import numpy.typing as npt
 
 Array = npt.NDArray[np.float64]
 
-#: Names of the overheads between nodes; the last grows in proportion to the nodes.
-STEP = "leaving the node"
-BETWEEN = (STEP, "between nodes", "latency")
-SERIAL = "one after another"
-#: A cost per doubling of the workers, and the prior of the step where it stands beside it.
-DOUBLING, STEP_BESIDE_DOUBLING = "per doubling", "leaving the node beside doublings"
-
-
-#: The overheads, in the order of a setting's medians and roots.
-NAMES = ("constant", "inside nodes", "contention", *BETWEEN, SERIAL, DOUBLING, STEP_BESIDE_DOUBLING)
+#: A cost per doubling of the workers; the step to the second node, and its prior where it stands beside that cost.
+DOUBLING, STEP, STEP_BESIDE_DOUBLING = "per doubling", "leaving the node", "leaving the node beside doublings"
+#: The overheads (`genperf.models.Overhead`) that a prior is learned for, in the order of a setting's medians and roots.
+NAMES = (
+    "constant",
+    "inside nodes",
+    "contention",
+    STEP,
+    "between nodes",
+    "latency",
+    "one after another",
+    DOUBLING,
+    STEP_BESIDE_DOUBLING,
+)
 
 
 @dataclass(frozen=True)
@@ -99,6 +103,11 @@ class Prior:
         Prior share of a cost per doubling of the workers, inside a node and beyond, beside a step.
     serial : float
         Share of the families that may grow in proportion to the scale, among those with overheads.
+    unlearned : float
+        Prior share of the registered families whose overheads no prior was learned for, where there are some. A guess:
+        as much as a family of many has by its learned share.
+    unlearned_median, unlearned_spread : float
+        Of such an overhead's size: in the middle of the learned ones, and as wide as the widest of them.
     single : float
         Share of the families with one overhead only, among those with overheads, where one worker's work changes: there
         the computation falls away, and a single overhead that is left would hardly be found among many.
@@ -127,6 +136,9 @@ class Prior:
     ideal: float = 0.10
     doubling: float = 0.0
     serial: float = 0.5
+    unlearned: float = 0.1
+    unlearned_median: float = 0.05
+    unlearned_spread: float = 1.5
     fewest_for_serial: int = 3
     single: float = 0.3
     shared_work: float = 0.5
@@ -136,24 +148,38 @@ class Prior:
     usual_range: float = 1.5
     seconds: float = 1.0
 
-    def moments(self, overheads: tuple[str, ...], vague: bool) -> tuple[Array, Array]:
+    def moments(self, names: tuple[str, ...], wider: tuple[bool, ...]) -> tuple[Array, Array]:
         """Return the mean of the overheads' logarithms and the Cholesky factor of their covariance, in each setting.
 
-        Shapes (settings, overheads) and (settings, overheads, overheads).
+        Parameters
+        ----------
+        names : tuple of str
+            Of the overheads.
+        wider : tuple of bool
+            Which of them are larger and less certain, by `vague` and `vaguer`.
+
+        Returns
+        -------
+        means : ndarray of shape (settings, overheads)
+        roots : ndarray of shape (settings, overheads, overheads)
         """
-        known = self._moments.get((overheads, vague))
+        known = self._moments.get((names, wider))
         if known is None:
-            between = np.array([name in (*BETWEEN, SERIAL, STEP_BESIDE_DOUBLING) for name in overheads], bool) & vague
-            at = [NAMES.index(name) for name in overheads]
-            medians = np.log([setting.medians for setting in self.settings])[:, at] + between * np.log(self.vague)
-            wider = np.where(between, self.vaguer, 1.0)
-            rows = np.array([setting.root for setting in self.settings])[:, at] * wider[:, None]
-            known = medians, np.linalg.cholesky(rows @ np.swapaxes(rows, 1, 2))
-            self._moments[overheads, vague] = known
+            between = np.array(wider, bool)
+            new = np.array([name not in NAMES for name in names], bool)
+            at = [NAMES.index(name) if name in NAMES else 0 for name in names]
+            medians = np.log([setting.medians for setting in self.settings])[:, at]
+            medians = np.where(new, np.log(self.unlearned_median), medians) + between * np.log(self.vague)
+            rows = np.array([setting.root for setting in self.settings])[:, at]
+            rows = np.where(new[:, None], 0.0, rows) * np.where(between, self.vaguer, 1.0)[:, None]
+            spreads = np.where(new, self.unlearned_spread, 0.0) * np.where(between, self.vaguer, 1.0)
+            covariance = rows @ np.swapaxes(rows, 1, 2) + np.diag(spreads**2)
+            known = medians, np.linalg.cholesky(covariance)
+            self._moments[names, wider] = known
         return known
 
     @cached_property
-    def _moments(self) -> dict[tuple[tuple[str, ...], bool], tuple[Array, Array]]:
+    def _moments(self) -> dict[tuple[tuple[str, ...], tuple[bool, ...]], tuple[Array, Array]]:
         return {}
 
     def dump(self) -> dict[str, Any]:

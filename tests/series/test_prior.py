@@ -31,7 +31,7 @@ def test_a_common_strength_goes_with_its_loads() -> None:
 
 def test_moments_of_some_overheads_are_those_of_all() -> None:
     names = ("latency", "inside nodes")
-    medians, roots = PRIOR.moments(names, False)
+    medians, roots = PRIOR.moments(names, (False, False))
     at = [NAMES.index(name) for name in names]
     for setting, median, root in zip(PRIOR.settings, medians, roots, strict=True):
         whole = np.array(setting.root)
