@@ -136,7 +136,7 @@ def ask(result: FitResult, at: Mapping[str, Any], question: Question | None = No
     ----------
     result : FitResult
     at : mapping
-        The configuration; factors left out are at the centre of the measured range.
+        The configuration; factors left out are those of a measured run (`typical_run`).
     question : Question, optional
 
     Raises

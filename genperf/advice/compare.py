@@ -129,7 +129,7 @@ def compare(
     fitted : FitResult or GroupedResult
         Of groups, each is an alternative; those that `at` names are left.
     at : mapping
-        The configuration; factors left out are at the centre of the measured range.
+        The configuration; factors left out are those of a measured run (`typical_run`).
     over : str, optional
         A categorical factor whose levels are alternatives. The only one where omitted and there are no groups.
     maximize : bool

@@ -44,7 +44,7 @@ def suggest(
     ----------
     result : FitResult
     target : mapping
-        The configuration that the decision is about; factors left out are at the centre of the measured range.
+        The configuration that the decision is about; factors left out are those of a measured run (`typical_run`).
     cost : str
         What a second costs, a formula over the factors: `workers` counts machine-seconds. One that reads the predicted
         quantity (`time`) is the whole cost, as is every formula where the model predicts no time.

@@ -2,7 +2,7 @@
 
 from genperf.attribution.answers import Comparison, Explanation, Importance, Scaling, Sensitivity
 from genperf.attribution.comparison import compare
-from genperf.attribution.configurations import centre_of, completed
+from genperf.attribution.configurations import completed, typical_of
 from genperf.attribution.explain import explain
 from genperf.attribution.scaling import Knee, scaling
 from genperf.attribution.sensitivity import Sobol, sensitivity
@@ -15,10 +15,10 @@ __all__ = [
     "Scaling",
     "Sensitivity",
     "Sobol",
-    "centre_of",
     "compare",
     "completed",
     "explain",
     "scaling",
     "sensitivity",
+    "typical_of",
 ]

@@ -60,7 +60,7 @@ def compare(
     result : FitResult
         The model of A.
     a, b : mapping or DataFrame
-        One configuration each; factors left out are at the centre of the measured range.
+        One configuration each; factors left out are those of a measured run (`typical_run`).
     other : FitResult, optional
         The model of B; the same where omitted. It predicts the same quantity.
     names : tuple of str, optional

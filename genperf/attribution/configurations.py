@@ -5,35 +5,30 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from genperf.attribution.following import following
 from genperf.formula import parse
-from genperf.prediction.measured import measured_levels
+from genperf.prediction.measured import typical_run
 from genperf.prediction.query import combine, known_names, model_names
 from genperf.prediction.schema import Schema
 from genperf.result import FitResult
+from genperf.table import Factor
 from genperf.table.cells import frame_of
 from genperf.table.clean import numbers
 
 
-def centre_of(result: FitResult) -> dict[str, Any]:
-    """Return the centre of the measured range: geometric means, rounded where only whole numbers were measured.
-
-    Levels are those that were measured together most often.
-    """
-    at: dict[str, Any] = {}
-    levels = measured_levels(result.schema, {})
-    for f in result.schema.factors:
-        centre = float(round(f.centre)) if f.integer else f.centre
-        at[f.name] = min(max(centre, f.lower), f.upper) if f.numeric else levels[f.name]
-    return at
+def typical_of(result: FitResult) -> dict[str, Any]:
+    """Return the measured run nearest to the centre of the measured range: see `genperf.prediction.measured`."""
+    return typical_run(result.schema, {})
 
 
 def completed(result: FitResult, at: Mapping[str, Any] | pd.DataFrame | None) -> pd.DataFrame:
     """Return the given configurations with values for the factors that were left out.
 
-    These are at the centre of the measured range; levels are those that were measured most often with the given ones.
+    The values are those of a measured run: of the largest given scale, with the levels that were measured most often
+    with the given ones, and otherwise nearest to the centre of the measured range (`typical_run`).
     A given count of workers settles the nodes that hold them, and a given count of nodes the workers on them. A factor
     that is derived from columns which are given is not filled in.
 
@@ -47,9 +42,8 @@ def completed(result: FitResult, at: Mapping[str, Any] | pd.DataFrame | None) ->
     >>> completed(result, {"nodes": [8]})["gpus"].tolist()
     [64.0]
     """
-    centre = centre_of(result)
     if at is None or (isinstance(at, Mapping) and not at):
-        return pd.DataFrame([centre])
+        return pd.DataFrame([typical_of(result)])
     if isinstance(at, Mapping):
         frame = frame_of(combine(known_names(at, result.schema)))
     else:
@@ -57,9 +51,8 @@ def completed(result: FitResult, at: Mapping[str, Any] | pd.DataFrame | None) ->
     names = {str(name) for name in frame.columns}
     derived = result.schema.derived
     follow = {n for n, text in derived.items() if names & set(parse(text).names) and n not in names}
-    missing = {k: v for k, v in centre.items() if k not in names and k not in follow}
-    out = frame.assign(**missing)
-    out = out.assign(**_levels(result.schema, frame, list(missing)))
+    missing = [f.name for f in result.schema.factors if f.name not in names and f.name not in follow]
+    out = frame.assign(**_measured(result.schema, frame, missing))
     # Where the nodes are given and the workers are not, it is the nodes that settle the workers.
     count = next((f for c in ("workers", "nodes") if (f := result.named.find(c)) is not None and f.name in names), None)
     if count is not None:
@@ -71,8 +64,8 @@ def completed(result: FitResult, at: Mapping[str, Any] | pd.DataFrame | None) ->
     return out
 
 
-def _levels(schema: Schema, frame: pd.DataFrame, missing: Collection[str]) -> dict[str, list[str]]:
-    """Return levels for the categorical factors that are missing, which were measured with those that are given.
+def _measured(schema: Schema, frame: pd.DataFrame, missing: Collection[str]) -> dict[str, list[Any]]:
+    """Return values for the factors that are missing, from a measured run with the given levels; one run a level.
 
     Parameters
     ----------
@@ -82,10 +75,23 @@ def _levels(schema: Schema, frame: pd.DataFrame, missing: Collection[str]) -> di
     missing : collection of str
         Names of factors that are left out.
     """
-    names = [f.name for f in schema.factors if not f.numeric]
-    open_, given = [n for n in names if n in missing], [n for n in names if n not in missing]
-    if not open_ or not given:
-        return {}
-    rows = list(frame[given].itertuples(index=False, name=None))
-    known = {row: measured_levels(schema, dict(zip(given, row, strict=True))) for row in set(rows)}
-    return {name: [known[row][name] for row in rows] for name in open_}
+    given = [f.name for f in schema.factors if not f.numeric and f.name in frame]
+    numeric = {f.name: _representative(frame[f.name], f) for f in schema.factors if f.numeric and f.name in frame}
+    at = {name: value for name, value in numeric.items() if value is not None}
+    rows = list(frame[given].itertuples(index=False, name=None)) if given else [()] * len(frame)
+    known = {row: typical_run(schema, {**at, **dict(zip(given, row, strict=True))}) for row in set(rows)}
+    return {name: [known[row][name] for row in rows] for name in missing}
+
+
+def _representative(values: pd.Series[Any], factor: Factor) -> float | None:
+    """Return the number that stands for a column: the largest scale, else the middle; None where one is no number.
+
+    Parameters
+    ----------
+    values : Series
+    factor : Factor
+    """
+    given, bad = numbers(values)
+    if bad or not len(given):
+        return None
+    return float(np.max(given) if factor.role == "extrinsic" else np.median(given))

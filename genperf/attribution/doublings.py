@@ -21,7 +21,7 @@ def doublings(result: FitResult, at: Mapping[str, Any] | None = None) -> dict[st
     ----------
     result : FitResult
     at : mapping, optional
-        The configuration; factors left out are at the centre of the measured range.
+        The configuration; factors left out are those of a measured run (`typical_run`).
 
     Returns
     -------

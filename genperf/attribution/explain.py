@@ -53,7 +53,7 @@ def explain(
     ----------
     result : FitResult
     at : mapping or DataFrame, optional
-        Configurations to explain; factors left out are at the centre of the measured range.
+        Configurations to explain; factors left out are those of a measured run (`typical_run`).
     interval : float
         Nominal coverage of the intervals, which hold the uncertainty of the constants and families.
     versus : mapping, optional

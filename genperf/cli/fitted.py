@@ -73,9 +73,9 @@ def fitted_lines(result: FitResult, verbose: bool = False) -> list[str]:
 
 
 def trust_lines(result: FitResult) -> list[str]:
-    """Return the verdict at twice the largest measured scale, the other factors at the centre of what was measured."""
+    """Return the verdict at twice the largest measured scale, the other factors at those of a measured run."""
     from genperf.attribution import completed
-    from genperf.attribution.configurations import centre_of
+    from genperf.attribution.configurations import typical_of
     from genperf.attribution.scale import scale_factor
     from genperf.formula import parse
 
@@ -83,9 +83,9 @@ def trust_lines(result: FitResult) -> list[str]:
         count = scale_factor(result, None)
     except GenperfError:
         return []
-    centre, derived = centre_of(result), result.schema.derived
-    # A factor that is derived from columns which are no factors stays at the centre.
-    fixed = {n: centre[n] for n, text in derived.items() if n in centre and not set(parse(text).names) <= set(centre)}
+    run, derived = typical_of(result), result.schema.derived
+    # A factor that is derived from columns which are no factors stays as it was measured.
+    fixed = {n: run[n] for n, text in derived.items() if n in run and not set(parse(text).names) <= set(run)}
     predicted = result.predict(completed(result, {**fixed, count.name: 2.0 * count.upper})).iloc[0]
     reason = f": {predicted['reason']}" if predicted["reason"] else ""
     return [f"at twice the largest scale ({count.name}={2.0 * count.upper:g}): {predicted['verdict']}{reason}"]

@@ -1,18 +1,19 @@
-"""Which measured configurations lie on a curve along one factor, and where there are most of them."""
+"""Measured configurations: those on a curve along one factor, and the run that stands for factors left open."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from genperf.prediction.following import follows
 from genperf.prediction.medians import medians_of
 from genperf.prediction.schema import Schema
-from genperf.table import Table
+from genperf.table import Factor, Table
 
 
 class Point(NamedTuple):
@@ -125,6 +126,77 @@ def measured_levels(schema: Schema, given: Mapping[str, Any]) -> dict[str, str]:
         runs, key=lambda levels: (-runs[levels], *(f.levels.index(v) for f, v in zip(factors, levels, strict=True)))
     )
     return {f.name: level for f, level in zip(factors, most, strict=True)}
+
+
+def typical_run(schema: Schema, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the measured run that a question refers to which leaves factors open: values that do occur together.
+
+    Its levels are those of `measured_levels`. Of the runs with these levels it is the one nearest to the given numbers,
+    and of equally near ones the one nearest to the centre of the measured range. Distances add up over the factors, in
+    parts of each factor's logarithmic range.
+
+    Parameters
+    ----------
+    schema : Schema
+    given : mapping
+        Values of some of the factors.
+
+    Returns
+    -------
+    dict
+        A value for every factor. Without measured runs, numbers are the centre of the range, rounded where only whole
+        numbers were measured.
+
+    Examples
+    --------
+    >>> from genperf.prediction.schema import schema_of
+    >>> from genperf.table import read_table
+    >>> runs = pd.DataFrame({"gpus": [1, 2, 4, 8], "layers": [24, 24, 48, 96], "width": [512, 512, 768, 1024],
+    ...                      "s": [1.0, 0.6, 0.9, 1.2]})
+    >>> schema = schema_of(read_table(runs, time="s", extrinsic="gpus", intrinsic="layers,width"))
+    >>> typical_run(schema, {"gpus": 64})
+    {'layers': 96.0, 'width': 1024.0, 'gpus': 8.0}
+    """
+    levels = measured_levels(schema, given)
+    names = [f.name for f in schema.factors]
+    places = [names.index(name) for name in levels]
+    alike = [m for m in schema.medians if [str(m.values[j]) for j in places] == list(levels.values())]
+    if not alike:
+        return {f.name: _centre(f) if f.numeric else levels[f.name] for f in schema.factors}
+    near, central = np.zeros(len(alike)), np.zeros(len(alike))
+    for j, factor in enumerate(schema.factors):
+        if factor.numeric:
+            total = near if factor.name in given else central
+            total += _distances(factor, [m.values[j] for m in alike], given)
+    chosen = alike[int(np.lexsort((np.arange(len(alike)), central.round(9), near.round(9)))[0])]
+    return dict(zip(names, chosen.values, strict=True))
+
+
+def _centre(factor: Factor) -> float:
+    centre = float(round(factor.centre)) if factor.integer else factor.centre
+    return min(max(centre, factor.lower), factor.upper)
+
+
+def _distances(factor: Factor, values: Sequence[Any], given: Mapping[str, Any]) -> npt.NDArray[np.float64]:
+    """Return how far values of a factor lie from the given one, or from the centre, in parts of its range.
+
+    Parameters
+    ----------
+    factor : Factor
+    values : sequence of float
+    given : mapping
+        Factor → value.
+
+    Returns
+    -------
+    ndarray of shape (values,)
+    """
+    measured, to = np.asarray(values, float), float(given.get(factor.name, factor.centre))
+    if factor.positive and to > 0.0:
+        measured, to, width = np.log(measured), np.log(to), np.log(factor.upper / factor.lower)
+    else:
+        width = factor.upper - factor.lower
+    return np.abs(measured - to) / (width or 1.0)
 
 
 def _same(a: float | str, b: Any) -> bool:
