@@ -7,6 +7,7 @@ import errno
 import io
 import signal
 import sys
+import warnings
 from importlib import import_module
 from keyword import iskeyword
 from typing import Any
@@ -109,6 +110,9 @@ def main(arguments: list[str] | None = None) -> None:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     stop_in_order()
+    if not sys.warnoptions:
+        # What a computation warns of is for those who mend genperf: `python -W default -m genperf` shows it.
+        warnings.simplefilter("ignore")
     sys.exit(run(arguments))
 
 
