@@ -58,7 +58,7 @@ class Goal:
         ------
         GenperfError
         """
-        if self.deadline is not None and not self.deadline > 0:
+        if self.deadline is not None and not 0.0 < self.deadline < np.inf:
             raise GenperfError(f"a deadline of {self.deadline:g} s cannot be kept", hint="--deadline SECONDS, above 0")
         if not 0.0 <= self.fits < 1.0:
             raise GenperfError(

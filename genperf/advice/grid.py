@@ -128,7 +128,7 @@ class _Span:
 
 def _items(given: Any) -> Iterable[Any]:
     if isinstance(given, str):
-        return [item for item in (part.strip() for part in given.split(",")) if item]
+        return [part.strip() for part in given.split(",")] if given.strip() else []
     if isinstance(given, Sequence | range | np.ndarray | pd.Series | pd.Index):
         return given
     return [given]
@@ -136,6 +136,11 @@ def _items(given: Any) -> Iterable[Any]:
 
 def _span(name: str, item: Any) -> _Span:
     if isinstance(item, str):
+        if not item.strip():
+            raise GenperfError(f"a value of '{name}' is empty", hint=f"--over {name}=1,2,4")
+        if "_" in item or not item.isascii():
+            # Python would read 1_000 and the digits of other scripts; a table does not.
+            return _Span(item.strip())
         match = _RANGE.match(item.strip())
         if match:
             return _range(name, match)

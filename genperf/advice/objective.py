@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from genperf.advice.scale import machines_formula, one_worker_names
 from genperf.attribution.quantity import heading
-from genperf.errors import FormulaError, ModelError
+from genperf.errors import FormulaError, GenperfError, ModelError
 from genperf.formula import Call, Formula, Name, Node, call, parse, parse_number, render, substitute
 from genperf.models import Factors
 from genperf.table import Target
@@ -242,6 +242,8 @@ def _follow(words: Vocabulary, job: Job, timed: bool) -> dict[str, Node]:
     timed : bool
         Whether the model predicts a time.
     """
+    for option, text in (("--steps", job.steps), ("--machines", job.machines)):
+        _refuse_not_positive(option, text, words)
     counting = job.machines if job.machines is not None else machines_formula(words.factors, words.names)
     machines = None if counting is None else words.number(counting).node
     counted = {} if machines is None else {"machines": machines}
@@ -254,6 +256,28 @@ def _follow(words: Vocabulary, job: Job, timed: bool) -> dict[str, Node]:
     paid = call("multiply", machines, total)
     cost = call("multiply", paid, words.number(str(job.price)).node) if job.priced else paid
     return {"total": total, **counted, "cost": cost}
+
+
+def _refuse_not_positive(option: str, text: str | None, words: Vocabulary) -> None:
+    """Refuse a number of steps or machines that is no count.
+
+    Parameters
+    ----------
+    option : str
+        For the message.
+    text : str or None
+        A formula; what depends on a factor is not judged.
+    words : Vocabulary
+
+    Raises
+    ------
+    GenperfError
+    """
+    if text is None:
+        return
+    formula = words.number(text)
+    if not formula.names and not float(formula.evaluate({})) > 0.0:
+        raise GenperfError(f"{option} is {text.strip()}; a number above zero is needed", hint=f"{option} 1000")
 
 
 def _check_quantities(

@@ -280,6 +280,10 @@ class _Paths:
         else:
             formula = parse(with_amounts(per), list(self.query.columns))
             count = formula.evaluate({n: self.query.columns[n] for n in formula.names})
+            if not np.all(np.asarray(count, float) > 0.0):
+                raise FormulaError(
+                    "what is paid for is not above zero here", text=per, column=0, width=len(per), hint="--per workers"
+                )
         # The length of a step is a convention where a throughput was measured: one unit of its work is paid then.
         work = self.result.schema.target.work
         divisor = evaluated(work, self.query.columns, self.query.rows) if work else 1.0

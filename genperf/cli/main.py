@@ -7,6 +7,7 @@ import errno
 import io
 import signal
 import sys
+import warnings
 from importlib import import_module
 from keyword import iskeyword
 from typing import Any
@@ -37,6 +38,14 @@ COMMANDS = {
 }
 
 
+def _command(name: str) -> click.Command:
+    """Return a command of `COMMANDS` from its file."""
+    # A file named as a word of Python could not be imported by others.
+    file = f"{name}_" if iskeyword(name) else name
+    command: click.Command = import_module(f"genperf.cli.{file}").command
+    return command
+
+
 class _ReaderLeftError(Exception):
     """The reader of the output ended. click would turn the error of the system into a failure."""
 
@@ -60,12 +69,7 @@ class _Commands(click.Group):
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in COMMANDS:
-            return None
-        # A file named as a word of Python could not be imported by others.
-        file = f"{cmd_name}_" if iskeyword(cmd_name) else cmd_name
-        command: click.Command = import_module(f"genperf.cli.{file}").command
-        return command
+        return _command(cmd_name) if cmd_name in COMMANDS else None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
@@ -96,9 +100,7 @@ def cli(ctx: click.Context, config: str | None) -> None:
 
     Start with `genperf demo`, or `genperf check TABLE --time COLUMN` on your own measurements.
     """
-    name = ctx.invoked_subcommand
-    command = cli.get_command(ctx, name) if name is not None else None
-    ctx.default_map = settings_of(config, COMMANDS, command)
+    ctx.default_map = settings_of(config, _command, list(COMMANDS)) if ctx.invoked_subcommand in COMMANDS else {}
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -109,6 +111,9 @@ def main(arguments: list[str] | None = None) -> None:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     stop_in_order()
+    if not sys.warnoptions:
+        # What a computation warns of is for those who mend genperf: `python -W default -m genperf` shows it.
+        warnings.simplefilter("ignore")
     sys.exit(run(arguments))
 
 

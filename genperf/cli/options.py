@@ -263,12 +263,14 @@ def one_group(fitted: FitResult | GroupedResult, group: str | None, model: str) 
     Raises
     ------
     ModelError
-        Where a model has several groups and none is named.
+        Where a model has several groups and none is named, or one is named and there are no groups.
     """
     from genperf.errors import ModelError
     from genperf.result import FitResult
 
     if isinstance(fitted, FitResult):
+        if group is not None:
+            raise ModelError("holds one model and no groups", where=model, hint="leave --group out")
         return fitted
     if group is None:
         some = "; ".join(",".join(key) for key in list(fitted.results)[:3])

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import click
 import msgspec
@@ -13,61 +13,112 @@ import msgspec
 from genperf.errors import GenperfError, suggest
 
 DEFAULT = "genperf.toml"
+#: Command → option → value, as click takes it.
+Defaults: TypeAlias = dict[str, dict[str, Any]]
 #: What a value of an option is in the file, and how a message calls it.
 _SWITCH, _WHOLE, _NUMBER = (bool, "true or false"), (int, "a whole number"), (float, "a number")
 _TEXT = (str | int | float | list[str], "text, a number, or a list of texts")
 _TEXTS = (str | list[str], "text or a list of texts")
 
 
-def settings_of(path: str | None, commands: Iterable[str], command: click.Command | None) -> dict[str, dict[str, Any]]:
+def settings_of(path: str | None, command_of: Callable[[str], click.Command], names: Sequence[str]) -> Defaults:
     """Read a settings file into click's default map.
 
-    Top-level keys hold for every command, a `[fit]` table for that command; keys are the options' long names.
+    Top-level keys hold for every command that has the option, a `[fit]` table for that command; keys are the options'
+    long names. The whole file is checked, whatever command runs: a misspelt key would else do nothing, in silence.
 
     Parameters
     ----------
     path : str or None
         None reads `genperf.toml` in the working directory, if it is there.
-    commands : iterable of str
+    command_of : callable
+        Name → command: its options declare what each value may be.
+    names : sequence of str
         The commands that exist.
-    command : Command or None
-        The one that runs: its options declare what each value may be.
 
     Raises
     ------
     GenperfError
-        Where a named file is missing, is not TOML, has a table of no command, or a value that its option cannot have.
+        Where a named file is missing, is not TOML, has a key that is no option or a table of no command, or a value
+        that its option cannot have.
     """
     if path is None and not Path(DEFAULT).is_file():
         return {}
     file = Path(path or DEFAULT)
     read = _read(file)
-    known = list(commands)
-    tables = {key: value for key, value in read.items() if isinstance(value, dict)}
-    for name in tables:
-        if name not in known:
-            hint = suggest(name, known) or f"one of {', '.join(known)}"
-            raise GenperfError(f"[{name}] is not a command", where=str(file), hint=hint)
-    if command is None or command.name is None:
-        return {}
-    options = _options(command)
-    shared = {_key(key): value for key, value in read.items() if key not in tables}
-    mine = {_key(key): value for key, value in tables.get(command.name, {}).items()}
-    for key in mine:
-        if key not in options:
-            where, listed = f"{file}: [{command.name}] {key}", sorted(options)
-            raise GenperfError("is no option of this command", where=where, hint=suggest(key, listed) or "see --help")
-    given = {**{key: value for key, value in shared.items() if key in options}, **mine}
-    return {command.name: {str(options[k].name): _checked(options[k], v, f"{file}: {k}") for k, v in given.items()}}
+    options = {name: _options(command_of(name)) for name in names}
+    known = {key: option for named in options.values() for key, option in named.items()}
+    defaults: Defaults = {name: {} for name in names}
+    # A table of one command wins over what holds for all.
+    for key, value in sorted(read.items(), key=lambda item: item[0] in options):
+        if key in options:
+            defaults[key].update(_of_command(value, key, options[key], str(file)))
+        elif _key(key) in known:
+            for name, named in options.items():
+                if _key(key) in named:
+                    option = named[_key(key)]
+                    defaults[name][str(option.name)] = _checked(option, value, f"{file}: {_key(key)}")
+        else:
+            raise _unknown(key, value, names, known, str(file))
+    return defaults
+
+
+def _of_command(value: Any, name: str, options: Mapping[str, click.Option], file: str) -> dict[str, Any]:
+    """Return the defaults of one command.
+
+    Parameters
+    ----------
+    value : object
+        Its table.
+    name : str
+        Of the command.
+    options : mapping of str to Option
+        By their keys.
+    file : str
+        For messages.
+    """
+    if not isinstance(value, dict):
+        hint = f"a table [{name}] with the options of that command"
+        raise GenperfError(f"{name} is a command, and its value no table", where=file, hint=hint)
+    defaults = {}
+    for key, given in value.items():
+        if _key(key) not in options:
+            where, listed = f"{file}: [{name}] {key}", sorted(options)
+            hint = suggest(_key(key), listed) or "see --help"
+            raise GenperfError("is no option of this command", where=where, hint=hint)
+        option = options[_key(key)]
+        defaults[str(option.name)] = _checked(option, given, f"{file}: {_key(key)}")
+    return defaults
+
+
+def _unknown(key: str, value: Any, names: Sequence[str], options: Collection[str], file: str) -> GenperfError:
+    """Return the error for a key that is no option, or a table of no command.
+
+    Parameters
+    ----------
+    key : str
+    value : object
+    names : sequence of str
+        Of the commands.
+    options : collection of str
+        Keys of all commands' options.
+    file : str
+    """
+    shown = key if len(key) <= 40 else f"{key[:37]}…"
+    if isinstance(value, dict):
+        hint = suggest(_key(key)[:100], names) or f"one of {', '.join(names)}"
+        return GenperfError(f"[{shown}] is not a command", where=file, hint=hint)
+    hint = suggest(_key(key)[:100], [*options, *names]) or "see genperf fit --help"
+    return GenperfError(f"{shown} is no option of any command", where=file, hint=hint)
 
 
 def _read(file: Path) -> dict[str, Any]:
     """Return the file's tables and values."""
     try:
-        return tomllib.loads(file.read_text(encoding="utf-8"))
+        return tomllib.loads(file.read_text(encoding="utf-8-sig"))
     except FileNotFoundError:
         raise GenperfError("no such file", where=str(file), hint="check --config") from None
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         reason = "nested too deep" if isinstance(error, RecursionError) else str(error)
         hint = 'write TOML: time = "seconds", and a table [fit] for the options of one command'
         raise GenperfError(f"cannot be read as settings: {reason}", where=str(file), hint=hint) from None

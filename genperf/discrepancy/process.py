@@ -121,9 +121,11 @@ class Discrepancy(msgspec.Struct, frozen=True, eq=False, dict=True, omit_default
         scales : ndarray of shape (draws,)
         """
         g = self.geometry
-        residual = (self._targets - curve) @ g.whiten.T
         total = scales[:, None] ** 2 + g.variances
         precision = (1.0 / total) @ g.ones**2
+        # A curve that is zero at an anchor has no level: NaN.
+        with np.errstate(invalid="ignore"):
+            residual = (self._targets - curve) @ g.whiten.T
         return np.asarray((residual / total) @ g.ones / precision), np.asarray(1.0 / precision)
 
     def mean(self, columns: Columns) -> Array:
@@ -154,7 +156,8 @@ class Discrepancy(msgspec.Struct, frozen=True, eq=False, dict=True, omit_default
         g, gain = self.geometry, self._gain
         curve = self._limited(columns, at_anchors, curve)
         theta, theta_variance = self.level(at_anchors, self.scales)
-        residual = (self._targets - at_anchors - theta[:, None]) @ g.whiten.T
+        with np.errstate(invalid="ignore"):
+            residual = (self._targets - at_anchors - theta[:, None]) @ g.whiten.T
         near = g.whiten @ self._across(columns)
         square = self.scales[:, None] ** 2
         mean = curve + theta[:, None] + (gain * residual) @ near
@@ -278,7 +281,10 @@ class Discrepancy(msgspec.Struct, frozen=True, eq=False, dict=True, omit_default
         """
         if self.extrapolation is None:
             return curve
-        limit = at_anchors[:, self.largest, None] + self.extrapolation.most_growth(self._ends, columns)
+        growth = self.extrapolation.most_growth(self._ends, columns)
+        largest = at_anchors[:, self.largest, None]
+        # A draw whose curve is zero at the anchors (-inf) is limited nowhere, also where growth is not (inf).
+        limit = np.add(largest, growth, out=np.full(curve.shape, np.inf), where=np.isfinite(largest))
         return np.asarray(np.minimum(curve, limit))
 
     def _slope(self, columns: Columns) -> Array:

@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
+import numpy as np
 
 from genperf import metrics
-from genperf.errors import Note
+from genperf.errors import FitError, Note
 from genperf.estimate import FitOptions, feasibility_of
 from genperf.prediction import Ensemble, central_times, schema_of
 from genperf.result import FitResult
@@ -52,9 +53,20 @@ def assembled(table: Table, ensemble: Ensemble, request: Request) -> FitResult:
     -------
     FitResult
         Its metrics are those of the rows it was fitted to, in % and in the target's unit.
+
+    Raises
+    ------
+    FitError
+        Where the fitted model is not above zero at a configuration that was measured: a term has the wrong sign, say.
     """
     medians = table.medians()
     predicted, measured = central_times(ensemble.members, medians.columns), medians.measured
+    if not np.all(np.isfinite(predicted) & (predicted > 0.0)):
+        raise FitError(
+            f"no constants within the bounds give a {table.target.name} above zero at every measured configuration",
+            where=table.source,
+            hint="check the signs of the terms; constants are not negative unless the formula says so",
+        )
     options = request.options
     return FitResult(
         model=request.model,

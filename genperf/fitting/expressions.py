@@ -103,10 +103,11 @@ class ExpressionModel(ABC):
         for (expression, _), places in alike.items():
             batch = estimate_alike(expression, [tables[i] for i in places], self.options, seed)
             for i, fitted_or_error in zip(places, batch, strict=True):
-                if isinstance(fitted_or_error, Estimate):
-                    results[i] = self._result(tables[i], fitted_or_error, seed, notes[i])
-                else:
-                    results[i] = fitted_or_error
+                results[i] = (
+                    fitted_or_error
+                    if isinstance(fitted_or_error, FitError)
+                    else self._result_or_error(tables[i], fitted_or_error, seed, notes[i])
+                )
         return [results[i] for i in range(len(tables))]
 
     def _together(self, expressions: Sequence[Expression], table: Table) -> bool:
@@ -123,6 +124,23 @@ class ExpressionModel(ABC):
         seed : int
         """
         return estimate(expressions, table, self.options, seed)
+
+    def _result_or_error(
+        self, table: Table, fitted: Estimate, seed: int, notes: Sequence[Note]
+    ) -> FitResult | GenperfError:
+        """Return the result of one of many tables, or why there is none; the parameters are those of `_result`.
+
+        Parameters
+        ----------
+        table : Table
+        fitted : Estimate
+        seed : int
+        notes : sequence of Note
+        """
+        try:
+            return self._result(table, fitted, seed, notes)
+        except GenperfError as error:
+            return error
 
     def _result(self, table: Table, fitted: Estimate, seed: int, notes: Sequence[Note]) -> FitResult:
         """Return the result of one fitted member.

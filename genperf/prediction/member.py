@@ -161,7 +161,8 @@ def log_times(members: Sequence[Member], columns: Mapping[str, Any]) -> Array:
     level: dict[int, Array] = {}
     logarithms = []
     for member in members:
-        curve = np.log(member.expression.evaluate(columns, member.values))
+        with np.errstate(all="ignore"):
+            curve = np.log(member.expression.evaluate(columns, member.values))
         shared = member.shared_discrepancy
         if shared is not None:
             if id(shared) not in level:

@@ -277,14 +277,17 @@ def _answers(model: Fitted, query: Query, interval: float, band: Band) -> tuple[
     Raises
     ------
     GenperfError
-        Where the model has no finite value.
+        Where the model has no finite value above zero.
     """
     schema = model.schema
     value = central_times(model.members, query.columns)
-    if not np.all(np.isfinite(value)):
-        row = int(np.argmin(np.isfinite(value)))
+    usable = np.isfinite(value) & (value > 0.0)
+    if not usable.all():
+        row = int(np.argmin(usable))
         given = ", ".join(f"{k}={v[row]}" for k, v in query.columns.items())
-        raise GenperfError(f"the model has no finite {schema.target.name} at {given}", hint="ask nearer to the data")
+        raise GenperfError(
+            f"the model has no finite {schema.target.name} above zero at {given}", hint="ask nearer to the data"
+        )
     lower, upper = band_of(model, query, interval, band)
     same = (interval, band) == (0.9, "prediction")
     low90, high90 = (lower, upper) if same else band_of(model, query, 0.9, "prediction")

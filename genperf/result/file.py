@@ -10,6 +10,7 @@ import msgspec
 
 from genperf.errors import FormulaError, ModelError
 from genperf.result.arrays import ARRAYS
+from genperf.result.checks import check_groups
 from genperf.result.fit_result import FitResult, GroupedResult
 from genperf.result.layout import FailureRecord, File, GroupRecord
 from genperf.result.records import ENCODER, decode_hook, record_of, result_of
@@ -80,6 +81,7 @@ def parse_model(text: str | bytes, where: str = "model") -> FitResult | GroupedR
         if plain["schema_version"] == 1:
             plain = upgraded(plain)
         file = msgspec.convert(plain, File, dec_hook=decode_hook)
+        check_groups(file)
         results = {group.key: result_of(group.model) for group in file.groups}
     except msgspec.ValidationError as error:
         complaint, _, place = str(error).partition(" - at `$.")

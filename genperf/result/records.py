@@ -10,11 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from genperf.discrepancy import Discrepancy
-from genperf.errors import ModelError
 from genperf.expression import Constant, Expression, Term
 from genperf.formula import Node, parse, render
-from genperf.prediction import Feasibility, Member, Schema, discrepancies_of
+from genperf.prediction import Member, discrepancies_of
 from genperf.result.arrays import encoded, unpacked
+from genperf.result.checks import check_record, refusal
 from genperf.result.fit_result import FitResult
 from genperf.result.layout import ConstantRecord, MemberRecord, ModelRecord, TermRecord
 from genperf.table import Factor
@@ -96,12 +96,8 @@ def result_of(record: ModelRecord) -> FitResult:
     FormulaError
         For a formula that is refused.
     """
+    check_record(record)
     schema = record.table
-    _check_schema(schema)
-    for discrepancy in record.discrepancies:
-        _check_discrepancy(discrepancy, schema.factors)
-    if record.feasibility is not None:
-        _check_feasibility(record.feasibility, schema.factors)
     return FitResult(
         model=record.model,
         schema=schema,
@@ -114,19 +110,6 @@ def result_of(record: ModelRecord) -> FitResult:
         notes=record.notes,
         feasibility=record.feasibility,
     )
-
-
-def _refuse(complaint: str) -> ModelError:
-    return ModelError(f"is not a whole model file: {complaint}")
-
-
-def _check_schema(schema: Schema) -> None:
-    kinds = [f.numeric for f in schema.factors]
-    if any([not isinstance(v, str) for v in m.values] != kinds for m in schema.medians):
-        raise _refuse("table.medians: the measured configurations do not match the factors")
-    for factor in schema.factors:
-        if factor.numeric and not (factor.lower <= factor.upper and (factor.lower > 0.0 or not factor.positive)):
-            raise _refuse(f"table.factors: the measured range of '{factor.name}' is not one")
 
 
 def _member(record: MemberRecord, factors: tuple[Factor, ...], discrepancies: Sequence[Discrepancy]) -> Member:
@@ -161,14 +144,14 @@ def _member(record: MemberRecord, factors: tuple[Factor, ...], discrepancies: Se
     total = None if record.total is None else read(record.total, {t.name for t in terms})
     draws = record.draws
     if draws.ndim != 2 or not len(draws) or draws.shape[1] != len(constants):
-        raise _refuse("members.draws: the draws do not match the constants")
+        raise refusal("members.draws: the draws do not match the constants")
     discrepancy = None
     if record.discrepancy is not None:
         if not 0 <= record.discrepancy < len(discrepancies):
-            raise _refuse("members.discrepancy: there is none at this place")
+            raise refusal("members.discrepancy: there is none at this place")
         discrepancy = discrepancies[record.discrepancy]
         if discrepancy.per_draw and len(discrepancy.scales) != len(draws):
-            raise _refuse("discrepancies.scales: they do not match the draws")
+            raise refusal("discrepancies.scales: they do not match the draws")
     return Member(
         Expression(record.family, terms, constants, total, texts),
         np.array([c.value for c in record.constants]),
@@ -180,53 +163,6 @@ def _member(record: MemberRecord, factors: tuple[Factor, ...], discrepancies: Se
         record.label,
         discrepancy,
     )
-
-
-def _check_discrepancy(discrepancy: Discrepancy, factors: tuple[Factor, ...]) -> None:
-    """Refuse a discrepancy whose parts do not fit the factors or each other.
-
-    Raises
-    ------
-    ModelError, FormulaError
-        Naming the field.
-    """
-    count = len(discrepancy.logarithms)
-    numeric = {f.name: f.numeric for f in factors}
-    anchors = discrepancy.anchors
-    vectors = [*anchors.values(), discrepancy.logarithms, discrepancy.variances]
-    if not anchors or count == 0 or any(v.shape != (count,) for v in vectors):
-        raise _refuse("discrepancies.anchors: they are not of one length")
-    if any(numeric.get(name) is (values.dtype == object) for name, values in anchors.items()):
-        raise _refuse("discrepancies.anchors: they do not match the factors")
-    if not set(anchors) <= set(numeric):
-        raise _refuse("discrepancies.anchors: they are not factors of the table")
-    scales = discrepancy.scales
-    if scales.ndim != 1 or not len(scales) or np.any(scales < 0.0) or discrepancy.noise <= 0.0:
-        raise _refuse("discrepancies.scales: a scale or the noise is not above zero")
-    if np.any(discrepancy.variances < 0.0):
-        raise _refuse("discrepancies.variances: one is negative")
-    fault = discrepancy.kernel.fault(anchors)
-    if fault is not None:
-        raise _refuse(f"discrepancies.kernel: {fault}")
-    beyond = discrepancy.extrapolation
-    for text in () if beyond is None else (*beyond.axes, beyond.work, beyond.nodes):
-        parse(text, set(anchors))
-    offsets = discrepancy.offsets
-    if offsets is not None and (offsets.ndim != 2 or len(offsets) != len(scales) or not 0 < offsets.shape[1] < count):
-        raise _refuse("discrepancies.offsets: what is borrowed does not match the draws or the anchors")
-
-
-def _check_feasibility(feasibility: Feasibility, factors: tuple[Factor, ...]) -> None:
-    """Refuse a probability of fitting whose parts do not fit the factors."""
-    numeric = {f.name for f in factors if f.numeric}
-    if set(feasibility.demands) != numeric or set(feasibility.names) != {f.name for f in factors}:
-        raise _refuse("feasibility: its factors are not those of the table")
-    if any(not demand.centre > 0.0 for demand in feasibility.demands.values()):
-        raise _refuse("feasibility.demands: a centre is not above zero")
-    kinds = [name not in numeric for name in feasibility.names]
-    configurations = (*feasibility.succeeded, *feasibility.failed, *feasibility.contradicted)
-    if any([isinstance(value, str) for value in values] != kinds for values in configurations):
-        raise _refuse("feasibility: a measured configuration does not match the factors")
 
 
 def encode_hook(value: object) -> object:

@@ -42,7 +42,8 @@ class RepeatSettings:
 
 REPEATED = RepeatSettings()
 
-_SCALES = ("workers", "nodes", "devices_per_node", "batch", "global_batch")
+_COUNTS = ("workers", "nodes", "devices_per_node")
+_SCALES = (*_COUNTS, "batch", "global_batch")
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,12 +124,15 @@ def series_of(table: Table, options: FitOptions, borrowing: bool = False) -> Ser
     Returns
     -------
     Series or None
-        None for other tables, and for those in which only the batch varies.
+        None for other tables, for those in which only the batch varies, and where a count is below one: a share of a
+        worker exchanges nothing.
     """
     scale = scale_of(table.factors, options.mapping, table.group, kind=table.scaling)
     varying = {f.name for f in table.factors if f.distinct > 1}
     sizes = {f.name for f in (scale.factors.find(name) for name in _SCALES) if f is not None} | {scale.column}
     if scale.column is None or scale.counts_other or not (scale.column in varying or borrowing) or not varying <= sizes:
+        return None
+    if any(f.lower < 1.0 for f in map(scale.factors.find, _COUNTS) if f is not None):
         return None
     medians = table.medians()
     columns = {f.name: medians.columns[f.name] for f in medians.numeric}

@@ -119,7 +119,8 @@ class Columns:
     def missing(self, name: str, role: str) -> TableError:
         """Return the error for a column that is not there, with the column that may have been meant."""
         known = self.names
-        shown = ", ".join(known[:12]) + (f", … ({len(known)} in all)" if len(known) > 12 else "")
+        shown = ", ".join(f'"{n}"' if "," in n else n for n in known[:12])
+        shown += f", … ({len(known)} in all)" if len(known) > 12 else ""
         near = suggest(name, known)
         return TableError(
             f"no column '{name}' (named as {role})",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import get_args
@@ -12,6 +13,8 @@ from genperf.table.failures import FailureRule
 from genperf.table.measurement import Measurement
 
 Names = str | Sequence[str]
+#: A name in a list: in quotes where it holds a comma, or up to the next comma.
+_LISTED = re.compile(r'\s*"([^"]*,[^"]*)"\s*(?=,|$)|([^,]+)')
 
 
 @dataclass(frozen=True)
@@ -134,8 +137,15 @@ def roles_of(
 
 
 def names_of(names: Names) -> list[str]:
-    """Return "a,b" or a sequence as a list of names."""
-    return [n.strip() for n in (names.split(",") if isinstance(names, str) else names) if n.strip()]
+    """Return "a,b" or a sequence as a list of names; a name that holds a comma stands in quotes.
+
+    Examples
+    --------
+    >>> names_of('workers, "layers, hidden"'), names_of(["layers, hidden"])
+    (['workers', 'layers, hidden'], ['layers, hidden'])
+    """
+    parts = [quoted or plain for quoted, plain in _LISTED.findall(names)] if isinstance(names, str) else names
+    return [n.strip() for n in parts if n.strip()]
 
 
 def lets_of(let: Mapping[str, str] | Names | None) -> dict[str, str]:
