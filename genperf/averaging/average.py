@@ -18,11 +18,12 @@ from genperf.discrepancy import Discrepancy, Exponential
 from genperf.errors import Note, counted
 from genperf.estimate import FitOptions, fewer_factors
 from genperf.estimate.bootstrap import bootstrap
+from genperf.estimate.candidates import candidates_of, fit_parts, reweighted
 from genperf.estimate.diagnose import at_bounds, unidentified
 from genperf.estimate.last_point import last_point_errors
 from genperf.estimate.outcome import growth
 from genperf.estimate.problem import problem_of
-from genperf.estimate.select import Candidate, affordable, candidates_of, fit_parts, judged_rows, ranked, reweighted
+from genperf.estimate.select import Candidate, affordable, judged_rows, ranked
 from genperf.estimate.starts import spread_starts
 from genperf.expression import Expression
 from genperf.formula import names_in
@@ -51,21 +52,22 @@ class AverageSettings:
         Bounds of a count's power: beyond the data the target grows at most in proportion to a count (a single serial
         resource is the worst case) and falls at most in inverse proportion (the work perfectly shared).
     starts : int
-        Places from which a member is fitted.
+        Places from which a member is fitted, beside its constants on the rows that it was chosen on.
     agreement : float
         Share of the cost within which two starts reached the same optimum.
-    settling_rounds : int
-        Rounds in which Huber's weights settle.
+    settling_rounds, refit_rounds : int
+        Rounds in which Huber's weights settle: of a member, and of a fit to some of its rows that begins from it.
     fewest_draws : int
         Draws of a member at least.
     """
 
-    most_members: int = 5
+    most_members: int = 4
     close: float = 0.1
     count_powers: tuple[float, float] = (-1.0, 1.0)
-    starts: int = 8
+    starts: int = 2
     agreement: float = 1e-3
-    settling_rounds: int = 6
+    settling_rounds: int = 4
+    refit_rounds: int = 3
     fewest_draws: int = 20
 
 
@@ -83,6 +85,8 @@ class Fitted:
         λ.
     problem : Problem
         Over all rows, with Huber's weights in the last round: zero for the rows left out.
+    weights : ndarray of shape (rows,)
+        The table's.
     constants : ndarray of shape (n,)
     status : Status
     """
@@ -90,6 +94,7 @@ class Fitted:
     expression: Expression
     strength: float
     problem: Problem
+    weights: Array
     constants: Array
     status: Status
 
@@ -142,7 +147,7 @@ def fit_factors(table: Table, options: FitOptions, seed: int) -> Ensemble:
     learned, errors = checked(chosen, learned)
     kriging = scaled(learned, residuals, errors, _drawn(fitted, members), noise)
     discrepancy = kriging.krige(residuals)
-    evidence, per_doubling = _look_back(chosen, medians, rows, options, seed, kriging)
+    evidence, per_doubling = _look_back(fitted, medians, rows, kriging)
     return Ensemble(
         tuple(replace(m, discrepancy=discrepancy) for m in members),
         Spread(noise=noise, misfit=kriging.misfit, per_doubling=per_doubling),
@@ -175,13 +180,34 @@ def fit_member(chosen: Candidate, table: Table, counted: Mask, options: FitOptio
     problem = problem_of(chosen.expression, table, loss, penalty)
     weights = np.where(counted, problem.weights, 0.0)[None, :]
     starts = spread_starts(problem, AVERAGE.starts, np.random.default_rng([seed, 4]))
+    starts = np.vstack([chosen.constants, starts])
     sets, costs = fit_parts(problem, starts[None], weights)
     constants, weights = reweighted(problem, sets[:, 0], weights, AVERAGE.settling_rounds)
     weighted = problem.reweighted(weights[0])
     agreed = int(np.sum(costs[0] <= costs[0, 0] * (1.0 + AVERAGE.agreement)))
     end = polish(weighted, constants)
     status = Status("multi-start", float(end.cost[0]), bool(end.converged[0]), end.evaluations, len(starts), agreed)
-    return Fitted(chosen.expression, chosen.strength, weighted, end.constants[0], status)
+    return Fitted(chosen.expression, chosen.strength, weighted, problem.weights, end.constants[0], status)
+
+
+def refitted(fitted: Fitted, trains: Mask) -> Array:
+    """Return the ln of the seconds that an expression predicts at all rows, fitted to some of them.
+
+    Parameters
+    ----------
+    fitted : Fitted
+        To all rows: where each of these fits begins.
+    trains : ndarray of bool of shape (parts, rows)
+
+    Returns
+    -------
+    ndarray of shape (parts, rows)
+    """
+    problem = fitted.problem.reweighted(fitted.weights)
+    weights = np.where(trains, fitted.weights, 0.0)
+    starts = np.repeat(fitted.constants[None, None, :], len(trains), axis=0)
+    sets, _ = fit_parts(problem, starts, weights)
+    return log_times(problem, reweighted(problem, sets[:, 0], weights, AVERAGE.refit_rounds)[0])
 
 
 def log_times(problem: Problem, constants: Array) -> Array:
@@ -295,12 +321,7 @@ def _drawn(fitted: Sequence[Fitted], members: Sequence[Member]) -> float:
 
 
 def _look_back(
-    chosen: Sequence[Candidate],
-    medians: Table,
-    rows: npt.NDArray[np.intp],
-    options: FitOptions,
-    seed: int,
-    kriging: ScaledKriging,
+    fitted: Sequence[Fitted], medians: Table, rows: npt.NDArray[np.intp], kriging: ScaledKriging
 ) -> tuple[list[Evidence], float]:
     """Predict the largest value of each count from those up to half of it.
 
@@ -308,13 +329,11 @@ def _look_back(
 
     Parameters
     ----------
-    chosen : sequence of Candidate
+    fitted : sequence of Fitted
     medians : Table
         One row per configuration.
     rows : ndarray of int of shape (judged,)
         The rows that the kriging was learned from.
-    options : FitOptions
-    seed : int
     kriging : ScaledKriging
 
     Returns
@@ -323,14 +342,15 @@ def _look_back(
     per_doubling : float
         Standard deviation of ln T that each doubling adds: the errors that misfit and kriging do not expect.
     """
+    counts = counts_of(medians.factors)
+    if not counts:
+        return [], kriging.error
+    trains = np.array([_trained(medians.columns[factor.name]) for factor in counts])
+    by_count = np.mean([refitted(f, trains) for f in fitted], axis=0)
     evidence, steps = [], []
-    for factor in counts_of(medians.factors):
+    for factor, train, predicted in zip(counts, trains, by_count, strict=True):
         values = medians.columns[factor.name]
-        levels = np.unique(values)
-        near = levels[levels <= levels[-1] / 2.0]
-        train = values <= (near[-1] if len(near) > 1 else levels[-2])
-        held = values == levels[-1]
-        predicted = _mean([fit_member(c, medians, train, options, seed) for c in chosen])
+        held = values == values.max()
         errors, expected = (predicted - np.log(medians.measured))[held], kriging.misfit**2
         discrepancy = kriging.krige((np.log(medians.measured) - predicted)[rows], train[rows])
         if discrepancy is not None:
@@ -338,12 +358,19 @@ def _look_back(
             errors, expected = errors + mean[0], expected + float(np.mean(variance))
         if not np.all(np.isfinite(errors)):
             continue
-        doublings = float(np.log2(levels[-1] / values[train].max()))
+        doublings = float(np.log2(values.max() / values[train].max()))
         last = last_point_errors([medians.take(train | held)], factor.name, held[train | held][None, :])[0]
         error = float(np.mean(np.abs(errors)))
-        evidence.append(Evidence(factor.name, float(levels[-1]), doublings, error, float(last)))
+        evidence.append(Evidence(factor.name, float(values.max()), doublings, error, float(last)))
         steps.append(growth(float(np.sqrt(np.mean(errors**2))), float(np.sqrt(expected)), doublings))
     return evidence, max(steps) if steps else kriging.error
+
+
+def _trained(values: Array) -> Mask:
+    """Return the rows up to half of a count's largest value; up to the second largest where those have one value."""
+    levels = np.unique(values)
+    near = levels[levels <= levels[-1] / 2.0]
+    return np.asarray(values <= (near[-1] if len(near) > 1 else levels[-2]))
 
 
 def _held_out(errors: HeldOut) -> dict[str, str | float | None]:

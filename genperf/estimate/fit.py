@@ -10,13 +10,14 @@ import numpy.typing as npt
 
 from genperf.estimate.alike import estimate_alike
 from genperf.estimate.bootstrap import bootstrap
+from genperf.estimate.candidates import candidates_of
 from genperf.estimate.diagnose import at_bounds, unidentified
 from genperf.estimate.linear import solved_at_once
 from genperf.estimate.look_back import Mask, look_back
 from genperf.estimate.options import FitOptions
 from genperf.estimate.outcome import Estimate, spread_of
 from genperf.estimate.problem import problem_of
-from genperf.estimate.select import affordable, best_of, candidates_of
+from genperf.estimate.select import affordable, best_of
 from genperf.expression import Expression
 from genperf.losses import loss_named, penalty_named
 from genperf.prediction import Member, Status

@@ -10,10 +10,11 @@ import numpy.typing as npt
 import pandas as pd
 
 from genperf.errors import Note
+from genperf.estimate.candidates import candidates_of
 from genperf.estimate.diagnose import unidentified
 from genperf.estimate.options import FitOptions
 from genperf.estimate.problem import problem_of
-from genperf.estimate.select import best_of, candidates_of
+from genperf.estimate.select import best_of
 from genperf.expression import Expression
 from genperf.formula import names_in
 from genperf.losses import loss_named, penalty_named

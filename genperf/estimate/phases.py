@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from genperf.errors import FitError, Note
 from genperf.estimate.bootstrap import BOOTSTRAP, drawn_weights, held_out_misfit, resampled
+from genperf.estimate.candidates import candidates_of
 from genperf.estimate.diagnose import at_bounds, unidentified
 from genperf.estimate.fit import estimate
 from genperf.estimate.look_back import Mask, look_back
@@ -17,7 +18,7 @@ from genperf.estimate.options import FitOptions
 from genperf.estimate.outcome import Estimate, spread_of
 from genperf.estimate.phase_parts import Part, part_of, read_columns
 from genperf.estimate.problem import problem_of
-from genperf.estimate.select import affordable, best_of, candidates_of
+from genperf.estimate.select import affordable, best_of
 from genperf.expression import Expression
 from genperf.losses import loss_named, penalty_named
 from genperf.models import Family, family_named

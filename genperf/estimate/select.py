@@ -1,24 +1,15 @@
-"""Choosing among expressions and penalties, inside the training part."""
+"""Which expression and penalty predict held-out configurations best."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from itertools import groupby
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from genperf.errors import FitError, Note
-from genperf.estimate.options import DEFAULTS, FitOptions
-from genperf.estimate.problem import problem_of
-from genperf.estimate.robust import huber_weights
-from genperf.estimate.starts import spread_starts
 from genperf.expression import Expression
-from genperf.losses import loss_named, penalty_named
-from genperf.solver import Polished, Problem, polish
-from genperf.solver.problem import IMPOSSIBLE_COST
-from genperf.table import Table
 
 Array = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
@@ -42,21 +33,6 @@ class SelectionSettings:
         each constant.
     max_constants : int
         Constants of such an expression at most: a table of many levels would take minutes.
-    patience : int
-        Sizes in a row, smallest first, that may be worse than the best before larger expressions are not tried.
-    worse : float
-        Relative increase of the error from which on a size counts as worse.
-    starts : int
-        Starts from which every part is fitted with the weakest penalty. Of eight starts most reach the best optimum
-        (explored; `docs/decisions.md`).
-    kept_starts : int
-        Best fits of each part that continue to the next λ.
-    relative_tolerance : float
-        Share of the cost that may be left to gain when a choice is made.
-    max_steps : int
-        Steps of the polish at most.
-    robust_rounds : int
-        Rounds of reweighting of a robust fit.
     max_rows : int
         Configurations that a choice is made on at most, drawn at random from a larger table: bounds the time.
     """
@@ -65,14 +41,7 @@ class SelectionSettings:
     min_rows: int = 4
     largest_error: float = 2.0
     constants_per_row: float = 0.5
-    max_constants: int = 160
-    patience: int = 3
-    worse: float = 0.02
-    starts: int = 6
-    kept_starts: int = 3
-    relative_tolerance: float = 1e-5
-    max_steps: int = 60
-    robust_rounds: int = 2
+    max_constants: int = 120
     max_rows: int = 1000
 
     def limited(self, errors: Array) -> Array:
@@ -169,59 +138,6 @@ def affordable(expressions: Sequence[Expression], configurations: int) -> tuple[
     return usable, [Note(f"{larger} of '{ordered[0].family}' left out: {reason}", "fewer_terms")]
 
 
-def candidates_of(
-    expressions: Sequence[Expression], table: Table, options: FitOptions, seed: int, robust: bool = False
-) -> list[Candidate]:
-    """Fit every expression with every requested λ, and compute its errors on held-out rows.
-
-    The whole table and the training rows of each fold are one batch: sets of constants that differ in their weights.
-    Each part is fitted from starts that do not depend on held-out rows. λ goes from weak to strong, and the best fits
-    of each part continue.
-
-    Parameters
-    ----------
-    expressions : sequence of Expression
-        Fewest constants first; larger ones are not tried once `SelectionSettings.patience` sizes in a row were worse
-        than the best.
-    table : Table
-        One row per configuration, the training part only.
-    options : FitOptions
-    seed : int
-    robust : bool
-        Whether the rows have Huber's weights too, from the residuals of each part.
-
-    Returns
-    -------
-    list of Candidate
-        In the order tried.
-
-    Raises
-    ------
-    FitError
-        Where none can be fitted.
-    """
-    rng = np.random.default_rng([seed, 2])
-    table = table.take(judged_rows(len(table), rng))
-    folds = folds_of(len(table), rng)
-    parts = np.vstack([np.ones((1, len(table)), bool), folds])
-    path = DEFAULTS.lambda_path if options.lam in (None, "cv") else (options.strength,)
-    candidates: list[Candidate] = []
-    best, worse_sizes = np.inf, 0
-    for _, of_one_size in groupby(expressions, key=lambda e: len(e.constants)):
-        error = np.inf
-        for expression in of_one_size:
-            along_path = _along_path(expression, table, parts, _Path(path, options, seed, robust))
-            candidates += along_path
-            error = min([error, *(c.error for c in along_path)])
-        worse_sizes = worse_sizes + 1 if error > best * (1.0 + SELECTION.worse) else 0
-        best = min(best, error)
-        if worse_sizes == SELECTION.patience:
-            break
-    if not candidates:
-        raise FitError("no constants within the bounds give finite values", hint="check the formula and its bounds")
-    return candidates
-
-
 def best_of(candidates: Sequence[Candidate]) -> Candidate:
     """Return the simplest candidate whose held-out errors are as small as the best one's.
 
@@ -248,132 +164,3 @@ def ranked(candidates: Sequence[Candidate]) -> list[Candidate]:
 def judged_rows(rows: int, rng: np.random.Generator) -> npt.NDArray[np.intp]:
     """Return the rows that a choice is made on: all, or `SelectionSettings.max_rows` of them, drawn at random."""
     return np.arange(rows) if rows <= SELECTION.max_rows else np.sort(rng.permutation(rows)[: SELECTION.max_rows])
-
-
-def fit_parts(problem: Problem, starts: Array, weights: Array) -> tuple[Array, Array]:
-    """Fit every part of the rows from several starts, roughly.
-
-    Parameters
-    ----------
-    problem : Problem
-    starts : ndarray of shape (parts, starts, n)
-    weights : ndarray of shape (parts, rows)
-
-    Returns
-    -------
-    constants : ndarray of shape (parts, starts, n)
-        Best first.
-    cost : ndarray of shape (parts, starts)
-    """
-    parts, count, n = starts.shape
-    polished = _polished(problem, starts.reshape(-1, n), np.repeat(weights, count, axis=0))
-    cost = polished.cost.reshape(parts, count)
-    order = np.argsort(cost, axis=1, kind="stable")
-    constants = np.take_along_axis(polished.constants.reshape(starts.shape), order[:, :, None], axis=1)
-    return constants, np.take_along_axis(cost, order, axis=1)
-
-
-def _polished(problem: Problem, starts: Array, weights: Array) -> Polished:
-    """Polish until a choice can be made.
-
-    Parameters
-    ----------
-    problem : Problem
-    starts : ndarray of shape (sets, n)
-    weights : ndarray of shape (sets, rows)
-
-    Returns
-    -------
-    Polished
-    """
-    return polish(problem, starts, weights, SELECTION.max_steps, SELECTION.relative_tolerance)
-
-
-def reweighted(
-    problem: Problem, constants: Array, weights: Array, rounds: int = SELECTION.robust_rounds
-) -> tuple[Array, Array]:
-    """Refit constants with Huber's weights, for each set from its residuals.
-
-    Parameters
-    ----------
-    problem : Problem
-    constants : ndarray of shape (sets, n)
-    weights : ndarray of shape (sets, rows)
-    rounds : int
-        Rounds of new weights and a polish.
-
-    Returns
-    -------
-    constants : ndarray of shape (sets, n)
-    weights : ndarray of shape (sets, rows)
-        Of the last round.
-    """
-    robust = weights
-    for _ in range(rounds):
-        robust = huber_weights(problem.predict(constants), problem.measured, weights)
-        constants = _polished(problem, constants, robust).constants
-    return constants, robust
-
-
-@dataclass(frozen=True)
-class _Path:
-    """How an expression is fitted along the path of λ.
-
-    Attributes
-    ----------
-    strengths : sequence of float
-        λ, weakest first.
-    options : FitOptions
-    seed : int
-    robust : bool
-    """
-
-    strengths: Sequence[float]
-    options: FitOptions
-    seed: int
-    robust: bool
-
-
-def _along_path(expression: Expression, table: Table, parts: Mask, path: _Path) -> list[Candidate]:
-    """Fit an expression with every λ of a path, to the whole table and to each fold's training rows.
-
-    Parameters
-    ----------
-    expression : Expression
-    table : Table
-        One row per configuration.
-    parts : ndarray of bool of shape (1 + folds, rows)
-        Training rows: all of them first, then each fold's.
-    path : _Path
-
-    Returns
-    -------
-    list of Candidate
-        One for each λ; none where no constants within the bounds give finite values.
-    """
-    options = path.options
-    penalty = penalty_named(options.penalty, path.strengths[0])
-    problem = problem_of(expression, table, loss_named(options.loss), penalty)
-    weights = np.where(parts, problem.weights, 0.0)
-    starts = spread_starts(problem, SELECTION.starts, np.random.default_rng([path.seed, 3]))
-    sets = np.broadcast_to(starts, (len(parts), *starts.shape))
-    candidates = []
-    for strength in path.strengths:
-        penalised = replace(problem, penalty=penalty_named(options.penalty, strength))
-        sets, cost = fit_parts(penalised, sets, weights)
-        if not cost[0, 0] < 0.1 * IMPOSSIBLE_COST:
-            return []
-        sets = sets[:, : SELECTION.kept_starts]
-        fitted = reweighted(penalised, sets[:, 0], weights)[0] if path.robust else sets[:, 0]
-        with np.errstate(all="ignore"):
-            predicted = penalised.predict(fitted)[1:]
-        held_out = np.full(len(table), np.nan)
-        for train, of_fold in zip(parts[1:], predicted, strict=True):
-            held_out[~train] = of_fold[~train]
-        errors = np.abs(held_out / table.measured - 1.0)
-        if len(parts) > 1:
-            errors = SELECTION.limited(errors)
-        with np.errstate(all="ignore"):
-            residuals, by_fold = np.log(table.measured / held_out), np.log(predicted)
-        candidates.append(Candidate(expression, strength, fitted[0], residuals, errors, parts[1:], by_fold))
-    return candidates

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from genperf.expression import Expression
+from genperf.formula import names_in
 from genperf.solver import Problem
 
 Array = npt.NDArray[np.float64]
@@ -25,11 +27,15 @@ class StartSettings:
     toward_lower, toward_upper : float
         Largest move, as a share of the distance to the lower and the upper bound: an exponent within −2 … 4 begins
         within −0.5 … 2.
+    drawn : int
+        Ways to continue a smaller expression that are drawn for each that is polished. One costs a least-squares
+        solution of the coefficients, a hundredth of a polish.
     """
 
     moved_share: float = 0.6
     toward_lower: float = 0.25
     toward_upper: float = 0.5
+    drawn: int = 12
 
 
 STARTS = StartSettings()
@@ -53,14 +59,110 @@ def spread_starts(problem: Problem, count: int, rng: np.random.Generator) -> Arr
     searched = ~problem.coefficient & (problem.lower < problem.upper)
     if not searched.any():
         return problem.project(problem.start[None, :].copy())
+    steps = _steps(problem, searched, count, rng)
+    steps[0] = 0.0
+    starts = np.broadcast_to(problem.start, (count, problem.start.size)).copy()
+    starts[:, searched] += steps
+    return problem.project(starts)
+
+
+@dataclass(frozen=True, eq=False)
+class Smaller:
+    """A smaller expression that was fitted to every part of the rows.
+
+    Attributes
+    ----------
+    places : dict of int to int
+        Position of each of its constants in the larger expression → its position in the smaller one.
+    copies : tuple of dict of int to int
+        Ways to begin the constants that it lacks from those that it has, by their positions: a further term of a sum
+        of like terms begins as one of these.
+    constants : ndarray of shape (parts, m)
+    """
+
+    places: dict[int, int]
+    copies: tuple[dict[int, int], ...]
+    constants: Array
+
+
+def continued_starts(problem: Problem, smaller: Smaller, weights: Array, count: int, rng: np.random.Generator) -> Array:
+    """Return starts that continue the fits of a smaller expression by the constants that it lacks.
+
+    Many values of those are drawn, about their default or about those of a like term. The coefficients are the best
+    for them, and those of the least costs are the starts.
+
+    Parameters
+    ----------
+    problem : Problem
+    smaller : Smaller
+    weights : ndarray of shape (parts, rows)
+    count : int
+        Starts for each part.
+    rng : Generator
+
+    Returns
+    -------
+    ndarray of shape (parts, count, n)
+    """
+    parts, n, drawn = len(smaller.constants), problem.start.size, count * STARTS.drawn
+    places, known = list(smaller.places), np.zeros(n, bool)
+    known[places] = True
+    searched = ~problem.coefficient & (problem.lower < problem.upper) & ~known
+    starts = np.broadcast_to(problem.start, (parts, drawn, n)).copy()
+    starts[:, :, places] = smaller.constants[:, None, list(smaller.places.values())]
+    # Every other draw moves a like term, each in turn.
+    for k, copied in enumerate(smaller.copies):
+        starts[:, k + 1 :: len(smaller.copies) + 1, list(copied)] = smaller.constants[:, None, list(copied.values())]
+    starts[:, :, searched] += _steps(problem, searched, drawn, rng)
+    starts = np.clip(starts, problem.lower, problem.upper).reshape(-1, n)
+    projected, cost = problem.projected(starts, np.repeat(weights, drawn, axis=0))
+    best = np.argsort(cost.reshape(parts, drawn), axis=1, kind="stable")[:, :count]
+    return np.asarray(np.take_along_axis(projected.reshape(parts, drawn, n), best[:, :, None], axis=1))
+
+
+def smaller_of(smaller: Expression, larger: Expression, constants: Array) -> Smaller | None:
+    """Return how an expression continues a smaller one; None where it lacks a constant of the smaller.
+
+    Parameters
+    ----------
+    smaller, larger : Expression
+    constants : ndarray of shape (parts, m)
+        Of the smaller one, fitted to each part of the rows.
+    """
+    here = {name: i for i, name in enumerate(smaller.constant_names)}
+    there = {name: i for i, name in enumerate(larger.constant_names)}
+    if not set(here) < set(there):
+        return None
+    new = [name for name in there if name not in here]
+    like = [names for names in _by_term(smaller) if len(names) == len(new) > 1]
+    copies = tuple({there[a]: here[b] for a, b in zip(new, names, strict=True)} for names in like)
+    return Smaller({there[name]: i for name, i in here.items()}, copies, constants)
+
+
+def _by_term(expression: Expression) -> list[list[str]]:
+    """Return the names of the constants of each term, in the expression's order."""
+    inside = [names_in(term.node) for term in expression.terms]
+    return [[name for name in expression.constant_names if name in names] for names in inside]
+
+
+def _steps(problem: Problem, searched: npt.NDArray[np.bool_], count: int, rng: np.random.Generator) -> Array:
+    """Draw moves of the searched constants away from their default.
+
+    Parameters
+    ----------
+    problem : Problem
+    searched : ndarray of bool of shape (n,)
+    count : int
+    rng : Generator
+
+    Returns
+    -------
+    ndarray of shape (count, searched)
+    """
     default = problem.start[searched]
     with np.errstate(invalid="ignore"):
         low = STARTS.toward_lower * (problem.lower[searched] - default)
         high = STARTS.toward_upper * (problem.upper[searched] - default)
     low, high = np.where(np.isfinite(low), low, -1.0), np.where(np.isfinite(high), high, 1.0)
     shape = (count, default.size)
-    steps = rng.uniform(low, high, shape) * (rng.random(shape) < STARTS.moved_share)
-    steps[0] = 0.0
-    starts = np.broadcast_to(problem.start, (count, problem.start.size)).copy()
-    starts[:, searched] = default + steps
-    return problem.project(starts)
+    return np.asarray(rng.uniform(low, high, shape) * (rng.random(shape) < STARTS.moved_share))

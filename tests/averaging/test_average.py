@@ -8,7 +8,7 @@ import genperf as gp
 from genperf.averaging.average import AVERAGE, fit_factors, fit_member, literature
 from genperf.errors import FitError
 from genperf.estimate import FitOptions
-from genperf.estimate.select import candidates_of
+from genperf.estimate.candidates import candidates_of
 from genperf.models.generic import Structure, generic
 from genperf.prediction import central_times
 from genperf.result import dump_model

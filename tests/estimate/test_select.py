@@ -9,17 +9,17 @@ import pytest
 import genperf as gp
 from genperf.errors import FitError, ModelError
 from genperf.estimate import FitOptions, affordable
+from genperf.estimate.candidates import HALVING, candidates_of
 from genperf.estimate.problem import problem_of
 from genperf.estimate.robust import huber_weights, robust_sd
 from genperf.estimate.select import (
     SELECTION,
     Candidate,
     best_of,
-    candidates_of,
     folds_of,
     judged_rows,
 )
-from genperf.estimate.starts import spread_starts
+from genperf.estimate.starts import continued_starts, smaller_of, spread_starts
 from genperf.expression import Expression
 from genperf.losses import loss_named, penalty_named
 from genperf.models.generic import GENERIC, Structure, generic
@@ -177,8 +177,8 @@ def test_too_few_configurations_say_how_many_are_needed() -> None:
 
 
 def test_many_levels_limit_the_terms() -> None:
-    levels = tuple(f"net{i}" for i in range(70))
-    factors = [*TABLE.factors, Factor("net", "categorical", distinct=70, levels=levels)]
+    levels = tuple(f"net{i}" for i in range(50))
+    factors = [*TABLE.factors, Factor("net", "categorical", distinct=50, levels=levels)]
     usable, notes = affordable([generic(factors, Structure("product", k)) for k in (1, 2, 3, 4)], 1000)
     assert len(usable) == 2
     assert str(SELECTION.max_constants) in notes[0].text
@@ -216,3 +216,29 @@ def test_both_solvers_reach_the_same_cost(name: str, structures: tuple[str, ...]
             for s in ("de", "projected")
         ]
         assert cost[0] == pytest.approx(cost[1], rel=0.005)
+
+
+def test_a_further_term_continues_the_terms_before_it() -> None:
+    problem = problem_of(PRODUCTS[1], TABLE, loss_named("relative"), penalty_named("l2", 1e-4))
+    one = candidates_of(PRODUCTS[:1], TABLE, FitOptions(lam=1e-4), 0)[0]
+    smaller = smaller_of(PRODUCTS[0], PRODUCTS[1], one.constants[None])
+    assert smaller is not None
+    assert len(smaller.copies) == 1
+    starts = continued_starts(problem, smaller, np.ones((1, len(TABLE))), 2, np.random.default_rng(0))
+    alone = problem_of(PRODUCTS[0], TABLE, loss_named("relative"), penalty_named("l2", 1e-4))
+    assert starts.shape == (1, 2, len(PRODUCTS[1].constants))
+    # A second term that is no use has a coefficient of zero, and costs the penalty of its exponents alone.
+    assert problem.cost(starts[0]).min() < alone.cost(one.constants[None]).item() * 1.5
+    assert smaller_of(PRODUCTS[1], PRODUCTS[0], one.constants[None]) is None
+
+
+def test_only_promising_expressions_go_on_to_stronger_penalties() -> None:
+    rng = np.random.default_rng(0)
+    frame = runs(80)
+    product = read(frame.assign(t=(frame.layers * frame.batch / frame.workers) * np.exp(rng.normal(0.0, 0.02, 80))))
+    separable = generic(product.factors, Structure("separable"))
+    candidates = candidates_of([separable, PRODUCTS[0]], product, FitOptions(), 0)
+    errors = {c.expression: [d.error for d in candidates if d.expression is c.expression] for c in candidates}
+    assert len(errors[separable]) == 1
+    assert errors[separable][0] > (1.0 + HALVING.promising) * errors[PRODUCTS[0]][0]
+    assert len(errors[PRODUCTS[0]]) > 1

@@ -1,0 +1,337 @@
+"""Fitting every expression that is worth trying, and predicting held-out configurations with each.
+
+The search halves: every expression is fitted with the weakest penalty, and those that predict held-out configurations
+nearly as well as the best one go on along the path of λ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+
+import numpy as np
+import numpy.typing as npt
+
+from genperf.errors import FitError
+from genperf.estimate.options import DEFAULTS, FitOptions
+from genperf.estimate.problem import problem_of
+from genperf.estimate.robust import huber_weights
+from genperf.estimate.select import SELECTION, Candidate, folds_of, judged_rows
+from genperf.estimate.starts import continued_starts, smaller_of, spread_starts
+from genperf.expression import Expression
+from genperf.losses import loss_named, penalty_named
+from genperf.solver import Polished, Problem, polish
+from genperf.solver.problem import IMPOSSIBLE_COST
+from genperf.table import Table
+
+Array = npt.NDArray[np.float64]
+Mask = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class HalvingSettings:
+    """How the candidates are searched; `docs/decisions/halving.md` has the figures.
+
+    Attributes
+    ----------
+    starts : int
+        Starts from which every part is fitted with the weakest penalty, where no smaller expression is continued.
+    beside : int
+        Such starts of an expression that continues a smaller one.
+    continued : int
+        Starts that continue the fit of a smaller expression.
+    kept_starts : int
+        Best fits of each part that continue to the next λ.
+    promising : float
+        How much more than the best one an expression may err, as a share, to go on along the path of λ.
+    worse : float
+        Relative increase of the error from which on a larger expression, or a stronger penalty, counts as worse.
+    patience : int
+        Sizes in a row, smallest first, that may be worse than the best before larger expressions are not tried.
+    relative_tolerance : float
+        Share of the cost that may be left to gain when a choice is made.
+    max_steps : int
+        Steps of the polish at most.
+    robust_rounds : int
+        Rounds of reweighting of a robust fit.
+    """
+
+    starts: int = 4
+    beside: int = 2
+    continued: int = 2
+    kept_starts: int = 2
+    promising: float = 0.15
+    worse: float = 0.02
+    patience: int = 3
+    relative_tolerance: float = 1e-5
+    max_steps: int = 60
+    robust_rounds: int = 2
+
+
+HALVING = HalvingSettings()
+
+
+def candidates_of(
+    expressions: Sequence[Expression], table: Table, options: FitOptions, seed: int, robust: bool = False
+) -> list[Candidate]:
+    """Fit expressions with the requested λ, and compute their errors on held-out rows.
+
+    The whole table and the training rows of each fold are one batch: sets of constants that differ in their weights.
+    Each part is fitted from starts that do not depend on held-out rows: some at random, and those that continue the
+    part's fit of a smaller expression. λ goes from weak to strong, from the best fits of each part on, until the
+    error rises.
+
+    Parameters
+    ----------
+    expressions : sequence of Expression
+        Fewest constants first; larger ones are not tried once `HalvingSettings.patience` sizes in a row were worse
+        than the best.
+    table : Table
+        One row per configuration, the training part only.
+    options : FitOptions
+    seed : int
+    robust : bool
+        Whether the rows have Huber's weights too, from the residuals of each part.
+
+    Returns
+    -------
+    list of Candidate
+        In the order tried.
+
+    Raises
+    ------
+    FitError
+        Where none can be fitted.
+    """
+    rng = np.random.default_rng([seed, 2])
+    table = table.take(judged_rows(len(table), rng))
+    folds = folds_of(len(table), rng)
+    parts = _Parts(table, np.vstack([np.ones((1, len(table)), bool), folds]), options, seed, robust)
+    path = DEFAULTS.lambda_path if options.lam in (None, "cv") else (options.strength,)
+    first = _with_the_weakest(expressions, parts, path[0])
+    if not first:
+        raise FitError("no constants within the bounds give finite values", hint="check the formula and its bounds")
+    limit = min(f.candidate.error for f in first) * (1.0 + HALVING.promising)
+    candidates = []
+    for fitted in first:
+        candidates.append(fitted.candidate)
+        # Without folds there is no error, and nothing is chosen.
+        if fitted.candidate.error <= limit:
+            candidates += _stronger(fitted, parts, path[1:])
+    return candidates
+
+
+@dataclass(frozen=True, eq=False)
+class _Parts:
+    """The rows that the candidates are fitted to, and how.
+
+    Attributes
+    ----------
+    table : Table
+        One row per configuration.
+    rows : ndarray of bool of shape (1 + folds, rows)
+        Training rows: all of them first, then each fold's.
+    options : FitOptions
+    seed : int
+    robust : bool
+    """
+
+    table: Table
+    rows: Mask
+    options: FitOptions
+    seed: int
+    robust: bool
+
+
+@dataclass(frozen=True, eq=False)
+class _Fitted:
+    """An expression fitted to every part with one λ.
+
+    Attributes
+    ----------
+    problem : Problem
+    sets : ndarray of shape (parts, kept, n)
+        Best fits of each part.
+    candidate : Candidate
+    """
+
+    problem: Problem
+    sets: Array
+    candidate: Candidate
+
+
+def _with_the_weakest(expressions: Sequence[Expression], parts: _Parts, strength: float) -> list[_Fitted]:
+    """Fit expressions with one λ, each continuing the largest one that it contains.
+
+    Parameters
+    ----------
+    expressions : sequence of Expression
+        Fewest constants first.
+    parts : _Parts
+    strength : float
+        λ.
+    """
+    out: list[_Fitted] = []
+    best, worse_sizes = np.inf, 0
+    for _, of_one_size in groupby(expressions, key=lambda e: len(e.constants)):
+        error = np.inf
+        for expression in of_one_size:
+            fitted = _first_fit(expression, parts, strength, out)
+            if fitted is not None:
+                out.append(fitted)
+                error = min(error, fitted.candidate.error)
+        worse_sizes = worse_sizes + 1 if error > best * (1.0 + HALVING.worse) else 0
+        best = min(best, error)
+        if worse_sizes == HALVING.patience:
+            break
+    return out
+
+
+def _first_fit(expression: Expression, parts: _Parts, strength: float, before: Sequence[_Fitted]) -> _Fitted | None:
+    """Fit an expression to every part; None where no constants within the bounds give finite values.
+
+    Parameters
+    ----------
+    expression : Expression
+    parts : _Parts
+    strength : float
+        λ.
+    before : sequence of _Fitted
+        Smaller expressions.
+    """
+    options = parts.options
+    problem = problem_of(expression, parts.table, loss_named(options.loss), penalty_named(options.penalty, strength))
+    rng = np.random.default_rng([parts.seed, 3])
+    weights = np.where(parts.rows, problem.weights, 0.0)
+    smaller = None
+    for fitted in before:
+        smaller = smaller_of(fitted.candidate.expression, expression, fitted.sets[:, 0]) or smaller
+    spread = spread_starts(problem, HALVING.starts if smaller is None else HALVING.beside, rng)
+    sets = np.broadcast_to(spread, (len(parts.rows), *spread.shape))
+    if smaller is not None:
+        continued = continued_starts(problem, smaller, weights, HALVING.continued, rng)
+        sets = np.concatenate([continued, sets], axis=1)
+    return _fit(expression, problem, sets, parts)
+
+
+def _stronger(fitted: _Fitted, parts: _Parts, strengths: Sequence[float]) -> list[Candidate]:
+    """Fit an expression with stronger penalties, from its fits on, until it errs more.
+
+    Parameters
+    ----------
+    fitted : _Fitted
+        With the weakest.
+    parts : _Parts
+    strengths : sequence of float
+        λ, weakest first.
+    """
+    out: list[Candidate] = []
+    best, last = fitted.candidate.error, fitted
+    for strength in strengths:
+        penalty = penalty_named(parts.options.penalty, strength)
+        now = _fit(fitted.candidate.expression, replace(last.problem, penalty=penalty), last.sets, parts)
+        if now is None:
+            break
+        out.append(now.candidate)
+        if now.candidate.error > best * (1.0 + HALVING.worse):
+            break
+        best, last = min(best, now.candidate.error), now
+    return out
+
+
+def _fit(expression: Expression, problem: Problem, sets: Array, parts: _Parts) -> _Fitted | None:
+    """Fit every part of the rows, and predict what each holds out.
+
+    Parameters
+    ----------
+    expression : Expression
+    problem : Problem
+        With its penalty.
+    sets : ndarray of shape (parts, starts, n)
+    parts : _Parts
+    """
+    table = parts.table
+    weights = np.where(parts.rows, problem.weights, 0.0)
+    sets, cost = fit_parts(problem, sets, weights)
+    if not cost[0, 0] < 0.1 * IMPOSSIBLE_COST:
+        return None
+    fitted = reweighted(problem, sets[:, 0], weights)[0] if parts.robust else sets[:, 0]
+    with np.errstate(all="ignore"):
+        predicted = problem.predict(fitted)[1:]
+    held_out = np.full(len(table), np.nan)
+    for train, of_fold in zip(parts.rows[1:], predicted, strict=True):
+        held_out[~train] = of_fold[~train]
+    errors = np.abs(held_out / table.measured - 1.0)
+    if len(parts.rows) > 1:
+        errors = SELECTION.limited(errors)
+    with np.errstate(all="ignore"):
+        residuals, by_fold = np.log(table.measured / held_out), np.log(predicted)
+    strength = problem.penalty.strength
+    candidate = Candidate(expression, strength, fitted[0], residuals, errors, parts.rows[1:], by_fold)
+    return _Fitted(problem, sets[:, : HALVING.kept_starts], candidate)
+
+
+def fit_parts(problem: Problem, starts: Array, weights: Array) -> tuple[Array, Array]:
+    """Fit every part of the rows from several starts, roughly.
+
+    Parameters
+    ----------
+    problem : Problem
+    starts : ndarray of shape (parts, starts, n)
+    weights : ndarray of shape (parts, rows)
+
+    Returns
+    -------
+    constants : ndarray of shape (parts, starts, n)
+        Best first.
+    cost : ndarray of shape (parts, starts)
+    """
+    parts, count, n = starts.shape
+    polished = _polished(problem, starts.reshape(-1, n), np.repeat(weights, count, axis=0))
+    cost = polished.cost.reshape(parts, count)
+    order = np.argsort(cost, axis=1, kind="stable")
+    constants = np.take_along_axis(polished.constants.reshape(starts.shape), order[:, :, None], axis=1)
+    return constants, np.take_along_axis(cost, order, axis=1)
+
+
+def _polished(problem: Problem, starts: Array, weights: Array) -> Polished:
+    """Polish until a choice can be made.
+
+    Parameters
+    ----------
+    problem : Problem
+    starts : ndarray of shape (sets, n)
+    weights : ndarray of shape (sets, rows)
+
+    Returns
+    -------
+    Polished
+    """
+    return polish(problem, starts, weights, HALVING.max_steps, HALVING.relative_tolerance)
+
+
+def reweighted(
+    problem: Problem, constants: Array, weights: Array, rounds: int = HALVING.robust_rounds
+) -> tuple[Array, Array]:
+    """Refit constants with Huber's weights, for each set from its residuals.
+
+    Parameters
+    ----------
+    problem : Problem
+    constants : ndarray of shape (sets, n)
+    weights : ndarray of shape (sets, rows)
+    rounds : int
+        Rounds of new weights and a polish.
+
+    Returns
+    -------
+    constants : ndarray of shape (sets, n)
+    weights : ndarray of shape (sets, rows)
+        Of the last round.
+    """
+    robust = weights
+    for _ in range(rounds):
+        robust = huber_weights(problem.predict(constants), problem.measured, weights)
+        constants = _polished(problem, constants, robust).constants
+    return constants, robust
