@@ -2,9 +2,9 @@
 
     python experiments/compile_transformers.py FOLDER data
 
-FOLDER holds `rubick.csv`, `libai.csv` and `bigscience.csv` as they were transcribed from the sources that `data/README.md`
-names. No figure changes: whole numbers lose their ".0", an empty cell of `zero` becomes "none", and the runs of bigscience
-say in `layout_stated` whether the source states their whole layout.
+FOLDER holds `rubick.csv`, `libai.csv` and `bigscience.csv` as they were transcribed from the sources that
+`data/README.md` names. No figure changes: whole numbers lose their ".0", an empty cell of `zero` becomes "none", and
+the runs of bigscience say in `layout_stated` whether the source states their whole layout.
 """
 
 from __future__ import annotations

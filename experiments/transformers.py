@@ -2,8 +2,8 @@
 
     python experiments/transformers.py [TABLE...] [--models A,B] [--write]
 
-Without a table: all of them. Prints the tables; `--write` writes docs/results/transformers.md. A table alone takes seconds
-to minutes: enough to see what a change does.
+Without a table: all of them. Prints the tables; `--write` writes docs/results/transformers.md. A table alone takes
+seconds to minutes: enough to see what a change does.
 """
 
 from __future__ import annotations
@@ -20,8 +20,9 @@ import genperf as gp
 COMMAND = "python experiments/transformers.py --write"
 PAGE = Path(__file__).parents[1] / "docs" / "results" / "transformers.md"
 MODELS = "auto,generic,gaussian-process,gradient-boosting,linear"
-READING = """Mean (median) |predicted/measured − 1| in %, each model fitted to the training part alone, repeats of a configuration on one
-side of every split. Devices: the counts above the limit are predicted from those up to it. The tables are those of
+READING = """Mean (median) |predicted/measured − 1| in %, each model fitted to the training part alone,
+repeats of a configuration on one side of every split. Devices: the counts above the limit are predicted from those up
+to it. The tables are those of
 `genperf.datasets`, with the roles they are loaded with unless the name says otherwise."""
 
 
