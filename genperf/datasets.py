@@ -5,8 +5,8 @@
 Examples
 --------
 >>> names()
-('allreduce_vs_server', 'dlperf', 'dlperf_gpt', 'dlperf_insightface', 'dlperf_widedeep', 'initialisation', 'links',
- 'pytorch_cpu', 'server_knee', 'single_worker')
+('allreduce_vs_server', 'bigscience', 'dlperf', 'dlperf_gpt', 'dlperf_insightface', 'dlperf_widedeep',
+ 'initialisation', 'libai', 'links', 'pytorch_cpu', 'rubick', 'server_knee', 'single_worker')
 >>> table = load("pytorch_cpu")
 >>> len(table), [f.name for f in table.factors if f.role == "extrinsic"]
 (759, ['workers'])
@@ -30,6 +30,12 @@ _ROLES: dict[str, dict[str, str]] = {
         "extrinsic": "workers,servers,link_mbit,link_latency_ms",
         "categorical": "framework,architecture",
         "repeat": "repeat",
+    },
+    "bigscience": {
+        "intrinsic": "params_billion,micro_batch,global_batch",
+        "extrinsic": "data_parallel,tensor_parallel,pipeline_parallel,nodes",
+        "categorical": "hardware",
+        "where": "layout_stated == 'yes'",
     },
     "dlperf": {
         "intrinsic": "batch_per_device",
@@ -61,11 +67,22 @@ _ROLES: dict[str, dict[str, str]] = {
         "categorical": "reading",
         "repeat": "repeat",
     },
+    "libai": {
+        "intrinsic": "num_layers,seq_length,micro_batch,global_batch",
+        "extrinsic": "data_parallel,tensor_parallel,pipeline_parallel,nodes",
+        "categorical": "framework,activation_checkpointing",
+    },
     "links": {"time": "transfer_s", "extrinsic": "link_mbit,link_latency_ms", "repeat": "repeat"},
     "pytorch_cpu": {
         "intrinsic": "batch_per_worker,layers,filters,kernel_size,hidden",
         "extrinsic": "workers",
         "repeat": "repeat",
+    },
+    "rubick": {
+        "intrinsic": "params,seq_length,global_batch",
+        "extrinsic": "data_parallel,tensor_parallel,pipeline_parallel,nodes,gpus_on_smallest_node,gpus_on_largest_node",
+        "categorical": "plan",
+        "where": "model != 't5_3B'",
     },
     "server_knee": {"intrinsic": "compute_s", "extrinsic": "workers,servers", "repeat": "repeat"},
     "single_worker": {
@@ -159,6 +176,18 @@ def load(name: str, **options: Any) -> Table:
         given["time"] = options.get("time")
     # The file's place differs between machines; what is fitted to it must not.
     return replace(read_table(path(name), **given), source=f"{name}.csv")
+
+
+def roles(name: str) -> dict[str, str]:
+    """Return the options of `read_table` with which a bundled table is loaded.
+
+    Examples
+    --------
+    >>> roles("server_knee")
+    {'time': 'step_time_s', 'intrinsic': 'compute_s', 'extrinsic': 'workers,servers', 'repeat': 'repeat'}
+    """
+    path(name)
+    return {"time": _TIME, **_ROLES[name]}
 
 
 def columns(name: str) -> pd.DataFrame:

@@ -11,28 +11,36 @@ from genperf.errors import TableError
 KEY = ["config", "batch_per_device", "nodes", "devices"]
 ROWS = {
     "allreduce_vs_server": 918,
+    "bigscience": 259,
     "dlperf": 953,
     "dlperf_gpt": 50,
     "dlperf_insightface": 128,
     "dlperf_widedeep": 202,
     "initialisation": 144,
+    "libai": 84,
     "links": 15,
     "pytorch_cpu": 759,
+    "rubick": 535,
     "server_knee": 96,
     "single_worker": 576,
 }
 CONFIGURATIONS = {
     "allreduce_vs_server": 306,
+    "bigscience": 127,
     "dlperf": 468,
     "dlperf_gpt": 46,
     "dlperf_insightface": 104,
     "dlperf_widedeep": 198,
     "initialisation": 48,
+    "libai": 84,
     "links": 3,
     "pytorch_cpu": 253,
+    "rubick": 522,
     "server_knee": 32,
     "single_worker": 192,
 }
+#: Rows that a load leaves out: the source does not state their layout.
+LEFT_OUT = {"bigscience": 54, "rubick": 6}
 TIMES = {"initialisation": "startup_s", "links": "transfer_s"}
 
 
@@ -45,7 +53,7 @@ def test_every_table_is_listed():
 @pytest.mark.parametrize("name", ROWS)
 def test_a_table_loads_whole(name):
     table = datasets.load(name)
-    assert len(table) == ROWS[name] == len(datasets.frame(name))
+    assert len(table) + LEFT_OUT.get(name, 0) == ROWS[name] == len(datasets.frame(name))
     assert len(table.medians()) == CONFIGURATIONS[name]
     assert table.rejected == ()
     assert table.constant == ()

@@ -11,7 +11,7 @@ from genperf.expression import Expression
 from genperf.formula import Name, Node, names_in, parse, render, substitute
 from genperf.models.overhead import Overhead
 from genperf.table import Factor
-from genperf.table.names import ALIASES
+from genperf.table.names import ALIASES, plain_name
 
 #: Factors that follow from others, tried in order where a table lacks them.
 DERIVED: tuple[tuple[str, str], ...] = (
@@ -21,6 +21,20 @@ DERIVED: tuple[tuple[str, str], ...] = (
     ("iterations", "samples/global_batch"),
     ("nodes", "ceil(workers/devices_per_node)"),
     ("devices_per_node", "workers/nodes"),
+    ("workers", "data_parallel*tensor_parallel*pipeline_parallel*context_parallel"),
+    ("workers", "data_parallel*tensor_parallel*pipeline_parallel"),
+    ("workers", "data_parallel*tensor_parallel"),
+    ("workers", "data_parallel*pipeline_parallel"),
+    ("parameters", "1e9*parameters_billion"),
+    ("parameters", "12*layers*hidden**2 + vocabulary*hidden"),
+    ("parameters", "12*layers*hidden**2"),
+    ("micro_batches", "global_batch/(data_parallel*micro_batch)"),
+    ("micro_batch", "global_batch/(data_parallel*micro_batches)"),
+    ("global_batch", "micro_batch*micro_batches*data_parallel"),
+    ("data_parallel", "workers/(tensor_parallel*pipeline_parallel*context_parallel)"),
+    ("data_parallel", "workers/(tensor_parallel*pipeline_parallel)"),
+    ("data_parallel", "workers/tensor_parallel"),
+    ("data_parallel", "workers/pipeline_parallel"),
 )
 
 #: What a factor is counted in; the others are numbers.
@@ -35,7 +49,11 @@ UNITS: dict[str, str] = {
 
 #: Factors that are divided by or raised to powers: a column with a zero in it (no servers) is not one of them.
 COUNTS = frozenset(
-    {"workers", "nodes", "devices_per_node", "servers", "partitions", "threads", "batch", "global_batch"}
+    {
+        *("workers", "nodes", "devices_per_node", "servers", "partitions", "threads", "batch", "global_batch"),
+        *("data_parallel", "tensor_parallel", "pipeline_parallel", "context_parallel", "expert_parallel"),
+        *("virtual_stages", "micro_batch", "micro_batches", "sequence", "layers", "hidden", "parameters_billion"),
+    }
 )
 
 
@@ -98,13 +116,21 @@ class Factors:
         by_name = {f.name: f for f in self.factors if f.numeric and not _has_zero(f, canonical)}
         if canonical in self.mapping:
             return by_name.get(self.mapping[canonical])
-        lowered = {name.lower(): f for name, f in by_name.items()}
+        lowered = {plain_name(name): f for name, f in by_name.items()}
         taken = set(self.mapping.values())
         for alias in ALIASES[canonical]:
             factor = lowered.get(alias)
             if factor is not None and factor.name not in taken:
                 return factor
         return None
+
+    def named(self, canonical: str) -> Factor | None:
+        """Return the column that is the factor, of numbers or of names, or None."""
+        numeric = self.find(canonical)
+        if numeric is not None or canonical in self.mapping:
+            return numeric
+        texts = {plain_name(f.name): f for f in self.factors if not f.numeric}
+        return next((texts[alias] for alias in ALIASES[canonical] if alias in texts), None)
 
     def has(self, canonical: str) -> bool:
         """Tell whether the table has the factor, or others that it follows from."""

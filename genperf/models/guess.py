@@ -11,14 +11,19 @@ from genperf.errors import TableError
 from genperf.table import phase_columns
 from genperf.table.cells import Cells
 from genperf.table.clean import labels, mostly_numbers
-from genperf.table.names import ALIASES
+from genperf.table.names import ALIASES, plain_name
 from genperf.table.roles import names_of
 
 #: The roles of `read_table` that name columns.
 _SINGLE = ("time", "throughput", "quantity", "weight", "repeat")
 _SEVERAL = ("intrinsic", "extrinsic", "categorical", "group")
 #: Factors of how a run is executed; the field's other names are those of the program.
-_EXTRINSIC = ("workers", "nodes", "devices_per_node", "servers", "partitions", "threads")
+_EXTRINSIC = (
+    *("workers", "nodes", "devices_per_node", "servers", "partitions", "threads"),
+    *("data_parallel", "tensor_parallel", "pipeline_parallel", "context_parallel", "expert_parallel", "virtual_stages"),
+)
+#: Switches of a run: names of kinds even where they are written 0 and 1.
+_SWITCHES = ("zero", "recomputation", "precision", "offload")
 #: The end of a column of times → its unit.
 _ENDS = {
     **dict.fromkeys(("s", "sec", "secs", "seconds", "time"), "s"),
@@ -150,7 +155,7 @@ def guess_roles(
     taken |= {roles[role].partition(":")[0] for role in _SINGLE if role in roles}
     phases = set(phase_columns(free).values())
     left = [n for n in free if n not in taken and n not in phases and not _is_result(n) and not _is_measured(n)]
-    numeric = [n for n in left if mostly_numbers(list(columns[n]))]
+    numeric = [n for n in left if mostly_numbers(list(columns[n])) and canonical_of(n) not in _SWITCHES]
     if "repeat" not in roles and (repeat := next((n for n in numeric if n.lower() in _REPEATS), None)):
         roles["repeat"] = repeat
         numeric.remove(repeat)
@@ -191,8 +196,9 @@ def canonical_of(name: str) -> str | None:
     >>> canonical_of("GPUs"), canonical_of("num_gpus"), canonical_of("gpu_count"), canonical_of("colour")
     ('workers', 'workers', 'workers', None)
     """
-    plain = re.sub(r"^(num|number_of|n|no_of)_|_(count|num)$", "", name.strip().lower().replace(" ", "_"))
-    return next((c for c, names in ALIASES.items() if plain in names or f"{plain}s" in names), None)
+    whole = plain_name(name)
+    plain = re.sub(r"^(num|number_of|n|no_of)_|_(count|num)$", "", whole)
+    return next((c for c, names in ALIASES.items() if {whole, plain, f"{plain}s"} & {*names}), None)
 
 
 def _listed(value: Any) -> str:

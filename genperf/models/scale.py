@@ -9,7 +9,7 @@ from typing import Literal
 from genperf.formula import names_in, parse, render, substitute
 from genperf.models.family import UNITS, Factors
 from genperf.table import Factor
-from genperf.table.names import ALIASES
+from genperf.table.names import ALIASES, GENERAL
 
 #: Canonical names of amounts: a column of such a name never counts the workers.
 AMOUNTS = frozenset({*UNITS, "parameters", "iterations"})
@@ -182,8 +182,8 @@ def _unnamed(counts: Sequence[Factor]) -> list[Factor]:
 
 
 def _aliases() -> set[str]:
-    """Return all names of the field."""
-    return {alias for names in ALIASES.values() for alias in names}
+    """Return all names of the field; ways to split a transformer are not among them: they multiply to the workers."""
+    return {alias for names in GENERAL.values() for alias in names}
 
 
 def _only(candidates: Sequence[Factor], varying: Collection[str]) -> Factor | None:

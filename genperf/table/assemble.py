@@ -16,6 +16,7 @@ from genperf.table.clean import Rejection, above_zero, mostly_numbers, not_negat
 from genperf.table.columns import Columns
 from genperf.table.describe import constant_notes, measure_factors, number_rows
 from genperf.table.failures import failure_notes, groups_that_only_failed, refuse_only_failures
+from genperf.table.layout import refuse_contradictions
 from genperf.table.measurement import Measurement
 from genperf.table.roles import ReadOptions, Roles
 from genperf.table.source import Source
@@ -232,6 +233,7 @@ def _checked(roles: Roles, measurement: Measurement, columns: Columns) -> pd.Dat
         columns.reject(roles.weight, {**too_large(weights), **not_negative(weights, "a weight")})
     target = measurement.target().column
     frame[target] = measurement.in_target_unit(columns.number(target))
+    refuse_contradictions(columns, [name for name, _ in roles.factors])
     return pd.DataFrame(frame)
 
 

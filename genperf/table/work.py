@@ -11,7 +11,7 @@ import numpy.typing as npt
 from genperf.errors import FormulaError, Note, TableError
 from genperf.formula import Number, names_in, parse, quote_name, render, substitute
 from genperf.table.clean import numbers
-from genperf.table.names import ALIASES
+from genperf.table.names import ALIASES, GENERAL
 from genperf.table.roles import Roles
 from genperf.table.target import Scaling
 
@@ -38,7 +38,7 @@ def counted_column(roles: Roles) -> str | None:
     named = _named(roles, "workers") or _named(roles, "nodes")
     if named is not None:
         return named
-    known = {alias for names in ALIASES.values() for alias in names}
+    known = {alias for names in GENERAL.values() for alias in names}
     others = [name for name, role in roles.factors if role == "extrinsic" and name.lower() not in known]
     return others[0] if len(others) == 1 else None
 

@@ -147,7 +147,7 @@ def test_a_mistyped_column_is_marked_where_it_stands():
 def test_no_name_of_a_factor_becomes_a_constant():
     for alias in {a for aliases in ALIASES.values() for a in aliases}:
         with pytest.raises(FormulaError, match="is a factor"):
-            user_expression(f"z*{alias}", [measure("layers", "intrinsic", [1, 2])])
+            user_expression(f"z*{alias}", [measure("colours", "intrinsic", [1, 2])])
 
 
 @pytest.mark.parametrize(

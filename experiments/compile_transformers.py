@@ -1,0 +1,49 @@
+"""Make the bundled tables of transformers from the transcribed ones.
+
+    python experiments/compile_transformers.py FOLDER data
+
+FOLDER holds `rubick.csv`, `libai.csv` and `bigscience.csv` as they were transcribed from the sources that
+`data/README.md` names. No figure changes: whole numbers lose their ".0", an empty cell of `zero` becomes "none", and
+the runs of bigscience say in `layout_stated` whether the source states their whole layout.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pandas as pd
+
+#: What a layout consists of.
+LAYOUT = ("data_parallel", "tensor_parallel", "pipeline_parallel", "micro_batch", "global_batch")
+
+
+def rubick(frame: pd.DataFrame) -> pd.DataFrame:
+    return frame.assign(zero=frame.zero.replace("", "none"))
+
+
+def bigscience(frame: pd.DataFrame) -> pd.DataFrame:
+    multiplies = frame.pop("topology_matches") == "1.0"
+    stated = multiplies & (frame[list(LAYOUT)] != "").all(axis=1)
+    frame.insert(frame.columns.get_loc("source"), "layout_stated", stated.map({True: "yes", False: "no"}))
+    return frame
+
+
+def compiled(folder: Path) -> dict[str, pd.DataFrame]:
+    """Return the tables by name, every cell a text."""
+    read = {
+        n: pd.read_csv(folder / f"{n}.csv", dtype=str, keep_default_na=False) for n in ("rubick", "libai", "bigscience")
+    }
+    made = {"rubick": rubick(read["rubick"]), "libai": read["libai"], "bigscience": bigscience(read["bigscience"])}
+    return {name: frame.replace(r"^(\d+)\.0$", r"\1", regex=True) for name, frame in made.items()}
+
+
+def main(arguments: list[str]) -> None:
+    if len(arguments) != 2:
+        sys.exit(__doc__)
+    for name, frame in compiled(Path(arguments[0])).items():
+        frame.to_csv(Path(arguments[1]) / f"{name}.csv", index=False, lineterminator="\n")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

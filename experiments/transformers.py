@@ -1,0 +1,108 @@
+"""Training of transformers: the errors of genperf's models and of the learners, in one run.
+
+    python experiments/transformers.py [TABLE...] [--models A,B] [--write]
+
+Without a table: all of them. Prints the tables; `--write` writes docs/results/transformers.md. A table alone takes
+seconds to minutes: enough to see what a change does.
+"""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+import genperf as gp
+
+COMMAND = "python experiments/transformers.py --write"
+PAGE = Path(__file__).parents[1] / "docs" / "results" / "transformers.md"
+MODELS = "auto,generic,gaussian-process,gradient-boosting,linear"
+READING = """Mean (median) |predicted/measured − 1| in %, each model fitted to the training part alone,
+repeats of a configuration on one side of every split. Devices: the counts above the limit are predicted from those up
+to it. The tables are those of
+`genperf.datasets`, with the roles they are loaded with unless the name says otherwise."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """A bundled table, how it is read, and how it is split beside 5-fold cross-validation."""
+
+    table: str
+    splits: tuple[str, ...]
+    options: dict[str, Any] = field(default_factory=dict)
+
+
+CASES = {
+    "rubick, even placements": Case(
+        "rubick",
+        ("extrapolate:devices:32", "leave-group-out:model"),
+        {
+            "where": "model != 't5_3B' and layout != 'unbalanced'",
+            "extrinsic": "data_parallel,tensor_parallel,pipeline_parallel,nodes",
+        },
+    ),
+    "rubick, all placements": Case("rubick", ()),
+    "libai": Case("libai", ("extrapolate:devices:16",)),
+    "bigscience": Case("bigscience", ()),
+    "bigscience, V100": Case(
+        "bigscience",
+        ("extrapolate:devices:64",),
+        {"where": "layout_stated == 'yes' and hardware == 'v100-32gb'", "categorical": ""},
+    ),
+    "GPT": Case("dlperf_gpt", ("extrapolate:devices:16",)),
+    "bigscience, memory": Case(
+        "bigscience", (), {"quantity": "memory_gb:GB", "where": "layout_stated == 'yes' and memory_gb > 0"}
+    ),
+    "GPT, memory": Case("dlperf_gpt", (), {"quantity": "memory_mib:MiB", "where": "memory_mib > 0"}),
+}
+
+
+def table_of(case: Case) -> gp.Table:
+    """Return the rows of a case; those without the measured quantity are left out."""
+    options = dict(case.options)
+    if "quantity" not in options:
+        return gp.datasets.load(case.table, **options)
+    column = options["quantity"].partition(":")[0]
+    roles = {k: v for k, v in gp.datasets.roles(case.table).items() if k not in options}
+    frame = gp.datasets.frame(case.table)
+    return gp.read_table(frame[frame[column].notna()].reset_index(drop=True), **{**roles, **options, "time": None})
+
+
+def rows_of(name: str, case: Case, models: str) -> list[dict[str, str]]:
+    """Return a row for each split of a case: the error of each model, and how `auto` covers."""
+    table, rows = table_of(case), []
+    for scheme in ("kfold:5", *case.splits):
+        scores = gp.validate(table, models, scheme, seed=0).frame(timing=False).set_index("model")
+        row = {"table": name, "configurations": str(len(table.medians())), "predicted": scheme}
+        row |= {m: f"{s['mape']:.1f} ({s['median_ape']:.1f})" for m, s in scores.iterrows()}
+        row["covers %"] = f"{scores.loc['auto', 'coverage']:.0f}" if "auto" in scores.index else ""
+        rows.append(row)
+    return rows
+
+
+def markdown(frame: pd.DataFrame) -> str:
+    lines = [list(map(str, frame.columns)), ["---"] * len(frame.columns), *map(list, frame.fillna("").values)]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("tables", nargs="*", help=f"some of {', '.join(CASES)}")
+    parser.add_argument("--models", default=MODELS)
+    parser.add_argument("--write", action="store_true")
+    options = parser.parse_args()
+    rows: list[dict[str, str]] = []
+    for name, case in CASES.items():
+        if not options.tables or any(name.startswith(t) for t in options.tables):
+            rows += rows_of(name, case, options.models)
+            print(markdown(pd.DataFrame(rows[-1 - len(case.splits) :])), flush=True)
+    if options.write:
+        head = f"# How near are predictions of a transformer's step and memory?\n\nMade by `{COMMAND}`. {READING}"
+        PAGE.write_text(f"{head}\n\n{markdown(pd.DataFrame(rows))}\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
