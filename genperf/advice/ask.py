@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from genperf.advice.scale import samples_formula
+from genperf.advice.scale import work_of_columns
 from genperf.advice.suggest import suggest
 from genperf.attribution import completed
 from genperf.attribution.derived import Price
@@ -20,7 +20,7 @@ from genperf.attribution.scale import scale_factor
 from genperf.attribution.terms import FORM, parts_of
 from genperf.attribution.words import capitalised, count_text, join_values
 from genperf.errors import GenperfError, TableError
-from genperf.formula import parse, quote_name
+from genperf.formula import parse
 from genperf.prediction import read_query
 from genperf.prediction.following import follows
 from genperf.result import FitResult
@@ -240,7 +240,7 @@ class _Curve:
         """Return the samples of a step at the counts; None where neither the user nor a batch column tells them."""
         if not self.quantity.is_time:
             return None
-        text = self.question.work or self.quantity.work or _work_of_columns(self.result)
+        text = self.question.work or self.quantity.work or work_of_columns(self.result)
         if text is None:
             return None
         columns = {**{k: np.full(3, v) for k, v in self.question.constants.items()}, **self.columns}
@@ -258,15 +258,6 @@ class _Curve:
             counts = ", ".join(f.name for f in self.result.schema.factors if f.role == "extrinsic")
             raise TableError(f"'{per}' counts nothing that has a price", hint=f"--per {counts or self.count.name}")
         return name, np.asarray(self.columns[name], float)
-
-
-def _work_of_columns(result: FitResult) -> str | None:
-    """Return the samples of a step from the columns of the batch; None where there are none."""
-    whole = result.named.find("global_batch")
-    if whole is not None:
-        return quote_name(whole.name)
-    known = samples_formula(result.named)
-    return None if known is None else known[0]
 
 
 def _expect(curve: _Curve, places: str, value: float, numbers: dict[str, Any]) -> str:

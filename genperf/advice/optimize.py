@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,11 +12,12 @@ import pandas as pd
 from genperf.advice.goal import Goal, capacity_constraints, trusted_rows
 from genperf.advice.objective import Job, Predicted, Problem, Vocabulary, read_problem
 from genperf.advice.optimum import Optimum
-from genperf.advice.scale import samples_formula
+from genperf.advice.scale import samples_formula, work_of_step
 from genperf.advice.search import Evaluation, Positions, Search
-from genperf.advice.space import in_model_names, read_space
+from genperf.advice.space import Space, in_model_names, read_space
 from genperf.attribution.quantity import only_for_times
 from genperf.errors import GenperfError, Note, counted
+from genperf.formula import Node, names_in
 from genperf.prediction import Schema
 from genperf.result import FitResult
 
@@ -41,6 +42,10 @@ class OptimumSettings:
 
 
 OPTIMUM = OptimumSettings()
+MOST_THROUGHPUT = Note(
+    "the aim is the most throughput, as steps differ in their work; --minimize time is for the shortest step",
+    "most_throughput",
+)
 
 
 def optimize(
@@ -77,7 +82,9 @@ def optimize(
         `time` (that of all steps), `cost`, or a formula over the configuration and the quantities: `time`, the
         model's, in seconds; `time_1`, the same on one worker and node; `total`, `time*steps`; `machines`; and `cost`,
         `machines*total*price`. The predicted quantity where omitted; `Goal(maximize=…)` for one that is to be large.
-        `total` and `cost` exist for times only.
+        `total` and `cost` exist for times only. Where no aim is given and the work of a step is known and varies (or a
+        throughput was measured), `throughput` is to be large, the work of a step over its time: the shortest step is
+        most often that which does the least.
     job : Job
         Steps, machines and their price, for models of a time.
     goal : Goal
@@ -118,17 +125,22 @@ def optimize(
     if goal.maximize is not None and minimize is not None:
         raise GenperfError("one formula is to be small and another large", hint="--minimize or --maximize")
     schema = result.schema
-    if goal.deadline is not None and not schema.target.is_time:
-        raise GenperfError(only_for_times("deadlines", schema.target), hint="leave --deadline out")
+    _check_deadline(schema, goal, job)
     constraints = [in_model_names(text, schema) for text in ([where] if isinstance(where, str) else where)]
-    constraints += capacity_constraints(goal.capacity, schema)
+    constraints += capacity_constraints(goal.capacity, schema, result.further)
+    job, work = _in_model_names(job, schema), work_of_step(result)
+    aims = [in_model_names(text, schema) for text in (minimize, goal.maximize) if text is not None]
+    space = read_space(over, schema, [*constraints, *aims, *job.formulas])
+    chosen = not aims and not job.sized and goal.deadline is None and _work_varies(schema, space, work)
+    if chosen:
+        goal = replace(goal, maximize="throughput")
     if goal.maximize is not None:
         minimize = f"-({goal.maximize})"
     aim = schema.target.name if minimize is None else in_model_names(minimize, schema)
-    job = _in_model_names(job, schema)
-    space = read_space(over, schema, [*constraints, aim, *job.formulas])
-    words = Vocabulary(result.named, tuple(space.names), tuple(space.texts), Predicted(schema.target))
-    problem = read_problem(words, constraints, aim, job)
+    predicted = Predicted(schema.target, tuple(result.further))
+    words = Vocabulary(result.named, tuple(space.names), tuple(space.texts), predicted, work)
+    per_unit = not job.sized and (bool(schema.target.throughput) or goal.maximize == "throughput") and work is not None
+    problem = read_problem(words, constraints, aim, job, per_unit=per_unit)
     search = Search(result, space, problem, interval, goal)
     evaluation = search.run()
     if not evaluation.positions.size:
@@ -147,6 +159,7 @@ def optimize(
         excluded=_excluded(problem, evaluation),
         quantity=schema.target,
         notes=(
+            *([MOST_THROUGHPUT] if chosen else []),
             *_may_not_fit(search, evaluation),
             *_per_step(search, minimize, job),
             *_not_finite(evaluation),
@@ -157,10 +170,54 @@ def optimize(
     )
 
 
+def _check_deadline(schema: Schema, goal: Goal, job: Job) -> None:
+    """Refuse a deadline of what has no duration.
+
+    Parameters
+    ----------
+    schema : Schema
+    goal : Goal
+    job : Job
+
+    Raises
+    ------
+    GenperfError
+    """
+    if goal.deadline is None:
+        return
+    if not schema.target.is_time:
+        raise GenperfError(only_for_times("deadlines", schema.target), hint="leave --deadline out")
+    if schema.target.throughput and not job.sized:
+        raise GenperfError(
+            "a deadline needs to know how much there is to do: a throughput was measured, and no step",
+            hint="--samples N, in the unit of the throughput",
+        )
+
+
+def _work_varies(schema: Schema, space: Space, work: Node | None) -> bool:
+    """Tell whether steps differ in their work, so that the shortest is not the best: also where one was never measured.
+
+    Parameters
+    ----------
+    schema : Schema
+    space : Space
+    work : Node or None
+        The work of a step; None where nothing tells it.
+    """
+    if work is None:
+        return False
+    read = set(names_in(work))
+    for name in read & set(space.derived):
+        read |= space.derived[name].names
+    varied = {a.name for a in space.grid.axes if len(a.values) > 1}
+    return bool(schema.target.throughput) or bool(read & varied)
+
+
 def _in_model_names(job: Job, schema: Schema) -> Job:
     """Return a job whose formulas read the model's columns."""
     steps, machines = (t if t is None else in_model_names(str(t), schema) for t in (job.steps, job.machines))
-    return Job(steps, machines, in_model_names(job.price, schema) if isinstance(job.price, str) else job.price)
+    price = in_model_names(job.price, schema) if isinstance(job.price, str) else job.price
+    return Job(steps, machines, price, job.samples)
 
 
 def _best(search: Search, evaluation: Evaluation, top: int) -> tuple[Positions, pd.DataFrame, list[Note]]:
@@ -272,10 +329,9 @@ def _kept_by_none(search: Search, evaluation: Evaluation, looked: int, alone: Ma
     if broken == "the deadline":
         return _late(search, evaluation, looked)
     if broken == "the capacity":
-        ((name, most),) = search.goal.capacity.items()
+        limits = " and ".join(f"{name} below {most:g}" for name, most in search.goal.capacity.items())
         return GenperfError(
-            f"none of the {looked:,} best configurations keeps {name} below {most:g} with a probability of "
-            f"{search.goal.fits:g}",
+            f"none of the {looked:,} best configurations keeps {limits} with a probability of {search.goal.fits:g}",
             hint="smaller values in --over, a lower --fits, or measure more: genperf suggest",
         )
     if broken == "the verdict":
@@ -345,11 +401,11 @@ def _per_step(search: Search, minimize: str | None, job: Job) -> list[Note]:
     """
     target = search.result.schema.target
     what = target.name if minimize is None else minimize
-    if not target.is_time or what not in (target.name, "cost") or job.steps is not None:
+    if not target.is_time or target.throughput or what not in (target.name, "cost") or job.sized:
         return []
     varied = {a.name for a in search.space.grid.axes if len(a.values) > 1}
     samples = samples_formula(search.result.named)
     if samples is None or not varied & samples[1]:
         return []
     text = f"the {what} is that of a step, and steps of different numbers of samples are compared"
-    return [Note(f"{text}; for the {what} of N samples: --steps 'N/({samples[0]})'", "per_step")]
+    return [Note(f"{text}; for the {what} of N samples: --samples N", "per_step")]

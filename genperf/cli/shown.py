@@ -48,13 +48,14 @@ def _numbers(name: str, values: Sequence[str]) -> list[Any]:
         if ":" in text:
             from genperf.advice.grid import read_grid
 
-            numbers += [str(v) for v in read_grid({name: ":".join(_plain(p) for p in text.split(":"))}).axes[0].values]
+            plain = ":".join(plain_amount(part) for part in text.split(":"))
+            numbers += [str(v) for v in read_grid({name: plain}).axes[0].values]
         else:
-            numbers.append(_plain(text))
+            numbers.append(plain_amount(text))
     return numbers
 
 
-def _plain(text: str) -> str:
+def plain_amount(text: str) -> str:
     """Return an amount as a plain number; any other text stays, for the message of what reads it."""
     star, rest = ("*", text.strip()[1:]) if text.strip().startswith("*") else ("", text)
     value = amount(rest)

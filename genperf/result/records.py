@@ -41,6 +41,7 @@ def record_of(result: FitResult) -> ModelRecord:
         notes=result.notes,
         discrepancies=tuple(discrepancies),
         feasibility=result.feasibility,
+        further={name: record_of(one) for name, one in result.further.items()},
     )
 
 
@@ -113,7 +114,15 @@ def result_of(record: ModelRecord) -> FitResult:
         metrics=dict(record.metrics),
         notes=record.notes,
         feasibility=record.feasibility,
+        further={name: result_of(_same_factors(one, schema)) for name, one in record.further.items()},
     )
+
+
+def _same_factors(record: ModelRecord, schema: Schema) -> ModelRecord:
+    """Return the record of a further quantity, which has the factors of the main one."""
+    if [(f.name, f.numeric) for f in record.table.factors] != [(f.name, f.numeric) for f in schema.factors]:
+        raise _refuse("further: its factors are not those of the table")
+    return record
 
 
 def _refuse(complaint: str) -> ModelError:
