@@ -334,12 +334,29 @@ class Search:
 
         Draws in which several are equally good are shared between them.
         """
-        objective = value(self.problem.objective, self.drawn(self.space.take(positions)))
-        share = shares(self.result.members)
-        drawn = np.broadcast_to(objective, (share.size, positions.size))
-        drawn = np.where(np.isfinite(drawn), drawn, np.inf)
+        drawn, share = self._objectives(positions), shares(self.result.members)
         least = drawn == drawn.min(axis=1, keepdims=True)
         return np.asarray(share @ (least / least.sum(axis=1, keepdims=True)))
+
+    def joint(self, positions: Positions, draws: int, seed: tuple[int, ...]) -> Array:
+        """Return the objective in so many draws of the ensemble, by their shares, shape (draws, rows).
+
+        Parameters
+        ----------
+        positions : ndarray of shape (rows,)
+        draws : int
+        seed : tuple of int
+            Beside that of the fit.
+        """
+        share = shares(self.result.members)
+        chosen = np.random.default_rng((self.result.seed, *seed)).choice(share.size, size=draws, p=share)
+        return self._objectives(positions)[chosen]
+
+    def _objectives(self, positions: Positions) -> Array:
+        """Return the objective of every draw, infinite where it is not finite, shape (draws, rows)."""
+        objective = value(self.problem.objective, self.drawn(self.space.take(positions)))
+        drawn = np.broadcast_to(objective, (shares(self.result.members).size, positions.size))
+        return np.where(np.isfinite(drawn), drawn, np.inf)
 
 
 def _holds(formula: Formula, columns: Columns, rows: int) -> Truth:

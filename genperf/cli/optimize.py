@@ -8,12 +8,12 @@ import click
 
 from genperf.cli.options import names_of, number, once, one_group, output_options
 from genperf.cli.output import csv_text, say, show_frame, show_json
-from genperf.cli.shown import plain_amount
+from genperf.cli.shown import first_of, plain_amount
 from genperf.cli.writing import raw_option, writable, write_whole
 from genperf.formula.amounts import amount, with_amounts
 
 if TYPE_CHECKING:
-    from genperf.result import FitResult
+    from genperf.result import FitResult, GroupedResult
 
 
 @click.command("optimize")
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 )
 @click.option("--interval", default=0.9, show_default=True, type=float, help="Nominal coverage of the intervals.")
 @click.option("--top", default=10, show_default=True, type=click.IntRange(min=1), help="How many to show.")
-@click.option("--group", metavar="A,B", help="Which group's model, for a model fitted with --group.")
+@click.option("--group", metavar="A,B", help="One group's model, for a model fitted with --group; all where omitted.")
 @click.option("-o", "--output", callback=writable, metavar="CSV", help="Write the best configurations here.")
 @raw_option
 @output_options
@@ -95,7 +95,8 @@ def command(
     if steps is not None and samples is not None:
         raise click.UsageError("give either --steps or --samples")
     minimize, maximize, steps = (None if t is None else with_amounts(t) for t in (minimize, maximize, steps))
-    fitted = one_group(load_model(model), group, model)
+    loaded = load_model(model)
+    fitted = loaded if group is None else one_group(loaded, group, model)
     most = {name: _capacity(name, text, fitted) for name, text in once(capacity, "--capacity").items()}
     optimum = optimize(
         fitted,
@@ -131,7 +132,7 @@ def _amount(text: str | None, option: str) -> float | None:
     return value
 
 
-def _capacity(name: str, text: str, fitted: FitResult) -> float:
+def _capacity(name: str, text: str, fitted: FitResult | GroupedResult) -> float:
     """Read a capacity: in the unit of its quantity, which may stand behind the number.
 
     Parameters
@@ -139,9 +140,10 @@ def _capacity(name: str, text: str, fitted: FitResult) -> float:
     name : str
         Of the quantity.
     text : str
-    fitted : FitResult
+    fitted : FitResult or GroupedResult
     """
-    one = fitted.further.get(name, fitted)
+    first = first_of(fitted)
+    one = first.further.get(name, first)
     unit = one.schema.target.unit
     plain = text.strip().removesuffix(unit) if unit else text
     return number(plain.strip() or text, "--capacity")

@@ -32,8 +32,9 @@ def shell(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytes
 
 @pytest.fixture
 def fitted(shell: Shell) -> str:
-    status, _, err = shell("fit", "runs.csv", *ROLES, *ALSO, "-o", "m.json")
+    status, out, err = shell("fit", "runs.csv", *ROLES, *ALSO, "-o", "m.json")
     assert status == 0
+    assert "memory: your formula; 14 configurations; held-out error " in out
     # The column of a further quantity has a role.
     assert "left out, in no role" not in err
     return "m.json"
@@ -101,7 +102,8 @@ def test_groups_and_resume(shell: Shell) -> None:
     other = one.assign(net="b", peak_gb=np.nan)
     pd.concat([one.assign(net="a"), other]).to_csv("two.csv", index=False)
     command = ["fit", "two.csv", *ROLES, *ALSO, "--group", "net", "-o", "m.json"]
-    assert shell(*command)[0] == 0
+    status, out, _ = shell(*command)
+    assert (status, "memory: fitted in 1 of 2 groups" in out) == (0, True)
     before = Path("m.json").read_bytes()
     rows = json.loads(shell("predict", "m.json", "--at", "gpus=2", "--at", "batch=16", "--json")[1])["predictions"]
     # The group without a measured memory has a time all the same.
