@@ -6,6 +6,7 @@ so no traceback reaches anyone for bad input.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -132,7 +133,7 @@ def counted(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
-def suggest(word: str, known: list[str] | tuple[str, ...]) -> str | None:
+def suggest(word: str, known: Sequence[str]) -> str | None:
     """Return a hint: the known word that the user may have meant.
 
     Examples

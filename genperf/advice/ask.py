@@ -10,17 +10,18 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from genperf.advice.scale import samples_formula
+from genperf.advice.scale import work_of_columns
 from genperf.advice.suggest import suggest
 from genperf.attribution import completed
 from genperf.attribution.derived import Price
 from genperf.attribution.doublings import doublings
 from genperf.attribution.ladder import ladder
+from genperf.attribution.quantity import value_name
 from genperf.attribution.scale import scale_factor
 from genperf.attribution.terms import FORM, parts_of
-from genperf.attribution.words import capitalised, count_text, join_values
+from genperf.attribution.words import capitalised, count_text, join_values, three_digits
 from genperf.errors import GenperfError, TableError
-from genperf.formula import parse, quote_name
+from genperf.formula import parse
 from genperf.prediction import read_query
 from genperf.prediction.following import follows
 from genperf.result import FitResult
@@ -150,7 +151,7 @@ def ask(result: FitResult, at: Mapping[str, Any], question: Question | None = No
     >>> runs = pd.DataFrame({"gpus": [1, 2, 4, 8], "s": [0.10, 0.11, 0.12, 0.13]})
     >>> result = gp.fit(gp.read_table(runs, time="s", extrinsic="gpus"), model="a + b*log2(gpus)")
     >>> print(ask(result, {"gpus": 64}, Question(work="32*gpus")).sentences["expect"])
-    Expect 12,800 samples/s at gpus=64: 40.0 x that of 1 gpu, an efficiency of 62 %; a step takes 0.16 s.
+    Expect 12,800 samples/s at gpus=64: 40 x that of 1 gpu, an efficiency of 62 %; a step takes 0.16 s.
     """
     question = question or Question()
     query = read_query(completed(result, at), result.schema)
@@ -240,7 +241,7 @@ class _Curve:
         """Return the samples of a step at the counts; None where neither the user nor a batch column tells them."""
         if not self.quantity.is_time:
             return None
-        text = self.question.work or self.quantity.work or _work_of_columns(self.result)
+        text = self.question.work or self.quantity.work or work_of_columns(self.result)
         if text is None:
             return None
         columns = {**{k: np.full(3, v) for k, v in self.question.constants.items()}, **self.columns}
@@ -260,15 +261,6 @@ class _Curve:
         return name, np.asarray(self.columns[name], float)
 
 
-def _work_of_columns(result: FitResult) -> str | None:
-    """Return the samples of a step from the columns of the batch; None where there are none."""
-    whole = result.named.find("global_batch")
-    if whole is not None:
-        return quote_name(whole.name)
-    known = samples_formula(result.named)
-    return None if known is None else known[0]
-
-
 def _expect(curve: _Curve, places: str, value: float, numbers: dict[str, Any]) -> str:
     """Return the prediction in words: a throughput where the work of a step is known.
 
@@ -283,7 +275,7 @@ def _expect(curve: _Curve, places: str, value: float, numbers: dict[str, Any]) -
         Gets the throughput and the efficiency.
     """
     quantity = curve.quantity
-    plain = f"{_three(value)} {quantity.unit}".strip()
+    plain = f"{three_digits(value)} {quantity.unit}".strip()
     if not quantity.is_time:
         return f"expect a {quantity.name} of {plain} at {places}"
     if curve.rates is None:
@@ -293,10 +285,10 @@ def _expect(curve: _Curve, places: str, value: float, numbers: dict[str, Any]) -
     speedup = rate / first
     efficiency = speedup * curve.counts[0] / curve.counts[2]
     numbers.update(throughput=rate, speedup=speedup, efficiency=efficiency)
-    text = f"expect {_three(rate)} {curve.question.sample}/s at {places}"
+    text = f"expect {three_digits(rate)} {curve.question.sample}/s at {places}"
     if curve.counts[2] != curve.counts[0]:
         reference = count_text(curve.counts[0], curve.count.name)
-        text += f": {_three(speedup)} x that of {reference}, an efficiency of {100 * efficiency:.0f} %"
+        text += f": {three_digits(speedup)} x that of {reference}, an efficiency of {100 * efficiency:.0f} %"
     return f"{text}; a step takes {plain}" if curve.question.steps else text
 
 
@@ -320,8 +312,9 @@ def _sure(result: FitResult, ends: tuple[float, float], curve: _Curve, verdict: 
     percent = f"{100 * curve.question.interval:g} %"
     trust = {"ok": "it can be trusted", "caution": "be careful"}.get(verdict, "do not rely on it")
     reason = reason.strip().rstrip(".")
+    low, high = map(three_digits, ends)
     return (
-        f"a new run lies between {_three(ends[0])} and {_three(ends[1])}{unit} ({percent} interval); {tested}; "
+        f"a new run lies between {low} and {high}{unit} ({percent} interval); {tested}; "
         f"{trust} ({verdict}){f': {reason}' if reason else ''}"
     )
 
@@ -346,27 +339,31 @@ def _pays(curve: _Curve, question: Question, numbers: dict[str, Any]) -> str:
     if curve.rates is None:
         ratio = curve.values[there] * machines[there] / (curve.values[here] * machines[here])
         one = count_text(1.0, name).removeprefix("1 ")
-        return f"whether it pays needs the work of a step (--work); a step uses {_three(ratio)} x the {one}-seconds"
+        return (
+            f"whether it pays needs the work of a step (--work); a step uses {three_digits(ratio)} x the {one}-seconds"
+        )
     rates = curve.rates
     average = machines[here] / rates[here]
     gained = rates[there] - rates[here]
     sample = question.sample.removesuffix("s")
     if gained <= 0:
         numbers["marginal_cost"] = None
-        return f"growing from {small} to {large} does not pay: the throughput falls by {_three(-gained)} {sample}s/s"
+        return (
+            f"growing from {small} to {large} does not pay: the throughput falls by {three_digits(-gained)} {sample}s/s"
+        )
     marginal = (machines[there] - machines[here]) / gained
     ratio = marginal / average
     numbers["marginal_cost_ratio"] = ratio
     judged = "pays" if ratio <= ASK.most_marginal_cost else "hardly pays"
-    text = f"growing from {small} to {large} {judged}: a further {sample} costs {_three(ratio)} x one at {small}"
+    text = f"growing from {small} to {large} {judged}: a further {sample} costs {three_digits(ratio)} x one at {small}"
     if question.price is None:
         return text
     scale = question.price.per_second * ASK.sample_count
     numbers.update(cost_per_million=scale * machines[there] / rates[there], marginal_cost_per_million=scale * marginal)
     return (
         f"{text}; at {question.price.text} for each of the {name}, a million {sample}s cost "
-        f"{_three(scale * average)} at {small}, {_three(numbers['cost_per_million'])} at {large}, "
-        f"and the further ones {_three(scale * marginal)}"
+        f"{three_digits(scale * average)} at {small}, {three_digits(numbers['cost_per_million'])} at {large}, "
+        f"and the further ones {three_digits(scale * marginal)}"
     )
 
 
@@ -386,7 +383,10 @@ def _limit(result: FitResult, columns: Mapping[str, Any], places: str) -> str:
     shares = {_PLAIN.get(term, ""): float(share) for term, share in zip(parts.names, parts.amounts[:, 0], strict=True)}
     if "computation" not in parts.names:
         ratios = doublings(result, {factor: cells[0] for factor, cells in columns.items()})
-        effects = [f"{factor} makes it x {_three(ratio)}" for factor, ratio in list(ratios.items())[: ASK.max_factors]]
+        effects = [
+            f"{factor} makes it x {three_digits(ratio)}" for factor, ratio in list(ratios.items())[: ASK.max_factors]
+        ]
+        name = value_name(result.schema.target)
         return f"what the {name} depends on at {places}: doubling {', '.join(effects)}" if effects else ""
     first, *others = sorted(shares.items(), key=lambda item: -item[1])
     whole = float(parts.central[0])
@@ -401,22 +401,6 @@ def _next(result: FitResult, at: Mapping[str, Any]) -> str:
         return suggest(result, at).sentence
     except GenperfError as error:
         return f"no next run is proposed: {error.message}"
-
-
-def _three(value: float) -> str:
-    """Write a number with three significant digits, and commas between thousands.
-
-    Examples
-    --------
-    >>> _three(0.16), _three(40.0), _three(21437.0)
-    ('0.16', '40.0', '21,400')
-    """
-    if value == 0 or not np.isfinite(value):
-        return f"{value:g}"
-    digits = int(np.floor(np.log10(abs(value))))
-    if digits >= 3:
-        return f"{round(value, 2 - digits):,.0f}"
-    return f"{value:.3g}" if digits < 0 else f"{value:.{2 - digits}f}"
 
 
 def samples_called(column: str) -> str:

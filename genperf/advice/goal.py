@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -34,7 +34,8 @@ class Goal:
     trusted : bool
         Whether only predictions with the verdict `ok` or `caution` are answers.
     capacity : mapping of str to float
-        The predicted quantity by name, with the value below which a run must stay with the probability `fits`.
+        Predicted quantities by name, each with the value below which a run must stay with the probability `fits`: the
+        main one, or one fitted beside it (`--also`).
 
     Examples
     --------
@@ -84,7 +85,7 @@ class Goal:
         return 2.0 * self.fits - 1.0
 
 
-def capacity_constraints(capacity: Mapping[str, float], schema: Schema) -> list[str]:
+def capacity_constraints(capacity: Mapping[str, float], schema: Schema, further: Collection[str] = ()) -> list[str]:
     """Return the constraints that the central prediction keeps each capacity.
 
     Parameters
@@ -92,6 +93,8 @@ def capacity_constraints(capacity: Mapping[str, float], schema: Schema) -> list[
     capacity : mapping of str to float
     schema : Schema
         Of the model.
+    further : collection of str
+        The further quantities that it predicts.
 
     Raises
     ------
@@ -100,7 +103,7 @@ def capacity_constraints(capacity: Mapping[str, float], schema: Schema) -> list[
     """
     target = schema.target
     for name, value in capacity.items():
-        if name == target.name:
+        if name == target.name or name in further:
             continue
         if schema.column(name) in {f.name for f in schema.factors}:
             raise GenperfError(
@@ -108,7 +111,7 @@ def capacity_constraints(capacity: Mapping[str, float], schema: Schema) -> list[
             )
         raise GenperfError(
             f"a capacity of '{name}' needs a model of it, and this one predicts {heading(target)}",
-            hint=f"genperf fit TABLE --quantity {name}:UNIT, and genperf optimize with that model",
+            hint=f"genperf fit TABLE … --also {name}=COLUMN:UNIT fits it beside; or a model of --quantity {name}:UNIT",
         )
     return [f"{name} <= {value!r}" for name, value in capacity.items()]
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from genperf.advice.scale import machines_formula, one_worker_names
 from genperf.attribution.quantity import heading
 from genperf.errors import FormulaError, GenperfError, ModelError
-from genperf.formula import Call, Formula, Name, Node, call, parse, parse_number, render, substitute
+from genperf.formula import Call, Formula, Name, Node, Number, call, parse, parse_number, render, substitute
 from genperf.models import Factors
 from genperf.table import Target
 
@@ -29,6 +29,8 @@ class Job:
     ----------
     steps : str, optional
         How many steps there are, a formula: `90*1281167/(workers*batch)`. One where omitted.
+    samples : float, optional
+        In the place of the steps: the work in all, in the unit of the throughput or of the batch.
     machines : str, optional
         What counts the machines: by default the nodes, or else the workers, times partitions and plus servers where
         the table has these.
@@ -40,6 +42,12 @@ class Job:
     steps: str | None = None
     machines: str | None = None
     price: float | str = 1.0
+    samples: float | None = None
+
+    @property
+    def sized(self) -> bool:
+        """Whether it is known how much there is to do."""
+        return self.steps is not None or self.samples is not None
 
     @property
     def priced(self) -> bool:
@@ -60,9 +68,12 @@ class Predicted:
     ----------
     quantity : Target
         What the model predicts; `time` by default.
+    further : tuple of str
+        The further quantities that it predicts beside.
     """
 
     quantity: Target
+    further: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -77,7 +88,12 @@ class Predicted:
     @property
     def names(self) -> tuple[str, ...]:
         """All of them; `total` is the time of all steps, `cost` that on all machines times their price."""
-        return (self.name, self.on_one_worker, "total", "machines", "cost")
+        return (self.name, self.on_one_worker, *self.further, "throughput", "total", "machines", "cost")
+
+    @property
+    def values(self) -> frozenset[str]:
+        """Those that come from a model, and not from the others."""
+        return frozenset({self.name, self.on_one_worker, *self.further})
 
 
 @dataclass(frozen=True)
@@ -110,7 +126,9 @@ class Problem:
     objective : Formula
         It is to be small.
     total : Formula
-        The time of all steps; the predicted value itself where that is no time.
+        The time of all steps, or of one unit of the work; the predicted value itself where that is no time.
+    throughput : Formula or None
+        The work of a step over its time; None where that work is not known.
     cost : Formula or None
         None where no column counts the machines, or where the model predicts no time.
     one_worker : tuple of str
@@ -121,6 +139,7 @@ class Problem:
     constraints: tuple[Constraint, ...]
     objective: Formula
     total: Formula
+    throughput: Formula | None
     cost: Formula | None
     one_worker: tuple[str, ...]
 
@@ -148,12 +167,15 @@ class Vocabulary:
         What a configuration has, and which of it is text.
     predicted : Predicted
         The names of the predicted values.
+    work : Node, optional
+        The work of a step, where it is known.
     """
 
     factors: Factors
     names: tuple[str, ...]
     texts: tuple[str, ...]
     predicted: Predicted
+    work: Node | None = None
 
     @property
     def quantities(self) -> list[str]:
@@ -175,7 +197,9 @@ class Vocabulary:
         return formula
 
 
-def read_problem(words: Vocabulary, where: Sequence[str], minimize: str, job: Job) -> Problem:
+def read_problem(
+    words: Vocabulary, where: Sequence[str], minimize: str, job: Job, *, per_unit: bool = False
+) -> Problem:
     """Read the formulas.
 
     Parameters
@@ -188,6 +212,8 @@ def read_problem(words: Vocabulary, where: Sequence[str], minimize: str, job: Jo
         The name of the predicted quantity (`time`: of all steps), `cost`, or a formula.
     job : Job
         Steps, machines and their price.
+    per_unit : bool
+        Whether time and cost are those of one unit of the work, where the job has no size.
 
     Raises
     ------
@@ -211,12 +237,12 @@ def read_problem(words: Vocabulary, where: Sequence[str], minimize: str, job: Jo
     for name in {predicted.name, predicted.on_one_worker} & set(words.names):
         raise ModelError(f"'{name}' is what the model predicts, and a factor is named so", hint="rename the column")
     timed = predicted.quantity.is_time
-    if not timed and (job.steps is not None or job.priced):
+    if not timed and (job.sized or job.priced):
         raise ModelError(
             f"steps and prices are those of a time, and this model predicts {heading(predicted.quantity)}",
             hint="leave --steps and --price out",
         )
-    follow = _follow(words, job, timed)
+    follow = _follow(words, job, timed, per_unit)
     whole = Formula("total", follow["total"]) if timed else Formula(predicted.name, Name(predicted.name))
     objective = whole if minimize == predicted.name else words.number(minimize, quantities=True)
     constraints = [_constraint(part, words, follow) for part in _parts_of(where, words)]
@@ -227,12 +253,13 @@ def read_problem(words: Vocabulary, where: Sequence[str], minimize: str, job: Jo
         constraints=tuple(sorted(constraints, key=lambda c: c.predicted)),
         objective=_substituted(objective, words, follow),
         total=whole,
+        throughput=Formula("throughput", follow["throughput"]) if "throughput" in follow else None,
         cost=Formula("cost", follow["cost"]) if "cost" in follow else None,
         one_worker=one_worker,
     )
 
 
-def _follow(words: Vocabulary, job: Job, timed: bool) -> dict[str, Node]:
+def _follow(words: Vocabulary, job: Job, timed: bool, per_unit: bool) -> dict[str, Node]:
     """Return what follows from a prediction, as formulas: machines; of a time also that of all steps, and the cost.
 
     Parameters
@@ -241,6 +268,8 @@ def _follow(words: Vocabulary, job: Job, timed: bool) -> dict[str, Node]:
     job : Job
     timed : bool
         Whether the model predicts a time.
+    per_unit : bool
+        As in `read_problem`.
     """
     for option, text in (("--steps", job.steps), ("--machines", job.machines)):
         _refuse_not_positive(option, text, words)
@@ -250,9 +279,16 @@ def _follow(words: Vocabulary, job: Job, timed: bool) -> dict[str, Node]:
     if not timed:
         return counted
     time = Name(words.predicted.name)
-    total = time if job.steps is None else call("multiply", time, words.number(str(job.steps)).node)
+    total: Node = time
+    if job.steps is not None:
+        total = call("multiply", time, words.number(str(job.steps)).node)
+    elif job.samples is not None or per_unit:
+        whole = time if job.samples is None else call("multiply", time, Number(job.samples))
+        total = call("divide", whole, _known_work(words))
+    if words.work is not None:
+        counted["throughput"] = call("divide", words.work, time)
     if machines is None:
-        return {"total": total}
+        return {"total": total, **counted}
     paid = call("multiply", machines, total)
     cost = call("multiply", paid, words.number(str(job.price)).node) if job.priced else paid
     return {"total": total, **counted, "cost": cost}
@@ -278,6 +314,22 @@ def _refuse_not_positive(option: str, text: str | None, words: Vocabulary) -> No
     formula = words.number(text)
     if not formula.names and not float(formula.evaluate({})) > 0.0:
         raise GenperfError(f"{option} is {text.strip()}; a number above zero is needed", hint=f"{option} 1000")
+
+
+def _known_work(words: Vocabulary) -> Node:
+    """Return the work of a step.
+
+    Raises
+    ------
+    ModelError
+        Where nothing tells it.
+    """
+    if words.work is None:
+        raise ModelError(
+            "the work of a step is not known: no throughput was measured, and no column is a batch",
+            hint="--steps FORMULA in place of --samples, for example --steps '1e6/(32*workers)'",
+        )
+    return words.work
 
 
 def _check_quantities(
@@ -306,6 +358,11 @@ def _check_quantities(
         raise ModelError(
             f"'{name}' needs a model of a time, and this one predicts {heading(predicted.quantity)}",
             hint=f"a formula over the factors and {predicted.name}",
+        )
+    if "throughput" in read and "throughput" not in follow:
+        raise ModelError(
+            "'throughput' needs the work of a step, and no column of the model tells it",
+            hint="fit with --throughput, or with a column of the batch",
         )
     if read & {"cost", "machines"} and "machines" not in follow:
         raise ModelError(
@@ -350,8 +407,7 @@ def _constraint(node: Node, words: Vocabulary, follow: Mapping[str, Node]) -> Co
         What follows from a prediction.
     """
     formula = _substituted(Formula(render(node), node), words, follow)
-    predicted = {words.predicted.name, words.predicted.on_one_worker}
-    return Constraint(formula.text, formula, bool(formula.names & predicted))
+    return Constraint(formula.text, formula, bool(formula.names & words.predicted.values))
 
 
 def _substituted(formula: Formula, words: Vocabulary, follow: Mapping[str, Node]) -> Formula:

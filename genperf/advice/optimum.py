@@ -6,10 +6,13 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
+from genperf.advice.optimum_shown import for_people
 from genperf.attribution.answers import as_html, as_text, described, records
 from genperf.attribution.quantity import heading
+from genperf.attribution.words import duration_text
 from genperf.errors import Note
 from genperf.table import Target
 
@@ -85,7 +88,7 @@ class Optimum:
     @property
     def title(self) -> str:
         """What was searched, in a line."""
-        kept = f", {self.deadline:g} s kept by the upper end" if self.deadline is not None else ""
+        kept = f", {duration_text(self.deadline)} kept by the upper end" if self.deadline is not None else ""
         what = self.minimize
         if what == self.quantity.name and not self.quantity.is_time:
             what = heading(self.quantity)
@@ -98,12 +101,23 @@ class Optimum:
         first = self.best.iloc[0]
         return f"the best is '{first['verdict']}': {first['reason']}"
 
+    @property
+    def per_unit(self) -> bool:
+        """Whether time and cost are those of one unit of the work."""
+        rates = {"throughput", "total"} <= set(self.best)
+        return rates and bool(np.allclose(self.best["throughput"] * self.best["total"], 1.0))
+
     def tables(self) -> list[tuple[str, pd.DataFrame]]:
         """Return what is shown to a person: titles and tables, without the reasons of every row."""
         shown = [(self.title, self.best)]
         if len(self.front):
-            shown.append(("Pareto front of time against cost", self.front))
-        return [(title, frame.drop(columns="reason")) for title, frame in shown]
+            front = "throughput against the cost of one unit of work" if self.per_unit else "time against cost"
+            shown.append((f"Pareto front of {front}", self.front))
+        tables = []
+        for title, frame in shown:
+            table, same = for_people(frame, self.quantity, list(self.configuration))
+            tables.append((f"{title}; each with {same}" if same else title, table))
+        return tables
 
     def __str__(self) -> str:
         tables = [as_text(title, frame) for title, frame in self.tables()]

@@ -5,10 +5,11 @@ Every choice of a column by the field's names in this room is made here.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from genperf.attribution.scale import scale_factor
-from genperf.formula import Name, Node, quote_name
+from genperf.attribution.scale import group_kind, scale_factor
+from genperf.formula import Name, Node, Number, call, parse, quote_name
+from genperf.formula.amounts import amount
 from genperf.models import ALIASES, Factors
 from genperf.prediction import Query
 from genperf.result import FitResult
@@ -48,6 +49,48 @@ def samples_formula(factors: Factors) -> tuple[str, set[str]] | None:
         return None
     columns = {f.name for f in (batch, workers) if f is not None}
     return quote_name(batch.name) + (f"*{quote_name(workers.name)}" if workers is not None else ""), columns
+
+
+def work_of_step(result: FitResult, group: Mapping[str, str] | None = None) -> Node | None:
+    """Return the work of a step as a formula over the factors: what a throughput is the work per second of.
+
+    It is the work that was divided by a measured throughput, or else what the columns of the batch tell. Where these
+    tell nothing but the work of one worker stays as they grow (weak scaling), it is the number of workers. None where
+    nothing tells it, as in strong scaling, where the work of a step is one and the same.
+
+    Parameters
+    ----------
+    result : FitResult
+    group : mapping of str to str, optional
+        The values of the group: one of them may be the batch.
+    """
+    schema = result.schema
+    if not schema.target.is_time:
+        return None
+    if schema.target.work:
+        return parse(schema.target.work).node
+    columns = work_of_columns(result)
+    if columns is not None:
+        return parse(columns).node
+    workers = result.named.find("workers")
+    batches = {name: value for name, text in (group or {}).items() if (value := amount(text)) is not None}
+    for canonical in ("global_batch", "batch"):
+        batch = next((v for name, v in batches.items() if name.lower() in ALIASES[canonical]), None)
+        if batch is not None and canonical == "global_batch":
+            return Number(batch)
+        if batch is not None and workers is not None:
+            return call("multiply", Number(batch), Name(workers.name))
+    weak = (schema.scaling or group_kind(schema)) == "weak" and not schema.target.throughput
+    return Name(workers.name) if weak and workers is not None else None
+
+
+def work_of_columns(result: FitResult) -> str | None:
+    """Return the samples of a step from the columns of the batch; None where there are none."""
+    whole = result.named.find("global_batch")
+    if whole is not None:
+        return quote_name(whole.name)
+    known = samples_formula(result.named)
+    return None if known is None else known[0]
 
 
 def devices_per_node(result: FitResult, query: Query, count: Factor) -> float | None:

@@ -17,6 +17,8 @@ from genperf.attribution.draws import log_paths, shares
 from genperf.errors import GenperfError
 from genperf.formula import Formula, Name
 from genperf.prediction import central_times
+from genperf.prediction.further import ENDS, central_values
+from genperf.prediction.predict import THROUGHPUT
 from genperf.result import FitResult
 
 Array = npt.NDArray[np.float64]
@@ -244,11 +246,23 @@ class Search:
 
     def predicted(self, columns: Columns) -> Columns:
         """Return configurations with their predictions, and those on one worker where a formula reads these."""
-        return self._with(columns, lambda factors: central_times(self.result.members, factors))
+        factors = self._factors(columns)
+        further = central_values(self.result, factors, len(next(iter(columns.values()))))
+        return {**self._with(columns, lambda f: central_times(self.result.members, f)), **further}
 
     def drawn(self, columns: Columns) -> Columns:
-        """Return configurations with the predictions of every draw, each of shape (draws, rows)."""
-        return self._with(columns, lambda factors: np.exp(log_paths(self.result, factors)))
+        """Return configurations with the predictions of every draw, each of shape (draws, rows).
+
+        A further quantity has other draws: each draw of the main one is paired with one of them by their shares.
+        """
+        out = self._with(columns, lambda factors: np.exp(log_paths(self.result, factors)))
+        count = len(shares(self.result.members))
+        for place, (name, one) in enumerate(self.result.further.items()):
+            if name in self.problem.objective.names:
+                share = shares(one.members)
+                pairs = np.random.default_rng((self.result.seed, place)).choice(len(share), size=count, p=share)
+                out[name] = np.exp(log_paths(one, self._factors(columns)))[pairs]
+        return out
 
     def _with(self, columns: Columns, predict: Callable[[Columns], Array]) -> Columns:
         names = self.problem.predicted
@@ -270,7 +284,13 @@ class Search:
         frame = pd.DataFrame({a.name: columns[a.name] for a in self.space.grid.axes})
         sign = 1.0 if self.goal.maximize is None else -1.0
         frame["objective"] = sign * np.broadcast_to(value(self.problem.objective, central), positions.shape)
-        frame = frame.assign(**{column: answer[column].to_numpy() for column in (name, "lower", "upper")})
+        ends = {column: answer[column].to_numpy(dtype=float) for column in (name, "lower", "upper")}
+        if self.problem.throughput is not None:
+            # The longest time is the smallest throughput.
+            for rate, end in zip(THROUGHPUT, (name, "upper", "lower"), strict=True):
+                frame[rate] = value(self.problem.throughput, {**columns, name: ends[end]})
+        further = [f"{one}{end}" for one in self.result.further for end in ENDS]
+        frame = frame.assign(**ends, **{column: answer[column].to_numpy() for column in further})
         if self.result.feasibility is not None:
             frame["fits"] = answer["fits"].to_numpy()
         if self.problem.total.node != Name(name):
@@ -293,8 +313,12 @@ class Search:
             limits["the deadline"] = self.latest(frame, positions) <= self.goal.deadline
         if self.goal.capacity:
             rows = self.space.frame(self.space.take(positions))
-            upper = self.result.predict(rows, self.goal.interval_of_capacity)["upper"].to_numpy(dtype=float)
-            limits["the capacity"] = upper <= min(self.goal.capacity.values())
+            predicted = self.result.predict(rows, self.goal.interval_of_capacity)
+            keeps = [
+                predicted["upper" if name == self.problem.predicted.name else f"{name}_upper"] <= most
+                for name, most in self.goal.capacity.items()
+            ]
+            limits["the capacity"] = np.logical_and.reduce([k.to_numpy(dtype=bool) for k in keeps])
         if self.goal.trusted:
             limits["the verdict"] = trusted_rows(frame)
         return limits
@@ -310,12 +334,29 @@ class Search:
 
         Draws in which several are equally good are shared between them.
         """
-        objective = value(self.problem.objective, self.drawn(self.space.take(positions)))
-        share = shares(self.result.members)
-        drawn = np.broadcast_to(objective, (share.size, positions.size))
-        drawn = np.where(np.isfinite(drawn), drawn, np.inf)
+        drawn, share = self._objectives(positions), shares(self.result.members)
         least = drawn == drawn.min(axis=1, keepdims=True)
         return np.asarray(share @ (least / least.sum(axis=1, keepdims=True)))
+
+    def joint(self, positions: Positions, draws: int, seed: tuple[int, ...]) -> Array:
+        """Return the objective in so many draws of the ensemble, by their shares, shape (draws, rows).
+
+        Parameters
+        ----------
+        positions : ndarray of shape (rows,)
+        draws : int
+        seed : tuple of int
+            Beside that of the fit.
+        """
+        share = shares(self.result.members)
+        chosen = np.random.default_rng((self.result.seed, *seed)).choice(share.size, size=draws, p=share)
+        return self._objectives(positions)[chosen]
+
+    def _objectives(self, positions: Positions) -> Array:
+        """Return the objective of every draw, infinite where it is not finite, shape (draws, rows)."""
+        objective = value(self.problem.objective, self.drawn(self.space.take(positions)))
+        drawn = np.broadcast_to(objective, (shares(self.result.members).size, positions.size))
+        return np.where(np.isfinite(drawn), drawn, np.inf)
 
 
 def _holds(formula: Formula, columns: Columns, rows: int) -> Truth:

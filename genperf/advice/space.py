@@ -13,6 +13,7 @@ import pandas as pd
 from genperf.advice.grid import Axis, Grid, read_grid
 from genperf.errors import FormulaError, TableError, suggest
 from genperf.formula import Formula, Name, parse, render, substitute
+from genperf.formula.amounts import amount
 from genperf.prediction import Schema, read_query
 from genperf.prediction.query import model_names
 
@@ -29,7 +30,7 @@ class Space:
     derived : dict of str to Formula
         Factors that follow from the grid's names.
     held : dict of str to float or str
-        Factors with one measured value, which is taken.
+        Factors with one measured value, which is taken, and the values of the model's group.
     factors : tuple of str
         What the model reads.
     """
@@ -103,7 +104,9 @@ def in_model_names(text: str, schema: Schema) -> str:
     return render(substitute(formula.node, {name: Name(column) for name, column in mapped.items()}))
 
 
-def read_space(over: Mapping[str, Any], schema: Schema, formulas: Sequence[str]) -> Space:
+def read_space(
+    over: Mapping[str, Any], schema: Schema, formulas: Sequence[str], group: Mapping[str, str] | None = None
+) -> Space:
     """Return the configurations, checked against the factors of the model.
 
     Parameters
@@ -113,6 +116,8 @@ def read_space(over: Mapping[str, Any], schema: Schema, formulas: Sequence[str])
     schema : Schema
     formulas : sequence of str
         Everything that is minimised or must hold.
+    group : mapping of str to str, optional
+        The group's values, which the formulas may read: as numbers where they are such.
 
     Raises
     ------
@@ -141,6 +146,9 @@ def read_space(over: Mapping[str, Any], schema: Schema, formulas: Sequence[str])
         for f in schema.factors
         if f.name not in given and f.name not in derived
     }
+    for name, text in (group or {}).items():
+        value = amount(text)
+        held.setdefault(name, text if value is None else value)
     return Space(Grid(axes), derived, held, tuple(f.name for f in schema.factors))
 
 

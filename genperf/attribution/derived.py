@@ -105,9 +105,9 @@ def derived_columns(
     predicted : mapping of str to ndarray of shape (rows,)
         As `predict_columns` returns them.
     shows : mapping of str to str
-        Formulas over the factors, the predicted value by its name, `throughput` (of all workers, per second),
-        `efficiency` (relative to the smallest measured count), `cost` (of a step, or of one unit of
-        the work where a throughput was measured), and the names before.
+        Formulas over the factors, the predicted value and further quantities by their names, `throughput` (of all
+        workers, per second), `efficiency` (relative to the smallest measured count), `cost` (of a step, or of one unit
+        of the work where a throughput was measured), and the names before.
     price : Price, optional
         Needed for `cost`.
     interval : float
@@ -156,7 +156,7 @@ def _refuse_name(name: str, result: FitResult, predicted: Mapping[str, Any]) -> 
     predicted : mapping of str to ndarray of shape (rows,)
     """
     target = result.schema.target
-    taken = {f.name for f in result.schema.factors} | {target.name, *BESIDE_VALUE}
+    taken = {f.name for f in result.schema.factors} | {target.name, *BESIDE_VALUE, *result.further}
     if not re.fullmatch(r"[^\W\d]\w*", name) or name in taken or (name in predicted and name not in THROUGHPUT):
         raise GenperfError(f"'{name}' cannot name a new column", hint="--show NAME=FORMULA with another name")
 
@@ -187,7 +187,8 @@ def _formula(name: str, text: str, paths: _Paths) -> Formula:
 class _Paths:
     """The columns that formulas read, from the central prediction over the interval from its lower to its upper end.
 
-    Each is of shape (1 + points, rows): first the central values.
+    Each is of shape (1 + points·copies, rows): first the central values. Further quantities rise in some copies of the
+    path and fall in others, as nothing tells how they depend on the main one.
 
     Parameters
     ----------
@@ -211,7 +212,13 @@ class _Paths:
         self.result, self.query, self.price, self.interval = result, query, price, interval
         self.target = result.schema.target.name
         center, lower, upper = (np.asarray(predicted[n], float) for n in (self.target, "lower", "upper"))
-        self.columns: dict[str, Any] = {**query.columns, self.target: self._between(center, lower, upper)}
+        #: How often the path of the main quantity is repeated, so that each further one rises and falls beside it.
+        self.copies = 2 ** len(result.further)
+        main = self._between(center, lower, upper)
+        self.columns: dict[str, Any] = {**query.columns, self.target: self._repeated(main, -1)}
+        for place, name in enumerate(result.further):
+            ends = (np.asarray(predicted[f"{name}{end}"], float) for end in ENDS)
+            self.columns[name] = self._repeated(self._between(*ends), place)
 
     @property
     def names(self) -> list[str]:
@@ -231,14 +238,26 @@ class _Paths:
         path[0], path[-1] = first, last
         return np.vstack([center, path])
 
+    def _repeated(self, path: Array, place: int) -> Array:
+        """Return a path once for each combination of directions of the further quantities.
+
+        Parameters
+        ----------
+        path : ndarray of shape (1 + points, rows)
+        place : int
+            Of the further quantity; below 0 for the main one, which keeps its direction.
+        """
+        turned = [path[:0:-1] if place >= 0 and copy >> place & 1 else path[1:] for copy in range(self.copies)]
+        return np.vstack([path[:1], *turned])
+
     def value(self, formula: Formula) -> Array:
-        """Return a formula's values, of shape (1 + points, rows)."""
+        """Return a formula's values, of shape (1 + points·copies, rows)."""
         for name in FOLLOWING:
             if name in formula.names and name not in self.columns:
                 self._refuse_other_quantities(name)
                 self.columns[name] = getattr(self, f"_{name}")()
         values = np.asarray(evaluate(formula.node, {n: self.columns[n] for n in formula.names}), float)
-        shape = (1 + DERIVED.points, self.query.rows)
+        shape = (1 + DERIVED.points * self.copies, self.query.rows)
         if not np.all(np.isfinite(values)):
             raise GenperfError(
                 f"{formula.text} is not finite everywhere that is asked for", hint="other values for --at"
@@ -309,7 +328,7 @@ class _Paths:
                 f"the efficiency is relative to {factor.name}={factor.lower:g}, the smallest measured count",
                 hint=f"--at {factor.name}={factor.lower:g} or more",
             )
-        return self._between(center, upper, lower)
+        return self._repeated(self._between(center, upper, lower), -1)
 
     def _efficiency_at(self, at: dict[str, Any], count: float, first: float) -> tuple[float, float, float]:
         """Return the efficiency at a count with its bounds.

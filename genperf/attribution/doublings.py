@@ -12,10 +12,13 @@ from genperf.attribution.configurations import completed
 from genperf.formula import parse
 from genperf.prediction import central_times, read_query
 from genperf.result import FitResult
+from genperf.table.work import evaluated
 
 
 def doublings(result: FitResult, at: Mapping[str, Any] | None = None) -> dict[str, float]:
     """Return by what the predicted value is multiplied when a factor doubles and the others stay, largest change first.
+
+    Where a throughput was measured, it is the throughput: the length of a step depends on the unit of its work.
 
     Parameters
     ----------
@@ -48,5 +51,9 @@ def doublings(result: FitResult, at: Mapping[str, Any] | None = None) -> dict[st
         both = pd.concat([frame, frame.assign(**{name: 2.0 * float(frame[name].iloc[0])})], ignore_index=True)
         query = read_query(both.drop(columns=follow), result.schema)
         here, doubled = central_times(result.members, query.columns)
-        ratios[name] = float(doubled / here)
+        ratio = float(doubled / here)
+        if result.schema.target.work:
+            first, second = evaluated(result.schema.target.work, query.columns, 2)
+            ratio = float(second / first) / ratio
+        ratios[name] = ratio
     return dict(sorted(ratios.items(), key=lambda item: -abs(np.log(max(item[1], 1e-300)))))

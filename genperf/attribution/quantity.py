@@ -16,6 +16,17 @@ def heading(target: Target) -> str:
     return f"{target.name} ({target.unit})" if target.unit else target.name
 
 
+def value_name(target: Target) -> str:
+    """Return what is told first of a prediction: the throughput where one was measured, else the quantity.
+
+    Examples
+    --------
+    >>> value_name(Target("step_s")), value_name(Target("time", throughput="images_s", work="32*gpus"))
+    ('time', 'throughput')
+    """
+    return "throughput" if target.work else target.name
+
+
 def with_unit(number: str, target: Target) -> str:
     """Return a written number with the unit of the quantity.
 

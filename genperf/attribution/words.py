@@ -81,6 +81,38 @@ def join_values(values: Mapping[str, Any]) -> str:
     return ", ".join(f"{k}={v:g}" if isinstance(v, float) else f"{k}={v}" for k, v in values.items())
 
 
+def duration_text(seconds: float) -> str:
+    """Return a duration as people write it, with three significant digits.
+
+    Examples
+    --------
+    >>> duration_text(0.0123), duration_text(90.0), duration_text(15_741.0), duration_text(2.0e6)
+    ('0.0123 s', '90 s', '4.37 h', '23.1 d')
+    """
+    units = ((172_800.0, 86_400.0, "d"), (7_200.0, 3_600.0, "h"), (300.0, 60.0, "min"), (-np.inf, 1.0, "s"))
+    size, name = next((size, name) for least, size, name in units if seconds >= least)
+    return f"{three_digits(seconds / size)} {name}"
+
+
+def three_digits(value: float) -> str:
+    """Return a number with three significant digits, without an exponent where it can be read.
+
+    Examples
+    --------
+    >>> three_digits(0.012345), three_digits(2_216_400.0), three_digits(99.96), three_digits(1.5e11), three_digits(1e-7)
+    ('0.0123', '2.22 million', '100', '150 billion', '1e-07')
+    """
+    if not np.isfinite(value) or value == 0.0:
+        return f"{value:g}"
+    rounded = float(f"{value:.3g}")
+    for size, name in ((1e12, "trillion"), (1e9, "billion"), (1e6, "million")):
+        if size <= abs(rounded) < 1e3 * size:
+            return f"{rounded / size:.3g} {name}"
+    if 1e-4 <= abs(rounded) < 1e6:
+        return f"{rounded:,.10f}".rstrip("0").rstrip(".") if abs(rounded) < 100 else f"{rounded:,.0f}"
+    return f"{rounded:.3g}"
+
+
 def capitalised(text: str) -> str:
     """Return a sentence that begins with a capital and ends with a full stop.
 

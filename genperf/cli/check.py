@@ -55,6 +55,10 @@ def command(table: str, as_json: bool, quiet: bool, no_color: bool, **given: Any
                 "failed": len(measured.failures),
                 "target": {"name": target.name, "column": target.column, "unit": target.unit, "min": low, "max": high},
                 **({"time": {"column": target.column, "min": low, "max": high}} if target.is_time else {}),
+                "further": {
+                    name: {"column": p.target.column, "unit": p.target.unit, "rows": p.rows}
+                    for name, p in measured.further.items()
+                },
                 "noise": noise,
                 "factors": records(measured.summary()),
                 "group": list(measured.group),
@@ -69,6 +73,9 @@ def command(table: str, as_json: bool, quiet: bool, no_color: bool, **given: Any
     click.echo(f"{measured.source}: {counted(measured.rows, 'row')}, {counted(configurations, 'configuration')}")
     column = f"{target.column}, " if target.column != target.name else ""
     click.echo(f"{target.name}: {column}{low:.4g} to {high:.4g} {target.unit}".rstrip())
+    for name, part in measured.further.items():
+        ends = f"{part.extremes[0].min():.4g} to {part.extremes[1].max():.4g} {part.target.unit}".rstrip()
+        click.echo(f"{name}: {part.target.column}, {ends}, {counted(part.rows, 'row')}")
     click.echo("repeats: " + (f"vary by {noise:.1%}" if noise == noise else "none, so the noise is not known"))
     if measured.group:
         click.echo(f"groups: {measured.group_count} of {', '.join(measured.group)}")

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from genperf.cli.fitted import PRINTED, fitted_lines, group_lines, is_formula
-from genperf.cli.options import fit_arguments, fit_options, output_options, read, table_options
+from genperf.cli.options import fit_arguments, fit_options, once, output_options, read, table_options
 from genperf.cli.output import say, show_frame
 from genperf.cli.progress import progress_bar
 from genperf.cli.writing import writable, write_whole
@@ -23,6 +23,7 @@ GROUP_NOTES = ("similarity", "not_pooled")
 @table_options
 @click.option("--model", default="auto", show_default=True, help="auto, a family (see `genperf models`) or a formula.")
 @fit_options
+@click.option("--also-model", metavar="NAME=MODEL", multiple=True, help="What to fit to a quantity of --also.")
 @click.option("--pool", is_flag=True, help="Share scaling between similar groups.")
 @click.option("-o", "--output", callback=writable, metavar="FILE", help="Write the model here (JSON).")
 @click.option("--resume", is_flag=True, help="Keep what is in FILE already, where rows and options are the same.")
@@ -31,6 +32,7 @@ GROUP_NOTES = ("similarity", "not_pooled")
 def command(
     table: str,
     model: str,
+    also_model: tuple[str, ...],
     pool: bool,
     output: str | None,
     resume: bool,
@@ -59,7 +61,8 @@ def command(
 
     try:
         with progress_bar("groups", quiet or not measured.group) as progress:
-            options = {**fit_arguments(given), "pool": pool}
+            further = {"also_models": once(also_model, "--also-model")}
+            options = {**fit_arguments(given), **further, "pool": pool}
             result = fit(measured, model, resume=before, progress=progress, checkpoint=save, **options)
     except KeyboardInterrupt:
         if saved:

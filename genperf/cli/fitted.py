@@ -60,6 +60,10 @@ def fitted_lines(result: FitResult, verbose: bool = False) -> list[str]:
     measured = _NOT_MEASURED if error is None else f"held-out error {error:.1f} %"
     lines = [f"{_kind(result)}: {table}; {measured}"]
     lines += [*trust_lines(result), *doubling_lines(result)]
+    for name, one in result.further.items():
+        error = one.held_out_error
+        tested = _NOT_MEASURED if error is None else f"held-out error {error:.1f} %"
+        lines.append(f"{name}: {_kind(one)}; {counted(one.schema.configurations, 'configuration')}; {tested}")
     if not verbose:
         return lines
     if is_formula(result):
@@ -98,8 +102,9 @@ def trust_lines(result: FitResult) -> list[str]:
 def doubling_lines(result: FitResult) -> list[str]:
     """Return a line per factor: by what the prediction is multiplied where the factor doubles."""
     from genperf.attribution.doublings import doublings
+    from genperf.attribution.quantity import value_name
 
-    name, ratios = result.schema.target.name, list(doublings(result).items())
+    name, ratios = value_name(result.schema.target), list(doublings(result).items())
     lines = [f"doubling {factor}: {name} x {ratio:.2f}" for factor, ratio in ratios[: PRINTED.max_factors]]
     more = len(ratios) - len(lines)
     return [*lines, *([f"and {counted(more, 'factor')} more: genperf explain MODEL"] if more else [])]
@@ -137,6 +142,10 @@ def group_lines(result: GroupedResult) -> list[str]:
         lines.append(f"  {', '.join(key)}: {', '.join(parts)}")
     if len(result) > PRINTED.max_groups:
         lines.append(f"  and {counted(len(result) - PRINTED.max_groups, 'group')} more")
+    names = dict.fromkeys(name for fitted in result.results.values() for name in fitted.further)
+    for name in names:
+        count = sum(name in fitted.further for fitted in result.results.values())
+        lines.append(f"  {name}: fitted in {count} of {counted(len(result), 'group')}")
     failures = list(result.failures.items())[: PRINTED.max_groups]
     return [*lines, *(f"  {', '.join(key)}: not fitted, {why}" for key, why in failures)]
 

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from genperf.cli.options import names_of, number, once, one_group, output_options
 from genperf.cli.output import csv_text, say, show_frame, show_json
+from genperf.cli.shown import first_of, plain_amount
 from genperf.cli.writing import raw_option, writable, write_whole
+from genperf.formula.amounts import amount, with_amounts
+
+if TYPE_CHECKING:
+    from genperf.result import FitResult, GroupedResult
 
 
 @click.command("optimize")
@@ -32,8 +39,9 @@ from genperf.cli.writing import raw_option, writable, write_whole
     "--steps", metavar="FORMULA", help="The number of steps: '90*1281167/(workers*batch)'; one where omitted."
 )
 @click.option(
-    "--deadline", metavar="SECONDS", type=float, help="For all steps; the upper end of the interval keeps it."
+    "--samples", metavar="N", help="The work in all, in place of --steps, in the unit of the throughput or batch: 300B."
 )
+@click.option("--deadline", metavar="SECONDS", help="For all steps, as 30d; the upper end of the interval keeps it.")
 @click.option("--fits", default=0.95, show_default=True, type=float, help="Least probability that a run does not fail.")
 @click.option("--trusted", is_flag=True, help="Only configurations with the verdict ok or caution.")
 @click.option(
@@ -45,7 +53,7 @@ from genperf.cli.writing import raw_option, writable, write_whole
 )
 @click.option("--interval", default=0.9, show_default=True, type=float, help="Nominal coverage of the intervals.")
 @click.option("--top", default=10, show_default=True, type=click.IntRange(min=1), help="How many to show.")
-@click.option("--group", metavar="A,B", help="Which group's model, for a model fitted with --group.")
+@click.option("--group", metavar="A,B", help="One group's model, for a model fitted with --group; all where omitted.")
 @click.option("-o", "--output", callback=writable, metavar="CSV", help="Write the best configurations here.")
 @raw_option
 @output_options
@@ -56,7 +64,8 @@ def command(
     minimize: str | None,
     maximize: str | None,
     steps: str | None,
-    deadline: float | None,
+    samples: str | None,
+    deadline: str | None,
     fits: float,
     trusted: bool,
     capacity: tuple[str, ...],
@@ -71,11 +80,11 @@ def command(
     no_color: bool,
     raw: bool,
 ) -> None:
-    """Find the configuration for which MODEL's time, or a cost, is least.
+    """Find the configuration for which MODEL's throughput is most, or its time, a cost or a formula least.
 
-    Every combination is evaluated. For a table of step times, least time per step is not least time for the training:
-    --minimize "time/(workers*batch)" is the time per sample, and --steps "EPOCHS*SAMPLES/(workers*batch)" makes the
-    time, the cost and the deadline those of the whole training. A count that is still used well: --where
+    Every combination is evaluated. Where the work of a step is known and varies, the aim is the most throughput; else
+    the least time. --samples 300B, or --steps "EPOCHS*SAMPLES/(workers*batch)", makes the time, the cost and the
+    deadline those of the whole training, and the least time the aim. A count that is still used well: --where
     "time_1/time >= 0.8" with a fixed batch per worker, "time_1/(workers*time) >= 0.8" with a fixed amount of work.
     """
     from genperf.advice import Goal, Job, optimize
@@ -83,16 +92,20 @@ def command(
 
     if minimize is not None and maximize is not None:
         raise click.UsageError("give either --minimize or --maximize")
-    most = {name: number(text, "--capacity") for name, text in once(capacity, "--capacity").items()}
-    fitted = one_group(load_model(model), group, model)
+    if steps is not None and samples is not None:
+        raise click.UsageError("give either --steps or --samples")
+    minimize, maximize, steps = (None if t is None else with_amounts(t) for t in (minimize, maximize, steps))
+    loaded = load_model(model)
+    fitted = loaded if group is None else one_group(loaded, group, model)
+    most = {name: _capacity(name, text, fitted) for name, text in once(capacity, "--capacity").items()}
     optimum = optimize(
         fitted,
-        dict(once(over, "--over", names_of(fitted))),
-        where,
+        {name: ",".join(map(_range, text.split(","))) for name, text in once(over, "--over", names_of(fitted)).items()},
+        [with_amounts(text) for text in where],
         minimize,
-        goal=Goal(maximize, deadline, fits, trusted, most),
+        goal=Goal(maximize, _amount(deadline, "--deadline"), fits, trusted, most),
         interval=interval,
-        job=Job(steps, machines, per_second(price)),
+        job=Job(steps, machines, per_second(price), _amount(samples, "--samples")),
         top=top,
     )
     if output:
@@ -107,6 +120,44 @@ def command(
         click.echo(optimum.reason)
     for note in optimum.notes:
         say(f"note: {note}", quiet)
+
+
+def _amount(text: str | None, option: str) -> float | None:
+    """Read a number as people write it (`300B`, `30d`) from an option."""
+    if text is None:
+        return None
+    value = amount(text)
+    if value is None or value != value or abs(value) == float("inf"):
+        raise click.BadParameter(f"'{text}' is not a number", param_hint=option)
+    return value
+
+
+def _capacity(name: str, text: str, fitted: FitResult | GroupedResult) -> float:
+    """Read a capacity: in the unit of its quantity, which may stand behind the number.
+
+    Parameters
+    ----------
+    name : str
+        Of the quantity.
+    text : str
+    fitted : FitResult or GroupedResult
+    """
+    first = first_of(fitted)
+    one = first.further.get(name, first)
+    unit = one.schema.target.unit
+    plain = text.strip().removesuffix(unit) if unit else text
+    return number(plain.strip() or text, "--capacity")
+
+
+def _range(text: str) -> str:
+    """Return a value or a range with its amounts as plain numbers; a label stays.
+
+    Examples
+    --------
+    >>> _range("7B"), _range("1:64:*2"), _range("fp16")
+    ('7000000000.0', '1:64:*2', 'fp16')
+    """
+    return ":".join(plain_amount(part) for part in text.split(":"))
 
 
 def per_second(price: str) -> str:

@@ -28,6 +28,12 @@ _ROLES = (
         help="weak: work per worker is fixed; strong: the work of all is. Where no column or --work tells it.",
     ),
     click.option("--quantity", metavar="COL[:UNIT]", help="Column of another positive quantity, instead of --time."),
+    click.option(
+        "--also",
+        metavar="NAME=COL[:UNIT]",
+        multiple=True,
+        help="A further quantity with the same factors: memory=peak_gb:GB.",
+    ),
     click.option("--unit", metavar="UNIT", help="Of --time: s, ms, us, ns, min or h; of --quantity, any."),
     click.option("--intrinsic", metavar="A,B", default="", help="Properties of the program: batch, layers, …"),
     click.option("--extrinsic", metavar="A,B", default="", help="Properties of the run: workers, nodes, servers, …"),
@@ -185,6 +191,7 @@ def read(source: str | pd.DataFrame, given: dict[str, Any]) -> Table:
             "aggregate",
             "status",
             "failed",
+            "also",
         )
     }
     return read_table(source, **roles, let=pairs(given.pop("let"), "--let") or None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -20,6 +21,10 @@ if TYPE_CHECKING:
 
 #: What is shown or written: columns by name, or a DataFrame.
 Shown: TypeAlias = Union["pd.DataFrame", Mapping[str, "Cells"]]
+#: A number as people read it, with its unit: 20,500 or 2.2 million, 40 %, 3.2 h; or nothing.
+_NUMBER = re.compile(
+    r"–?|([-+]?[\d,]*\.?\d+(e[-+]?\d+)?|[-+]?inf|nan)( million| billion| trillion)?( ?%| (s|min|h|d))?", re.IGNORECASE
+)
 #: Columns of a line that is printed to a file or a pipe: those of a terminal by default.
 LINE = 80
 
@@ -174,12 +179,7 @@ def show_rows(
 
 
 def _numeric(text: str) -> bool:
-    stripped = text.replace("%", "").replace("±", "").strip()
-    try:
-        float(stripped)
-    except ValueError:
-        return stripped in ("", "–")
-    return True
+    return bool(_NUMBER.fullmatch(text.replace("±", "").strip()))
 
 
 def cell(value: Any) -> str:

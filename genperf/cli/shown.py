@@ -28,7 +28,7 @@ def values_at(at: tuple[str, ...], fitted: FitResult | GroupedResult) -> dict[st
     at : tuple of str
     fitted : FitResult or GroupedResult
     """
-    schema = _first(fitted).schema
+    schema = first_of(fitted).schema
     texts = {*schema.group, *(f.name for f in schema.factors if not f.numeric)}
     return {
         name: values if schema.column(name) in texts else _numbers(name, values)
@@ -36,7 +36,8 @@ def values_at(at: tuple[str, ...], fitted: FitResult | GroupedResult) -> dict[st
     }
 
 
-def _first(fitted: FitResult | GroupedResult) -> FitResult:
+def first_of(fitted: FitResult | GroupedResult) -> FitResult:
+    """Return the model, or that of the first group: all groups have the same columns."""
     from genperf.result import FitResult
 
     return fitted if isinstance(fitted, FitResult) else next(iter(fitted.results.values()))
@@ -48,13 +49,14 @@ def _numbers(name: str, values: Sequence[str]) -> list[Any]:
         if ":" in text:
             from genperf.advice.grid import read_grid
 
-            numbers += [str(v) for v in read_grid({name: ":".join(_plain(p) for p in text.split(":"))}).axes[0].values]
+            plain = ":".join(plain_amount(part) for part in text.split(":"))
+            numbers += [str(v) for v in read_grid({name: plain}).axes[0].values]
         else:
-            numbers.append(_plain(text))
+            numbers.append(plain_amount(text))
     return numbers
 
 
-def _plain(text: str) -> str:
+def plain_amount(text: str) -> str:
     """Return an amount as a plain number; any other text stays, for the message of what reads it."""
     star, rest = ("*", text.strip()[1:]) if text.strip().startswith("*") else ("", text)
     value = amount(rest)
@@ -121,7 +123,7 @@ def for_people(
 ) -> dict[str, Cells]:
     """Return columns to print: of what was predicted three significant digits, of what was given all.
 
-    Where every configuration is certain to fit, nothing is said of it.
+    Where every configuration is certain to fit, nothing is said of it; where no step was measured, nothing of its time.
 
     Parameters
     ----------
@@ -131,14 +133,20 @@ def for_people(
         Names of what follows from the prediction.
     """
     from genperf.prediction import predicted_columns
+    from genperf.prediction.further import further_names
 
+    target = first_of(fitted).schema.target
     certain = "fits" in columns and bool(np.all(np.asarray(columns["fits"]) == 1.0))
     derived = {f"{name}{end}" for name in shows for end in ("", "_lower", "_upper")}
-    rounded = derived | set(predicted_columns(_first(fitted).schema.target))
+    rounded = derived | {*predicted_columns(target), *further_names(first_of(fitted))}
+    # Where a throughput was measured, and nobody said what a step is, a time is that of one unit of its work.
+    untold = {"fits"} if certain else set()
+    if "throughput" in columns and not first_of(fitted).schema.of_steps:
+        untold |= {target.name, "lower", "upper"} - set(shows)
     return {
         name: np.array([_short(v) for v in values.tolist()]) if name in rounded and values.dtype.kind == "f" else values
         for name, values in columns.items()
-        if not (name == "fits" and certain)
+        if name not in untold
     }
 
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
 import pandas as pd
 
 from genperf.engine import Engine, one_blas_thread
-from genperf.errors import FitError, GenperfError
+from genperf.errors import FitError, GenperfError, Note
 from genperf.estimate import FitOptions
+from genperf.fitting.auto import AUTO
 from genperf.fitting.models import Model, model_named
 from genperf.fleet import fit_fleet
 from genperf.models import Factors
@@ -40,6 +42,7 @@ def fit(
     resume: FitResult | GroupedResult | None = None,
     progress: Callable[[int, int], None] | None = None,
     checkpoint: Callable[[GroupedResult], None] | None = None,
+    also_models: Mapping[str, str] | None = None,
     **roles: Any,
 ) -> FitResult | GroupedResult:
     """Fit a model to a table.
@@ -85,6 +88,9 @@ def fit(
         Called with the number of groups done and of all.
     checkpoint : callable, optional
         Called now and then, and when the work is interrupted, with the groups fitted so far.
+    also_models : mapping of str to str, optional
+        What to fit to further quantities of the table (`read_table(also=…)`), by name: `auto` where not named. They
+        stand in `FitResult.further`.
     **roles
         Of a path or DataFrame, as `read_table` takes them: `time="seconds", extrinsic="workers"`.
 
@@ -127,8 +133,8 @@ def fit(
     Factors(table.factors, options.mapping)
     with one_blas_thread():
         chosen = model_named(model, options, pool).prepared(table)
+        task = Task(chosen, seed, further_models(table, also_models or {}, options, pool))
         if table.group:
-            task = Task(chosen, seed)
             return fit_fleet(
                 table,
                 task,
@@ -138,19 +144,87 @@ def fit(
                 progress=progress,
                 checkpoint=checkpoint,
             )
-        return reusable(resume, (), table, Task(chosen, seed)) or fit_one(chosen, table, seed)
+        return reusable(resume, (), table, task) or task.one(table)
 
 
 class Task:
-    """What a worker does: fits a model to each of some tables, and says why where that fails."""
+    """What a worker does: fits a model to each of some tables, and says why where that fails.
 
-    def __init__(self, model: Model, seed: int) -> None:
-        self.model, self.seed = model, seed
+    Parameters
+    ----------
+    model : Model
+    seed : int
+    further : mapping of str to Model, optional
+        Of the tables' further quantities.
+    """
+
+    def __init__(self, model: Model, seed: int, further: Mapping[str, Model] | None = None) -> None:
+        self.model, self.seed, self.further = model, seed, further or {}
 
     def __call__(self, tables: Sequence[Table]) -> list[FitResult | str]:
-        """Return a result, or the reason why there is none, for each table."""
+        """Return a result, or the reason why there is none, for each table.
+
+        A further quantity that cannot be fitted leaves a note: the group keeps its main one.
+        """
         results = self.model.fit(tables, self.seed)
-        return [result.message if isinstance(result, GenperfError) else result for result in results]
+        return [
+            result.message if isinstance(result, GenperfError) else self._beside(result, table)
+            for result, table in zip(results, tables, strict=True)
+        ]
+
+    def one(self, table: Table) -> FitResult:
+        """Return the result of a whole table.
+
+        Raises
+        ------
+        ModelError, FitError
+            Where that fails, also for a further quantity.
+        """
+        result = fit_one(self.model, table, self.seed)
+        further = {name: fit_one(model, table.further[name], self.seed) for name, model in self.further.items()}
+        return replace(result, further=further) if further else result
+
+    def _beside(self, result: FitResult, table: Table) -> FitResult:
+        further, notes = {}, list(result.notes)
+        for name, model in self.further.items():
+            if name not in table.further:
+                notes.append(Note(f"{name} was never measured here", "further_not_fitted"))
+                continue
+            (fitted,) = model.fit([table.further[name]], self.seed)
+            if isinstance(fitted, GenperfError):
+                notes.append(Note(f"{name} is not fitted: {fitted.message}", "further_not_fitted"))
+            else:
+                further[name] = fitted
+        return replace(result, further=further, notes=tuple(notes)) if self.further else result
+
+
+def further_models(table: Table, also_models: Mapping[str, str], options: FitOptions, pool: bool) -> dict[str, Model]:
+    """Return the models of a table's further quantities.
+
+    Parameters
+    ----------
+    table : Table
+    also_models : mapping of str to str
+    options : FitOptions
+        Of the main quantity; constants held at a value are its alone.
+    pool : bool
+        Whether groups share how they scale, where the model is `auto`.
+
+    Raises
+    ------
+    FitError
+        For the model of a quantity that the table does not have.
+    """
+    for name in also_models:
+        if name not in table.further:
+            known = ", ".join(table.further) or "none"
+            raise FitError(f"'{name}' is no further quantity of the table ({known})", hint=f"--also {name}=COLUMN:UNIT")
+    named = {name: also_models.get(name, AUTO) for name in table.further}
+    free = replace(options, fix={})
+    return {
+        name: model_named(model, free, pool and model == AUTO).prepared(table.further[name])
+        for name, model in named.items()
+    }
 
 
 def fit_one(model: Model, table: Table, seed: int) -> FitResult:
@@ -190,4 +264,8 @@ def reusable(before: Before, key: tuple[str, ...], table: Table, task: Task) -> 
     if result is None or request is None or result.options.get("pooled_share") is not None:
         return None
     same = (result.model, result.seed, result.options.get("request")) == (task.model.name, task.seed, request)
+    same = same and all(
+        name in result.further and reusable(result.further[name], (), part, Task(task.further[name], task.seed))
+        for name, part in table.further.items()
+    )
     return result if same and result.schema.sha256 == table.sha256 else None

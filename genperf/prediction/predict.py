@@ -71,6 +71,10 @@ class Fitted(Protocol):
     def feasibility(self) -> Feasibility | None:
         """The probability that a configuration fits; None where no run failed."""
 
+    @property
+    def further(self) -> Mapping[str, Fitted]:
+        """Models of further quantities with the same factors, by name."""
+
 
 def predicted_columns(target: Target) -> tuple[str, ...]:
     """Return the names of the columns that a prediction adds, in order.
@@ -300,7 +304,9 @@ def _answers(model: Fitted, query: Query, interval: float, band: Band) -> tuple[
     return (value, np.minimum(lower, value), np.maximum(upper, value), *words, fits)
 
 
-def beside(source: Source, predicted: Mapping[str, Cells], target: Target) -> dict[str, Cells]:
+def beside(
+    source: Source, predicted: Mapping[str, Cells], target: Target, further: Sequence[str] = ()
+) -> dict[str, Cells]:
     """Return a prediction's columns behind those that were given and are in no role.
 
     Parameters
@@ -308,7 +314,9 @@ def beside(source: Source, predicted: Mapping[str, Cells], target: Target) -> di
     source : Source
     predicted : mapping of str to ndarray of shape (rows,)
     target : Target
+    further : sequence of str
+        Columns of further quantities.
     """
-    names = predicted_columns(target)
+    names = {*predicted_columns(target), *further}
     given = {name: cells for name, cells in source.columns.items() if name not in names}
     return {**given, **predicted}

@@ -75,6 +75,11 @@ class Schema(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return name if name in {*(f.name for f in self.factors), *self.group} else self.mapping.get(name, name)
 
     @property
+    def of_steps(self) -> bool:
+        """Whether the predicted value is that of a step: not where a throughput was measured and no work was given."""
+        return not self.target.throughput or "work" in dict(self.reading)
+
+    @property
     def varying(self) -> tuple[Factor, ...]:
         """The factors with more than one value."""
         return tuple(f for f in self.factors if f.distinct > 1)

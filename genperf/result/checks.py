@@ -66,6 +66,9 @@ def check_record(record: ModelRecord) -> None:
         _check_discrepancy(discrepancy, schema.factors)
     if record.feasibility is not None:
         _check_feasibility(record.feasibility, schema.factors)
+    kinds = [(f.name, f.numeric) for f in schema.factors]
+    if any([(f.name, f.numeric) for f in one.table.factors] != kinds for one in record.further.values()):
+        raise refusal("further: its factors are not those of the table")
 
 
 def check_groups(file: File) -> None:

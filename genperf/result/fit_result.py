@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from genperf.errors import Note, TableError, counted
 from genperf.prediction import Band, Evidence, Feasibility, Member, Schema, Spread, beside, cells_of, predict
+from genperf.prediction.further import further_columns, further_names
 from genperf.result.shortcuts import Shortcuts, data_or_values
 from genperf.table.cells import Cells, frame_of
 from genperf.table.clean import labels
@@ -24,6 +25,10 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from genperf.models import Factors
+
+
+#: Columns that stand behind those of further quantities.
+AFTER_FURTHER = ("verdict", "reason", "fits")
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +54,8 @@ class FitResult(Shortcuts):
     notes : tuple of Note
     feasibility : Feasibility or None
         The probability that a run does not fail; None where no run of the table failed.
+    further : dict of str to FitResult
+        Models of further quantities with the same factors (`--also`), by name.
 
     Examples
     --------
@@ -74,6 +81,7 @@ class FitResult(Shortcuts):
     metrics: dict[str, float]
     notes: tuple[Note, ...] = ()
     feasibility: Feasibility | None = None
+    further: Mapping[str, FitResult] = field(default_factory=dict)
 
     @property
     def best(self) -> Member:
@@ -124,7 +132,8 @@ class FitResult(Shortcuts):
         -------
         DataFrame
             The given columns, then the target by its name (`time`), `lower` and `upper` in its unit, `fits` (the
-            probability that a run does not fail), `verdict` and `reason`.
+            probability that a run does not fail), `verdict` and `reason`; of each further quantity its value and the
+            ends of its interval, as `NAME`, `NAME_lower`, `NAME_upper`.
 
         Raises
         ------
@@ -171,7 +180,7 @@ class FitResult(Shortcuts):
         array([2. , 1.5])
         """
         source = cells_of(data, self.schema)
-        return beside(source, self._predicted(source, interval, band), self.schema.target)
+        return beside(source, self._predicted(source, interval, band), self.schema.target, further_names(self))
 
     def _predicted(self, source: Source, interval: float, band: Band) -> dict[str, npt.NDArray[Any]]:
         """Return the columns that a prediction adds to checked cells.
@@ -182,7 +191,11 @@ class FitResult(Shortcuts):
         interval : float
         band : {"prediction", "confidence"}
         """
-        return predict(self, source, interval, band)
+        predicted = predict(self, source, interval, band)
+        if not self.further:
+            return predicted
+        last = {name: predicted.pop(name) for name in AFTER_FURTHER}
+        return {**predicted, **further_columns(self, source, interval, band), **last}
 
     def constants(self, interval: float = 0.9) -> pd.DataFrame:
         """Return the fitted constants with their intervals.
@@ -356,12 +369,15 @@ class GroupedResult:
             rows.setdefault(key, []).append(row)
         parts = [self[key]._predicted(source.take(np.array(places)), interval, band) for key, places in rows.items()]
         back = np.argsort(np.concatenate(list(rows.values())))
+        further = list(dict.fromkeys(name for one in self.results.values() for name in further_names(one)))
+        for part in parts:
+            part.update({name: np.full(len(part["lower"]), np.nan) for name in further if name not in part})
         # The work of a step may follow from the factors in some groups alone.
         shared = [name for name in parts[0] if all(name in part for part in parts)]
         joined = {name: np.concatenate([part[name] for part in parts])[back] for name in shared}
         groups = {g: np.array([key[j] for key in keys], dtype=object) for j, g in enumerate(self.group)}
         target = next(iter(self.results.values())).schema.target
-        columns = beside(source, joined, target)
+        columns = beside(source, joined, target, further)
         return {**groups, **{name: cells for name, cells in columns.items() if name not in self.group}}
 
     def __repr__(self) -> str:

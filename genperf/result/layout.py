@@ -73,6 +73,7 @@ class ModelRecord(msgspec.Struct, frozen=True, eq=False, forbid_unknown_fields=T
     notes: tuple[Note, ...]
     discrepancies: tuple[Discrepancy, ...] = ()
     feasibility: Feasibility | None = None
+    further: dict[str, ModelRecord] = {}
 
 
 class GroupRecord(msgspec.Struct, frozen=True, eq=False, forbid_unknown_fields=True):

@@ -41,6 +41,7 @@ def record_of(result: FitResult) -> ModelRecord:
         notes=result.notes,
         discrepancies=tuple(discrepancies),
         feasibility=result.feasibility,
+        further={name: record_of(one) for name, one in result.further.items()},
     )
 
 
@@ -109,6 +110,7 @@ def result_of(record: ModelRecord) -> FitResult:
         metrics=dict(record.metrics),
         notes=record.notes,
         feasibility=record.feasibility,
+        further={name: result_of(one) for name, one in record.further.items()},
     )
 
 

@@ -41,6 +41,8 @@ class Measurement:
         A throughput becomes a time by the work of a step.
     unit : str
         Of the column's cells; empty for a throughput, and for a quantity without a unit.
+    name : str
+        What predictions call a quantity; its column where empty.
 
     Examples
     --------
@@ -52,6 +54,7 @@ class Measurement:
     column: str
     kind: Kind
     unit: str
+    name: str = ""
 
     def target(self, work: str = "") -> Target:
         """Return what a model of this measurement predicts.
@@ -59,7 +62,7 @@ class Measurement:
         The column of a throughput's time is named `time`; it keeps the work of a step.
         """
         if self.kind == "quantity":
-            return Target(self.column, self.column, self.unit)
+            return Target(self.column, self.name or self.column, self.unit)
         if self.kind == "throughput":
             return Target(TIME, throughput=self.column, work=work)
         return Target(self.column)
@@ -123,7 +126,7 @@ def measurement_of(
     Examples
     --------
     >>> measurement_of(None, None, "memory_gb:GB", None)
-    Measurement(column='memory_gb', kind='quantity', unit='GB')
+    Measurement(column='memory_gb', kind='quantity', unit='GB', name='')
     >>> measurement_of("step", None, None, "sec")
     Traceback (most recent call last):
     ...

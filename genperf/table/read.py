@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -11,10 +12,11 @@ from genperf.errors import TableError
 from genperf.table.aggregate import LargeSource, files_of, worth_aggregating
 from genperf.table.assemble import assemble
 from genperf.table.failures import rule_of
+from genperf.table.further import further_notes, further_of, options_for, refuse_taken_names, rows_with
 from genperf.table.large import read_large
 from genperf.table.measurement import measurement_of
 from genperf.table.roles import Names, ReadOptions, lets_of, roles_of
-from genperf.table.source import open_source
+from genperf.table.source import Source, open_source
 from genperf.table.table import Table
 
 
@@ -40,6 +42,7 @@ def read_table(
     aggregate: bool | None = None,
     status: str | None = None,
     failed: Mapping[str, Names] | Names | None = None,
+    also: Mapping[str, str] | Names | None = None,
 ) -> Table:
     """Read measurements, given which column plays which part.
 
@@ -88,6 +91,9 @@ def read_table(
         memory, failed, killed, timeout, … Its settings are kept in `Table.failures`.
     failed : "COLUMN=VALUE,…", sequence of such or mapping, optional
         The values of runs that failed, in place of the usual words.
+    also : "NAME=COLUMN:UNIT", sequence of such or mapping, optional
+        Further positive quantities with the same factors, such as `"memory=peak_gb:GB"`: each is a table of its own in
+        `Table.further`, of the rows in which it was measured.
 
     Returns
     -------
@@ -130,10 +136,36 @@ def read_table(
         weight,
         repeat,
     )
-    options = ReadOptions(roles, lets_of(let), work, where, skip_bad_rows, rule_of(status, failed), scaling)
+    further = further_of(also)
+    rule = rule_of(status, failed)
+    options = ReadOptions(roles, lets_of(let), work, where, skip_bad_rows, rule, scaling, further)
+    refuse_taken_names(list(further), options)
     if aggregate and (isinstance(source, pd.DataFrame) or str(source) == "-"):
         raise TableError("only files are aggregated while they are read", hint="name a file or a pattern")
     if aggregate or (aggregate is None and worth_aggregating(source)):
         with LargeSource(str(source), files_of(str(source)), delimiter) as large:
             return read_large(large, options)
-    return assemble(open_source(source, delimiter), options)
+    opened = open_source(source, delimiter)
+    return _with_further(assemble(opened, options), opened, options)
+
+
+def _with_further(table: Table, opened: Source, options: ReadOptions) -> Table:
+    """Return a table with one more for each further quantity.
+
+    Parameters
+    ----------
+    table : Table
+    opened : Source
+        The cells.
+    options : ReadOptions
+    """
+    if not options.further:
+        return table
+    tables, notes = {}, list(table.notes)
+    for name, measurement in options.further.items():
+        part = assemble(rows_with(measurement, opened, options), options_for(measurement, options))
+        tables[name] = replace(part, failures=part.failures.iloc[:0], reading=())
+        notes += further_notes(name, part.rows, table.rows)
+    measured = {m.column for m in options.further.values()}
+    unused = tuple(name for name in table.unused if name not in measured)
+    return replace(table, further=tables, notes=tuple(notes), unused=unused)

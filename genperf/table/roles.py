@@ -69,6 +69,8 @@ class ReadOptions:
         Whether rows that cannot be used are left out instead of refused.
     failures : FailureRule
         How runs that failed are told from the others.
+    further : dict of str to Measurement
+        Further quantities, by the name that predictions call each.
     """
 
     roles: Roles
@@ -78,6 +80,7 @@ class ReadOptions:
     skip_bad_rows: bool = False
     failures: FailureRule = field(default_factory=FailureRule)
     scaling: str | None = None
+    further: Mapping[str, Measurement] = field(default_factory=dict)
 
     def beside_roles(self) -> tuple[tuple[str, str], ...]:
         """Return the options that the roles of a table do not tell, with their values; a flag has none.
@@ -92,6 +95,7 @@ class ReadOptions:
             ("unit", measured.unit if measured and measured.converted else None),
             *(("weight", roles.weight), ("repeat", roles.repeat), ("where", self.where)),
             ("skip-bad-rows", "" if self.skip_bad_rows else None),
+            *(("also", f"{name}={m.column}{f':{m.unit}' if m.unit else ''}") for name, m in self.further.items()),
         ]
         return tuple((option, value) for option, value in values if value is not None)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -24,6 +24,8 @@ from genperf.table.target import Scaling, Target
 REPEATS = "_repeats"
 """The column of `Table.medians().frame` that counts the rows behind each median."""
 
+#: Kinds of notes that are about a whole table, and not about each of its groups.
+WHOLE_TABLE = ("factor_constant", "runs_failed", "groups_failed", "further_measured")
 FloatArray = npt.NDArray[np.float64]
 Positions = npt.NDArray[np.int64]
 
@@ -64,6 +66,9 @@ class Table:
     scaling : {"weak", "strong"} or None
         Whether the work of one worker or that of all stays as the workers grow, by the work of a step or as the user
         says; None where neither tells.
+    further : dict of str to Table
+        Further quantities with the same factors (`--also`), by the name that predictions call each: the rows in which
+        each was measured. `take` and `medians` leave them out.
 
     Examples
     --------
@@ -95,6 +100,7 @@ class Table:
     reading: tuple[tuple[str, str], ...] = ()
     failures: pd.DataFrame = field(default_factory=pd.DataFrame)
     scaling: Scaling | None = None
+    further: Mapping[str, Table] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.frame)
@@ -280,6 +286,8 @@ class Table:
                 digest.update(json.dumps(column.tolist()).encode())
         if len(self.failures):
             digest.update(json.dumps(self.failures.to_dict("list")).encode())
+        if self.further:
+            digest.update(json.dumps({name: table.sha256 for name, table in self.further.items()}).encode())
         return digest.hexdigest()
 
     def summary(self) -> pd.DataFrame:
@@ -336,7 +344,7 @@ class Table:
             raise TableError("no rows are left", where=self.source)
         factors = measure_factors(frame, [(f.name, f.role) for f in self.factors], self.group)
         kept = tuple(n for n in self.notes if n.kind != "factor_constant")
-        return replace(self, frame=frame, factors=factors, notes=kept + constant_notes(factors))
+        return replace(self, frame=frame, factors=factors, notes=kept + constant_notes(factors), further={})
 
 
 def _split(table: Table) -> Iterator[tuple[tuple[str, ...], Table]]:
@@ -348,14 +356,17 @@ def _split(table: Table) -> Iterator[tuple[tuple[str, ...], Table]]:
     within[order] = np.arange(len(whole)) - np.repeat(starts, np.diff(starts, append=len(whole)))
     numbered = _slices(table, within[table.configuration])
     known: dict[tuple[str, bytes], Factor] = {}
-    kept = tuple(n for n in table.notes if n.kind not in ("factor_constant", "runs_failed", "groups_failed"))
+    kept = tuple(n for n in table.notes if n.kind not in WHOLE_TABLE)
+    further = {name: dict(part.groups()) for name, part in table.further.items()}
     for (key, part), (_, middle) in zip(numbered, _slices(whole, within), strict=True):
         factors = tuple(_measured(f, middle["columns"][f.name], known) for f in table.factors)
         failures = failures_of(table.failures, table.group, key)
         notes = kept + failure_notes(len(failures)) + constant_notes(factors)
         tables = []
-        for held in (part, middle):
-            made = replace(table, frame=held.pop("frame"), factors=factors, notes=notes, failures=failures)
+        common = replace(table, factors=factors, notes=notes, failures=failures)
+        beside = {name: parts[key] for name, parts in further.items() if key in parts}
+        for held, more in ((part, beside), (middle, {})):
+            made = replace(common, frame=held.pop("frame"), further=more)
             made.__dict__.update(held)
             tables.append(made)
         tables[0].__dict__["_medians"] = tables[1]

@@ -90,7 +90,7 @@ def test_the_answers_are_what_predict_says(result: gp.FitResult) -> None:
 
 
 def test_the_front_holds_what_nothing_beats(result: gp.FitResult) -> None:
-    found = gp.optimize(result, OVER, job=Job(price="2 + batch / 16"))
+    found = gp.optimize(result, OVER, minimize="time", job=Job(price="2 + batch / 16"))
     every = brute_force(result, OVER)
     every["cost"] = every.workers * every.time * (2 + every.batch / 16)
     beaten = [bool(((every.time <= t) & (every.cost <= c) & ((every.time < t) | (every.cost < c))).any())
@@ -137,7 +137,7 @@ def test_efficiency_is_a_constraint(result: gp.FitResult) -> None:
 
 
 def test_shares_of_wins_are_those_of_the_draws(result: gp.FitResult) -> None:
-    found = gp.optimize(result, {"workers": [10, 12, 14], "batch": 32})
+    found = gp.optimize(result, {"workers": [10, 12, 14], "batch": 32}, minimize="time")
     query = read_query(found.best[["workers", "batch"]], result.schema)
     drawn = np.exp(result.members[0].log_draws(query.columns))
     # Inside the measured range a draw's curve is that of its constants alone.
@@ -228,8 +228,59 @@ def test_what_excludes_is_counted(result: gp.FitResult) -> None:
 
 
 def test_time_per_step_is_pointed_at(result: gp.FitResult) -> None:
-    assert [n.kind for n in gp.optimize(result, OVER).notes] == ["per_step"]
+    assert [n.kind for n in gp.optimize(result, OVER, minimize="time").notes] == ["per_step"]
+    assert [n.kind for n in gp.optimize(result, {**OVER, "workers": 8, "batch": 16}, minimize="cost").notes] == []
     assert gp.optimize(result, OVER, job=Job("1e6/(workers*batch)")).notes == ()
+
+
+def test_steps_that_differ_in_their_work_are_compared_by_throughput(result: gp.FitResult) -> None:
+    found = gp.optimize(result, OVER, top=200)
+    every = brute_force(result, OVER)
+    every["throughput"] = every.workers * every.batch / every.time
+    assert found.maximized
+    assert found.best["throughput"].tolist() == pytest.approx(sorted(every.throughput, reverse=True))
+    assert [n.kind for n in found.notes] == ["most_throughput"]
+    assert "most throughput of 160 feasible" in found.title
+    # Cost and time of the front are those of one sample.
+    assert (found.front["total"] * found.front["throughput"]).to_numpy() == pytest.approx(1.0)
+    # The same work at every point: the shortest step is the best.
+    shared = pd.DataFrame({"workers": [1, 2, 4, 8], "global_batch": 64, "seconds": [9.0, 5.0, 3.1, 2.2]})
+    strong = gp.fit(shared, "a/workers + c", time="seconds", extrinsic="workers", intrinsic="global_batch")
+    assert isinstance(strong, gp.FitResult)
+    assert not gp.optimize(strong, {"workers": "1:64", "global_batch": 64}).maximized
+
+
+def test_samples_make_the_job_without_a_formula_of_steps(result: gp.FitResult) -> None:
+    by_samples = gp.optimize(result, OVER, job=Job(samples=50000.0, price=2.0))
+    by_steps = gp.optimize(result, OVER, job=Job("50000/(workers*batch)", price=2.0))
+    for column in ("workers", "batch", "total", "cost"):
+        assert by_samples.best[column].to_numpy() == pytest.approx(by_steps.best[column].to_numpy())
+    runs = pd.DataFrame({"workers": [1, 2, 4, 8], "seconds": [9.0, 5.0, 3.1, 2.2]})
+    plain = gp.fit(runs, "a/workers + c", time="seconds", extrinsic="workers")
+    assert isinstance(plain, gp.FitResult)
+    with pytest.raises(GenperfError, match="the work of a step is not known"):
+        gp.optimize(plain, {"workers": "1:8"}, job=Job(samples=1e6))
+
+
+def test_a_throughput_is_what_is_optimised() -> None:
+    runs = pd.DataFrame({"gpus": [1, 2, 4, 8, 16], "rate": [410.0, 790.0, 1530.0, 2905.0, 5300.0]})
+    fitted = [
+        gp.fit(runs, "a + b*log2(2*gpus)", throughput="rate", extrinsic="gpus", **work)
+        for work in ({}, {"work": "32*gpus"}, {"work": "1000*gpus"})
+    ]
+    best = []
+    for one in fitted:
+        assert isinstance(one, gp.FitResult)
+        found = gp.optimize(one, {"gpus": "1:64:*2"}, job=Job(price=2.0))
+        assert found.configuration == {"gpus": 64.0}
+        best.append(found.best[["throughput", "cost"]].to_numpy())
+        with pytest.raises(GenperfError, match="--samples N"):
+            gp.optimize(one, {"gpus": "1:64"}, goal=Goal(deadline=60.0))
+        days = gp.optimize(one, {"gpus": "1:64:*2"}, job=Job(samples=1e9), goal=Goal(deadline=1e9))
+        assert days.best["total"][0] == pytest.approx(1e9 / days.best["throughput"][0])
+    # The unit of the work moves neither the throughput nor the cost of its unit.
+    assert best[0] == pytest.approx(best[1], rel=1e-6)
+    assert best[0] == pytest.approx(best[2], rel=1e-6)
 
 
 def test_a_model_of_draws_is_searched_too(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -34,6 +34,8 @@ def scaled(counts: tuple[int, ...], work: float = 8.0) -> list[str]:
 
 
 COUNTS = (1, 2, 4, 8, 16)
+#: Groups, and by how much each is slower.
+NETS = (("a", 1), ("b", 9))
 #: Phases of a step: input 0.1 s, forward 0.4 s, exchange 0.2·(1 − 1/n) s.
 PHASES = [f"{n},{0.5 + 0.2 * (1 - 1 / n):.6g},0.1,0.4,{0.2 * (1 - 1 / n):.6g}" for n in COUNTS]
 #: Groups that grow alike, and one that is measured less far.
@@ -123,11 +125,18 @@ FILES = {
             ]
         }
     ),
+    "memory.csv": runs(
+        "net,workers,seconds,gb",
+        *(f"{net},{n},{k * (8 / n + 1)},{20 / n + 4 if net == 'a' else ''}" for net, k in NETS for n in COUNTS),
+        "c,1,9,3",
+        *(f"c,{n},{8 / n + 2}," for n in COUNTS[1:]),
+    ),
     "bad.toml": "[fitt]\n",
     "broken.toml": "time = \n",
 }
 TIME = ["--time", "seconds", "--extrinsic", "workers"]
 FAMILY = ["--model", "amdahl"]
+ALSO = ["--also", "memory=gb:GB", "--also-model", "memory=a/workers + c"]
 FAILED = [*TIME, "--intrinsic", "batch", "--status", "state"]
 LEVELS = ["levels.csv", *TIME, "--categorical", "framework"]
 
@@ -173,6 +182,17 @@ CASES: dict[str, list[Case]] = {
         Case(["optimize", "failed.json", "--over", "workers=4096", "--over", "batch=4", "--trusted"], 1),
         Case(["optimize", "failed.json", "--over", "workers=4", "--over", "batch=4", "--capacity", "memory=80"], 1),
         Case(["optimize", "failed.json", "--over", "workers=4", "--over", "batch=4", "--capacity", "batch=8"], 1),
+    ],
+    "Further quantities, and groups": [
+        Case(["check", "memory.csv", *TIME, "--group", "net", "--also", "memory=gb:GB"]),
+        Case(["fit", "memory.csv", *TIME, *ALSO, "--group", "net", *FAMILY, "-o", "nets.json"]),
+        Case(["fit", "memory.csv", *TIME, "--also", "time=gb"], 1),
+        Case(["fit", "memory.csv", *TIME, "--also-model", "memory=auto"], 1),
+        Case(["optimize", "nets.json", "--over", "workers=1:8", "--where", "time < 4"]),
+        Case(["optimize", "nets.json", "--over", "workers=1:8", "--over", "net=d"], 1),
+        Case(["optimize", "nets.json", "--over", "workers=1:8", "--capacity", "memory=1GB"], 1),
+        Case(["optimize", "nets.json", "--over", "workers=1:8", "--samples", "9M"], 1),
+        Case(["optimize", "nets.json", "--over", "workers=1:8", "--samples", "many"], 2),
     ],
     "Which column is what": [
         Case(["check", "runs.csv", "--extrinsic", "workers"], 1),
@@ -309,6 +329,7 @@ CASES: dict[str, list[Case]] = {
         Case(["optimize", "two.json", "--over", "workers=1:8", "--over", "batch=8", "--where", "workers > 99"], 1),
         Case(["optimize", "two.json", "--over", "workers=1:8", "--over", "batch=8", "--deadline", "0.001"], 1),
         Case(["optimize", "two.json", "--over", "workers"], 2),
+        Case(["optimize", "two.json", "--over", "workers=1:64", "--over", "batch=8,16", "--minimize", "time"]),
     ],
     "Importing": [
         Case(["import", "hyprfine", "x"], 1),

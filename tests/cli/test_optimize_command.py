@@ -27,7 +27,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captu
 
 def test_the_best_of_a_grid(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
     # 8/n + 0.05·n is least at √160 = 12.6: 13 workers.
-    assert run(["optimize", "m.json", *OVER, "--json"]) == 0
+    time = ["--minimize", "time"]
+    assert run(["optimize", "m.json", *OVER, *time, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert (found["best"][0]["workers"], found["best"][0]["batch"]) == (13, 16)
     assert found["configurations"] == found["feasible"] == 128
@@ -35,11 +36,12 @@ def test_the_best_of_a_grid(capsys: pytest.CaptureFixture[str], folder: Path) ->
     assert sum(row["wins"] for row in found["best"]) == pytest.approx(1.0)
     assert found["front"][0]["workers"] == 13
 
-    assert run(["optimize", "m.json", *OVER, "--where", "workers % 4 == 0", "--top", "2", "-o", "best.csv"]) == 0
+    fourth = ["--where", "workers % 4 == 0", "--top", "2"]
+    assert run(["optimize", "m.json", *OVER, *time, *fourth, "-o", "best.csv"]) == 0
     out, err = capsys.readouterr()
     assert "least time of 32 feasible of 128 configurations" in out
     assert "Pareto front" in out
-    assert "--steps 'N/(batch*workers)'" in err
+    assert "for the time of N samples: --samples N" in err
     assert pd.read_csv(folder / "best.csv").workers.tolist() == [12, 16]
 
 
@@ -69,3 +71,23 @@ def test_bad_input_is_answered_in_words(
 ) -> None:
     assert run(["optimize", *arguments]) == status
     assert said in capsys.readouterr().err
+
+
+def test_the_work_in_all_makes_days_and_money(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["optimize", "m.json", *OVER, "--top", "3"]) == 0
+    out, err = capsys.readouterr()
+    first, head, *_ = out.splitlines()
+    assert first == "most throughput of 128 feasible of 128 configurations; each with batch=32"
+    assert head.split()[:2] == ["workers", "throughput"]
+    assert "--minimize time is for the shortest step" in err
+    job = ["--samples", "300M", "--price", "2/h", "--deadline", "30d", "--top", "3"]
+    assert run(["optimize", "m.json", *OVER, *job]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("least time of 128 feasible of 128 configurations, 30 d kept by the upper end")
+    first = out.splitlines()[2].split()
+    # 300 million samples at 64·32 a step of 1 + 0.64 + 0.125 + 3.2 s: 8.4 days of 64 workers at 2 an hour.
+    assert first[:2] == ["64", "413"]
+    assert "8.42 d" in out
+    assert "25,900" in out
+    assert run(["optimize", "m.json", *OVER, "--steps", "9", "--samples", "9"]) == 2
+    assert "either --steps or --samples" in capsys.readouterr().err

@@ -1,0 +1,409 @@
+"""One model searched for its best configurations: the problem is read, the grid evaluated, the answers are ranked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from genperf.advice.goal import Goal, capacity_constraints, trusted_rows
+from genperf.advice.objective import Job, Predicted, Problem, Vocabulary, read_problem
+from genperf.advice.scale import samples_formula, work_of_step
+from genperf.advice.search import Evaluation, Positions, Search
+from genperf.advice.space import Space, in_model_names, read_space
+from genperf.attribution.quantity import only_for_times
+from genperf.errors import GenperfError, Note, counted
+from genperf.formula import Node, names_in
+from genperf.prediction import Schema
+from genperf.result import FitResult
+
+
+@dataclass(frozen=True)
+class OptimumSettings:
+    """How much of the best configurations is looked at and shown.
+
+    Attributes
+    ----------
+    max_intervals : int
+        Configurations whose intervals are computed, at most, to keep a deadline: a second or two.
+    shown_front : int
+        Of a longer Pareto front so many are shown, evenly along it.
+    max_block : int
+        Intervals computed at once: twice the number of answers first, then doubled up to this many.
+    """
+
+    max_intervals: int = 20_000
+    shown_front: int = 50
+    max_block: int = 512
+
+
+OPTIMUM = OptimumSettings()
+
+
+@dataclass(frozen=True)
+class Task:
+    """What `optimize` is asked for.
+
+    Attributes
+    ----------
+    over : mapping of str to values
+    where : sequence of str
+    minimize : str or None
+    job : Job
+    goal : Goal
+    interval : float
+    top : int
+    """
+
+    over: Mapping[str, Any]
+    where: Sequence[str]
+    minimize: str | None
+    job: Job
+    goal: Goal
+    interval: float
+    top: int
+
+
+@dataclass(frozen=True, eq=False)
+class Solved:
+    """The best configurations of one model.
+
+    Attributes
+    ----------
+    search : Search
+        With the problem as it was read.
+    evaluation : Evaluation
+    positions : ndarray of shape (rows,)
+        Of the best, in the grid.
+    best, front : DataFrame
+        As in `Optimum`, without `wins`.
+    minimize : str
+        What is least, or most.
+    notes : tuple of Note
+    """
+
+    search: Search
+    evaluation: Evaluation
+    positions: Positions
+    best: pd.DataFrame
+    front: pd.DataFrame
+    minimize: str
+    notes: tuple[Note, ...] = field(default=())
+
+    @property
+    def excluded(self) -> pd.DataFrame:
+        """What each constraint excludes."""
+        return _excluded(self.search.problem, self.evaluation)
+
+
+def solve(result: FitResult, task: Task, group: Mapping[str, str] | None = None) -> Solved:
+    """Return the best configurations of one model.
+
+    Parameters
+    ----------
+    result : FitResult
+    task : Task
+    group : mapping of str to str, optional
+        The group's values, which formulas may read.
+
+    Raises
+    ------
+    GenperfError
+        Where no configuration is feasible.
+    """
+    schema, goal, minimize = result.schema, task.goal, task.minimize
+    _check_deadline(schema, goal, task.job)
+    constraints = [in_model_names(text, schema) for text in task.where]
+    constraints += capacity_constraints(goal.capacity, schema, result.further)
+    job, work = _in_model_names(task.job, schema), work_of_step(result, group)
+    aims = [in_model_names(text, schema) for text in (minimize, goal.maximize) if text is not None]
+    space = read_space(task.over, schema, [*constraints, *aims, *job.formulas], group)
+    chosen = not aims and not job.sized and goal.deadline is None and _work_varies(schema, space, work, bool(group))
+    if chosen:
+        goal = replace(goal, maximize="throughput")
+    if goal.maximize is not None:
+        minimize = f"-({goal.maximize})"
+    aim = schema.target.name if minimize is None else in_model_names(minimize, schema)
+    predicted = Predicted(schema.target, tuple(result.further))
+    words = Vocabulary(result.named, tuple(space.names), tuple(space.texts), predicted, work)
+    by_work = bool(schema.target.throughput) or "throughput" in aim
+    per_unit = not job.sized and by_work and work is not None
+    problem = read_problem(words, constraints, aim, job, per_unit=per_unit)
+    search = Search(result, space, problem, task.interval, goal)
+    evaluation = search.run()
+    if not evaluation.positions.size:
+        raise _nothing_feasible(search, evaluation)
+    positions, best, notes = _best(search, evaluation, task.top)
+    front, front_notes = _front(search, evaluation)
+    return Solved(
+        search=search,
+        evaluation=evaluation,
+        positions=positions,
+        best=best,
+        front=front,
+        minimize=goal.maximize or minimize or schema.target.name,
+        notes=(
+            *(_why_throughput(schema) if chosen else []),
+            *_may_not_fit(search, evaluation),
+            *_per_step(search, minimize, job),
+            *_not_finite(evaluation),
+            *notes,
+            *front_notes,
+        ),
+    )
+
+
+def _check_deadline(schema: Schema, goal: Goal, job: Job) -> None:
+    """Refuse a deadline of what has no duration.
+
+    Parameters
+    ----------
+    schema : Schema
+    goal : Goal
+    job : Job
+
+    Raises
+    ------
+    GenperfError
+    """
+    if goal.deadline is None:
+        return
+    if not schema.target.is_time:
+        raise GenperfError(only_for_times("deadlines", schema.target), hint="leave --deadline out")
+    if schema.target.throughput and not job.sized:
+        raise GenperfError(
+            "a deadline needs to know how much there is to do: a throughput was measured, and no step",
+            hint="--samples N, in the unit of the throughput",
+        )
+
+
+def _work_varies(schema: Schema, space: Space, work: Node | None, grouped: bool) -> bool:
+    """Tell whether steps differ in their work, so that the shortest is not the best: also where one was never measured.
+
+    Parameters
+    ----------
+    schema : Schema
+    space : Space
+    work : Node or None
+        The work of a step; None where nothing tells it.
+    grouped : bool
+        Whether the model is one of several groups, whose batches may differ.
+    """
+    if work is None:
+        return False
+    if grouped and not names_in(work):
+        return True
+    read = set(names_in(work))
+    for name in read & set(space.derived):
+        read |= space.derived[name].names
+    varied = {a.name for a in space.grid.axes if len(a.values) > 1}
+    return bool(schema.target.throughput) or bool(read & varied)
+
+
+def _in_model_names(job: Job, schema: Schema) -> Job:
+    """Return a job whose formulas read the model's columns."""
+    steps, machines = (t if t is None else in_model_names(str(t), schema) for t in (job.steps, job.machines))
+    price = in_model_names(job.price, schema) if isinstance(job.price, str) else job.price
+    return Job(steps, machines, price, job.samples)
+
+
+def _best(search: Search, evaluation: Evaluation, top: int) -> tuple[Positions, pd.DataFrame, list[Note]]:
+    """Return the best configurations; of those that keep the limits where intervals or verdicts decide.
+
+    Parameters
+    ----------
+    search : Search
+    evaluation : Evaluation
+    top : int
+        How many, at most.
+
+    Returns
+    -------
+    tuple
+        Their positions in the grid, their rows, and notes.
+    """
+    order = evaluation.in_order()
+    if not search.goal.searched:
+        return order[:top], search.answers(order[:top]), []
+    kept: list[Positions] = []
+    frames: list[pd.DataFrame] = []
+    looked, size, count, alone = 0, 2 * top, 0, dict[str, int]()
+    while count < top and looked < min(len(order), OPTIMUM.max_intervals):
+        some = order[looked : looked + size]
+        frame = search.answers(some)
+        limits = search.keeps(frame, some)
+        alone = {name: alone.get(name, 0) + int(kept_rows.sum()) for name, kept_rows in limits.items()}
+        keeps = np.logical_and.reduce(list(limits.values()))
+        kept.append(some[keeps])
+        frames.append(frame[keeps])
+        looked, count, size = looked + len(some), count + int(keeps.sum()), min(2 * size, OPTIMUM.max_block)
+    if not count:
+        raise _kept_by_none(search, evaluation, looked, alone)
+    notes = []
+    if count < top and looked < len(order):
+        what = " and ".join(alone)
+        text = f"only the {looked:,} best were looked at for {what}; {len(order) - looked:,} more may keep it"
+        notes.append(Note(text, "not_all_looked_at"))
+    return np.concatenate(kept)[:top], pd.concat(frames, ignore_index=True)[:top], notes
+
+
+def _front(search: Search, evaluation: Evaluation) -> tuple[pd.DataFrame, list[Note]]:
+    """Return the Pareto front of total time against cost, thinned where it is long, and notes."""
+    positions, notes = evaluation.front.positions, []
+    if not positions.size:
+        return pd.DataFrame(), []
+    shown = OPTIMUM.shown_front
+    if positions.size > shown:
+        text = f"the Pareto front has {positions.size:,} configurations; {shown} along it are shown"
+        notes.append(Note(text, "front_thinned"))
+        positions = positions[np.linspace(0, positions.size - 1, shown).round().astype(int)]
+    frame = search.answers(positions).drop(columns="objective")
+    if search.deadline is not None:
+        frame.insert(len(frame.columns) - 2, "keeps_deadline", search.latest(frame, positions) <= search.deadline)
+    if search.goal.trusted:
+        frame = frame[trusted_rows(frame)].reset_index(drop=True)
+    return frame, notes
+
+
+def _excluded(problem: Problem, evaluation: Evaluation) -> pd.DataFrame:
+    texts = [c.text for c in problem.constraints]
+    return pd.DataFrame({"constraint": texts, "excludes": evaluation.excludes, "alone": evaluation.only_this})
+
+
+def _nothing_feasible(search: Search, evaluation: Evaluation) -> GenperfError:
+    """Return why no configuration is left: the constraint that excludes most, or the deadline."""
+    size = search.space.grid.size
+    if not evaluation.feasible and evaluation.unfit:
+        return GenperfError(
+            f"{counted(evaluation.unfit, 'configuration')} may fail, and no other satisfies the constraints; the "
+            f"largest probability of fitting is {evaluation.likeliest:.2g}",
+            hint="smaller values in --over, a lower --fits, or measure runs that fit",
+        )
+    if evaluation.feasible and evaluation.late:
+        return _late(search, evaluation, 0)
+    if evaluation.feasible:
+        return GenperfError(
+            f"none of {evaluation.feasible:,} feasible configurations has a finite {search.problem.predicted.name} and "
+            "objective",
+            hint="ask nearer to the measured range",
+        )
+    excluded = _excluded(search.problem, evaluation)
+    strictest = excluded.iloc[int(excluded["excludes"].argmax())]
+    easiest = excluded.iloc[int(excluded["alone"].argmax())]
+    hint = "relax it" if strictest["excludes"] < size else "relax it: nothing on this grid satisfies it"
+    if easiest["alone"]:
+        hint = f"without '{easiest['constraint']}' {easiest['alone']:,} would be left"
+    return GenperfError(
+        f"none of {size:,} configurations is feasible; '{strictest['constraint']}' excludes most, "
+        f"{strictest['excludes']:,}",
+        hint=hint,
+    )
+
+
+def _kept_by_none(search: Search, evaluation: Evaluation, looked: int, alone: Mapping[str, int]) -> GenperfError:
+    """Return the error where no configuration keeps the limits that intervals and verdicts decide.
+
+    Parameters
+    ----------
+    search : Search
+    evaluation : Evaluation
+    looked : int
+        How many configurations were looked at.
+    alone : mapping of str to int
+        How many of them keep each limit.
+    """
+    broken = next((name for name, count in alone.items() if not count), None)
+    if broken == "the deadline":
+        return _late(search, evaluation, looked)
+    if broken == "the capacity":
+        limits = " and ".join(f"{name} below {most:g}" for name, most in search.goal.capacity.items())
+        return GenperfError(
+            f"none of the {looked:,} best configurations keeps {limits} with a probability of {search.goal.fits:g}",
+            hint="smaller values in --over, a lower --fits, or measure more: genperf suggest",
+        )
+    if broken == "the verdict":
+        return GenperfError(
+            f"none of the {looked:,} best configurations has a trusted prediction: each is extrapolating-blind",
+            hint="values nearer to the measured ones, or measure some: genperf suggest",
+        )
+    return GenperfError(
+        f"none of the {looked:,} best configurations keeps {' and '.join(alone)} at once", hint="relax one of them"
+    )
+
+
+def _late(search: Search, evaluation: Evaluation, looked: int) -> GenperfError:
+    """Return the error of a deadline that nothing keeps, with how far it is away.
+
+    Parameters
+    ----------
+    search : Search
+    evaluation : Evaluation
+    looked : int
+        How many configurations' intervals were computed.
+    """
+    fastest = f"the fastest takes {evaluation.fastest:.4g} s"
+    if not evaluation.positions.size:
+        return GenperfError(
+            f"no feasible configuration is done within {search.deadline:g} s: {fastest}",
+            hint="a later --deadline, or more machines",
+        )
+    share, count = f"{100 * search.interval:g} %", evaluation.positions.size
+    if looked < count:
+        return GenperfError(
+            f"the upper end of the {share} interval is after {search.deadline:g} s for each of the {looked:,} best",
+            hint=f"vary fewer values: {count:,} have a central time before it",
+        )
+    return GenperfError(
+        f"the upper end of the {share} interval is after {search.deadline:g} s for each of the {looked:,} "
+        f"configurations with a central time before it ({fastest})",
+        hint="a later --deadline, a smaller --interval, or measure more: genperf suggest",
+    )
+
+
+def _may_not_fit(search: Search, evaluation: Evaluation) -> list[Note]:
+    """Say how many configurations were left out because a run may fail, and of how many that is uncertain."""
+    if not evaluation.unfit:
+        return []
+    left_out = f"{counted(evaluation.unfit, 'configuration')} left out: a run fits with a probability below"
+    text = f"{left_out} {search.goal.fits:g}, or was measured as failed; {evaluation.uncertain:,} of them uncertain"
+    return [Note(text, "may_not_fit")]
+
+
+def _why_throughput(schema: Schema) -> list[Note]:
+    """Say why throughput is the aim where nobody named one; of a measured throughput it goes without a word."""
+    if schema.target.throughput:
+        return []
+    text = "the aim is the most throughput, as steps differ in their work; --minimize time is for the shortest step"
+    return [Note(text, "most_throughput")]
+
+
+def _not_finite(evaluation: Evaluation) -> list[Note]:
+    if not evaluation.not_finite:
+        return []
+    text = f"{evaluation.not_finite:,} configurations have no finite prediction or objective and are left out"
+    return [Note(text, "not_finite")]
+
+
+def _per_step(search: Search, minimize: str | None, job: Job) -> list[Note]:
+    """Return a note where steps of different numbers of samples are compared.
+
+    Parameters
+    ----------
+    search : Search
+    minimize : str or None
+        As the user gave it.
+    job : Job
+    """
+    target = search.result.schema.target
+    what = target.name if minimize is None else minimize
+    if not target.is_time or target.throughput or what not in (target.name, "cost") or job.sized:
+        return []
+    varied = {a.name for a in search.space.grid.axes if len(a.values) > 1}
+    samples = samples_formula(search.result.named)
+    if samples is None or not varied & samples[1]:
+        return []
+    text = f"the {what} is that of a step, and steps of different numbers of samples are compared"
+    return [Note(f"{text}; for the {what} of N samples: --samples N", "per_step")]

@@ -1,0 +1,94 @@
+"""The best configurations of all groups: comparable work, one ranking, honest shares of wins."""
+
+import itertools
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from helpers import Shell, shell_of
+
+import genperf as gp
+from genperf.advice import Goal, Job
+from genperf.errors import GenperfError
+from genperf.result import GroupedResult
+
+#: Seconds of a step: x overlaps well and y does not; a batch of 64 takes less than twice one of 32.
+LAWS = {("x", 32): (0.10, 0.01), ("x", 64): (0.18, 0.01), ("y", 32): (0.09, 0.04)}
+RUNS = pd.DataFrame(
+    [
+        (framework, batch, n, a + b * n**0.5)
+        for (framework, batch), (a, b) in LAWS.items()
+        for n in (1, 2, 4, 8, 16)
+    ],
+    columns=["framework", "batch", "workers", "s"],
+)  # fmt: skip
+OVER = {"workers": "1:64:*2"}
+
+
+@pytest.fixture(scope="module")
+def fitted() -> GroupedResult:
+    result = gp.fit(
+        RUNS, "a + b*workers**0.5", draws=20, time="s", extrinsic="workers", group="framework,batch", seed=1
+    )
+    assert isinstance(result, GroupedResult)
+    return result
+
+
+def test_throughput_counts_the_batch_of_each_group(fitted: GroupedResult) -> None:
+    found = gp.optimize(fitted, OVER, top=99)
+    assert found.maximized
+    expected = {
+        (f, str(b), n): b * n / (a + c * n**0.5) for (f, b), (a, c) in LAWS.items() for n in (1, 2, 4, 8, 16, 32, 64)
+    }
+    keys = list(found.best[["framework", "batch", "workers"]].itertuples(index=False, name=None))
+    assert found.configurations == found.feasible == len(keys) == 21
+    assert found.best["throughput"].tolist() == pytest.approx([expected[key] for key in keys], rel=1e-3)
+    assert found.best["throughput"].is_monotonic_decreasing
+    # The shortest step is that of a small batch, which is not the best.
+    assert keys[0] == ("x", "64", 64)
+    assert gp.optimize(fitted, OVER, minimize="time").configuration["batch"] == "32"
+    assert found.best["wins"].sum() == pytest.approx(1.0)
+    assert (found.front["cost"] * found.front["throughput"]).tolist() == pytest.approx(found.front["workers"].tolist())
+
+
+def test_groups_may_be_named_and_read(fitted: GroupedResult) -> None:
+    found = gp.optimize(fitted, {**OVER, "framework": "y"})
+    assert set(found.best["framework"]) == {"y"}
+    dear = gp.optimize(fitted, OVER, minimize="cost", job=Job(samples=1e6, price="where(framework == 'x', 9, 1)"))
+    assert dear.configuration["framework"] == "y"
+    with pytest.raises(GenperfError, match="the groups are x, 32; x, 64"):
+        gp.optimize(fitted, {**OVER, "framework": "z"})
+
+
+def test_a_group_without_an_answer_is_named(fitted: GroupedResult) -> None:
+    # y needs 0.23 s of 12 workers and more.
+    found = gp.optimize(fitted, {"workers": [16, 32]}, goal=Goal(maximize="throughput"), where="time < 0.2")
+    assert set(found.best["framework"]) == {"x"}
+    assert [n.kind for n in found.notes] == ["group_infeasible", "group_infeasible"]
+    with pytest.raises(GenperfError, match="excludes most"):
+        gp.optimize(fitted, OVER, "time < 0.01")
+
+
+def test_independent_groups_share_the_wins_by_their_overlap() -> None:
+    both = pd.concat([RUNS[RUNS.batch == 32].query("framework == 'x'").assign(framework=f) for f in ("a", "b")])
+    wobble = 1 + 0.05 * pd.Series(list(itertools.islice(itertools.cycle((1, -1, 0.5)), len(both))), index=both.index)
+    both["s"] *= wobble.to_numpy()
+    alike = gp.fit(both, "a + b*workers**0.5", draws=200, time="s", extrinsic="workers", group="framework")
+    found = gp.optimize(alike, {"workers": 32}, minimize="time")
+    # Nearly the same runs in both groups: neither is surely the best.
+    assert found.best["wins"].between(0.05, 0.95).all()
+
+
+def test_the_command_answers_over_groups(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    shell: Shell = shell_of(capsys)
+    table, model = tmp_path / "runs.csv", str(tmp_path / "m.json")
+    RUNS.to_csv(table, index=False)
+    roles = ["--time", "s", "--extrinsic", "workers", "--group", "framework,batch", "--model", "a + b*workers**0.5"]
+    assert shell("fit", str(table), *roles, "-o", model)[0] == 0
+    status, out, _ = shell("optimize", model, "--over", "workers=1:64:*2", "--top", "3", "--json")
+    best = json.loads(out)["best"]
+    assert status == 0
+    assert (best[0]["framework"], best[0]["batch"], best[0]["workers"]) == ("x", "64", 64)
+    one = json.loads(shell("optimize", model, "--over", "workers=1:64:*2", "--group", "y,32", "--json")[1])["best"]
+    assert "framework" not in one[0]

@@ -1,0 +1,176 @@
+"""`--also`: further quantities fitted beside the main one, through every command that reads them."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from helpers import Shell, shell_of
+
+import genperf as gp
+from genperf.errors import GenperfError
+
+#: Seconds of 0.02·batch + 0.4/gpus + 0.1; gigabytes of 10 + 1.2·batch + 20/gpus, none where a run failed.
+CELLS = [
+    (n, b, *((0.02 * b + 0.4 / n + 0.1, 10 + 1.2 * b + 20 / n) if 10 + 1.2 * b + 20 / n < 55 else ("OOM", "")))
+    for n in (1, 2, 4, 8)
+    for b in (4, 8, 16, 32, 64)
+]
+ROLES = ["--time", "step_s", "--extrinsic", "gpus", "--intrinsic", "batch", "--model", "a*batch + b/gpus + c"]
+ALSO = ["--also", "memory=peak_gb:GB", "--also-model", "memory=m + k*batch + s/gpus"]
+OVER = ["--over", "gpus=1:16:*2", "--over", "batch=4:64:*2"]
+
+
+@pytest.fixture
+def shell(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shell:
+    monkeypatch.chdir(tmp_path)
+    lines = [",".join(map(str, row)) for row in CELLS]
+    (tmp_path / "runs.csv").write_text("\n".join(["gpus,batch,step_s,peak_gb", *lines]) + "\n")
+    return shell_of(capsys)
+
+
+@pytest.fixture
+def fitted(shell: Shell) -> str:
+    status, out, err = shell("fit", "runs.csv", *ROLES, *ALSO, "-o", "m.json")
+    assert status == 0
+    assert "memory: your formula; 14 configurations; held-out error " in out
+    # The column of a further quantity has a role.
+    assert "left out, in no role" not in err
+    return "m.json"
+
+
+def test_predict_writes_both_quantities_with_their_intervals(shell: Shell, fitted: str) -> None:
+    status, out, _ = shell("predict", fitted, "--at", "gpus=2,16", "--at", "batch=16", "--json")
+    assert status == 0
+    rows = json.loads(out)["predictions"]
+    assert [row["memory"] for row in rows] == pytest.approx([39.2, 30.45], rel=1e-3)
+    assert all(row["memory_lower"] <= row["memory"] <= row["memory_upper"] for row in rows)
+    assert list(rows[0])[2:8] == ["time", "lower", "upper", "memory", "memory_lower", "memory_upper"]
+    # The main quantity is what it is without the other.
+    shell("fit", "runs.csv", *ROLES, "-o", "alone.json")
+    alone = json.loads(shell("predict", "alone.json", "--at", "gpus=2,16", "--at", "batch=16", "--json")[1])
+    assert [row["time"] for row in rows] == [row["time"] for row in alone["predictions"]]
+
+
+def test_formulas_read_further_quantities(shell: Shell, fitted: str) -> None:
+    shown = ["--show", "gb_s=memory*time", "--show", "free=80-memory"]
+    out = shell("predict", fitted, "--at", "gpus=2", "--at", "batch=16", *shown, "--json")[1]
+    (row,) = json.loads(out)["predictions"]
+    assert row["gb_s"] == pytest.approx(row["memory"] * row["time"])
+    # Nothing tells how the two depend on each other: all corners count.
+    assert row["gb_s_lower"] == pytest.approx(row["memory_lower"] * row["lower"], rel=1e-6)
+    assert row["gb_s_upper"] == pytest.approx(row["memory_upper"] * row["upper"], rel=1e-6)
+    assert row["free_lower"] == pytest.approx(80 - row["memory_upper"], rel=1e-6)
+
+
+def test_a_capacity_bounds_the_upper_end_of_the_quantity(shell: Shell, fitted: str) -> None:
+    status, out, _ = shell("optimize", fitted, *OVER, "--capacity", "memory=40GB", "--top", "99", "--json")
+    assert status == 0
+    best = json.loads(out)["best"]
+    assert best
+    assert all(row["memory_upper"] < 40.5 and row["memory"] <= 40 for row in best)
+    every = json.loads(shell("optimize", fitted, *OVER, "--top", "99", "--json")[1])["best"]
+    assert any(row["memory"] > 41 for row in every)
+    status, _, err = shell("optimize", fitted, *OVER, "--capacity", "memory=12")
+    assert (status, "'memory <= 12' excludes most" in err) == (1, True)
+    status, _, err = shell("optimize", fitted, *OVER, "--capacity", "energy=12")
+    assert (status, "--also energy=COLUMN:UNIT" in err) == (1, True)
+
+
+def test_the_objective_may_be_a_further_quantity(shell: Shell, fitted: str) -> None:
+    status, out, _ = shell("optimize", fitted, *OVER, "--minimize", "memory/batch", "--where", "memory <= 35", "--json")
+    best = json.loads(out)["best"]
+    assert status == 0
+    assert best[0]["objective"] == pytest.approx(best[0]["memory"] / best[0]["batch"])
+    assert sum(row["wins"] for row in best) == pytest.approx(1.0)
+
+
+def test_check_says_what_was_measured_beside(shell: Shell) -> None:
+    status, out, _ = shell("check", "runs.csv", *ROLES[:-2], *ALSO[:2])
+    assert status == 0
+    measured = [cells[3] for cells in CELLS if cells[2] != "OOM"]
+    assert f"memory: peak_gb, {min(measured):.4g} to {max(measured):.4g} GB, {len(measured)} rows" in out
+    partly = pd.read_csv("runs.csv").assign(peak_gb=lambda f: f.peak_gb.where(f.gpus > 1))
+    partly.to_csv("partly.csv", index=False)
+    err = shell("check", "partly.csv", *ROLES[:-2], *ALSO[:2])[2]
+    assert f"note: memory was measured in {partly.peak_gb.notna().sum()} of {len(measured)} rows" in err
+
+
+def test_groups_and_resume(shell: Shell) -> None:
+    one = pd.read_csv("runs.csv")
+    other = one.assign(net="b", peak_gb=np.nan)
+    pd.concat([one.assign(net="a"), other]).to_csv("two.csv", index=False)
+    command = ["fit", "two.csv", *ROLES, *ALSO, "--group", "net", "-o", "m.json"]
+    status, out, _ = shell(*command)
+    assert (status, "memory: fitted in 1 of 2 groups" in out) == (0, True)
+    before = Path("m.json").read_bytes()
+    rows = json.loads(shell("predict", "m.json", "--at", "gpus=2", "--at", "batch=16", "--json")[1])["predictions"]
+    # The group without a measured memory has a time all the same.
+    assert [row["memory"] is None for row in rows] == [False, True]
+    assert rows[0]["time"] == rows[1]["time"]
+    assert shell(*command, "--resume")[0] == 0
+    assert Path("m.json").read_bytes() == before
+
+
+def test_in_python() -> None:
+    frame = pd.DataFrame([row for row in CELLS if row[2] != "OOM"], columns=["gpus", "batch", "step_s", "peak_gb"])
+    result = gp.fit(
+        frame.astype(float),
+        "a*batch + b/gpus + c",
+        also_models={"memory": "m + k*batch + s/gpus"},
+        time="step_s",
+        extrinsic="gpus",
+        intrinsic="batch",
+        also={"memory": "peak_gb:GB"},
+    )
+    assert isinstance(result, gp.FitResult)
+    assert result.further["memory"].schema.target.unit == "GB"
+    assert result.further["memory"].predict(gpus=4, batch=8)["memory"][0] == pytest.approx(24.6, rel=1e-3)
+
+
+def test_a_level_without_a_measurement_has_no_value() -> None:
+    frame = pd.DataFrame([row for row in CELLS if row[2] != "OOM"], columns=["gpus", "batch", "step_s", "peak_gb"])
+    frame = frame.astype(float)
+    result = gp.fit(
+        pd.concat([frame.assign(kind="a"), frame.assign(kind="b", peak_gb=np.nan)]),
+        "generic",
+        structure="separable",
+        lam=1e-4,
+        draws=5,
+        time="step_s",
+        extrinsic="gpus",
+        intrinsic="batch",
+        categorical="kind",
+        also="memory=peak_gb:GB",
+        also_models={"memory": "m + k*batch + s/gpus"},
+    )
+    assert isinstance(result, gp.FitResult)
+    predicted = result.predict({"gpus": 4, "batch": 8, "kind": ["a", "b"]})
+    assert predicted["memory"].isna().tolist() == [False, True]
+    assert predicted["time"].notna().all()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--also", "time=peak_gb"], "a further quantity cannot be named 'time'"),
+        (["--also", "memory=peak:GB"], "no column 'peak' (named as quantity)"),
+        (["--also", "batch=peak_gb"], "'batch' is a factor, a group or the measured quantity already"),
+        (["--also", "memory=batch"], "column 'batch' is named both as intrinsic and as quantity"),
+        (["--also", "a=peak_gb", "--also", "a=peak_gb"], "two further quantities are named 'a'"),
+        (["--also-model", "memory=generic"], "'memory' is no further quantity of the table"),
+        (["--also", "memory=peak_gb:GB", "--also-model", "memory=ring-allreduse"], "ring-allreduce"),
+    ],
+)
+def test_bad_input_is_answered_in_words(shell: Shell, options: list[str], message: str) -> None:
+    status, _, err = shell("fit", "runs.csv", *ROLES, *options)
+    assert (status, message in err) == (1, True), err
+
+
+def test_a_model_file_with_other_factors_beside_is_refused(shell: Shell, fitted: str) -> None:
+    file = json.loads(Path(fitted).read_text())
+    file["groups"][0]["model"]["further"]["memory"]["table"]["factors"][0]["name"] = "other"
+    Path("bad.json").write_text(json.dumps(file))
+    with pytest.raises(GenperfError, match="further"):
+        gp.load_model("bad.json")
