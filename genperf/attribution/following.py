@@ -24,7 +24,7 @@ def following(
     """Return the columns that follow from the count of workers (or nodes), so that the configurations can exist.
 
     The devices of a node are as at the largest measured scale. One node is filled before the next begins. The global
-    batch is the batch per worker times the workers.
+    batch is the batch per worker times the workers; a transformer's layout follows as `_layout` says.
 
     Parameters
     ----------
@@ -58,9 +58,57 @@ def following(
             out[inside.name] = np.minimum(counts, inside.upper)
     elif count == nodes and workers is not None and workers.name not in given:
         out[workers.name] = counts * workers.upper / count.upper
-    batch, whole = factors.find("batch"), factors.find("global_batch")
-    if workers is not None and batch is not None and whole is not None and whole.name not in given:
-        worker_counts = out.get(workers.name, columns.get(workers.name))
-        if worker_counts is not None and batch.name in columns:
-            out[whole.name] = np.asarray(columns[batch.name], float) * worker_counts
+    worker_counts = None if workers is None else out.get(workers.name, columns.get(workers.name))
+    if worker_counts is None:
+        return out
+    batch, whole, passes = factors.find("batch"), factors.find("global_batch"), factors.find("micro_batch")
+    if whole is not None and whole.name not in given and batch not in (None, passes) and batch.name in columns:
+        out[whole.name] = np.asarray(columns[batch.name], float) * worker_counts
+    return out | _layout(factors, {**columns, **out}, worker_counts, given)
+
+
+def _layout(
+    factors: Factors, columns: Mapping[str, npt.NDArray[Any]], workers: Array, given: Collection[str]
+) -> dict[str, Array]:
+    """Return the columns of a transformer's layout that follow from its devices.
+
+    More devices are more data-parallel ways: tensor, pipeline and context ways stay as they are. The global batch
+    stays, in fewer passes of micro-batches, and grows only where a way would have less than one micro-batch.
+
+    Parameters
+    ----------
+    factors : Factors
+    columns : mapping of str to ndarray of shape (rows,)
+    workers : ndarray of shape (rows,)
+        Devices.
+    given : collection of str
+        Factors that stay as they are.
+
+    Examples
+    --------
+    >>> names = ("gpus", "dp", "tp", "micro_batch", "global_batch", "grad_accumulation")
+    >>> table = Factors(tuple(Factor(name, "extrinsic", 1, 64, distinct=6, positive=True) for name in names))
+    >>> run = {"tp": np.full(2, 4.0), "micro_batch": np.full(2, 8.0), "global_batch": np.full(2, 64.0)}
+    >>> _layout(table, run, np.array([16.0, 128.0]), {"tp"})
+    {'dp': array([ 4., 32.]), 'global_batch': array([ 64., 256.]), 'grad_accumulation': array([2., 1.])}
+    """
+    data = factors.find("data_parallel")
+    named = {name: factors.find(name) for name in ("tensor_parallel", "pipeline_parallel", "context_parallel")}
+    others = [factor for factor in named.values() if factor is not None]
+    if data is None or not others or any(factor.name not in columns for factor in others):
+        return {}
+    out: dict[str, Array] = {}
+    ways = np.asarray(columns[data.name], float) if data.name in given else workers
+    if data.name not in given:
+        ways = np.maximum(1.0, workers / np.prod([np.asarray(columns[f.name], float) for f in others], axis=0))
+        out[data.name] = ways
+    one, whole, passes = (factors.find(name) for name in ("micro_batch", "global_batch", "micro_batches"))
+    if one is None or one.name not in columns or whole is None or whole.name not in columns:
+        return out
+    samples = np.asarray(columns[whole.name], float)
+    at_once = ways * np.asarray(columns[one.name], float)
+    if whole.name not in given:
+        samples = out[whole.name] = np.maximum(samples, at_once)
+    if passes is not None and passes.name not in given:
+        out[passes.name] = np.maximum(1.0, samples / at_once)
     return out

@@ -46,6 +46,12 @@ def test_one_run_stands_for_all_rows_of_a_curve() -> None:
     assert frame[["tp", "pp"]].drop_duplicates().shape == (1, 2)
 
 
+def test_more_devices_are_more_data_parallel_ways() -> None:
+    table = gp.read_table(SPLITS, time="s", extrinsic="devices,dp", intrinsic="tp,pp")
+    frame = completed(gp.fit(table, model="a*tp/dp + c"), {"devices": [64, 512], "tp": 2})
+    assert frame.dp.tolist() == [64 / 2 / frame.pp[0], 512 / 2 / frame.pp[0]]
+
+
 def test_without_runs_it_is_the_centre() -> None:
     emptied = gp.read_table(SPLITS, time="s", extrinsic="devices", intrinsic="tp", categorical="net")
     schema = schema_of(emptied)
