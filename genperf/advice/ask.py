@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -401,15 +400,3 @@ def _next(result: FitResult, at: Mapping[str, Any]) -> str:
         return suggest(result, at).sentence
     except GenperfError as error:
         return f"no next run is proposed: {error.message}"
-
-
-def samples_called(column: str) -> str:
-    """Return what a column of throughputs counts.
-
-    Examples
-    --------
-    >>> samples_called("images_per_s"), samples_called("tokens/s"), samples_called("throughput")
-    ('images', 'tokens', 'samples')
-    """
-    name, joint, _ = re.sub(r"(_per_|/)", "\0", column.lower(), count=1).partition("\0")
-    return name if joint and name else "samples"

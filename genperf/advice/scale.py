@@ -15,6 +15,8 @@ from genperf.prediction import Query
 from genperf.result import FitResult
 from genperf.table import Factor
 
+#: Names of a column that counts the tokens of a sample.
+SEQUENCE = ("sequence", "seq_length", "seq_len", "seqlen", "sequence_length", "context_length")
 #: Factors that are 1 where a configuration is reduced to one worker.
 _REDUCED = ("workers", "nodes", "devices_per_node")
 
@@ -82,6 +84,13 @@ def work_of_step(result: FitResult, group: Mapping[str, str] | None = None) -> N
             return call("multiply", Number(batch), Name(workers.name))
     weak = (schema.scaling or group_kind(schema)) == "weak" and not schema.target.throughput
     return Name(workers.name) if weak and workers is not None else None
+
+
+def sequence_of(result: FitResult) -> str | None:
+    """Return the factor that counts the tokens of a sample, by the field's names; None without one."""
+    names = ALIASES.get("sequence", SEQUENCE)
+    lowered = {f.name.lower(): f.name for f in result.schema.factors if f.numeric}
+    return next((lowered[name] for name in names if name in lowered), None)
 
 
 def work_of_columns(result: FitResult) -> str | None:

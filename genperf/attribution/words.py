@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -111,6 +112,18 @@ def three_digits(value: float) -> str:
     if 1e-4 <= abs(rounded) < 1e6:
         return f"{rounded:,.10f}".rstrip("0").rstrip(".") if abs(rounded) < 100 else f"{rounded:,.0f}"
     return f"{rounded:.3g}"
+
+
+def samples_called(column: str) -> str:
+    """Return what a column of throughputs counts.
+
+    Examples
+    --------
+    >>> samples_called("images_per_s"), samples_called("tokens/s"), samples_called("throughput")
+    ('images', 'tokens', 'samples')
+    """
+    name, joint, _ = re.sub(r"(_per_|/)", "\0", column.lower(), count=1).partition("\0")
+    return name if joint and name else "samples"
 
 
 def capitalised(text: str) -> str:

@@ -39,9 +39,9 @@ def command(
 
     A role that is given as an option is not guessed.
     """
-    from genperf.advice.ask import Question, ask, samples_called
+    from genperf.advice.ask import Question, ask
     from genperf.attribution.derived import price_of
-    from genperf.attribution.words import join_values
+    from genperf.attribution.words import join_values, samples_called
     from genperf.fitting import fit
     from genperf.models.guess import guess_roles
     from genperf.result import FitResult

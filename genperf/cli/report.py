@@ -45,6 +45,9 @@ if TYPE_CHECKING:
 @click.option("--along", metavar="FACTOR", help="The factor that counts the workers, where it is not recognised.")
 @click.option("--only", metavar="A,B", help="One group's model alone.")
 @click.option("--title", metavar="TEXT", help="Heading of the page.")
+@click.option("--price", metavar="X/TIME", help="Of one worker or --per, as 2/h: the page then tells costs.")
+@click.option("--per", metavar="COL", help="What --price is paid for; the workers where omitted.")
+@click.option("--samples", metavar="N", help="The work in all, in the unit of the throughput or batch: 300B.")
 @click.option("--interval", default=0.9, show_default=True, type=float, help="Nominal coverage of the intervals.")
 @click.option("--model", default="auto", show_default=True, help="For a table: what to fit.")
 @click.option("--scheme", metavar="SCHEME", help="For a table: how to hold out, as for genperf validate.")
@@ -59,6 +62,9 @@ def command(
     along: str | None,
     only: str | None,
     title: str | None,
+    price: str | None,
+    per: str | None,
+    samples: str | None,
     interval: float,
     model: str,
     scheme: str | None,
@@ -73,7 +79,7 @@ def command(
     MODEL is a file of genperf fit. A TABLE (with --time or --quantity and roles, as for fit) is fitted first, and the
     model compared with baselines on what is held out. The page is one file: it needs no network and no server.
     """
-    from genperf.reporting import View, page
+    from genperf.reporting import Job, View, page
 
     if measured_column(given):
         table = read(source, given)
@@ -92,7 +98,7 @@ def command(
         fitted,
         table=table,
         validation=held_out,
-        view=View(once(target, "--target", names_of(fitted)), along, interval, title),
+        view=View(once(target, "--target", names_of(fitted)), along, interval, title, Job(price, per, samples)),
     )
     write_whole(output, text)
     if as_json:

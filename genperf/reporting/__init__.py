@@ -2,5 +2,6 @@
 
 from genperf.reporting.held_out import held_out
 from genperf.reporting.html import View, page, report
+from genperf.reporting.measures import Job
 
-__all__ = ["View", "held_out", "page", "report"]
+__all__ = ["Job", "View", "held_out", "page", "report"]

@@ -12,7 +12,7 @@ from genperf.advice import suggest
 from genperf.attribution import Scaling, explain
 from genperf.attribution.quantity import only_for_times, term_column, with_unit
 from genperf.attribution.terms import FORM, HIDDEN
-from genperf.attribution.words import capitalised, count_text
+from genperf.attribution.words import capitalised, count_text, samples_called, three_digits
 from genperf.errors import GenperfError
 from genperf.prediction.predict import THROUGHPUT
 from genperf.result import FitResult
@@ -39,6 +39,12 @@ class AnswerSettings:
 
 
 ANSWERS = AnswerSettings()
+#: What a verdict means to somebody who decides.
+TRUST = {
+    "ok": "this can be relied on",
+    "caution": "take it with caution",
+    "extrapolating-blind": "do not rely on it: it is far from what was measured",
+}
 
 
 @dataclass(frozen=True)
@@ -166,10 +172,12 @@ def summary(result: FitResult, answer: Scaling | None, target: pd.DataFrame, int
     words = [f"{place}, {subject} is expected {verb} {with_unit(f'{value:.3g}', quantity)}"]
     if quantity.throughput and "throughput" in row:
         # Of a measured throughput the time is that of one unit of its work, which is no step.
-        rate, low, high = (f"{float(f'{row[name]:.3g}'):,.15g}" for name in THROUGHPUT)
-        words, ends = [f"{place}, '{quantity.throughput}' is expected to be {rate}"], f"{low} to {high}"
+        rate, low, high = (three_digits(float(row[name])) for name in THROUGHPUT)
+        unit = f"{samples_called(quantity.throughput)}/s"
+        words, ends = [f"{place}, expect {rate} {unit}"], f"{low} to {high}"
     words.append(f" ({100 * interval:g} % interval: {ends})")
     words += [] if efficiency is None else [f", at {efficiency:.0f} % efficiency"]
+    words.append(f"; {TRUST[str(row['verdict'])]}")
     return Summary(value, lower, upper, efficiency, str(row["verdict"]), capitalised("".join(words)))
 
 
@@ -311,18 +319,24 @@ def _largest_part(result: FitResult, answer: Scaling | None, target: pd.DataFram
         place = count_text(float(target[answer.along].iloc[0]), answer.along)
     whole = "the time" if quantity.is_time else quantity.name
     verb = "takes" if quantity.is_time else "makes"
-    ends = ""
+    ends, amounts = "", [with_unit(f"{value:.3g}", quantity) for value in terms[column].head(2)]
     if {low, high} != {part}:
         ends = f" ({100 * interval:g} % interval: {with_unit(' to '.join(dict.fromkeys([low, high])), quantity)})"
-    sentences = [
-        f"At {place}, '{first['term']}' {verb} {with_unit(part, quantity)} of {whole}, {100 * first['share']:.0f} %"
-        f"{ends}."
-    ]
+    if not result.schema.of_steps:
+        # The seconds of one unit of the work mean nothing to anybody: only the shares do.
+        ends, amounts = "", ["", ""]
+    shares = [f"{100 * share:.0f} %" for share in terms["share"].head(2)]
+    if amounts[0]:
+        sentences = [f"At {place}, '{first['term']}' {verb} {amounts[0]} of {whole}, {shares[0]}{ends}."]
+    else:
+        sentences = [f"At {place}, '{first['term']}' {verb} {shares[0]} of {whole}."]
     if len(terms) > 1:
-        second = terms.iloc[1]
-        amount = with_unit(f"{second[column]:.3g}", quantity)
-        sentences.append(f"Next is '{second['term']}' with {amount}, {100 * second['share']:.0f} %.")
-    sentences += [capitalised(text) for text in (answer.crossovers["sentence"].head(1) if answer is not None else ())]
+        sentences.append(f"Next is '{terms.iloc[1]['term']}' with {', '.join(filter(None, [amounts[1], shares[1]]))}.")
+    crossed = answer.crossovers.head(1) if answer is not None else None
+    if crossed is not None and len(crossed):
+        # Which member says so belongs to the expert parts.
+        prefix, text = f"{crossed['member'].iloc[0]}: ", str(crossed["sentence"].iloc[0])
+        sentences.append(capitalised(text.removeprefix(prefix)))
     sentences += [
         f"'{a}' and '{b}' cannot be told apart by this data; their sum can."
         for a, b in explanation.aliased[: ANSWERS.aliased_pairs]

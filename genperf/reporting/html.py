@@ -18,9 +18,10 @@ from genperf.errors import GenperfError
 from genperf.fitting import fit
 from genperf.formula import JAVASCRIPT_PRELUDE
 from genperf.prediction import discrepancies_of
-from genperf.reporting.engine import Formulas, engine, judging, rules
+from genperf.reporting.engine import Formulas, Model, engine, judging, rules
 from genperf.reporting.held_out import held_out
 from genperf.reporting.held_out import shown as shown_validation
+from genperf.reporting.measures import Job, measures_of
 from genperf.reporting.provenance import command_of, versions
 from genperf.reporting.sheet import place_of, quantity_of, sheet
 from genperf.result import FitResult, GroupedResult
@@ -28,12 +29,16 @@ from genperf.table import Table
 from genperf.validation import Validation
 
 _SCRIPTS = (
+    "data.js",
     "charts.js",
     "kernels.js",
     "discrepancy.js",
     "combinations.js",
     "engine.js",
+    "measures.js",
+    "pictures.js",
     "figures.js",
+    "beside.js",
     "groups.js",
     "address.js",
     "page.js",
@@ -81,12 +86,15 @@ class View:
         Nominal coverage of all intervals.
     title : str, optional
         Made of the table's name where omitted.
+    job : Job
+        A price, and how much there is to do: the page then tells costs and durations.
     """
 
     target: Mapping[str, Any] | None = None
     along: str | None = None
     interval: float = 0.9
     title: str | None = None
+    job: Job = Job()  # noqa: RUF009 - frozen
 
 
 def report(
@@ -181,12 +189,12 @@ def page(
     whole = what if isinstance(what, GroupedResult) else GroupedResult((), {(): what})
     formulas = Formulas()
     groups = _groups(whole, view, formulas)
-    target = next(iter(whole.results.values())).schema.target
     data = {
         "rules": rules(),
         "interval": view.interval,
         "beside": [HIDDEN, FORM],
-        "quantity": quantity_of(target),
+        "quantity": quantity_of(next(iter(whole.results.values()))),
+        "job": view.job.shown(),
         "groups": groups,
         "groupColumns": list(whole.group),
         "validation": _validation(checked),
@@ -225,7 +233,8 @@ def _groups(whole: GroupedResult, view: View, formulas: Formulas) -> list[dict[s
                 raise
             failed[key] = error.message
         else:
-            out.append({"key": list(key), "sheet": shown})
+            measures = measures_of(Model(result, formulas), dict(zip(whole.group, key, strict=True)), view.job)
+            out.append({"key": list(key), "sheet": {**shown, "measures": measures}})
     if not out:
         key, why = next(iter(failed.items()))
         raise GenperfError(f"none of {len(failed)} groups can be shown; {', '.join(key)}: {why}")
@@ -299,6 +308,8 @@ def _lead(whole: GroupedResult, first: FitResult) -> str:
     groups = f" in {len(whole)} groups ({', '.join(whole.group)})" if whole.group else ""
     target = first.schema.target
     what = "the time of a step" if target.is_time else heading(target)
+    if target.throughput:
+        what = f"the throughput (column {target.throughput})"
     return (
         f"What {rows:,} measured runs of {configurations:,} configurations{groups} say about {what}, "
         f"fitted by the model '{first.model}'."

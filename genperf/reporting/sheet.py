@@ -22,8 +22,9 @@ from genperf.prediction.measured import most_measured
 from genperf.prediction.medians import Median
 from genperf.prediction.query import known_names
 from genperf.reporting.answers import answers, summary, unanswered
+from genperf.reporting.measures import rate_unit
 from genperf.result import FitResult
-from genperf.table import Factor, Target
+from genperf.table import Factor
 
 Array = npt.NDArray[np.float64]
 
@@ -253,9 +254,20 @@ def _summary(result: FitResult, place: Place, interval: float) -> dict[str, Any]
     }
 
 
-def quantity_of(target: Target) -> dict[str, Any]:
-    """Return what the page must know of the predicted quantity."""
-    return {"name": target.name, "unit": target.unit, "heading": heading(target), "isTime": target.is_time}
+def quantity_of(result: FitResult) -> dict[str, Any]:
+    """Return what the page must know of the predicted quantity: of a measured throughput, that it is told first."""
+    schema = result.schema
+    target = schema.target
+    return {
+        "name": target.name,
+        "unit": target.unit,
+        "heading": heading(target),
+        "isTime": target.is_time,
+        "ofSteps": schema.of_steps,
+        "rate": rate_unit(result),
+        "column": target.throughput or target.column,
+        "first": "throughput" if target.work else "value",
+    }
 
 
 def plain(value: Any) -> Any:

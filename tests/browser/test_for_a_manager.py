@@ -54,7 +54,8 @@ def test_the_first_sentence_tells_the_prediction(browser: Browser, one: FitResul
     row = one.predict(at).iloc[0]
     first = browser.js("return $('first').textContent").replace("\u00a0", " ")
     assert first.startswith(f"At 32 workers, a step is expected to take {row['time']:.3g} s (90 % interval: ")
-    assert first.endswith(" % efficiency.")
+    assert " % efficiency; " in first
+    assert first.endswith("; take it with caution.")
     assert browser.js("return $('first').compareDocumentPosition($('answers')) & 4")
 
 

@@ -8,6 +8,9 @@ function remember() {
     if (state.x[i] !== sheet.at[i]) words.append(`at.${f.name}`, state.x[i]);
   });
   if (state.sort) words.append("sort", state.sort.join(","));
+  if (state.measure && state.measure !== QUANTITY.first) words.append("show", state.measure);
+  if (state.beside !== null) for (const part of PAGE.groups[state.beside].key) words.append("beside", part);
+  for (const key of ["price", "size"]) if (JOB[key] !== PAGE.job[key]) words.append(key, JOB[key] || "");
   const wanted = words.toString();
   if (wanted !== location.hash.slice(1)) history.replaceState(null, "", `#${wanted}`);
 }
@@ -19,6 +22,15 @@ function recall() {
   const words = new URLSearchParams(location.hash.slice(1)), key = words.getAll("group").join("\n");
   const index = PAGE.groups.findIndex((g) => g.key.join("\n") === key);
   const [column, sign] = (words.get("sort") || "").split(",").map(Number);
+  for (const name of ["price", "size"]) {
+    const given = words.get(name);
+    JOB[name] = given === null || Number.isNaN(+given) || +given < 0 ? PAGE.job[name] : +given || null;
+    if ($(`job-${name}`)) $(`job-${name}`).value = JOB[name] ? compact(JOB[name]) : "";
+  }
+  state.measure = words.get("show") in MEASURES ? words.get("show") : null;
+  const other = words.getAll("beside").join("\n");
+  const beside = PAGE.groups.findIndex((g) => !g.failed && words.has("beside") && g.key.join("\n") === other);
+  state.beside = beside < 0 ? null : beside;
   state.sort = groupColumns()[column] && Math.abs(sign) === 1 ? [column, sign] : null;
   choose(index < 0 ? firstGroup() : index, words);
 }

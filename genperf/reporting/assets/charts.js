@@ -123,16 +123,12 @@ function csvOf(head, rows) {
 }
 // A button that saves a table as CSV.
 function saving(name, head, rows) {
-  return h("button", { class: "save", type: "button", onclick: () => {
-    const address = URL.createObjectURL(new Blob([csvOf(head, rows)], { type: "text/csv" }));
-    h("a", { href: address, download: name }).click();
-    setTimeout(() => URL.revokeObjectURL(address), 1000);
-  } }, "Download CSV");
+  return h("button", { class: "save", type: "button", onclick: () => offer(new Blob([csvOf(head, rows)], { type: "text/csv" }), name) }, "Download CSV");
 }
 
 // A table with a caption; numbers stand right.
-function table(caption, head, rows, { best = -1 } = {}) {
-  const right = head.map((_, j) => rows.length > 0 && rows.every((r) => r[j] === null || typeof r[j] === "number"));
+function table(caption, head, rows, { best = -1, numbers = [] } = {}) {
+  const right = head.map((_, j) => numbers.includes(j) || (rows.length > 0 && rows.every((r) => r[j] === null || typeof r[j] === "number")));
   const cell = (tag, value, j) => {
     const shown = value === null || value === undefined ? "–" : typeof value === "number" ? plain(value) : value;
     return h(tag, { class: right[j] ? "number" : "text", scope: tag === "th" ? "col" : null }, shown);

@@ -3,8 +3,8 @@
 function curve() {
   const { counts, drawn } = sheet.path;
   const xs = drawn.map((i) => counts[i]);
-  const rows = xs.map((count) => (engine ? predict(along(count)) : predict(along(count, sheet.at))));
-  return { xs, rows };
+  const at = xs.map((count) => (engine ? along(count) : along(count, sheet.at)));
+  return { xs, at, rows: at.map(predict) };
 }
 
 const constantAlong = (place) => place !== sheet.along && !(String(place) in sheet.path.follow);
@@ -13,7 +13,8 @@ function measuredHere() {
   const k = sheet.factors.length;
   return sheet.measured
     .filter((m) => sheet.factors.every((f, i) => !constantAlong(i) || (f.numeric ? +m[i] === +state.x[i] : m[i] === state.x[i])))
-    .map((m) => ({ at: m[sheet.along], value: m[k], low: m[k + 1], high: m[k + 2] }));
+    .map((m) => ({ at: m[sheet.along], ...inMeasure({ value: m[k], lower: m[k + 1], upper: m[k + 2] }, m.slice(0, k)) }))
+    .map(({ at, value, lower: low, upper: high }) => ({ at, value, low, high }));
 }
 
 function drawFigures() {
@@ -23,8 +24,8 @@ function drawFigures() {
   // Without a word on the work there is no efficiency: the answers ask for it. A card is hidden
   // before the figures beside it are drawn, which take the width they then have.
   if ($("efficiency-card")) $("efficiency-card").hidden = !sheet.efficiency;
-  const { xs, rows } = curve();
-  drawScaling(xs, rows);
+  const { xs, at, rows } = curve();
+  drawScaling(xs, at, rows);
   drawStack(xs);
   if (sheet.efficiency) drawEfficiency();
 }
@@ -39,22 +40,33 @@ function drawOnePlace() {
 
 const axisX = (xs) => ({ label: sheet.factors[sheet.along].name, low: Math.min(...xs), high: Math.max(...xs), log: true, base: 2 });
 
-function drawScaling(xs, rows) {
-  const f = sheet.factors[sheet.along], points = measuredHere(), now = predict(state.x), at = state.x[sheet.along];
+function drawScaling(xs, configurations, raw) {
+  const m = measure(), rows = raw.map((r, i) => inMeasure(r, configurations[i]));
+  const f = sheet.factors[sheet.along], points = measuredHere(), now = inMeasure(predict(state.x), state.x), at = state.x[sheet.along];
   // Perfect scaling is that of a time whose work is known.
-  const perfect = QUANTITY.isTime && sheet.path.work ? xs.map((c) => rows[0].value * workAt(c) / workAt(xs[0])) : [];
-  const values = [...rows.flatMap((r) => [r.lower, r.upper]), ...points.flatMap((p) => [p.low, p.high]), ...perfect];
-  const box = $("scaling");
+  const perfect = QUANTITY.isTime && sheet.path.work
+    ? xs.map((c, i) => m.of((raw[0].value * workAt(c)) / workAt(xs[0]), configurations[i], sheet)) : [];
+  const others = state.beside === null ? [] : configurations.map((x) => {
+    const [there, place, other] = predictBeside(x);
+    return m.known(other) ? inMeasure(there, place, other, m) : null;
+  }).filter((r) => r);
+  const values = [...[...rows, ...others].flatMap((r) => [r.lower, r.upper]), ...points.flatMap((p) => [p.low, p.high]), ...perfect];
+  const box = $("scaling"), heading = headingOf(m);
+  text("scaling-heading", `Along the scale: ${heading}, predicted and measured`);
   const svg = chart(box.clientWidth, {
-    x: axisX(xs), y: { label: QUANTITY.heading, low: Math.min(...values) / 1.06, high: Math.max(...values) * 1.06, log: true },
-    title: `${QUANTITY.heading} along ${f.name}: ${rows.length} predictions from ${amount(rows[0].value)} at ${plain(xs[0])} to ` +
-      `${amount(rows.at(-1).value)} at ${plain(xs.at(-1))}, and ${points.length} measured configurations. Numbers are in the table below.`,
+    x: axisX(xs), y: { label: heading, low: Math.min(...values) / 1.06, high: Math.max(...values) * 1.06, log: true },
+    title: `${heading} along ${f.name}: ${rows.length} predictions from ${measured(rows[0].value)} at ${plain(xs[0])} to ` +
+      `${measured(rows.at(-1).value)} at ${plain(xs.at(-1))}, and ${points.length} measured configurations. Numbers are in the table below.`,
     draw: (svg, X, Y, frame) => {
       if (f.upper < xs.at(-1)) {
         svg.append(s("rect", { x: frame.left, y: frame.top, width: Math.max(0, X(f.upper) - frame.left), height: frame.bottom - frame.top, fill: color("perfect"), opacity: 0.07 }));
         svg.append(s("text", { x: Math.max(frame.left + 54, X(f.upper) - 6), y: frame.top + 13, "text-anchor": "end" }, "measured"));
       }
       svg.append(s("path", { d: area(X, Y, xs, rows.map((r) => r.lower), rows.map((r) => r.upper)), fill: color("band"), opacity: 0.18 }));
+      if (others.length) {
+        svg.append(s("path", { d: area(X, Y, xs, others.map((r) => r.lower), others.map((r) => r.upper)), fill: color("other"), opacity: 0.16 }));
+        svg.append(s("path", { d: line(X, Y, xs, others.map((r) => r.value)), fill: "none", stroke: color("other"), "stroke-width": 2.6, "stroke-dasharray": "10 4 2 4", class: "other" }));
+      }
       if (perfect.length) svg.append(s("path", { d: line(X, Y, xs, perfect), fill: "none", stroke: color("perfect"), "stroke-width": 1.5, "stroke-dasharray": "1 4", "stroke-linecap": "round" }));
       // Each piece of the curve has the colour and dash of the verdict at its far end.
       for (let i = 1, from = 0; i < xs.length; i++) {
@@ -66,7 +78,7 @@ function drawScaling(xs, rows) {
       }
       for (const p of points) {
         svg.append(s("line", { x1: X(p.at), x2: X(p.at), y1: Y(p.low), y2: Y(p.high), stroke: color("ink"), "stroke-width": 1.4 }));
-        svg.append(s("circle", { cx: X(p.at), cy: Y(p.value), r: 4, fill: color("ink") }, s("title", {}, `measured at ${plain(p.at)}: ${amount(p.value)}`)));
+        svg.append(s("circle", { cx: X(p.at), cy: Y(p.value), r: 4, fill: color("ink") }, s("title", {}, `measured at ${plain(p.at)}: ${measured(p.value)}`)));
       }
       if (at >= xs[0] && at <= xs.at(-1)) {
         svg.append(s("line", { x1: X(at), x2: X(at), y1: frame.top, y2: frame.bottom, stroke: color("accent"), "stroke-width": 1.2, opacity: 0.7 }));
@@ -80,12 +92,15 @@ function drawScaling(xs, rows) {
     ...RULES.verdicts.filter((v) => used.includes(v)).map((v) => [lineMark(VERDICT_COLORS[v], VERDICT_DASHES[v]), `${source}: ${v}`]),
     [boxMark("band", 0.3), `${plain(100 * PAGE.interval)} % interval`], ...(perfect.length ? [[lineMark("perfect", "1 4", 1.5), "perfect scaling"]] : []),
     ...(points.length ? [[dotMark("ink"), "measured: median, and range of repeats"]] : []),
+    ...(others.length ? [[lineMark("other", "10 4 2 4"), `${nameOf(PAGE.groups[state.beside])}, with its interval`]] : []),
   ];
-  box.replaceChildren(svg, legend(entries));
+  box.replaceChildren(svg, legend(entries), picturing("scaling", "scaling.png"));
   text("scaling-note", points.length ? "" : "Nothing was run at these values: the whole curve is predicted.");
-  put("scaling-table", saving("predictions.csv", [f.name, QUANTITY.name, "lower", "upper", "verdict", "reason"],
-    xs.map((c, i) => [c, rows[i].value, rows[i].lower, rows[i].upper, rows[i].verdict, rows[i].reason])), table(`Predictions along ${f.name}`, [f.name, QUANTITY.heading, "from", "to", "verdict"],
-    xs.map((c, i) => [+c.toPrecision(4), ...["value", "lower", "upper"].map((n) => +rows[i][n].toPrecision(4)), rows[i].verdict])));
+  const shown = keyOf(m) === "value" ? [] : [keyOf(m), `${keyOf(m)}_lower`, `${keyOf(m)}_upper`];
+  put("scaling-table", saving("predictions.csv", [f.name, ...shown, QUANTITY.name, "lower", "upper", "verdict", "reason"],
+    xs.map((c, i) => [c, ...(shown.length ? ["value", "lower", "upper"].map((n) => rows[i][n]) : []), raw[i].value, raw[i].lower, raw[i].upper, raw[i].verdict, raw[i].reason])),
+    table(`Predictions along ${f.name}`, [f.name, heading, "from", "to", "verdict"],
+    xs.map((c, i) => [+c.toPrecision(4), ...["value", "lower", "upper"].map((n) => people(rows[i][n])), rows[i].verdict]), { numbers: [1, 2, 3] }));
 }
 
 // One worker's work, relative to that at the first count.
@@ -102,13 +117,17 @@ function drawStack(xs) {
   const kept = names.filter((n) => ranked.indexOf(n) < 7);
   const small = names.filter((n) => !kept.includes(n));
   const layers = kept.map((n) => [n, stack.map((p) => Math.max(p.terms.get(n), 0))]);
-  if (small.length) layers.push([`${small.length} smaller terms`, stack.map((p) => small.reduce((a, n) => a + Math.max(p.terms.get(n), 0), 0))]);
-  const totals = stack.map((p) => p.value), sums = xs.map((_, i) => layers.reduce((a, [, v]) => a + v[i], 0));
+  if (small.length) layers.push([small.length === 1 ? small[0] : `${small.length} smaller terms`, stack.map((p) => small.reduce((a, n) => a + Math.max(p.terms.get(n), 0), 0))]);
+  // Of a throughput the seconds of one unit of its work mean nothing: the terms are shares of the time.
+  const shared = !QUANTITY.ofSteps;
+  if (shared) layers.forEach((layer) => (layer[1] = layer[1].map((v, i) => (100 * v) / stack[i].value)));
+  const totals = stack.map((p) => (shared ? 100 : p.value)), sums = xs.map((_, i) => layers.reduce((a, [, v]) => a + v[i], 0));
+  const heading = shared ? "share of the time (%)" : QUANTITY.heading;
   const box = $("stack"), f = sheet.factors[sheet.along];
   const largestAt = (i) => layers.reduce((best, l) => (l[1][i] > best[1][i] ? l : best));
   const shares = (i) => `'${largestAt(i)[0]}' with ${Math.round((100 * largestAt(i)[1][i]) / sums[i])} %`;
   const svg = chart(box.clientWidth, {
-    x: axisX(xs), y: { label: QUANTITY.heading, low: 0, high: Math.max(...totals, ...sums) * 1.05 },
+    x: axisX(xs), y: { label: heading, low: 0, high: Math.max(...totals, ...sums) * 1.05 },
     title: `The parts of ${QUANTITY.name} along ${f.name}: the largest part is ${shares(0)} at ${plain(xs[0])} and ${shares(xs.length - 1)} at ${plain(xs.at(-1))}.`,
     draw: (svg, X, Y, frame) => {
       let base = xs.map(() => 0);
@@ -123,8 +142,8 @@ function drawStack(xs) {
       if (at >= xs[0] && at <= xs.at(-1)) svg.append(s("line", { x1: X(at), x2: X(at), y1: frame.top, y2: frame.bottom, stroke: color("ink"), "stroke-width": 1, opacity: 0.6 }));
     },
   });
-  box.replaceChildren(svg, legend([...layers.map(([n], k) => [boxMark(TERM_COLORS[k]), n]), [lineMark("ink"), QUANTITY.name]]));
-  put("stack-table", table(`The part of each term along ${f.name}, ${QUANTITY.heading}`, [f.name, ...layers.map(([n]) => n), QUANTITY.name],
+  box.replaceChildren(svg, legend([...layers.map(([n], k) => [boxMark(TERM_COLORS[k]), n]), [lineMark("ink"), QUANTITY.name]]), picturing("stack", "parts.png"));
+  put("stack-table", table(`The part of each term along ${f.name}, ${heading}`, [f.name, ...layers.map(([n]) => n), QUANTITY.name],
     xs.map((c, i) => [+c.toPrecision(4), ...layers.map(([, v]) => +v[i].toPrecision(3)), +totals[i].toPrecision(4)])));
 }
 
@@ -145,7 +164,7 @@ function drawEfficiency() {
     },
   });
   box.replaceChildren(svg, legend([[lineMark("band"), "efficiency"], [boxMark("band", 0.3), `${plain(100 * PAGE.interval)} % interval`],
-    [lineMark("perfect", "1 4", 1.5), "perfect scaling"], ...(knees.some(([c]) => c <= xs.at(-1)) ? [[dotMark("blind"), "knee"]] : [])]));
+    [lineMark("perfect", "1 4", 1.5), "perfect scaling"], ...(knees.some(([c]) => c <= xs.at(-1)) ? [[dotMark("blind"), "knee"]] : [])]), picturing("efficiency", "efficiency.png"));
   text("efficiency-note", 100 * Math.max(...middle) <= 103 ? "" :
     `Above 100 % a worker does more than at ${plain(reference)}: the smallest run was slow, or a share of the work fits a cache.`);
   put("efficiency-table", table(`Efficiency along ${f.name}, relative to ${plain(reference)}`, [f.name, "efficiency (%)", "from", "to"],

@@ -1,9 +1,15 @@
 // All groups as a table in front: what each is predicted to take, how sure, how efficient. A click on a head sorts.
+// All groups are told in one measure: the one that is shown where each has it.
+function overviewMeasure() {
+  const all = PAGE.groups.filter((g) => !g.failed).map((g) => g.sheet), m = measure(all[0]);
+  return all.every((s) => m.known(s)) ? m : MEASURES.value;
+}
+const overview = (g) => inMeasure(g.sheet.summary, g.sheet.at, g.sheet, overviewMeasure());
 const groupColumns = () => [
   ["group", (g) => nameOf(g)],
-  [QUANTITY.heading, (g) => g.sheet.summary.value],
-  ["from", (g) => g.sheet.summary.lower],
-  ["to", (g) => g.sheet.summary.upper],
+  [headingOf(overviewMeasure()), (g) => overview(g).value],
+  ["from", (g) => overview(g).lower],
+  ["to", (g) => overview(g).upper],
   ["verdict", (g) => RULES.verdicts.indexOf(g.sheet.summary.verdict)],
   ...(QUANTITY.isTime ? [["efficiency (%)", (g) => g.sheet.summary.efficiency]] : []),
 ];
@@ -35,21 +41,24 @@ function showGroups() {
     return h("th", { scope: "col", "aria-sort": sort, class: j === 0 || name === "verdict" ? "text" : "number" },
       h("button", { type: "button", onclick }, name));
   });
-  const number = (v) => h("td", { class: "number" }, v === null ? "–" : plain(+v.toPrecision(3)));
+  const number = (v) => h("td", { class: "number" }, v === null ? "–" : people(+v.toPrecision(3)));
   const body = sortedGroups().map((i) => {
     const g = PAGE.groups[i];
     const pick = () => { choose(i); $("top").scrollIntoView(); };
     const name = h("td", { class: "text" }, h("button", { class: "link", type: "button", onclick: pick }, nameOf(g)));
     const cells = g.failed
       ? [h("td", { class: "text", colspan: groupColumns().length - 1 }, g.failed)]
-      : [...["value", "lower", "upper"].map((k) => number(g.sheet.summary[k])), h("td", {}, chip(g.sheet.summary.verdict)),
+      : [...["value", "lower", "upper"].map((k) => number(overview(g)[k])), h("td", {}, chip(g.sheet.summary.verdict)),
         ...(QUANTITY.isTime ? [number(g.sheet.summary.efficiency)] : [])];
     return h("tr", { class: i === state.group ? "now" : null, "aria-current": i === state.group ? "true" : null }, name, cells);
   });
-  const caption = `What each group is predicted to take at its configuration, with ${plain(100 * PAGE.interval)} % intervals; choose one to see it`;
-  const rows = PAGE.groups.filter((g) => !g.failed).map(({ key, sheet: { summary: s } }) =>
-    [...key, s.value, s.lower, s.upper, s.verdict, ...(QUANTITY.isTime ? [s.efficiency] : [])]);
-  const names = [...PAGE.groupColumns, QUANTITY.name, "lower", "upper", "verdict", ...(QUANTITY.isTime ? ["efficiency_percent"] : [])];
+  const caption = `The prediction for each group at its configuration, with ${plain(100 * PAGE.interval)} % intervals; choose one to see it`;
+  const m = keyOf(overviewMeasure()), more = m === "value" ? [] : [m, `${m}_lower`, `${m}_upper`];
+  const rows = PAGE.groups.filter((g) => !g.failed).map((g) => {
+    const { key, sheet: { summary: s } } = g, o = overview(g);
+    return [...key, ...(more.length ? [o.value, o.lower, o.upper] : []), s.value, s.lower, s.upper, s.verdict, ...(QUANTITY.isTime ? [s.efficiency] : [])];
+  });
+  const names = [...PAGE.groupColumns, ...more, QUANTITY.name, "lower", "upper", "verdict", ...(QUANTITY.isTime ? ["efficiency_percent"] : [])];
   put("overview", h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "All groups" },
     h("table", {}, h("caption", {}, caption), h("thead", {}, h("tr", {}, head)), h("tbody", {}, body))),
     saving("groups.csv", names, rows));

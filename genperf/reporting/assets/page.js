@@ -1,12 +1,8 @@
 // The page: picks a group, shows its answers, and draws the figures at the sliders' configuration.
-const PAGE = JSON.parse(document.getElementById("data").textContent);
-const RULES = PAGE.rules;
 const $ = (id) => document.getElementById(id);
-const state = { group: 0, x: [], linked: new Set(), sort: null };
+const state = { group: 0, x: [], linked: new Set(), sort: null, measure: null, beside: null };
 let sheet = null, engine = null;
 
-// The predicted quantity: its name, unit, heading, and whether it is a time.
-const QUANTITY = PAGE.quantity;
 const withUnit = (text) => (QUANTITY.unit ? `${text} ${QUANTITY.unit}` : text);
 const amount = (v) => withUnit(plain(+v.toPrecision(4)));
 const nameOf = (group) => group.key.join(" · ");
@@ -21,14 +17,15 @@ const put = (id, ...children) => $(id).replaceChildren(...children.flat().filter
 // ---------------------------------------------------------------- predictions
 
 // Value, interval and verdict at a configuration. Without an engine, the page holds them at the counts of the slider.
-function predict(x) {
-  if (engine) {
-    const { time: value, ...interval } = engine.predict(x);
+const predict = (x) => predictWith(sheet, engine, x);
+function predictWith(s, e, x) {
+  if (e) {
+    const { time: value, ...interval } = e.predict(x);
     return { value, ...interval };
   }
-  const i = sheet.path ? Math.max(0, sheet.path.counts.indexOf(x[sheet.along])) : 0;
-  const [verdict, reason] = judged(sheet, x, sheet.stops.logWidth[i]);
-  return { value: sheet.stops.value[i], lower: sheet.stops.lower[i], upper: sheet.stops.upper[i], verdict, reason };
+  const i = s.path ? nearest(s.path.counts, x[s.along]) : 0;
+  const [verdict, reason] = judged(s, x, s.stops.logWidth[i]);
+  return { value: s.stops.value[i], lower: s.stops.lower[i], upper: s.stops.upper[i], verdict, reason };
 }
 
 // The predicted value and the part of each term in it.
@@ -153,22 +150,27 @@ let waiting = 0;
 function moved() {
   showControls();
   showResult();
+  showBeside();
   remember();
   cancelAnimationFrame(waiting);
   waiting = requestAnimationFrame(drawFigures);
 }
 
 function showResult() {
-  const predicted = predict(state.x);
-  const measured = sheet.measured.find((m) => sheet.factors.every((f, i) => (f.numeric ? +m[i] === +state.x[i] : m[i] === state.x[i])));
+  const raw = predict(state.x), predicted = inMeasure(raw, state.x), m = measure();
+  const here = sheet.measured.find((m) => sheet.factors.every((f, i) => (f.numeric ? +m[i] === +state.x[i] : m[i] === state.x[i])));
   const k = sheet.factors.length;
   put("result",
-    h("div", {}, h("p", { class: "value", id: "value", "data-value": predicted.value }, amount(predicted.value)),
-      h("p", { id: "interval", "data-lower": predicted.lower, "data-upper": predicted.upper },
-        `${plain(100 * PAGE.interval)} % interval: ${amount(predicted.lower)} to ${amount(predicted.upper)}`),
-      measured ? h("p", { class: "reason" }, `Measured here: ${amount(measured[k])} (median of ${measured[k + 3]}).`) : null),
+    h("div", {}, h("p", { class: "label" }, m.heading ? m.heading() : m.label),
+      h("p", { class: "value", id: "value", "data-value": raw.value, "data-shown": predicted.value }, measured(predicted.value)),
+      h("p", { id: "interval", "data-lower": raw.lower, "data-upper": raw.upper },
+        `${plain(100 * PAGE.interval)} % interval: ${people(predicted.lower)} to ${measured(predicted.upper)}`),
+      here ? h("p", { class: "reason" }, `Measured here: ${measured(m.of(here[k], state.x, sheet))} (${repeatsText(here[k + 3])}).`) : null,
+      h("p", { class: "reason", id: "job-result" }, jobText(raw.value, state.x))),
     h("div", {}, h("p", { id: "verdict" }, chip(predicted.verdict)), h("p", { class: "reason", id: "reason" }, predicted.reason)));
 }
+
+const repeatsText = (count) => (count === 1 ? "one run" : `median of ${count} runs`);
 
 // ---------------------------------------------------------------- a group
 
@@ -181,7 +183,7 @@ function show(index, words = new URLSearchParams()) {
   text("first", failed ? "" : (group.key.length ? `${nameOf(group)}: ` : "") + tidy(group.sheet.summary.sentence));
   if (failed) return;
   sheet = group.sheet;
-  engine = sheet.engine ? new Engine(sheet.engine, sheet.factors, sheet.judging) : null;
+  engine = engineOf(index);
   state.x = sheet.at.slice();
   state.linked = new Set([...Object.keys(sheet.path ? sheet.path.follow : {}).map(Number), ...(engine ? engine.derived.map(([p]) => p) : [])]);
   configure(words);
@@ -191,8 +193,11 @@ function show(index, words = new URLSearchParams()) {
   const order = sheet.factors.map((_, i) => i).sort((a, b) => rank(a) - rank(b) || a - b);
   put("controls", order.map((i) => control(sheet.factors[i], i)));
   text("about", aboutText());
+  showSwitch();
+  fillBeside();
   showTables();
   showResult();
+  showBeside();
   drawFigures();
 }
 
@@ -210,6 +215,13 @@ function showAnswers() {
       a.verdict ? chip(a.verdict) : null, a.sentences.map((p) => h("p", {}, tidy(p))))));
 }
 
+// The range of what was measured: of a throughput the throughput.
+function measuredFact(facts) {
+  if (QUANTITY.first !== "throughput" || !sheet.measured.length) return [`${QUANTITY.name} (column ${facts.column})`, `${amount(facts.smallest)} to ${amount(facts.largest)}`];
+  const k = sheet.factors.length, rates = sheet.measured.map((m) => MEASURES.throughput.of(m[k], m, sheet));
+  return [`throughput (column ${QUANTITY.column})`, `${people(Math.min(...rates))} to ${people(Math.max(...rates))} ${QUANTITY.rate}`];
+}
+
 function showTables() {
   const { facts } = sheet;
   const several = sheet.members.length > 1;
@@ -224,7 +236,7 @@ function showTables() {
   const noise = facts.noise === null ? "unknown: nothing was repeated" : `${plain(100 * facts.noise)} %`;
   const error = facts.metrics.mape;
   const pairs = [["rows", facts.rows], ["configurations", facts.configurations], ["rows rejected", facts.rejected],
-    ["noise between repeats", noise], [`${QUANTITY.name} (column ${facts.column})`, `${amount(facts.smallest)} to ${amount(facts.largest)}`],
+    ["noise between repeats", noise], measuredFact(facts),
     ["mean error on these rows", error === null || error === undefined ? "–" : `${plain(+error.toPrecision(3))} %`]];
   put("facts", pairs.flatMap(([k, v]) => h("div", {}, h("dt", {}, k), h("dd", {}, String(v)))));
   put("factors", table("Factors", ["factor", "role", "from", "to", "values", "levels"], sheet.factors.map((f) =>
@@ -275,6 +287,8 @@ function showValidation() {
 }
 
 setUpPicker();
+setUpBeside();
+setUpJob();
 recall();
 addEventListener("hashchange", recall);
 showValidation();

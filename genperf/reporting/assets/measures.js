@@ -1,0 +1,97 @@
+// What the page shows of a prediction: its value, or what follows from it. One measure is shown everywhere at a time.
+const workOf = (s, x) => (s.measures.work === null ? null : FORMULAS[s.measures.work](x));
+const paidOf = (s, x) => (s.measures.paid === null ? null : FORMULAS[s.measures.paid](x));
+// The work that a cost is told for: of the whole job, or of a million units; a step where nothing tells its work.
+const costed = () => (JOB.size ? `a job of ${people(JOB.size)} ${units()}` : `a million ${units()}`);
+const units = () => QUANTITY.rate.replace("/s", "");
+
+// known: whether a sheet has it; of: from the predicted value at x; falls: whether it falls where the value rises.
+const MEASURES = {
+  value: { label: QUANTITY.name, unit: () => QUANTITY.unit, known: () => true, of: (v) => v },
+  throughput: { label: "throughput", unit: () => QUANTITY.rate, falls: true, known: (s) => s.measures.work !== null,
+    of: (v, x, s) => workOf(s, x) / v },
+  tokens: { label: "tokens", unit: () => "tokens/s", falls: true,
+    known: (s) => s.measures.work !== null && s.measures.sequence !== null && units() === "samples",
+    of: (v, x, s) => (workOf(s, x) / v) * x[s.measures.sequence] },
+  cost: { label: "cost", unit: () => "", heading: () => `cost of ${costed()}`,
+    known: (s) => JOB.price > 0 && s.measures.paid !== null && s.measures.work !== null,
+    of: (v, x, s) => (((JOB.price / 3600) * paidOf(s, x) * v) / workOf(s, x)) * (JOB.size || 1e6) },
+  duration: { label: "duration", unit: () => "days", heading: () => `days for ${costed()}`,
+    known: (s) => JOB.size > 0 && s.measures.work !== null,
+    of: (v, x, s) => (JOB.size * v) / workOf(s, x) / 86400 },
+};
+const measuresOf = (s) => Object.keys(MEASURES).filter((k) => MEASURES[k].known(s) && (k !== "value" || QUANTITY.ofSteps || !MEASURES.throughput.known(s)));
+// The measure that is shown: the one chosen where this group has it, else the first.
+function measure(s = sheet) {
+  const keys = measuresOf(s);
+  return MEASURES[keys.includes(state.measure) ? state.measure : keys.includes(QUANTITY.first) ? QUANTITY.first : keys[0]];
+}
+const keyOf = (m) => Object.keys(MEASURES).find((k) => MEASURES[k] === m);
+const headingOf = (m) => (m.heading ? m.heading() : m.unit() ? `${m.label} (${m.unit()})` : m.label);
+// A row of a prediction or a measurement {value, lower, upper, …} at x, in the measure.
+function inMeasure(row, x, s = sheet, m = measure(s)) {
+  const [a, b] = [m.of(row.lower, x, s), m.of(row.upper, x, s)];
+  return { ...row, value: m.of(row.value, x, s), lower: Math.min(a, b), upper: Math.max(a, b) };
+}
+// A number as people read it: four digits, commas between thousands, a letter from a million on.
+function people(v) {
+  if (!Number.isFinite(v)) return "–";
+  if (Math.abs(v) >= 999950) return compact(v).replace(/\.?0+(?=[TBM]$)/, "");
+  const digits = +v.toPrecision(4);
+  return Math.abs(digits) >= 1000 ? digits.toLocaleString("en-US", { maximumFractionDigits: 1 }) : plain(digits);
+}
+function measured(v, m = measure()) {
+  const unit = m.unit();
+  return unit ? `${people(v)} ${unit}` : people(v);
+}
+
+// ---------------------------------------------------------------- the switch, and what is paid
+
+function showSwitch() {
+  const keys = measuresOf(sheet), now = keyOf(measure());
+  $("measures").hidden = keys.length < 2;
+  put("measures", h("legend", { class: "label" }, "Show"), keys.map((key) => {
+    const id = `measure-${key}`;
+    return h("span", { class: "choice" },
+      h("input", { type: "radio", name: "measure", id, value: key, checked: key === now, onchange: () => { state.measure = key; measureChanged(); } }),
+      h("label", { for: id }, MEASURES[key].label));
+  }));
+}
+function measureChanged() {
+  showResult();
+  showBeside();
+  showGroups();
+  remember();
+  drawFigures();
+}
+
+// Price and work in all: they stay where another group is chosen.
+function setUpJob() {
+  const any = PAGE.groups.some((g) => !g.failed && g.sheet.measures.work !== null && g.sheet.measures.paid !== null);
+  $("job").hidden = !any;
+  if (!any) return;
+  const name = PAGE.groups.find((g) => !g.failed && g.sheet.measures.paidName).sheet.measures.paidName;
+  const field = (key, label) => {
+    const id = `job-${key}`;
+    const read = (e) => {
+      const value = readNumber(e.target.value);
+      JOB[key] = value > 0 ? value : null;
+      e.target.value = JOB[key] ? compact(JOB[key]) : "";
+      showSwitch();
+      measureChanged();
+    };
+    return h("div", { class: "control" }, h("label", { for: id }, label),
+      h("input", { type: "text", id, inputmode: "decimal", autocomplete: "off", placeholder: "none", value: JOB[key] ? compact(JOB[key]) : "", onchange: read }));
+  };
+  put("job", h("h3", {}, "Money and time"), field("price", `Price for an hour, times ${name}`), field("size", `Work in all, in ${units()} (as 300B)`),
+    h("p", { class: "note" }, "With a price the page shows the cost, with the work in all how long it takes."));
+}
+// What the job takes at a configuration, in a sentence; nothing without a size.
+function jobText(value, x) {
+  const hours = JOB.size && sheet.measures.work !== null ? (JOB.size * value) / workOf(sheet, x) / 3600 : null;
+  if (hours === null) return "";
+  const long = hours >= 48 ? `${people(hours / 24)} days` : hours >= 2 ? `${people(hours)} hours` : `${people(60 * hours)} minutes`;
+  const used = sheet.measures.paid === null ? null : paidOf(sheet, x) * hours;
+  const cost = used !== null && JOB.price ? `, for ${people(JOB.price * used)}` : "";
+  return `${people(JOB.size)} ${units()} take ${long}${used === null ? "" : `, ${people(used)} hours of ${sheet.measures.paidName}`}${cost}.`;
+}

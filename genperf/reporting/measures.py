@@ -1,0 +1,102 @@
+"""What a page can show of a prediction beside its value: throughput, tokens, cost, the duration of a job."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from genperf.advice.scale import sequence_of, work_of_step
+from genperf.attribution.derived import price_of
+from genperf.attribution.words import samples_called
+from genperf.errors import GenperfError
+from genperf.formula import names_in, parse
+from genperf.formula.amounts import amount, with_amounts
+from genperf.reporting.engine import Model
+from genperf.result import FitResult
+
+
+@dataclass(frozen=True)
+class Job:
+    """What the page takes as price and as work in all; both can be changed on it.
+
+    Attributes
+    ----------
+    price : str, optional
+        Of one worker, or of what `per` counts: `2/h`.
+    per : str, optional
+        A column, or a formula over the factors.
+    samples : str, optional
+        The work in all, in the unit of the throughput or of the batch: `300B`.
+    """
+
+    price: str | None = None
+    per: str | None = None
+    samples: str | None = None
+
+    def shown(self) -> dict[str, float | None]:
+        """Return the numbers: money for an hour, and the work in all.
+
+        Raises
+        ------
+        GenperfError
+            For what is no price or no number.
+        """
+        hourly = None if self.price is None else price_of(self.price).per_second * 3600.0
+        size = None if self.samples is None else amount(self.samples)
+        if self.samples is not None and (size is None or size <= 0.0):
+            raise GenperfError(f"'{self.samples}' is no amount of work", hint="--samples 300B, above zero")
+        return {"price": hourly, "size": size}
+
+
+def measures_of(model: Model, group: Mapping[str, str], job: Job) -> dict[str, Any]:
+    """Return what the page needs for each measure, as numbers of formulas over the factors; None where it is unknown.
+
+    Parameters
+    ----------
+    model : Model
+        Takes the formulas up.
+    group : mapping of str to str
+        The values of the group, one of which may be the batch.
+    job : Job
+
+    Raises
+    ------
+    GenperfError
+        Where nothing counts what a given price is for.
+    """
+    result = model.result
+    work = work_of_step(result, group)
+    sequence = sequence_of(result)
+    paid = _paid(result, job)
+    factors = list(model.factors)
+    return {
+        "work": None if work is None else model.formulas.add(work, model.factors),
+        "paid": None if paid is None else model.formula(paid),
+        "paidName": paid or "",
+        "sequence": None if sequence is None else factors.index(sequence),
+    }
+
+
+def _paid(result: FitResult, job: Job) -> str | None:
+    """Return what counts that which is paid for, a formula over the factors; None where nothing does."""
+    factors = {f.name for f in result.schema.factors if f.numeric}
+    if job.per is None:
+        named = result.named.find("workers") or result.named.find("nodes")
+        if named is None and job.price is not None:
+            raise GenperfError("no column counts what is paid for", hint="--per COLUMN, or --per 1")
+        return None if named is None or not result.schema.target.is_time else named.name
+    per = with_amounts(result.schema.column(job.per))
+    unknown = names_in(parse(per).node) - factors
+    if unknown:
+        raise GenperfError(f"'{min(unknown)}' counts nothing that has a price", hint=f"--per {', '.join(factors)}")
+    return per
+
+
+def rate_unit(result: FitResult) -> str:
+    """Return the unit of the throughput: `images/s` of a column `images_per_s`, else samples.
+
+    Where only the number of workers tells the work, it is the steps of one worker.
+    """
+    target = result.schema.target
+    return f"{samples_called(target.throughput) if target.throughput else 'samples'}/s"

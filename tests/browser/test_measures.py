@@ -1,0 +1,201 @@
+"""The switch between time, throughput, cost and duration; a measured throughput first; two groups side by side; PNG."""
+
+import base64
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from chromium import NARROW, Browser
+from test_report_page import fitted, runs
+
+import genperf as gp
+from genperf.reporting import Job, View, page
+from genperf.result import FitResult, GroupedResult
+
+FOUR = pd.DataFrame({"gpus": [1, 2, 4, 8], "images_per_s": [410.2, 792.5, 1530.0, 2905.4]})
+
+
+@pytest.fixture(scope="module")
+def rates() -> FitResult:
+    result = gp.fit(FOUR, throughput="images_per_s", extrinsic="gpus")
+    assert isinstance(result, FitResult)
+    return result
+
+
+@pytest.fixture(scope="module")
+def groups() -> GroupedResult:
+    parts = [runs(scale, seed=k).query("framework == 'mxnet'").assign(net=name)
+             for k, (name, scale) in enumerate({"slow": 3.0, "quick": 1.0, "alike": 1.01}.items())]  # fmt: skip
+    result: GroupedResult = fitted(pd.concat(parts), "generic", intrinsic="batch", group="net")
+    return result
+
+
+def labels(browser: Browser) -> list[str]:
+    names: list[str] = browser.js("return [...document.querySelectorAll('#measures label')].map((e) => e.textContent)")
+    return names
+
+
+def choose(browser: Browser, measure: str) -> None:
+    browser.driver.find_element("css selector", f"#measure-{measure}").send_keys(" ")
+    browser.settle()
+
+
+def plain_text(browser: Browser, element: str) -> str:
+    text: str = browser.js("return $(arguments[0]).textContent", element)
+    return text.replace("\u00a0", " ")
+
+
+def test_a_measured_throughput_is_what_the_page_speaks(browser: Browser, rates: FitResult) -> None:
+    browser.open(page(rates))
+    expected = rates.predict(gpus=16).iloc[0]
+    assert plain_text(browser, "first").startswith(
+        f"At 16 gpus, expect {float(f'{expected.throughput:.3g}'):,.0f} images/s"
+    )
+    assert browser.js("return $('measures').hidden")
+    assert float(browser.js("return $('value').dataset.shown")) == pytest.approx(expected.throughput, rel=1e-9)
+    assert plain_text(browser, "value").endswith(" images/s")
+    assert plain_text(browser, "interval").endswith(" images/s")
+    assert plain_text(browser, "scaling-heading") == "Along the scale: throughput (images/s), predicted and measured"
+    # The seconds of one unit of the work stand nowhere but in the expert parts.
+    shown = browser.js("return $('main').innerText")
+    assert "share of the time (%)" in browser.js("return $('stack').textContent")
+    assert "time (s)" not in shown
+    assert " s " not in shown
+    assert "throughput (column images_per_s)410.2 to 2,905 images/s" in plain_text(browser, "facts")
+    assert not browser.complaints()
+
+
+def test_the_axis_is_switched_and_kept_in_the_address(browser: Browser, groups: GroupedResult) -> None:
+    result = groups["slow"]
+    browser.open(page(groups))
+    assert labels(browser) == ["time", "throughput"]
+    before = browser.js("return document.querySelector('.curve').getAttribute('d')")
+    choose(browser, "throughput")
+    x = browser.js("return Object.fromEntries(sheet.factors.map((f, i) => [f.name, state.x[i]]))")
+    row = result.predict(x).iloc[0]
+    work = x["batch"] * x["workers"]
+    assert float(browser.js("return $('value').dataset.shown")) == pytest.approx(work / row["time"], rel=1e-9)
+    assert plain_text(browser, "value").endswith(" samples/s")
+    # The longest time is the least throughput.
+    low, high = browser.js("return (({ lower, upper }) => [lower, upper])(inMeasure(predict(state.x), state.x))")
+    assert (low, high) == pytest.approx((work / row["upper"], work / row["lower"]), rel=1e-9)
+    assert browser.js("return document.querySelector('.curve').getAttribute('d')") != before
+    assert "throughput (samples/s)" in browser.js("return $('overview').textContent")
+    link = browser.js("return location.href")
+    assert "show=throughput" in link
+    browser.driver.get("about:blank")
+    browser.driver.get(link)
+    assert browser.js("return document.querySelector('input[name=measure]:checked').value") == "throughput"
+    assert not browser.complaints()
+
+
+def test_price_and_work_bring_cost_and_duration(browser: Browser, rates: FitResult) -> None:
+    browser.open(page(rates))
+    price, size = (browser.driver.find_element("id", f"job-{key}") for key in ("price", "size"))
+    price.send_keys("2\t")
+    assert labels(browser) == ["throughput", "cost"]
+    size.send_keys("1B\t")
+    assert labels(browser) == ["throughput", "cost", "duration"]
+    rate = rates.predict(gpus=16)["throughput"][0]
+    choose(browser, "duration")
+    assert float(browser.js("return $('value').dataset.shown")) == pytest.approx(1e9 / rate / 86400, rel=1e-9)
+    choose(browser, "cost")
+    assert float(browser.js("return $('value').dataset.shown")) == pytest.approx(2 * 16 * 1e9 / rate / 3600, rel=1e-9)
+    assert plain_text(browser, "job-result").startswith("1B images take 2.07")
+    browser.driver.get("about:blank")
+    browser.driver.get(f"{browser.folder.joinpath('report.html').as_uri()}#show=cost&price=2&size=1e9")
+    assert [browser.js(f"return $('job-{key}').value") for key in ("price", "size")] == ["2", "1.00B"]
+    assert browser.js("return document.querySelector('input[name=measure]:checked').value") == "cost"
+    # What is no number is taken back.
+    browser.driver.find_element("id", "job-price").send_keys("\ue009a", "\ue000", "much\t")
+    assert labels(browser) == ["throughput", "duration"]
+    assert not browser.complaints()
+
+
+def test_a_page_is_written_with_a_price_and_a_job(browser: Browser, rates: FitResult) -> None:
+    browser.open(page(rates, View({"gpus": 16}, job=Job("48/d", None, "30M"))))
+    assert labels(browser) == ["throughput", "cost", "duration"]
+    assert browser.js("return JOB") == {"price": 2, "size": 3e7}
+
+
+def test_two_groups_side_by_side(browser: Browser, groups: GroupedResult) -> None:
+    browser.open(page(groups))
+    assert browser.js("return $('beside-result').hidden")
+    browser.js("const s = $('beside'); s.value = '1'; s.dispatchEvent(new Event('change'))")
+    browser.settle()
+    x = browser.js("return Object.fromEntries(sheet.factors.map((f, i) => [f.name, state.x[i]]))")
+    first, second = (groups[name].predict(x).iloc[0] for name in ("slow", "quick"))
+    ratio = 100 * (first["time"] / second["time"] - 1)
+    assert plain_text(browser, "beside-sentence") == f"quick has {float(f'{ratio:.3g}'):g} % less time than slow."
+    cells = browser.js(
+        "return [...document.querySelectorAll('#beside-result tbody tr')].map((r) => r.cells[1].textContent)"
+    )
+    assert [float(c) for c in cells] == pytest.approx([first["time"], second["time"]], rel=1e-3)
+    assert browser.js("return document.querySelectorAll('.other').length") == 1
+    choose(browser, "throughput")
+    assert "more throughput" in plain_text(browser, "beside-sentence")
+    link = browser.js("return location.href")
+    # A likeness is not taken for a difference.
+    browser.js("const s = $('beside'); choose(1); s.value = '2'; s.dispatchEvent(new Event('change'))")
+    assert "likely, not certain: the intervals overlap" in plain_text(browser, "beside-sentence")
+    browser.driver.get("about:blank")
+    browser.driver.get(link)
+    assert browser.js("return [state.group, state.beside, $('beside').value]") == [0, 1, "1"]
+    # The same group beside itself is none.
+    browser.js("choose(1)")
+    assert browser.js("return [state.beside, $('beside-result').hidden]") == [None, True]
+    assert not browser.complaints()
+
+
+def test_groups_side_by_side_without_an_engine(
+    browser: Browser, groups: GroupedResult, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from genperf.reporting import html
+
+    monkeypatch.setattr(html, "PAGE", html.PageSettings(max_draw_bytes=10))
+    browser.open(page(groups), NARROW)
+    browser.js("const s = $('beside'); s.value = '1'; s.dispatchEvent(new Event('change'))")
+    browser.settle()
+    assert "quick has " in plain_text(browser, "beside-sentence")
+    assert browser.js("return document.documentElement.scrollWidth") <= NARROW
+    assert not browser.complaints()
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_a_figure_is_saved_as_png(browser: Browser, rates: FitResult, dark: bool) -> None:
+    browser.open(page(rates), dark=dark)
+    picture: Any = browser.driver.execute_async_script("""
+      const done = arguments[0];
+      painted($("scaling")).then((blob) => blob.arrayBuffer()).then((b) =>
+        done(btoa([...new Uint8Array(b)].map((v) => String.fromCharCode(v)).join(""))))
+        .catch((e) => done(String(e)));""")
+    data = base64.b64decode(picture)
+    assert data.startswith(b"\x89PNG")
+    width, height = (int.from_bytes(data[k : k + 4], "big") for k in (16, 20))
+    assert width > 600
+    assert height > 400
+    # Its ground is that of the page, and the curve is drawn on it.
+    colors = browser.driver.execute_async_script(
+        """
+      const done = arguments[1], image = new Image();
+      image.onload = () => {
+        const c = h("canvas", { width: image.width, height: image.height }), pen = c.getContext("2d");
+        pen.drawImage(image, 0, 0);
+        const d = pen.getImageData(0, 0, image.width, image.height).data, kinds = new Set();
+        for (let i = 0; i < d.length; i += 4) kinds.add(`${d[i] >> 5},${d[i + 1] >> 5},${d[i + 2] >> 5}`);
+        done([[d[0], d[1], d[2]], kinds.size]);
+      };
+      image.src = `data:image/png;base64,${arguments[0]}`;""",
+        picture,
+    )
+    assert np.mean(colors[0]) < 100 if dark else np.mean(colors[0]) > 200
+    assert colors[1] > 8
+    assert not browser.complaints()
+
+
+def test_the_switch_is_used_with_the_keyboard(browser: Browser, groups: GroupedResult) -> None:
+    browser.open(page(groups))
+    browser.driver.find_element("id", "measure-value").send_keys("\ue014")  # arrow right
+    assert browser.js("return [state.measure, document.activeElement.id]") == ["throughput", "measure-throughput"]
+    assert browser.js("return $('measures').querySelector('legend').textContent") == "Show"
