@@ -6,6 +6,7 @@ so no traceback reaches anyone for bad input.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -130,6 +131,18 @@ def counted(count: int, noun: str) -> str:
     ('1 row', '2 rows')
     """
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def listed(names: Sequence[str], most: int = 12) -> str:
+    """Write names with commas between; of many the first ones, and their number.
+
+    Examples
+    --------
+    >>> listed(["a", "b"]), listed(["a", "b", "c"], most=2)
+    ('a, b', 'a, b, … (3 in all)')
+    """
+    more = f", … ({len(names)} in all)" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
 
 
 def suggest(word: str, known: list[str] | tuple[str, ...]) -> str | None:

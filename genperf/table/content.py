@@ -59,8 +59,8 @@ _FOREIGN: dict[bytes, tuple[str, str]] = {
     b"\x93NUMPY": ("a numpy array", "write a CSV with a header line"),
     b"\x80\x04\x95": ("a pickle, which can run code when it is read", "write a CSV"),
     b"\x80\x05\x95": ("a pickle, which can run code when it is read", "write a CSV"),
-    codecs.BOM_UTF32_LE: ("text in UTF-32", "save the file as UTF-8"),
-    codecs.BOM_UTF32_BE: ("text in UTF-32", "save the file as UTF-8"),
+    codecs.BOM_UTF32_LE: ("text in UTF-32, which is not read", "save the file as UTF-8"),
+    codecs.BOM_UTF32_BE: ("text in UTF-32, which is not read", "save the file as UTF-8"),
 }
 _JSON = re.compile(r"\s*(\[\s*)?\{\s*\"")
 _WEB_PAGE = re.compile(r"\s*<(!doctype|html|head|body|table|\?xml)\b", re.IGNORECASE)

@@ -243,9 +243,13 @@ def _records(text: str, delimiter: str, name: str) -> Iterator[tuple[int, list[s
             between = True
     except csv.Error as error:
         reason = str(error)
-        unclosed = "unexpected end" in reason or "field limit" in reason
+        message = f"a quote stands in the wrong place ({reason})"
+        if "unexpected end" in reason:
+            message = "a quote is opened here and not closed"
+        elif "field limit" in reason:
+            message = f"a cell holds more than {TEXT.max_cell_bytes / 2**20:g} MB, or a quote is not closed"
         raise TableError(
-            "a quote is opened here and not closed" if unclosed else f"a quote stands in the wrong place ({reason})",
+            message,
             hint='double a quote inside a quoted cell: ""',
             where=f"{name}: line {first}",
         ) from None
