@@ -133,6 +133,18 @@ def counted(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
+def listed(names: Sequence[str], most: int = 12) -> str:
+    """Write names with commas between; of many the first ones, and their number.
+
+    Examples
+    --------
+    >>> listed(["a", "b"]), listed(["a", "b", "c"], most=2)
+    ('a, b', 'a, b, … (3 in all)')
+    """
+    more = f", … ({len(names)} in all)" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
+
+
 def suggest(word: str, known: Sequence[str]) -> str | None:
     """Return a hint: the known word that the user may have meant.
 

@@ -1,5 +1,5 @@
 """The command line: `genperf COMMAND`, one small file a command."""
 
-from genperf.cli.main import main
+from genperf.cli.start import main
 
 __all__ = ["main"]

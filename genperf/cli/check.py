@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from genperf.cli.fitted import PRINTED
 from genperf.cli.options import output_options, read, table_options
 from genperf.cli.output import records, say, show_frame, show_json
-from genperf.errors import counted
+from genperf.errors import counted, listed
 
 if TYPE_CHECKING:
     from genperf.table.clean import Rejection
@@ -85,7 +86,7 @@ def command(table: str, as_json: bool, quiet: bool, no_color: bool, **given: Any
         click.echo(f"phases: {shown_phases(measured.phases)}; {', '.join(families)} fit each on its own column")
     unused = [name for name in measured.unused if name not in measured.phases.values()]
     if unused:
-        click.echo(f"left out, in no role: {', '.join(unused)}")
+        click.echo(f"left out, in no role: {listed(unused, PRINTED.max_unused)}")
     if len(measured.failures):
         click.echo(f"failed: {counted(len(measured.failures), 'run')}")
     if measured.rejected:

@@ -12,7 +12,7 @@ from genperf.cli.options import fit_arguments, fit_options, once, output_options
 from genperf.cli.output import say, show_frame
 from genperf.cli.progress import progress_bar
 from genperf.cli.writing import writable, write_whole
-from genperf.errors import counted
+from genperf.errors import counted, listed
 
 #: Of many groups, the kinds of notes that tell how groups relate.
 GROUP_NOTES = ("similarity", "not_pooled")
@@ -90,7 +90,7 @@ def command(
         say(f"note: {text}", quiet)
     unused = [name for name in measured.unused if name not in fitted_phases(measured, model).values()]
     if unused:
-        say(f"left out, in no role: {', '.join(unused)}", quiet)
+        say(f"left out, in no role: {listed(unused, PRINTED.max_unused)}", quiet)
     if measured.rejected:
         say(f"rejected rows: {measured.rejected_rows}; genperf check lists them", quiet)
     say(f"wrote {output}" if output else "nothing was kept: -o model.json writes the model", quiet)

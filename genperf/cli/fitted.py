@@ -27,6 +27,8 @@ class FittedSettings:
         Groups that are listed, and groups that failed. A guess: they fit on a screen.
     max_notes : int
         Different notes on how groups relate. A guess.
+    max_unused : int
+        Columns in no role that are named: a line of logs has dozens.
     max_factors : int
         Factors whose doubling is told, the largest change first. A guess.
     """
@@ -35,6 +37,7 @@ class FittedSettings:
     min_share: float = 0.005
     max_groups: int = 20
     max_notes: int = 5
+    max_unused: int = 40
     max_factors: int = 8
 
 

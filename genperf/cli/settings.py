@@ -13,6 +13,8 @@ import msgspec
 from genperf.errors import GenperfError, suggest
 
 DEFAULT = "genperf.toml"
+#: Of a settings file that is no regular file: a pipe, or a device that never ends.
+MAX_BYTES = 1_000_000
 #: Command → option → value, as click takes it.
 Defaults: TypeAlias = dict[str, dict[str, Any]]
 #: What a value of an option is in the file, and how a message calls it.
@@ -106,7 +108,7 @@ def _unknown(key: str, value: Any, names: Sequence[str], options: Collection[str
     """
     shown = key if len(key) <= 40 else f"{key[:37]}…"
     if isinstance(value, dict):
-        hint = suggest(_key(key)[:100], names) or f"one of {', '.join(names)}"
+        hint = suggest(_key(key)[:100], list(names)) or f"one of {', '.join(names)}"
         return GenperfError(f"[{shown}] is not a command", where=file, hint=hint)
     hint = suggest(_key(key)[:100], [*options, *names]) or "see genperf fit --help"
     return GenperfError(f"{shown} is no option of any command", where=file, hint=hint)
@@ -114,8 +116,11 @@ def _unknown(key: str, value: Any, names: Sequence[str], options: Collection[str
 
 def _read(file: Path) -> dict[str, Any]:
     """Return the file's tables and values."""
+    # Where there is no settings file, help need not wait for this import.
+    from genperf.table.content import read_bounded
+
     try:
-        return tomllib.loads(file.read_text(encoding="utf-8-sig"))
+        return tomllib.loads(read_bounded(file, MAX_BYTES).decode("utf-8-sig"))
     except FileNotFoundError:
         raise GenperfError("no such file", where=str(file), hint="check --config") from None
     except (OSError, ValueError, RecursionError) as error:

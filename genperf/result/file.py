@@ -15,6 +15,7 @@ from genperf.result.fit_result import FitResult, GroupedResult
 from genperf.result.layout import FailureRecord, File, GroupRecord
 from genperf.result.records import ENCODER, decode_hook, record_of, result_of
 from genperf.result.version1 import upgraded
+from genperf.table.content import CONTENT, read_bounded
 from genperf.table.source import DELIMITERS
 
 _MAKE = "make one with genperf fit TABLE … -o model.json"
@@ -191,7 +192,7 @@ def load_model(path: str | Path) -> FitResult | GroupedResult:
     """
     where = str(path)
     try:
-        return parse_model(Path(path).read_bytes(), where)
+        return parse_model(read_bounded(path, CONTENT.max_streamed_bytes), where)
     except FileNotFoundError:
         raise ModelError("no such file", where=where, hint=_MAKE) from None
     except IsADirectoryError:

@@ -272,10 +272,16 @@ def _rejection_notes(rejected: Sequence[Rejection]) -> tuple[Note, ...]:
 def _with_mixture_note(table: Table) -> Table:
     """Say where rows that count as repeats differ in a setting that is in no role."""
     names = [*(f.name for f in table.factors), *table.group, *([table.repeat] if table.repeat else [])]
-    same = number_rows(table.frame, names)
-    unexplained = [c for c in table.unused if c not in table.phases.values()]
-    settings = [c for c in unexplained if table.frame[c].nunique(dropna=False) <= ASSEMBLY.max_setting_values]
-    mixed = [c for c in settings if table.frame[c].groupby(same).nunique(dropna=False).max() > 1]
+    _, first, configuration = np.unique(number_rows(table.frame, names), return_index=True, return_inverse=True)
+    if len(first) == len(table.frame):
+        return table
+    mixed = []
+    for name in table.unused:
+        if name not in table.phases.values():
+            codes, values = pd.factorize(table.frame[name], use_na_sentinel=False)
+            differs = codes != codes[first][configuration]
+            if len(values) <= ASSEMBLY.max_setting_values and differs.any():
+                mixed.append(name)
     if not mixed:
         return table
     shown = ", ".join(f"'{c}'" for c in mixed[: ASSEMBLY.max_shown_columns])

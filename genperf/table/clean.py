@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from genperf.table.cells import Cells
 
 MISSING = frozenset({"nan", "na", "n/a", "#n/a", "null", "none", "<na>", "nat", "-", "?"})
-_COMMA = re.compile(r"[+-]?\d[\d.' ]*(,\d+)+(\.\d+)?([eE][+-]?\d+)?")
+_COMMA = re.compile(r"[+-]?\d[\d.'’ ]*(,\d+)+(\.\d+)?([eE][+-]?\d+)?|[+-]?\d{1,3}(['’ ]\d{3})+(\.\d+)?")
+_DATE = re.compile(r"\d{4}-\d\d?-\d\d?([T ].*)?|\d\d?[./]\d\d?[./]\d{4}([T ].*)?|(\d+:)?\d\d?:\d\d?(\.\d+)?")
+_WITH_UNIT = re.compile(r"(?!0[xob])[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*([^\W\d_]|[%$€/])[\w%/]*")
 
 Reasons = dict[int, str]
 
@@ -247,6 +249,12 @@ def _why_not_a_number(cell: Any) -> str:
         return "is NaN" if text.lower() == "nan" else "is a missing value, not a number"
     if _COMMA.fullmatch(text):
         return "is not a number (write the decimal sign as '.', and nothing between thousands)"
+    if _DATE.fullmatch(text):
+        return "is a date or a time of day, not a number"
+    if _WITH_UNIT.fullmatch(text):
+        return "is not a plain number (write it without its unit)"
+    if text.lstrip("+-−").replace(".", "", 1).isdecimal():
+        return "is not a number in the digits 0 to 9, with '-' for minus"
     if text.lower() in {"true", "false"}:
         return "is not a number but true or false"
     return "is not a number"

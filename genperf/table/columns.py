@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 import numpy as np
 import numpy.typing as npt
 
-from genperf.errors import FormulaError, TableError, suggest
+from genperf.errors import FormulaError, TableError, listed, suggest
 from genperf.formula import Formula, parse, parse_number
 from genperf.table.clean import Reasons, Rejection, label, labels, mostly_numbers, numbers
 from genperf.table.source import Source
@@ -119,12 +119,16 @@ class Columns:
     def missing(self, name: str, role: str) -> TableError:
         """Return the error for a column that is not there, with the column that may have been meant."""
         known = self.names
-        shown = ", ".join(f'"{n}"' if "," in n else n for n in known[:12])
-        shown += f", … ({len(known)} in all)" if len(known) > 12 else ""
+        shown = listed([f'"{n}"' if "," in n else n for n in known])
         near = suggest(name, known)
+        hint = f"{near}; the columns are {shown}" if near else f"one of {shown}"
+        if len(known) == 1:
+            hint = f"the header line was read as one column, '{shown}': --delimiter CHAR says what separates columns"
+        elif not numbers(known)[1]:
+            hint = f"the first line holds the numbers {shown}: put a header line with names above it"
         return TableError(
             f"no column '{name}' (named as {role})",
-            hint=f"{near}; the columns are {shown}" if near else f"one of {shown}",
+            hint=hint,
             where=self.source.name,
         )
 
@@ -197,8 +201,10 @@ class Columns:
         if first is None:
             raise TableError(f"column '{name}' is empty", where=self.source.name)
         fault = self.source.rejection(first, name, cells.iloc[first], reasons[first])
+        shown = fault.value if len(fault.value) <= 40 else f"{fault.value[:37]}…"
+        other = f"name another column, or --categorical {name} if it names kinds of runs"
         raise TableError(
-            f"no cell of the column is a number; the first, '{fault.value}', {fault.reason}",
-            hint=f"name another column, or --categorical {name} if it names kinds of runs",
+            f"no cell of the column is a number; the first, '{shown}', {fault.reason}",
+            hint="write plain numbers; --unit ms says what --time is in" if "unit" in fault.reason else other,
             where=f"{self.source.name}: {fault.place}",
         )

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import codecs
 import csv
 import io
 import re
-import sys
-import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -19,16 +16,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from genperf.errors import TableError, suggest
+from genperf.errors import TableError
 from genperf.table.cells import Cells
 from genperf.table.clean import Rejection
+from genperf.table.content import decoded, read_content, refuse_marked_up
 
 if TYPE_CHECKING:
     import pandas as pd
 
 DELIMITERS = (",", ";", "\t", "|")
-_COMPRESSED = {b"\x1f\x8b": "gzip", b"BZh": "bz2", b"\xfd7zXZ\x00": "lzma"}
-_BYTE_ORDER_MARKS = {codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
+#: The first line by which a spreadsheet names the delimiter.
+_NAMED_DELIMITER = re.compile(r"\"?sep=(.)\"?\r?$", re.IGNORECASE | re.MULTILINE)
 _DELIMITER_NAMES = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "space": " ", "pipe": "|"}
 
 
@@ -38,15 +36,12 @@ class TextSettings:
 
     Attributes
     ----------
-    max_unpacked_bytes : int
-        Bytes that a compressed file may hold: they are read into memory, where a table takes about ten times as much.
     max_cell_bytes : int
         A cell may hold a long command line; only a quote that is never closed makes a larger one. A guess: 1 MiB.
     delimiter_rows : int
         Rows from which the delimiter is guessed. A guess: more do not change it.
     """
 
-    max_unpacked_bytes: int = 256_000_000
     max_cell_bytes: int = 1 << 20
     delimiter_rows: int = 200
 
@@ -124,8 +119,8 @@ class Source:
 def open_source(source: str | Path | pd.DataFrame, delimiter: str | None = None) -> Source:
     """Read the cells of a file, of standard input ("-") or of a DataFrame.
 
-    Delimited text in UTF-8 (UTF-16 with its mark), also compressed, or Parquet: told apart by content, not by name.
-    Lines that start with `#` are comments.
+    Delimited text in UTF-8 (UTF-16 with its mark), also compressed (gzip, bz2, xz, zstd), or Parquet: told apart by
+    content, not by name. Lines that start with `#` are comments.
 
     Raises
     ------
@@ -138,12 +133,12 @@ def open_source(source: str | Path | pd.DataFrame, delimiter: str | None = None)
         if isinstance(source, pd.DataFrame):
             return _from_frame(source, "DataFrame")
         raise TableError(f"a table is read from a path or a DataFrame, not from {type(source).__name__}")
-    name, data = _read(source)
+    name, data = read_content(source)
     if data[:4] == b"PAR1":
         return _from_parquet(data, name)
-    if data[:4] in (b"PK\x03\x04", b"\xd0\xcf\x11\xe0"):
-        raise TableError("is a spreadsheet or an archive, not text", hint="save the sheet as CSV", where=name)
-    return _from_text(_decode(data, name), name, delimiter)
+    text = decoded(data, name)
+    refuse_marked_up(text, name)
+    return _from_text(text, name, delimiter)
 
 
 def read_text(source: str | Path) -> tuple[str, str]:
@@ -160,78 +155,8 @@ def read_text(source: str | Path) -> tuple[str, str]:
     TableError
         If it cannot be read, or is not text.
     """
-    name, data = _read(source)
-    return name, _decode(data, name)
-
-
-def _read(source: str | Path) -> tuple[str, bytes]:
-    name, data = ("standard input", _read_standard_input()) if str(source) == "-" else (str(source), _read_file(source))
-    return name, _decompress(data, name)
-
-
-def _read_file(path: str | Path) -> bytes:
-    try:
-        return Path(path).expanduser().read_bytes()
-    except FileNotFoundError:
-        near = _neighbour(Path(path))
-        raise TableError("no such file", hint=near, where=str(path)) from None
-    except IsADirectoryError:
-        raise TableError("is a directory, not a file", hint="name a file in it", where=str(path)) from None
-    except (OSError, ValueError, RuntimeError) as error:
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise TableError(f"cannot be read ({reason})", where=str(path)) from None
-
-
-def _neighbour(path: Path) -> str | None:
-    """Return a hint: the file of the same folder that may have been meant."""
-    try:
-        return suggest(path.name, [p.name for p in path.expanduser().parent.iterdir()])
-    except (OSError, RuntimeError):
-        return None
-
-
-def _read_standard_input() -> bytes:
-    stream: Any = getattr(sys.stdin, "buffer", sys.stdin)
-    data = stream.read()
-    return data.encode() if isinstance(data, str) else bytes(data)
-
-
-def _decompress(data: bytes, name: str) -> bytes:
-    if data.startswith(b"\x28\xb5\x2f\xfd"):
-        raise TableError("is compressed with zstd, which is not read", hint="decompress it: zstd -d FILE", where=name)
-    for magic, module in _COMPRESSED.items():
-        if data.startswith(magic):
-            try:
-                with import_module(module).open(io.BytesIO(data)) as file:
-                    text = bytes(file.read(TEXT.max_unpacked_bytes + 1))
-                if len(text) > TEXT.max_unpacked_bytes:
-                    raise TableError(
-                        f"holds more than {TEXT.max_unpacked_bytes // 1_000_000} MB when it is decompressed",
-                        hint="decompress it first: a plain table of that size is summarised while it is read",
-                        where=name,
-                    )
-                return text
-            except (OSError, EOFError, ValueError, zlib.error, import_module("lzma").LZMAError):
-                raise TableError("the compressed file is damaged or cut off", where=name) from None
-    return data
-
-
-def _decode(data: bytes, name: str) -> str:
-    encoding = next((e for mark, e in _BYTE_ORDER_MARKS.items() if data.startswith(mark)), "utf-8-sig")
-    try:
-        text = data.decode(encoding)
-    except UnicodeDecodeError as error:
-        before = data[: error.start]
-        line, byte = before.count(b"\n") + 1, error.start - (before.rfind(b"\n") + 1) + 1
-        raise TableError(
-            f"byte {byte} of this line is not {encoding.removesuffix('-sig').upper()} text",
-            hint="save the file as UTF-8",
-            where=f"{name}: line {line}",
-        ) from None
-    if "\0" in text:
-        line = text[: text.index("\0")].count("\n") + 1
-        raise TableError("holds a NUL byte: this is not a text file", where=f"{name}: line {line}")
-    return text
+    name, data = read_content(source)
+    return name, decoded(data, name)
 
 
 def _from_text(text: str, name: str, delimiter: str | None) -> Source:
@@ -252,6 +177,10 @@ def _from_text(text: str, name: str, delimiter: str | None) -> Source:
     """
     if not text.strip():
         raise TableError("the file is empty", hint="a header line and a line per run are needed", where=name)
+    marked = _NAMED_DELIMITER.match(text)
+    if marked:
+        # As a comment it keeps its line, which messages count.
+        text, delimiter = f"#{text}", delimiter or marked[1]
     separator = guess_delimiter(text) if delimiter is None else _DELIMITER_NAMES.get(delimiter, delimiter)
     if len(separator) != 1 or separator in '"\r\n':
         raise TableError(f"the delimiter must be one character, not {delimiter!r}", hint="for example --delimiter ';'")
@@ -314,9 +243,13 @@ def _records(text: str, delimiter: str, name: str) -> Iterator[tuple[int, list[s
             between = True
     except csv.Error as error:
         reason = str(error)
-        unclosed = "unexpected end" in reason or "field limit" in reason
+        message = f"a quote stands in the wrong place ({reason})"
+        if "unexpected end" in reason:
+            message = "a quote is opened here and not closed"
+        elif "field limit" in reason:
+            message = f"a cell holds more than {TEXT.max_cell_bytes / 2**20:g} MB, or a quote is not closed"
         raise TableError(
-            "a quote is opened here and not closed" if unclosed else f"a quote stands in the wrong place ({reason})",
+            message,
             hint='double a quote inside a quoted cell: ""',
             where=f"{name}: line {first}",
         ) from None

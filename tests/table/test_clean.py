@@ -25,7 +25,7 @@ BAD = [
     (None, "is empty"),
     (pd.NA, "is empty"),
     ("abc", "is not a number"),
-    ("12ms", "is not a number"),
+    ("12ms", "is not a plain number (write it without its unit)"),
     ("0x10", "is not a number"),
     ("1_000", "is not a number"),
     ("１２", "is not a number"),  # digits of another script

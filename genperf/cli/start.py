@@ -1,0 +1,17 @@
+"""The first lines of the process: Ctrl-C while Python is still importing ends it in silence."""
+
+from __future__ import annotations
+
+import signal
+
+
+def main() -> None:
+    """Run the command line and exit with its status."""
+    waiting = signal.getsignal(signal.SIGINT)
+    if waiting is signal.default_int_handler:
+        # Nothing is written yet that could be lost, and a traceback of imports tells nobody anything.
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+    from genperf.cli.main import main as run
+
+    signal.signal(signal.SIGINT, waiting)
+    run()

@@ -1,0 +1,278 @@
+"""What stands in a file: read up to a bound, decompressed, decoded; formats that are no text are named."""
+
+from __future__ import annotations
+
+import codecs
+import io
+import re
+import stat
+import sys
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import IO, Any
+
+from genperf.errors import GenperfError, TableError, suggest
+
+
+@dataclass(frozen=True)
+class ContentSettings:
+    """How much is read at most: a file may come from someone else.
+
+    Attributes
+    ----------
+    max_unpacked_bytes : int
+        Bytes that a compressed file may hold: they are read into memory, where a table takes about ten times as much.
+    max_streamed_bytes : int
+        Bytes of standard input, a pipe or a device, which do not tell their size beforehand. As much.
+    """
+
+    max_unpacked_bytes: int = 256_000_000
+    max_streamed_bytes: int = 256_000_000
+
+
+CONTENT = ContentSettings()
+_BYTE_ORDER_MARKS = {codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
+_COMPRESSED = {b"\x1f\x8b": "gzip", b"BZh": "bz2", b"\xfd7zXZ\x00": "lzma", b"\x28\xb5\x2f\xfd": "zstd"}
+_DECOMPRESS = "decompress it first"
+#: How files of other formats begin, what they are, and what to do.
+_FOREIGN: dict[bytes, tuple[str, str]] = {
+    b"PK\x03\x04": ("a spreadsheet or an archive", "save the sheet as CSV"),
+    b"PK\x05\x06": ("an empty archive", "save the sheet as CSV"),
+    b"\xd0\xcf\x11\xe0": ("a spreadsheet or an archive", "save the sheet as CSV"),
+    b"\x04\x22\x4d\x18": ("compressed with lz4, which is not read", _DECOMPRESS),
+    b"\x1f\x9d": ("compressed with compress (.Z), which is not read", _DECOMPRESS),
+    b"7z\xbc\xaf\x27\x1c": ("a 7-Zip archive, which is not read", _DECOMPRESS),
+    b"\xff\x06\x00\x00sNaPpY": ("compressed with snappy, which is not read", _DECOMPRESS),
+    b"Rar!": ("an archive, which is not read", _DECOMPRESS),
+    b"%PDF": ("a PDF document", "export the numbers as CSV"),
+    b"\x89PNG": ("a picture", "name the table of its numbers"),
+    b"\xff\xd8\xff": ("a picture", "name the table of its numbers"),
+    b"GIF8": ("a picture", "name the table of its numbers"),
+    b"\x7fELF": ("a program", "name the table that it wrote"),
+    b"SQLite format 3\0": ("a database", "export the table as CSV"),
+    b"\x89HDF": ("an HDF5 file", "export the table as CSV or Parquet"),
+    b"ARROW1": ("an Arrow file", "write it as Parquet or CSV"),
+    b"ORC": ("an ORC file", "write it as Parquet or CSV"),
+    b"\x93NUMPY": ("a numpy array", "write a CSV with a header line"),
+    b"\x80\x04\x95": ("a pickle, which can run code when it is read", "write a CSV"),
+    b"\x80\x05\x95": ("a pickle, which can run code when it is read", "write a CSV"),
+    codecs.BOM_UTF32_LE: ("text in UTF-32, which is not read", "save the file as UTF-8"),
+    codecs.BOM_UTF32_BE: ("text in UTF-32, which is not read", "save the file as UTF-8"),
+}
+_JSON = re.compile(r"\s*(\[\s*)?\{\s*\"")
+_WEB_PAGE = re.compile(r"\s*<(!doctype|html|head|body|table|\?xml)\b", re.IGNORECASE)
+
+
+def read_content(source: str | Path) -> tuple[str, bytes]:
+    """Read a file, or standard input ("-"), and decompress it: told by its content, not by its name.
+
+    Returns
+    -------
+    name : str
+        What messages call it.
+    content : bytes
+
+    Raises
+    ------
+    TableError
+        Where it cannot be read, is of a format that is not, or is larger than the bounds.
+    """
+    if str(source) == "-":
+        name, data = "standard input", _read_standard_input()
+    else:
+        name, data = str(source), _read_file(source)
+    return name, _decompressed(data, name)
+
+
+def read_bounded(path: str | Path, most: int) -> bytes:
+    """Read a file; one that does not tell its size, a pipe or a device, up to a bound.
+
+    Parameters
+    ----------
+    path : str or Path
+    most : int
+        Bytes of the bound.
+
+    Raises
+    ------
+    OSError
+        Where it cannot be read.
+    GenperfError
+        Where there is more.
+    """
+    with open(path, "rb") as file:
+        if stat.S_ISREG(Path(path).stat().st_mode):
+            return file.read()
+        return _bounded(file, str(path), most)
+
+
+def _bounded(file: IO[Any], name: str, most: int) -> bytes:
+    """Return what a stream holds.
+
+    Parameters
+    ----------
+    file : binary or text stream
+    name : str
+        For the message.
+    most : int
+        More bytes are refused.
+    """
+    data = file.read(most + 1)
+    encoded = data.encode() if isinstance(data, str) else bytes(data)
+    if len(encoded) > most:
+        raise GenperfError(
+            f"holds more than {most / 1e6:g} MB, and does not tell its size",
+            hint="write it to a file: a table of that size is summarised while it is read",
+            where=name,
+        )
+    return encoded
+
+
+def refuse_foreign(data: bytes, name: str) -> None:
+    """Refuse a file of a format that is no text.
+
+    Raises
+    ------
+    TableError
+        Naming the format.
+
+    Examples
+    --------
+    >>> refuse_foreign(b"%PDF-1.7", "runs.csv")
+    Traceback (most recent call last):
+    ...
+    genperf.errors.TableError: runs.csv: is a PDF document, not text
+      try: export the numbers as CSV
+    """
+    for magic, (what, hint) in _FOREIGN.items():
+        if data.startswith(magic):
+            negated = "" if "not read" in what else ", not text"
+            raise TableError(f"is {what}{negated}", hint=hint, where=name)
+    if data[257:262] == b"ustar":
+        raise TableError("is an archive, which is not read", hint="unpack it: tar -xf FILE", where=name)
+
+
+def refuse_marked_up(text: str, name: str) -> None:
+    """Refuse text that is no table: JSON or a web page.
+
+    Raises
+    ------
+    TableError
+        Naming the format.
+    """
+    if _JSON.match(text):
+        hint = "write a CSV with a header line; genperf import reads the JSON of some tools"
+        raise TableError("is JSON, not a table", hint=hint, where=name)
+    if _WEB_PAGE.match(text):
+        raise TableError("is a web page, not a table", hint="download the file itself, or copy its table", where=name)
+
+
+def decoded(data: bytes, name: str) -> str:
+    """Return text in UTF-8, or in UTF-16 with its mark.
+
+    Parameters
+    ----------
+    data : bytes
+    name : str
+        For messages.
+
+    Raises
+    ------
+    TableError
+        Where it is not text, with the line.
+    """
+    refuse_foreign(data, name)
+    encoding = next((e for mark, e in _BYTE_ORDER_MARKS.items() if data.startswith(mark)), "utf-8-sig")
+    try:
+        text = data.decode(encoding)
+    except UnicodeDecodeError as error:
+        before = data[: error.start]
+        line, byte = before.count(b"\n") + 1, error.start - (before.rfind(b"\n") + 1) + 1
+        raise TableError(
+            f"byte {byte} of this line is not {encoding.removesuffix('-sig').upper()} text",
+            hint="save the file as UTF-8",
+            where=f"{name}: line {line}",
+        ) from None
+    if "\0" in text:
+        line = text[: text.index("\0")].count("\n") + 1
+        hint = "save a text in UTF-16 or UTF-32 as UTF-8"
+        raise TableError("holds a NUL byte: this is not a text file", hint=hint, where=f"{name}: line {line}")
+    return text
+
+
+def _read_file(path: str | Path) -> bytes:
+    try:
+        return read_bounded(Path(path).expanduser(), CONTENT.max_streamed_bytes)
+    except FileNotFoundError:
+        raise TableError("no such file", hint=_neighbour(Path(path)), where=str(path)) from None
+    except IsADirectoryError:
+        raise TableError("is a directory, not a file", hint="name a file in it", where=str(path)) from None
+    except (OSError, ValueError, RuntimeError) as error:
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise TableError(f"cannot be read ({reason})", where=str(path)) from None
+
+
+def _neighbour(path: Path) -> str | None:
+    """Return a hint: the file of the same folder that may have been meant."""
+    try:
+        return suggest(path.name, [p.name for p in path.expanduser().parent.iterdir()])
+    except (OSError, RuntimeError):
+        return None
+
+
+def _read_standard_input() -> bytes:
+    stream: Any = getattr(sys.stdin, "buffer", sys.stdin)
+    return _bounded(stream, "standard input", CONTENT.max_streamed_bytes)
+
+
+def _decompressed(data: bytes, name: str) -> bytes:
+    """Return what a compressed file holds; another one stays as it is."""
+    kind = _compression(data)
+    if kind is None:
+        return data
+    opened = _opener(kind, name)
+    try:
+        with opened(io.BytesIO(data)) as file:
+            content = bytes(file.read(CONTENT.max_unpacked_bytes + 1))
+    except (OSError, EOFError, ValueError, zlib.error, import_module("lzma").LZMAError):
+        raise TableError("the compressed file is damaged or cut off", where=name) from None
+    if len(content) > CONTENT.max_unpacked_bytes:
+        raise TableError(
+            f"holds more than {CONTENT.max_unpacked_bytes // 1_000_000} MB when it is decompressed",
+            hint="decompress it first: a plain table of that size is summarised while it is read",
+            where=name,
+        )
+    if _compression(content) is not None:
+        raise TableError("is compressed twice", hint="decompress it once", where=name)
+    return content
+
+
+def _compression(data: bytes) -> str | None:
+    return next((kind for magic, kind in _COMPRESSED.items() if data.startswith(magic)), None)
+
+
+def _opener(kind: str, name: str) -> Callable[[io.BytesIO], Any]:
+    """Return the function that opens a compressed stream.
+
+    Raises
+    ------
+    TableError
+        For zstd where neither Python (3.14 and later) nor pyarrow reads it.
+    """
+    if kind != "zstd":
+        opened: Callable[[io.BytesIO], Any] = import_module(kind).open
+        return opened
+    try:
+        opened = import_module("compression.zstd").open
+        return opened
+    except ImportError:
+        pass
+    try:
+        arrow = import_module("pyarrow")
+    except ImportError:
+        hint = 'decompress it: zstd -d FILE; or pip install "genperf[parquet]", which reads it'
+        raise TableError("is compressed with zstd, which is not read here", hint=hint, where=name) from None
+    return lambda stream: arrow.CompressedInputStream(stream, "zstd")
