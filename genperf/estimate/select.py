@@ -16,6 +16,7 @@ from genperf.estimate.robust import huber_weights
 from genperf.estimate.starts import spread_starts
 from genperf.expression import Expression
 from genperf.losses import loss_named, penalty_named
+from genperf.models import Choice
 from genperf.solver import Polished, Problem, polish
 from genperf.solver.problem import IMPOSSIBLE_COST
 from genperf.table import Table
@@ -38,7 +39,7 @@ class SelectionSettings:
     largest_error : float
         Relative error that a held-out row counts at most, so that one outlier does not decide.
     constants_per_row : float
-        Constants per configuration, at most, of an expression that is one of several. A guess: two configurations for
+        Constants per configuration, at most, of an expression that is one of many. A guess: two configurations for
         each constant.
     max_constants : int
         Constants of such an expression at most: a table of many levels would take minutes.
@@ -59,6 +60,8 @@ class SelectionSettings:
         Rounds of reweighting of a robust fit.
     max_rows : int
         Configurations that a choice is made on at most, drawn at random from a larger table: bounds the time.
+    fit_digits : int
+        Decimals of a relative error of fitted rows that are compared: expressions that fit exactly are equal.
     """
 
     folds: int = 5
@@ -74,6 +77,7 @@ class SelectionSettings:
     max_steps: int = 60
     robust_rounds: int = 2
     max_rows: int = 1000
+    fit_digits: int = 6
 
     def limited(self, errors: Array) -> Array:
         """Return relative errors of at most `largest_error`; those that are not finite count as that."""
@@ -103,6 +107,8 @@ class Candidate:
         Training rows of each fold.
     by_fold : ndarray of shape (folds, rows)
         ln of each fold's predictions of all rows.
+    fit_error : float
+        Mean of |fitted/measured − 1| over all rows.
     """
 
     expression: Expression
@@ -112,6 +118,7 @@ class Candidate:
     errors: Array
     folds: Mask
     by_fold: Array
+    fit_error: float = 0.0
 
     @property
     def error(self) -> float:
@@ -131,11 +138,21 @@ def folds_of(rows: int, rng: np.random.Generator) -> Mask:
     return np.array([fold != k for k in range(fold.max() + 1)])
 
 
-def affordable(expressions: Sequence[Expression], configurations: int) -> tuple[list[Expression], list[Note]]:
+def affordable(
+    expressions: Sequence[Expression], configurations: int, choice: Choice = "search"
+) -> tuple[list[Expression], list[Note]]:
     """Leave out the expressions with too many constants for the number of configurations.
 
-    A single expression may have as many constants as there are configurations. Of several, those with more than half
-    as many are left out; the smallest is kept.
+    A single expression may have as many constants as there are configurations. Of a search over many, those with more
+    than half as many are left out; of a few laws, those with as many. Of one law with fewer and fewer constants, the
+    largest with fewer constants than configurations is left. The smallest expression is always kept.
+
+    Parameters
+    ----------
+    expressions : sequence of Expression
+    configurations : int
+    choice : {"search", "laws", "largest"}
+        What the expressions are; see `genperf.models.Choice`.
 
     Returns
     -------
@@ -158,15 +175,23 @@ def affordable(expressions: Sequence[Expression], configurations: int) -> tuple[
         )
     if len(ordered) == 1:
         return ordered, []
-    limit = min(max(int(configurations * SELECTION.constants_per_row), fewest), max(SELECTION.max_constants, fewest))
+    most = int(configurations * SELECTION.constants_per_row) if choice == "search" else configurations - 1
+    limit = min(max(most, fewest), max(SELECTION.max_constants, fewest))
     usable = [e for e in ordered if len(e.constants) <= limit]
     left_out = len(ordered) - len(usable)
+    if choice == "largest":
+        usable = usable[-1:]
     if not left_out:
         return usable, []
-    larger = f"{left_out} larger structure{'s' * (left_out > 1)}"
     too_few = limit < SELECTION.max_constants
     reason = f"{configurations} configurations are too few" if too_few else f"more than {limit} constants"
-    return usable, [Note(f"{larger} of '{ordered[0].family}' left out: {reason}", "fewer_terms")]
+    if choice == "largest":
+        fitted, whole = len(usable[0].constants), len(ordered[-1].constants)
+        text = f"'{ordered[0].family}' is fitted with {fitted} of its {whole} constants: {reason} for more"
+    else:
+        larger = f"{left_out} larger structure{'s' * (left_out > 1)}"
+        text = f"{larger} of '{ordered[0].family}' left out: {reason}"
+    return usable, [Note(text, "fewer_terms")]
 
 
 def candidates_of(
@@ -226,18 +251,25 @@ def best_of(candidates: Sequence[Candidate]) -> Candidate:
     """Return the simplest candidate whose held-out errors are as small as the best one's.
 
     As small: the mean error is larger by no more than the standard error of the difference over the configurations
-    (the one-standard-error rule of Breiman et al. 1984, paired). Simplest: the fewest constants, and of these the
-    strongest penalty. Where no row was held out, the first candidate is returned.
+    (the one-standard-error rule of Breiman et al. 1984, paired). Simplest: the fewest constants, of these the
+    strongest penalty, and of these the smallest error. Where no row was held out, the candidates with the constants
+    and the penalty of the first one are compared by how well they fit.
     """
     best = ranked(candidates)[0]
     if not np.isfinite(best.error):
-        return best
+        alike = [c for c in candidates if _simplicity(c) == _simplicity(best)]
+        return min(alike, key=lambda c: round(c.fit_error, SELECTION.fit_digits))
     close = []
     for candidate in candidates:
         excess = candidate.errors - best.errors
         if np.mean(excess) <= np.std(excess) / np.sqrt(excess.size):
             close.append(candidate)
-    return min(close, key=lambda c: (len(c.expression.constants), -c.strength))
+    return min(close, key=lambda c: (_simplicity(c), c.error))
+
+
+def _simplicity(candidate: Candidate) -> tuple[int, float]:
+    """Return what makes a candidate simpler than others, smallest first: its constants, then its penalty."""
+    return len(candidate.expression.constants), -candidate.strength
 
 
 def ranked(candidates: Sequence[Candidate]) -> list[Candidate]:
@@ -366,14 +398,15 @@ def _along_path(expression: Expression, table: Table, parts: Mask, path: _Path) 
         sets = sets[:, : SELECTION.kept_starts]
         fitted = reweighted(penalised, sets[:, 0], weights)[0] if path.robust else sets[:, 0]
         with np.errstate(all="ignore"):
-            predicted = penalised.predict(fitted)[1:]
+            predicted = penalised.predict(fitted)
+        fit_error = float(np.mean(np.abs(predicted[0] / table.measured - 1.0)))
         held_out = np.full(len(table), np.nan)
-        for train, of_fold in zip(parts[1:], predicted, strict=True):
+        for train, of_fold in zip(parts[1:], predicted[1:], strict=True):
             held_out[~train] = of_fold[~train]
         errors = np.abs(held_out / table.measured - 1.0)
         if len(parts) > 1:
             errors = SELECTION.limited(errors)
         with np.errstate(all="ignore"):
-            residuals, by_fold = np.log(table.measured / held_out), np.log(predicted)
-        candidates.append(Candidate(expression, strength, fitted[0], residuals, errors, parts[1:], by_fold))
+            residuals, by_fold = np.log(table.measured / held_out), np.log(predicted[1:])
+        candidates.append(Candidate(expression, strength, fitted[0], residuals, errors, parts[1:], by_fold, fit_error))
     return candidates
