@@ -23,8 +23,8 @@ OUT = Path(__file__).parents[1] / "docs" / "results" / "measured-cluster.md"
 FAMILIES = ("ring-allreduce", "parameter-server", "peer-to-peer")
 #: Asked one after the other, each from all smaller counts, of which there must be two.
 ASKED = (4, 6, 8, 12, 16)
-#: With fewer workers than servers the workers' own links are full, which `parameter-server` does not know; this does.
-EITHER_LINK = "c + 2*beta*bytes*max(workers/servers, 1) + alpha*workers/servers"
+#: The servers' links without the workers': with fewer workers than servers the workers' links are full.
+SERVERS_LINKS = "c + 2*beta*bytes*workers/servers + alpha*workers/servers"
 #: Bytes of a frame on the link, and what of it is the message's: 1448 of TCP's with Ethernet, IP and TCP around them.
 FRAME, PAYLOAD = 1514, 1448
 #: What is measured: title, its rows, the family that was written for it. Servers have as many workers or more.
@@ -107,7 +107,7 @@ def any_servers() -> pd.DataFrame:
         ("any", "servers > 0"),
     ):
         row = {"workers known": title}
-        for name, model in (("parameter-server", "parameter-server"), ("either link", EITHER_LINK)):
+        for name, model in (("parameter-server", "parameter-server"), ("the servers' links alone", SERVERS_LINKS)):
             tables = [series(f"{where} and link_mbit == {speed}", "workers,servers") for speed in SPEEDS]
             error = 100 * np.concatenate([errors(model, *split(table, 9, 16))[0] for table in tables])
             row[f"{name}: median (mean) %"] = f"{np.median(error):.1f} ({error.mean():.1f})"
@@ -264,8 +264,9 @@ def sections() -> Iterator[str]:
     yield "Over three message sizes and two speeds; 5 % (median) was asked for."
     yield markdown(far())
     yield (
-        "All numbers of servers at once. `parameter-server` has the servers' links alone, `2βM·n/S`; with fewer "
-        f"workers than servers the workers' own links are full, and `{EITHER_LINK}` knows both:"
+        "All numbers of servers at once. `parameter-server` has the links of the servers and of the workers, "
+        f"`2βM·max(n/S, 1)`: with fewer workers than servers the workers' are full. `{SERVERS_LINKS}` has the servers' "
+        "alone:"
     )
     yield markdown(any_servers())
     yield "## Bandwidth and latency"

@@ -273,7 +273,9 @@ def literature(factors: Sequence[Factor], mapping: Mapping[str, str] | None = No
     for family in MODELS.values():
         nodes = [node for need in family.needs if (node := matched.node(need.name)) is not None]
         if not family.missing(matched) and varying <= {name for node in nodes for name in names_in(node)}:
-            expressions += [e for e in family.expressions(factors, mapping) if varying <= set(e.factors)]
+            candidates = family.expressions(factors, mapping)
+            whole = candidates[:1] if family.choice == "largest" else candidates
+            expressions += [e for e in whole if varying <= set(e.factors) and e not in expressions]
     return expressions
 
 

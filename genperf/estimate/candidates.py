@@ -258,17 +258,18 @@ def _fit(expression: Expression, problem: Problem, sets: Array, parts: _Parts) -
         return None
     fitted = reweighted(problem, sets[:, 0], weights)[0] if parts.robust else sets[:, 0]
     with np.errstate(all="ignore"):
-        predicted = problem.predict(fitted)[1:]
+        predicted = problem.predict(fitted)
+    fit_error = float(np.mean(np.abs(predicted[0] / table.measured - 1.0)))
     held_out = np.full(len(table), np.nan)
-    for train, of_fold in zip(parts.rows[1:], predicted, strict=True):
+    for train, of_fold in zip(parts.rows[1:], predicted[1:], strict=True):
         held_out[~train] = of_fold[~train]
     errors = np.abs(held_out / table.measured - 1.0)
     if len(parts.rows) > 1:
         errors = SELECTION.limited(errors)
     with np.errstate(all="ignore"):
-        residuals, by_fold = np.log(table.measured / held_out), np.log(predicted)
+        residuals, by_fold = np.log(table.measured / held_out), np.log(predicted[1:])
     strength = problem.penalty.strength
-    candidate = Candidate(expression, strength, fitted[0], residuals, errors, parts.rows[1:], by_fold)
+    candidate = Candidate(expression, strength, fitted[0], residuals, errors, parts.rows[1:], by_fold, fit_error)
     return _Fitted(problem, sets[:, : HALVING.kept_starts], candidate)
 
 

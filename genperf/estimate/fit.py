@@ -20,6 +20,7 @@ from genperf.estimate.problem import problem_of
 from genperf.estimate.select import affordable, best_of
 from genperf.expression import Expression
 from genperf.losses import loss_named, penalty_named
+from genperf.models import Choice
 from genperf.prediction import Member, Status
 from genperf.solver import Problem, Solution, polish, solve
 from genperf.table import Table
@@ -27,7 +28,9 @@ from genperf.table import Table
 Array = npt.NDArray[np.float64]
 
 
-def estimate(expressions: Sequence[Expression], table: Table, options: FitOptions, seed: int) -> Estimate:
+def estimate(
+    expressions: Sequence[Expression], table: Table, options: FitOptions, seed: int, choice: Choice = "search"
+) -> Estimate:
     """Fit the best of some expressions to a table.
 
     Parameters
@@ -38,6 +41,8 @@ def estimate(expressions: Sequence[Expression], table: Table, options: FitOption
         With its repeats: each configuration's median is fitted.
     options : FitOptions
     seed : int
+    choice : {"search", "laws", "largest"}
+        What the expressions are, where there are several.
 
     Returns
     -------
@@ -49,7 +54,7 @@ def estimate(expressions: Sequence[Expression], table: Table, options: FitOption
         Where there are fewer configurations than the smallest expression has constants.
     """
     medians = table.medians()
-    usable, notes = affordable(expressions, len(medians))
+    usable, notes = affordable(expressions, len(medians), choice)
     if len(usable) == 1 and at_once(usable[0], options):
         (fitted,) = estimate_alike(usable[0], [table], options, seed)
         if not isinstance(fitted, Estimate):

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from genperf.errors import FitError, Note
 from genperf.expression import Expression
+from genperf.models import Choice
 
 Array = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
@@ -29,12 +30,14 @@ class SelectionSettings:
     largest_error : float
         Relative error that a held-out row counts at most, so that one outlier does not decide.
     constants_per_row : float
-        Constants per configuration, at most, of an expression that is one of several. A guess: two configurations for
+        Constants per configuration, at most, of an expression that is one of many. A guess: two configurations for
         each constant.
     max_constants : int
         Constants of such an expression at most: a table of many levels would take minutes.
     max_rows : int
         Configurations that a choice is made on at most, drawn at random from a larger table: bounds the time.
+    fit_digits : int
+        Decimals of a relative error of fitted rows that are compared: expressions that fit exactly are equal.
     """
 
     folds: int = 5
@@ -43,6 +46,7 @@ class SelectionSettings:
     constants_per_row: float = 0.5
     max_constants: int = 120
     max_rows: int = 1000
+    fit_digits: int = 6
 
     def limited(self, errors: Array) -> Array:
         """Return relative errors of at most `largest_error`; those that are not finite count as that."""
@@ -72,6 +76,8 @@ class Candidate:
         Training rows of each fold.
     by_fold : ndarray of shape (folds, rows)
         ln of each fold's predictions of all rows.
+    fit_error : float
+        Mean of |fitted/measured − 1| over all rows.
     """
 
     expression: Expression
@@ -81,6 +87,7 @@ class Candidate:
     errors: Array
     folds: Mask
     by_fold: Array
+    fit_error: float = 0.0
 
     @property
     def error(self) -> float:
@@ -100,11 +107,21 @@ def folds_of(rows: int, rng: np.random.Generator) -> Mask:
     return np.array([fold != k for k in range(fold.max() + 1)])
 
 
-def affordable(expressions: Sequence[Expression], configurations: int) -> tuple[list[Expression], list[Note]]:
+def affordable(
+    expressions: Sequence[Expression], configurations: int, choice: Choice = "search"
+) -> tuple[list[Expression], list[Note]]:
     """Leave out the expressions with too many constants for the number of configurations.
 
-    A single expression may have as many constants as there are configurations. Of several, those with more than half
-    as many are left out; the smallest is kept.
+    A single expression may have as many constants as there are configurations. Of a search over many, those with more
+    than half as many are left out; of a few laws, those with as many. Of one law with fewer and fewer constants, the
+    largest with fewer constants than configurations is left. The smallest expression is always kept.
+
+    Parameters
+    ----------
+    expressions : sequence of Expression
+    configurations : int
+    choice : {"search", "laws", "largest"}
+        What the expressions are; see `genperf.models.Choice`.
 
     Returns
     -------
@@ -127,33 +144,48 @@ def affordable(expressions: Sequence[Expression], configurations: int) -> tuple[
         )
     if len(ordered) == 1:
         return ordered, []
-    limit = min(max(int(configurations * SELECTION.constants_per_row), fewest), max(SELECTION.max_constants, fewest))
+    most = int(configurations * SELECTION.constants_per_row) if choice == "search" else configurations - 1
+    limit = min(max(most, fewest), max(SELECTION.max_constants, fewest))
     usable = [e for e in ordered if len(e.constants) <= limit]
     left_out = len(ordered) - len(usable)
+    if choice == "largest":
+        usable = usable[-1:]
     if not left_out:
         return usable, []
-    larger = f"{left_out} larger structure{'s' * (left_out > 1)}"
     too_few = limit < SELECTION.max_constants
     reason = f"{configurations} configurations are too few" if too_few else f"more than {limit} constants"
-    return usable, [Note(f"{larger} of '{ordered[0].family}' left out: {reason}", "fewer_terms")]
+    if choice == "largest":
+        fitted, whole = len(usable[0].constants), len(ordered[-1].constants)
+        text = f"'{ordered[0].family}' is fitted with {fitted} of its {whole} constants: {reason} for more"
+    else:
+        larger = f"{left_out} larger structure{'s' * (left_out > 1)}"
+        text = f"{larger} of '{ordered[0].family}' left out: {reason}"
+    return usable, [Note(text, "fewer_terms")]
 
 
 def best_of(candidates: Sequence[Candidate]) -> Candidate:
     """Return the simplest candidate whose held-out errors are as small as the best one's.
 
     As small: the mean error is larger by no more than the standard error of the difference over the configurations
-    (the one-standard-error rule of Breiman et al. 1984, paired). Simplest: the fewest constants, and of these the
-    strongest penalty. Where no row was held out, the first candidate is returned.
+    (the one-standard-error rule of Breiman et al. 1984, paired). Simplest: the fewest constants, of these the
+    strongest penalty, and of these the smallest error. Where no row was held out, the candidates with the constants
+    and the penalty of the first one are compared by how well they fit.
     """
     best = ranked(candidates)[0]
     if not np.isfinite(best.error):
-        return best
+        alike = [c for c in candidates if _simplicity(c) == _simplicity(best)]
+        return min(alike, key=lambda c: round(c.fit_error, SELECTION.fit_digits))
     close = []
     for candidate in candidates:
         excess = candidate.errors - best.errors
         if np.mean(excess) <= np.std(excess) / np.sqrt(excess.size):
             close.append(candidate)
-    return min(close, key=lambda c: (len(c.expression.constants), -c.strength))
+    return min(close, key=lambda c: (_simplicity(c), c.error))
+
+
+def _simplicity(candidate: Candidate) -> tuple[int, float]:
+    """Return what makes a candidate simpler than others, smallest first: its constants, then its penalty."""
+    return len(candidate.expression.constants), -candidate.strength
 
 
 def ranked(candidates: Sequence[Candidate]) -> list[Candidate]:

@@ -209,7 +209,9 @@ class FamilyModel(ExpressionModel):
         """
         if self.phases(table):
             return estimate_phases(self.family, table, self.options, seed)
-        return super()._estimate(expressions, table, seed)
+        # The candidates of a family are laws of a few constants: choosing one is no reason to choose λ as well.
+        options = self.options if self.options.lam is not None else replace(self.options, lam=self.options.strength)
+        return estimate(expressions, table, options, seed, self.family.choice)
 
 
 class GenericModel(ExpressionModel):

@@ -24,7 +24,7 @@ from genperf.models import (
     usl,
 )
 from genperf.models.compose import compose
-from genperf.models.family import Factors, Family, Need
+from genperf.models.family import Choice, Factors, Family, Need
 from genperf.models.overhead import Overhead
 from genperf.models.scale import Scale, Work, scale_of
 from genperf.table.names import ALIASES
@@ -72,6 +72,7 @@ def family_named(name: str) -> Family:
 __all__ = [
     "ALIASES",
     "MODELS",
+    "Choice",
     "Factors",
     "Family",
     "Need",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 
 from genperf.errors import ModelError, suggest
 from genperf.expression import Expression
@@ -55,6 +56,11 @@ COUNTS = frozenset(
         *("virtual_stages", "micro_batch", "micro_batches", "sequence", "layers", "hidden", "parameters_billion"),
     }
 )
+
+#: What the candidates of a family are: many expressions that are searched (`search`), a few laws among which the table
+#: decides (`laws`), or one law with fewer and fewer constants, the whole one first, of which the largest that the
+#: configurations determine is fitted (`largest`).
+Choice = Literal["search", "laws", "largest"]
 
 
 @dataclass(frozen=True)
@@ -279,8 +285,9 @@ class Family:
     build : callable
         Matched factors → Expression.
     candidates : callable, optional
-        Matched factors → the expressions among which a fit chooses by cross-validation, simplest first, where the
-        family has more than one.
+        Matched factors → the expressions among which a fit chooses, where the family has more than one.
+    choice : {"search", "laws", "largest"}
+        What the candidates are; see `Choice`.
     phases : mapping of str to tuple of str
         Phase (`genperf.table.PHASES`) → the terms that a column of it measures. With measured phases, the terms of
         one phase share no constant with those of another.
@@ -297,6 +304,7 @@ class Family:
     needs: tuple[Need, ...]
     build: Callable[[Factors], Expression]
     candidates: Callable[[Factors], Sequence[Expression]] | None = None
+    choice: Choice = "laws"
     phases: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     overlaps: tuple[str, ...] = ()
     overheads: tuple[Overhead, ...] = ()
@@ -322,7 +330,7 @@ class Family:
         mapping: Mapping[str, str] | None = None,
         phases: Collection[str] = (),
     ) -> list[Expression]:
-        """Return the candidate expressions of the family for a table's factors, simplest first.
+        """Return the candidate expressions of the family for a table's factors.
 
         Parameters
         ----------

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from genperf.expression import Constant, Expression, coefficient
 from genperf.models.compose import compose
 from genperf.models.family import Factors, Family, Need, share
@@ -11,7 +13,7 @@ from genperf.models.family import Factors, Family, Need, share
 ORDER = (1.0, 10.0)
 
 
-def build(factors: Factors) -> Expression:
+def build(factors: Factors, growing: bool = True, overlapping: bool = True) -> Expression:
     """Write the step time that Pollux's goodput is made of.
 
         T = (T_grad^γ + T_sync^γ)^(1/γ)
@@ -20,23 +22,36 @@ def build(factors: Factors) -> Expression:
 
     Qiao et al. (2021), "Pollux: co-adaptive cluster scheduling for goodput-optimized deep learning", section 3.2;
     w is one worker's work. Without nodes there is one T_sync for all n > 1; β_n is left out where the nodes have two
-    values.
+    values. Few configurations cannot tell all constants, which is why the authors fit all batches of a job at once:
+    without `growing` β is 0, as theirs is until a job was run on more than two devices, and without `overlapping` γ
+    is 1.
+
+    Parameters
+    ----------
+    factors : Factors
+    growing : bool
+        Whether T_sync grows with the workers.
+    overlapping : bool
+        Whether the two parts overlap.
 
     Examples
     --------
     >>> from genperf.table import Factor
     >>> print(build(Factors((Factor("workers", "extrinsic"), Factor("batch", "extrinsic")))))
     ((c + a*batch)**gamma + where(workers > 1, alpha_n + beta_n*(workers - 2), 0)**gamma)**(1/gamma)
+    >>> print(build(Factors((Factor("workers", "extrinsic"), Factor("batch", "extrinsic"))), False, False))
+    c + a*batch + where(workers > 1, alpha_n, 0)
     """
     work = share(factors)
+    per_worker = {name: f" + beta_{name}*(workers - 2)" if growing else "" for name in "rn"}
     if factors.has("nodes"):
-        between = "alpha_n + beta_n*(workers - 2)" if factors.varies("nodes", 3) else "alpha_n"
+        between = per_worker["n"] if factors.varies("nodes", 3) else ""
         sync = {
-            "inside nodes": "where(workers > 1 and nodes <= 1, alpha_r + beta_r*(workers - 2), 0)",
-            "between nodes": f"where(nodes > 1, {between}, 0)",
+            "inside nodes": f"where(workers > 1 and nodes <= 1, alpha_r{per_worker['r']}, 0)",
+            "between nodes": f"where(nodes > 1, alpha_n{between}, 0)",
         }
     else:
-        sync = {"synchronisation": "where(workers > 1, alpha_n + beta_n*(workers - 2), 0)"}
+        sync = {"synchronisation": f"where(workers > 1, alpha_n{per_worker['n']}, 0)"}
     return compose(
         "goodput",
         {"constant": "c", "compute": work.of("a"), **sync},
@@ -50,9 +65,18 @@ def build(factors: Factors) -> Expression:
             Constant("gamma", "shape", *ORDER, start=2.0, penalised=False),
         ],
         factors,
-        total=f"((constant + compute)**gamma + ({' + '.join(f'`{name}`' for name in sync)})**gamma)**(1/gamma)",
+        total=(
+            f"((constant + compute)**gamma + ({' + '.join(f'`{name}`' for name in sync)})**gamma)**(1/gamma)"
+            if overlapping
+            else None
+        ),
         spare={"constant": "compute"},
     )
+
+
+def candidates(factors: Factors) -> Sequence[Expression]:
+    """Return the whole expression, then those with fewer constants."""
+    return [build(factors), build(factors, growing=False), build(factors, growing=False, overlapping=False)]
 
 
 FAMILY = Family(
@@ -62,4 +86,6 @@ FAMILY = Family(
     purpose="computation and synchronisation that overlap in part",
     needs=(Need("workers"), Need("nodes", False), Need("batch", False), Need("work", False)),
     build=build,
+    candidates=candidates,
+    choice="largest",
 )

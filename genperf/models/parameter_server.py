@@ -2,46 +2,74 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Literal
+
 from genperf.expression import Expression, coefficient
+from genperf.models.alone import SYNCHRONISATION_COST, measured_alone, synchronisation, together
 from genperf.models.compose import compose
 from genperf.models.family import Factors, Family, Need, share, times
 
+#: What one worker alone does: it exchanges with the servers like several, or it runs without them. Then several
+#: workers may also have a cost of synchronisation.
+Alone = Literal["exchanges", "runs by itself", "saves synchronisation"]
 
-def build(factors: Factors) -> Expression:
+
+def build(factors: Factors, alone: Alone = "exchanges") -> Expression:
     """Write one step with S parameter servers.
 
-        T = c + a·w + 2·β·M·n/S + α·n/S
+        T = c + a·w + 2·β·M·max(n/S, 1) + α·n/S
 
     After Alqahtani & Demirbas (2019), "Performance analysis and comparison of distributed machine learning systems":
     each server takes in the gradients of its share of the model from all n workers and sends the weights back. The
-    formula is our derivation. Without a column of servers their number is in the coefficients; without bytes that
-    vary the two terms of the servers are one.
+    formula is our derivation. With fewer workers than servers the links of the workers are full, which carry M bytes
+    each way. Without a column of servers their number is in the coefficients; without bytes that vary the two terms of
+    the servers are one.
 
     Examples
     --------
     >>> from genperf.table import Factor
     >>> factors = [Factor(n, "extrinsic") for n in ("workers", "servers", "batch", "bytes")]
     >>> print(build(Factors(tuple(factors))))
-    c + a*batch + 2*beta*bytes*workers/servers + alpha*workers/servers
+    c + a*batch + 2*beta*bytes*max(workers/servers, 1) + alpha*workers/servers
+    >>> print(build(Factors(tuple(factors[:1])), "saves synchronisation"))
+    c + a/workers + where(workers > 1, 2*beta*workers, 0) + where(workers > 1, d, 0)
     """
     work = share(factors)
     message, unit = times(factors, "bytes")
-    load = "workers/servers" if factors.has("servers") else "workers"
-    terms = {"constant": "c", "compute": work.of("a"), "bandwidth": f"2*beta*{message}{load}"}
+    served = factors.has("servers")
+    exchange = {"bandwidth": f"2*beta*{message}{'max(workers/servers, 1)' if served else 'workers'}"}
     if factors.varies("bytes"):
-        terms["requests"] = f"alpha*{load}"
+        exchange["requests"] = "alpha*workers/servers" if served else "alpha*workers"
+    if alone != "exchanges":
+        exchange = {name: together(formula) for name, formula in exchange.items()}
+    if alone == "saves synchronisation":
+        exchange |= synchronisation()
     return compose(
         "parameter-server",
-        terms,
-        [coefficient("c"), coefficient("a", work.unit), coefficient("beta", unit), coefficient("alpha")],
+        {"constant": "c", "compute": work.of("a"), **exchange},
+        [
+            coefficient("c"),
+            coefficient("a", work.unit),
+            coefficient("beta", unit),
+            coefficient("alpha"),
+            SYNCHRONISATION_COST,
+        ],
         factors,
         spare={"constant": "compute"},
     )
 
 
+def candidates(factors: Factors) -> Sequence[Expression]:
+    """Return the expressions for what one worker alone may do, where the table has runs of it."""
+    if not measured_alone(factors):
+        return [build(factors)]
+    return [build(factors, "exchanges"), build(factors, "runs by itself"), build(factors, "saves synchronisation")]
+
+
 FAMILY = Family(
     name="parameter-server",
-    equation="c + a·batch + 2·β·bytes·workers/servers + α·workers/servers",
+    equation="c + a·batch + 2·β·bytes·max(workers/servers, 1) + α·workers/servers",
     source="Alqahtani & Demirbas 2019",
     purpose="parameter servers that congest as workers are added",
     needs=(
@@ -52,4 +80,5 @@ FAMILY = Family(
         Need("bytes", False),
     ),
     build=build,
+    candidates=candidates,
 )

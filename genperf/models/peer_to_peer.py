@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from genperf.expression import Expression, coefficient
+from genperf.models.alone import SYNCHRONISATION_COST, measured_alone, synchronisation
 from genperf.models.compose import compose
 from genperf.models.family import Factors, Family, Need, share, times
 
 
-def build(factors: Factors) -> Expression:
+def build(factors: Factors, synchronised: bool = False) -> Expression:
     """Write one step with all-to-all exchange.
 
         T = c + a·w + β·M·(n−1) + α·(n−1)
+
+    and with `synchronised` a cost d of several workers that one alone saves.
 
     After Alqahtani & Demirbas (2019), "Performance analysis and comparison of distributed machine learning systems":
     each worker's link carries M bytes to each of the n − 1 others. The formula is our derivation. Without bytes that
@@ -27,13 +32,26 @@ def build(factors: Factors) -> Expression:
     terms = {"constant": "c", "compute": work.of("a"), "bandwidth": f"beta*{message}(workers - 1)"}
     if factors.varies("bytes"):
         terms["messages"] = "alpha*(workers - 1)"
+    if synchronised:
+        terms |= synchronisation()
     return compose(
         "peer-to-peer",
         terms,
-        [coefficient("c"), coefficient("a", work.unit), coefficient("beta", unit), coefficient("alpha")],
+        [
+            coefficient("c"),
+            coefficient("a", work.unit),
+            coefficient("beta", unit),
+            coefficient("alpha"),
+            SYNCHRONISATION_COST,
+        ],
         factors,
         spare={"constant": "compute"},
     )
+
+
+def candidates(factors: Factors) -> Sequence[Expression]:
+    """Return the expressions without and with a cost that one worker alone saves, where the table has runs of it."""
+    return [build(factors, synchronised) for synchronised in (False, True)[: 1 + measured_alone(factors)]]
 
 
 FAMILY = Family(
@@ -43,4 +61,5 @@ FAMILY = Family(
     purpose="every worker sends to every other",
     needs=(Need("workers"), Need("batch", False), Need("work", False), Need("bytes", False)),
     build=build,
+    candidates=candidates,
 )

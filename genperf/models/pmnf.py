@@ -183,4 +183,5 @@ FAMILY = Family(
     needs=(),
     build=lambda factors: candidates(factors)[0],
     candidates=candidates,
+    choice="search",
 )

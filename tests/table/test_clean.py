@@ -28,8 +28,8 @@ BAD = [
     ("12ms", "is not a plain number (write it without its unit)"),
     ("0x10", "is not a number"),
     ("1_000", "is not a number"),
-    ("１２", "is not a number"),  # digits of another script
-    ("−5", "is not a number"),  # a typographic minus
+    ("１２", "is not a number in the digits 0 to 9, with '-' for minus"),  # digits of another script
+    ("−5", "is not a number in the digits 0 to 9, with '-' for minus"),  # a typographic minus
     ("1,5", "is not a number (write the decimal sign as '.', and nothing between thousands)"),
     ("1,234.5", "is not a number (write the decimal sign as '.', and nothing between thousands)"),
     ("1.234,5", "is not a number (write the decimal sign as '.', and nothing between thousands)"),
