@@ -54,9 +54,11 @@ def command(
     given.update(guess.roles)
     given["work"] = work if measured else None
     # Standard input is read once.
-    rows = read(table if table != "-" else source.frame, given)
+    # A factor is guessed: rows that lack it are left out, and the answer says so.
+    given["skip_bad_rows"] = given["skip_bad_rows"] or "empty"
+    whole = read(table if table != "-" else source.frame, given)
     wanted = guess.at(once(at, "--at"))
-    rows, values = _one_series(rows, wanted)
+    rows, values = _one_series(whole, wanted)
     fitted = fit(rows, mapping=guess.mapping, seed=seed)
     result = fitted if isinstance(fitted, FitResult) else next(iter(fitted.results.values()), None)
     if result is None:
@@ -75,6 +77,9 @@ def command(
     if not quiet:
         left = f"; left out: {', '.join(guess.left_out)}" if guess.left_out else ""
         click.echo(f"{guess}{left}")
+        for note in whole.notes:
+            if note.kind == "rows_rejected":
+                click.echo(note.text)
         if answer.taken:
             click.echo(f"not given, and taken at: {join_values(answer.taken)}; --at sets them")
     click.echo(str(answer))

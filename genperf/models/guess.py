@@ -7,6 +7,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from genperf.errors import TableError
 from genperf.table import phase_columns
 from genperf.table.cells import Cells
@@ -34,6 +36,8 @@ _ENDS = {
     **dict.fromkeys(("h", "hours"), "h"),
 }
 _TIMES = frozenset({"time", "seconds", "secs", "duration", "elapsed", "runtime", "latency"})
+#: In the name of a time that is that of a whole step, where other columns are times of its parts.
+_WHOLE = re.compile("step|iter|epoch|total|elapsed|wall")
 _RATES = re.compile(r"throughput|tps|fps|(^|.*_)(per_s|per_sec|per_second)(_.*)?|.*/s(ec|econd)?|.*speed")
 _REPEATS = frozenset({"repeat", "repetition", "rep", "run", "trial", "seed", "replicate"})
 #: Ends of columns of other quantities, with their unit.
@@ -49,15 +53,19 @@ _PROVENANCE = frozenset({"source", "file", "filename", "path", "url", "link", "r
 
 @dataclass(frozen=True)
 class GuessSettings:
-    """When a column of texts names kinds of runs.
+    """Which columns may be factors.
 
     Attributes
     ----------
     max_levels : float
         Different texts per row: a column with more of them numbers or describes the runs. A guess.
+    max_empty : float
+        Share of cells without a value: rows without one cannot be fitted, so that a column with more of them is left
+        out instead. A guess.
     """
 
     max_levels: float = 0.5
+    max_empty: float = 0.3
 
 
 GUESS = GuessSettings()
@@ -155,6 +163,7 @@ def guess_roles(
     taken |= {roles[role].partition(":")[0] for role in _SINGLE if role in roles}
     phases = set(phase_columns(free).values())
     left = [n for n in free if n not in taken and n not in phases and not _is_result(n) and not _is_measured(n)]
+    left = [n for n in left if _mostly_filled(columns[n])]
     numeric = [n for n in left if mostly_numbers(list(columns[n])) and canonical_of(n) not in _SWITCHES]
     if "repeat" not in roles and (repeat := next((n for n in numeric if n.lower() in _REPEATS), None)):
         roles["repeat"] = repeat
@@ -222,12 +231,14 @@ def _measured(names: Sequence[str]) -> dict[str, str]:
     """Return the measured column with its unit: the only time, else the only throughput, else the only quantity."""
     phases = set(phase_columns(names).values())
     times = [n for n in names if _unit_of(n) and n not in phases and not _is_result(n)]
+    whole = [n for n in times if _WHOLE.search(n.lower())]
+    times = whole if len(whole) == 1 else times
     rates = [n for n in names if _RATES.fullmatch(n.lower()) and not _is_result(n)]
     quantities = {n: unit for n in names if (unit := _quantity_unit(n)) is not None}
     for kind, candidates in (("time", times), ("throughput", rates), ("quantity", list(quantities))):
         if len(candidates) > 1:
             count = {2: "two", 3: "three"}.get(len(candidates), str(len(candidates)))
-            likely = next((n for n in candidates if re.search("step|iter|epoch|time", n.lower())), candidates[0])
+            likely = next((n for n in candidates if _WHOLE.search(n.lower()) or "time" in n.lower()), candidates[0])
             raise TableError(
                 f"{count} columns may be the measured {kind}: {', '.join(candidates)}",
                 hint=f"name the one that was measured: --{kind} {likely}",
@@ -276,6 +287,12 @@ def _is_result(name: str) -> bool:
 def _is_measured(name: str) -> bool:
     """Tell whether a column is a further measurement by its name: a time, a throughput, a memory."""
     return bool(_unit_of(name) or _RATES.fullmatch(name.lower()) or _quantity_unit(name) is not None)
+
+
+def _mostly_filled(cells: Cells | Sequence[Any]) -> bool:
+    """Tell whether most cells have a value; a column without any row has."""
+    empty = labels(cells) == ""
+    return float(np.mean(empty)) <= GUESS.max_empty if len(empty) else True
 
 
 def _varies(cells: Cells | Sequence[Any]) -> bool:

@@ -149,3 +149,16 @@ def test_nodes_settle_the_workers_on_them(shell: Shell) -> None:
     by_nodes, by_workers = answer(shell, at="nodes=64"), answer(shell, at="gpus=512")
     assert by_nodes["at"] == by_workers["at"] == {"nodes": 64.0, "gpus": 512.0}
     assert by_nodes["throughput"] == by_workers["throughput"]
+
+
+def test_rows_that_lack_a_guessed_factor_are_left_out_and_others_are_refused(shell: Shell) -> None:
+    rows = ["gpus,layers,time_s,note", "1,2,4.0,x", "2,2,2.1,", "4,4,2.3,", "8,4,1.2,", "16,,0.7,"]
+    Path("runs.csv").write_text("\n".join([*rows, ""]), encoding="utf-8")
+    _, printed, _ = shell("ask", "runs.csv", "--at", "gpus=32")
+    assert "1 row left out because they cannot be used; the first: line 6, column 'layers'" in printed
+    assert "intrinsic = layers" in printed
+    Path("runs.csv").write_text("\n".join([*rows, "32,4,abc,", ""]), encoding="utf-8")
+    status, _, refused = shell("ask", "runs.csv", "--at", "gpus=32")
+    assert status == 1
+    assert "1 of 6 rows cannot be used" in refused
+    assert "'abc' is not a number" in refused

@@ -83,3 +83,17 @@ def test_where_a_run_was_written_down_is_no_factor() -> None:
     assert guess.left_out == ("source",)
     # It may tell series apart.
     assert guess_roles({k: v for k, v in columns.items() if k != "layers"}).roles["group"] == "network,source"
+
+
+def test_a_step_is_the_time_and_its_parts_are_not() -> None:
+    cells = {"gpus": [1, 2], "step_time_s": [3.0, 2.0], "overlap_sync_s": [1.0, 1.0], "optimize_s": [0.1, 0.1]}
+    guess = guess_roles(cells)
+    assert guess.roles["time"] == "step_time_s"
+    assert guess.left_out == ("overlap_sync_s", "optimize_s")
+
+
+def test_a_column_without_most_values_is_left_out() -> None:
+    cells = {"gpus": [1, 2, 4, 8], "layers": [2, 4, 8, ""], "heads": [4, "", "", 8], "step_s": [3.0, 2.0, 1.0, 1.0]}
+    guess = guess_roles(cells)
+    assert guess.roles["intrinsic"] == "layers"
+    assert guess.left_out == ("heads",)
