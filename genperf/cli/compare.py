@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import click
 
+from genperf.cli.command import WritingCommand
 from genperf.cli.options import once, output_options
 from genperf.cli.output import csv_text, say, show_json, show_rows
 from genperf.cli.writing import writable, write_whole
 
 
-@click.command("compare")
+@click.command("compare", cls=WritingCommand)
 @click.argument("model")
 @click.option("--at", metavar="FACTOR=V", multiple=True, help="The configuration; a group's value keeps its groups.")
 @click.option("--over", metavar="FACTOR", help="Compare the levels of this factor; the groups where omitted.")

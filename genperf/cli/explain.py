@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
+from genperf.cli.command import WritingCommand
 from genperf.cli.figures import of_explanation, plot_option, write_figure
 from genperf.cli.fitted import formula_line, is_formula, shares_line
 from genperf.cli.options import grid, names_of, number, once, one_group, output_options
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from genperf.table import Table
 
 
-@click.command("explain")
+@click.command("explain", cls=WritingCommand)
 @click.argument("model")
 @click.option(
     "--at", metavar="FACTOR=V,…", multiple=True, help="The configuration; the centre of the data where omitted."

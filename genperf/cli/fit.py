@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from genperf.cli.command import WritingCommand
 from genperf.cli.fitted import PRINTED, fitted_lines, group_lines, is_formula
 from genperf.cli.options import fit_arguments, fit_options, once, output_options, read, table_options
 from genperf.cli.output import say, show_frame
@@ -18,7 +19,7 @@ from genperf.errors import counted, listed
 GROUP_NOTES = ("similarity", "not_pooled")
 
 
-@click.command("fit")
+@click.command("fit", cls=WritingCommand)
 @click.argument("table")
 @table_options
 @click.option("--model", default="auto", show_default=True, help="auto, a family (see `genperf models`) or a formula.")

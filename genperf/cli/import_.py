@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from genperf.cli.command import WritingCommand
 from genperf.cli.options import once
 from genperf.cli.output import say, show_json
 from genperf.cli.writing import raw_option, writable, write_whole
@@ -36,7 +37,7 @@ class ImportSettings:
 IMPORT = ImportSettings()
 
 
-class _Command(click.Command):
+class _Command(WritingCommand):
     """A command whose help lists the formats, which are read only then."""
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from genperf.cli.command import WritingCommand
 from genperf.cli.options import names_of, number, once, one_group, output_options
 from genperf.cli.output import csv_text, say, show_frame, show_json
 from genperf.cli.shown import first_of, plain_amount
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from genperf.result import FitResult, GroupedResult
 
 
-@click.command("optimize")
+@click.command("optimize", cls=WritingCommand)
 @click.argument("model")
 @click.option(
     "--over",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from genperf.cli.command import WritingCommand
 from genperf.cli.figures import of_predictions, plot_option, write_figure
 from genperf.cli.options import output_options
 from genperf.cli.output import csv_pieces, records, say, show_json, show_predictions
@@ -35,7 +36,7 @@ class BlockSettings:
 BLOCK = BlockSettings()
 
 
-@click.command("predict")
+@click.command("predict", cls=WritingCommand)
 @click.argument("model")
 @click.option("--data", metavar="CSV", help="Predict every row of a table (- for standard input).")
 @click.option(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from genperf.cli.command import WritingCommand
 from genperf.cli.options import (
     fit_arguments,
     fit_options,
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from genperf.validation import Validation
 
 
-@click.command("report")
+@click.command("report", cls=WritingCommand)
 @click.argument("source", metavar="MODEL|TABLE")
 @click.option(
     "-o",

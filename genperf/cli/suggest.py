@@ -6,12 +6,13 @@ from typing import Literal
 
 import click
 
+from genperf.cli.command import WritingCommand
 from genperf.cli.options import names_of, number, once, one_group, output_options
 from genperf.cli.output import csv_text, say, show_frame, show_json
 from genperf.cli.writing import raw_option, writable, write_whole
 
 
-@click.command("suggest")
+@click.command("suggest", cls=WritingCommand)
 @click.argument("model")
 @click.option(
     "--target",

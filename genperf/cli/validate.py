@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from genperf.cli.command import WritingCommand
 from genperf.cli.figures import of_validation, plot_option, write_figure
 from genperf.cli.options import fit_arguments, fit_options, output_options, read, table_options
 from genperf.cli.output import csv_text, say, show_frame, show_json
@@ -13,7 +14,7 @@ from genperf.cli.progress import progress_bar
 from genperf.cli.writing import raw_option, writable, write_whole
 
 
-@click.command("validate")
+@click.command("validate", cls=WritingCommand)
 @click.argument("table")
 @table_options
 @click.option(
