@@ -35,6 +35,9 @@ class SelectionSettings:
         Constants of such an expression at most: a table of many levels would take minutes.
     max_rows : int
         Configurations that a choice is made on at most, drawn at random from a larger table: bounds the time.
+    standard_errors : float
+        Paired standard errors by which a simpler expression may err more than the best one
+        (`docs/decisions/one-standard-error.md`).
     """
 
     folds: int = 5
@@ -43,6 +46,7 @@ class SelectionSettings:
     constants_per_row: float = 0.5
     max_constants: int = 120
     max_rows: int = 1000
+    standard_errors: float = 0.5
 
     def limited(self, errors: Array) -> Array:
         """Return relative errors of at most `largest_error`; those that are not finite count as that."""
@@ -117,7 +121,7 @@ def affordable(expressions: Sequence[Expression], configurations: int) -> tuple[
     FitError
         Where there are fewer configurations than the smallest expression has constants: how many are needed.
     """
-    ordered = sorted(expressions, key=lambda e: len(e.constants))
+    ordered = sorted(expressions, key=lambda e: e.freedom)
     fewest = len(ordered[0].constants)
     if fewest > configurations:
         raise FitError(
@@ -127,8 +131,9 @@ def affordable(expressions: Sequence[Expression], configurations: int) -> tuple[
         )
     if len(ordered) == 1:
         return ordered, []
-    limit = min(max(int(configurations * SELECTION.constants_per_row), fewest), max(SELECTION.max_constants, fewest))
-    usable = [e for e in ordered if len(e.constants) <= limit]
+    most = max(SELECTION.max_constants, fewest)
+    limit = min(max(int(configurations * SELECTION.constants_per_row), fewest), most)
+    usable = [e for e in ordered if e.freedom <= limit and len(e.constants) <= most]
     left_out = len(ordered) - len(usable)
     if not left_out:
         return usable, []
@@ -141,8 +146,8 @@ def affordable(expressions: Sequence[Expression], configurations: int) -> tuple[
 def best_of(candidates: Sequence[Candidate]) -> Candidate:
     """Return the simplest candidate whose held-out errors are as small as the best one's.
 
-    As small: the mean error is larger by no more than the standard error of the difference over the configurations
-    (the one-standard-error rule of Breiman et al. 1984, paired). Simplest: the fewest constants, and of these the
+    As small: the mean error is larger by no more than half the standard error of the difference over the configurations
+    (after the one-standard-error rule of Breiman et al. 1984, paired). Simplest: the fewest constants, and of these the
     strongest penalty. Where no row was held out, the first candidate is returned.
     """
     best = ranked(candidates)[0]
@@ -151,9 +156,9 @@ def best_of(candidates: Sequence[Candidate]) -> Candidate:
     close = []
     for candidate in candidates:
         excess = candidate.errors - best.errors
-        if np.mean(excess) <= np.std(excess) / np.sqrt(excess.size):
+        if np.mean(excess) <= SELECTION.standard_errors * np.std(excess) / np.sqrt(excess.size):
             close.append(candidate)
-    return min(close, key=lambda c: (len(c.expression.constants), -c.strength))
+    return min(close, key=lambda c: (c.expression.freedom, -c.strength))
 
 
 def ranked(candidates: Sequence[Candidate]) -> list[Candidate]:
