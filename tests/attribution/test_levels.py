@@ -5,11 +5,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from helpers import shell_of
 
 import genperf as gp
 from genperf.attribution.levels import level_exponents
 from genperf.result import dump_model, parse_model
-from helpers import shell_of
 
 
 def runs() -> pd.DataFrame:
