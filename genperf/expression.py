@@ -50,6 +50,8 @@ class Constant:
         Whether the penalty pulls it towards zero.
     unit : str
         For printing; `s` for a coefficient of a time.
+    size : float
+        What counts as one in the penalty, of a constant that is no coefficient: a smaller size is pulled harder.
     """
 
     name: str
@@ -59,6 +61,7 @@ class Constant:
     start: float = 1.0
     penalised: bool = True
     unit: str = ""
+    size: float = 1.0
 
 
 def coefficient(name: str, unit: str = "s") -> Constant:
@@ -134,6 +137,11 @@ class Expression:
     constants: tuple[Constant, ...]
     total: Node | None = None
     texts: tuple[str, ...] = ()
+
+    @property
+    def freedom(self) -> float:
+        """The number of constants, each of which counts as its size: one that is held near zero counts little."""
+        return sum(min(c.size, 1.0) for c in self.constants)
 
     @cached_property
     def node(self) -> Node:

@@ -30,6 +30,7 @@ from genperf.formula import names_in
 from genperf.losses import loss_named, penalty_named
 from genperf.models import MODELS, Factors
 from genperf.models.generic import generic, structure_named, structures
+from genperf.models.scale import following_counts
 from genperf.prediction import Ensemble, Evidence, Member, Spread, Status
 from genperf.solver import Problem, polish
 from genperf.table import Factor, Table
@@ -216,28 +217,6 @@ def log_times(problem: Problem, constants: Array) -> Array:
         return np.asarray(np.log(problem.predict(constants)))
 
 
-def following_counts(table: Table) -> frozenset[str]:
-    """Name the extrinsic factors that rise with another one of more levels, as the nodes with the devices.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from genperf.table import read_table
-    >>> runs = pd.DataFrame({"nodes": [1, 1, 2], "gpus": [4, 8, 16], "batch": [16, 8, 16], "t": [1.0, 1.1, 1.3]})
-    >>> sorted(following_counts(read_table(runs, time="t", intrinsic="batch", extrinsic="nodes,gpus")))
-    ['nodes']
-    """
-    counts = [f for f in table.factors if f.role == "extrinsic" and f.distinct > 1]
-    following = set()
-    for f in counts:
-        for g in counts:
-            pairs = np.unique(np.column_stack([table.columns[g.name], table.columns[f.name]]), axis=0)
-            rises = bool(np.all(np.diff(pairs[:, 1]) >= 0.0))
-            if f.distinct < g.distinct and len(pairs) == g.distinct and rises:
-                following.add(f.name)
-    return frozenset(following)
-
-
 def _expressions(factors: Sequence[Factor], options: FitOptions, following: frozenset[str]) -> list[Expression]:
     """Return the generic expressions that are worth trying.
 
@@ -248,7 +227,8 @@ def _expressions(factors: Sequence[Factor], options: FitOptions, following: froz
     following : frozenset of str
         Counts that rise with another one.
     """
-    worth_trying = structures(factors)
+    # What differs between levels is carried by kriging: exponents of levels beside it lower no error.
+    worth_trying = [s for s in structures(factors) if not s.varied]
     if options.structure != "auto":
         worth_trying = [s for s in worth_trying if s.name == options.structure] or [structure_named(options.structure)]
     return [generic(factors, s, AVERAGE.count_powers, following).with_fixed(options.fix) for s in worth_trying]

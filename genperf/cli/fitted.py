@@ -70,7 +70,10 @@ def fitted_lines(result: FitResult, verbose: bool = False) -> list[str]:
     if not verbose:
         return lines
     if is_formula(result):
+        from genperf.attribution.levels import level_exponents
+
         lines.append(formula_line(result))
+        lines += [str(exponent) for exponent in level_exponents(result)]
         lines.append(f"error on the configurations it was fitted to: {result.metrics.get('mape', float('nan')):.1f} %")
     elif len(result.members) > 1:
         lines.append(f"averaged: {shares_line(result)}")

@@ -82,7 +82,7 @@ def estimate_alike(
 
 
 def _chosen_strength(batch: Batch, seed: int) -> tuple[Array, int]:
-    """Choose λ by cross-validation for every series: the one-standard-error rule of `best_of`.
+    """Choose λ by cross-validation for every series: the rule of `best_of`.
 
     Returns
     -------
@@ -113,7 +113,7 @@ def _chosen_strength(batch: Batch, seed: int) -> tuple[Array, int]:
                 errors[block, k] = SELECTION.limited(np.abs(held_out / part.measured - 1.0)[:, chosen])
     best = np.argmin(errors.mean(axis=2), axis=1)
     excess = errors - np.take_along_axis(errors, best[:, None, None], axis=1)
-    close = excess.mean(axis=2) <= excess.std(axis=2) / np.sqrt(len(chosen))
+    close = excess.mean(axis=2) <= SELECTION.standard_errors * excess.std(axis=2) / np.sqrt(len(chosen))
     return np.max(np.where(close, path, -np.inf), axis=1), len(folds) * len(path) + 1
 
 

@@ -174,7 +174,7 @@ def _with_the_weakest(expressions: Sequence[Expression], parts: _Parts, strength
     """
     out: list[_Fitted] = []
     best, worse_sizes = np.inf, 0
-    for _, of_one_size in groupby(expressions, key=lambda e: len(e.constants)):
+    for _, of_one_size in groupby(expressions, key=lambda e: e.freedom):
         error = np.inf
         for expression in of_one_size:
             fitted = _first_fit(expression, parts, strength, out)

@@ -29,13 +29,14 @@ def problem_of(expression: Expression, table: Table, loss: Loss, penalty: Penalt
     -------
     Problem
         A coefficient's scale is the mean measured value over the mean size of its basis function. A coefficient over
-        its scale is thus the share of the mean that it explains. Other constants have scale 1.
+        its scale is thus the share of the mean that it explains. The scale of any other
+        constant is its size, 1 as a rule.
     """
     constants = expression.constants
     measured = table.measured
     start = np.array([c.start for c in constants], float)
     is_coefficient = np.array([c.kind == "coefficient" for c in constants], bool)
-    scale = np.ones(len(constants))
+    scale = np.array([c.size for c in constants], float)
     mean = float(np.average(measured, weights=table.weights))
     sizes = _basis_sizes(expression, table, dict(zip(expression.constant_names, start, strict=True)))
     scale[is_coefficient] = [mean / sizes.get(c.name, 1.0) for c in constants if c.kind == "coefficient"]

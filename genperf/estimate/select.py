@@ -38,6 +38,9 @@ class SelectionSettings:
         Configurations that a choice is made on at most, drawn at random from a larger table: bounds the time.
     fit_digits : int
         Decimals of a relative error of fitted rows that are compared: expressions that fit exactly are equal.
+    standard_errors : float
+        Paired standard errors by which a simpler expression may err more than the best one
+        (`docs/decisions/one-standard-error.md`).
     """
 
     folds: int = 5
@@ -47,6 +50,7 @@ class SelectionSettings:
     max_constants: int = 120
     max_rows: int = 1000
     fit_digits: int = 6
+    standard_errors: float = 0.5
 
     def limited(self, errors: Array) -> Array:
         """Return relative errors of at most `largest_error`; those that are not finite count as that."""
@@ -134,7 +138,7 @@ def affordable(
     FitError
         Where there are fewer configurations than the smallest expression has constants: how many are needed.
     """
-    ordered = sorted(expressions, key=lambda e: len(e.constants))
+    ordered = sorted(expressions, key=lambda e: e.freedom)
     fewest = len(ordered[0].constants)
     if fewest > configurations:
         raise FitError(
@@ -144,9 +148,10 @@ def affordable(
         )
     if len(ordered) == 1:
         return ordered, []
-    most = int(configurations * SELECTION.constants_per_row) if choice == "search" else configurations - 1
-    limit = min(max(most, fewest), max(SELECTION.max_constants, fewest))
-    usable = [e for e in ordered if len(e.constants) <= limit]
+    fewer = int(configurations * SELECTION.constants_per_row) if choice == "search" else configurations - 1
+    most = max(SELECTION.max_constants, fewest)
+    limit = min(max(fewer, fewest), most)
+    usable = [e for e in ordered if e.freedom <= limit and len(e.constants) <= most]
     left_out = len(ordered) - len(usable)
     if choice == "largest":
         usable = usable[-1:]
@@ -166,8 +171,8 @@ def affordable(
 def best_of(candidates: Sequence[Candidate]) -> Candidate:
     """Return the simplest candidate whose held-out errors are as small as the best one's.
 
-    As small: the mean error is larger by no more than the standard error of the difference over the configurations
-    (the one-standard-error rule of Breiman et al. 1984, paired). Simplest: the fewest constants, of these the
+    As small: the mean error is larger by no more than half the standard error of the difference over the configurations
+    (after the one-standard-error rule of Breiman et al. 1984, paired). Simplest: the fewest constants, of these the
     strongest penalty, and of these the smallest error. Where no row was held out, the candidates with the constants
     and the penalty of the first one are compared by how well they fit.
     """
@@ -178,14 +183,14 @@ def best_of(candidates: Sequence[Candidate]) -> Candidate:
     close = []
     for candidate in candidates:
         excess = candidate.errors - best.errors
-        if np.mean(excess) <= np.std(excess) / np.sqrt(excess.size):
+        if np.mean(excess) <= SELECTION.standard_errors * np.std(excess) / np.sqrt(excess.size):
             close.append(candidate)
     return min(close, key=lambda c: (_simplicity(c), c.error))
 
 
 def _simplicity(candidate: Candidate) -> tuple[int, float]:
     """Return what makes a candidate simpler than others, smallest first: its constants, then its penalty."""
-    return len(candidate.expression.constants), -candidate.strength
+    return candidate.expression.freedom, -candidate.strength
 
 
 def ranked(candidates: Sequence[Candidate]) -> list[Candidate]:

@@ -104,7 +104,8 @@ def continued_starts(problem: Problem, smaller: Smaller, weights: Array, count: 
     -------
     ndarray of shape (parts, count, n)
     """
-    parts, n, drawn = len(smaller.constants), problem.start.size, count * STARTS.drawn
+    parts, n = len(smaller.constants), problem.start.size
+    count, drawn = (1, 1) if len(smaller.places) == n else (count, count * STARTS.drawn)
     places, known = list(smaller.places), np.zeros(n, bool)
     known[places] = True
     searched = ~problem.coefficient & (problem.lower < problem.upper) & ~known
@@ -131,18 +132,19 @@ def smaller_of(smaller: Expression, larger: Expression, constants: Array) -> Sma
     """
     here = {name: i for i, name in enumerate(smaller.constant_names)}
     there = {name: i for i, name in enumerate(larger.constant_names)}
-    if not set(here) < set(there):
+    if not set(here) <= set(there):
         return None
     new = [name for name in there if name not in here]
-    like = [names for names in _by_term(smaller) if len(names) == len(new) > 1]
+    like = [names for names in _by_term(larger) if set(names) <= set(here) and len(names) == len(new) > 1]
     copies = tuple({there[a]: here[b] for a, b in zip(new, names, strict=True)} for names in like)
     return Smaller({there[name]: i for name, i in here.items()}, copies, constants)
 
 
 def _by_term(expression: Expression) -> list[list[str]]:
-    """Return the names of the constants of each term, in the expression's order."""
+    """Return the names of the constants that stand in each term and in no other, in the expression's order."""
     inside = [names_in(term.node) for term in expression.terms]
-    return [[name for name in expression.constant_names if name in names] for names in inside]
+    shared = {name for i, names in enumerate(inside) for name in names if any(name in o for o in inside[i + 1 :])}
+    return [[name for name in expression.constant_names if name in names - shared] for names in inside]
 
 
 def _steps(problem: Problem, searched: npt.NDArray[np.bool_], count: int, rng: np.random.Generator) -> Array:
@@ -165,4 +167,5 @@ def _steps(problem: Problem, searched: npt.NDArray[np.bool_], count: int, rng: n
         high = STARTS.toward_upper * (problem.upper[searched] - default)
     low, high = np.where(np.isfinite(low), low, -1.0), np.where(np.isfinite(high), high, 1.0)
     shape = (count, default.size)
-    return np.asarray(rng.uniform(low, high, shape) * (rng.random(shape) < STARTS.moved_share))
+    size = np.minimum(problem.scale[searched], 1.0)
+    return np.asarray(size * rng.uniform(low, high, shape) * (rng.random(shape) < STARTS.moved_share))

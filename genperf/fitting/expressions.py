@@ -23,6 +23,7 @@ from genperf.expression import Expression
 from genperf.fitting.assemble import Request, assembled
 from genperf.models import MODELS, Family, family_named
 from genperf.models.generic import generic, structure_named, structures
+from genperf.models.scale import following_counts
 from genperf.models.user import user_expression
 from genperf.prediction import Ensemble
 from genperf.result import FitResult
@@ -222,18 +223,19 @@ class GenericModel(ExpressionModel):
     def written(self, table: Table) -> Written:
         """Return the structures that are worth trying, without factors that no configuration can tell."""
         refuse_one_value(table)
-        return fewer_factors(table, self._structures)
+        following = following_counts(table.medians())
+        return fewer_factors(table, lambda factors: self._structures(factors, following))
 
     def tables_per_task(self, table: Table) -> int:
         """Return one: structures are chosen for each group by itself."""
         return 1
 
-    def _structures(self, factors: Sequence[Factor]) -> list[Expression]:
+    def _structures(self, factors: Sequence[Factor], following: frozenset[str]) -> list[Expression]:
         wanted = self.options.structure
         candidates = structures(factors)
         if wanted != "auto":
             candidates = [s for s in candidates if s.name == wanted] or [structure_named(wanted)]
-        return [generic(factors, s).with_fixed(self.options.fix) for s in candidates]
+        return [generic(factors, s, following=following).with_fixed(self.options.fix) for s in candidates]
 
 
 class FormulaModel(ExpressionModel):

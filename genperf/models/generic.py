@@ -17,6 +17,11 @@ StructureName = Literal["separable", "per-term", "product"]
 STRUCTURES: tuple[StructureName, ...] = ("separable", "per-term", "product")
 
 
+#: Names of the constants by which an exponent, or the step of a count, differs at a level.
+VARIED = "p_{factor}_{categorical}[{level}]"
+VARIED_STEP = "d_{factor}_{categorical}[{level}]"
+
+
 @dataclass(frozen=True)
 class GenericSettings:
     """Bounds and limits of the generic expression.
@@ -35,6 +40,9 @@ class GenericSettings:
         Largest number of product terms that is tried. A guess: with more, every constant has too few rows.
     max_levels : int
         Largest number of levels of all categorical factors together. A guess: each is a constant of every term.
+    varied : tuple of float
+        Sizes that are tried of what an exponent may vary between levels. With 0.2 and more the held-out errors rise
+        (`docs/decisions/levels-with-exponents.md`).
     """
 
     intrinsic_exponents: tuple[float, float] = (-2.0, 4.0)
@@ -42,6 +50,7 @@ class GenericSettings:
     level_bounds: tuple[float, float] = (-3.0, 3.0)
     max_products: int = 6
     max_levels: int = 200
+    varied: tuple[float, ...] = (0.03, 0.1)
 
 
 GENERIC = GenericSettings()
@@ -59,13 +68,18 @@ class Structure:
         intrinsic and extrinsic, with separate exponents.
     products : int
         Terms of the `product` structure.
+    varied : float
+        How much an exponent may vary between the levels of a categorical factor: the size of a deviation from the
+        shared exponent that the penalty counts as one. 0 is not at all.
     """
 
     name: StructureName = "separable"
     products: int = 1
+    varied: float = 0.0
 
     def __str__(self) -> str:
-        return f"product {self.products}" if self.name == "product" else self.name
+        name = f"product {self.products}" if self.name == "product" else self.name
+        return f"{name}, exponents by level" if self.varied else name
 
 
 def generic(
@@ -83,7 +97,8 @@ def generic(
     mean, rounded to three digits, so that coefficients are seconds at the centre of the data. A factor with values of
     zero enters as `1 + x/centre`. In the `product` structure an extrinsic count that was measured at 1 and at two or
     more larger values has, in each term, besides its power, a step exp(d) between alone and together: communication
-    begins with the second worker.
+    begins with the second worker. With `Structure.varied` each level of a categorical factor multiplies all
+    terms by (x/centre)^δ for each factor x: its exponent is δ more than the shared one, toward which the penalty pulls.
 
     Parameters
     ----------
@@ -94,7 +109,7 @@ def generic(
     extrinsic : tuple of float
         Bounds of the exponents of extrinsic factors.
     following : collection of str
-        Counts that follow from another factor, as the nodes from the devices. A product has a step for each, and no
+        Counts that follow from another factor, as the nodes from the devices. A term has a step for each, and no
         power, which a fit could not tell from a power of the other factor.
 
     Returns
@@ -141,6 +156,7 @@ class _Writer:
         self.intrinsic = [f for f in factors if f.role == "intrinsic"]
         self.extrinsic = [f for f in factors if f.role == "extrinsic" and f.name not in following]
         self.steps = [f for f in factors if has_step(f) or (f.name in following and _alone_and_together(f))]
+        self.following = [f for f in self.steps if f.name in following]
         self.categorical = [f for f in factors if not f.numeric]
         self.structure = structure
         self.extrinsic_exponents = bounds
@@ -155,15 +171,16 @@ class _Writer:
                 powers = [self.power(f, f"p{k}") for f in self.intrinsic]
                 powers += [self.power(f, f"q{k}") for f in self.extrinsic]
                 powers += [self.step(f, f"d{k}") for f in self.steps]
-                terms.append(self.term(f"term {k}", f"a{k}", [*powers, *self.levels(f"d{k}")]))
+                terms.append(self.term(f"term {k}", f"a{k}", [*powers, *self.levels(f"d{k}"), *self.deviations()]))
         else:
             shared = self.structure.name == "separable"
             for f in self.intrinsic:
                 q, d = ("q", "d") if shared else (f"q_{f.name}", f"d_{f.name}")
-                powers = [self.power(f, "p"), *(self.power(e, q) for e in self.extrinsic), *self.levels(d)]
+                powers = [self.power(f, "p"), *(self.power(e, q) for e in self.extrinsic), *self.followers(d)]
+                powers += self.levels(d)
                 terms.append(self.term(f.name, f"a_{f.name}", powers))
             if not self.intrinsic:
-                powers = [*(self.power(e, "q") for e in self.extrinsic), *self.levels("d")]
+                powers = [*(self.power(e, "q") for e in self.extrinsic), *self.followers("d"), *self.levels("d")]
                 terms.append(self.term("work", "a", powers))
         return Expression(
             "generic", tuple(terms), tuple(self.constants.values()), texts=tuple(f.name for f in self.categorical)
@@ -194,29 +211,71 @@ class _Writer:
     def power(self, factor: Factor, prefix: str) -> Node:
         """Return a power of the factor over its centre, with the exponent `prefix_factor`."""
         bounds = GENERIC.intrinsic_exponents if factor.role == "intrinsic" else self.extrinsic_exponents
+        return call("power", self.relative(factor), self.constant(exponent(f"{prefix}_{factor.name}", *bounds)))
+
+    def relative(self, factor: Factor) -> Node:
+        """Return the factor over its centre; 1 more where the factor may be zero."""
         relative: Node = call("divide", Name(factor.name), rounded(factor.centre))
-        if not factor.positive:
-            relative = call("add", 1.0, relative)
-        return call("power", relative, self.constant(exponent(f"{prefix}_{factor.name}", *bounds)))
+        return relative if factor.positive else call("add", 1.0, relative)
 
     def step(self, factor: Factor, prefix: str) -> Node:
         """Return exp(d) where the count is above 1, and 1 elsewhere."""
-        together = call("where", call("greater", Name(factor.name), 1.0), 1.0, 0.0)
-        return self.exponential(f"{prefix}_{factor.name}", together)
+        return self.exponential(f"{prefix}_{factor.name}", _together(factor))
 
-    def exponential(self, name: str, indicator: Node) -> Node:
-        """Return exp(d) where an indicator is 1, and 1 where it is 0, with the constant d of that name."""
-        size = self.constant(Constant(name, "level", *GENERIC.level_bounds, start=0.0))
-        return call("exp", call("multiply", size, indicator))
+    def exponential(self, name: str, column: Node, size: float = 1.0) -> Node:
+        """Return exp(d·column), with the constant d of that name.
+
+        Parameters
+        ----------
+        name : str
+        column : Node
+            1 where a level is, and 0 elsewhere, for example.
+        size : float
+            What counts as one in the penalty.
+        """
+        effect = self.constant(Constant(name, "level", *GENERIC.level_bounds, start=0.0, size=size))
+        return call("exp", call("multiply", effect, column))
+
+    def followers(self, prefix: str) -> list[Node]:
+        """Return the step of each count that follows from another factor."""
+        return [self.step(f, prefix) for f in self.following]
+
+    def deviations(self) -> list[Node]:
+        """Return (x/centre)^δ where a level is, for each numeric factor and step: a level has one δ, in all terms."""
+        if not self.structure.varied:
+            return []
+        columns: list[tuple[str, Factor, Node]]
+        columns = [(VARIED, f, call("log", self.relative(f))) for f in (*self.intrinsic, *self.extrinsic)]
+        columns += [(VARIED_STEP, f, _together(f)) for f in self.steps]
+        size = self.structure.varied
+        return [
+            self.exponential(
+                name.format(factor=varied.name, categorical=factor.name, level=level),
+                call("multiply", _is_level(factor, level), column),
+                size,
+            )
+            for name, varied, column in columns
+            for factor in self.categorical
+            for level in (factor.levels if len(factor.levels) > 2 else factor.levels[1:])
+        ]
 
     def levels(self, prefix: str) -> list[Node]:
         """Return exp(d) for each level of each categorical factor except the first, which is the reference."""
-        out: list[Node] = []
-        for factor in self.categorical:
-            for level in factor.levels[1:]:
-                is_level = Call("where", (call("equal", Name(factor.name), Text(level)), Number(1.0), Number(0.0)))
-                out.append(self.exponential(f"{prefix}_{factor.name}[{level}]", is_level))
-        return out
+        return [
+            self.exponential(f"{prefix}_{factor.name}[{level}]", _is_level(factor, level))
+            for factor in self.categorical
+            for level in factor.levels[1:]
+        ]
+
+
+def _is_level(factor: Factor, level: str) -> Node:
+    """Return 1 where a categorical factor has a level, and 0 elsewhere."""
+    return Call("where", (call("equal", Name(factor.name), Text(level)), Number(1.0), Number(0.0)))
+
+
+def _together(factor: Factor) -> Node:
+    """Return 1 where a count is above 1, and 0 elsewhere."""
+    return call("where", call("greater", Name(factor.name), 1.0), 1.0, 0.0)
 
 
 def structures(factors: Sequence[Factor]) -> list[Structure]:
@@ -234,6 +293,8 @@ def structures(factors: Sequence[Factor]) -> list[Structure]:
     products = [Structure("product", k) for k in range(1, GENERIC.max_products + 1)]
     if len(varying) < 3:
         products = products[:2]
+    if any(not f.numeric for f in varying) and any(f.numeric for f in varying):
+        products = [replace(s, varied=size) for s in products for size in (0.0, *GENERIC.varied)]
     if sum(f.role == "intrinsic" for f in varying) < 2:
         return products
     return [Structure("separable"), Structure("per-term"), *products]
@@ -250,7 +311,7 @@ def structure_named(name: str) -> Structure:
     Examples
     --------
     >>> structure_named("per-term")
-    Structure(name='per-term', products=1)
+    Structure(name='per-term', products=1, varied=0.0)
     """
     for known in STRUCTURES:
         if name == known:
@@ -289,6 +350,7 @@ __all__ = [
     "FAMILY",
     "GENERIC",
     "STRUCTURES",
+    "VARIED",
     "GenericSettings",
     "Structure",
     "generic",

@@ -6,9 +6,11 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+import numpy as np
+
 from genperf.formula import names_in, parse, render, substitute
 from genperf.models.family import UNITS, Factors
-from genperf.table import Factor
+from genperf.table import Factor, Table
 from genperf.table.names import ALIASES, GENERAL
 
 #: Canonical names of amounts: a column of such a name never counts the workers.
@@ -161,6 +163,28 @@ def scale_of(
         matched = Factors(matched.factors, {**mapping, "workers": column.name})
     works = _works(matched, group, kind)
     return Scale(column.name, "workers", assumed, matched, _text(matched, "nodes"), works)
+
+
+def following_counts(table: Table) -> frozenset[str]:
+    """Name the extrinsic factors that rise with another one of more levels, as the nodes with the devices.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from genperf.table import read_table
+    >>> runs = pd.DataFrame({"nodes": [1, 1, 2], "gpus": [4, 8, 16], "batch": [16, 8, 16], "t": [1.0, 1.1, 1.3]})
+    >>> sorted(following_counts(read_table(runs, time="t", intrinsic="batch", extrinsic="nodes,gpus")))
+    ['nodes']
+    """
+    counts = [f for f in table.factors if f.role == "extrinsic" and f.distinct > 1]
+    following = set()
+    for f in counts:
+        for g in counts:
+            pairs = np.unique(np.column_stack([table.columns[g.name], table.columns[f.name]]), axis=0)
+            rises = bool(np.all(np.diff(pairs[:, 1]) >= 0.0))
+            if f.distinct < g.distinct and len(pairs) == g.distinct and rises:
+                following.add(f.name)
+    return frozenset(following)
 
 
 def _counts(factors: Factors) -> list[Factor]:

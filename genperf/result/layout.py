@@ -40,6 +40,7 @@ class ConstantRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
     upper: float | None = None
     start: float = 1.0
     penalised: bool = True
+    size: float = 1.0
     at_bound: bool = False
     identified: bool = True
 

@@ -56,6 +56,7 @@ def _member_record(member: Member, place: int | None) -> MemberRecord:
             upper=_bound(c.upper),
             start=c.start,
             penalised=c.penalised,
+            size=c.size,
             unit=c.unit,
             value=float(member.constants[j]),
             interval=(_short(ends[j, 0]), _short(ends[j, 1])),
@@ -140,6 +141,7 @@ def _member(record: MemberRecord, factors: tuple[Factor, ...], discrepancies: Se
             c.start,
             c.penalised,
             c.unit,
+            c.size,
         )
         for c in record.constants
     )

@@ -74,10 +74,10 @@ def test_an_exact_law_is_predicted_exactly() -> None:
     assert candidates[0].error < 1e-3
 
 
-def test_one_standard_error_prefers_the_simple() -> None:
+def test_half_a_standard_error_prefers_the_simple() -> None:
     errors = np.full(10, 0.1)
     zeros = np.zeros(10)
-    spread = np.tile([0.03, -0.02], 5)
+    spread = np.tile([0.025, -0.02], 5)
 
     def candidate(expression: Expression, strength: float, errors: np.ndarray) -> Candidate:
         return Candidate(expression, strength, zeros, zeros, errors, np.ones((0, 10), bool), np.empty((0, 10)))
