@@ -3,8 +3,9 @@
     python experiments/compile_transformers.py FOLDER data
 
 FOLDER holds `rubick.csv`, `libai.csv` and `bigscience.csv` as they were transcribed from the sources that
-`data/README.md` names. No figure changes: whole numbers lose their ".0", an empty cell of `zero` becomes "none", and
-the runs of bigscience say in `layout_stated` whether the source states their whole layout.
+`data/README.md` names. No figure changes: whole numbers lose their ".0", and an empty cell of `zero` becomes "none".
+`three_d` says whether a plan of rubick is of the runtime for tensor and pipeline parallelism, and `layout_stated`
+whether the source states the whole layout of a run of bigscience.
 """
 
 from __future__ import annotations
@@ -19,6 +20,11 @@ LAYOUT = ("data_parallel", "tensor_parallel", "pipeline_parallel", "micro_batch"
 
 
 def rubick(frame: pd.DataFrame) -> pd.DataFrame:
+    frame.insert(
+        frame.columns.get_loc("data_parallel"),
+        "three_d",
+        frame.plan.isin(["3d", "tp+ga"]).map({True: "yes", False: "no"}),
+    )
     return frame.assign(zero=frame.zero.replace("", "none"))
 
 

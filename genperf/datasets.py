@@ -81,7 +81,7 @@ _ROLES: dict[str, dict[str, str]] = {
     "rubick": {
         "intrinsic": "params,seq_length,global_batch",
         "extrinsic": "data_parallel,tensor_parallel,pipeline_parallel,nodes,gpus_on_smallest_node,gpus_on_largest_node",
-        "categorical": "plan",
+        "categorical": "three_d,zero,gradient_checkpointing",
         "where": "model != 't5_3B'",
     },
     "server_knee": {"intrinsic": "compute_s", "extrinsic": "workers,servers", "repeat": "repeat"},

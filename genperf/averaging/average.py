@@ -7,15 +7,16 @@ residuals are kriged: carried from the measured configurations to those near the
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
 from genperf.averaging.effects import counts_of
-from genperf.averaging.kriging import HeldOut, ScaledKriging, checked, residuals_of, scaled
+from genperf.averaging.kriging import HeldOut, Residuals, ScaledKriging, checked, residuals_of, scaled
 from genperf.discrepancy import Discrepancy, Exponential
-from genperf.errors import Note, counted
+from genperf.errors import ModelError, Note, counted
 from genperf.estimate import FitOptions, fewer_factors
 from genperf.estimate.bootstrap import bootstrap
 from genperf.estimate.candidates import candidates_of, fit_parts, reweighted
@@ -23,7 +24,7 @@ from genperf.estimate.diagnose import at_bounds, unidentified
 from genperf.estimate.last_point import last_point_errors
 from genperf.estimate.outcome import growth
 from genperf.estimate.problem import problem_of
-from genperf.estimate.select import Candidate, affordable, judged_rows, ranked
+from genperf.estimate.select import SELECTION, Candidate, affordable, judged_rows, ranked
 from genperf.estimate.starts import spread_starts
 from genperf.expression import Expression
 from genperf.formula import names_in
@@ -132,20 +133,19 @@ def fit_factors(table: Table, options: FitOptions, seed: int) -> Ensemble:
     following = following_counts(medians)
     generics, left_out = fewer_factors(table, lambda factors: _expressions(factors, options, following))
     known = literature(medians.factors, options.mapping) if options.structure == "auto" else []
-    usable, larger = affordable([*generics, *(e.with_fixed(options.fix) for e in known)], len(medians))
-    candidates = ranked(candidates_of(usable, medians, options, seed, robust=True))
-    limit = candidates[0].error * (1.0 + AVERAGE.close)
-    chosen = [c for c in candidates[: AVERAGE.most_members] if not c.error > limit]
-    everything = np.ones(len(medians), bool)
-    fitted = [fit_member(c, medians, everything, options, seed) for c in chosen]
+    known = [e.with_fixed(options.fix) for e in known]
+    partial = [e for e in known if MODELS[e.family].partial]
+    usable, larger = affordable([*generics, *(e for e in known if e not in partial)], len(medians))
+    partial = [e for e in partial if len(e.constants) <= SELECTION.constants_per_row * len(medians)]
+    candidates = candidates_of(usable, medians, options, seed, robust=True)
+    beside = candidates_of(partial, medians, options, seed, robust=True) if partial else []
+    best = _best_average(candidates, beside, medians, options, seed)
+    chosen, fitted, rows = best.chosen, best.fitted, best.rows
+    residuals, learned, errors = best.residuals, best.learned, best.errors
     rng = np.random.default_rng([seed, 1])
     members = tuple(_member(f, 1.0 / len(fitted), options.draws // len(fitted), rng) for f in fitted)
     noise = table.noise()
     noise = noise if np.isfinite(noise) else 0.0
-    rows = judged_rows(len(medians), np.random.default_rng([seed, 2]))
-    residuals = (np.log(medians.measured) - _mean(fitted))[rows]
-    learned = residuals_of(medians.take(rows), residuals, np.random.default_rng([seed, 5]))
-    learned, errors = checked(chosen, learned)
     kriging = scaled(learned, residuals, errors, _drawn(fitted, members), noise)
     discrepancy = kriging.krige(residuals)
     evidence, per_doubling = _look_back(fitted, medians, rows, kriging)
@@ -162,6 +162,82 @@ def fit_factors(table: Table, options: FitOptions, seed: int) -> Ensemble:
         },
         (*left_out, *larger, *_choice_notes(chosen, discrepancy, errors), *_thinned(discrepancy, len(medians))),
     )
+
+
+@dataclass(frozen=True, eq=False)
+class Averaged:
+    """Expressions that are averaged, and how their kriged mean errs on held-out configurations.
+
+    Attributes
+    ----------
+    chosen : sequence of Candidate
+        Best first.
+    fitted : sequence of Fitted
+        To all rows.
+    rows : ndarray of int of shape (judged,)
+        The rows that the kriging was learned from.
+    residuals : ndarray of shape (judged,)
+        ln(measured/fitted).
+    learned : Residuals
+    errors : HeldOut
+    """
+
+    chosen: Sequence[Candidate]
+    fitted: Sequence[Fitted]
+    rows: npt.NDArray[np.intp]
+    residuals: Array
+    learned: Residuals
+    errors: HeldOut
+
+
+def _best_average(
+    candidates: Sequence[Candidate], beside: Sequence[Candidate], medians: Table, options: FitOptions, seed: int
+) -> Averaged:
+    """Average the best candidates; those beside them instead, or together with them, where that errs less kriged.
+
+    A family that leaves a column to the discrepancy is judged with it, not before it.
+
+    Parameters
+    ----------
+    candidates : sequence of Candidate
+        Of expressions that know every factor.
+    beside : sequence of Candidate
+        Of families that do not.
+    medians : Table
+        One row per configuration.
+    options : FitOptions
+    seed : int
+    """
+    sets = [candidates, beside, [*candidates, *beside]] if beside else [candidates]
+    choices: dict[tuple[int, ...], list[Candidate]] = {}
+    for some in sets:
+        ordered = ranked(some)
+        limit = ordered[0].error * (1.0 + AVERAGE.close)
+        chosen = [c for c in ordered[: AVERAGE.most_members] if not c.error > limit]
+        choices.setdefault(tuple(map(id, chosen)), chosen)
+    averages = [_averaged(chosen, medians, options, seed) for chosen in choices.values()]
+    judged = [average for average in averages if average.errors.errors.size]
+    return min(judged, key=lambda average: average.errors.mean_error) if judged else averages[0]
+
+
+def _averaged(chosen: Sequence[Candidate], medians: Table, options: FitOptions, seed: int) -> Averaged:
+    """Fit the chosen expressions to all rows, and learn the kriging of their mean.
+
+    Parameters
+    ----------
+    chosen : sequence of Candidate
+    medians : Table
+        One row per configuration.
+    options : FitOptions
+    seed : int
+    """
+    everything = np.ones(len(medians), bool)
+    fitted = [fit_member(c, medians, everything, options, seed) for c in chosen]
+    rows = judged_rows(len(medians), np.random.default_rng([seed, 2]))
+    residuals = (np.log(medians.measured) - _mean(fitted))[rows]
+    learned = residuals_of(medians.take(rows), residuals, np.random.default_rng([seed, 5]))
+    learned, errors = checked(chosen, learned)
+    return Averaged(chosen, fitted, rows, residuals, learned, errors)
 
 
 def fit_member(chosen: Candidate, table: Table, counted: Mask, options: FitOptions, seed: int) -> Fitted:
@@ -238,7 +314,9 @@ def literature(factors: Sequence[Factor], mapping: Mapping[str, str] | None = No
     """Write down the literature's families that know every factor that varies.
 
     A family that leaves a factor out cannot compete with the generic expression, which has them all; one that knows
-    them all says how they act together, as a ring's traffic 2·M·(n − 1)/n of message and workers.
+    them all says how they act together, as a ring's traffic 2·M·(n − 1)/n of message and workers. A `partial` family
+    competes all the same: the discrepancy carries what it leaves out. One that cannot read a column (a word that it
+    does not know) is left out.
 
     Examples
     --------
@@ -251,8 +329,14 @@ def literature(factors: Sequence[Factor], mapping: Mapping[str, str] | None = No
     matched = Factors(tuple(factors), mapping or {})
     expressions: list[Expression] = []
     for family in MODELS.values():
+        if family.missing(matched):
+            continue
+        if family.partial:
+            with suppress(ModelError):
+                expressions += family.expressions(factors, mapping)
+            continue
         nodes = [node for need in family.needs if (node := matched.node(need.name)) is not None]
-        if not family.missing(matched) and varying <= {name for node in nodes for name in names_in(node)}:
+        if varying <= {name for node in nodes for name in names_in(node)}:
             candidates = family.expressions(factors, mapping)
             whole = candidates[:1] if family.choice == "largest" else candidates
             expressions += [e for e in whole if varying <= set(e.factors) and e not in expressions]

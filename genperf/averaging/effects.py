@@ -157,7 +157,7 @@ class _EffectModel:
     ----------
     search : Search
     groups : tuple of tuple of str
-        Factors that share a rate: the numeric ones, the categorical ones.
+        Factors that share a rate: one each.
     widths : dict of str to float
         Of a factor that is compared by differences: what counts as one.
     counts : tuple of str
@@ -196,10 +196,8 @@ def _model_of(table: Table) -> _EffectModel:
         name: distances(table.columns[name], table.columns[name], metric) / widths.get(name, 1.0)
         for name, metric in metrics.items()
     }
-    numeric = tuple(name for name, metric in metrics.items() if metric != "level")
-    levels = tuple(name for name, metric in metrics.items() if metric == "level")
-    groups = tuple(names for names in (numeric, levels) if names)
-    medians = np.log([EFFECTS.numeric_rate if names is numeric else EFFECTS.level_rate for names in groups])
+    groups = tuple((name,) for name in metrics)
+    medians = np.log([EFFECTS.level_rate if m == "level" else EFFECTS.numeric_rate for m in metrics.values()])
     counts = tuple(f.name for f in counts_of(table.factors))
     rows, sizes = len(table), 1 + len(counts)
     correlations = [Exponential.correlation(EFFECTS.count_rate * between[name]) for name in counts]

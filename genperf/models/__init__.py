@@ -21,6 +21,7 @@ from genperf.models import (
     ring_allreduce,
     s_sgd,
     topology,
+    transformer,
     usl,
 )
 from genperf.models.compose import compose
@@ -47,6 +48,7 @@ _REGISTERED = (
     adam.FAMILY,
     goodput.FAMILY,
     pmnf.FAMILY,
+    transformer.FAMILY,
 )
 MODELS: dict[str, Family] = {family.name: family for family in _REGISTERED}
 

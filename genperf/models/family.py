@@ -45,6 +45,7 @@ UNITS: dict[str, str] = {
     "batch": "sample",
     "global_batch": "sample",
     "samples": "sample",
+    "micro_batch": "sample",
     "work": "flop",
 }
 
@@ -73,10 +74,13 @@ class Need:
         The canonical name.
     required : bool
         Whether the family makes no sense without it.
+    supposed : bool
+        Whether its absence goes without saying: most runs have no such thing.
     """
 
     name: str
     required: bool = True
+    supposed: bool = False
 
 
 @dataclass(frozen=True)
@@ -293,6 +297,9 @@ class Family:
         one phase share no constant with those of another.
     overlaps : tuple of str
         Names of the families that combine the same phases in another way.
+    partial : bool
+        Whether the family competes in `auto` also where it does not know every factor that varies: the discrepancy
+        carries what it leaves out.
     overheads : tuple of Overhead
         The terms by which the family takes part in `auto` on a series.
     """
@@ -307,6 +314,7 @@ class Family:
     choice: Choice = "laws"
     phases: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     overlaps: tuple[str, ...] = ()
+    partial: bool = False
     overheads: tuple[Overhead, ...] = ()
 
     def missing(self, factors: Factors) -> list[str]:
@@ -316,7 +324,7 @@ class Family:
     def left_out(self, factors: Sequence[Factor], mapping: Mapping[str, str] | None = None) -> list[str]:
         """Return the optional factors that the table lacks: a coefficient stands for each."""
         matched = Factors(tuple(factors), mapping or {})
-        return [n.name for n in self.needs if not n.required and not matched.has(n.name)]
+        return [n.name for n in self.needs if not n.required and not n.supposed and not matched.has(n.name)]
 
     def matched(self, factors: Sequence[Factor], mapping: Mapping[str, str] | None = None) -> dict[str, str]:
         """Return the factors the family uses, each with its column or its formula over columns."""

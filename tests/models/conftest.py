@@ -46,6 +46,25 @@ def _columns():
     rows = rows[np.random.default_rng(0).choice(len(rows), 160, replace=False)]
     columns = dict(zip(names, rows.T, strict=True))
     columns["nodes"] = np.ceil(columns["workers"] / columns.pop("per_node"))
+    rng = np.random.default_rng(1)
+    ways = {
+        "data_parallel": [1, 2, 4, 8],
+        "tensor_parallel": [1, 2, 4, 8],
+        "pipeline_parallel": [1, 2, 4],
+        "context_parallel": [1, 2],
+        "virtual_stages": [1, 2],
+        "micro_batch": [1, 2, 4],
+        "micro_batches": [1, 2, 4, 16],
+        "zero": [0, 1, 2, 3],
+        "recomputation": [0, 1],
+        "offload": [0, 1],
+        "sequence": [512, 2048],
+        "layers": [12, 24, 48],
+        "hidden": [768, 2048],
+        "parameters": [1e8, 1e9, 7e9],
+    }
+    columns.update({name: rng.choice(values, 160).astype(float) for name, values in ways.items()})
+    columns["global_batch"] = columns["data_parallel"] * columns["micro_batch"] * columns["micro_batches"]
     columns["work"] = columns.pop("flop") * 1e9 * columns["batch"]
     return columns
 

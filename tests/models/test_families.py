@@ -102,7 +102,7 @@ def units_of(node, known):
         case Call("log2" | "power", arguments):
             assert all(not units_of(a, known) for a in arguments), "of something with a unit"
             return Counter()
-        case Call("add" | "subtract" | "max", arguments):
+        case Call("add" | "subtract" | "max" | "min", arguments):
             return like([units_of(a, known) for a in arguments])
         case _:
             raise AssertionError(f"no rule for {node}")
@@ -128,7 +128,7 @@ def test_every_term_is_in_seconds(family, names, table):
 @pytest.mark.parametrize("family", [f for f in ALL if f.needs], ids=lambda f: f.name)
 def test_what_is_missing_and_what_is_left_out(family, table):
     needed = [n.name for n in family.needs if n.required]
-    optional = [n.name for n in family.needs if not n.required]
+    optional = [n.name for n in family.needs if not n.required and not n.supposed]
     assert family.left_out(table.factors(needed)) == optional
     assert family.left_out(table.factors([n.name for n in family.needs])) == []
     with pytest.raises(ModelError, match=f"'{family.name}' needs '{needed[0]}'") as refused:
@@ -140,7 +140,8 @@ def test_what_is_missing_and_what_is_left_out(family, table):
 def test_columns_may_be_named_as_a_constant_or_in_any_way(family, table):
     letters = ["a", "b", "c", "d", "s", "k", "q", "u", "c_", "c1", "a1", "C", "alpha", "beta", "gamma", "i0"]
     taken = [measure(name, "extrinsic", table.columns["threads"]) for name in letters]
-    named = {name: f"my {name}" for name in ("workers", "nodes")}
+    needed = [n.name for n in family.needs if n.required]
+    named = {name: f"my {name}" for name in dict.fromkeys(["workers", "nodes", *needed])}
     columns = {**table.columns, **{new: table.columns[old] for old, new in named.items()}}
     factors = [measure(name, "extrinsic", columns[name]) for name in named.values()]
     needs = {n.name for n in family.needs}
@@ -201,7 +202,8 @@ def test_the_normal_form_takes_no_logarithm_below_one():
 @pytest.mark.parametrize("family", ALL, ids=lambda f: f.name)
 def test_factors_that_do_not_vary_are_harmless(family, table):
     columns = {**table.columns, "batch": np.full(160, 32.0), "nodes": np.ones(160)}
-    for expression in family.expressions([measure(n, "extrinsic", columns[n]) for n in ("workers", "nodes", "batch")]):
+    names = dict.fromkeys(["workers", "nodes", "batch", *(n.name for n in family.needs if n.required)])
+    for expression in family.expressions([measure(n, "extrinsic", columns[n]) for n in names]):
         seconds = expression.evaluate(columns, dict.fromkeys(expression.constant_names, 1.0))
         assert np.all(np.isfinite(seconds))
         assert np.all(seconds > 0)
