@@ -188,7 +188,7 @@ def best_of(candidates: Sequence[Candidate]) -> Candidate:
     return min(close, key=lambda c: (_simplicity(c), c.error))
 
 
-def _simplicity(candidate: Candidate) -> tuple[int, float]:
+def _simplicity(candidate: Candidate) -> tuple[float, float]:
     """Return what makes a candidate simpler than others, smallest first: its constants, then its penalty."""
     return candidate.expression.freedom, -candidate.strength
 
