@@ -150,7 +150,8 @@ def guess_roles(
     genperf.errors.TableError: two columns may be the measured time: step_s, total_ms
       try: name the one that was measured: --time step_s
     """
-    roles = {role: text for role, value in (given or {}).items() if value and (text := _listed(value))}
+    named = {role: (given or {}).get(role) for role in (*_SINGLE, "unit", *_SEVERAL)}
+    roles = {role: text for role, value in named.items() if value and (text := _listed(value))}
     mapped = dict(mapping or {})
     taken = {name for role in (*_SINGLE, *_SEVERAL) for name in names_of(roles.get(role, ""))}
     if "quantity" in roles:
@@ -168,16 +169,16 @@ def guess_roles(
     if "repeat" not in roles and (repeat := next((n for n in numeric if n.lower() in _REPEATS), None)):
         roles["repeat"] = repeat
         numeric.remove(repeat)
-    named = {n: c for n in [*names_of(roles.get("extrinsic", "")), *numeric] if (c := canonical_of(n)) in _EXTRINSIC}
-    mapped.update({c: n for n, c in named.items() if c not in mapped and n.lower() not in ALIASES[c]})
-    counted = mapped.get("workers") or next((n for c in ("workers", "nodes") for n in named if named[n] == c), None)
+    runs = {n: c for n in [*names_of(roles.get("extrinsic", "")), *numeric] if (c := canonical_of(n)) in _EXTRINSIC}
+    mapped.update({c: n for n, c in runs.items() if c not in mapped and n.lower() not in ALIASES[c]})
+    counted = mapped.get("workers") or next((n for c in ("workers", "nodes") for n in runs if runs[n] == c), None)
     if counted is None and not roles.get("extrinsic"):
         listed = ", ".join(numeric) or "no numbers"
         example = numeric[0] if numeric else "COLUMN"
         raise TableError(
             f"no column is known to count the workers ({listed})", hint=f"name the one that does: --extrinsic {example}"
         )
-    _add(roles, "extrinsic", [n for n in numeric if n in named or n in mapped.values()])
+    _add(roles, "extrinsic", [n for n in numeric if n in runs or n in mapped.values()])
     rest = [n for n in numeric if n not in names_of(roles["extrinsic"])]
     texts = [n for n in left if n not in numeric and n != roles.get("repeat") and _names_kinds(columns[n])]
     batches = [n for n in rest if canonical_of(n) in ("batch", "global_batch")]

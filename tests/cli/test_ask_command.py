@@ -162,3 +162,6 @@ def test_rows_that_lack_a_guessed_factor_are_left_out_and_others_are_refused(she
     assert status == 1
     assert "1 of 6 rows cannot be used" in refused
     assert "'abc' is not a number" in refused
+    status, printed, _ = shell("ask", "runs.csv", "--at", "gpus=32", "--skip-bad-rows")
+    assert status == 0
+    assert "2 rows left out" in printed
