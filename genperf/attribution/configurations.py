@@ -6,17 +6,20 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from genperf.attribution.following import following
 from genperf.formula import parse
-from genperf.prediction.measured import typical_run
+from genperf.prediction.measured import largest_run, typical_run
 from genperf.prediction.query import combine, known_names, model_names
 from genperf.prediction.schema import Schema
 from genperf.result import FitResult
 from genperf.table import Factor
 from genperf.table.cells import frame_of
 from genperf.table.clean import numbers
+
+Array = npt.NDArray[np.float64]
 
 
 def typical_of(result: FitResult) -> dict[str, Any]:
@@ -59,7 +62,7 @@ def completed(result: FitResult, at: Mapping[str, Any] | pd.DataFrame | None) ->
         columns = {str(k): out[k].to_numpy() for k in out}
         columns[count.name], bad = numbers(out[count.name])
         if not bad:
-            after = following(result.named, count, columns, names)
+            after = following(result.named, count, columns, names, _devices_per_node(result, out))
             out = out.assign(**{k: v for k, v in after.items() if k in missing})
     return out
 
@@ -81,6 +84,31 @@ def _measured(schema: Schema, frame: pd.DataFrame, missing: Collection[str]) -> 
     rows = list(frame[given].itertuples(index=False, name=None)) if given else [()] * len(frame)
     known = {row: typical_run(schema, {**at, **dict(zip(given, row, strict=True))}) for row in set(rows)}
     return {name: [known[row][name] for row in rows] for name in missing}
+
+
+def _devices_per_node(result: FitResult, frame: pd.DataFrame) -> Array | None:
+    """Return the devices of a node at the largest measured scale of each row's levels, shape (rows,).
+
+    Parameters
+    ----------
+    result : FitResult
+    frame : DataFrame
+        Configurations with a level of every categorical factor.
+
+    Returns
+    -------
+    ndarray or None
+        None where the nodes or the workers are not known.
+    """
+    workers, nodes = result.named.find("workers"), result.named.find("nodes")
+    if workers is None or nodes is None:
+        return None
+    names = [f.name for f in result.schema.factors if not f.numeric and f.name in frame]
+    rows = list(frame[names].astype(str).itertuples(index=False, name=None)) if names else [()] * len(frame)
+    runs = {row: largest_run(result.schema, dict(zip(names, row, strict=True)), workers.name) for row in set(rows)}
+    usual = workers.upper / nodes.upper
+    full = {row: usual if run is None else run[workers.name] / run[nodes.name] for row, run in runs.items()}
+    return np.array([full[row] for row in rows])
 
 
 def _representative(values: pd.Series[Any], factor: Factor) -> float | None:

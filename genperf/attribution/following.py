@@ -19,7 +19,7 @@ def following(
     count: Factor,
     columns: Mapping[str, npt.NDArray[Any]],
     given: Collection[str] = (),
-    per_node: float | None = None,
+    per_node: float | Array | None = None,
 ) -> dict[str, Array]:
     """Return the columns that follow from the count of workers (or nodes), so that the configurations can exist.
 
@@ -35,7 +35,7 @@ def following(
         With that factor, and the others as they are given.
     given : collection of str
         Factors that stay as they are.
-    per_node : float, optional
+    per_node : float or ndarray of shape (rows,), optional
         Devices of a node, where they are not those of the largest measured scale.
 
     Examples
@@ -57,7 +57,7 @@ def following(
         elif inside is not None and nodes is None and inside.name not in given and inside.distinct > 1:
             out[inside.name] = np.minimum(counts, inside.upper)
     elif count == nodes and workers is not None and workers.name not in given:
-        out[workers.name] = counts * workers.upper / count.upper
+        out[workers.name] = counts * (workers.upper / count.upper if per_node is None else per_node)
     worker_counts = None if workers is None else out.get(workers.name, columns.get(workers.name))
     if worker_counts is None:
         return out

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from genperf.prediction.following import follows
-from genperf.prediction.medians import medians_of
+from genperf.prediction.medians import Median, medians_of
 from genperf.prediction.schema import Schema
 from genperf.table import Factor, Table
 
@@ -159,8 +159,7 @@ def typical_run(schema: Schema, given: Mapping[str, Any]) -> dict[str, Any]:
     """
     levels = measured_levels(schema, given)
     names = [f.name for f in schema.factors]
-    places = [names.index(name) for name in levels]
-    alike = [m for m in schema.medians if [str(m.values[j]) for j in places] == list(levels.values())]
+    alike = _with_levels(schema, levels)
     if not alike:
         return {f.name: _centre(f) if f.numeric else levels[f.name] for f in schema.factors}
     near, central = np.zeros(len(alike)), np.zeros(len(alike))
@@ -170,6 +169,28 @@ def typical_run(schema: Schema, given: Mapping[str, Any]) -> dict[str, Any]:
             total += _distances(factor, [m.values[j] for m in alike], given)
     chosen = alike[int(np.lexsort((np.arange(len(alike)), central.round(9), near.round(9)))[0])]
     return dict(zip(names, chosen.values, strict=True))
+
+
+def largest_run(schema: Schema, given: Mapping[str, Any], along: str) -> dict[str, Any] | None:
+    """Return the measured run at the largest value of a factor, with the usual levels; None without runs.
+
+    Parameters
+    ----------
+    schema : Schema
+    given : mapping
+        Levels of some of the factors.
+    along : str
+        The factor.
+    """
+    names = [f.name for f in schema.factors]
+    place = names.index(along)
+    alike = _with_levels(schema, measured_levels(schema, given))
+    return dict(zip(names, max(alike, key=lambda m: m.values[place]).values, strict=True)) if alike else None
+
+
+def _with_levels(schema: Schema, levels: Mapping[str, str]) -> list[Median]:
+    places = [[f.name for f in schema.factors].index(name) for name in levels]
+    return [m for m in schema.medians if [str(m.values[j]) for j in places] == list(levels.values())]
 
 
 def _centre(factor: Factor) -> float:
