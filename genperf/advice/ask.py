@@ -23,6 +23,7 @@ from genperf.errors import GenperfError, TableError
 from genperf.formula import parse
 from genperf.prediction import read_query
 from genperf.prediction.following import follows
+from genperf.prediction.measured import values_with_levels
 from genperf.result import FitResult
 from genperf.table import Factor
 
@@ -216,7 +217,8 @@ class _Curve:
         wanted = float(target[self.count.name])
         # Smaller counts fill the nodes as the measured ones did, also where the target's nodes were given.
         smaller = ladder(result, target, upto=max(wanted, self.count.upper * 2.0), given=frozenset({self.count.name}))
-        ends = [self.count.lower, self.count.upper]
+        measured = values_with_levels(result.schema, target, self.count.name)
+        ends = [measured[0], measured[-1]]
         rows = [int(np.argmin(np.abs(smaller.counts - n))) for n in ends]
         columns = {k: np.append(v[rows], target[k]) for k, v in smaller.columns.items()}
         frame = pd.DataFrame(columns)
@@ -379,7 +381,8 @@ def _limit(result: FitResult, columns: Mapping[str, Any], places: str) -> str:
     """
     name = result.schema.target.name
     parts = parts_of(result, columns)
-    shares = {_PLAIN.get(term, ""): float(share) for term, share in zip(parts.names, parts.amounts[:, 0], strict=True)}
+    amounts = parts.amounts[:, 0].tolist()
+    shares = {_in_words(term, result): share for term, share in zip(parts.names, amounts, strict=True)}
     if "computation" not in parts.names:
         ratios = doublings(result, {factor: cells[0] for factor, cells in columns.items()})
         effects = [
@@ -393,6 +396,15 @@ def _limit(result: FitResult, columns: Mapping[str, Any], places: str) -> str:
     if not others or others[0][1] / whole < ASK.least_share:
         return f"{text}: nothing else limits it"
     return f"{text}; next comes {others[0][0]} with {100 * others[0][1] / whole:.0f} %"
+
+
+def _in_words(term: str, result: FitResult) -> str:
+    """Return what a term of a series is; where the table knows no nodes, each worker counts as one."""
+    text = _PLAIN.get(term, term)
+    if result.named.has("nodes"):
+        return text
+    count = scale_factor(result, None).name
+    return text.replace("second node", f"second of the {count}").replace("nodes", count)
 
 
 def _next(result: FitResult, at: Mapping[str, Any]) -> str:

@@ -188,6 +188,24 @@ def largest_run(schema: Schema, given: Mapping[str, Any], along: str) -> dict[st
     return dict(zip(names, max(alike, key=lambda m: m.values[place]).values, strict=True)) if alike else None
 
 
+def values_with_levels(schema: Schema, at: Mapping[str, Any], along: str) -> list[float]:
+    """Return the values of a factor that were measured with the levels of a configuration, rising; all without such.
+
+    Parameters
+    ----------
+    schema : Schema
+    at : mapping
+        A value for every factor.
+    along : str
+        The factor.
+    """
+    factor = next(f for f in schema.factors if f.name == along)
+    place = schema.factors.index(factor)
+    levels = {f.name: str(at[f.name]) for f in schema.factors if not f.numeric}
+    measured = {float(m.values[place]) for m in _with_levels(schema, levels)}
+    return sorted(measured) or [factor.lower, factor.upper]
+
+
 def _with_levels(schema: Schema, levels: Mapping[str, str]) -> list[Median]:
     places = [[f.name for f in schema.factors].index(name) for name in levels]
     return [m for m in schema.medians if [str(m.values[j]) for j in places] == list(levels.values())]

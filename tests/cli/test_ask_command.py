@@ -143,6 +143,25 @@ def test_levels_that_were_not_given_are_of_one_measured_run(shell: Shell) -> Non
     assert "not given, and taken at: precision=fp16; --at sets them" in out
 
 
+def test_the_smallest_scale_is_that_of_runs_alike(shell: Shell) -> None:
+    small = "".join(f"small,{n},{0.1 * (1 + 0.05 * n)}\n" for n in (1, 2, 4, 8))
+    large = "".join(f"large,{n},{2.0 * (1 + 0.01 * n)}\n" for n in (16, 32, 64))
+    Path("runs.csv").write_text("net,gpus,step_s\n" + small + large)
+    options = ("--at", "net=large", "--categorical", "net", "--work", "32*gpus", "--scaling", "weak")
+    status, out, _ = shell("ask", "runs.csv", "--at", "gpus=128", *options)
+    assert status == 0
+    assert "x that of 16 gpus" in out
+
+
+def test_a_table_without_nodes_speaks_of_its_workers(shell: Shell) -> None:
+    rows = "".join(f"{n},{0.1 + 0.01 * (n - 1)}\n" for n in (1, 2, 4, 8))
+    Path("runs.csv").write_text("gpus,step_s\n" + rows)
+    status, out, _ = shell("ask", "runs.csv", "--at", "gpus=64", "--scaling", "weak")
+    assert status == 0
+    assert "work that gpus do one after another" in out
+    assert "nodes" not in out
+
+
 def test_nodes_settle_the_workers_on_them(shell: Shell) -> None:
     rows = "".join(f"{n},{8 * n},{41000.0 * n**0.96}\n" for n in (1, 2, 4, 8))
     Path("runs.csv").write_text("nodes,gpus,tokens_per_s\n" + rows)
