@@ -4,6 +4,7 @@ from genperf.advice.answers import Suggestions
 from genperf.advice.ask import Answer, Question, ask
 from genperf.advice.compare import Ranking, compare
 from genperf.advice.goal import Goal
+from genperf.advice.layouts import Layouts, layouts
 from genperf.advice.objective import Job
 from genperf.advice.optimize import optimize
 from genperf.advice.optimum import Optimum
@@ -13,12 +14,14 @@ __all__ = [
     "Answer",
     "Goal",
     "Job",
+    "Layouts",
     "Optimum",
     "Question",
     "Ranking",
     "Suggestions",
     "ask",
     "compare",
+    "layouts",
     "optimize",
     "suggest",
 ]

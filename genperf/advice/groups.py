@@ -127,6 +127,7 @@ def optimum_of(
         quantity=first.search.result.schema.target,
         notes=(*told, *notes),
         maximized=goal.maximize is not None,
+        regret=first.search.regret(first.positions[: len(best)], task.interval) if len(solved) == 1 else None,
     )
 
 

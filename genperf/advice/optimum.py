@@ -46,6 +46,9 @@ class Optimum:
         What is predicted.
     notes : tuple of Note
     maximized : bool
+    regret : float or None
+        By which share the best is worse than the best of those shown, at most with the probability `interval`; None
+        for several groups, whose draws have nothing to do with each other.
     """
 
     minimize: str
@@ -59,6 +62,7 @@ class Optimum:
     quantity: Target
     notes: tuple[Note, ...] = ()
     maximized: bool = False
+    regret: float | None = None
 
     @property
     def configuration(self) -> dict[str, Any]:
@@ -82,6 +86,7 @@ class Optimum:
             "best": records(self.best),
             "front": records(self.front),
             "excluded": records(self.excluded),
+            "regret": self.regret if self.regret is not None and np.isfinite(self.regret) else None,
             "notes": [{"kind": n.kind, "text": n.text} for n in self.notes],
         }
 
@@ -99,7 +104,12 @@ class Optimum:
     def reason(self) -> str:
         """How far the best configuration's prediction can be trusted, in a line."""
         first = self.best.iloc[0]
-        return f"the best is '{first['verdict']}': {first['reason']}"
+        text = f"the best is '{first['verdict']}': {first['reason']}"
+        if self.regret is None or len(self.best) < 2 or not np.isfinite(self.regret):
+            return text
+        most = f"{100.0 * self.regret:.1f} %" if self.regret > 0.0 else "nothing"
+        odds = f"with {100 * self.interval:g} % probability"
+        return f"{text}\nbeside the others shown, choosing it costs at most {most} {odds}"
 
     @property
     def per_unit(self) -> bool:

@@ -338,6 +338,28 @@ class Search:
         least = drawn == drawn.min(axis=1, keepdims=True)
         return np.asarray(share @ (least / least.sum(axis=1, keepdims=True)))
 
+    def regret(self, positions: Positions, probability: float) -> float:
+        """Return by which share the first configuration is worse than the best of these, at most with a probability.
+
+        Parameters
+        ----------
+        positions : ndarray of shape (rows,)
+        probability : float
+            Of the ensemble's draws.
+
+        Returns
+        -------
+        float
+            Zero where it is the best in that share of the draws.
+        """
+        drawn, share = self._objectives(positions), shares(self.result.members)
+        least = drawn.min(axis=1)
+        with np.errstate(all="ignore"):
+            worse = np.abs(drawn[:, 0] - least) / np.abs(least)
+        order = np.argsort(worse, kind="stable")
+        place = min(int(np.searchsorted(np.cumsum(share[order]), probability)), len(order) - 1)
+        return float(worse[order][place])
+
     def joint(self, positions: Positions, draws: int, seed: tuple[int, ...]) -> Array:
         """Return the objective in so many draws of the ensemble, by their shares, shape (draws, rows).
 

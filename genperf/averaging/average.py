@@ -34,7 +34,7 @@ from genperf.models.generic import generic, structure_named, structures
 from genperf.models.scale import following_counts
 from genperf.prediction import Ensemble, Evidence, Member, Spread, Status
 from genperf.solver import Problem, polish
-from genperf.table import Factor, Table
+from genperf.table import Factor, Table, Target
 
 Array = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
@@ -132,7 +132,7 @@ def fit_factors(table: Table, options: FitOptions, seed: int) -> Ensemble:
     medians = table.medians()
     following = following_counts(medians)
     generics, left_out = fewer_factors(table, lambda factors: _expressions(factors, options, following))
-    known = literature(medians.factors, options.mapping) if options.structure == "auto" else []
+    known = literature(medians.factors, options.mapping, medians.target) if options.structure == "auto" else []
     known = [e.with_fixed(options.fix) for e in known]
     partial = [e for e in known if MODELS[e.family].partial]
     usable, larger = affordable([*generics, *(e for e in known if e not in partial)], len(medians))
@@ -310,13 +310,23 @@ def _expressions(factors: Sequence[Factor], options: FitOptions, following: froz
     return [generic(factors, s, AVERAGE.count_powers, following).with_fixed(options.fix) for s in worth_trying]
 
 
-def literature(factors: Sequence[Factor], mapping: Mapping[str, str] | None = None) -> list[Expression]:
+def literature(
+    factors: Sequence[Factor], mapping: Mapping[str, str] | None = None, target: Target | None = None
+) -> list[Expression]:
     """Write down the literature's families that know every factor that varies.
 
     A family that leaves a factor out cannot compete with the generic expression, which has them all; one that knows
     them all says how they act together, as a ring's traffic 2·M·(n − 1)/n of message and workers. A `partial` family
     competes all the same: the discrepancy carries what it leaves out. One that cannot read a column (a word that it
     does not know) is left out.
+
+    Parameters
+    ----------
+    factors : sequence of Factor
+    mapping : mapping of str to str, optional
+        Canonical name → column.
+    target : Target, optional
+        What was measured, a time where omitted: `partial` families of another quantity do not compete.
 
     Examples
     --------
@@ -330,6 +340,8 @@ def literature(factors: Sequence[Factor], mapping: Mapping[str, str] | None = No
     expressions: list[Expression] = []
     for family in MODELS.values():
         if family.missing(matched):
+            continue
+        if family.quantity != ("memory" if target is not None and target.is_memory else "time") and family.partial:
             continue
         if family.partial:
             with suppress(ModelError):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -23,8 +23,13 @@ if TYPE_CHECKING:
     "--over",
     metavar="NAME=VALUES",
     multiple=True,
-    required=True,
     help="The factors to vary: workers=1:256, nodes=1:64:*2, memory=8:64:8, batch=32,64, precision=fp16,fp32.",
+)
+@click.option(
+    "--devices",
+    metavar="N",
+    type=click.IntRange(min=1),
+    help="Every split of a transformer over N devices; --over fixes or varies what else there is.",
 )
 @click.option(
     "--where", metavar="FORMULA", multiple=True, help="A condition: 'workers*batch <= 8192'; may be repeated."
@@ -61,6 +66,7 @@ if TYPE_CHECKING:
 def command(
     model: str,
     over: tuple[str, ...],
+    devices: int | None,
     where: tuple[str, ...],
     minimize: str | None,
     maximize: str | None,
@@ -88,9 +94,13 @@ def command(
     deadline those of the whole training, and the least time the aim. A count that is still used well: --where
     "time_1/time >= 0.8" with a fixed batch per worker, "time_1/(workers*time) >= 0.8" with a fixed amount of work.
     """
-    from genperf.advice import Goal, Job, optimize
+    from genperf.advice import Goal, Job, layouts, optimize
     from genperf.result import load_model
 
+    if not over and devices is None:
+        raise click.UsageError(
+            "give the factors to vary (--over), or the devices to split a transformer over (--devices)"
+        )
     if minimize is not None and maximize is not None:
         raise click.UsageError("give either --minimize or --maximize")
     if steps is not None and samples is not None:
@@ -99,10 +109,19 @@ def command(
     loaded = load_model(model)
     fitted = loaded if group is None else one_group(loaded, group, model)
     most = {name: _capacity(name, text, fitted) for name, text in once(capacity, "--capacity").items()}
+    varied: dict[str, Any] = {
+        name: ",".join(map(_range, text.split(","))) for name, text in once(over, "--over", names_of(fitted)).items()
+    }
+    conditions = [with_amounts(text) for text in where]
+    if devices is not None:
+        proposed = layouts(first_of(fitted), devices, varied, conditions)
+        varied, conditions = proposed.over, proposed.where
+        for note in proposed.notes:
+            say(f"note: {note}", quiet)
     optimum = optimize(
         fitted,
-        {name: ",".join(map(_range, text.split(","))) for name, text in once(over, "--over", names_of(fitted)).items()},
-        [with_amounts(text) for text in where],
+        varied,
+        conditions,
         minimize,
         goal=Goal(maximize, _amount(deadline, "--deadline"), fits, trusted, most),
         interval=interval,

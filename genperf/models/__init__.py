@@ -49,6 +49,7 @@ _REGISTERED = (
     goodput.FAMILY,
     pmnf.FAMILY,
     transformer.FAMILY,
+    transformer.MEMORY,
 )
 MODELS: dict[str, Family] = {family.name: family for family in _REGISTERED}
 

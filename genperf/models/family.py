@@ -315,6 +315,7 @@ class Family:
     phases: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     overlaps: tuple[str, ...] = ()
     partial: bool = False
+    quantity: Literal["time", "memory"] = "time"
     overheads: tuple[Overhead, ...] = ()
 
     def missing(self, factors: Factors) -> list[str]:

@@ -9,6 +9,7 @@ import msgspec
 #: The name and the unit of the default target.
 TIME, SECONDS = "time", "s"
 #: Weak: the work of one worker stays as the workers grow. Strong: that of all together does.
+MEMORY_UNITS = ("B", "kB", "KB", "MB", "GB", "TB", "KiB", "MiB", "GiB", "TiB", "bytes")
 Scaling = Literal["weak", "strong"]
 
 
@@ -49,6 +50,11 @@ class Target(msgspec.Struct, frozen=True, forbid_unknown_fields=True, repr_omit_
     def is_time(self) -> bool:
         """Whether it is a time in seconds, so that work per second, efficiency, phases and cost have a meaning."""
         return self.unit == SECONDS
+
+    @property
+    def is_memory(self) -> bool:
+        """Whether it is an amount of memory, by its unit."""
+        return self.unit in MEMORY_UNITS
 
     @property
     def true_seconds(self) -> bool:

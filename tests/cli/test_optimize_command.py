@@ -56,7 +56,7 @@ def test_time_per_sample(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("arguments", "status", "said"),
     [
-        (["m.json"], 2, "Missing option '--over'"),
+        (["m.json"], 2, "give the factors to vary (--over)"),
         (["m.json", "--over", "workers"], 2, "NAME=VALUE"),
         (["m.json", "--over", "workers=1", "--over", "workers=2"], 1, "--over names workers twice"),
         (["m.json", *OVER, "--where", "workers > 99"], 1, "'workers > 99' excludes most, 128"),

@@ -61,6 +61,7 @@ def _columns():
         "sequence": [512, 2048],
         "layers": [12, 24, 48],
         "hidden": [768, 2048],
+        "heads": [12, 16, 32],
         "parameters": [1e8, 1e9, 7e9],
     }
     columns.update({name: rng.choice(values, 160).astype(float) for name, values in ways.items()})

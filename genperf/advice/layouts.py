@@ -1,0 +1,165 @@
+"""The splits of a transformer over a number of devices: a grid and the conditions that a layout must keep."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from genperf.errors import GenperfError, Note
+from genperf.formula import Name, Node, evaluate, parse, quote_name, render, substitute
+from genperf.models import Factors
+from genperf.result import FitResult
+from genperf.table import Factor
+
+Array = npt.NDArray[np.float64]
+#: The ways that multiply to the devices.
+WAYS = ("data_parallel", "tensor_parallel", "pipeline_parallel", "context_parallel")
+#: Conditions over canonical names; one is left out where the model lacks a name.
+CONDITIONS: tuple[str, ...] = (
+    "heads % tensor_parallel == 0",
+    "hidden % tensor_parallel == 0",
+    "layers % pipeline_parallel == 0",
+    "global_batch % (data_parallel*micro_batch) == 0",
+    "micro_batches == global_batch/(data_parallel*micro_batch)",
+)
+
+
+@dataclass(frozen=True)
+class Layouts:
+    """A grid of layouts.
+
+    Attributes
+    ----------
+    over : dict of str to values
+        For `optimize`.
+    where : list of str
+        Conditions over its names.
+    notes : tuple of Note
+        What was supposed.
+    """
+
+    over: dict[str, Any]
+    where: list[str]
+    notes: tuple[Note, ...]
+
+
+def layouts(
+    result: FitResult, devices: int, over: Mapping[str, Any] | None = None, where: Sequence[str] = ()
+) -> Layouts:
+    """Propose every split of a transformer over some devices, beside what the user fixes or varies.
+
+    The ways run over the divisors of the devices and multiply to them; heads divide by the tensor ways, layers by the
+    pipeline's stages, the global batch by a pass of all ways. Tensor ways stay inside a node unless the user varies
+    them or a condition names them. The micro-batch runs over the powers of two between those that were measured. Other
+    factors are the user's.
+
+    Parameters
+    ----------
+    result : FitResult
+    devices : int
+    over : mapping of str to values, optional
+        What the user varies or fixes, as `optimize` takes it: stays as it is.
+    where : sequence of str
+        The user's conditions, which are kept.
+
+    Returns
+    -------
+    Layouts
+
+    Raises
+    ------
+    GenperfError
+        Where the model has no column of a way, or the devices are not a whole number.
+
+    Examples
+    --------
+    >>> import genperf as gp
+    >>> import pandas as pd
+    >>> runs = pd.DataFrame({"dp": [1, 2, 4, 1, 2], "tp": [1, 1, 1, 2, 4], "s": [8, 4.2, 2.2, 4.5, 1.3]})
+    >>> result = gp.fit(gp.read_table(runs, time="s", extrinsic="dp,tp"), "generic", structure="separable", draws=5)
+    >>> proposed = layouts(result, 6)
+    >>> proposed.over, proposed.where
+    ({'dp': [1.0, 2.0, 3.0, 6.0], 'tp': [1.0, 2.0, 3.0, 6.0]}, ['dp*tp == 6'])
+    """
+    if devices < 1:
+        raise GenperfError(f"{devices} devices cannot be split", hint="--devices 64")
+    given = {result.schema.column(name): values for name, values in (over or {}).items()}
+    factors, notes = result.named, []
+    ways = {way: column for way in WAYS if (column := factors.find(way)) is not None}
+    if "data_parallel" not in ways and len(ways) < 2:
+        raise GenperfError(
+            "the model has no columns of the ways to split a transformer",
+            hint="fit with columns such as data_parallel and tensor_parallel, or --map tensor_parallel=COLUMN",
+        )
+    out: dict[str, Any] = dict(given)
+    divisors = [float(k) for k in range(1, devices + 1) if devices % k == 0]
+    for way in ways.values():
+        if way.distinct > 1 or way.upper > 1.0:
+            out.setdefault(way.name, divisors)
+    conditions = [*where, f"{'*'.join(quote_name(c.name) for c in ways.values())} == {devices}"]
+    workers, nodes = factors.find("workers"), factors.find("nodes")
+    if workers is not None:
+        out.setdefault(workers.name, [float(devices)])
+    inside = _devices_of_a_node(result, factors)
+    if nodes is not None and inside is not None:
+        out.setdefault(nodes.name, [float(-(-devices // inside))])
+    tensor = ways.get("tensor_parallel")
+    if tensor is not None and tensor.name not in given and not any(tensor.name in text for text in where):
+        if inside is None:
+            notes.append(Note("the devices of a node are not known: tensor ways may span nodes", "placement"))
+        else:
+            conditions.append(f"{quote_name(tensor.name)} <= {inside}")
+            notes.append(Note(f"tensor ways stay inside a node of {inside} devices", "placement"))
+    _batches(factors, out)
+    conditions += _conditions(factors)
+    return Layouts(out, conditions, tuple(notes))
+
+
+def _devices_of_a_node(result: FitResult, factors: Factors) -> int | None:
+    """Return the most devices that a node had in a measured run; None where no column tells it."""
+    column = factors.find("devices_per_node")
+    if column is not None:
+        return int(column.upper)
+    node = factors.node("devices_per_node")
+    if node is None or not result.schema.medians:
+        return None
+    names = [f.name for f in result.schema.factors]
+    columns = {
+        f.name: np.array([m.values[names.index(f.name)] for m in result.schema.medians], float)
+        for f in result.schema.factors
+        if f.numeric
+    }
+    return max(1, int(np.max(evaluate(node, columns))))
+
+
+def _batches(factors: Factors, out: dict[str, Any]) -> None:
+    """Add the micro-batch, where the user says nothing of it: the powers of two between those that were measured."""
+    one, passes = factors.find("micro_batch"), factors.find("micro_batches")
+    if one is not None and one.name not in out and one.distinct > 1:
+        out[one.name] = _doublings(one)
+    whole = factors.find("global_batch")
+    if passes is not None and whole is not None and passes.name not in out and passes.distinct > 1:
+        out[passes.name] = _doublings(passes)
+
+
+def _doublings(factor: Factor) -> list[float]:
+    values = [factor.lower]
+    while values[-1] * 2.0 <= factor.upper:
+        values.append(values[-1] * 2.0)
+    return values
+
+
+def _conditions(factors: Factors) -> list[str]:
+    """Return the conditions whose names the model has, over its columns."""
+    out = []
+    for text in CONDITIONS:
+        formula = parse(text)
+        named = {name: factors.find(name) for name in formula.names}
+        by_name: dict[str, Node] = {name: Name(column.name) for name, column in named.items() if column is not None}
+        if len(by_name) == len(formula.names):
+            out.append(render(substitute(formula.node, by_name)))
+    return out

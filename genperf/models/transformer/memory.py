@@ -1,0 +1,98 @@
+"""The memory of a device that trains a transformer: weights, gradients, optimizer states, activations."""
+
+from __future__ import annotations
+
+from genperf.expression import Expression, Term, coefficient
+from genperf.formula import Name, names_in
+from genperf.models.compose import unused_name
+from genperf.models.family import Factors, Family, Need
+from genperf.models.transformer.layout import Layout
+from genperf.models.transformer.levels import level_effects, scaled
+
+_HELD = "parameters/(tensor_parallel*pipeline_parallel)"
+_TOKENS = "micro_batch*sequence/context_parallel"
+#: Micro-batches whose activations the first stage of a pipeline holds at once, over its stages.
+_IN_FLIGHT = "min(pipeline_parallel, micro_batches)/pipeline_parallel"
+_KEPT = "(1 - recomputed)"
+_SPREAD = "(1 - 1/data_parallel)"
+
+
+def build(factors: Factors) -> Expression:
+    """Write the memory of a device, every part with a fitted scale factor.
+
+        weights      w·P/(t·p), over d with ZeRO-3
+        gradients    g·P/(t·p), over d from ZeRO-2 on
+        optimizer    o·P/(t·p), over d from ZeRO-1 on, and on the host where it is offloaded
+        activations  a·b·s·h·(L/p)·f/t, f = min(p, m) micro-batches in flight, and e·b·s²·heads·(L/p)·f/t of attention
+        inputs       i·b·s·h·(L/p)·f, all that is left of a layer whose activations are recomputed
+        constant     c
+
+    In 16-bit training w and g are 2 bytes and o is 12, a is 34/t of Korthikanti et al. (2022), "Reducing activation
+    recomputation in large transformer models", and e is 5, or 0 where attention is fused. The three states are one term
+    where no run divides them. The parts are after them and Rajbhandari et al. (2020), "ZeRO"; the formula is our
+    derivation.
+
+    Examples
+    --------
+    >>> from genperf.table import Factor
+    >>> factors = [Factor(n, "extrinsic") for n in ("dp", "pp", "mbs", "gbs", "params", "zero_stage")]
+    >>> [term.name for term in build(Factors(tuple(factors))).terms]
+    ['weights', 'gradients', 'optimizer', 'activations', 'constant']
+    """
+    layout = Layout(factors)
+    columns = {f.name for f in factors.factors}
+    formulas = _formulas(layout)
+    used = {name for text in formulas.values() for name in (text.partition("*")[0],)}
+    coefficients = {name: coefficient(unused_name(name, columns), "") for name in used}
+    levels = level_effects(factors, columns)
+    named = {name: Name(constant.name) for name, constant in coefficients.items()}
+    terms = tuple(Term(name, scaled(layout.over_columns(text, named), levels)) for name, text in formulas.items())
+    inside = frozenset().union(*(names_in(term.node) for term in terms))
+    texts = tuple(f.name for f in factors.factors if not f.numeric and f.name in inside)
+    ordered = (coefficients[text.partition("*")[0]] for text in formulas.values())
+    return Expression("transformer-memory", terms, (*ordered, *levels), None, texts)
+
+
+def _formulas(layout: Layout) -> dict[str, str]:
+    """Return the parts as formulas over canonical names, each a coefficient times its size."""
+    switches = layout.switches
+    formulas = {}
+    if {"sharded", "gradients_sharded", "gathered"} & {*switches}:
+        host = "*(1 - offloaded)" if "offloaded" in switches else ""
+        formulas["weights"] = f"w*{_HELD}*(1 - gathered*{_SPREAD})"
+        formulas["gradients"] = f"g*{_HELD}*(1 - gradients_sharded*{_SPREAD})"
+        formulas["optimizer"] = f"o*{_HELD}*(1 - sharded*{_SPREAD}){host}"
+    elif layout.known("parameters") or layout.split("tensor_parallel") or layout.split("pipeline_parallel"):
+        formulas["states"] = f"w*{_HELD}"
+    kept = f"*{_KEPT}" if "recomputed" in switches else ""
+    layers = f"layers*{_IN_FLIGHT}"
+    formulas["activations"] = f"a*{_TOKENS}*hidden*{layers}/tensor_parallel{kept}"
+    if layout.known("sequence") and layout.known("heads"):
+        formulas["attention"] = f"e*{_TOKENS}*sequence*heads*{layers}/tensor_parallel{kept}"
+    if "recomputed" in switches:
+        formulas["inputs"] = f"i*{_TOKENS}*hidden*{layers}*recomputed"
+    formulas["constant"] = "c*1"
+    return formulas
+
+
+FAMILY = Family(
+    name="transformer-memory",
+    equation=(
+        "w·P/(t·p) + g·P/(t·p) + o·P/(t·p) + a·b·s·h·(L/p)·min(p, m)/t + e·b·s²·heads·(L/p)·min(p, m)/t + c,"
+        " the states over d as ZeRO divides them"
+    ),
+    source="Korthikanti et al. 2022, Rajbhandari et al. 2020",
+    purpose="memory of a device that trains a transformer",
+    needs=(
+        Need("data_parallel"),
+        Need("micro_batch"),
+        Need("parameters", False),
+        *(Need(name, False) for name in ("tensor_parallel", "pipeline_parallel", "global_batch")),
+        *(Need(name, False) for name in ("sequence", "layers", "hidden", "heads")),
+        *(Need(name, False, supposed=True) for name in ("context_parallel", "micro_batches")),
+        *(Need(name, False, supposed=True) for name in ("zero", "recomputation", "offload")),
+    ),
+    build=build,
+    partial=True,
+    quantity="memory",
+)

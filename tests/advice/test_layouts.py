@@ -1,0 +1,97 @@
+"""`optimize --devices`: every split of a transformer that can exist, and none that cannot."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from helpers import run
+
+import genperf as gp
+from genperf.advice import layouts
+from genperf.errors import GenperfError
+
+ROLES = {"time": "s", "intrinsic": "layers,heads,mbs,gbs", "extrinsic": "dp,tp,pp,nodes"}
+
+
+@pytest.fixture(scope="module")
+def runs():
+    """Layouts on nodes of 4 devices; the exchange of gradients makes data ways dearest, the bubble stages."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.choice([1.0, 2.0, 4.0], (60, 3)), columns=["dp", "tp", "pp"]).drop_duplicates()
+    frame = pd.concat([frame.assign(mbs=m) for m in (1.0, 2.0, 4.0)], ignore_index=True)
+    frame["layers"], frame["heads"], frame["gbs"] = 24.0, 12.0, 64.0
+    frame["layers"] = np.where(np.arange(len(frame)) % 2, 24.0, 12.0)
+    frame["heads"] = frame.layers
+    frame["nodes"] = np.ceil(frame.dp * frame.tp * frame.pp / 4)
+    passes = frame.gbs / (frame.dp * frame.mbs)
+    work = 0.01 * frame.layers * frame.mbs / (frame.tp * frame.pp)
+    return frame.assign(s=work * (passes + frame.pp - 1) + 0.02 * frame.layers * (1 - 1 / frame.dp) + 0.05)
+
+
+@pytest.fixture(scope="module")
+def fitted(runs):
+    return gp.fit(gp.read_table(runs, **ROLES), "transformer", draws=20)
+
+
+def test_only_layouts_that_can_exist_are_proposed(fitted):
+    proposed = layouts(fitted, 24, {"layers": 24, "heads": 12, "gbs": 48})
+    optimum = gp.optimize(fitted, proposed.over, proposed.where, top=1000)
+    best = optimum.best
+    assert optimum.feasible == len(best) > 10
+    assert np.all(best.dp * best.tp * best.pp == 24)
+    assert np.all(12 % best.tp == 0)
+    assert np.all(24 % best.pp == 0)
+    assert np.all(48 % (best.dp * best.mbs) == 0)
+    assert best.tp.max() == 4
+    assert set(best.nodes) == {6.0}
+    assert "inside a node of 4 devices" in str(proposed.notes[0])
+    # By hand: every way to write 24 as a product, with the conditions above.
+    count = sum(
+        1
+        for dp in range(1, 25) for tp in (1, 2, 3, 4) for pp in range(1, 25) for mbs in (1, 2, 4)
+        if dp * tp * pp == 24 and 12 % tp == 0 and 24 % pp == 0 and 48 % (dp * mbs) == 0
+    )  # fmt: skip
+    assert len(best) == count
+
+
+def test_what_the_user_says_of_tensor_ways_is_kept(fitted):
+    fixed = layouts(fitted, 16, {"layers": 24, "heads": 24, "gbs": 64, "tp": [8]})
+    assert fixed.over["tp"] == [8]
+    assert not any("inside a node" in str(note) for note in fixed.notes)
+    bounded = layouts(fitted, 16, {}, ["tp <= 8"])
+    assert "tp <= 8" in bounded.where
+    assert not any("tp <= 4" in text for text in bounded.where)
+
+
+def test_the_regret_is_that_of_the_draws(fitted):
+    proposed = layouts(fitted, 16, {"layers": 24, "heads": 12, "gbs": 64})
+    optimum = gp.optimize(fitted, proposed.over, proposed.where)
+    assert optimum.regret is not None
+    assert 0.0 <= optimum.regret < 0.5
+    assert "choosing it costs at most" in optimum.reason
+    certain = gp.optimize(fitted, proposed.over, proposed.where, interval=0.01)
+    assert certain.regret <= optimum.regret
+
+
+def test_a_model_without_ways_is_told_so():
+    runs = pd.DataFrame({"workers": [1, 2, 4, 8], "s": [8.0, 4.2, 2.3, 1.4]})
+    result = gp.fit(gp.read_table(runs, time="s", extrinsic="workers"), "amdahl", draws=5)
+    with pytest.raises(GenperfError, match="no columns of the ways to split"):
+        layouts(result, 8)
+
+
+def test_the_command_proposes_the_grid(runs, tmp_path, capsys):
+    csv, model = str(tmp_path / "runs.csv"), str(tmp_path / "model.json")
+    runs.to_csv(csv, index=False)
+    roles = [word for role, names in ROLES.items() for word in (f"--{role}", names)]
+    assert run(["fit", csv, *roles, "--model", "transformer", "-o", model]) == 0
+    capsys.readouterr()
+    fixed = ["--over", "layers=24", "--over", "heads=12", "--over", "gbs=64"]
+    assert run(["optimize", model, "--devices", "32", *fixed, "--json", "--quiet"]) == 0
+    best = json.loads(capsys.readouterr().out)["best"][0]
+    assert best["dp"] * best["tp"] * best["pp"] == 32
+    assert run(["optimize", model, "--devices", "32"]) == 1
+    assert "layers" in capsys.readouterr().err
+    assert run(["optimize", model]) == 2
+    assert "--devices" in capsys.readouterr().err
