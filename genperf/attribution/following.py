@@ -10,8 +10,11 @@ import numpy.typing as npt
 
 from genperf.models import Factors
 from genperf.table import Factor
+from genperf.table.layout import WAYS
 
 Array = npt.NDArray[np.float64]
+#: Data-, tensor- and pipeline-parallel ways must all be factors: else their product is not known.
+LEAST_WAYS = 3
 
 
 def following(
@@ -24,7 +27,8 @@ def following(
     """Return the columns that follow from the count of workers (or nodes), so that the configurations can exist.
 
     The devices of a node are as at the largest measured scale. One node is filled before the next begins. The global
-    batch is the batch per worker times the workers.
+    batch is the batch per worker times the workers. Where tensor- and pipeline-parallel ways are factors, the
+    data-parallel ones are what these leave of the devices.
 
     Parameters
     ----------
@@ -58,6 +62,14 @@ def following(
             out[inside.name] = np.minimum(counts, inside.upper)
     elif count == nodes and workers is not None and workers.name not in given:
         out[workers.name] = counts * workers.upper / count.upper
+    ways = [f for name in WAYS if (f := factors.find(name)) is not None]
+    data = factors.find(WAYS[0])
+    if workers is not None and data is not None and data.name not in given and len(ways) >= LEAST_WAYS:
+        # The data-parallel copies are what the other ways leave of the devices.
+        split = np.prod([np.asarray(columns[f.name], float) for f in ways if f != data], axis=0)
+        worker_counts = out.get(workers.name, columns.get(workers.name))
+        if worker_counts is not None:
+            out[data.name] = np.maximum(1.0, np.asarray(worker_counts, float) / split)
     batch, whole = factors.find("batch"), factors.find("global_batch")
     if workers is not None and batch is not None and whole is not None and whole.name not in given:
         worker_counts = out.get(workers.name, columns.get(workers.name))

@@ -8,7 +8,7 @@ import click
 
 from genperf.cli.options import once, output_options, pairs, read, table_options
 from genperf.cli.output import show_json
-from genperf.errors import GenperfError
+from genperf.errors import GenperfError, counted
 
 if TYPE_CHECKING:
     from genperf.table import Table
@@ -49,12 +49,17 @@ def command(
 
     paid = None if price is None else price_of(price, per)
     source = open_source(table, given["delimiter"])
-    guess = guess_roles(source.columns, given, pairs(mapping, "--map"))
+    also = {text.partition("=")[2].rpartition(":")[0] or text.partition("=")[2] for text in given["also"]}
+    cells = {name: column for name, column in source.columns.items() if name not in also}
+    guess = guess_roles(cells, given, pairs(mapping, "--map"), once(at, "--at"))
     work, measured = given["work"], guess.roles.get("throughput")
     given.update(guess.roles)
     given["work"] = work if measured else None
+    # The question is about the whole: rows that cannot be read are left out, and counted.
+    given["skip_bad_rows"] = True
     # Standard input is read once.
     rows = read(table if table != "-" else source.frame, given)
+    bad = rows.rejected_rows
     wanted = guess.at(once(at, "--at"))
     rows, values = _one_series(rows, wanted)
     fitted = fit(rows, mapping=guess.mapping, seed=seed)
@@ -75,6 +80,8 @@ def command(
     if not quiet:
         left = f"; left out: {', '.join(guess.left_out)}" if guess.left_out else ""
         click.echo(f"{guess}{left}")
+        if bad:
+            click.echo(f"{counted(bad, 'row')} left out that cannot be used: genperf check lists them")
         if answer.taken:
             click.echo(f"not given, and taken at: {join_values(answer.taken)}; --at sets them")
     click.echo(str(answer))

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from genperf.errors import TableError
+from genperf.models.guess_settings import is_product, is_switch, mostly_empty, repeated_kinds
 from genperf.table import phase_columns
 from genperf.table.cells import Cells
 from genperf.table.clean import labels, mostly_numbers
@@ -44,7 +45,28 @@ _RESULTS = re.compile(
     r"(^|.*_)(mfu|hfu|tflops|gflops|loss|accuracy|speedup|efficiency|std|stdev|var|mean|median|utilization|startup)(_.*)?"
 )
 #: Columns that tell where a run was written down: they may tell series apart, and are no factor.
-_PROVENANCE = frozenset({"source", "file", "filename", "path", "url", "link", "reference", "note", "notes", "comment"})
+_PROVENANCE = frozenset(
+    {
+        *("source", "file", "filename", "path", "url", "link", "reference", "note", "notes", "comment", "document"),
+        *(
+            "run_set",
+            "session",
+            "campaign",
+            "experiment",
+            "date",
+            "timestamp",
+            "commit",
+            "user",
+            "job",
+            "job_id",
+            "run_id",
+        ),
+    }
+)
+#: A column of times with one of these words is that of a whole step or run; another one may be a part of it.
+_WHOLE = re.compile(
+    r"(^|[_ ])(step|iter|iteration|epoch|time|total|duration|elapsed|runtime|latency|seconds|batch)(?![a-z])"
+)
 
 
 @dataclass(frozen=True)
@@ -106,6 +128,7 @@ def guess_roles(
     columns: Mapping[str, Cells | Sequence[Any]],
     given: Mapping[str, Any] | None = None,
     mapping: Mapping[str, str] | None = None,
+    wanted: Collection[str] = (),
 ) -> Guess:
     """Guess what each column of a table is, from its name and its cells.
 
@@ -119,6 +142,8 @@ def guess_roles(
         Roles that the user gave, as `read_table` takes them.
     mapping : mapping of str to str, optional
         Field's name → column, as the user mapped it.
+    wanted : collection of str
+        Columns that a question names: they are factors, also where others tell them.
 
     Returns
     -------
@@ -142,7 +167,8 @@ def guess_roles(
     genperf.errors.TableError: two columns may be the measured time: step_s, total_ms
       try: name the one that was measured: --time step_s
     """
-    roles = {role: text for role, value in (given or {}).items() if value and (text := _listed(value))}
+    known = (*_SINGLE, *_SEVERAL, "unit")
+    roles = {role: text for role in known if (value := (given or {}).get(role)) and (text := _listed(value))}
     mapped = dict(mapping or {})
     taken = {name for role in (*_SINGLE, *_SEVERAL) for name in names_of(roles.get(role, ""))}
     if "quantity" in roles:
@@ -155,7 +181,8 @@ def guess_roles(
     taken |= {roles[role].partition(":")[0] for role in _SINGLE if role in roles}
     phases = set(phase_columns(free).values())
     left = [n for n in free if n not in taken and n not in phases and not _is_result(n) and not _is_measured(n)]
-    numeric = [n for n in left if mostly_numbers(list(columns[n])) and canonical_of(n) not in _SWITCHES]
+    left = [n for n in left if n in wanted or not mostly_empty(columns[n])]
+    numeric = [n for n in left if _is_number(n, columns[n])]
     if "repeat" not in roles and (repeat := next((n for n in numeric if n.lower() in _REPEATS), None)):
         roles["repeat"] = repeat
         numeric.remove(repeat)
@@ -171,6 +198,10 @@ def guess_roles(
     _add(roles, "extrinsic", [n for n in numeric if n in named or n in mapped.values()])
     rest = [n for n in numeric if n not in names_of(roles["extrinsic"])]
     texts = [n for n in left if n not in numeric and n != roles.get("repeat") and _names_kinds(columns[n])]
+    kinds = {n: labels(columns[n]) for n in texts if n.lower() not in _PROVENANCE}
+    told = repeated_kinds(kinds, wanted)
+    texts = [n for n in texts if n not in told]
+    rest = [n for n in rest if n in wanted or not _whole_batch(n, rest, counted, columns)]
     batches = [n for n in rest if canonical_of(n) in ("batch", "global_batch")]
     others = [n for n in rest if n not in batches and _varies(columns[n])]
     if texts and not others and "categorical" not in roles and "group" not in roles:
@@ -186,6 +217,31 @@ def guess_roles(
     used = {n.partition(":")[0] for role in (*_SINGLE, *_SEVERAL) for n in names_of(roles.get(role, ""))}
     kept = {role: text for role, text in roles.items() if text}
     return Guess(kept, mapped, counted, tuple(n for n in columns if n not in used))
+
+
+def _is_number(name: str, cells: Cells | Sequence[Any]) -> bool:
+    """Tell whether a column is a number of a run, and no name and no switch."""
+    return mostly_numbers(list(cells)) and canonical_of(name) not in _SWITCHES and not is_switch(cells)
+
+
+def _whole_batch(
+    name: str, names: Sequence[str], counted: str | None, columns: Mapping[str, Cells | Sequence[Any]]
+) -> bool:
+    """Tell whether a column is the batch of all workers, where another holds that of one and nothing else is in it.
+
+    Parameters
+    ----------
+    name : str
+    names : sequence of str
+        The numeric columns.
+    counted : str or None
+        The one that counts the workers.
+    columns : mapping of str to cells
+    """
+    if counted is None or canonical_of(name) != "global_batch":
+        return False
+    batches = [n for n in names if canonical_of(n) == "batch"]
+    return any(is_product(columns[name], columns[n], columns[counted]) for n in batches)
 
 
 def canonical_of(name: str) -> str | None:
@@ -222,6 +278,8 @@ def _measured(names: Sequence[str]) -> dict[str, str]:
     """Return the measured column with its unit: the only time, else the only throughput, else the only quantity."""
     phases = set(phase_columns(names).values())
     times = [n for n in names if _unit_of(n) and n not in phases and not _is_result(n)]
+    whole = [n for n in times if _WHOLE.search(n.lower())]
+    times = whole if len(whole) == 1 else times
     rates = [n for n in names if _RATES.fullmatch(n.lower()) and not _is_result(n)]
     quantities = {n: unit for n in names if (unit := _quantity_unit(n)) is not None}
     for kind, candidates in (("time", times), ("throughput", rates), ("quantity", list(quantities))):

@@ -203,7 +203,8 @@ def verdicts(
     if standing.unidentified:
         names = standing.unidentified
         shown = ", ".join(names[:4]) + (", …" if len(names) > 4 else "")
-        grades.mark(total > RULES.near, 1, f"not determined by the data: {shown}")
+        what = "the effect of " if standing.several_forms else ""
+        grades.mark(total > RULES.near, 1, f"not determined by the data: {what}{shown}")
     for name, far in extrinsic.items():
         following = 2.0 * scales[name][0].upper
         needed = (grades.grade > 0) & (far > RULES.near) & (query.columns[name] > following)

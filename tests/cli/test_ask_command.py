@@ -149,3 +149,10 @@ def test_nodes_settle_the_workers_on_them(shell: Shell) -> None:
     by_nodes, by_workers = answer(shell, at="nodes=64"), answer(shell, at="gpus=512")
     assert by_nodes["at"] == by_workers["at"] == {"nodes": 64.0, "gpus": 512.0}
     assert by_nodes["throughput"] == by_workers["throughput"]
+
+
+def test_rows_that_cannot_be_read_are_left_out_and_counted(shell: Shell) -> None:
+    Path("odd.csv").write_text("gpus,seconds\n1,9\n2,5\n4,fast\n8,2\n16,\n")
+    status, out, err = shell("ask", "odd.csv", "--at", "gpus=32", "--work", "64")
+    assert status == 0, err
+    assert "2 rows left out that cannot be used: genperf check lists them" in out

@@ -219,7 +219,7 @@ function judged(model, x, logWidth) {
   if (logWidth > wide && logWidth <= very) mark(1, "the interval is wide");
   if (logWidth > very) mark(2, "the interval is very wide");
   if (loose.length && total > RULES.near)
-    mark(1, `not determined by the data: ${loose.slice(0, 4).join(", ")}${loose.length > 4 ? ", …" : ""}`);
+    mark(1, `not determined by the data: ${several ? "the effect of " : ""}${loose.slice(0, 4).join(", ")}${loose.length > 4 ? ", …" : ""}`);
   for (const [f, far, asked] of next)
     if (grade > 0 && far > RULES.near && asked > 2 * f.upper) mark(0, `measure ${f.name}=${plain(2 * f.upper)} or more first`);
   return [RULES.verdicts[grade], [...reasons].join("; ") || "inside the measured range"];
