@@ -291,23 +291,27 @@ class Expression:
 
 def _linear_in(node: Node, names: frozenset[str]) -> bool:
     """Return whether a tree is linear in some names together."""
-    if isinstance(node, Name) or names.isdisjoint(names_in(node)):
-        return True
+    return _reads_and_linear(node, names)[1]
+
+
+def _reads_and_linear(node: Node, names: frozenset[str]) -> tuple[bool, bool]:
+    """Return whether a tree reads any of some names, and whether it is linear in them together, in one walk."""
     if not isinstance(node, Call):
-        return False
-    left, right = node.arguments[0], node.arguments[-1]
+        read = not names.isdisjoint(names_in(node))
+        return read, isinstance(node, Name) or not read
+    parts = [_reads_and_linear(argument, names) for argument in node.arguments]
+    if not any(read for read, _ in parts):
+        return False, True
+    (left_reads, left), (right_reads, right) = parts[0], parts[-1]
     match node.function:
         case "add" | "subtract" | "negative":
-            return _linear_in(left, names) and _linear_in(right, names)
+            return True, left and right
         case "multiply":
-            return any(
-                names.isdisjoint(names_in(fixed)) and _linear_in(other, names)
-                for fixed, other in ((left, right), (right, left))
-            )
+            return True, (not left_reads and right) or (not right_reads and left)
         case "divide":
-            return names.isdisjoint(names_in(right)) and _linear_in(left, names)
+            return True, not right_reads and left
         case _:
-            return False
+            return True, False
 
 
 def _all_zero(names: frozenset[str], constants: Sequence[Constant], zero: set[str]) -> bool:

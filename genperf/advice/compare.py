@@ -11,12 +11,15 @@ import numpy.typing as npt
 import pandas as pd
 
 from genperf.advice.narrowing import uncertainty
+from genperf.advice.scale import work_of_step
 from genperf.attribution import completed
 from genperf.attribution.answers import as_html, as_text, described, records
-from genperf.attribution.words import join_values
+from genperf.attribution.words import join_values, three_digits
 from genperf.errors import GenperfError, suggest
+from genperf.formula import evaluate, names_in
 from genperf.models import ALIASES
 from genperf.prediction import read_query
+from genperf.prediction.predict import THROUGHPUT
 from genperf.result import FitResult, GroupedResult
 from genperf.table import Target
 
@@ -31,9 +34,12 @@ class CompareSettings:
     ----------
     draws : int
         Joint draws: a probability of one half is then known to half a per cent.
+    same_work : float
+        Relative difference of the work of a step below which steps do the same: of rounding.
     """
 
     draws: int = 10_000
+    same_work: float = 1e-9
 
 
 COMPARE = CompareSettings()
@@ -51,13 +57,16 @@ class Ranking:
         The columns that tell the alternatives apart.
     table : DataFrame
         A row per alternative: the names, the predicted value, `lower, upper`, `relative` (to the best), `best` (the
-        probability of being the best), `verdict`, `reason`.
+        probability of being the best), `verdict`, `reason`. Where a throughput was measured, or the steps differ in
+        their work, first `throughput, throughput_lower, throughput_upper`, by which they are ranked.
     sentence : str
         The answer in words.
     certain : bool
         Whether the interval of the difference between the first two excludes zero.
     quantity : Target
     notes : tuple of str
+    steps : bool
+        Whether the predicted value is that of a step: not where a throughput was measured and no work was given.
     """
 
     at: dict[str, Any]
@@ -67,6 +76,7 @@ class Ranking:
     certain: bool
     quantity: Target
     notes: tuple[str, ...] = ()
+    steps: bool = True
 
     def frame(self) -> pd.DataFrame:
         """Return the alternatives."""
@@ -75,12 +85,16 @@ class Ranking:
     def shown(self) -> tuple[list[str], list[list[str]]]:
         """Return the ranking as a head and rows of text, three significant digits each; reasons are footnotes."""
         name, unit = self.quantity.name, f" ({self.quantity.unit})" if self.quantity.unit else ""
-        head = [*self.names, f"{name}{unit}", "lower", "upper", "x best", "best", "verdict"]
+        rates = [column for column in THROUGHPUT if column in self.table]
+        value = [name, "lower", "upper"] if self.steps or not rates else []
+        told = ["throughput", "from", "to"] if rates else []
+        told += [f"{name}{unit}", "lower", "upper"] if value else []
+        head = [*self.names, *told, "x best", "best", "verdict"]
         marks = {reason: f" [{k}]" for k, reason in enumerate(self._reasons(), 1)}
         rows = [
             [
                 *(str(row[n]) for n in self.names),
-                *(f"{row[column]:.3g}" for column in (name, "lower", "upper", "relative")),
+                *(three_digits(float(row[column])) for column in (*rates, *value, "relative")),
                 f"{100 * row['best']:.0f} %",
                 f"{row['verdict']}{marks.get(row['reason'], '')}",
             ]
@@ -159,7 +173,7 @@ def compare(
     first = next(iter(models.values()))
     groups = fitted.group if isinstance(fitted, GroupedResult) else ()
     column = _over(first, over, rest, groups)
-    tables, draws = [], []
+    tables, draws, works = [], [], list[Array | None]()
     for place, (key, result) in enumerate(models.items()):
         levels = _levels(result, column)
         frame = completed(result, {**rest, **({} if column is None else {column: levels})})
@@ -171,23 +185,52 @@ def compare(
         tables.append(pd.concat([names.reset_index(drop=True), predicted.reset_index(drop=True)], axis=1))
         columns = read_query(frame, result.schema).columns
         draws.append(uncertainty(result, columns).joint_draws(COMPARE.draws, seed + place))
+        works.append(None if maximize else _work(result, group, columns, len(levels)))
     table, drawn = pd.concat(tables, ignore_index=True), np.hstack(draws)
     if len(table) < 2:
         raise GenperfError("there is one alternative, and nothing to compare it with", hint="fewer --at of groups")
     quantity = first.schema.target
+    work = np.concatenate([w for w in works if w is not None]) if all(w is not None for w in works) else None
+    by_work = work is not None and (bool(quantity.throughput) or np.ptp(np.log(work)) > COMPARE.same_work)
+    if work is not None and by_work:
+        drawn = drawn - np.log(work)
+        rates = zip(THROUGHPUT, (quantity.name, "upper", "lower"), strict=True)
+        rated = {rate: work / table[end].to_numpy(float) for rate, end in rates}
+        table = pd.concat([table.iloc[:, : table.columns.get_loc(quantity.name)], pd.DataFrame(rated),
+                           table.iloc[:, table.columns.get_loc(quantity.name) :]], axis=1)  # fmt: skip
     drawn = -drawn if maximize else drawn
+    ranked_by, largest = (THROUGHPUT[0], True) if by_work else (quantity.name, maximize)
     table.insert(len(table.columns) - 2, "relative", 0.0)
     table.insert(len(table.columns) - 2, "best", np.bincount(drawn.argmin(axis=1), minlength=len(table)) / len(drawn))
-    order = table[quantity.name].to_numpy().argsort(kind="stable")
-    order = order[::-1] if maximize else order
+    values = table[ranked_by].to_numpy(float)
+    order = (-values if largest else values).argsort(kind="stable")
     ranked = table.iloc[order].reset_index(drop=True)
-    ranked["relative"] = ranked[quantity.name] / ranked[quantity.name].iloc[0]
+    ranked["relative"] = ranked[ranked_by] / ranked[ranked_by].iloc[0]
     columns_of_names = tuple(dict.fromkeys([*groups, *([column] if column else [])]))
     difference = drawn[:, order[1]] - drawn[:, order[0]]
     low, high = np.quantile(difference, [(1.0 - interval) / 2.0, (1.0 + interval) / 2.0])
     sentence = _sentence(ranked, columns_of_names, quantity, (float(low), float(high)), interval)
-    notes = [*_batch_notes(ranked, groups), *_failures(fitted)]
-    return Ranking(dict(at), columns_of_names, ranked, sentence, bool(low > 0.0), quantity, tuple(notes))
+    notes = [*([] if by_work else _batch_notes(ranked, groups)), *_failures(fitted)]
+    steps = first.schema.of_steps
+    return Ranking(dict(at), columns_of_names, ranked, sentence, bool(low > 0.0), quantity, tuple(notes), steps)
+
+
+def _work(result: FitResult, group: Mapping[str, str], columns: Mapping[str, Any], rows: int) -> Array | None:
+    """Return the work of a step of some alternatives, shape (rows,); None where nothing tells it.
+
+    Parameters
+    ----------
+    result : FitResult
+    group : mapping of str to str
+        The group's values: one of them may be the batch.
+    columns : mapping of str to ndarray of shape (rows,)
+    rows : int
+    """
+    node = work_of_step(result, group)
+    if node is None:
+        return None
+    values = np.asarray(evaluate(node, {name: columns[name] for name in names_in(node)}), float)
+    return np.array(np.broadcast_to(values, (rows,)))
 
 
 def _models(
@@ -262,12 +305,14 @@ def _sentence(
         Its nominal coverage.
     """
     first, second = (", ".join(str(ranked[n][row]) for n in names) for row in (0, 1))
-    values = ranked[quantity.name].to_numpy()[:2]
+    by_work = THROUGHPUT[0] in ranked
+    values = ranked[THROUGHPUT[0] if by_work else quantity.name].to_numpy()[:2]
     ratio = 100.0 * (values.max() / values.min() - 1.0)
     low, high = (100.0 * np.expm1(end) for end in ends)
     better = "faster" if quantity.is_time else "better"
     judged = better if ends[0] > 0.0 else f"likely {better}, not certain"
     behind = f"{second} takes {ratio:.0f} % longer" if quantity.is_time else f"{second} differs by {ratio:.0f} %"
+    behind = f"{behind} for the same work" if by_work else behind
     best = 100.0 * float(ranked["best"][0])
     return (
         f"{first} is {judged}: {behind} ({100 * interval:g} %: {low:.0f} to {high:.0f} %). "

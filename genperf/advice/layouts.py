@@ -14,10 +14,9 @@ from genperf.formula import Name, Node, evaluate, parse, quote_name, render, sub
 from genperf.models import Factors
 from genperf.result import FitResult
 from genperf.table import Factor
+from genperf.table.layout import WAYS
 
 Array = npt.NDArray[np.float64]
-#: The ways that multiply to the devices.
-WAYS = ("data_parallel", "tensor_parallel", "pipeline_parallel", "context_parallel")
 #: Conditions over canonical names; one is left out where the model lacks a name.
 CONDITIONS: tuple[str, ...] = (
     "heads % tensor_parallel == 0",

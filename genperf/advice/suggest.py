@@ -117,6 +117,23 @@ def suggest(
     return answer(chosen, ranking.of(start), False, _sentence(values, named, chosen, (width, within)))
 
 
+@dataclass(frozen=True)
+class SuggestSettings:
+    """Which candidates are worth their cost.
+
+    Attributes
+    ----------
+    least_share : float
+        Candidates with less than this share of the largest gain stand behind the others, however little they cost. A
+        guess: half of what can be had is worth a run.
+    """
+
+    least_share: float = 0.5
+
+
+SUGGEST = SuggestSettings()
+
+
 @dataclass(frozen=True, eq=False)
 class _Ranking:
     """The candidates, and what one measurement at each would do to the target's interval.
@@ -149,8 +166,10 @@ class _Ranking:
         unchanged = self._width((before + self.run) / whole)
         gain = 1.0 - widths / unchanged if unchanged > 0 else np.zeros(len(widths))
         frame = self.options.assign(width=widths, gain=gain, gain_per_cost=gain / self.options["cost"].to_numpy(float))
+        # A cheap run that narrows next to nothing is no advice: those with a good part of the largest gain come first.
         # Of equal gains, such as none, the cheaper first.
-        return frame.sort_values(["gain_per_cost", "cost"], ascending=[False, True], kind="stable")
+        order = np.lexsort((frame["cost"], -frame["gain_per_cost"], gain < SUGGEST.least_share * gain.max(initial=0.0)))
+        return frame.iloc[order]
 
     def batch(self, k: int, within: float | None) -> pd.DataFrame:
         """Return up to k candidates in order, each chosen as if those before it had been measured."""

@@ -49,13 +49,15 @@ def command(
 
     paid = None if price is None else price_of(price, per)
     source = open_source(table, given["delimiter"])
-    guess = guess_roles(source.columns, given, pairs(mapping, "--map"))
+    also = {text.partition("=")[2].rpartition(":")[0] or text.partition("=")[2] for text in given["also"]}
+    cells = {name: column for name, column in source.columns.items() if name not in also}
+    guess = guess_roles(cells, given, pairs(mapping, "--map"), once(at, "--at"))
     work, measured = given["work"], guess.roles.get("throughput")
     given.update(guess.roles)
     given["work"] = work if measured else None
+    # The question is about the whole: rows that cannot be read are left out, and counted.
+    given["skip_bad_rows"] = True
     # Standard input is read once.
-    # A factor is guessed: rows that lack it are left out, and the answer says so.
-    given["skip_bad_rows"] = given["skip_bad_rows"] or "empty"
     whole = read(table if table != "-" else source.frame, given)
     wanted = guess.at(once(at, "--at"))
     rows, values = _one_series(whole, wanted)

@@ -7,9 +7,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
 from genperf.errors import TableError
+from genperf.models.guess_settings import is_product, is_switch, mostly_empty, repeated_kinds
 from genperf.table import phase_columns
 from genperf.table.cells import Cells
 from genperf.table.clean import labels, mostly_numbers
@@ -36,8 +35,6 @@ _ENDS = {
     **dict.fromkeys(("h", "hours"), "h"),
 }
 _TIMES = frozenset({"time", "seconds", "secs", "duration", "elapsed", "runtime", "latency"})
-#: In the name of a time that is that of a whole step, where other columns are times of its parts.
-_WHOLE = re.compile("step|iter|epoch|total|elapsed|wall")
 _RATES = re.compile(r"throughput|tps|fps|(^|.*_)(per_s|per_sec|per_second)(_.*)?|.*/s(ec|econd)?|.*speed")
 _REPEATS = frozenset({"repeat", "repetition", "rep", "run", "trial", "seed", "replicate"})
 #: Ends of columns of other quantities, with their unit.
@@ -48,24 +45,41 @@ _RESULTS = re.compile(
     r"(^|.*_)(mfu|hfu|tflops|gflops|loss|accuracy|speedup|efficiency|std|stdev|var|mean|median|utilization|startup)(_.*)?"
 )
 #: Columns that tell where a run was written down: they may tell series apart, and are no factor.
-_PROVENANCE = frozenset({"source", "file", "filename", "path", "url", "link", "reference", "note", "notes", "comment"})
+_PROVENANCE = frozenset(
+    {
+        *("source", "file", "filename", "path", "url", "link", "reference", "note", "notes", "comment", "document"),
+        *(
+            "run_set",
+            "session",
+            "campaign",
+            "experiment",
+            "date",
+            "timestamp",
+            "commit",
+            "user",
+            "job",
+            "job_id",
+            "run_id",
+        ),
+    }
+)
+#: A column of times with one of these words is that of a whole step or run; another one may be a part of it.
+_WHOLE = re.compile(
+    r"(^|[_ ])(step|iter|iteration|epoch|time|total|duration|elapsed|runtime|latency|seconds|batch)(?![a-z])"
+)
 
 
 @dataclass(frozen=True)
 class GuessSettings:
-    """Which columns may be factors.
+    """When a column of texts names kinds of runs.
 
     Attributes
     ----------
     max_levels : float
         Different texts per row: a column with more of them numbers or describes the runs. A guess.
-    max_empty : float
-        Share of cells without a value: rows without one cannot be fitted, so that a column with more of them is left
-        out instead. A guess.
     """
 
     max_levels: float = 0.5
-    max_empty: float = 0.3
 
 
 GUESS = GuessSettings()
@@ -114,6 +128,7 @@ def guess_roles(
     columns: Mapping[str, Cells | Sequence[Any]],
     given: Mapping[str, Any] | None = None,
     mapping: Mapping[str, str] | None = None,
+    wanted: Collection[str] = (),
 ) -> Guess:
     """Guess what each column of a table is, from its name and its cells.
 
@@ -127,6 +142,8 @@ def guess_roles(
         Roles that the user gave, as `read_table` takes them.
     mapping : mapping of str to str, optional
         Field's name → column, as the user mapped it.
+    wanted : collection of str
+        Columns that a question names: they are factors, also where others tell them.
 
     Returns
     -------
@@ -150,8 +167,8 @@ def guess_roles(
     genperf.errors.TableError: two columns may be the measured time: step_s, total_ms
       try: name the one that was measured: --time step_s
     """
-    named = {role: (given or {}).get(role) for role in (*_SINGLE, "unit", *_SEVERAL)}
-    roles = {role: text for role, value in named.items() if value and (text := _listed(value))}
+    known = (*_SINGLE, *_SEVERAL, "unit")
+    roles = {role: text for role in known if (value := (given or {}).get(role)) and (text := _listed(value))}
     mapped = dict(mapping or {})
     taken = {name for role in (*_SINGLE, *_SEVERAL) for name in names_of(roles.get(role, ""))}
     if "quantity" in roles:
@@ -164,23 +181,27 @@ def guess_roles(
     taken |= {roles[role].partition(":")[0] for role in _SINGLE if role in roles}
     phases = set(phase_columns(free).values())
     left = [n for n in free if n not in taken and n not in phases and not _is_result(n) and not _is_measured(n)]
-    left = [n for n in left if _mostly_filled(columns[n])]
-    numeric = [n for n in left if mostly_numbers(list(columns[n])) and canonical_of(n) not in _SWITCHES]
+    left = [n for n in left if n in wanted or not mostly_empty(columns[n])]
+    numeric = [n for n in left if _is_number(n, columns[n])]
     if "repeat" not in roles and (repeat := next((n for n in numeric if n.lower() in _REPEATS), None)):
         roles["repeat"] = repeat
         numeric.remove(repeat)
-    runs = {n: c for n in [*names_of(roles.get("extrinsic", "")), *numeric] if (c := canonical_of(n)) in _EXTRINSIC}
-    mapped.update({c: n for n, c in runs.items() if c not in mapped and n.lower() not in ALIASES[c]})
-    counted = mapped.get("workers") or next((n for c in ("workers", "nodes") for n in runs if runs[n] == c), None)
+    named = {n: c for n in [*names_of(roles.get("extrinsic", "")), *numeric] if (c := canonical_of(n)) in _EXTRINSIC}
+    mapped.update({c: n for n, c in named.items() if c not in mapped and n.lower() not in ALIASES[c]})
+    counted = mapped.get("workers") or next((n for c in ("workers", "nodes") for n in named if named[n] == c), None)
     if counted is None and not roles.get("extrinsic"):
         listed = ", ".join(numeric) or "no numbers"
         example = numeric[0] if numeric else "COLUMN"
         raise TableError(
             f"no column is known to count the workers ({listed})", hint=f"name the one that does: --extrinsic {example}"
         )
-    _add(roles, "extrinsic", [n for n in numeric if n in runs or n in mapped.values()])
+    _add(roles, "extrinsic", [n for n in numeric if n in named or n in mapped.values()])
     rest = [n for n in numeric if n not in names_of(roles["extrinsic"])]
     texts = [n for n in left if n not in numeric and n != roles.get("repeat") and _names_kinds(columns[n])]
+    kinds = {n: labels(columns[n]) for n in texts if n.lower() not in _PROVENANCE}
+    told = repeated_kinds(kinds, wanted)
+    texts = [n for n in texts if n not in told]
+    rest = [n for n in rest if n in wanted or not _whole_batch(n, rest, counted, columns)]
     batches = [n for n in rest if canonical_of(n) in ("batch", "global_batch")]
     others = [n for n in rest if n not in batches and _varies(columns[n])]
     if texts and not others and "categorical" not in roles and "group" not in roles:
@@ -196,6 +217,31 @@ def guess_roles(
     used = {n.partition(":")[0] for role in (*_SINGLE, *_SEVERAL) for n in names_of(roles.get(role, ""))}
     kept = {role: text for role, text in roles.items() if text}
     return Guess(kept, mapped, counted, tuple(n for n in columns if n not in used))
+
+
+def _is_number(name: str, cells: Cells | Sequence[Any]) -> bool:
+    """Tell whether a column is a number of a run, and no name and no switch."""
+    return mostly_numbers(list(cells)) and canonical_of(name) not in _SWITCHES and not is_switch(cells)
+
+
+def _whole_batch(
+    name: str, names: Sequence[str], counted: str | None, columns: Mapping[str, Cells | Sequence[Any]]
+) -> bool:
+    """Tell whether a column is the batch of all workers, where another holds that of one and nothing else is in it.
+
+    Parameters
+    ----------
+    name : str
+    names : sequence of str
+        The numeric columns.
+    counted : str or None
+        The one that counts the workers.
+    columns : mapping of str to cells
+    """
+    if counted is None or canonical_of(name) != "global_batch":
+        return False
+    batches = [n for n in names if canonical_of(n) == "batch"]
+    return any(is_product(columns[name], columns[n], columns[counted]) for n in batches)
 
 
 def canonical_of(name: str) -> str | None:
@@ -239,7 +285,7 @@ def _measured(names: Sequence[str]) -> dict[str, str]:
     for kind, candidates in (("time", times), ("throughput", rates), ("quantity", list(quantities))):
         if len(candidates) > 1:
             count = {2: "two", 3: "three"}.get(len(candidates), str(len(candidates)))
-            likely = next((n for n in candidates if _WHOLE.search(n.lower()) or "time" in n.lower()), candidates[0])
+            likely = next((n for n in candidates if re.search("step|iter|epoch|time", n.lower())), candidates[0])
             raise TableError(
                 f"{count} columns may be the measured {kind}: {', '.join(candidates)}",
                 hint=f"name the one that was measured: --{kind} {likely}",
@@ -288,12 +334,6 @@ def _is_result(name: str) -> bool:
 def _is_measured(name: str) -> bool:
     """Tell whether a column is a further measurement by its name: a time, a throughput, a memory."""
     return bool(_unit_of(name) or _RATES.fullmatch(name.lower()) or _quantity_unit(name) is not None)
-
-
-def _mostly_filled(cells: Cells | Sequence[Any]) -> bool:
-    """Tell whether most cells have a value; a column without any row has."""
-    empty = labels(cells) == ""
-    return float(np.mean(empty)) <= GUESS.max_empty if len(empty) else True
 
 
 def _varies(cells: Cells | Sequence[Any]) -> bool:

@@ -177,7 +177,9 @@ def standing_of(members: Sequence[Member], schema: Schema, query: Query) -> Stan
     schema : Schema
     query : Query
     """
-    unidentified = sorted({name for m in members if m.series_discrepancy is None for name in m.unidentified})
+    constants = sorted({name for m in members if m.series_discrepancy is None for name in m.unidentified})
+    # The constants of one formula are known by their names; of an average only the factors whose effects they are.
+    unidentified = constants if len(members) == 1 else effects_of(constants, [f.name for f in schema.factors])
     series = [(m, m.series_discrepancy) for m in members if m.series_discrepancy is not None]
     if not series:
         return Standing(len(members) > 1, (), {}, unidentified)
@@ -191,6 +193,18 @@ def standing_of(members: Sequence[Member], schema: Schema, query: Query) -> Stan
         unmeasured.update({name: here[name] > 0.0 for name, values in there.items() if not values.any()})
     unmeasured = {name: rows for name, rows in unmeasured.items() if rows.any()}
     return Standing(True, followers, unmeasured, unidentified, series[0][1].borrowed)
+
+
+def effects_of(constants: Sequence[str], factors: Sequence[str]) -> list[str]:
+    """Return the factors whose effects some constants are, by the constants' names; others have no name to tell.
+
+    Examples
+    --------
+    >>> effects_of(["a1", "a_layers", "d1_gpu[A100]", "p1_layers"], ["layers", "gpu", "batch"])
+    ['layers', 'gpu']
+    """
+    ends = [name.partition("[")[0] for name in constants]
+    return [factor for factor in factors if any(end.endswith(f"_{factor}") for end in ends)]
 
 
 def fitting_probability(model: Fitted, columns: Mapping[str, Any], rows: int) -> Array:

@@ -15,6 +15,7 @@ from genperf.prediction.combinations import apart
 from genperf.prediction.query import Query
 from genperf.prediction.schema import Schema
 from genperf.table import Factor
+from genperf.table.names import ALIASES
 
 Verdict = Literal["ok", "caution", "extrapolating-blind"]
 VERDICTS: tuple[Verdict, ...] = ("ok", "caution", "extrapolating-blind")
@@ -44,6 +45,8 @@ class VerdictSettings:
         "As at the largest scale" has won if it was nearer by more than this, in ln T.
     fewest_scales : int
         Scales at which a factor must have been measured before anything is said beyond them.
+    rounding : float
+        Doublings by which two distances may differ and count as equal.
     """
 
     near: float = 1.0
@@ -56,6 +59,7 @@ class VerdictSettings:
     large_error: float = 0.3
     nearer: float = 0.02
     fewest_scales: int = 3
+    rounding: float = 1e-9
 
 
 RULES = VerdictSettings()
@@ -178,9 +182,10 @@ def verdicts(
     verdicts, reasons : list of str
     """
     grades = _Grades(query.rows)
-    outside = all_doublings(schema, query, standing.followers) > 0
+    together = {*standing.followers, *settled_by_workers(schema, standing.followers)}
+    outside = all_doublings(schema, query, together) > 0
     reach = reaching(schema, standing.borrowed)
-    total = all_doublings(reach, query, standing.followers)
+    total = all_doublings(reach, query, together)
     scales = _by_range(reach, query, standing, grades)
     _by_distance(total, sum((far > 0).astype(int) for _, far in scales.values()) > 1, grades)
     combination = apart(schema, query, standing.followers)
@@ -203,7 +208,8 @@ def verdicts(
     if standing.unidentified:
         names = standing.unidentified
         shown = ", ".join(names[:4]) + (", …" if len(names) > 4 else "")
-        grades.mark(total > RULES.near, 1, f"not determined by the data: {shown}")
+        what = "the effect of " if standing.several_forms else ""
+        grades.mark(total > RULES.near, 1, f"not determined by the data: {what}{shown}")
     for name, far in extrinsic.items():
         following = 2.0 * scales[name][0].upper
         needed = (grades.grade > 0) & (far > RULES.near) & (query.columns[name] > following)
@@ -233,6 +239,11 @@ def _by_range(
     near = 0 if standing.several_forms and not standing.borrowed else 1
     known = "measured and borrowed" if standing.borrowed else "measured"
     scales = {}
+    by_name = {f.name: f for f in schema.factors}
+    settled = {
+        name: doublings_beyond(by_name[workers], query.columns[workers])
+        for name, workers in settled_by_workers(schema, standing.followers).items()
+    }
     for factor in schema.factors:
         if not factor.numeric:
             continue
@@ -248,10 +259,47 @@ def _by_range(
             f"{factor.name}={v:g} is {_doublings(d)} outside the {known} {factor.lower:g} to {factor.upper:g}"
             for v, d in zip(values, far, strict=True)
         ]
-        grades.mark(far > 0, near, texts)
+        told = far > 0
+        if factor.name in settled:
+            # They go as far as the workers do: only what exceeds that is news.
+            told = told & (far > settled[factor.name] + RULES.rounding)
+        grades.mark(told, near, texts)
         grades.mark((far > 0) & (factor.distinct < RULES.fewest_scales), 2, _few(factor))
-        scales[factor.name] = (factor, far)
+        if factor.name not in settled:
+            scales[factor.name] = (factor, far)
     return scales
+
+
+def settled_by_workers(schema: Schema, followers: Collection[str] = ()) -> dict[str, str]:
+    """Return the factors that grow with the workers, as the nodes that hold them do, each with the workers' name.
+
+    Parameters
+    ----------
+    schema : Schema
+    followers : collection of str
+        Factors that follow the scale of a series: where the workers are among them, nothing is settled by these.
+
+    Examples
+    --------
+    >>> from genperf.table import Target
+    >>> gpus, nodes = (Factor(n, "extrinsic", 1, 8, distinct=4, positive=True) for n in ("gpus", "nodes"))
+    >>> settled_by_workers(Schema((gpus, nodes), Target("s")))
+    {'nodes': 'gpus'}
+    """
+    numeric = [f.name for f in schema.factors if f.numeric]
+
+    def named(canonical: str) -> str | None:
+        mapped = schema.mapping.get(canonical)
+        if mapped in numeric:
+            return mapped
+        lowered = {name.lower(): name for name in numeric}
+        return next((lowered[alias] for alias in ALIASES[canonical] if alias in lowered), None)
+
+    workers = named("workers")
+    if workers is None or workers in followers:
+        return {}
+    growing = [name for canonical in ("nodes", "data_parallel") if (name := named(canonical)) is not None]
+    return {name: workers for name in growing if name not in (workers, *followers)}
 
 
 def _by_distance(total: npt.NDArray[np.float64], several: npt.NDArray[np.bool_] | bool, grades: _Grades) -> None:

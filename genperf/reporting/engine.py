@@ -124,6 +124,7 @@ def judging(result: FitResult, formulas: Formulas) -> dict[str, Any]:
     return {
         "severalForms": standing.several_forms,
         "followers": list(standing.followers),
+        "settled": verdict.settled_by_workers(result.schema, standing.followers),
         "unmeasured": [list(shape) for shape in shapes.items()],
         "unidentified": list(standing.unidentified),
         "evidence": [[e.factor, e.held_out, e.error, e.last_point] for e in result.evidence],

@@ -12,7 +12,7 @@ import pandas as pd
 
 from genperf.errors import Note, TableError
 from genperf.formula import quote_name
-from genperf.table.clean import EMPTY, Rejection, above_zero, mostly_numbers, not_negative, too_large, too_small
+from genperf.table.clean import Rejection, above_zero, mostly_numbers, not_negative, too_large, too_small
 from genperf.table.columns import Columns
 from genperf.table.describe import constant_notes, measure_factors, number_rows
 from genperf.table.failures import failure_notes, groups_that_only_failed, refuse_only_failures
@@ -73,11 +73,8 @@ def assemble(opened: Source, options: ReadOptions) -> Table:
     columns.excuse(failed, settings)
     usable = keep & columns.usable() & ~failed
     rejected = sorted([*columns.rejections(keep), *opened.ragged], key=lambda r: r.line)
-    faults = [] if options.skip_bad_rows is True else rejected
-    if options.skip_bad_rows == "empty":
-        faults = [r for r in rejected if r.reason != EMPTY]
-    if rejected and (faults or not usable.any()):
-        raise _bad_rows(faults or rejected, int(keep.sum()) + len(opened.ragged), opened)
+    if rejected and not (options.skip_bad_rows and usable.any()):
+        raise _bad_rows(rejected, int(keep.sum()) + len(opened.ragged), opened)
     carried = [c for c in opened.frame.columns if c not in frame and c not in columns.derived]
     for name in columns.derived:
         if name not in frame:

@@ -20,8 +20,6 @@ _DATE = re.compile(r"\d{4}-\d\d?-\d\d?([T ].*)?|\d\d?[./]\d\d?[./]\d{4}([T ].*)?
 _WITH_UNIT = re.compile(r"(?!0[xob])[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*([^\W\d_]|[%$€/])[\w%/]*")
 
 Reasons = dict[int, str]
-#: The reason of a cell without a value.
-EMPTY = "is empty"
 
 
 @dataclass(frozen=True)
@@ -246,7 +244,7 @@ def _why_not_a_number(cell: Any) -> str:
     if not text and isinstance(cell, float):
         return "is NaN"
     if not text:
-        return EMPTY
+        return "is empty"
     if text.lower() in MISSING:
         return "is NaN" if text.lower() == "nan" else "is a missing value, not a number"
     if _COMMA.fullmatch(text):

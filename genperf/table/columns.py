@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from genperf.errors import FormulaError, TableError, listed, suggest
 from genperf.formula import Formula, parse, parse_number
-from genperf.table.clean import EMPTY, Reasons, Rejection, label, labels, mostly_numbers, numbers
+from genperf.table.clean import Reasons, Rejection, label, labels, mostly_numbers, numbers
 from genperf.table.source import Source
 
 
@@ -62,7 +62,7 @@ class Columns:
         """Return a column as texts, none of which may be empty."""
         values = self._text(name)
         if name not in self.derived:
-            self.reject(name, {int(i): EMPTY for i in np.flatnonzero(values == "")})
+            self.reject(name, {int(i): "is empty" for i in np.flatnonzero(values == "")})
         return values
 
     def reject(self, name: str, reasons: Reasons) -> None:

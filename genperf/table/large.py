@@ -122,7 +122,7 @@ def _left_out(summary: pd.DataFrame, checked: Table, options: ReadOptions) -> li
     examples = [_complaint(measurement, cell) for cell in used.loc[used["_unusable"] > 0, "_example"] if measurement]
     examples += [r.complaint for r in checked.rejected]
     total = int(summary[["_repeats", "_unusable"]].to_numpy().sum())
-    if bad and options.skip_bad_rows is not True:
+    if bad and not options.skip_bad_rows:
         raise TableError(
             f"{bad} of {total} rows cannot be used\n  {examples[0]}",
             hint=f"--skip-bad-rows goes on without them{_keeping(examples[0])}",

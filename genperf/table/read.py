@@ -15,7 +15,7 @@ from genperf.table.failures import rule_of
 from genperf.table.further import further_notes, further_of, options_for, refuse_taken_names, rows_with
 from genperf.table.large import read_large
 from genperf.table.measurement import measurement_of
-from genperf.table.roles import Names, ReadOptions, SkippedRows, lets_of, roles_of
+from genperf.table.roles import Names, ReadOptions, lets_of, roles_of
 from genperf.table.source import Source, open_source
 from genperf.table.table import Table
 
@@ -37,7 +37,7 @@ def read_table(
     repeat: str | None = None,
     let: Mapping[str, str] | Names | None = None,
     where: str | None = None,
-    skip_bad_rows: SkippedRows = False,
+    skip_bad_rows: bool = False,
     delimiter: str | None = None,
     aggregate: bool | None = None,
     status: str | None = None,
@@ -79,9 +79,8 @@ def read_table(
         Derived columns, in order; a later one may use an earlier one.
     where : str, optional
         A comparison: only the rows for which it holds are used, and only they are checked.
-    skip_bad_rows : bool or "empty"
-        Leave out the rows that cannot be used, and record them in `Table.rejected`, instead of raising. With "empty"
-        only the rows that lack a value; other faults are raised.
+    skip_bad_rows : bool
+        Leave out the rows that cannot be used, and record them in `Table.rejected`, instead of raising.
     delimiter : str, optional
         Recognised where omitted. One character, or "tab", "space", "comma", "semicolon", "pipe".
     aggregate : bool, optional

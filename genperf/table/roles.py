@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, get_args
+from typing import get_args
 
 from genperf.errors import TableError
 from genperf.table.factor import Role
@@ -13,8 +13,6 @@ from genperf.table.failures import FailureRule
 from genperf.table.measurement import Measurement
 
 Names = str | Sequence[str]
-#: Bad rows that are left out: none, all, or those that lack a value.
-SkippedRows = bool | Literal["empty"]
 #: A name in a list: in quotes where it holds a comma, or up to the next comma.
 _LISTED = re.compile(r'\s*"([^"]*,[^"]*)"\s*(?=,|$)|([^,]+)')
 
@@ -67,8 +65,8 @@ class ReadOptions:
         "weak" or "strong", where no column tells it.
     where : str or None
         A comparison that the rows must fulfil.
-    skip_bad_rows : bool or "empty"
-        Whether rows that cannot be used are left out instead of refused; "empty": those that lack a value.
+    skip_bad_rows : bool
+        Whether rows that cannot be used are left out instead of refused.
     failures : FailureRule
         How runs that failed are told from the others.
     further : dict of str to Measurement
@@ -79,7 +77,7 @@ class ReadOptions:
     derived: Mapping[str, str]
     work: str | None = None
     where: str | None = None
-    skip_bad_rows: SkippedRows = False
+    skip_bad_rows: bool = False
     failures: FailureRule = field(default_factory=FailureRule)
     scaling: str | None = None
     further: Mapping[str, Measurement] = field(default_factory=dict)

@@ -394,3 +394,10 @@ def test_a_page_that_asks_for_the_kind_of_scaling(browser: Browser) -> None:
     assert browser.js("return document.querySelectorAll('.curve').length") > 0
     assert "perfect" not in browser.js("return document.getElementById('scaling').textContent")
     assert not browser.complaints()
+
+
+def test_nodes_beside_workers_are_judged_as_in_python(browser: Browser) -> None:
+    result = fitted(runs(), "generic", extrinsic="workers,nodes", intrinsic="batch", categorical="framework")
+    browser.open(page(result))
+    asked = {"batch": [16, 100], "workers": [8, 16, 32, 64], "nodes": [1, 2, 4, 8], "framework": "mxnet"}
+    agrees(browser, result, asked)

@@ -170,17 +170,8 @@ def test_nodes_settle_the_workers_on_them(shell: Shell) -> None:
     assert by_nodes["throughput"] == by_workers["throughput"]
 
 
-def test_rows_that_lack_a_guessed_factor_are_left_out_and_others_are_refused(shell: Shell) -> None:
-    rows = ["gpus,layers,time_s,note", "1,2,4.0,x", "2,2,2.1,", "4,4,2.3,", "8,4,1.2,", "16,,0.7,"]
-    Path("runs.csv").write_text("\n".join([*rows, ""]), encoding="utf-8")
-    _, printed, _ = shell("ask", "runs.csv", "--at", "gpus=32")
-    assert "1 row left out because they cannot be used; the first: line 6, column 'layers'" in printed
-    assert "intrinsic = layers" in printed
-    Path("runs.csv").write_text("\n".join([*rows, "32,4,abc,", ""]), encoding="utf-8")
-    status, _, refused = shell("ask", "runs.csv", "--at", "gpus=32")
-    assert status == 1
-    assert "1 of 6 rows cannot be used" in refused
-    assert "'abc' is not a number" in refused
-    status, printed, _ = shell("ask", "runs.csv", "--at", "gpus=32", "--skip-bad-rows")
-    assert status == 0
-    assert "2 rows left out" in printed
+def test_rows_that_cannot_be_read_are_left_out_and_counted(shell: Shell) -> None:
+    Path("odd.csv").write_text("gpus,seconds\n1,9\n2,5\n4,fast\n8,2\n16,\n")
+    status, out, err = shell("ask", "odd.csv", "--at", "gpus=32", "--work", "64")
+    assert status == 0, err
+    assert "2 rows left out because they cannot be used; the first: line 4, column 'seconds': 'fast'" in out

@@ -93,3 +93,35 @@ def test_one_group_is_no_comparison(shell: Shell) -> None:
     status, _, errors = shell("compare", "model.json", "--at", "framework=caffe")
     assert status == 1
     assert "no group has framework=caffe" in errors
+
+
+def test_groups_whose_steps_differ_in_work_are_ranked_by_throughput(shell: Shell) -> None:
+    # A step of 64 takes longer than one of 32, and does more in that time.
+    laws = (("a", 32, 0.10), ("b", 64, 0.15))
+    rows = [f"{f},{b},{n},{s + 0.01 * n**0.5}" for f, b, s in laws for n in (1, 2, 4, 8)]
+    Path("work.csv").write_text("\n".join(["framework,batch,workers,s", *rows]))
+    roles = ["--time", "s", "--extrinsic", "workers", "--group", "framework,batch", "--model", "a + b*workers**0.5"]
+    assert shell("fit", "work.csv", *roles, "-o", "work.json")[0] == 0
+    status, out, err = shell("compare", "work.json", "--at", "workers=8", "--json")
+    ranking = json.loads(out)
+    assert status == 0
+    assert [row["framework"] for row in ranking["ranking"]] == ["b", "a"]
+    first = ranking["ranking"][0]
+    assert first["throughput"] == pytest.approx(64 * 8 / first["time"])
+    assert first["throughput_lower"] == pytest.approx(64 * 8 / first["upper"])
+    assert "for the same work" in ranking["sentence"]
+    # The question is answered, and not asked back.
+    assert "differ in batch" not in err
+
+
+def test_a_measured_throughput_is_compared_as_such(shell: Shell) -> None:
+    rows = [f"{f},{n},{r * n**0.9}" for f, r in (("a", 400), ("b", 300)) for n in (1, 2, 4, 8)]
+    Path("rates.csv").write_text("\n".join(["framework,gpus,images_per_s", *rows]))
+    roles = ["--throughput", "images_per_s", "--extrinsic", "gpus", "--group", "framework", "--model", "a*gpus**p"]
+    assert shell("fit", "rates.csv", *roles, "-o", "rates.json")[0] == 0
+    status, out, _ = shell("compare", "rates.json", "--at", "gpus=16")
+    head = out.splitlines()[1].split()
+    assert status == 0
+    assert out.startswith("a is faster: b takes 33 % longer for the same work")
+    assert head[:4] == ["framework", "throughput", "from", "to"]
+    assert "time" not in head

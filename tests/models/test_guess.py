@@ -92,8 +92,39 @@ def test_a_step_is_the_time_and_its_parts_are_not() -> None:
     assert guess.left_out == ("overlap_sync_s", "optimize_s")
 
 
-def test_a_column_without_most_values_is_left_out() -> None:
-    cells = {"gpus": [1, 2, 4, 8], "layers": [2, 4, 8, ""], "heads": [4, "", "", 8], "step_s": [3.0, 2.0, 1.0, 1.0]}
-    guess = guess_roles(cells)
-    assert guess.roles["intrinsic"] == "layers"
-    assert guess.left_out == ("heads",)
+ROWS = 12
+
+
+def test_what_other_columns_tell_is_no_factor() -> None:
+    columns = {
+        "gpus": [1, 2, 4] * 4,
+        "net": ["a", "b"] * 6,
+        "gpu": (["x"] * 6 + ["y"] * 6),
+        "config": [f"{net}-{gpu}" for net, gpu in zip(["a", "b"] * 6, ["x"] * 6 + ["y"] * 6, strict=True)],
+        "run_set": ["main", "again", "main"] * 4,
+        "xla": [0, 1, 1, 0] * 3,
+        "batch": [16, 32, 64, 16, 32, 64] * 2,
+        "layers": [2, 4, 2, 2] * 3,
+        "threads_left_empty": [""] * 9 + [1, 2, 4],
+        "step_s": [1.0 + 0.1 * k for k in range(ROWS)],
+        "overlap_s": [0.1] * ROWS,
+    }
+    columns["global_batch"] = [b * n for b, n in zip(columns["batch"], columns["gpus"], strict=True)]
+    guess = guess_roles(columns)
+    assert guess.roles == {
+        "time": "step_s",
+        "extrinsic": "gpus",
+        "intrinsic": "batch,layers",
+        "categorical": "net,gpu,xla",
+    }
+    assert set(guess.left_out) == {"config", "run_set", "threads_left_empty", "overlap_s", "global_batch"}
+    # What a question names is a factor all the same.
+    asked = guess_roles(columns, wanted=["config", "global_batch"])
+    assert "config" in asked.roles["categorical"].split(",")
+    assert "global_batch" in asked.roles["intrinsic"].split(",")
+
+
+def test_other_options_are_no_roles() -> None:
+    columns = {"gpus": NUMBERS, "seconds": NUMBERS}
+    given = {"skip_bad_rows": True, "let": ("x=2*gpus",), "failed": ("state=oom",), "work": "32*gpus"}
+    assert guess_roles(columns, given).roles == {"time": "seconds", "extrinsic": "gpus"}

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import genperf as gp
 from genperf.prediction import Evidence, Schema, read_query
 from genperf.prediction.verdict import Standing, verdicts
 from genperf.table import Factor, Target
@@ -94,3 +95,23 @@ def test_a_factor_seen_at_one_value_and_a_term_never_seen() -> None:
 def test_what_to_measure_is_named_on_the_way_only() -> None:
     assert "measure workers=32 or more first" in judge(1024)[1]
     assert "first" not in judge(32, VERY_WIDE)[1]
+
+
+def test_nodes_that_hold_the_workers_are_one_scale_with_them() -> None:
+    runs = pd.DataFrame(
+        [(n, max(1, n // 8), b, b * (0.1 + 1 / n)) for n in (1, 8, 16, 32) for b in (8, 16, 32)],
+        columns=["gpus", "nodes", "batch", "s"],
+    )
+    result = gp.fit(
+        runs, "a*batch + b*batch/gpus", draws=5, time="s", extrinsic="gpus,nodes", intrinsic="batch", scaling=None
+    )
+    assert isinstance(result, gp.FitResult)
+    reasons = result.predict({"gpus": [64, 32, 64], "nodes": [8, 8, 16], "batch": 16}).iloc[[0, 4, 8]]["reason"]
+    one, more_nodes, both = reasons
+    # A doubling of the scale is one doubling, and the nodes go without a word.
+    assert "gpus=64 is 1 doubling outside" in one
+    assert "nodes" not in one
+    assert "in all" not in one
+    # Nodes that go farther than the workers are told.
+    assert "nodes=8 is 1 doubling outside" in more_nodes
+    assert "nodes=16 is 2 doublings outside" in both

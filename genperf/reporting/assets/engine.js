@@ -165,7 +165,7 @@ function doublingsBeyond(f, value) {
 
 // The rules of genperf/prediction/verdict.py, in the same words.
 function judged(model, x, logWidth) {
-  const { severalForms: several, followers, evidence, unmeasured, unidentified: loose, borrowed } = model.judging;
+  const { severalForms: several, followers, settled, evidence, unmeasured, unidentified: loose, borrowed } = model.judging;
   const pooled = borrowed.length > 0, reached = pooled ? borrowed : model.factors;
   const reasons = new Set(), next = [], nearLevel = several && !pooled ? 0 : 1;
   let grade = 0, outsideCount = 0;
@@ -173,8 +173,10 @@ function judged(model, x, logWidth) {
     grade = Math.max(grade, level);
     reasons.add(text);
   };
-  const outside = allDoublings(model.factors, x, followers) > 0;
-  const total = allDoublings(reached, x, followers);
+  // Nodes and data-parallel copies go as far as the workers do: only what exceeds that is news.
+  const together = [...followers, ...Object.keys(settled)], leader = (name) => reached.findIndex((f) => f.name === settled[name]);
+  const outside = allDoublings(model.factors, x, together) > 0;
+  const total = allDoublings(reached, x, together);
   reached.forEach((f, i) => {
     if (!f.numeric) return;
     const far = doublingsBeyond(f, x[i]);
@@ -185,10 +187,12 @@ function judged(model, x, logWidth) {
     if (followers.includes(f.name)) return;
     const known = pooled ? "measured and borrowed" : "measured";
     const range = `${plain(f.lower)} to ${plain(f.upper)}`;
-    outsideCount += far > 0;
-    if (far > 0) mark(nearLevel, `${f.name}=${plain(x[i])} is ${doublings(far)} outside the ${known} ${range}`);
+    const beside = f.name in settled;
+    const news = beside ? far > doublingsBeyond(reached[leader(f.name)], x[leader(f.name)]) + RULES.rounding : far > 0;
+    if (!beside) outsideCount += far > 0;
+    if (news) mark(nearLevel, `${f.name}=${plain(x[i])} is ${doublings(far)} outside the ${known} ${range}`);
     if (far > 0 && f.distinct < RULES.fewest_scales) mark(2, `${f.name} was measured at ${f.distinct} values only: measure a third`);
-    if (f.role === "extrinsic") next.push([f, far, x[i]]);
+    if (f.role === "extrinsic" && !beside) next.push([f, far, x[i]]);
   });
   if (total > RULES.near) {
     const level = total > RULES.blind ? 2 : 1;
@@ -219,7 +223,7 @@ function judged(model, x, logWidth) {
   if (logWidth > wide && logWidth <= very) mark(1, "the interval is wide");
   if (logWidth > very) mark(2, "the interval is very wide");
   if (loose.length && total > RULES.near)
-    mark(1, `not determined by the data: ${loose.slice(0, 4).join(", ")}${loose.length > 4 ? ", …" : ""}`);
+    mark(1, `not determined by the data: ${several ? "the effect of " : ""}${loose.slice(0, 4).join(", ")}${loose.length > 4 ? ", …" : ""}`);
   for (const [f, far, asked] of next)
     if (grade > 0 && far > RULES.near && asked > 2 * f.upper) mark(0, `measure ${f.name}=${plain(2 * f.upper)} or more first`);
   return [RULES.verdicts[grade], [...reasons].join("; ") || "inside the measured range"];

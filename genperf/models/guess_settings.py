@@ -1,0 +1,108 @@
+"""Which columns of a table say something of a run that no other column says, judged by their cells."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from genperf.table.cells import Cells
+from genperf.table.clean import labels, numbers
+
+Texts = Mapping[str, npt.NDArray[np.object_]]
+
+
+@dataclass(frozen=True)
+class SettingSettings:
+    """When a column is taken for a setting of the runs.
+
+    Attributes
+    ----------
+    max_empty : float
+        The share of empty cells above which a column belongs to another kind of run. A guess.
+    max_combinations : float
+        Different combinations of kinds per row up to which they may tell another column: with more of them any column
+        seems to follow. A guess.
+    same_product : float
+        Relative difference below which a batch of all workers is that of one worker times their number: of rounding.
+    """
+
+    max_empty: float = 0.5
+    max_combinations: float = 0.75
+    same_product: float = 1e-6
+
+
+SETTINGS = SettingSettings()
+
+
+def mostly_empty(cells: Cells | Sequence[Any]) -> bool:
+    """Tell whether a column belongs to another kind of run: most rows leave it empty.
+
+    Examples
+    --------
+    >>> mostly_empty(["", "", "8"]), mostly_empty(["4", "", "8"])
+    (True, False)
+    """
+    return bool(np.mean(labels(cells) == "") > SETTINGS.max_empty)
+
+
+def is_switch(cells: Cells | Sequence[Any]) -> bool:
+    """Tell whether a column of numbers says on or off: 0 and 1 and nothing else.
+
+    Examples
+    --------
+    >>> is_switch(["0", "1", "1"]), is_switch(["1", "2"]), is_switch(["0", "0"])
+    (True, False, False)
+    """
+    return {*labels(cells).tolist()} - {""} == {"0", "1"}
+
+
+def repeated_kinds(columns: Texts, kept: Collection[str] = ()) -> list[str]:
+    """Return the columns of kinds that the others tell, such as a name put together from them, the finest first.
+
+    Parameters
+    ----------
+    columns : mapping of str to ndarray of shape (rows,)
+    kept : collection of str
+        Columns that are never told by others.
+
+    Examples
+    --------
+    >>> net, gpu = (np.array(t * 2, dtype=object) for t in (["a", "a", "b", "b"], ["x", "y", "x", "y"]))
+    >>> repeated_kinds({"net": net, "gpu": gpu, "name": net + "-" + gpu})
+    ['name']
+    """
+    codes = {name: np.unique(cells.astype(str), return_inverse=True)[1] for name, cells in columns.items()}
+    gone: list[str] = []
+    for name in sorted(codes, key=lambda n: (-int(codes[n].max()), -list(codes).index(n))):
+        others = [code for n, code in codes.items() if n != name and n not in gone]
+        if name in kept or not others:
+            continue
+        count = _combinations(others)
+        # Where nearly every row is a combination of its own, anything follows from them.
+        if count <= SETTINGS.max_combinations * len(others[0]) and count == _combinations([*others, codes[name]]):
+            gone.append(name)
+    return gone
+
+
+def _combinations(codes: Sequence[npt.NDArray[np.intp]]) -> int:
+    return len(np.unique(np.stack(codes), axis=1).T)
+
+
+def is_product(whole: Cells | Sequence[Any], *factors: Cells | Sequence[Any]) -> bool:
+    """Tell whether a column is the product of others wherever all are numbers.
+
+    Examples
+    --------
+    >>> is_product([64, 128, 256], [32, 32, 64], [2, 4, 4]), is_product([64, 64], [32, 32], [2, 4])
+    (True, False)
+    """
+    values, *parts = (numbers(cells)[0] for cells in (whole, *factors))
+    product = np.prod(np.stack(parts), axis=0)
+    known = np.isfinite(values) & np.isfinite(product)
+    return bool(
+        known.any() and np.all(np.abs(values - product)[known] <= SETTINGS.same_product * np.abs(values)[known])
+    )
