@@ -287,7 +287,7 @@ def _expect(curve: _Curve, places: str, value: float, numbers: dict[str, Any]) -
     efficiency = speedup * curve.counts[0] / curve.counts[2]
     numbers.update(throughput=rate, speedup=speedup, efficiency=efficiency)
     text = f"expect {three_digits(rate)} {curve.question.sample}/s at {places}"
-    if curve.counts[2] != curve.counts[0]:
+    if curve.counts[2] > curve.counts[0]:
         reference = count_text(curve.counts[0], curve.count.name)
         text += f": {three_digits(speedup)} x that of {reference}, an efficiency of {100 * efficiency:.0f} %"
     return f"{text}; a step takes {plain}" if curve.question.steps else text
@@ -336,7 +336,7 @@ def _pays(curve: _Curve, question: Question, numbers: dict[str, Any]) -> str:
     here, there = curve.start, 2
     small, large = count_text(curve.counts[here], curve.count.name), count_text(curve.counts[there], curve.count.name)
     if curve.counts[there] <= curve.counts[here]:
-        return f"{large} is the smallest measured scale: there is no smaller one to compare its cost with"
+        return f"nothing smaller than {large} was measured to compare its cost with"
     if curve.rates is None:
         ratio = curve.values[there] * machines[there] / (curve.values[here] * machines[here])
         one = count_text(1.0, name).removeprefix("1 ")

@@ -11,7 +11,7 @@ import pandas as pd
 
 from genperf.attribution.following import following
 from genperf.formula import parse
-from genperf.prediction.measured import largest_run, typical_run
+from genperf.prediction.measured import ratio_at_the_largest, typical_run
 from genperf.prediction.query import combine, known_names, model_names
 from genperf.prediction.schema import Schema
 from genperf.result import FitResult
@@ -105,10 +105,9 @@ def _devices_per_node(result: FitResult, frame: pd.DataFrame) -> Array | None:
         return None
     names = [f.name for f in result.schema.factors if not f.numeric and f.name in frame]
     rows = list(frame[names].astype(str).itertuples(index=False, name=None)) if names else [()] * len(frame)
-    runs = {row: largest_run(result.schema, dict(zip(names, row, strict=True)), workers.name) for row in set(rows)}
-    usual = workers.upper / nodes.upper
-    full = {row: usual if run is None else run[workers.name] / run[nodes.name] for row, run in runs.items()}
-    return np.array([full[row] for row in rows])
+    levels = {row: dict(zip(names, row, strict=True)) for row in set(rows)}
+    full = {row: ratio_at_the_largest(result.schema, at, workers.name, nodes.name) for row, at in levels.items()}
+    return np.array([full[row] or workers.upper / nodes.upper for row in rows])
 
 
 def _representative(values: pd.Series[Any], factor: Factor) -> float | None:

@@ -171,21 +171,23 @@ def typical_run(schema: Schema, given: Mapping[str, Any]) -> dict[str, Any]:
     return dict(zip(names, chosen.values, strict=True))
 
 
-def largest_run(schema: Schema, given: Mapping[str, Any], along: str) -> dict[str, Any] | None:
-    """Return the measured run at the largest value of a factor, with the usual levels; None without runs.
+def ratio_at_the_largest(schema: Schema, given: Mapping[str, Any], above: str, below: str) -> float | None:
+    """Return the ratio of two factors, as of devices and nodes, in the runs with the usual levels; None without runs.
+
+    It is that at the largest measured value of the first factor, and of several runs there the largest.
 
     Parameters
     ----------
     schema : Schema
     given : mapping
         Levels of some of the factors.
-    along : str
-        The factor.
+    above, below : str
+        The factors.
     """
     names = [f.name for f in schema.factors]
-    place = names.index(along)
     alike = _with_levels(schema, measured_levels(schema, given))
-    return dict(zip(names, max(alike, key=lambda m: m.values[place]).values, strict=True)) if alike else None
+    pairs = [tuple(float(m.values[names.index(name)]) for name in (above, below)) for m in alike]
+    return max(((a, a / b) for a, b in pairs), default=(0.0, None))[1]
 
 
 def values_with_levels(schema: Schema, at: Mapping[str, Any], along: str) -> list[float]:
