@@ -15,6 +15,7 @@ import numpy.typing as npt
 from genperf.averaging.effects import counts_of
 from genperf.averaging.kriging import HeldOut, ScaledKriging, checked, residuals_of, scaled
 from genperf.discrepancy import Discrepancy, Exponential
+from genperf.engine.phases import doing
 from genperf.errors import Note, counted
 from genperf.estimate import FitOptions, fewer_factors
 from genperf.estimate.bootstrap import bootstrap
@@ -136,6 +137,7 @@ def fit_factors(table: Table, options: FitOptions, seed: int) -> Ensemble:
     limit = candidates[0].error * (1.0 + AVERAGE.close)
     chosen = [c for c in candidates[: AVERAGE.most_members] if not c.error > limit]
     everything = np.ones(len(medians), bool)
+    doing(f"fitting {counted(len(chosen), 'expression')}")
     fitted = [fit_member(c, medians, everything, options, seed) for c in chosen]
     rng = np.random.default_rng([seed, 1])
     members = tuple(_member(f, 1.0 / len(fitted), options.draws // len(fitted), rng) for f in fitted)
@@ -143,10 +145,12 @@ def fit_factors(table: Table, options: FitOptions, seed: int) -> Ensemble:
     noise = noise if np.isfinite(noise) else 0.0
     rows = judged_rows(len(medians), np.random.default_rng([seed, 2]))
     residuals = (np.log(medians.measured) - _mean(fitted))[rows]
+    doing("learning from the residuals")
     learned = residuals_of(medians.take(rows), residuals, np.random.default_rng([seed, 5]))
     learned, errors = checked(chosen, learned)
     kriging = scaled(learned, residuals, errors, _drawn(fitted, members), noise)
     discrepancy = kriging.krige(residuals)
+    doing("predicting the largest scale from the smaller ones")
     evidence, per_doubling = _look_back(fitted, medians, rows, kriging)
     return Ensemble(
         tuple(replace(m, discrepancy=discrepancy) for m in members),
