@@ -16,6 +16,7 @@ import numpy.typing as npt
 from genperf.averaging.effects import counts_of
 from genperf.averaging.kriging import HeldOut, Residuals, ScaledKriging, checked, residuals_of, scaled
 from genperf.discrepancy import Discrepancy, Exponential
+from genperf.engine.phases import doing
 from genperf.errors import ModelError, Note, counted
 from genperf.estimate import FitOptions, fewer_factors
 from genperf.estimate.bootstrap import bootstrap
@@ -148,6 +149,7 @@ def fit_factors(table: Table, options: FitOptions, seed: int) -> Ensemble:
     noise = noise if np.isfinite(noise) else 0.0
     kriging = scaled(learned, residuals, errors, _drawn(fitted, members), noise)
     discrepancy = kriging.krige(residuals)
+    doing("predicting the largest scale from the smaller ones")
     evidence, per_doubling = _look_back(fitted, medians, rows, kriging)
     return Ensemble(
         tuple(replace(m, discrepancy=discrepancy) for m in members),
@@ -232,9 +234,11 @@ def _averaged(chosen: Sequence[Candidate], medians: Table, options: FitOptions, 
     seed : int
     """
     everything = np.ones(len(medians), bool)
+    doing(f"fitting {counted(len(chosen), 'expression')}")
     fitted = [fit_member(c, medians, everything, options, seed) for c in chosen]
     rows = judged_rows(len(medians), np.random.default_rng([seed, 2]))
     residuals = (np.log(medians.measured) - _mean(fitted))[rows]
+    doing("learning from the residuals")
     learned = residuals_of(medians.take(rows), residuals, np.random.default_rng([seed, 5]))
     learned, errors = checked(chosen, learned)
     return Averaged(chosen, fitted, rows, residuals, learned, errors)

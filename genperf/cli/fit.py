@@ -11,7 +11,7 @@ from genperf.cli.command import WritingCommand
 from genperf.cli.fitted import PRINTED, fitted_lines, group_lines, is_formula
 from genperf.cli.options import fit_arguments, fit_options, once, output_options, read, table_options
 from genperf.cli.output import say, show_frame
-from genperf.cli.progress import progress_bar
+from genperf.cli.progress import announced, phases_shown, progress_bar
 from genperf.cli.writing import writable, write_whole
 from genperf.errors import counted, listed
 
@@ -60,8 +60,13 @@ def command(
             write_whole(output, model_pieces(so_far))
             saved = len(so_far)
 
+    if not measured.group and model in ("auto", "generic"):
+        announced(len(measured.medians()), len(measured.factors), quiet)
     try:
-        with progress_bar("groups", quiet or not measured.group) as progress:
+        with (
+            phases_shown(quiet or bool(measured.group)),
+            progress_bar("groups", quiet or not measured.group) as progress,
+        ):
             further = {"also_models": once(also_model, "--also-model")}
             options = {**fit_arguments(given), **further, "pool": pool}
             result = fit(measured, model, resume=before, progress=progress, checkpoint=save, **options)

@@ -12,6 +12,7 @@ from genperf.cli.command import WritingCommand
 from genperf.cli.figures import of_predictions, plot_option, write_figure
 from genperf.cli.options import output_options
 from genperf.cli.output import csv_pieces, records, say, show_json, show_predictions
+from genperf.cli.progress import phases_shown
 from genperf.cli.shown import for_people, shows_of, values_at, with_derived
 from genperf.cli.writing import raw_option, writable, write_whole
 
@@ -98,7 +99,8 @@ def command(
         from genperf.attribution.derived import price_of
 
         paid = price_of(price, per)
-    plain = fitted.predict_columns(data or values_at(at, fitted), interval, kind)
+    with phases_shown(quiet):
+        plain = fitted.predict_columns(data or values_at(at, fitted), interval, kind)
     predicted = with_derived(fitted, plain, shows, paid, interval)
     if output:
         write_whole(output, csv_pieces(_blocks(predicted), raw))

@@ -3,8 +3,38 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
+
+import click
+
+from genperf.engine.phases import listening
+from genperf.errors import counted
+
+
+@dataclass(frozen=True)
+class LongSettings:
+    """What is worth a line where there is no terminal.
+
+    Attributes
+    ----------
+    observed_s : float
+        Seconds of a phase before the time left is estimated.
+    announced_s : float
+        Seconds left that are announced. A guess: shorter ones are waited for.
+    announced_cells : int
+        Configurations times factors of a table above which a fit of many factors is announced. 300 × 40 took 4 s and
+        20 000 × 20 took 16 s on one shared core.
+    """
+
+    observed_s: float = 2.0
+    announced_s: float = 10.0
+    announced_cells: int = 100_000
+
+
+LONG = LongSettings()
 
 
 @contextmanager
@@ -39,3 +69,68 @@ def progress_bar(what: str, quiet: bool = False) -> Iterator[Callable[[int, int]
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(what, total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+@contextmanager
+def phases_shown(quiet: bool = False) -> Iterator[None]:
+    """Show what a computation does: on a terminal all the time, elsewhere one line where it will take long.
+
+    Parameters
+    ----------
+    quiet : bool
+    """
+    if quiet:
+        yield
+        return
+    if not sys.stderr.isatty():
+        with listening(_OneLine()):
+            yield
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+    with Progress(*columns, TimeRemainingColumn(), console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("", total=None)
+        with listening(
+            lambda phase, done, total: bar.update(task, description=phase, completed=done, total=total or None)
+        ):
+            yield
+
+
+class _OneLine:
+    """Says once how long a phase that counts will take, where it is long."""
+
+    def __init__(self) -> None:
+        self.announced = False
+        self.phase, self.start, self.first = "", 0.0, 0
+
+    def __call__(self, phase: str, done: int, total: int) -> None:
+        now = time.monotonic()
+        if phase != self.phase:
+            self.phase, self.start, self.first = phase, now, done
+            return
+        elapsed = now - self.start
+        if self.announced or elapsed < LONG.observed_s or done <= self.first:
+            return
+        left = elapsed / (done - self.first) * (total - done)
+        if left >= LONG.announced_s:
+            self.announced = True
+            click.echo(f"{phase}: {done:,} of {total:,} done, about {left:.0f} s left", err=True)
+
+
+def announced(configurations: int, factors: int, quiet: bool) -> None:
+    """Say before a fit that it will take long.
+
+    Parameters
+    ----------
+    configurations, factors : int
+        Of the table.
+    quiet : bool
+    """
+    if not quiet and configurations * factors >= LONG.announced_cells:
+        click.echo(
+            f"fitting {configurations:,} configurations of {counted(factors, 'factor')}: this may take "
+            "a minute or more; a family (--model amdahl) or fewer factors take seconds",
+            err=True,
+        )

@@ -43,6 +43,9 @@ class GenericSettings:
     varied : tuple of float
         Sizes that are tried of what an exponent may vary between levels. With 0.2 and more the held-out errors rise
         (`docs/decisions/levels-with-exponents.md`).
+    max_factors : int
+        Largest number of factors that vary. 100 factors took 5 s; 200 took 10 to 100 s, and expressions of 400 are
+        nested deeper than they can be read (300 and 900 configurations, one shared core, docs/reliability.md).
     """
 
     intrinsic_exponents: tuple[float, float] = (-2.0, 4.0)
@@ -51,6 +54,7 @@ class GenericSettings:
     max_products: int = 6
     max_levels: int = 200
     varied: tuple[float, ...] = (0.03, 0.1)
+    max_factors: int = 100
 
 
 GENERIC = GenericSettings()
@@ -132,6 +136,11 @@ def generic(
     varying = [f for f in factors if f.distinct > 1]
     if not varying:
         raise ModelError("no factor varies, so there is nothing to fit", hint="name more columns, or measure more")
+    if len(varying) > GENERIC.max_factors:
+        raise ModelError(
+            f"{len(varying)} factors vary; at most {GENERIC.max_factors} are fitted together",
+            hint="name those that may matter; --let joins several into one, and --group fits a model for each value",
+        )
     levels = sum(len(f.levels) for f in varying)
     if levels > GENERIC.max_levels:
         largest = max(varying, key=lambda f: len(f.levels))

@@ -9,6 +9,7 @@ from typing import Any, Literal, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from genperf.engine.phases import doing
 from genperf.errors import GenperfError
 from genperf.prediction.bands import mixture_quantiles
 from genperf.prediction.feasibility import Feasibility
@@ -255,6 +256,7 @@ def predict(
     first, inverse = distinct_rows(whole)
     parts = []
     for start in range(0, len(first), PREDICTION.rows):
+        doing("predicting configurations", start, len(first))
         query = whole.take(first[start : start + PREDICTION.rows])
         parts.append(_answers(model, query, interval, band))
     answers = [np.concatenate(columns)[inverse] for columns in zip(*parts, strict=True)]

@@ -8,8 +8,11 @@ are held at once.
 from __future__ import annotations
 
 import glob
+import os
+import stat
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -31,6 +34,9 @@ class AggregationSettings:
     ----------
     min_bytes : int
         Files larger than this together are aggregated without a request. A guess: pandas holds about ten times as much.
+    min_rows : int
+        And a Parquet file of more rows, whose size tells little: a column of one value takes nothing. A text of
+        `min_bytes` has about as many.
     max_exact_rows : int
         Rows up to which every value of a configuration is held for its quantiles; above it, the median takes a second
         pass. 10⁷ rows took 0.34 GB (docs/dependencies.md).
@@ -49,6 +55,7 @@ class AggregationSettings:
     """
 
     min_bytes: int = 64_000_000
+    min_rows: int = 2_000_000
     max_exact_rows: int = 20_000_000
     median_bracket: float = 0.01
     memory_limit: str = "1GB"
@@ -86,7 +93,20 @@ def worth_aggregating(source: Any) -> bool:
         return False
     files = files_of(source)
     sizes = [Path(name).stat().st_size for name in files if Path(name).is_file()]
-    return len(files) > 1 or (sum(sizes) > AGGREGATION.min_bytes and _installed())
+    large = sum(sizes) > AGGREGATION.min_bytes or sum(map(_parquet_rows, files)) > AGGREGATION.min_rows
+    return len(files) > 1 or (large and _installed())
+
+
+def _parquet_rows(path: str) -> int:
+    """Return the rows that a Parquet file says it has; 0 of another file."""
+    try:
+        with open(path, "rb") as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode) or file.read(4) != b"PAR1":
+                return 0
+        return int(import_module("pyarrow.parquet").read_metadata(path).num_rows)
+    except (OSError, ImportError, ValueError):
+        # It is read, and refused with its reason, later.
+        return 0
 
 
 def _installed() -> bool:
@@ -142,7 +162,9 @@ class LargeSource:
             raise TableError(
                 "reading several or large files needs DuckDB", hint='pip install "genperf[large]"', where=self.name
             ) from None
-        self._connection = duckdb.connect(config={"memory_limit": AGGREGATION.memory_limit})
+        # A path that names a server would make it fetch an extension, and the file.
+        local = {"autoinstall_known_extensions": "false", "autoload_known_extensions": "false"}
+        self._connection = duckdb.connect(config={"memory_limit": AGGREGATION.memory_limit, **local})
         # It would be drawn on standard output, where results stand.
         self._run("set enable_progress_bar = false")
         self._rows()

@@ -38,11 +38,15 @@ class TextSettings:
     ----------
     max_cell_bytes : int
         A cell may hold a long command line; only a quote that is never closed makes a larger one. A guess: 1 MiB.
+    max_parquet_cells : int
+        Cells of a Parquet file that are read into memory, whatever its size: a column of one value takes nothing in
+        the file. A cell takes 8 to 60 bytes.
     delimiter_rows : int
         Rows from which the delimiter is guessed. A guess: more do not change it.
     """
 
     max_cell_bytes: int = 1 << 20
+    max_parquet_cells: int = 50_000_000
     delimiter_rows: int = 200
 
 
@@ -331,14 +335,25 @@ def _refuse_duplicates(columns: list[str], where: str) -> None:
 
 def _from_parquet(data: bytes, name: str) -> Source:
     try:
-        import_module("pyarrow")
+        parquet = import_module("pyarrow.parquet")
     except ImportError:
         raise TableError("reading Parquet needs pyarrow", hint='pip install "genperf[parquet]"', where=name) from None
     import pandas as pd
 
     read: Callable[[Any], pd.DataFrame] = pd.read_parquet
     try:
+        counts = parquet.read_metadata(io.BytesIO(data))
+        cells = counts.num_rows * counts.num_columns
+        if cells > TEXT.max_parquet_cells:
+            raise TableError(
+                f"holds {counts.num_rows:,} rows of {counts.num_columns} columns; at most "
+                f"{TEXT.max_parquet_cells:,} cells are read into memory",
+                hint='--aggregate summarises them while they are read, with pip install "genperf[large]"',
+                where=name,
+            )
         frame = read(io.BytesIO(data))
+    except TableError:
+        raise
     except Exception as error:  # pyarrow's errors have no common class of their own
         reason = str(error).split("\n")[0]
         raise TableError(f"is not a Parquet file that can be read ({reason})", where=name) from None

@@ -1,0 +1,44 @@
+"""What a long computation is doing, told to whoever listens: a command on a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TypeAlias
+
+#: Gets the phase in words, how much of it is done and of how much; 0 of 0 where it does not count.
+Listener: TypeAlias = Callable[[str, int, int], None]
+_LISTENER: ContextVar[Listener | None] = ContextVar("listener", default=None)
+
+
+def doing(phase: str, done: int = 0, total: int = 0) -> None:
+    """Tell what is computed now; nobody listens in a worker's process.
+
+    Parameters
+    ----------
+    phase : str
+        As "predicting configurations".
+    done, total : int
+        How much of the phase is done, and how much there is; 0 where it does not count.
+
+    Examples
+    --------
+    >>> with listening(lambda *heard: print(heard)):
+    ...     doing("comparing expressions", 1, 12)
+    ('comparing expressions', 1, 12)
+    >>> doing("nobody listens")
+    """
+    listener = _LISTENER.get()
+    if listener is not None:
+        listener(phase, done, total)
+
+
+@contextmanager
+def listening(listener: Listener | None) -> Iterator[None]:
+    """Hand what `doing` tells to a function; None listens to nothing."""
+    token = _LISTENER.set(listener)
+    try:
+        yield
+    finally:
+        _LISTENER.reset(token)
