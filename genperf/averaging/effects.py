@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -31,7 +32,8 @@ class EffectSettings:
     Attributes
     ----------
     numeric_rate, level_rate : float
-        Medians of the log-normal priors of the rates: per doubling of a numeric factor, and for another level.
+        Medians of the log-normal priors of the rates: per standard deviation of a numeric factor's logarithms (half of
+        the range that was measured, or a third), and for another level.
     rate_sd, rate_reach : float
         Standard deviation of the rates' logarithms, and how far from the median a rate may go, in the same unit.
     count_rate : float
@@ -54,10 +56,10 @@ class EffectSettings:
         Residuals smaller than this are rounding errors.
     """
 
-    numeric_rate: float = 0.3
-    level_rate: float = 1.0
-    rate_sd: float = 1.0
-    rate_reach: float = 4.0
+    numeric_rate: float = 0.5
+    level_rate: float = 0.5
+    rate_sd: float = 1.5
+    rate_reach: float = 6.0
     count_rate: float = 2.0
     fewest_counts: int = 3
     start_size: float = 2.7
@@ -156,32 +158,25 @@ class _EffectModel:
     Attributes
     ----------
     search : Search
-    groups : tuple of tuple of str
-        Factors that share a rate: one each.
     widths : dict of str to float
-        Of a factor that is compared by differences: what counts as one.
+        By factor: the distance that counts as one. Each has a rate.
     counts : tuple of str
         Extrinsic counts with level effects.
     """
 
     search: Search
-    groups: tuple[tuple[str, ...], ...]
     widths: dict[str, float]
     counts: tuple[str, ...]
 
     def start(self, size: float, count_size: float) -> Array:
         """Return logarithms with the rates' medians and some sizes."""
-        rates = self.search.mean[: len(self.groups)]
+        rates = self.search.mean[: len(self.widths)]
         return np.array([*rates, np.log(size), *[np.log(count_size)] * len(self.counts)])
 
     def effects(self, logarithms: Array) -> tuple[Effect, ...]:
         """Return the effects that are not negligible."""
-        rates, sizes = np.exp(logarithms[: len(self.groups)]), np.exp(logarithms[len(self.groups) :])
-        whole = {
-            name: float(rate) / self.widths.get(name, 1.0)
-            for names, rate in zip(self.groups, rates, strict=True)
-            for name in names
-        }
+        rates, sizes = np.exp(logarithms[: len(self.widths)]), np.exp(logarithms[len(self.widths) :])
+        whole = {name: float(rate) / width for (name, width), rate in zip(self.widths.items(), rates, strict=True)}
         by_effect = [whole, *({name: EFFECTS.count_rate} for name in self.counts)]
         return tuple(
             Effect(float(size), r) for size, r in zip(sizes, by_effect, strict=True) if size > EFFECTS.negligible_size
@@ -190,13 +185,8 @@ class _EffectModel:
 
 def _model_of(table: Table) -> _EffectModel:
     metrics = metrics_of(table)
-    factors = {f.name: f for f in table.factors}
-    widths = {name: _width(factors[name]) for name, metric in metrics.items() if metric == "difference"}
-    between = {
-        name: distances(table.columns[name], table.columns[name], metric) / widths.get(name, 1.0)
-        for name, metric in metrics.items()
-    }
-    groups = tuple((name,) for name in metrics)
+    widths = {name: _width(table.columns[name], metric) for name, metric in metrics.items()}
+    between = {name: distances(table.columns[name], table.columns[name], metric) for name, metric in metrics.items()}
     medians = np.log([EFFECTS.level_rate if m == "level" else EFFECTS.numeric_rate for m in metrics.values()])
     counts = tuple(f.name for f in counts_of(table.factors))
     rows, sizes = len(table), 1 + len(counts)
@@ -204,15 +194,15 @@ def _model_of(table: Table) -> _EffectModel:
     size_bounds = (float(np.log(EFFECTS.smallest_size)), float(np.log(EFFECTS.largest_size)))
     search = Search(
         shape=Exponential,
-        distances=np.stack([np.sum([between[name] for name in names], axis=0) for names in groups]),
+        distances=np.stack([between[name] / width for name, width in widths.items()]),
         correlations=np.reshape(correlations, (len(counts), rows, rows)),
         constant=0.0,
         mean=np.r_[medians, np.zeros(sizes)],
-        sd=np.r_[np.full(len(groups), EFFECTS.rate_sd), np.full(sizes, np.inf)],
+        sd=np.r_[np.full(len(widths), EFFECTS.rate_sd), np.full(sizes, np.inf)],
         bounds=(*((m - EFFECTS.rate_reach, m + EFFECTS.rate_reach) for m in medians.tolist()), *[size_bounds] * sizes),
         noise_known=False,
     )
-    return _EffectModel(search, groups, widths, counts)
+    return _EffectModel(search, widths, counts)
 
 
 def _metric(factor: Factor) -> Metric:
@@ -221,6 +211,16 @@ def _metric(factor: Factor) -> Metric:
     return "doublings" if factor.positive and factor.lower > 0.0 else "difference"
 
 
-def _width(factor: Factor) -> float:
-    """Return the difference that counts as one: the range that was measured."""
-    return max(factor.upper - factor.lower, 1e-300)
+def _width(values: npt.NDArray[Any], metric: Metric) -> float:
+    """Return the distance along a factor that counts as one: its standard deviation, one for levels.
+
+    Parameters
+    ----------
+    values : ndarray of shape (rows,)
+    metric : Metric
+    """
+    if metric == "level":
+        return 1.0
+    numbers = np.asarray(values, float)
+    sd = float(np.std(np.log2(numbers) if metric == "doublings" else numbers))
+    return sd if sd > 0.0 else 1.0

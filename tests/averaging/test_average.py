@@ -123,7 +123,7 @@ def test_what_is_particular_to_a_configuration_is_predicted_and_covered() -> Non
     found = result.predict(frame.loc[held, ["layers", "batch", "workers", "net"]])
     seconds = frame.t[held].to_numpy()
     # Nets are off by 20 % with every batch; noise alone has a mean absolute value of 1.6 %.
-    assert np.mean(np.abs(found.time / seconds - 1.0)) < 0.06
+    assert np.mean(np.abs(found.time / seconds - 1.0)) < 0.07
     assert np.mean((found.lower <= seconds) & (seconds <= found.upper)) >= 0.8
     assert any("with the residuals of its neighbours" in str(n) for n in result.notes)
 

@@ -107,8 +107,9 @@ def test_a_factor_with_zeros_is_compared_by_differences() -> None:
     assert metrics_of(table) == {"workers": "doublings", "batch": "difference", "net": "level"}
     off = np.where(frame.batch > 0.0, 0.1, -0.1) + noise()
     (whole,) = [e for e in fit_effects(table, off) if "batch" in e.rates]
-    # Counted in ranges, the batch matters more than the workers, on which nothing depends.
-    assert whole.rates["batch"] * 5.0 > whole.rates["workers"]
+    # Each factor has a rate; residuals that differ by the batch alone fall with its distance, and with no other's.
+    apart = {"batch": 5.0, "workers": np.log2(frame.workers.max() / frame.workers.min())}
+    assert whole.rates["batch"] * apart["batch"] > 5.0 * whole.rates["workers"] * apart["workers"]
 
 
 def test_a_count_with_two_levels_has_no_effects_of_its_own() -> None:
