@@ -36,6 +36,7 @@ PAGES = (
     "pooling-priors",
     "generic",
     "other-tables",
+    "transformers",
     "generic-constants",
     "solvers",
     "measured-cluster",

@@ -24,7 +24,7 @@ from genperf.table.work import evaluated
 
 Array = npt.NDArray[np.float64]
 #: What a formula may read of a prediction, beside the predicted value itself.
-FOLLOWING = ("throughput", "efficiency", "cost")
+FOLLOWING = ("throughput", "efficiency", "cost", "spending", "tokens_per_s", "flops_per_device")
 ENDS = ("", "_lower", "_upper")
 
 
@@ -107,7 +107,8 @@ def derived_columns(
     shows : mapping of str to str
         Formulas over the factors, the predicted value and further quantities by their names, `throughput` (of all
         workers, per second), `efficiency` (relative to the smallest measured count), `cost` (of a step, or of one unit
-        of the work where a throughput was measured), and the names before.
+        of the work where a throughput was measured), `spending` (per second); of a transformer `tokens_per_s` and
+        `flops_per_device` (6 operations for each parameter and token, per second and device); and the names before.
     price : Price, optional
         Needed for `cost`.
     interval : float
@@ -285,17 +286,47 @@ class _Paths:
             work = render(node)
         return np.asarray(evaluated(work, self.query.columns, self.query.rows) / self.columns[self.target])
 
+    def _tokens_per_s(self) -> Array:
+        """Return the samples of a second times the tokens of one."""
+        node = self.result.named.node("sequence")
+        if node is None:
+            raise GenperfError(
+                "'tokens_per_s' needs the tokens of a sample, and no column of the model tells them",
+                hint='fit with a column such as seq_length, or --show "tokens_per_s=throughput*2048"',
+            )
+        return np.asarray(self._throughput() * evaluated(render(node), self.query.columns, self.query.rows))
+
+    def _flops_per_device(self) -> Array:
+        """Return 6·P·tokens/s over the devices: the operations that the network needs, without recomputation."""
+        parameters, workers = self.result.named.node("parameters"), self.result.named.node("workers")
+        missing = "parameters" if parameters is None else "devices"
+        if parameters is None or workers is None:
+            raise GenperfError(
+                f"'flops_per_device' needs the {missing}, and no column of the model tells them",
+                hint="fit with a column of them, or of the layers and the width; --map parameters=COLUMN",
+            )
+        tokens = self.columns["tokens_per_s"] if "tokens_per_s" in self.columns else self._tokens_per_s()
+        count, devices = (evaluated(render(n), self.query.columns, self.query.rows) for n in (parameters, workers))
+        return np.asarray(6.0 * count * tokens / devices)
+
     def _cost(self) -> Array:
         """Return the cost of a step, or of one unit of the work where a throughput was measured."""
+        # The length of a step is a convention where a throughput was measured: one unit of its work is paid then.
+        work = self.result.schema.target.work
+        divisor = evaluated(work, self.query.columns, self.query.rows) if work else 1.0
+        return np.asarray(self.columns[self.target] * self._spending() / divisor)
+
+    def _spending(self) -> Array:
+        """Return what a second costs."""
         if self.price is None:
             raise GenperfError("'cost' needs a price", hint="--price 2/h, with --per COLUMN for what it is paid")
         per = self.price.per
         named = self.result.named
         if per is None:
-            factor = named.find("workers") or named.find("nodes")
-            if factor is None:
+            node = named.node("workers") or named.node("nodes")
+            if node is None:
                 raise GenperfError("no column counts what is paid for", hint="--per COLUMN, or --per 1")
-            count: Any = self.query.columns[factor.name]
+            count: Any = evaluated(render(node), self.query.columns, self.query.rows)
         else:
             formula = parse(with_amounts(per), list(self.query.columns))
             count = formula.evaluate({n: self.query.columns[n] for n in formula.names})
@@ -303,10 +334,7 @@ class _Paths:
                 raise FormulaError(
                     "what is paid for is not above zero here", text=per, column=0, width=len(per), hint="--per workers"
                 )
-        # The length of a step is a convention where a throughput was measured: one unit of its work is paid then.
-        work = self.result.schema.target.work
-        divisor = evaluated(work, self.query.columns, self.query.rows) if work else 1.0
-        return np.asarray(self.columns[self.target] * self.price.per_second * np.asarray(count, float) / divisor)
+        return self.price.per_second * np.asarray(count, float)
 
     def _efficiency(self) -> Array:
         """Return the efficiency, which falls as the time rises."""

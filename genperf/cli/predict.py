@@ -13,7 +13,7 @@ from genperf.cli.figures import of_predictions, plot_option, write_figure
 from genperf.cli.options import output_options
 from genperf.cli.output import csv_pieces, records, say, show_json, show_predictions
 from genperf.cli.progress import phases_shown
-from genperf.cli.shown import for_people, shows_of, values_at, with_derived
+from genperf.cli.shown import for_people, of_training, shows_of, values_at, with_derived
 from genperf.cli.writing import raw_option, writable, write_whole
 
 if TYPE_CHECKING:
@@ -57,6 +57,10 @@ BLOCK = BlockSettings()
     metavar="X/TIME",
     help="Of one worker or --per, as 2/h: shows the cost of a step; of a sample with --throughput.",
 )
+@click.option(
+    "--tokens", metavar="N", help="Of a transformer: days for so many tokens, as 300B; with --price their cost."
+)
+@click.option("--peak", metavar="DEVICE", help="Of a transformer: MFU, of a device's peak; a100, or 312T operations/s.")
 @click.option("--per", metavar="COL", help="What --price is paid for; the workers where omitted.")
 @click.option("--interval", default=0.9, show_default=True, type=float, help="Nominal coverage of the interval.")
 @click.option(
@@ -76,6 +80,8 @@ def command(
     at: tuple[str, ...],
     show: tuple[str, ...],
     price: str | None,
+    tokens: str | None,
+    peak: str | None,
     per: str | None,
     interval: float,
     band: str,
@@ -93,7 +99,7 @@ def command(
         raise click.UsageError("give either --data CSV or --at FACTOR=VALUE")
     fitted = load_model(model)
     kind: Band = "confidence" if band == "confidence" else "prediction"
-    shows = shows_of(show, price)
+    shows = {**of_training(tokens, peak, price), **shows_of(show, price)}
     paid = None
     if price is not None:
         from genperf.attribution.derived import price_of

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import click
 import numpy as np
 import numpy.typing as npt
 
@@ -77,6 +78,41 @@ def shows_of(show: tuple[str, ...], price: str | None) -> dict[str, str]:
     """
     shows = once(tuple(text if "=" in text else f"{text}={text}" for text in show), "--show")
     return shows if price is None or "cost" in shows else {**shows, "cost": "cost"}
+
+
+def of_training(tokens: str | None, peak: str | None, price: str | None) -> dict[str, str]:
+    """Return what `--tokens` and `--peak` show of a transformer: tokens per second, days, cost and MFU.
+
+    Parameters
+    ----------
+    tokens : str or None
+        How many the training has.
+    peak : str or None
+        Of a device: its name, or operations per second.
+    price : str or None
+        Of a device and a time.
+
+    Examples
+    --------
+    >>> of_training("300B", None, "2/h")
+    {'tokens_per_s': 'tokens_per_s', 'days': '300000000000.0/tokens_per_s/86400',
+     'training_cost': 'spending*300000000000.0/tokens_per_s'}
+    """
+    if tokens is None and peak is None:
+        return {}
+    shows = {"tokens_per_s": "tokens_per_s"}
+    if tokens is not None:
+        count = amount(tokens)
+        if count is None or not 0.0 < count < float("inf"):
+            raise click.BadParameter(f"'{tokens}' is no number of tokens; try 300B", param_hint="--tokens")
+        shows["days"] = f"{count!r}/tokens_per_s/86400"
+        if price is not None:
+            shows["training_cost"] = f"spending*{count!r}/tokens_per_s"
+    if peak is not None:
+        from genperf.attribution.peaks import peak_of
+
+        shows["mfu"] = f"flops_per_device/{peak_of(peak)!r}"
+    return shows
 
 
 def with_derived(

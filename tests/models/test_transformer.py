@@ -91,7 +91,7 @@ def test_switches_add_what_they_cost():
 
 def test_an_overlapped_exchange_is_hidden_behind_the_last_backward_pass():
     run = columns()
-    serial, hidden = build(factors_of(run)), build(factors_of(run), overlapped=True)
+    serial, hidden = build(factors_of(run)), build(factors_of(run), "overlapped")
     constants = dict.fromkeys(serial.constant_names, 1e-12)
     for scale in (1.0, 1e3, 1e6):
         constants["beta_d"] = scale * 1e-8
@@ -100,6 +100,16 @@ def test_an_overlapped_exchange_is_hidden_behind_the_last_backward_pass():
         behind = 2 / 3 * (parts["matrix"] + parts["attention"]) / 8
         expected = sum(parts.values()) - exchange + max(0.0, exchange - behind)
         assert hidden.evaluate(run, constants)[0] == pytest.approx(expected)
+
+
+def test_the_short_form_has_fewer_constants_and_the_same_work():
+    run = columns()
+    short, serial = build(factors_of(run), "short"), build(factors_of(run))
+    assert len(short.constants) < len(serial.constants) - 4
+    ones = dict.fromkeys(serial.constant_names, 1.0)
+    whole, part = serial.term_values(run, ones), short.term_values(run, ones)
+    assert set(part) < set(whole)
+    assert all(part[name] == pytest.approx(whole[name]) for name in part)
 
 
 @pytest.mark.parametrize(

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from genperf.expression import Expression, Term, coefficient
 from genperf.formula import Name, Node, names_in, parse, substitute
 from genperf.models.compose import unused_name
 from genperf.models.family import Factors, Family, Need
 from genperf.models.transformer.layout import Layout
 from genperf.models.transformer.levels import level_effects, scaled
+
+#: `serial` and `overlapped` have every term, with the exchange after the backward pass or behind it. `short`, for few
+#: runs, goes without those that are mostly small, and computes scores as fast as matrix products.
+Form = Literal["short", "serial", "overlapped"]
+_DETAILS = frozenset({"kernels", "pipeline", "tensor latency", "update", "offload share"})
 
 #: Samples × tokens of a micro-batch on one device.
 _TOKENS = "micro_batch*sequence/context_parallel"
@@ -20,7 +27,7 @@ _SPANNED = "max(1, data_parallel*tensor_parallel*context_parallel*nodes/workers)
 _HELD = "parameters/(tensor_parallel*pipeline_parallel)"
 
 
-def build(factors: Factors, overlapped: bool = False) -> Expression:
+def build(factors: Factors, form: Form = "serial") -> Expression:
     """Write the time of a step, with m micro-batches of b samples of s tokens on t·p·d·c devices.
 
         T = Σ over the slots of a micro-batch + what the data-parallel ways exchange + the update + a constant
@@ -36,10 +43,11 @@ def build(factors: Factors, overlapped: bool = False) -> Expression:
         update      P/(t·p), over d from ZeRO-1 on
         offload     the same through the host, whole and over d
 
-    With overlap, data = max(0, data − ⅔·(a·W + a₂·A)): the exchange hides behind the backward pass of the last
+    Overlapped, data = max(0, data − ⅔·(a·W + a₂·A)): the exchange hides behind the backward pass of the last
     micro-batch. Shape of the terms after Narayanan et al. (2021), "Efficient large-scale language model training on GPU
     clusters using Megatron-LM"; the equations are our derivation. Categorical factors that are no switch of the
     layout (hardware, framework) multiply all terms by exp(level). What the table lacks is supposed (`layout.SUPPOSED`).
+    The short form leaves out kernels, pipeline, the latency of tensor ways, update and the share of an offload.
 
     Examples
     --------
@@ -48,14 +56,14 @@ def build(factors: Factors, overlapped: bool = False) -> Expression:
     >>> [term.name for term in build(Factors(tuple(factors))).terms]
     ['matrix', 'kernels', 'data', 'update', 'constant']
     """
-    return _Writer(factors, overlapped).expression
+    return _Writer(factors, form).expression
 
 
 class _Writer:
     """Collects terms and constants while the expression is written."""
 
-    def __init__(self, factors: Factors, overlapped: bool) -> None:
-        self.factors, self.overlapped = factors, overlapped
+    def __init__(self, factors: Factors, form: Form) -> None:
+        self.factors, self.form = factors, form
         self.layout = Layout(factors)
         columns = {f.name for f in factors.factors}
         counted = self.layout.known("micro_batch")
@@ -109,12 +117,15 @@ class _Writer:
             formulas["offload"] = f"o*{_HELD}*offloaded"
             formulas["offload share"] = f"o_d*{_HELD}*offloaded/data_parallel"
         formulas["constant"] = "c"
+        if self.form == "short":
+            kept = {name: text.replace("a_s*", "a*") for name, text in formulas.items() if name not in _DETAILS}
+            return {**kept, "constant": kept.pop("constant")}
         return formulas
 
     def _total(self, formulas: dict[str, str]) -> Node | None:
         """Return the sum, with the exchange hidden behind the last backward pass where it overlaps."""
         exchange = [f"`{name}`" for name in formulas if name.startswith("data")]
-        if not self.overlapped or not exchange:
+        if self.form != "overlapped" or not exchange:
             return None
         hiding = [f"`{name}`" for name in ("matrix", "attention") if name in formulas]
         plain = [f"`{name}`" for name in formulas if not name.startswith("data")]
@@ -131,9 +142,10 @@ _COEFFICIENTS = (*_OF_SAMPLES, *_OF_PASSES, "beta_d", "beta_n", "u", "o", "o_d",
 
 
 def _builds(factors: Factors) -> list[Expression]:
-    """Return the expressions with the exchange after the backward pass, and behind it."""
-    serial, overlapped = build(factors), build(factors, overlapped=True)
-    return [overlapped, serial] if overlapped.total is not None else [serial]
+    """Return the short form, that with the exchange behind the backward pass, and that with it after the pass."""
+    forms: tuple[Form, ...] = ("short", "overlapped", "serial")
+    expressions = [build(factors, form) for form in forms]
+    return [e for k, e in enumerate(expressions) if e not in expressions[k + 1 :]]
 
 
 NEEDS = (

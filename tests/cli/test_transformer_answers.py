@@ -1,0 +1,77 @@
+"""Tokens per second, MFU, days and cost of a transformer's training, through the command line."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from helpers import run
+
+FIT = ["--time", "s", "--intrinsic", "params,seq_len,mbs,gbs", "--extrinsic", "dp,tp,pp", "--model", "transformer"]
+AT = ["params=1e9", "seq_len=1024", "mbs=2", "gbs=64", "dp=4", "tp=2", "pp=2"]
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    rng = np.random.default_rng(0)
+    folder = tmp_path_factory.mktemp("layouts")
+    runs = pd.DataFrame(rng.choice([1, 2, 4], (40, 3)), columns=["dp", "tp", "pp"])
+    runs["params"], runs["seq_len"] = rng.choice([1e9, 2e9], 40), rng.choice([1024, 2048], 40)
+    runs["mbs"], runs["gbs"] = rng.choice([1, 2], 40), 64
+    slots = runs.gbs / (runs.dp * runs.mbs) + runs.pp - 1
+    runs["s"] = 1e-14 * 6 * runs.params * runs.mbs * runs.seq_len / (runs.tp * runs.pp) * slots + 0.01
+    runs.assign(gbs=np.where(np.arange(40) == 7, 128, 64)).to_csv(folder / "runs.csv", index=False)
+    path = str(folder / "model.json")
+    assert run(["fit", str(folder / "runs.csv"), *FIT, "-o", path, "--quiet"]) == 0
+    return path
+
+
+def answered(capsys, arguments):
+    assert run(arguments) == 0
+    return json.loads(capsys.readouterr().out)["predictions"][0]
+
+
+def at():
+    return [word for value in AT for word in ("--at", value)]
+
+
+def test_what_a_training_of_tokens_takes(model, capsys):
+    capsys.readouterr()
+    options = ["--tokens", "300B", "--price", "2/h", "--peak", "a100", "--json"]
+    told = answered(capsys, ["predict", model, *at(), *options])
+    tokens = 64 * 1024 / told["time"]
+    assert told["tokens_per_s"] == pytest.approx(tokens)
+    assert told["days"] == pytest.approx(300e9 / tokens / 86400)
+    assert told["days_lower"] < told["days"] < told["days_upper"]
+    assert told["training_cost"] == pytest.approx(told["days"] * 24 * 2 * 16)
+    # 6·P operations a token, 16 devices of 312 TFLOP/s.
+    assert told["mfu"] == pytest.approx(6 * 1e9 * tokens / 16 / 312e12)
+    assert told["cost"] == pytest.approx(told["time"] * 16 * 2 / 3600)
+
+
+def test_a_peak_may_be_given(model, capsys):
+    capsys.readouterr()
+    known = answered(capsys, ["predict", model, *at(), "--peak", "H100", "--json"])
+    given = answered(capsys, ["predict", model, *at(), "--peak", "494.7T", "--json"])
+    assert given["mfu"] == pytest.approx(2 * known["mfu"])
+
+
+@pytest.mark.parametrize(
+    ("options", "status", "words"),
+    [
+        (["--peak", "h101"], 1, "did you mean 'h100'"),
+        (["--tokens", "many"], 2, "is no number of tokens"),
+    ],
+)
+def test_bad_input_is_answered_in_words(model, capsys, options, status, words):
+    assert run(["predict", model, *at(), *options]) == status
+    assert words in capsys.readouterr().err
+
+
+def test_what_a_table_lacks_is_named(tmp_path, capsys):
+    csv, path = tmp_path / "runs.csv", str(tmp_path / "model.json")
+    runs = {"dp": [1, 2, 4, 8], "tp": [1, 1, 1, 2], "gbs": [8, 16, 32, 64], "s": [1.0, 1.1, 1.2, 0.7]}
+    pd.DataFrame(runs).to_csv(csv, index=False)
+    assert run(["fit", str(csv), "--time", "s", "--extrinsic", "dp,tp,gbs", "-o", path, "--quiet"]) == 0
+    assert run(["predict", path, "--at", "dp=4", "--at", "tp=1", "--at", "gbs=32", "--tokens", "1B"]) == 1
+    assert "needs the tokens of a sample, and no column of the model tells them" in capsys.readouterr().err
