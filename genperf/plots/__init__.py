@@ -1,6 +1,7 @@
 """Figures (matplotlib, extra `plots`). Every function returns a Figure; none is shown, nothing is styled at import."""
 
 from genperf.plots.bars import sobol, waterfall
+from genperf.plots.groups import groups
 from genperf.plots.quality import constants, predicted_against_measured, residuals
 from genperf.plots.scaling import efficiency, scaling, terms
 from genperf.plots.style import image, kind_of, save
@@ -8,6 +9,7 @@ from genperf.plots.style import image, kind_of, save
 __all__ = [
     "constants",
     "efficiency",
+    "groups",
     "image",
     "kind_of",
     "predicted_against_measured",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ from genperf.attribution import Scaling, completed, explain
 from genperf.attribution.ladder import ladder
 from genperf.attribution.quantity import heading, only_for_times, term_column
 from genperf.attribution.terms import FORM, HIDDEN
+from genperf.attribution.words import samples_called
 from genperf.errors import GenperfError
 from genperf.plots.style import (
     BLUE,
@@ -30,6 +32,7 @@ from genperf.plots.style import (
 )
 from genperf.prediction import central_times, read_query
 from genperf.prediction.measured import measured_along
+from genperf.prediction.predict import THROUGHPUT
 from genperf.result import FitResult
 
 if TYPE_CHECKING:
@@ -94,22 +97,30 @@ def scaling(
     """
     x = answer.curve[answer.along].to_numpy(float)
     target = answer.quantity
-    value, lower, upper = (answer.curve[c].to_numpy(float) for c in (target.name, "lower", "upper"))
+    # A measured throughput is drawn as such: its time is that of one unit of the work.
+    rates = bool(target.throughput) and THROUGHPUT[0] in answer.curve
+    columns = THROUGHPUT if rates else (target.name, "lower", "upper")
+    value, lower, upper = (answer.curve[c].to_numpy(float) for c in columns)
+    work = value * answer.curve[target.name].to_numpy(float) if rates else None
     figure, ax = new_figure()
     ax.fill_between(x, lower, upper, color=BLUE, alpha=0.16, linewidth=0, label=f"{answer.interval:.0%} band")
-    _families(ax, result, answer, x)
+    _families(ax, result, answer, work)
     if not answer.refusal:
         base = int(np.argmin(np.abs(x - answer.reference)))
-        perfect = _perfect(answer, x)
+        perfect = _perfect(answer, x) if work is None else work / _perfect(answer, x)
         ax.plot(x, value[base] * perfect / perfect[base], color=INK, linestyle=":", label="perfect")
     ax.plot(x, value, color=BLUE, linewidth=2.0, label=shown(result.model))
     points = measured_along(result.schema, answer.along, rows_of(result, answer), table)
     if points:
-        measured = np.array([p.value for p in points])
-        ends = np.array([[p.value - p.lowest, p.highest - p.value] for p in points]).T
         at = [p.at for p in points]
+        times = np.array([[p.value, p.lowest, p.highest] for p in points])
+        if work is not None:
+            there = np.exp(np.interp(np.log(at), np.log(x), np.log(work)))
+            times = there[:, None] / times[:, [0, 2, 1]]
+        measured = times[:, 0]
+        ends = np.abs(times[:, 1:] - measured[:, None]).T
         ax.errorbar(at, measured, yerr=ends, fmt="o", color=INK, markersize=5, label="measured (median, range)")
-    _verdicts(ax, answer, predictions)
+    _verdicts(ax, answer, predictions, columns)
     doubling_axis(ax, answer.along, x.tolist())
     plain_numbers(ax)
     factor = next(f for f in result.schema.factors if f.name == answer.along)
@@ -119,7 +130,7 @@ def scaling(
             "measured up to here", (factor.upper, 1.0), xycoords=("data", "axes fraction"), xytext=(-4, -4),
             textcoords="offset points", rotation=90, ha="right", va="top", fontsize=7, color=FAINT,
         )  # fmt: skip
-    ax.set_ylabel(shown(heading(target)))
+    ax.set_ylabel(f"{samples_called(target.throughput)}/s" if rates else shown(heading(target)))
     ax.set_title(subtitle(answer), loc="left", fontsize=9, color=INK)
     legend(ax)
     return figure
@@ -144,7 +155,7 @@ def _perfect(answer: Scaling, x: Array) -> Array:
     return work if np.all(np.isfinite(work)) else 1.0 / x
 
 
-def _families(ax: Any, result: FitResult, answer: Scaling, x: Array) -> None:
+def _families(ax: Any, result: FitResult, answer: Scaling, work: Array | None) -> None:
     """Draw the members of an ensemble.
 
     Parameters
@@ -153,20 +164,23 @@ def _families(ax: Any, result: FitResult, answer: Scaling, x: Array) -> None:
     result : FitResult
     answer : Scaling
         Says where.
-    x : ndarray of shape (counts,)
-        The counts of the curve.
+    work : ndarray of shape (counts,) or None
+        The work of a step, where throughputs are drawn.
     """
     if len(result.members) < 2:
         return
+    x = answer.curve[answer.along].to_numpy(float)
     columns = read_query(rows_of(result, answer), result.schema).columns
     name: str | None = "families"
     for member in result.members:
         if member.weight >= CURVES.least_weight:
-            ax.plot(x, central_times([member], columns), color=FAINT, linewidth=0.8, alpha=0.8, label=name)
+            times = central_times([member], columns)
+            drawn = times if work is None else work / times
+            ax.plot(x, drawn, color=FAINT, linewidth=0.8, alpha=0.8, label=name)
             name = None
 
 
-def _verdicts(ax: Any, answer: Scaling, predictions: pd.DataFrame | None) -> None:
+def _verdicts(ax: Any, answer: Scaling, predictions: pd.DataFrame | None, columns: Sequence[str]) -> None:
     """Draw predictions with their intervals, coloured by verdict.
 
     Parameters
@@ -176,14 +190,16 @@ def _verdicts(ax: Any, answer: Scaling, predictions: pd.DataFrame | None) -> Non
         Says along which factor.
     predictions : DataFrame or None
         As `predict` returns them.
+    columns : sequence of str
+        The value and the ends of its interval.
     """
     if predictions is None or answer.along not in predictions:
         return
-    name = answer.quantity.name
+    name, lower, upper = columns
     for verdict, (color, marker) in VERDICT_STYLE.items():
         part = predictions[predictions["verdict"] == verdict]
         if len(part):
-            bars = np.vstack([part[name] - part["lower"], part["upper"] - part[name]])
+            bars = np.vstack([part[name] - part[lower], part[upper] - part[name]])
             ax.errorbar(
                 part[answer.along].to_numpy(float), part[name], yerr=np.maximum(bars, 0.0), fmt=marker, color=color,
                 markersize=7, capsize=3, label=f"predicted: {verdict}",

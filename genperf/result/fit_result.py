@@ -14,7 +14,7 @@ import numpy.typing as npt
 from genperf.errors import Note, TableError, counted
 from genperf.prediction import Band, Evidence, Feasibility, Member, Schema, Spread, beside, cells_of, predict
 from genperf.prediction.further import further_columns, further_names
-from genperf.result.shortcuts import Shortcuts, data_or_values
+from genperf.result.shortcuts import GroupShortcuts, Shortcuts, data_or_values
 from genperf.table.cells import Cells, frame_of
 from genperf.table.clean import labels
 from genperf.table.source import Source
@@ -276,7 +276,7 @@ class FitResult(Shortcuts):
 
 
 @dataclass(frozen=True, eq=False)
-class GroupedResult:
+class GroupedResult(GroupShortcuts):
     """One fitted model per group.
 
     Attributes

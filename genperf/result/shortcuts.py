@@ -32,6 +32,29 @@ class Shortcuts:
         return genperf.plots.scaling(self, answer, **options)
 
 
+class GroupShortcuts:
+    """The public functions of all groups as methods of their result."""
+
+    results: dict[tuple[str, ...], Any]
+
+    def explain(self, at: Any = None, **options: Any) -> dict[tuple[str, ...], Any]:
+        """Return the parts of each group's predicted value, by the group's values: `genperf.explain`."""
+        return {key: result.explain(at, **options) for key, result in self.results.items()}
+
+    def report(self, path: str | Path, **options: Any) -> Path:
+        """Write the page of all groups: `genperf.report`."""
+        import genperf
+
+        return Path(genperf.report(self, path, **options))
+
+    def plot(self, at: Mapping[str, Any] | None = None) -> Any:
+        """Draw the predicted value of each group along the count of workers: `genperf.plots.groups`."""
+        import genperf
+
+        answers = {key: result.explain(at, knee=True).scaling for key, result in self.results.items()}
+        return genperf.plots.groups(answers)
+
+
 def data_or_values(data: Any, values: Mapping[str, Any]) -> Any:
     """Return what is to be predicted: a table or a mapping, or values given by name.
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import glob
 import os
 import stat
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
@@ -52,6 +52,8 @@ class AggregationSettings:
         sixteenth digit on.
     sample_rows : int
         Rows from which the columns' kinds are recognised. A guess.
+    max_texts : int
+        Different texts of a column that may say how runs ended. A guess: log lines are more.
     """
 
     min_bytes: int = 64_000_000
@@ -62,6 +64,7 @@ class AggregationSettings:
     max_configurations: int = 1_000_000
     significant_digits: int = 12
     sample_rows: int = 1000
+    max_texts: int = 10_000
 
 
 AGGREGATION = AggregationSettings()
@@ -129,12 +132,15 @@ class Aggregation:
         Whether 1/value is summarised: of a throughput, the time per unit of work.
     weight : str or None
         A column that is summed.
+    failing : dict of str to tuple of str
+        The cells of columns that say that a run failed.
     """
 
     keys: tuple[str, ...]
     value: str
     inverse: bool = False
     weight: str | None = None
+    failing: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 @dataclass
@@ -205,11 +211,38 @@ class LargeSource:
             raise TableError("the table has columns and no rows", where=self.name)
         return Source(self.name, frame, np.arange(len(frame), dtype=np.int64), "row")
 
+    def texts(self, column: str, numbers: bool) -> list[str]:
+        """Return the different texts of a column.
+
+        Parameters
+        ----------
+        column : str
+        numbers : bool
+            Whether cells that are numbers count.
+
+        Raises
+        ------
+        TableError
+            For more than can be judged, of a column that the user named.
+        """
+        cell = f"cast(rows.{_name(column)} as varchar)"
+        where = "" if numbers else f"where try_cast({cell} as double) is null"
+        limit = AGGREGATION.max_texts + 1
+        distinct = self._run(f"select distinct {cell} as t from rows {where} limit {limit}").fetchall()
+        if numbers and len(distinct) == limit:
+            raise TableError(
+                f"column '{column}' says how runs ended in more than {AGGREGATION.max_texts:,} different texts",
+                hint="--status with a column of few words",
+                where=self.name,
+            )
+        return sorted(text for (text,) in distinct if text is not None)
+
     def summarise(self, aggregation: Aggregation) -> pd.DataFrame:
         """Return a row per combination of the keys' values, sorted by them.
 
-        Columns: the keys; the value's column with its median; the weight's with its sum; `STATISTICS`; `_unusable`, the
-        count of rows whose value is not above zero and finite, and `_example`, one such value.
+        Columns: the keys; the value's column with its median; the weight's with its sum; `STATISTICS`; `_failed`, the
+        count of runs that failed; `_unusable`, that of other rows whose value is not above zero and finite, and
+        `_example`, one such value.
         """
         self._select(aggregation, ", ".join(f"{_name(k)} as k{i}" for i, k in enumerate(aggregation.keys)), "")
         names = [f"k{i}" for i in range(len(aggregation.keys))]
@@ -249,8 +282,15 @@ class LargeSource:
         number = f"try_cast(rows.{_name(aggregation.value)} as double)"
         weight = f"try_cast(rows.{_name(aggregation.weight)} as double)" if aggregation.weight else "1.0"
         usable = f"{number} between {NUMBERS.smallest!r} and {NUMBERS.largest!r}"
+        cells = [
+            f"coalesce(cast(rows.{_name(name)} as varchar) in ({', '.join(map(_text, texts))}), false)"
+            for name, texts in aggregation.failing.items()
+            if texts
+        ]
+        failed = " or ".join(cells) or "false"
         self._run(
-            f"create or replace temp view measured as select {keys}, {usable} is true as good, "
+            f"create or replace temp view measured as select {keys}, {usable} is true and not ({failed}) as good, "
+            f"({failed}) as failed, "
             f"{'1.0 / ' if aggregation.inverse else ''}{number} as x, {weight} as w, "
             f"rows.{_name(aggregation.value)} as cell from rows {join}"
         )
@@ -267,8 +307,10 @@ class LargeSource:
             f"create or replace temp table summary as select {by}, count(*) filter (good) as _repeats, "
             "avg(x) filter (good) as _mean, var_samp(x) filter (good) as _variance, min(x) filter (good) as _shortest, "
             f"max(x) filter (good) as _longest, {function}(x, {shares + ends}) filter (good) as q, "
-            "sum(w) filter (good) as weight, count(*) filter (not good) as _unusable, "
-            f"cast(any_value(cell) filter (not good) as varchar) as _example from measured group by {by} order by {by}"
+            "sum(w) filter (good) as weight, count(*) filter (not good and not failed) as _unusable, "
+            "count(*) filter (failed) as _failed, "
+            "cast(any_value(cell) filter (not good and not failed) as varchar) as _example "
+            f"from measured group by {by} order by {by}"
         )
         count = self._run("select count(*) from summary").fetchone()[0]
         if count > AGGREGATION.max_configurations:

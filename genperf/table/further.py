@@ -92,6 +92,11 @@ def options_for(measurement: Measurement, options: ReadOptions) -> ReadOptions:
     return replace(options, roles=again, work=None, scaling=None, failures=FailureRule())
 
 
+def aggregated_options_for(measurement: Measurement, options: ReadOptions) -> ReadOptions:
+    """Return how rows are summarised for a further quantity: those in which it was not measured are left out."""
+    return replace(options_for(measurement, options), failures=options.failures, skip_bad_rows=True)
+
+
 def rows_with(measurement: Measurement, source: Source, options: ReadOptions) -> Source:
     """Return the rows in which a further quantity was measured: none of a run that failed, and no empty cell.
 

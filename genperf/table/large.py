@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import fields, replace
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from genperf.errors import Note, TableError
@@ -12,15 +14,15 @@ from genperf.table.aggregate import STATISTICS, Aggregation, LargeSource
 from genperf.table.aggregated import AggregatedTable
 from genperf.table.assemble import assemble, columns_of, require
 from genperf.table.clean import numbers
-from genperf.table.failures import FailureRule, says_failed
+from genperf.table.failures import FailureRule, failure_notes
 from genperf.table.measurement import Measurement
 from genperf.table.phases import phase_columns, shown_phases
 from genperf.table.roles import ReadOptions
 from genperf.table.source import Source
 from genperf.table.table import Table
 
-#: Every cell that is no number is a fault: a configuration holds runs that succeeded and others.
-NONE_FAILED = FailureRule(usual_words=False)
+#: The cell of a configuration's failed runs, and the rule that reads it.
+FAILED_RUNS, FAILED_ONLY = "failed", FailureRule()
 #: The column with the position of a row in the summary of DuckDB.
 PLACE = "_place"
 #: The power of the unit's factor that each statistic is multiplied by.
@@ -35,18 +37,14 @@ def read_large(large: LargeSource, options: ReadOptions) -> AggregatedTable:
     TableError, FormulaError
         As `read_table` does; bad rows are counted, and one is shown.
     """
-    if options.failures.given:
-        raise TableError(
-            "runs that failed are not told apart while rows are summarised",
-            hint="--no-aggregate for a table that memory holds, or leave --status and --failed out",
-            where=large.name,
-        )
     aggregation, unused = _aggregation(large, options)
     summary = large.summarise(aggregation).assign(**{PLACE: lambda f: np.arange(len(f), dtype=float)})
-    source = Source(large.name, _cells(summary, aggregation), np.arange(len(summary), dtype=np.int64), "configuration")
-    # A row stands for all repeats of a configuration.
-    checked = assemble(source, replace(options, roles=replace(options.roles, repeat=None), failures=NONE_FAILED))
-    notes = [n for n in checked.notes if n.kind not in ("rows_rejected", "configuration_mixed")]
+    cells, places = _cells(summary, aggregation)
+    source = Source(large.name, cells, places, "configuration")
+    # A row stands for all repeats of a configuration, and one more for its runs that failed.
+    checked = assemble(source, replace(options, roles=replace(options.roles, repeat=None), failures=FAILED_ONLY))
+    notes = [n for n in checked.notes if n.kind not in ("rows_rejected", "configuration_mixed", "runs_failed")]
+    notes += failure_notes(_failed_runs(summary, checked))
     notes += _left_out(summary, checked, options)
     frame = _one_row_each(large, aggregation, summary, checked)
     fields_of_table = {f.name: getattr(checked, f.name) for f in fields(Table)}
@@ -81,19 +79,62 @@ def _aggregation(large: LargeSource, options: ReadOptions) -> tuple[Aggregation,
             where=large.name,
         )
     keys = tuple(str(c) for c in sample.frame.columns if c in read)
-    in_role = {*keys, value, roles.weight, roles.repeat}
+    in_role = {*keys, value, roles.weight, roles.repeat, *options.failures.columns}
     unused = [str(c) for c in sample.frame.columns if c not in in_role]
-    return Aggregation(keys, value, measurement.kind == "throughput", roles.weight), unused
+    rule = options.failures
+    if sample.frame[value].dtype.kind in "iuf" and rule.usual_words:
+        rule = replace(rule, usual_words=False)  # a column of numbers holds no words
+    failing = _failing(large, rule, value, columns.names)
+    return Aggregation(keys, value, measurement.kind == "throughput", roles.weight, failing), unused
 
 
-def _cells(summary: pd.DataFrame, aggregation: Aggregation) -> pd.DataFrame:
-    """Return the cells to check: settings with their median, or with an unusable value where no row has another."""
+def _failing(large: LargeSource, rule: FailureRule, value: str, names: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """Return the cells that say that a run failed, by column.
+
+    Parameters
+    ----------
+    large : LargeSource
+    rule : FailureRule
+    value : str
+        The measured column.
+    names : sequence of str
+        All columns.
+    """
+    failing: dict[str, tuple[str, ...]] = {}
+    for name in dict.fromkeys([*rule.columns, *([value] if rule.usual_words else [])]):
+        if name not in names:
+            # The rule itself says that there is no such column.
+            rule.failed(pd.DataFrame(columns=list(names)), value, large.name)
+        given = rule.values.get(name)
+        one = FailureRule(None if given else name, {name: given} if given else {}, usual_words=False)
+        texts = large.texts(name, numbers=name != value)
+        mask = one.failed(pd.DataFrame({name: texts}, dtype=object), value, large.name)
+        failing[name] = tuple(text for text, failed in zip(texts, mask, strict=True) if failed)
+    return failing
+
+
+def _failed_runs(summary: pd.DataFrame, checked: Table) -> int:
+    """Return how many runs failed of the configurations that the table keeps."""
+    return int(summary["_failed"].sum()) if len(checked.failures) else 0
+
+
+def _cells(summary: pd.DataFrame, aggregation: Aggregation) -> tuple[pd.DataFrame, npt.NDArray[np.int64]]:
+    """Return the cells to check, with the row of the summary that each is from.
+
+    A configuration is a row with its median, or with an unusable value where no row has another; its runs that failed
+    are a row more, with a word in the place of a value.
+    """
     middle = summary[aggregation.value].to_numpy(dtype=float, na_value=np.nan)
     # `assemble` divides the work by the speed, and the median is of the time of a unit of work.
     cells = pd.Series(1.0 / middle if aggregation.inverse else middle, dtype=object)
     empty = summary["_repeats"].to_numpy() == 0
     cells[empty] = summary["_example"].to_numpy(dtype=object)[empty]
-    return summary.drop(columns=["_unusable", "_example"]).assign(**{aggregation.value: cells.to_numpy()})
+    rows = summary.drop(columns=["_unusable", "_example", "_failed"]).assign(**{aggregation.value: cells.to_numpy()})
+    failed = np.flatnonzero(summary["_failed"].to_numpy() > 0)
+    measured = np.flatnonzero(summary[["_repeats", "_unusable"]].to_numpy().sum(axis=1) > 0)
+    lost = rows.iloc[failed].assign(**{aggregation.value: FAILED_RUNS})
+    both = pd.concat([rows.iloc[measured], lost], ignore_index=True).astype({aggregation.value: object})
+    return both, np.concatenate([measured, failed])
 
 
 def _left_out(summary: pd.DataFrame, checked: Table, options: ReadOptions) -> list[Note]:
@@ -125,16 +166,11 @@ def _left_out(summary: pd.DataFrame, checked: Table, options: ReadOptions) -> li
     if bad and not options.skip_bad_rows:
         raise TableError(
             f"{bad} of {total} rows cannot be used\n  {examples[0]}",
-            hint=f"--skip-bad-rows goes on without them{_keeping(examples[0])}",
+            hint="--skip-bad-rows goes on without them",
             where=checked.source,
         )
     text = f"{bad + gone} of {total} rows left out because they cannot be used; for example: {examples[0]}"
     return [Note(text, "rows_rejected")]
-
-
-def _keeping(complaint: str) -> str:
-    """Say how a run that failed is kept, where a cell says that one did."""
-    return "; --no-aggregate keeps runs that failed" if says_failed(complaint) else ""
 
 
 def _complaint(measurement: Measurement, cell: object) -> str:

@@ -12,7 +12,14 @@ from genperf.errors import TableError
 from genperf.table.aggregate import LargeSource, files_of, worth_aggregating
 from genperf.table.assemble import assemble
 from genperf.table.failures import rule_of
-from genperf.table.further import further_notes, further_of, options_for, refuse_taken_names, rows_with
+from genperf.table.further import (
+    aggregated_options_for,
+    further_notes,
+    further_of,
+    options_for,
+    refuse_taken_names,
+    rows_with,
+)
 from genperf.table.large import read_large
 from genperf.table.measurement import measurement_of
 from genperf.table.roles import Names, ReadOptions, lets_of, roles_of
@@ -144,7 +151,9 @@ def read_table(
         raise TableError("only files are aggregated while they are read", hint="name a file or a pattern")
     if aggregate or (aggregate is None and worth_aggregating(source)):
         with LargeSource(str(source), files_of(str(source)), delimiter) as large:
-            return read_large(large, options)
+            table: Table = read_large(large, options)
+            parts = {n: read_large(large, aggregated_options_for(m, options)) for n, m in further.items()}
+            return _beside(table, parts, options)
     opened = open_source(source, delimiter)
     return _with_further(assemble(opened, options), opened, options)
 
@@ -161,11 +170,24 @@ def _with_further(table: Table, opened: Source, options: ReadOptions) -> Table:
     """
     if not options.further:
         return table
-    tables, notes = {}, list(table.notes)
-    for name, measurement in options.further.items():
-        part = assemble(rows_with(measurement, opened, options), options_for(measurement, options))
-        tables[name] = replace(part, failures=part.failures.iloc[:0], reading=())
-        notes += further_notes(name, part.rows, table.rows)
+    parts = {
+        name: assemble(rows_with(measurement, opened, options), options_for(measurement, options))
+        for name, measurement in options.further.items()
+    }
+    return _beside(table, parts, options)
+
+
+def _beside(table: Table, parts: Mapping[str, Table], options: ReadOptions) -> Table:
+    """Return a table with those of its further quantities.
+
+    Parameters
+    ----------
+    table : Table
+    parts : mapping of str to Table
+    options : ReadOptions
+    """
+    notes = [*table.notes, *(note for name, p in parts.items() for note in further_notes(name, p.rows, table.rows))]
+    tables = {name: replace(part, failures=part.failures.iloc[:0], reading=()) for name, part in parts.items()}
     measured = {m.column for m in options.further.values()}
     unused = tuple(name for name in table.unused if name not in measured)
     return replace(table, further=tables, notes=tuple(notes), unused=unused)

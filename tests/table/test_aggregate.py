@@ -128,7 +128,7 @@ def test_filter_weight_and_groups(tmp_path: Path) -> None:
 
 
 def test_bad_rows_are_counted(tmp_path: Path) -> None:
-    (tmp_path / "a.csv").write_text("workers,s\n1,1.0\n1,oom\n1,-2\n2,0.5\n4,nan\nx,3.0\n4,0.3\n")
+    (tmp_path / "a.csv").write_text("workers,s\n1,1.0\n1,fast\n1,-2\n2,0.5\n4,nan\nx,3.0\n4,0.3\n")
     (tmp_path / "b.csv").write_text("workers,s\n1,1.2\n8,\n")
     asked: dict[str, Any] = {"time": "s", "extrinsic": "workers"}
     with pytest.raises(GenperfError) as caught:
@@ -144,11 +144,11 @@ def test_bad_rows_are_counted(tmp_path: Path) -> None:
 
 
 def test_a_few_bad_times_are_told_by_one_of_them(tmp_path: Path) -> None:
-    (tmp_path / "a.csv").write_text("workers,s\n1,1.0\n1,oom\n2,0.5\n")
+    (tmp_path / "a.csv").write_text("workers,s\n1,1.0\n1,fast\n2,0.5\n")
     with pytest.raises(GenperfError) as caught:
         read_table(tmp_path / "a.csv", time="s", extrinsic="workers", aggregate=True)
     assert "1 of 3 rows cannot be used" in str(caught.value)
-    assert "'oom' is not a number" in str(caught.value)
+    assert "'fast' is not a number" in str(caught.value)
 
 
 @pytest.mark.parametrize(

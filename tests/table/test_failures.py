@@ -132,11 +132,47 @@ def test_refused(text: str, options: dict[str, Any], message: str, hint: str) ->
     assert hint in (caught.value.hint or "")
 
 
-def test_summarised_tables_refuse(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"status": "state"}, {"failed": "state=failed"}, {"status": "state", "also": "memory=gb:GB"}],
+    ids=["by the cell", "by the status", "by a value", "with a further quantity"],
+)
+def test_summarised_tables_keep_runs_that_failed(options: dict[str, Any], tmp_path: Path) -> None:
     pytest.importorskip("duckdb")
-    (tmp_path / "a.csv").write_text("b,t,state\n1,1,ok\n2,2,ok\n2,OOM,failed\n")
-    with pytest.raises(TableError, match="not told apart while rows are summarised") as caught:
-        gp.read_table(tmp_path / "a.csv", time="t", intrinsic="b", aggregate=True, status="state")
-    assert "--no-aggregate" in str(caught.value)
-    with pytest.raises(TableError, match="--no-aggregate keeps runs that failed"):
-        gp.read_table(tmp_path / "a.csv", time="t", intrinsic="b", aggregate=True)
+    rows = [
+        *("1,1.0,3,ok", "1,1.2,3,ok", "2,2.0,4,ok", "2,OOM,,failed", "2,OOM,,failed"),
+        *("4,out of memory,,failed", "8,4.0,10,ok"),
+    ]
+    (tmp_path / "a.csv").write_text("\n".join(["b,t,gb,state", *rows]))
+    asked: dict[str, Any] = {"time": "t", "intrinsic": "b", **options}
+    summed = gp.read_table(tmp_path / "a.csv", aggregate=True, **asked)
+    plain = gp.read_table(tmp_path / "a.csv", aggregate=False, **asked)
+    # Each configuration that failed stands there once.
+    assert sorted(summed.failures["b"]) == sorted(set(plain.failures["b"])) == [2.0, 4.0]
+    assert summed.measured.tolist() == plain.medians().measured.tolist() == [1.1, 2.0, 4.0]
+    (told,) = (n for n in summed.notes if n.kind == "runs_failed")
+    assert str(told).startswith("3 runs failed")
+    assert [str(n) for n in plain.notes if n.kind == "runs_failed"] == [str(told)]
+    result = gp.fit(summed, "a*b + c", draws=5)
+    assert isinstance(result, gp.FitResult)
+    assert (
+        result.predict(b=[1, 4, 8])["fits"].round(1).tolist()
+        == gp.fit(plain, "a*b + c", draws=5).predict(b=[1, 4, 8])["fits"].round(1).tolist()
+    )
+    if "also" in options:
+        assert summed.further["memory"].measured.tolist() == [3.0, 4.0, 10.0]
+
+
+def test_what_summarised_tables_refuse(tmp_path: Path) -> None:
+    pytest.importorskip("duckdb")
+    (tmp_path / "a.csv").write_text("b,t,state\n1,1,ok\n2,fast,ok\n2,OOM,failed\n")
+    for options, message in (
+        ({"status": "stat"}, "no column 'stat' that says which runs failed"),
+        ({"failed": "state=gone"}, "no cell of column 'state' is 'gone'"),
+        ({}, "'fast' is not a number"),
+    ):
+        with pytest.raises(TableError, match=message):
+            gp.read_table(tmp_path / "a.csv", time="t", intrinsic="b", aggregate=True, **options)
+    (tmp_path / "b.csv").write_text("b,t\n1,OOM\n2,OOM\n")
+    with pytest.raises(TableError, match="runs failed: there is no measured value to fit"):
+        gp.read_table(tmp_path / "b.csv", time="t", intrinsic="b", aggregate=True)
