@@ -25,7 +25,7 @@ from threadpoolctl import threadpool_limits
 import genperf as gp
 from genperf.estimate import FitOptions
 from genperf.fitting.assemble import Request, assembled
-from genperf.series import Series, fit_series, series_of
+from genperf.series import Series, TablePrior, fit_series, series_of, table_prior
 from genperf.series.prior import PRIOR, Prior, read_prior
 from genperf.table import Table
 
@@ -146,14 +146,70 @@ def by_hand(case: Case) -> dict[str, float]:
     }
 
 
-def answers(listed: Sequence[Case], prior_of: Callable[[str], Prior]) -> pd.DataFrame:
-    """Return a row per case: measured, predicted, and the hands' predictions."""
+def table_of_cases(listed: Sequence[Case]) -> Table:
+    """Return the rows that are fitted of some cases as one table, a group each."""
+    rows = pd.concat([case.train[[*FACTORS, "t"]].assign(case=str(i)) for i, case in enumerate(listed)])
+    return gp.read_table(rows, time="t", extrinsic="devices,nodes", intrinsic="batch", group="case")
 
-    def answer(case: Case) -> dict[str, float | str]:
-        given: dict[str, float | str] = {"source": case.source, "protocol": case.protocol, "measured": case.truth}
-        return given | auto(case, prior_of(case.source))
 
-    return pd.DataFrame([answer(case) for case in listed])
+def answers(listed: Sequence[Case], prior_of: Callable[[str], Prior], together: bool = True) -> pd.DataFrame:
+    """Return a row per case: measured and predicted.
+
+    Parameters
+    ----------
+    listed : sequence of Case
+    prior_of : callable
+        Source → prior.
+    together : bool
+        Whether the series of a cell are fitted as one table, whose groups share what they show of their cluster.
+    """
+    rows: list[dict[str, float | str]] = [{} for _ in listed]
+    for source, protocol in dict.fromkeys((case.source, case.protocol) for case in listed):
+        at = [i for i, case in enumerate(listed) if (case.source, case.protocol) == (source, protocol)]
+        cell_cases, prior = [listed[i] for i in at], prior_of(source)
+        table = table_of_cases(cell_cases)
+        shared = table_prior(table, FitOptions(), prior) if together else TablePrior(prior)
+        for number, (i, case) in enumerate(zip(at, cell_cases, strict=True)):
+            rows[i] = {"source": source, "protocol": protocol, "measured": case.truth}
+            rows[i] |= auto(case, shared.of((str(number),)))
+    return pd.DataFrame(rows)
+
+
+def shown_by_others(frame: pd.DataFrame, prior: Prior) -> TablePrior:
+    """Return what the whole series of a source, all counts of them, show of their cluster."""
+    rows = frame[frame.groupby("series").devices.transform("nunique") >= 3]
+    table = gp.read_table(
+        rows[[*FACTORS, "t", "series"]], time="t", extrinsic="devices,nodes", intrinsic="batch", group="series"
+    )
+    return table_prior(table, FitOptions(), prior)
+
+
+def answers_among(
+    listed: Sequence[Case], frames: dict[str, pd.DataFrame], prior_of: Callable[[str], Prior], others: int
+) -> pd.DataFrame:
+    """Answer from inside a node, where some other series of the table went beyond it.
+
+    Parameters
+    ----------
+    listed : sequence of Case
+    frames : dict of str to DataFrame
+        The sources.
+    prior_of : callable
+        Source → prior.
+    others : int
+        How many series, spread over the table; all their rows are given.
+    """
+    rows = []
+    for source in dict.fromkeys(case.source for case in listed):
+        shared = shown_by_others(frames[source], prior_of(source))
+        for case in (case for case in listed if case.source == source):
+            mine = (str(case.train.series.iloc[0]),)
+            keys = [key for key in sorted(shared.beyond) if key != mine]
+            taken = [keys[i] for i in np.unique(np.linspace(0, len(keys) - 1, min(others, len(keys))).astype(int))]
+            part = TablePrior(shared.prior, {key: shared.counts[key] for key in taken}, frozenset(taken))
+            given: dict[str, float | str] = {"source": source, "protocol": case.protocol, "measured": case.truth}
+            rows.append(given | auto(case, part.of(mine)))
+    return pd.DataFrame(rows)
 
 
 # --- scores ----------------------------------------------------------------------------------------------------------
@@ -245,6 +301,32 @@ def table(rows: pd.DataFrame, others: Sequence[str]) -> str:
     return markdown(head, lines)
 
 
+def among_table(alone: pd.DataFrame, few: pd.DataFrame, many: pd.DataFrame) -> str:
+    """Return a line per source: the first count beyond a node, where no other series went there, three, and many.
+
+    Parameters
+    ----------
+    alone, few, many : DataFrame
+        Of the same cases.
+    """
+    lines = []
+    for source in dict.fromkeys(alone.source):
+        line = [source, str(int((alone.source == source).sum()))]
+        for rows in (alone, few, many):
+            part = rows[rows.source == source]
+            width = (100.0 * (part.upper - part.lower) / part.measured).median()
+            line += [
+                pair(error(part)),
+                f"{100.0 * inside(part).mean():.0f}, {width:.0f}",
+                f"{interval_score(part):.0f}",
+            ]
+        lines.append(line)
+    head = ["source", "series"]
+    for name in ("alone", "3 others", "up to 24 others"):
+        head += [name, "covers, width, %", "score"]
+    return markdown(head, lines)
+
+
 def summary(name: str, rows: pd.DataFrame) -> list[str]:
     """Return a model's line: cells that hold, coverage of each protocol, ratios to last point."""
     counted = [cell(part) for _, _, part in cells(rows) if len(part) >= LEAST_SERIES]
@@ -271,7 +353,8 @@ def main() -> None:
     parser.add_argument("--outside", type=Path, help="a folder of more sources, which are not bundled")
     parser.add_argument("-o", "--output", default="docs/results/corpus.md")
     given = parser.parse_args()
-    listed = cases(sources(given.outside))
+    frames = sources(given.outside)
+    listed = cases(frames)
     hands = pd.DataFrame([by_hand(case) for case in listed])
     others = list(hands.columns)
     python = extra_p_python() if given.extra_p else None
@@ -283,7 +366,11 @@ def main() -> None:
             others.append("Extra-P")
     with threadpool_limits(limits=1):
         learned = pd.concat([answers(listed, prior_without), hands], axis=1)
-        before = pd.concat([answers(listed, lambda source: Prior()), hands], axis=1)
+        apart = pd.concat([answers(listed, prior_without, together=False), hands], axis=1)
+        nodes = [case for case in listed if case.protocol == "node"]
+        alone = apart[apart.protocol == "node"]
+        few, many = (answers_among(nodes, frames, prior_without, others) for others in (3, 24))
+        before = pd.concat([answers(listed, lambda source: Prior(), together=False), hands], axis=1)
         shipped = pd.concat([answers(listed, lambda source: PRIOR), hands], axis=1)
     head = [
         "prior of auto",
@@ -299,7 +386,8 @@ def main() -> None:
         f"Made by `{COMMAND}{flags}`; `docs/benchmark.md` states the protocol and when a cell holds. Errors are median "
         "(mean) |predicted/measured − 1| in %, widths are over the measured time, the score is the interval score of "
         "ln T in %.\n",
-        f"**Each source judged by a prior learned without it** ({len(listed)} cases)\n",
+        f"**Each source judged by a prior learned without it** ({len(listed)} cases); the series of a cell are one "
+        "table, whose groups share what they show of their cluster\n",
         table(learned, others),
         "**All together**; *learned from all* is what is shipped, in-sample here; *by hand* is the prior that was set "
         "on DLPerf\n",
@@ -307,10 +395,14 @@ def main() -> None:
             head,
             [
                 summary("learned without the source", learned),
+                summary("the same, each series alone", apart),
                 summary("learned from all", shipped),
                 summary("by hand, the baseline", before),
             ],
         ),
+        "**A table knows its cluster**: the first count beyond one node from those inside it, where other series of "
+        "the table went beyond it (their rows are all given)\n",
+        among_table(alone, few, many),
     ]
     Path(given.output).parent.mkdir(parents=True, exist_ok=True)
     Path(given.output).write_text("\n".join(text), encoding="utf-8")

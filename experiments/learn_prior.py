@@ -198,7 +198,7 @@ def _points(
         kind = {"overheads": PLAIN, "growing overheads": GROWING, "doublings": DOUBLINGS}[family.label]
     density = np.zeros(len(u))
     if learned:
-        medians, roots = fit._moments(family, prior, 0.0)
+        medians, roots = fit.moments_of(family, prior, 0.0)
         shares = np.log([setting.share for setting in prior.settings])
         density = log_sum(
             np.array([s + _log_normal(u, m, r) for s, m, r in zip(shares, medians, roots, strict=True)]), 0

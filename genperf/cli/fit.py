@@ -16,7 +16,7 @@ from genperf.cli.writing import writable, write_whole
 from genperf.errors import counted, listed
 
 #: Of many groups, the kinds of notes that tell how groups relate.
-GROUP_NOTES = ("similarity", "not_pooled")
+GROUP_NOTES = ("similarity", "not_pooled", "table_prior")
 
 
 @click.command("fit", cls=WritingCommand)

@@ -30,7 +30,7 @@ class Request:
     notes : sequence of Note
         What the model has to say before anything is fitted.
     used : mapping of str to text or number
-        Further options that the result keeps.
+        Further options that the result keeps; a `request` among them takes the place of that of the options.
     """
 
     model: str
@@ -74,7 +74,7 @@ def assembled(table: Table, ensemble: Ensemble, request: Request) -> FitResult:
         members=ensemble.members,
         spread=ensemble.spread,
         evidence=ensemble.evidence,
-        options={**request.used, **ensemble.options, "request": options.request},
+        options={"request": options.request, **request.used, **ensemble.options},
         seed=request.seed,
         metrics={
             "mape": metrics.mape(predicted, measured),

@@ -16,7 +16,7 @@ from genperf.pooling import Borrowed, could_name, pool
 from genperf.prediction import Ensemble, Member
 from genperf.result import FitResult
 from genperf.result.arrays import in_half_precision
-from genperf.series import fit_series, refuse_one_scale, series_of
+from genperf.series import TablePrior, fit_series, refuse_one_scale, series_of, table_prior
 from genperf.table import Table
 from genperf.table.clean import label
 
@@ -42,12 +42,15 @@ class Auto:
         What each group of the table borrows; see `prepared`.
     notes : tuple of Note
         What every group that borrows should know.
+    shared : TablePrior
+        What the series of the table show of the cluster they share; see `prepared`.
     """
 
     options: FitOptions
     pool: bool = False
     loans: Mapping[Key, Borrowed] = field(default_factory=dict)
     notes: tuple[Note, ...] = ()
+    shared: TablePrior = field(default_factory=TablePrior)
 
     @property
     def name(self) -> str:
@@ -55,22 +58,23 @@ class Auto:
         return AUTO
 
     def prepared(self, table: Table) -> Auto:
-        """Return the model with what each group of a table borrows from the others.
+        """Return the model with what each group of a table learns and borrows from the others.
 
         Raises
         ------
         FitError
-            For a table without groups.
+            Where groups are to be pooled in a table without any.
         """
+        shared = table_prior(table, self.options)
         if not self.pool:
-            return self
+            return replace(self, shared=shared)
         if not table.group:
             raise FitError("pooling is between groups, and the table has none", hint="--group A,B with --model auto")
         unnamed = () if table.categorical else could_name(table)
         shown = ",".join(unnamed[:COLUMNS_SHOWN])
         text = f"groups may be alike in columns that have no role: --categorical {shown} would let pooling use them"
         notes = (Note(text, "similarity"),) if unnamed else ()
-        return replace(self, loans=pool(table, self.options.mapping), notes=notes)
+        return replace(self, loans=pool(table, self.options.mapping), notes=notes, shared=shared)
 
     def tables_per_task(self, table: Table) -> int:
         """Return one: groups are not fitted together."""
@@ -78,7 +82,10 @@ class Auto:
 
     def request(self, table: Table) -> str | None:
         """Return how one group is fitted, as a text; None for a group that borrows."""
-        return None if self._borrowed(table).loans else self.options.request
+        if self._borrowed(table).loans:
+            return None
+        fingerprint = self.shared.fingerprint
+        return self.options.request + (f" table prior {fingerprint}" if fingerprint else "")
 
     def fit(self, tables: Sequence[Table], seed: int) -> list[FitResult | GenperfError]:
         """Fit each table by itself; see `genperf.fitting.Model`."""
@@ -103,7 +110,9 @@ class Auto:
         series = series_of(table, self.options)
         if series is None:
             return self._assembled(table, fit_factors(table, self.options, seed), seed, borrowed.notes)
-        return self._assembled(table, fit_series(table, series, seed), seed, borrowed.notes)
+        key = _key(table)
+        ensemble = fit_series(table, series, seed, prior=self.shared.of(key))
+        return self._assembled(table, ensemble, seed, (*borrowed.notes, *self.shared.notes(key, series)))
 
     def _fit_borrowing(self, table: Table, borrowed: Borrowed, seed: int) -> FitResult | None:
         """Fit a series beside what it borrows; None where the group is not a series.
@@ -139,11 +148,18 @@ class Auto:
         # An ensemble has many draws of sums of terms above zero: half precision is far finer than they spread.
         members = tuple(_in_half_precision(member) for member in ensemble.members)
         complete = replace(ensemble, members=members, notes=(*ensemble.notes, *notes))
-        return assembled(table, complete, Request(AUTO, self.options, seed))
+        request = self.request(table)
+        used = {} if request is None else {"request": request}
+        return assembled(table, complete, Request(AUTO, self.options, seed, used=used))
 
     def _borrowed(self, table: Table) -> Borrowed:
-        key = tuple(label(table.frame[name].iloc[0]) for name in table.group)
+        key = _key(table)
         return self.loans.get(key, Borrowed(key))
+
+
+def _key(table: Table) -> Key:
+    """Return what a group is called."""
+    return tuple(label(table.frame[name].iloc[0]) for name in table.group)
 
 
 def _in_half_precision(member: Member) -> Member:

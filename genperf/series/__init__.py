@@ -2,5 +2,15 @@
 
 from genperf.series.fit import fit_series, weigh
 from genperf.series.measured import Series, refuse_one_scale, repeat_noise, series_of
+from genperf.series.sharing import TablePrior, table_prior
 
-__all__ = ["Series", "fit_series", "refuse_one_scale", "repeat_noise", "series_of", "weigh"]
+__all__ = [
+    "Series",
+    "TablePrior",
+    "fit_series",
+    "refuse_one_scale",
+    "repeat_noise",
+    "series_of",
+    "table_prior",
+    "weigh",
+]

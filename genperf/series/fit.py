@@ -93,7 +93,12 @@ def fit_series(
 
 def weigh(series: Series, prior: Prior = PRIOR) -> tuple[Member, ...]:
     """Sample every family of a series and return those that count, heaviest first."""
-    return _members(series, _posteriors([series], prior)[0])
+    return _members(series, posteriors_of(series, prior))
+
+
+def posteriors_of(series: Series, prior: Prior) -> list[Posterior]:
+    """Sample every family of a series with every walk."""
+    return _posteriors([series], prior)[0]
 
 
 @dataclass(frozen=True, eq=False)
@@ -255,8 +260,8 @@ def _problems(part: int, series: Series, prior: Prior) -> list[_Problem]:
         units = np.array([overhead.divisor or most for overhead in family.overheads])
         shapes = np.array([same[overhead.name] for overhead in family.overheads])
         shapes = shapes.reshape(len(units), len(series.logarithms))
-        longer = float(series.logarithms[last]) - np.log(prior.usual_time) if series.in_seconds else 0.0
-        medians, roots = _moments(family, prior, longer)
+        longer = longer_than_usual(series, last, prior)
+        medians, roots = moments_of(family, prior, longer)
         problems.append(
             _Problem(
                 part, family, of_family, np.log([share for _, share in prior.noises]),
@@ -284,7 +289,20 @@ def _works(series: Series, prior: Prior) -> list[Work]:
     return works
 
 
-def _moments(family: Family, prior: Prior, longer: float) -> tuple[Array, Array]:
+def longer_than_usual(series: Series, last: int, prior: Prior) -> float:
+    """Return ln of the time at the largest scale over the usual time; 0 where the values are not seconds.
+
+    Parameters
+    ----------
+    series : Series
+    last : int
+        Place of the largest scale.
+    prior : Prior
+    """
+    return float(series.logarithms[last]) - float(np.log(prior.usual_time)) if series.in_seconds else 0.0
+
+
+def moments_of(family: Family, prior: Prior, longer: float) -> tuple[Array, Array]:
     """Return the means of the overheads' logarithms, and Cholesky factors of their covariances, in each setting.
 
     Parameters
@@ -292,7 +310,7 @@ def _moments(family: Family, prior: Prior, longer: float) -> tuple[Array, Array]
     family : Family
     prior : Prior
     longer : float
-        ln of the time at the largest scale over the usual time; 0 where the values are not seconds.
+        See `longer_than_usual`.
     """
     between = np.array(family.beyond, bool)
     medians, roots = prior.moments(family.sizes, family.beyond if family.vague else (False,) * len(between))

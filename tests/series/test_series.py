@@ -240,7 +240,7 @@ def test_the_file_predicts_as_the_model_in_memory() -> None:
     assert dump_model(again) == dump_model(result)
 
 
-def test_a_group_alone_and_among_others_on_any_number_of_workers() -> None:
+def test_groups_on_any_number_of_workers_and_a_group_alone() -> None:
     frame = pd.DataFrame(
         {
             "model": np.repeat(["a", "b", "c"], 5),
@@ -256,9 +256,11 @@ def test_a_group_alone_and_among_others_on_any_number_of_workers() -> None:
 
     one, two = fitted(frame, 1), fitted(frame, 2)
     assert dump_model(one) == dump_model(two)
-    alone = fitted(frame[frame.model == "b"], 1)
+    b = frame[frame.model == "b"]
+    alone, whole = fitted(b, 1)["b"], auto(gp.read_table(b, time="s", extrinsic="workers"))
     asked = {"workers": 32}
-    pd.testing.assert_frame_equal(alone["b"].predict(asked), one["b"].predict(asked), check_exact=True)
+    pd.testing.assert_frame_equal(alone.predict(asked), whole.predict(asked), check_exact=True)
+    assert not alone.predict(asked).equals(one["b"].predict(asked))
 
 
 # --- figures --------------------------------------------------------------------------------------------------------
