@@ -77,8 +77,8 @@ class TablePrior:
         if not others or not on_one_node(series):
             return ()
         text = (
-            f"{', '.join(key)}: no run goes beyond one node; what {others} other group{'s' * (others != 1)} of the table "
-            "showed there is part of the interval"
+            f"{', '.join(key)}: no run goes beyond one node; what {others} other group{'s' * (others != 1)} "
+            "of the table showed there is part of the interval"
         )
         return (Note(text, "table_prior"),)
 
