@@ -14,7 +14,7 @@ from genperf.attribution.answers import Comparison
 from genperf.attribution.configurations import completed
 from genperf.attribution.draws import quantiles
 from genperf.attribution.quantity import with_unit
-from genperf.attribution.terms import Parts, parts_of
+from genperf.attribution.terms import FORM, HIDDEN, Parts, parts_of
 from genperf.attribution.words import interval_note
 from genperf.errors import GenperfError
 from genperf.prediction import Query, read_query
@@ -209,8 +209,12 @@ def _sentence(
     text += interval_note(interval, f"{lower:+.3g}", f"{upper:+.3g}", f"{whole:+.3g}", target.unit)
     changes = terms["change"].to_numpy(float)
     same_way = np.where(np.sign(changes) == np.sign(whole), np.abs(changes), 0.0)
-    main = int(np.argmax(same_way))
-    return f"{text}; '{terms['term'].iloc[main]}' makes {with_unit(f'{changes[main]:+.3g}', target)} of it"
+    is_term = ~terms["term"].isin([FORM, HIDDEN]).to_numpy()
+    main = int(np.argmax(np.where(is_term, same_way, -1.0)))
+    text += f"; '{terms['term'].iloc[main]}' makes {with_unit(f'{changes[main]:+.3g}', target)} of it"
+    beside = np.flatnonzero((terms["term"] == FORM).to_numpy() & (same_way > same_way[main]))
+    unexplained = [with_unit(f"{changes[i]:+.3g}", target) for i in beside]
+    return text + "".join(f", and what no term explains {size}" for size in unexplained)
 
 
 def _one(at: Mapping[str, Any] | pd.DataFrame, result: FitResult) -> Query:

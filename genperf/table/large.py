@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from genperf.errors import Note, TableError
+from genperf.errors import Note, TableError, counted
 from genperf.table.aggregate import STATISTICS, Aggregation, LargeSource
 from genperf.table.aggregated import AggregatedTable
 from genperf.table.assemble import assemble, columns_of, require
@@ -49,7 +49,8 @@ def read_large(large: LargeSource, options: ReadOptions) -> AggregatedTable:
     frame = _one_row_each(large, aggregation, summary, checked)
     fields_of_table = {f.name: getattr(checked, f.name) for f in fields(Table)}
     table = AggregatedTable(**{**fields_of_table, "frame": frame, "unused": tuple(unused), "notes": ()})
-    text = f"{table.rows} rows were summarised as {len(table)} configurations while they were read"
+    rows, configurations = counted(table.rows, "row"), counted(len(table), "configuration")
+    text = f"{rows} summarised as {configurations} while reading"
     if table.target.is_time and (phases := phase_columns(unused)):
         text += f"; columns of phases are dropped, {shown_phases(phases)}: --no-aggregate keeps them"
     return replace(table, notes=(Note(text, "aggregated"), *notes))

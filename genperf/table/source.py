@@ -335,6 +335,7 @@ def _refuse_duplicates(columns: list[str], where: str) -> None:
 
 def _from_parquet(data: bytes, name: str) -> Source:
     try:
+        import_module("pyarrow")
         parquet = import_module("pyarrow.parquet")
     except ImportError:
         raise TableError("reading Parquet needs pyarrow", hint='pip install "genperf[parquet]"', where=name) from None

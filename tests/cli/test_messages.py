@@ -131,6 +131,13 @@ FILES = {
         "c,1,9,3",
         *(f"c,{n},{8 / n + 2}," for n in COUNTS[1:]),
     ),
+    "log3.tsv": runs("workers\tio_s\tseconds", "8\t0.1\tfast", "16\t0.1\t2"),
+    "nodes.csv": runs(
+        "net,workers,nodes,seconds",
+        *(f"{net},{n},{max(1, n // 4)},{1 + 0.1 * n + 0.2 * (n > 4)}" for net in "ab" for n in COUNTS),
+        *(f"c,{n},1,{1 + 0.1 * n}" for n in (1, 2, 4)),
+    ),
+    "splits.csv": runs("dp,tp,seconds", "1,1,8", "2,1,4.2", "4,1,2.2", "1,2,4.5", "2,4,1.3"),
     "bad.toml": "[fitt]\n",
     "broken.toml": "time = \n",
 }
@@ -138,6 +145,7 @@ TIME = ["--time", "seconds", "--extrinsic", "workers"]
 FAMILY = ["--model", "amdahl"]
 ALSO = ["--also", "memory=gb:GB", "--also-model", "memory=a/workers + c"]
 FAILED = [*TIME, "--intrinsic", "batch", "--status", "state"]
+SPLITS = ["--time", "seconds", "--extrinsic", "dp,tp", "--model", "a/(dp*tp) + c"]
 LEVELS = ["levels.csv", *TIME, "--categorical", "framework"]
 
 
@@ -224,8 +232,9 @@ CASES: dict[str, list[Case]] = {
         Case(["check", "runs.csv", *TIME, "--let", "x=log(workers-1)"], 1),
     ],
     "Many files": [
-        Case(["check", "log*.csv", *TIME], 1),
-        Case(["check", "log*.csv", *TIME, "--skip-bad-rows"]),
+        Case(["check", "log*.csv", *TIME]),
+        Case(["check", "log3.*", *TIME, "--aggregate"], 1),
+        Case(["check", "log3.*", *TIME, "--aggregate", "--skip-bad-rows"]),
         Case(["check", "log*.csv", *TIME, "--where", "seconds < 9"], 1),
         Case(["check", "absent*.csv", *TIME], 1),
     ],
@@ -240,6 +249,9 @@ CASES: dict[str, list[Case]] = {
         Case(["fit", "runs.csv", *TIME, *FAMILY, "-o", "m.json"]),
         Case(["fit", "runs.csv", *TIME, "--model", "a/workers + c", "-o", "formula.json"]),
         Case(["fit", "two.csv", *TIME, "--intrinsic", "batch", "-o", "two.json"]),
+        Case(["fit", "nodes.csv", "--time", "seconds", "--extrinsic", "workers,nodes", "--group", "net"]),
+        Case(["fit", "splits.csv", *SPLITS, "-o", "splits.json"]),
+        Case(["optimize", "splits.json", "--devices", "6"]),
         Case(["fit", "two.csv", *TIME, "--intrinsic", "batch", "--model", "generic"]),
         Case(["fit", "fixed.csv", *TIME, "--intrinsic", "batch", "-o", "fixed.json"]),
         Case(["fit", "outlier.csv", "--time", "seconds", "--extrinsic", "ranks", "--repeat", "run"]),

@@ -65,7 +65,7 @@ def test_the_numbers_are_those_of_pandas(
     assert table.factors == plain.factors
     assert table.extremes[0].tolist() == by.min().tolist()
     assert table.extremes[1].tolist() == by.max().tolist()
-    assert "400 rows were summarised as 16 configurations" in str(table.notes[0])
+    assert "400 rows summarised as 16 configurations" in str(table.notes[0])
     pd.testing.assert_frame_equal(
         table.medians().frame[["workers", "batch", "net", "s", "_repeats"]],
         plain.medians().frame[["workers", "batch", "net", "s", "_repeats"]],
