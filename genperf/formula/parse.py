@@ -148,7 +148,9 @@ def parse(
     return _read(text, None if names is None else frozenset(names), frozenset(texts), max_characters)
 
 
-def parse_number(text: str, names: Collection[str] | None = None, texts: Collection[str] = ()) -> Formula:
+def parse_number(
+    text: str, names: Collection[str] | None = None, texts: Collection[str] = (), logical: bool = True
+) -> Formula:
     """Read a formula whose value is a number, or true or false: never a text.
 
     Parameters
@@ -157,11 +159,13 @@ def parse_number(text: str, names: Collection[str] | None = None, texts: Collect
     names : collection of str, optional
     texts : collection of str, optional
         As `parse` takes them.
+    logical : bool
+        Whether it may be true or false.
 
     Raises
     ------
     FormulaError
-        For a text or a text column alone, beside what `parse` refuses.
+        For a text or a text column alone, or a comparison, beside what `parse` refuses.
 
     Examples
     --------
@@ -182,6 +186,14 @@ def parse_number(text: str, names: Collection[str] | None = None, texts: Collect
             column=0,
             width=len(text),
             hint="compare it: where(column == 'text', 1, 2)",
+        )
+    if formula.logical and not logical:
+        raise FormulaError(
+            "a number is needed here, not a comparison",
+            text=text,
+            column=0,
+            width=len(text),
+            hint="write where(comparison, 1, 0)",
         )
     return formula
 

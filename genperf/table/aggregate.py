@@ -81,7 +81,7 @@ def files_of(source: str | Path) -> list[str]:
     TableError
         Where a pattern matches nothing.
     """
-    text = str(Path(source).expanduser())
+    text = os.path.expanduser(source)
     if Path(text).is_file() or not any(c in text for c in "*?["):
         return [text]
     files = sorted(name for name in glob.glob(text, recursive=True) if Path(name).is_file())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import io
+import os
 import re
 import stat
 import sys
@@ -205,7 +206,7 @@ def decoded(data: bytes, name: str) -> str:
 
 def _read_file(path: str | Path) -> bytes:
     try:
-        return read_bounded(Path(path).expanduser(), CONTENT.max_streamed_bytes)
+        return read_bounded(os.path.expanduser(path), CONTENT.max_streamed_bytes)
     except FileNotFoundError:
         raise TableError("no such file", hint=_neighbour(Path(path)), where=str(path)) from None
     except IsADirectoryError:
@@ -218,7 +219,7 @@ def _read_file(path: str | Path) -> bytes:
 def _neighbour(path: Path) -> str | None:
     """Return a hint: the file of the same folder that may have been meant."""
     try:
-        return suggest(path.name, [p.name for p in path.expanduser().parent.iterdir()])
+        return suggest(path.name, os.listdir(os.path.expanduser(path.parent)))
     except (OSError, RuntimeError):
         return None
 
