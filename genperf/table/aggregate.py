@@ -23,6 +23,7 @@ import pandas as pd
 
 from genperf.errors import TableError
 from genperf.table.clean import NUMBERS
+from genperf.table.content import refuse_address
 from genperf.table.source import Source, guess_delimiter
 
 
@@ -81,6 +82,7 @@ def files_of(source: str | Path) -> list[str]:
     TableError
         Where a pattern matches nothing.
     """
+    refuse_address(source)
     text = os.path.expanduser(source)
     if Path(text).is_file() or not any(c in text for c in "*?["):
         return [text]

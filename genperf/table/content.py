@@ -81,11 +81,23 @@ def read_content(source: str | Path) -> tuple[str, bytes]:
     TableError
         Where it cannot be read, is of a format that is not, or is larger than the bounds.
     """
+    refuse_address(source)
     if str(source) == "-":
         name, data = "standard input", _read_standard_input()
     else:
         name, data = str(source), _read_file(source)
     return name, _decompressed(data, name)
+
+
+def refuse_address(source: str | Path) -> None:
+    """Refuse the address of a server.
+
+    Raises
+    ------
+    TableError
+    """
+    if re.match(r"[a-z][a-z0-9+.-]+:/", str(source), re.IGNORECASE) and not os.path.exists(source):
+        raise TableError("is an address, and no network is used", hint="download the file first", where=str(source))
 
 
 def read_bounded(path: str | Path, most: int) -> bytes:
