@@ -43,6 +43,9 @@ class FormulaLimits:
 
 
 LIMITS = FormulaLimits()
+#: Sums and products are nested as well: each further part is one level.
+_TOO_DEEP = f"nested more than {4 * LIMITS.max_depth} deep, or a sum or product of more parts"
+_SHORTER = "derive parts of it by --let"
 
 _BINARY: Mapping[type[ast.operator], str] = {
     ast.Add: "add",
@@ -275,7 +278,7 @@ class _Reader:
     def explain_syntax(self, error: BaseException) -> NoReturn:
         """Raise an error of Python's parser in words of formulas."""
         if not isinstance(error, SyntaxError):
-            raise FormulaError("the formula cannot be read", text=self.text, column=0) from None
+            raise FormulaError(_TOO_DEEP, text=self.text, column=0, hint=_SHORTER) from None
         column = min((error.offset or 1) - 1, len(self.text)) if error.offset else len(self.text.rstrip())
         message = (error.msg or "").split(". Perhaps")[0]
         if not error.offset or "eof" in message.lower() or "never closed" in message:
@@ -318,7 +321,7 @@ class _Reader:
     def node(self, node: ast.expr, depth: int) -> Node:
         """Return the tree of a part of Python's tree."""
         if depth > 4 * LIMITS.max_depth:
-            self.refuse(node, "nested too deep", width=1)
+            self.refuse(node, _TOO_DEEP, _SHORTER, 1)
         match node:
             case ast.Constant(value=value):
                 return self.constant(node, value)

@@ -198,6 +198,7 @@ _CHANGES: dict[str, tuple[tuple[str | int, ...], Any]] = {
     "term-runs-code": ((*MODEL, "members", 0, "terms", 0, "formula"), "__import__('os').system('true')"),
     "term-of-no-name": ((*MODEL, "members", 0, "terms", 0, "formula"), "secret"),
     "term-nested": ((*MODEL, "members", 0, "terms", 0, "formula"), "(" * 200 + "C" + ")" * 200),
+    "term-long": ((*MODEL, "members", 0, "terms", 0, "formula"), "+".join(["1e-9*workers**1.5"] * 3600)),
     "draws-short": ((*MODEL, "members", 0, "draws"), [[1.0]]),
     "draws-text": ((*MODEL, "members", 0, "draws"), "AAAA"),
     "spread-huge": ((*MODEL, "spread", "noise"), 1e99),
