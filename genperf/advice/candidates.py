@@ -91,7 +91,7 @@ def costs(result: FitResult, query: Query, predicted: Array, cost: str) -> Array
         Where a cost is not above zero.
     """
     quantity = result.schema.target
-    formula = parse_number(cost, texts=[f.name for f in result.schema.factors if not f.numeric])
+    formula = parse_number(cost, None, [f.name for f in result.schema.factors if not f.numeric], logical=False)
     nodes: dict[str, Node] = {}
     for name in formula.names:
         if name in query.columns or name == quantity.name:

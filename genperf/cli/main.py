@@ -38,7 +38,7 @@ COMMANDS = {
 }
 
 
-def _command(name: str) -> click.Command:
+def command_named(name: str) -> click.Command:
     """Return a command of `COMMANDS` from its file."""
     # A file named as a word of Python could not be imported by others.
     file = f"{name}_" if iskeyword(name) else name
@@ -69,7 +69,7 @@ class _Commands(click.Group):
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        return _command(cmd_name) if cmd_name in COMMANDS else None
+        return command_named(cmd_name) if cmd_name in COMMANDS else None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
@@ -100,7 +100,7 @@ def cli(ctx: click.Context, config: str | None) -> None:
 
     Start with `genperf demo`, or `genperf check TABLE --time COLUMN` on your own measurements.
     """
-    ctx.default_map = settings_of(config, _command, list(COMMANDS)) if ctx.invoked_subcommand in COMMANDS else {}
+    ctx.default_map = settings_of(config, command_named, list(COMMANDS)) if ctx.invoked_subcommand in COMMANDS else {}
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -43,6 +43,9 @@ class FormulaLimits:
 
 
 LIMITS = FormulaLimits()
+#: Sums and products are nested as well: each further part is one level.
+_TOO_DEEP = f"nested more than {4 * LIMITS.max_depth} deep, or a sum or product of more parts"
+_SHORTER = "derive parts of it by --let"
 
 _BINARY: Mapping[type[ast.operator], str] = {
     ast.Add: "add",
@@ -148,7 +151,9 @@ def parse(
     return _read(text, None if names is None else frozenset(names), frozenset(texts), max_characters)
 
 
-def parse_number(text: str, names: Collection[str] | None = None, texts: Collection[str] = ()) -> Formula:
+def parse_number(
+    text: str, names: Collection[str] | None = None, texts: Collection[str] = (), logical: bool = True
+) -> Formula:
     """Read a formula whose value is a number, or true or false: never a text.
 
     Parameters
@@ -157,11 +162,13 @@ def parse_number(text: str, names: Collection[str] | None = None, texts: Collect
     names : collection of str, optional
     texts : collection of str, optional
         As `parse` takes them.
+    logical : bool
+        Whether it may be true or false.
 
     Raises
     ------
     FormulaError
-        For a text or a text column alone, beside what `parse` refuses.
+        For a text or a text column alone, or a comparison, beside what `parse` refuses.
 
     Examples
     --------
@@ -182,6 +189,14 @@ def parse_number(text: str, names: Collection[str] | None = None, texts: Collect
             column=0,
             width=len(text),
             hint="compare it: where(column == 'text', 1, 2)",
+        )
+    if formula.logical and not logical:
+        raise FormulaError(
+            "a number is needed here, not a comparison",
+            text=text,
+            column=0,
+            width=len(text),
+            hint="write where(comparison, 1, 0)",
         )
     return formula
 
@@ -263,7 +278,7 @@ class _Reader:
     def explain_syntax(self, error: BaseException) -> NoReturn:
         """Raise an error of Python's parser in words of formulas."""
         if not isinstance(error, SyntaxError):
-            raise FormulaError("the formula cannot be read", text=self.text, column=0) from None
+            raise FormulaError(_TOO_DEEP, text=self.text, column=0, hint=_SHORTER) from None
         column = min((error.offset or 1) - 1, len(self.text)) if error.offset else len(self.text.rstrip())
         message = (error.msg or "").split(". Perhaps")[0]
         if not error.offset or "eof" in message.lower() or "never closed" in message:
@@ -306,7 +321,7 @@ class _Reader:
     def node(self, node: ast.expr, depth: int) -> Node:
         """Return the tree of a part of Python's tree."""
         if depth > 4 * LIMITS.max_depth:
-            self.refuse(node, "nested too deep", width=1)
+            self.refuse(node, _TOO_DEEP, _SHORTER, 1)
         match node:
             case ast.Constant(value=value):
                 return self.constant(node, value)

@@ -12,7 +12,7 @@ from typing import NoReturn
 
 from genperf.errors import FitError, FormulaError, ModelError, suggest
 from genperf.expression import Constant, Expression, Term
-from genperf.formula import Call, Name, Node, Number, bind_values, call, names_in, parse, render, substitute
+from genperf.formula import Call, Name, Node, Number, bind_values, call, names_in, parse_number, render, substitute
 from genperf.models.family import Factors
 from genperf.table import Factor
 from genperf.table.names import ALIASES
@@ -162,7 +162,7 @@ def _with_factors(text: str, factors: Sequence[Factor], mapping: Mapping[str, st
     """
     matched = Factors(tuple(factors), mapping or {})
     columns = [f.name for f in factors]
-    node = parse(text, texts=[f.name for f in factors if not f.numeric]).node
+    node = parse_number(text, None, [f.name for f in factors if not f.numeric], logical=False).node
     canonical = {alias: name for name, aliases in ALIASES.items() for alias in (*aliases, name)}
     by_name: dict[str, Node] = {}
     for name in _in_order(node):

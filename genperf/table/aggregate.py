@@ -23,6 +23,7 @@ import pandas as pd
 
 from genperf.errors import TableError
 from genperf.table.clean import NUMBERS
+from genperf.table.content import refuse_address
 from genperf.table.source import Source, guess_delimiter
 
 
@@ -81,7 +82,8 @@ def files_of(source: str | Path) -> list[str]:
     TableError
         Where a pattern matches nothing.
     """
-    text = str(Path(source).expanduser())
+    refuse_address(source)
+    text = os.path.expanduser(source)
     if Path(text).is_file() or not any(c in text for c in "*?["):
         return [text]
     files = sorted(name for name in glob.glob(text, recursive=True) if Path(name).is_file())

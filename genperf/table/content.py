@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import io
+import os
 import re
 import stat
 import sys
@@ -80,11 +81,23 @@ def read_content(source: str | Path) -> tuple[str, bytes]:
     TableError
         Where it cannot be read, is of a format that is not, or is larger than the bounds.
     """
+    refuse_address(source)
     if str(source) == "-":
         name, data = "standard input", _read_standard_input()
     else:
         name, data = str(source), _read_file(source)
     return name, _decompressed(data, name)
+
+
+def refuse_address(source: str | Path) -> None:
+    """Refuse the address of a server.
+
+    Raises
+    ------
+    TableError
+    """
+    if re.match(r"[a-z][a-z0-9+.-]+:/", str(source), re.IGNORECASE) and not os.path.exists(source):
+        raise TableError("is an address, and no network is used", hint="download the file first", where=str(source))
 
 
 def read_bounded(path: str | Path, most: int) -> bytes:
@@ -205,7 +218,7 @@ def decoded(data: bytes, name: str) -> str:
 
 def _read_file(path: str | Path) -> bytes:
     try:
-        return read_bounded(Path(path).expanduser(), CONTENT.max_streamed_bytes)
+        return read_bounded(os.path.expanduser(path), CONTENT.max_streamed_bytes)
     except FileNotFoundError:
         raise TableError("no such file", hint=_neighbour(Path(path)), where=str(path)) from None
     except IsADirectoryError:
@@ -218,7 +231,7 @@ def _read_file(path: str | Path) -> bytes:
 def _neighbour(path: Path) -> str | None:
     """Return a hint: the file of the same folder that may have been meant."""
     try:
-        return suggest(path.name, [p.name for p in path.expanduser().parent.iterdir()])
+        return suggest(path.name, os.listdir(os.path.expanduser(path.parent)))
     except (OSError, RuntimeError):
         return None
 

@@ -1,0 +1,381 @@
+"""Odd inputs: files of every wrong kind, and the arguments that read them. `messages.txt` holds what is answered."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import json
+import lzma
+from collections.abc import Callable, Mapping
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+COUNTS = (1, 2, 4, 8, 16)
+TABLE = ("--time", "seconds", "--extrinsic", "workers")
+GRID = ("--over", "workers=1:8", "--over", "batch=32", "--over", "framework=tf")
+ROWS = "".join(f"{n},{8 / n + 1!r}\n" for n in COUNTS)
+RUNS = f"workers,seconds\n{ROWS}"
+LEVELS = "framework,workers,batch,seconds\n" + "".join(
+    f"{f},{n},{b},{s * (8 / n + 1) * b / 32!r}\n" for f, s in (("tf", 1), ("mx", 2)) for n in COUNTS for b in (32, 64)
+)
+
+
+def column(*cells: object) -> str:
+    """Return a table whose measured column holds the cells."""
+    return "workers,seconds\n" + "".join(f"{2**k},{cell}\n" for k, cell in enumerate(cells))
+
+
+#: File name → content: tables that cannot be read as they are.
+TABLES: dict[str, str | bytes] = {
+    # Encodings.
+    "utf16-without-mark.csv": RUNS.encode("utf-16-le"),
+    "utf32.csv": RUNS.encode("utf-32"),
+    "latin1.csv": RUNS.replace("workers", "wörkers").encode("latin-1"),
+    "ebcdic.csv": RUNS.encode("cp037"),
+    "surrogate.csv": b"workers,seconds\n1,\xed\xa0\x80\n",
+    "nul.csv": RUNS.replace("8,", "8\0,"),
+    "only-nul.csv": b"\0" * 1000,
+    "lines-of-unicode.csv": RUNS.replace("\n", "\u2028"),
+    # Formats that are no text.
+    "gzip-cut.csv": gzip.compress(RUNS.encode(), mtime=0)[:-9],
+    "gzip-and-more.csv": gzip.compress(RUNS.encode(), mtime=0) + b"more",
+    "gzip-twice.csv": gzip.compress(gzip.compress(RUNS.encode(), mtime=0), mtime=0),
+    "bz2-cut.csv": bz2.compress(RUNS.encode())[:-5],
+    "xz-cut.csv": lzma.compress(RUNS.encode())[:-5],
+    "lz4.csv": b"\x04\x22\x4d\x18rest",
+    "compress.csv": b"\x1f\x9d\x90rest",
+    "7z.csv": b"7z\xbc\xaf\x27\x1crest",
+    "snappy.csv": b"\xff\x06\x00\x00sNaPpYrest",
+    "sheet.xlsx": b"PK\x03\x04rest",
+    "sheet.xls": b"\xd0\xcf\x11\xe0rest",
+    "archive.tar": b"runs.csv".ljust(257, b"\0") + b"ustar",
+    "page.pdf": b"%PDF-1.7\n",
+    "picture.png": b"\x89PNG\r\n\x1a\n",
+    "picture.jpg": b"\xff\xd8\xff\xe0",
+    "program": b"\x7fELF\x02\x01",
+    "base.sqlite": b"SQLite format 3\0",
+    "array.npy": b"\x93NUMPY\x01\0",
+    "model.pkl": b"\x80\x04\x95rest",
+    "data.h5": b"\x89HDF\r\n",
+    "data.arrow": b"ARROW1\0\0",
+    "page.html": "<!DOCTYPE html><html><body></body></html>",
+    "rows.json": '[{"workers": 1, "seconds": 9}]',
+    "rows.jsonl": '{"workers": 1, "seconds": 9}\n{"workers": 2, "seconds": 5}\n',
+    # Shapes.
+    "empty.csv": "",
+    "blank.csv": "\n \n\n",
+    "comments.csv": "# one\n# two\n",
+    "head.csv": "workers,seconds\n",
+    "no-head.csv": ROWS,
+    "head-in-comment.csv": f"# workers,seconds\n{ROWS}",
+    "one-column.csv": "seconds\n1\n2\n",
+    "only-commas.csv": ",,,\n,,,\n",
+    "same-names.csv": "workers,workers,seconds\n1,1,2\n",
+    "ragged.csv": f"{RUNS}1\n1,2,3\n",
+    "quote-open.csv": f'workers,seconds\n1,"9\n{ROWS}',
+    "quote-after.csv": 'workers,seconds\n1,"9"x\n2,5\n',
+    "colons.csv": RUNS.replace(",", ":"),
+    "large-cell.csv": f"workers,seconds,note\n1,9,{'x' * 1_200_000}\n2,5,y\n",
+    "large-number.csv": column("9" * 1_000_000, 5, 3),
+    # Numbers.
+    "comma.csv": RUNS.replace(",", ";").replace(".", ","),
+    "thousands.csv": column('"1,234.5"', 617, 300),
+    "apostrophes.csv": column("1'234.5", 617, 300),
+    "blanks-in-numbers.csv": column("1 234", 617, 300),
+    "seconds-with-unit.csv": column("9 s", "5 s", "3 s"),
+    "one-with-unit.csv": column(9, "5ms", 3),
+    "percent.csv": column("90%", "50%", "30%"),
+    "workers-with-unit.csv": "workers,seconds\n1x,9\n2x,5\n4x,3\n",
+    "dates.csv": column("2024-01-01", "2024-01-02"),
+    "clock.csv": column("00:09:00", "00:05:00"),
+    "hexadecimal.csv": "workers,seconds\n0x1,9\n0x2,5\n",
+    "truth.csv": "workers,seconds\nTrue,9\nFalse,5\n",
+    "arabic.csv": "workers,seconds\n١,9\n٢,5\n٤,3\n",
+    "minus.csv": column(9, "−5", 3),
+    "underscores.csv": column("1_000", 5, 3),
+    "formulas.csv": column("=1+1", 5, 3),
+    "infinite.csv": column("inf", "inf"),
+    "missing.csv": column("NA", "NA"),
+    "zero.csv": column(0, 5, 3),
+    "negative.csv": column(-9, 5, 3),
+    "huge.csv": column("1e300", 5, 3),
+    "tiny.csv": column("1e-300", 5, 3),
+    "denormal.csv": column("5e-324", 5, 3),
+    "huge-workers.csv": "workers,seconds\n1e40,9\n2,5\n",
+    "infinite-workers.csv": "workers,seconds\ninf,9\n2,5\n",
+}
+#: Lines of genperf.toml.
+SETTINGS = (
+    "tiem = 'seconds'",
+    "'tim e' = 's'",
+    "time = 's'\ntime = 'x'",
+    "[fit.x]\na = 1",
+    "[fit]\ntime = {a = 1}",
+    "fit = 'x'",
+    "fit = 1",
+    "[[fit]]\ntime = 's'",
+    "[fitt]\ntime = 's'",
+    "[predict]\nintervall = 0.8",
+    "[predict]\ninterval = '0.9'",
+    "[predict]\nat = 4",
+    "seed = 1e3",
+    "seed = nan",
+    "seed = -1",
+    "workers = '2'",
+    "workers = 0",
+    "extrinsic = ['workers', 'workers']",
+    "extrinsic = [1]",
+    "where = true",
+    "lambda = 1979-05-27",
+    "quiet = 0",
+    "verbose = 3",
+    "pool = 'no'",
+    "skip_bad_rows = 1",
+    "let = {x = '1'}",
+    "time.x = 1",
+    "o = 'x.json'",
+    "config = 'x'",
+    "a.b.c = 1",
+    "[fit",
+    "= 1",
+    "'''",
+    "\0",
+    "a" * 5000 + " = 1",
+)
+FORMULAS = (
+    "",
+    "workers",
+    "1",
+    "a*workers/0",
+    "a*log(0*workers)",
+    "-a*workers",
+    "a*1e400",
+    "a*1j",
+    "a*...",
+    "True*a",
+    "a**workers**workers**65",
+    "a*workers**65",
+    "a if 1 else b",
+    "lambda: a",
+    "[a]",
+    "a[0]",
+    "a.b",
+    "f'{a}'",
+    "(a := 1)",
+    "a, b",
+    "a and b",
+    "not a",
+    "a == b",
+    "'x'",
+    "``*a",
+    "a*`",
+    "a*wrkers",
+    "a^2*workers",
+    "a²*workers",
+    "a×workers",
+    "2a*workers",
+    "a workers",
+    "max(a)",
+    "sin(a)",
+    "__import__('os')",
+    "(" * 61 + "a" + ")" * 61,
+    "-" * 61 + "a",
+    "+".join(["workers"] * 9000),
+    "+".join(f"c{i}*workers**{i}" for i in range(40)),
+)
+#: What is done to a whole model file, by name.
+MODEL = ("groups", 0, "model")
+_CHANGES: dict[str, tuple[tuple[str | int, ...], Any]] = {
+    "no-members": ((*MODEL, "members"), []),
+    "no-terms": ((*MODEL, "members", 0, "terms"), []),
+    "weight-zero": ((*MODEL, "members", 0, "weight"), 0.0),
+    "weight-negative": ((*MODEL, "members", 0, "weight"), -1.0),
+    "constant-negative": ((*MODEL, "members", 0, "constants", 0, "value"), -5.0),
+    "constant-text": ((*MODEL, "members", 0, "constants", 0, "value"), "x"),
+    "constant-huge": ((*MODEL, "members", 0, "constants", 0, "value"), 1e200),
+    "constant-twice": ((*MODEL, "members", 0, "constants", 1, "name"), "C"),
+    "term-runs-code": ((*MODEL, "members", 0, "terms", 0, "formula"), "__import__('os').system('true')"),
+    "term-of-no-name": ((*MODEL, "members", 0, "terms", 0, "formula"), "secret"),
+    "term-nested": ((*MODEL, "members", 0, "terms", 0, "formula"), "(" * 200 + "C" + ")" * 200),
+    "term-long": ((*MODEL, "members", 0, "terms", 0, "formula"), "+".join(["1e-9*workers**1.5"] * 3600)),
+    "draws-short": ((*MODEL, "members", 0, "draws"), [[1.0]]),
+    "draws-text": ((*MODEL, "members", 0, "draws"), "AAAA"),
+    "spread-huge": ((*MODEL, "spread", "noise"), 1e99),
+    "spread-negative": ((*MODEL, "spread", "noise"), -1.0),
+    "levels-missing": ((*MODEL, "table", "factors", 2, "levels"), []),
+    "level-renamed": ((*MODEL, "table", "factors", 2, "levels", 0), "other"),
+    "centre-zero": ((*MODEL, "table", "factors", 0, "centre"), 0.0),
+    "range-turned": ((*MODEL, "table", "factors", 0, "lower"), 1e9),
+    "factor-twice": ((*MODEL, "table", "factors", 0, "name"), "workers"),
+    "no-factors": ((*MODEL, "table", "factors"), []),
+    "median-outside": ((*MODEL, "table", "medians", 0, 0, 0), -1e99),
+    "median-turned": ((*MODEL, "table", "medians", 0, 1), 1e9),
+    "median-of-no-level": ((*MODEL, "table", "medians", 0, 0, 2), "other"),
+    "work-of-no-name": ((*MODEL, "table", "target", "work"), "secret"),
+    "evidence-of-no-factor": (
+        (*MODEL, "evidence"),
+        [{"factor": "x", "held_out": 1.0, "doublings": 1.0, "error": 0.1, "last_point": None}],
+    ),
+    "surprise": ((*MODEL, "surprise"), 1),
+    "seed-text": ((*MODEL, "seed"), "x"),
+    "other-program": (("program",), "extra-p"),
+    "newer": (("schema_version",), 99),
+    "version-text": (("schema_version",), "2"),
+    "version-truth": (("schema_version",), True),
+    "no-groups": (("groups",), []),
+    "key-of-no-group": (("groups", 0, "key"), ["tf"]),
+}
+OTHER_MODELS: dict[str, str | bytes] = {
+    "model-empty": "",
+    "model-cut": '{"program":"genperf","schema_version":2,"group":[],"groups":[',
+    "model-nested": "[" * 30_000,
+    "model-list": "[1, 2]",
+    "model-nan": '{"program":"genperf","schema_version":NaN}',
+    "model-bytes": b"\xff\xfe\x00",
+    "model-is-table": RUNS,
+    "model-is-gzip": gzip.compress(RUNS.encode(), mtime=0),
+}
+
+
+def broken_models(whole: str) -> dict[str, str]:
+    """Return the text of a model with one field changed, for each change."""
+    texts = {}
+    for name, (path, value) in _CHANGES.items():
+        read = json.loads(whole)
+        place = read
+        for step in path[:-1]:
+            place = place[step]
+        place[path[-1]] = deepcopy(value)
+        texts[name] = json.dumps(read)
+    return texts
+
+
+_NUMBERS = ("", "0", "-1", "1e308", "inf", "nan", "abc", "1,2,,3", "1:", "1:8:0", "8:1", "1:1e9", "1_000", "１")
+#: Option → values that it refuses, and the command without it.
+OPTIONS: dict[tuple[str, ...], tuple[str, tuple[str, ...]]] = {
+    ("predict", "m.json"): ("--at", tuple(f"workers={v}" for v in (*_NUMBERS, "1 2", "0x10", "1+1"))),
+    ("optimize", "m.json"): ("--over", tuple(f"workers={v}" for v in _NUMBERS)),
+    ("predict", "m.json", "--at", "workers=4", "--interval"): ("", ("0", "1", "-1", "nan", "inf", "abc")),
+    ("predict", "m.json", "--at", "workers=4", "--price"): ("", ("2", "-2/h", "inf/h", "2/x", "abc", "")),
+    ("predict", "m.json", "--at", "workers=4", "--price", "2/h", "--per"): ("", ("-1", "0", "x", "")),
+    ("predict", "m.json", "--at", "workers=4", "--show"): ("", ("x", "x=", "=1", "time=1", "x=secret", "x=workers>1")),
+    ("optimize", "m.json", "--over", "workers=1:8", "--steps"): ("", ("0", "-1", "abc", "workers > 1")),
+    ("optimize", "m.json", "--over", "workers=1:8", "--machines"): ("", ("0", "-1", "abc")),
+    ("optimize", "m.json", "--over", "workers=1:8", "--deadline"): ("", ("0", "-1", "nan", "inf", "abc")),
+    ("optimize", "m.json", "--over", "workers=1:8", "--fits"): ("", ("-1", "1", "nan")),
+    ("optimize", "m.json", "--over", "workers=1:8", "--where"): ("", ("1", "workers", "secret > 1", "workers > 99")),
+    ("optimize", "m.json", "--over", "workers=1:8", "--capacity"): ("", ("80", "memory=80", "time=-1", "workers=4")),
+    ("suggest", "m.json", "--target", "workers=64", "--cost"): ("", ("abc", "'x'", "workers > 1")),
+    ("suggest", "m.json", "--target", "workers=64", "--candidates"): ("", ("absent.csv", "empty.csv")),
+    ("explain", "m.json", "--group"): ("", ("", "tf")),
+    ("explain", "m.json", "--versus"): ("", ("workers=0", "nodes=2", "workers")),
+    ("fit", "runs.csv", *TABLE, "--lambda"): ("", ("-1", "nan", "abc")),
+    ("fit", "runs.csv", *TABLE, "--seed"): ("", ("-1", "1.5", "abc")),
+    ("fit", "runs.csv", *TABLE, "--workers"): ("", ("0", "-1", "1e308")),
+    ("fit", "runs.csv", *TABLE, "--delimiter"): ("", (";;", '"', "\n")),
+    ("fit", "runs.csv", *TABLE, "--unit"): ("", ("parsec",)),
+    ("fit", "runs.csv", *TABLE, "--weight"): ("", ("absent", "seconds")),
+    ("fit", "runs.csv", *TABLE, "--let"): ("", ("x", "x=", "=1", "x==1", "x=secret", "workers=1", "x=1/0")),
+    ("fit", "runs.csv", *TABLE, "--where"): ("", ("workers", "workers > 99", "secret > 1", "'x' == 'x'")),
+    ("fit", "runs.csv", *TABLE, "--map"): ("", ("workers", "workers=ranks", "wrkers=workers")),
+    ("validate", "runs.csv", *TABLE, "--models", "amdahl", "--scheme"): (
+        "",
+        ("kfold:1", "kfold:1e9", "kfold:x", "extrapolate:workers:99", "extrapolate:x", "leave-group-out:x", "x"),
+    ),
+    ("import",): ("", ("nothing",)),
+}
+EVERY_PLACE = ("missing/x.csv", "folder", "runs.csv/x", "y" * 300, "dangling/x.csv", "loop/x.csv", "nul\0byte", "")
+
+
+def cases() -> dict[str, tuple[str, ...]]:
+    """Return the arguments of every case, by name."""
+    listed: dict[str, tuple[str, ...]] = {f"check {name}": ("check", name, *TABLE) for name in TABLES}
+    listed |= {
+        f"settings {k:02} {text!r:.40}": ("--config", f"{k}.toml", "fit", "runs.csv") for k, text in enumerate(SETTINGS)
+    }
+    listed |= {f"formula {text!r:.60}": ("fit", "runs.csv", *TABLE, "--model", text) for text in FORMULAS}
+    for name in (*_CHANGES, *OTHER_MODELS):
+        listed[f"model {name}"] = (
+            "predict",
+            f"{name}.json",
+            "--at",
+            "workers=4",
+            "--at",
+            "batch=32",
+            "--at",
+            "framework=tf",
+        )
+    for command, (option, values) in OPTIONS.items():
+        for value in values:
+            arguments = (
+                *command,
+                *([option] if option else []),
+                value,
+                *(["runs.csv"] if command == ("import",) else []),
+            )
+            listed[" ".join((*command, option, repr(value)))[:100]] = arguments
+    for place in EVERY_PLACE:
+        listed[f"write {place!r:.30}"] = ("predict", "m.json", "--at", "workers=4", "-o", place)
+    for command, path in (
+        ("check", "folder"),
+        ("check", "dangling"),
+        ("check", "loop"),
+        ("check", "absent*.csv"),
+        ("check", "rusn.csv"),
+    ):
+        listed[f"{command} {path}"] = (command, path, *TABLE)
+    listed["predict folder"] = ("predict", "folder", "--at", "workers=4")
+    listed["predict dangling"] = ("predict", "dangling", "--at", "workers=4")
+    listed["settings folder"] = ("--config", "folder", "models")
+    listed["settings absent"] = ("--config", "absent.toml", "models")
+    listed["fit over its table"] = ("fit", "runs.csv", *TABLE, "-o", "runs.csv")
+    listed["fit over a link to its table"] = ("fit", "runs.csv", *TABLE, "-o", "link.csv")
+    listed["predict over its model"] = ("predict", "m.json", "--at", "workers=4", "-o", "./m.json")
+    listed["report over its model"] = ("report", "m.json", "-o", "m.json")
+    listed["import over its file"] = ("import", "extra-p", "runs.csv", "-o", "runs.csv")
+    listed["two results in one file"] = ("predict", "m.json", "--at", "workers=4", "-o", "x.png", "--plot", "x.png")
+    listed["full disk"] = ("predict", "m.json", "--at", "workers=4", "-o", "/dev/full")
+    listed["endless device"] = ("check", "/dev/zero", *TABLE)
+    listed["endless model"] = ("predict", "/dev/zero", "--at", "workers=4")
+    listed["endless settings"] = ("--config", "/dev/zero", "models")
+    listed["server"] = ("check", "http://127.0.0.1:9/runs.csv", "--aggregate", *TABLE)
+    return listed
+
+
+def prepare(folder: Path, run: Callable[[list[str]], int]) -> None:
+    """Write the files that the cases read.
+
+    Parameters
+    ----------
+    folder : Path
+    run : callable
+        The command line: the whole models are made by it.
+    """
+    files: dict[str, str | bytes] = {"runs.csv": RUNS, "levels.csv": LEVELS, **TABLES}
+    files |= {f"{k}.toml": text for k, text in enumerate(SETTINGS)}
+    files |= {f"{name}.json": content for name, content in OTHER_MODELS.items()}
+    _write(folder, files)
+    assert run(["fit", str(folder / "runs.csv"), *TABLE, "--model", "amdahl", "-q", "-o", str(folder / "m.json")]) == 0
+    roles = (
+        *TABLE,
+        "--intrinsic",
+        "batch",
+        "--categorical",
+        "framework",
+        "--model",
+        "generic",
+        "--structure",
+        "separable",
+    )
+    assert run(["fit", str(folder / "levels.csv"), *roles, "-q", "-o", str(folder / "t.json")]) == 0
+    _write(folder, {f"{name}.json": text for name, text in broken_models((folder / "t.json").read_text()).items()})
+    (folder / "folder").mkdir()
+    (folder / "dangling").symlink_to("absent")
+    (folder / "loop").symlink_to("loop")
+    (folder / "link.csv").symlink_to("runs.csv")
+
+
+def _write(folder: Path, files: Mapping[str, str | bytes]) -> None:
+    for name, content in files.items():
+        (folder / name).write_bytes(content if isinstance(content, bytes) else content.encode())

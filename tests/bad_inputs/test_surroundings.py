@@ -1,0 +1,100 @@
+"""Odd surroundings: pipes, no home, narrow terminals, other locales, places that cannot be written."""
+
+from __future__ import annotations
+
+import json
+import locale
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+from cases import RUNS, TABLE
+from helpers import Shell, shell_of
+
+
+@pytest.fixture
+def shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Shell:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "runs.csv").write_text(RUNS)
+    called = shell_of(capsys)
+    assert called("fit", "runs.csv", *TABLE, "--model", "amdahl", "-q", "-o", "m.json")[0] == 0
+    return called
+
+
+def test_a_pipe_is_read_and_written(shell: Shell, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "in")
+    writer = threading.Thread(target=(tmp_path / "in").write_text, args=(RUNS,))
+    writer.start()
+    status, out, _ = shell("check", "in", *TABLE, "--json")
+    writer.join()
+    assert (status, json.loads(out)["rows"]) == (0, 5)
+    os.mkfifo(tmp_path / "out")
+    text: list[str] = []
+    reader = threading.Thread(target=lambda: text.append((tmp_path / "out").read_text()))
+    reader.start()
+    assert shell("predict", "m.json", "--at", "workers=4", "-o", "out")[0] == 0
+    reader.join()
+    assert text[0].startswith("workers,time,")
+
+
+def test_no_home(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("HOME", raising=False)
+    assert shell("check", "runs.csv", *TABLE)[0] == 0
+    status, _, errors = shell("check", "~nobody-of-this-name/runs.csv", *TABLE)
+    assert status == 1
+    assert "Traceback" not in errors
+
+
+def test_a_link_is_written_through(shell: Shell, tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to("target.csv")
+    assert shell("predict", "m.json", "--at", "workers=4", "-o", "link")[0] == 0
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "target.csv").read_text().startswith("workers,time,")
+
+
+def test_a_comma_for_the_decimal_sign(shell: Shell) -> None:
+    _, plain, _ = shell("predict", "m.json", "--at", "workers=3", "--json")
+    before = locale.setlocale(locale.LC_ALL)
+    for name in ("de_DE.UTF-8", "fr_FR.UTF-8", "de_DE"):
+        try:
+            locale.setlocale(locale.LC_ALL, name)
+        except locale.Error:
+            continue
+        try:
+            assert shell("predict", "m.json", "--at", "workers=3", "--json") == (0, plain, "")
+        finally:
+            locale.setlocale(locale.LC_ALL, before)
+        return
+    pytest.skip("no locale with a decimal comma is installed")
+
+
+@pytest.mark.parametrize(
+    "variables",
+    [
+        {"COLUMNS": "20"},
+        {"COLUMNS": "0"},
+        {"COLUMNS": "wide"},
+        {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONIOENCODING": "ascii"},
+        {"LC_ALL": "de_DE.UTF-8"},
+        {"TERM": "dumb", "NO_COLOR": "1"},
+        {"TMPDIR": "/absent"},
+        {"PYTHONHASHSEED": "7"},
+    ],
+    ids=str,
+)
+def test_other_variables(shell: Shell, tmp_path: Path, variables: dict[str, str]) -> None:
+    command = [sys.executable, "-m", "genperf", "predict", "m.json", "--at", "workers=4,64"]
+    plain = {k: v for k, v in os.environ.items() if k != "COLUMNS"}
+    done = subprocess.run(command, cwd=tmp_path, env={**plain, **variables}, capture_output=True)
+    assert (done.returncode, b"Traceback" in done.stderr) == (0, False), done.stderr
+
+
+@pytest.mark.skipif(os.name == "posix" and os.geteuid() == 0, reason="root may write everywhere")
+def test_a_place_that_cannot_be_written(shell: Shell, tmp_path: Path) -> None:
+    (tmp_path / "locked").mkdir(mode=0o500)
+    status, _, errors = shell("predict", "m.json", "--at", "workers=4", "-o", "locked/x.csv")
+    assert status == 1
+    assert "cannot be written" in errors

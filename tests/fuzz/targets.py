@@ -1,0 +1,140 @@
+"""What is fuzzed: functions of bytes that may raise errors of the user's, and no others."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from genperf.cli.main import COMMANDS, command_named
+from genperf.cli.settings import settings_of
+from genperf.errors import GenperfError
+from genperf.formula import evaluate, parse, render
+from genperf.formula.amounts import with_amounts
+from genperf.importers import FORMATS
+from genperf.result import FitResult, parse_model
+from genperf.table import read_table
+
+DATA = Path(__file__).parents[1] / "importers" / "data"
+MODELS = Path(__file__).parents[1] / "result" / "version1"
+
+
+@dataclass(frozen=True)
+class Target:
+    """Something that reads bytes of someone else.
+
+    Attributes
+    ----------
+    run : callable
+        Reads the bytes; it may raise a `GenperfError`.
+    seeds : tuple of bytes
+        Inputs that are read, from which the fuzzer starts.
+    words : tuple of bytes
+        What a mutation may insert.
+    """
+
+    run: Callable[[bytes], None]
+    seeds: tuple[bytes, ...]
+    words: tuple[bytes, ...]
+
+
+def formula(data: bytes) -> None:
+    """Read a formula; what is read prints as text that reads as the same tree, and has a value."""
+    read = parse(with_amounts(data.decode("utf-8", "replace")))
+    again = parse(render(read.node), max_characters=10 * len(data) + 100)
+    assert render(again.node) == render(read.node)
+    try:
+        evaluate(read.node, dict.fromkeys(read.names, np.array([1.0, 2.0])))
+    except (OverflowError, TypeError):
+        # Texts stand for columns only where a table says so.
+        if "'" not in read.text and '"' not in read.text:
+            raise
+
+
+_SCRATCH = tempfile.mkdtemp(dir="/dev/shm" if os.path.isdir("/dev/shm") else None)
+
+
+def _file(data: bytes) -> str:
+    path = os.path.join(_SCRATCH, f"fuzzed-{os.getpid()}")
+    with open(path, "wb") as file:
+        file.write(data)
+    return path
+
+
+def table(data: bytes) -> None:
+    """Read a table with two factors."""
+    read_table(_file(data), time="s", extrinsic="n", categorical="f", skip_bad_rows=True, aggregate=False)
+
+
+def settings(data: bytes) -> None:
+    """Read genperf.toml."""
+    settings_of(_file(data), command_named, list(COMMANDS))
+
+
+def model(data: bytes) -> None:
+    """Read a model file, and predict with it."""
+    read = parse_model(data)
+    first = read if isinstance(read, FitResult) else next(iter(read.results.values()), None)
+    if first is not None:
+        levels = {f.name: 2.0 if f.numeric else f.levels[0] for f in first.schema.factors}
+        first.predict(levels)
+
+
+def importer(name: str) -> Callable[[bytes], None]:
+    """Return the function that imports a file of a format."""
+
+    def read(data: bytes) -> None:
+        FORMATS[name].read(data.decode("utf-8", "replace"), "fuzzed")
+
+    return read
+
+
+def _seeds(*patterns: str) -> tuple[bytes, ...]:
+    return tuple(p.read_bytes()[:20_000] for pattern in patterns for p in sorted(DATA.glob(pattern)))
+
+
+_JSON = (b"null", b"-1", b"1e999", b'""', b"[]", b"{}", b"true", b'"\\ud800"', b"NaN")
+TARGETS = {
+    "formula": Target(
+        formula,
+        (b"a*batch/workers + b*log2(workers)", b"where(n > 1 and not f == 'x', `a b`**-2, max(1e3, n % 2))", b"30B*n"),
+        (b"log2(", b"max(", b"**", b" and ", b"`", b"'x'", b"==", b"where(", b"1e308", b"-", b"\xc3\xa9"),
+    ),
+    "table": Target(
+        table,
+        (
+            b"f,n,s\na,1,9\nb,2,5\na,4,3\n",
+            b'\xef\xbb\xbf"f";n;s\n# c\n"a;b";1;9\n\n b;2;oom\n',
+            b"sep=|\nf|n|s\na|1|9\n",
+        ),
+        (b",", b"\n", b'"', b";", b"nan", b"1e-320", b"OOM", b"\xff\xfe", b"\x1f\x8b", b"PAR1", b"\0", b"1,5"),
+    ),
+    "settings": Target(
+        settings,
+        (b'time = "s"\nextrinsic = ["n"]\n[fit]\nseed = 1\nquiet = true\n', b"[predict]\ninterval = 0.9\nat = 'n=4'\n"),
+        (b"[fit]", b"[[", b"= 1979-05-27", b"= [[1]]", b"= {a=1}", b"nan", b"'''", b"time", b"."),
+    ),
+    "model": Target(model, tuple(p.read_bytes() for p in sorted(MODELS.glob("*.json"))), _JSON),
+    **{
+        f"import-{name}": Target(importer(name), _seeds(*patterns), (*_JSON, b"PARAMETER", b"DATA", b":::MLL", b"\n"))
+        for name, patterns in {
+            "extra-p": ("extra_p*",),
+            "hyperfine": ("hyperfine*",),
+            "mlperf": ("mlperf*",),
+            "pytorch-profiler": ("single*", "stopped*"),
+        }.items()
+    },
+}
+
+
+def read(target: Target, data: bytes) -> bool:
+    """Run a target and return whether it took the bytes; an error that is not the user's is raised."""
+    try:
+        target.run(data)
+    except GenperfError:
+        return False
+    return True

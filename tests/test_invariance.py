@@ -1,0 +1,210 @@
+"""What must not change a prediction: the order of rows and columns, names, units, and where it is computed."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from helpers import runs_of
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import genperf as gp
+from genperf.result import dump_model, parse_model
+
+#: Largest relative difference where nothing is random, and where constants are searched from other places.
+SAME, SEARCHED = 1e-9, 1e-6
+
+
+def law(frame: pd.DataFrame) -> pd.Series:
+    speed = frame.framework.map({"tf": 1.0, "mxnet": 1.3, "torch": 0.9}) if "framework" in frame else 1.0
+    batch = frame.batch if "batch" in frame else 32
+    return speed * (0.2 + 0.01 * batch * (1 + 3 / frame.workers) + 0.05 * np.log2(frame.workers + 1))
+
+
+COUNTS = (1, 2, 4, 8, 16)
+SERIES = runs_of(law, {"workers": COUNTS}, noise=0.02, repeats=3)
+FACTORS = runs_of(
+    law, {"framework": ("tf", "mxnet", "torch"), "workers": COUNTS, "batch": (16, 32, 64)}, noise=0.02, repeats=2
+)
+
+
+@dataclass(frozen=True)
+class Case:
+    """A table with a model.
+
+    Attributes
+    ----------
+    table : DataFrame
+    model : str
+    """
+
+    table: pd.DataFrame
+    model: str
+
+
+CASES = {
+    "series, auto": Case(SERIES, "auto"),
+    "series, amdahl": Case(SERIES, "amdahl"),
+    "series, formula": Case(SERIES, "a*workers**p + c/workers"),
+    "factors, auto": Case(FACTORS, "auto"),
+    "factors, generic": Case(FACTORS, "generic"),
+    "factors, formula": Case(FACTORS, "c + a*batch*(1 + d/workers)"),
+}
+AT = {
+    "framework": ["tf", "mxnet", "torch", "tf"],
+    "workers": [4.0, 32.0, 3.0, 64.0],
+    "batch": [32.0, 64.0, 24.0, 128.0],
+}
+
+
+def predicted(
+    table: pd.DataFrame,
+    model: str,
+    at: dict[str, list[object]] | None = None,
+    names: dict[str, str] | None = None,
+    unit: str | None = None,
+) -> np.ndarray:
+    """Return predictions.
+
+    Parameters
+    ----------
+    table : DataFrame
+    model : str
+    at : dict of str to list, optional
+        Where; `AT` where omitted.
+    names : dict of str to str, optional
+        Columns that have another name.
+    unit : str, optional
+        Of the times.
+    """
+    names = names or {}
+    roles = {"extrinsic": "workers", "intrinsic": "batch", "categorical": "framework"}
+    given = {role: names.get(name, name) for role, name in roles.items() if names.get(name, name) in table}
+    result = gp.fit(table, model, time="s", unit=unit, draws=20, **given)
+    asked = {names.get(name, name): values for name, values in (at or AT).items() if names.get(name, name) in table}
+    return result.predict(pd.DataFrame(asked)).time.to_numpy()
+
+
+@pytest.fixture(scope="module")
+def plain() -> Callable[[str], np.ndarray]:
+    known: dict[str, np.ndarray] = {}
+
+    def of(name: str) -> np.ndarray:
+        if name not in known:
+            known[name] = predicted(CASES[name].table, CASES[name].model)
+        return known[name]
+
+    return of
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_order_of_columns(name: str, plain: Callable[[str], np.ndarray]) -> None:
+    case = CASES[name]
+    np.testing.assert_allclose(predicted(case.table[case.table.columns[::-1]], case.model), plain(name), rtol=SAME)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_order_of_rows(name: str, plain: Callable[[str], np.ndarray]) -> None:
+    case = CASES[name]
+    for seed in (1, 2):
+        mixed = case.table.sample(frac=1.0, random_state=seed)
+        np.testing.assert_allclose(predicted(mixed, case.model), plain(name), rtol=SAME)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_names_of_columns(name: str, plain: Callable[[str], np.ndarray]) -> None:
+    case = CASES[name]
+    # Another name of the field for the workers, and a name that says nothing.
+    names = {"workers": "gpus", "framework": "zz top"}
+    model = case.model.replace("workers", "gpus")
+    renamed = case.table.rename(columns=names)
+    np.testing.assert_allclose(predicted(renamed, model, names=names), plain(name), rtol=SAME)
+
+
+@pytest.mark.parametrize("name", [n for n in CASES if n.startswith("factors")])
+def test_names_of_levels(name: str, plain: Callable[[str], np.ndarray]) -> None:
+    case = CASES[name]
+    names = {"tf": "c", "mxnet": "a", "torch": "b"}
+    renamed = case.table.assign(framework=case.table.framework.map(names))
+    at = {**AT, "framework": [names[str(level)] for level in AT["framework"]]}
+    # Another order of the levels is another order of the constants that are searched.
+    np.testing.assert_allclose(predicted(renamed, case.model, at), plain(name), rtol=SEARCHED)
+
+
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize(("unit", "factor"), [("ms", 1e3), ("min", 1 / 60)])
+def test_unit_of_the_time(name: str, unit: str, factor: float, plain: Callable[[str], np.ndarray]) -> None:
+    case = CASES[name]
+    scaled = case.table.assign(s=case.table.s * factor)
+    np.testing.assert_allclose(predicted(scaled, case.model, unit=unit), plain(name), rtol=SEARCHED)
+
+
+@pytest.mark.parametrize("name", [n for n in CASES if n.startswith("factors")])
+def test_unit_of_a_factor(name: str, plain: Callable[[str], np.ndarray]) -> None:
+    case = CASES[name]
+    scaled = case.table.assign(batch=case.table.batch / 1024)
+    at = {**AT, "batch": [float(value) / 1024 for value in AT["batch"]]}
+    # A factor is divided by its centre, which is rounded to three digits: the penalty is not quite the same.
+    np.testing.assert_allclose(predicted(scaled, case.model, at), plain(name), rtol=100 * SEARCHED)
+
+
+def test_repeats_in_two_files(tmp_path: Path, plain: Callable[[str], np.ndarray]) -> None:
+    FACTORS[::2].to_csv(tmp_path / "a.csv", index=False)
+    FACTORS[1::2].to_csv(tmp_path / "b.csv", index=False)
+    table = gp.read_table(
+        str(tmp_path / "*.csv"), time="s", extrinsic="workers", intrinsic="batch", categorical="framework"
+    )
+    result = gp.fit(table, "generic", draws=20)
+    np.testing.assert_allclose(result.predict(pd.DataFrame(AT)).time, plain("factors, generic"), rtol=SEARCHED)
+
+
+def test_hash_seed_and_threads(tmp_path: Path) -> None:
+    FACTORS.to_csv(tmp_path / "runs.csv", index=False)
+    roles = [
+        "--time",
+        "s",
+        "--extrinsic",
+        "workers",
+        "--intrinsic",
+        "batch",
+        "--categorical",
+        "framework",
+        "--model",
+        "generic",
+    ]
+    written = []
+    for number, threads in ((0, "1"), (1, "2")):
+        command = [sys.executable, "-m", "genperf", "fit", "runs.csv", *roles, "-q", "-o", f"{number}.json"]
+        variables = {"PYTHONHASHSEED": str(number), "OPENBLAS_NUM_THREADS": threads, "OMP_NUM_THREADS": threads}
+        subprocess.run(command, cwd=tmp_path, env={**os.environ, **variables}, check=True, capture_output=True)
+        written.append((tmp_path / f"{number}.json").read_bytes())
+    assert written[0] == written[1]
+
+
+_TIMES = st.floats(1e-6, 1e6)
+
+
+@settings(max_examples=15, deadline=None)
+@given(
+    times=st.lists(_TIMES, min_size=4, max_size=8),
+    name=st.text(st.characters(codec="utf-8", exclude_categories=("Cs", "Cc", "Zl", "Zp")), min_size=1, max_size=9),
+    model=st.sampled_from(["amdahl", "a*workers + c"]),
+)
+def test_a_saved_model_predicts_the_same(times: list[float], name: str, model: str) -> None:
+    column = name.strip() or "s"
+    if column in ("workers", "time", "lower", "upper", "verdict", "reason", "fits"):
+        column = f"{column}_"
+    table = pd.DataFrame({"workers": 2.0 ** np.arange(len(times)), column: times})
+    result = gp.fit(gp.read_table(table, time=column, extrinsic="workers"), model, draws=5)
+    again = parse_model(dump_model(result))
+    at = {"workers": [1.0, 3.0, 1024.0]}
+    pd.testing.assert_frame_equal(again.predict(at), result.predict(at), check_exact=True)
+    assert dump_model(again) == dump_model(result)
