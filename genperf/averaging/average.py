@@ -21,6 +21,7 @@ from genperf.estimate.bootstrap import bootstrap
 from genperf.estimate.candidates import candidates_of, fit_parts, reweighted
 from genperf.estimate.diagnose import at_bounds, unidentified
 from genperf.estimate.last_point import last_point_errors
+from genperf.estimate.order import CONTENT_SEED, in_order
 from genperf.estimate.outcome import growth
 from genperf.estimate.problem import problem_of
 from genperf.estimate.select import Candidate, affordable, judged_rows, ranked
@@ -65,7 +66,7 @@ class AverageSettings:
     most_members: int = 4
     close: float = 0.1
     count_powers: tuple[float, float] = (-1.0, 1.0)
-    starts: int = 2
+    starts: int = 4
     agreement: float = 1e-3
     settling_rounds: int = 4
     refit_rounds: int = 3
@@ -128,6 +129,7 @@ def fit_factors(table: Table, options: FitOptions, seed: int) -> Ensemble:
     FitError
         Where there are too few configurations for any expression: how many are needed.
     """
+    table = in_order(table)
     medians = table.medians()
     following = following_counts(medians)
     generics, left_out = fewer_factors(table, lambda factors: _expressions(factors, options, following))
@@ -138,13 +140,13 @@ def fit_factors(table: Table, options: FitOptions, seed: int) -> Ensemble:
     chosen = [c for c in candidates[: AVERAGE.most_members] if not c.error > limit]
     everything = np.ones(len(medians), bool)
     fitted = [fit_member(c, medians, everything, options, seed) for c in chosen]
-    rng = np.random.default_rng([seed, 1])
+    rng = np.random.default_rng([CONTENT_SEED, 1])
     members = tuple(_member(f, 1.0 / len(fitted), options.draws // len(fitted), rng) for f in fitted)
     noise = table.noise()
     noise = noise if np.isfinite(noise) else 0.0
-    rows = judged_rows(len(medians), np.random.default_rng([seed, 2]))
+    rows = judged_rows(len(medians), np.random.default_rng([CONTENT_SEED, 2]))
     residuals = (np.log(medians.measured) - _mean(fitted))[rows]
-    learned = residuals_of(medians.take(rows), residuals, np.random.default_rng([seed, 5]))
+    learned = residuals_of(medians.take(rows), residuals, np.random.default_rng([CONTENT_SEED, 5]))
     learned, errors = checked(chosen, learned)
     kriging = scaled(learned, residuals, errors, _drawn(fitted, members), noise)
     discrepancy = kriging.krige(residuals)
