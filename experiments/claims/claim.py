@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 REPRODUCED, NOT_REPRODUCED, NOT_TESTABLE = "reproduced", "not reproduced", "not testable here"
+#: What a verdict rests on: our own measurements, measurements that others published, a simulator, nothing.
+MEASURED, PUBLISHED, SIMULATED, NOTHING = "measured here", "published", "simulated", "nothing"
 
 
 @dataclass(frozen=True)
@@ -23,16 +25,38 @@ class Claim:
     verdict : str
     found : str
         The figures.
+    basis : str
+        What the verdict rests on: `MEASURED`, `PUBLISHED`, `SIMULATED` or `NOTHING`.
+    data : str
+        The table below `data/`, or the simulator below `experiments/simulate/`.
     head, rows : list
         A table of figures, where there is one.
+    distance : float
+        Of simulated times: their mean distance to the fitted formula, %. A small one makes the test circular in effect.
     """
 
     said: str
     test: str
     verdict: str
     found: str
+    basis: str
+    data: str = ""
     head: list[str] = field(default_factory=list)
     rows: list[list[str]] = field(default_factory=list)
+    distance: float | None = None
+
+    @property
+    def measured(self) -> bool:
+        """Whether the verdict rests on measurements."""
+        return self.basis in (MEASURED, PUBLISHED)
+
+    @property
+    def heading(self) -> str:
+        """The verdict, with what it rests on where that is a simulator alone."""
+        if self.basis != SIMULATED:
+            return f"**{self.verdict}**"
+        near = f": its times are {self.distance:.1f} % from the fitted formula in the mean" if self.distance else ""
+        return f"**{self.verdict} on a simulator alone**{near}"
 
 
 @dataclass(frozen=True)
@@ -91,8 +115,10 @@ def markdown(section: Section, changed: str = "") -> str:
         *([f"*Changed after results were seen.* {changed}"] if changed else []),
     ]
     for number, claim in enumerate(section.claims, start=1):
-        parts.append(f"**{number}. {claim.said}**: **{claim.verdict}**")
+        parts.append(f"**{number}. {claim.said}**: {claim.heading}")
+        rests = claim.basis + (f", `{claim.data}`" if claim.data else "")
         parts.append(f"Tested: {claim.test}\n\nFound: {claim.found}")
+        parts.append(f"Rests on: {rests}. Run: `python experiments/paper_claims.py {section.name}`")
         if claim.rows:
             lines = [claim.head, ["---"] * len(claim.head), *claim.rows]
             parts.append("\n".join(f"| {' | '.join(line)} |" for line in lines))

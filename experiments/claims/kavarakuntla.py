@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import itertools
-
 import numpy as np
-import pandas as pd
-from simulate.training import Hardware, Program, layers_of, train
 
 import genperf as gp
-from claims.claim import REPRODUCED, Claim, Section, verdict
+from claims.claim import MEASURED, PUBLISHED, Claim, Section, verdict
 from genperf.table import Table
 
 MODELS = ("generic", "random-forest", "svr")
@@ -20,6 +16,17 @@ FRAMEWORKS = {
     "MXNet": "framework == 'mxnet'",
     "PyTorch": "framework == 'pytorch'",
 }
+#: Finite differences: between these counts of workers, each held out for one of so many folds of the networks; an
+#: elasticity within so much of the measured one is close.
+DOUBLINGS, FOLDS, CLOSE = ((2, 4), (4, 8), (8, 16)), 5, 0.1
+_ENDS = ("seconds", "fitted")
+#: Rows whose phases are measured too.
+UNTOUCHED = "framework == 'pytorch' and architecture == 'ring-allreduce' and link_latency_ms == 0 and link_mbit == 200"
+#: For the page: what of the tests was changed after results had been seen.
+CHANGED = (
+    "Claims 3 and 4 were first tried on a simulated ring and by assertion. On measurements claim 3 is tried with the "
+    "same limit, 0.1, of which the noise of two measured rows takes about half."
+)
 
 
 def section() -> Section:
@@ -64,6 +71,8 @@ def _frameworks() -> Claim:
         "where a random forest or SVR errs less.",
         verdict(all(best)),
         f"the generic model errs least on {sum(best)} of {len(FRAMEWORKS)} frameworks.",
+        PUBLISHED,
+        "data/dlperf.csv",
         ["mean error", *WITH_DEFAULT],
         rows,
     )
@@ -80,56 +89,70 @@ def _networks() -> Claim:
         "errs less.",
         verdict(all(better)),
         f"the generic model errs least in {sum(better)} of 2.",
+        MEASURED,
+        "data/pytorch_cpu.csv",
         ["mean error", *MODELS],
         [_shown("5-fold", inside), _shown("12 and 16 workers from at most 8", beyond)],
     )
 
 
 def _interpretable() -> Claim:
-    """Compare fitted elasticities with those of the simulator, by finite differences."""
-    hardware = Hardware(1.25e9, jitter=0.02)
-
-    def step(workers: float, batch: float, layers: float, size: float, seed: int) -> float:
-        program = Program(layers_of(int(layers), 0.0005 * layers, size), fixed=0.005, overlap=False)
-        rng = np.random.default_rng([seed, int(workers), int(batch), int(layers), int(size)])
-        return train("ring", program, hardware, int(workers), int(batch), rng, steps=3).step
-
-    names = ["workers", "batch", "layers", "bytes"]
-    grid = itertools.product((1, 2, 4, 8, 16), (8, 32, 128), (2, 4, 8), (5e6, 2e7, 8e7))
-    frame = pd.DataFrame(list(grid), columns=names)
-    frame["seconds"] = [step(*row, 0) for row in frame[names].to_numpy()]
-    table = gp.read_table(frame, time="seconds", intrinsic="batch,layers,bytes", extrinsic="workers")
-    result = gp.fit(table, "generic")
-    asked = list(itertools.product((4, 8), (16, 64), (4,), (1e7, 4e7)))
-    off = []
-    for at in asked:
-        point = dict(zip(names, at, strict=True))
-        fitted = gp.explain(result, point).elasticities.set_index("factor")["elasticity"]
-        for name in ("batch", "bytes", "workers"):
-            low, high = ({**point, name: point[name] * f} for f in (0.5, 2.0))
-            slope = np.log(
-                np.mean([step(*high.values(), seed=k) for k in (1, 2)])
-                / np.mean([step(*low.values(), seed=k) for k in (1, 2)])
-            )
-            off.append(abs(float(fitted[name]) - float(slope) / np.log(4.0)))
-    close = float(np.mean(np.array(off) <= 0.1))
+    """Compare fitted slopes along the workers with measured ones, on rows that the fit does not have."""
+    table = gp.datasets.load("pytorch_cpu").medians()
+    names = [factor.name for factor in table.factors]
+    network = [name for name in names if name != "workers"]
+    frame = table.frame[names].assign(seconds=table.measured)
+    frame["network"] = frame.groupby(network).ngroup()
+    fold = np.random.default_rng(0).permutation(frame["network"].nunique()) % FOLDS
+    slopes = []
+    for low, high in DOUBLINGS:
+        for k in range(FOLDS):
+            held = (fold[frame["network"]] == k) & frame["workers"].isin([low, high]).to_numpy()
+            result = gp.fit(table.take(~held), "generic", seed=0, draws=5)
+            rows = frame[held].assign(fitted=result.predict(frame[held][names])["time"].to_numpy())
+            for _, ends in rows.groupby("network"):
+                if len(ends) == 2:
+                    ends = ends.sort_values("workers")
+                    slopes.append([np.log2(ends[column].iloc[1] / ends[column].iloc[0]) for column in _ENDS])
+    measured, fitted = np.array(slopes).T
+    off, right = np.abs(fitted - measured), np.sign(fitted) == np.sign(measured)
+    close = float(np.mean(off <= CLOSE))
     return Claim(
         "It is interpretable: it gives insight into the factors that affect performance and scalability",
-        f"networks on a simulated ring, {len(frame)} configurations: how many per cent the time moves with one per "
-        f"cent of the batch, the bytes and the workers, as the "
-        f"fitted expression says and as the simulator does, at {len(asked)} configurations. Refuted if more than one "
-        f"in five of these "
-        "elasticities is off by more than 0.1.",
+        "how many per cent the time of a network moves with one per cent of the workers, by finite differences between "
+        "two rows of `pytorch_cpu.csv`, of n and 2n workers: as measured, and as a fit says that has neither row "
+        f"(a fifth of the networks at a time). Refuted if more than one in five of these elasticities is off by more "
+        f"than {CLOSE:g}.",
         verdict(close >= 0.8),
-        f"{100 * close:.0f} % of {len(off)} elasticities are within 0.1; the median is off by "
-        f"{float(np.median(off)):.3f}.",
+        f"{100 * close:.0f} % of {len(off)} elasticities are within {CLOSE:g}; the median is off by "
+        f"{float(np.median(off)):.2f}, of measured ones from {measured.min():.1f} to {measured.max():.1f}. Whether "
+        f"more workers make the step longer is right in {100 * float(np.mean(right)):.0f} %.",
+        MEASURED,
+        "data/pytorch_cpu.csv",
     )
 
 
 def _untouched() -> Claim:
+    """Fit a table of measured phases with those columns and without."""
+    frame = gp.datasets.frame("allreduce_vs_server").query(UNTOUCHED)
+    phases = [name for name in frame if name in ("startup_s", "forward_s", "backward_s", "exchange_s", "update_s")]
+    roles = {"time": "step_time_s", "intrinsic": "bytes", "extrinsic": "workers", "repeat": "repeat"}
+    kept = ["workers", "bytes", "repeat", "step_time_s"]
+    tables = [gp.read_table(frame[columns], **roles) for columns in ([*kept, *phases], kept)]
+    with_phases, without = (
+        gp.fit(table, "generic", seed=0, draws=5).predict(frame[["workers", "bytes"]]) for table in tables
+    )
+    change = float(np.abs(with_phases["time"] / without["time"] - 1.0).max())
     return Claim(
         "It needs no instrumentation of the code",
-        "all of the above is fitted to tables of configurations and step times.",
-        REPRODUCED,
-        "no other input exists.",
+        f"the generic model is fitted to a table of PyTorch's rings that has {len(phases)} columns which only an "
+        "instrumented program can fill, and to the same table of workers, bytes and step times. Refuted if any "
+        "prediction differs.",
+        verdict(change == 0.0),
+        f"the largest difference is {100 * change:g} %.",
+        MEASURED,
+        "data/allreduce_vs_server.csv",
     )
+
+
+QUICK = (_untouched,)

@@ -1,4 +1,4 @@
-"""Yan et al. 2015: partitions, replicas and servers, simulated; the optimizer against the truth."""
+"""Yan et al. 2015: partitions, replicas and servers, published and simulated; the optimizer against the truth."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pandas as pd
 from simulate.partitioned import System, epoch, thread_speed
 
 import genperf as gp
-from claims.claim import NOT_TESTABLE, Claim, Section, verdict
+from claims.claim import NOT_TESTABLE, NOTHING, PUBLISHED, SIMULATED, Claim, Section, verdict
 
 SYSTEMS, MACHINES = 200, 16
 FACTORS = ["replicas", "partitions", "servers", "threads"]
@@ -23,9 +23,10 @@ MEASURED, NOISE, ROUNDS, TRIED, REPEATS = 30, 0.02, 2, 5, 3
 #: Configurations that predictions are asked for.
 ASKED = 40
 BUDGET = f"replicas*partitions + servers <= {MACHINES}"
+SIMULATOR = "experiments/simulate/partitioned.py"
 #: For the page: what of the tests was changed after results had been seen.
 CHANGED = (
-    "Claim 2 was first tried with a single round in which the optimizer's best are measured. That reached 92 % of the "
+    "Claim 3 was first tried with a single round in which the optimizer's best are measured. That reached 92 % of the "
     "systems, less than the 95 % asked for: the claim would not have been reproduced. Only after that was seen were "
     "there two rounds, and the verdict below is that of the second protocol; what stands after one round is in the "
     "table and still short of 95 %. The second protocol has not been tried on systems other than these."
@@ -43,6 +44,7 @@ class Outcome:
     twice: float
     error: float
     forest: float
+    distance: float
 
 
 def section() -> Section:
@@ -61,7 +63,7 @@ def section() -> Section:
         "threads that contend for memory, activations of A bytes across the cuts, M bytes of weights to S servers. The "
         "optimizer "
         "evaluates every feasible configuration, so its answer is exact for the model.",
-        [_accuracy(found), _optimizer(found), _elsewhere()],
+        [_published(), _accuracy(found), _optimizer(found), _elsewhere()],
     )
 
 
@@ -118,6 +120,7 @@ def _outcome(k: int) -> Outcome:
         *excess,
         error=float(np.mean(np.abs(guessed / truth - 1))),
         forest=float(np.mean(np.abs(_forest(sample, asked) / truth - 1))),
+        distance=float(result.metrics["mape"]),
     )
 
 
@@ -149,11 +152,40 @@ def _forest(sample: dict[tuple[int, ...], float], asked: list[tuple[int, ...]]) 
     return np.asarray(np.exp(learner.predict(np.array(asked, dtype=float))))
 
 
+def _published() -> Claim:
+    """Fit `adam` to published steps of GPT: an epoch of a global batch, on replicas of several devices."""
+    frame = gp.datasets.frame("dlperf_gpt")
+    parameters = 12 * frame["num_layers"] * frame["hidden_size"] ** 2
+    frame = frame.assign(
+        replicas=frame["data_parallel"],
+        partitions=frame["tensor_parallel"] * frame["pipeline_parallel"],
+        samples=frame["global_batch"],
+        batch=frame["global_batch"] / frame["data_parallel"],
+        parameters=parameters,
+        work=6.0 * parameters * frame["seq_length"] * frame["global_batch"] / frame["data_parallel"],
+        activations=2.0 * frame["seq_length"] * frame["hidden_size"],
+    )
+    intrinsic = "samples,batch,parameters,work,activations"
+    table = gp.read_table(frame, time="step_time_s", extrinsic="replicas,partitions", intrinsic=intrinsic)
+    scores = gp.validate(table, ["adam", "random-forest"], "kfold:5", seed=0).models
+    error = {score.model: float(score.mape) for score in scores}
+    return Claim(
+        "The performance models estimate training time with high accuracy, on published steps of GPT",
+        f"{len(table.medians())} configurations of data, tensor and pipeline parallelism on 1 to 32 GPUs "
+        "(`dlperf_gpt.csv`), 5-fold. A partition is one of the devices that hold a replica, a step an epoch of its "
+        "global batch. Refuted if the mean error exceeds 15 %, or half of a random forest's.",
+        verdict(error["adam"] <= 15.0 and error["adam"] <= error["random-forest"] / 2),
+        f"mean error {error['adam']:.1f} %; random forest {error['random-forest']:.1f} %.",
+        PUBLISHED,
+        "data/dlperf_gpt.csv",
+    )
+
+
 def _accuracy(found: pd.DataFrame) -> Claim:
     error, forest = 100 * found.error.median(), 100 * found.forest.median()
     worst = 100 * found.error.quantile(0.9)
     return Claim(
-        "The performance models estimate training time with high accuracy",
+        "The same on systems of the authors' kind, drawn at random",
         f"{SYSTEMS} random systems of at most {MACHINES} machines; in each, {MEASURED} random configurations of "
         f"{len(GRID)} are measured with "
         f"{100 * NOISE:.0f} % noise, and {ASKED} others are asked about. Refuted if the mean error of the median "
@@ -162,6 +194,9 @@ def _accuracy(found: pd.DataFrame) -> Claim:
         verdict(error <= 15.0 and error <= forest / 2),
         f"mean error {error:.1f} % in the median system, below {worst:.1f} % in nine of ten; random forest "
         f"{forest:.1f} %.",
+        SIMULATED,
+        SIMULATOR,
+        distance=float(found.distance.mean()),
     )
 
 
@@ -189,8 +224,11 @@ def _optimizer(found: pd.DataFrame) -> Claim:
         f"from {total} measured configurations of {len(GRID)} it is within 2 % in {within['twice']:.1f} % of the "
         f"systems; the optimizer's word alone, "
         f"after {MEASURED} at random, in {within['word']:.1f} %.",
+        SIMULATED,
+        SIMULATOR,
         ["what is taken", "within 2 % of the best", "mean excess", "largest excess"],
         rows,
+        float(found.distance.mean()),
     )
 
 
@@ -200,4 +238,5 @@ def _elsewhere() -> Claim:
         "no measurements of it are at hand.",
         NOT_TESTABLE,
         "the systems above are drawn at random instead.",
+        NOTHING,
     )

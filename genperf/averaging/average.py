@@ -344,7 +344,7 @@ def literature(
     >>> workers = Factor("workers", "extrinsic", lower=1.0, upper=8.0, distinct=4, positive=True)
     >>> size = Factor("bytes", "intrinsic", lower=1e6, upper=4e6, distinct=3, positive=True)
     >>> sorted({expression.family for expression in literature([workers, size])})
-    ['adam', 'parameter-server', 'peer-to-peer', 'ring-allreduce', 's-sgd', 's-sgd-input', 's-sgd-none']
+    ['adam', 'parameter-server', 'peer-to-peer', 'ring-allreduce', 's-sgd']
     """
     varying = {f.name for f in factors if f.distinct > 1}
     matched = Factors(tuple(factors), mapping or {})
@@ -362,7 +362,8 @@ def literature(
         if varying <= {name for node in nodes for name in names_in(node)}:
             candidates = family.expressions(factors, mapping)
             whole = candidates[:1] if family.choice == "largest" else candidates
-            expressions += [e for e in whole if varying <= set(e.factors) and e not in expressions]
+            known = {e.node for e in expressions}
+            expressions += [e for e in whole if varying <= set(e.factors) and e.node not in known]
     return expressions
 
 

@@ -65,8 +65,10 @@ def estimate_phases(family: Family, table: Table, options: FitOptions, seed: int
     -------
     Estimate
         With notes: the column of each phase, the error of the composed total, and whether another overlap of the same
-        phases has a smaller one.
+        phases has a smaller one. A family of several overlaps takes that of the smallest error.
     """
+    if family.candidates is not None:
+        return _chosen_overlap(family, table, options, seed)
     expression, parts, notes = _parts(family, table, options, seed)
     if not parts:
         estimated = estimate([expression], table, options, seed)
@@ -92,6 +94,27 @@ def estimate_phases(family: Family, table: Table, options: FitOptions, seed: int
     )
     notes += [_composition_note(whole, medians), *_better_overlap(family, whole, medians, _Request(options, seed))]
     return Estimate(member, whole.strength, spread, evidence, tuple(notes))
+
+
+def _chosen_overlap(family: Family, table: Table, options: FitOptions, seed: int) -> Estimate:
+    """Fit the overlap whose composed total is nearest to the measured one.
+
+    Parameters
+    ----------
+    family : Family
+        Of several overlaps.
+    table : Table
+    options : FitOptions
+    seed : int
+    """
+    medians, request = table.medians(), _Request(options, seed)
+    first, *others = (family_named(name) for name in family.overlaps)
+    expression, parts, _ = _parts(first, table, options, seed)
+    best = first
+    if parts:
+        other = _nearer(tuple(o.name for o in others), _composed(expression, parts, medians, request), request, medians)
+        best = first if other is None else family_named(other[0])
+    return estimate_phases(best, table, options, seed)
 
 
 def _parts(family: Family, table: Table, options: FitOptions, seed: int) -> tuple[Expression, list[Part], list[Note]]:
@@ -333,20 +356,41 @@ def _better_overlap(family: Family, whole: _Composed, medians: Table, request: _
     list of Note
         At most one: how the check of the overlap ended.
     """
+    nearer = _nearer(family.overlaps, whole, request, medians)
+    if nearer is None:
+        return []
+    name, error = nearer
+    text = f"with the overlap of '{name}' the composed total has a mean error of {100.0 * error:.1f} %"
+    return [Note(f"{text}: try --model {name}", "overlap")]
+
+
+def _nearer(names: Sequence[str], whole: _Composed, request: _Request, medians: Table) -> tuple[str, float] | None:
+    """Return the family whose overlap brings the total clearly nearest to the measured one, and its mean error.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Of families with other overlaps of the same phases.
+    whole : _Composed
+        The phases composed with one overlap.
+    request : _Request
+    medians : Table
+
+    Returns
+    -------
+    tuple of str and float, or None
+        None where no overlap is clearly nearer than that of `whole`.
+    """
     errors: dict[str, Array] = {}
-    for name in family.overlaps:
+    for name in names:
         try:
             errors[name] = _overlapped(family_named(name), whole.parts, medians, request).errors
         except FitError:
             continue  # the total does not determine the constants that this overlap leaves to it
     best = min(errors, key=lambda name: errors[name].mean(), default=None)
     if best is None:
-        return []
+        return None
     gain = whole.errors - errors[best]
     if gain.mean() <= max(PHASES.min_gain, gain.std() / np.sqrt(gain.size)):
-        return []
-    text = (
-        f"with the overlap of '{best}' the composed total has a mean error of {100.0 * errors[best].mean():.1f} %: "
-        f"try --model {best}"
-    )
-    return [Note(text, "overlap")]
+        return None
+    return best, float(errors[best].mean())

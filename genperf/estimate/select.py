@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from genperf.errors import FitError, Note
 from genperf.expression import Expression
+from genperf.formula import Call, Node
 from genperf.models import Choice
 
 Array = npt.NDArray[np.float64]
@@ -172,9 +173,11 @@ def best_of(candidates: Sequence[Candidate]) -> Candidate:
     """Return the simplest candidate whose held-out errors are as small as the best one's.
 
     As small: the mean error is larger by no more than half the standard error of the difference over the configurations
-    (after the one-standard-error rule of Breiman et al. 1984, paired). Simplest: the fewest constants, of these the
-    strongest penalty, and of these the smallest error. Where no row was held out, the candidates with the constants
-    and the penalty of the first one are compared by how well they fit.
+    (after the one-standard-error rule of Breiman et al. 1984, paired). Simplest: the fewest constants, and of these the
+    strongest penalty. Of equally simple ones the error decides. But where a fold was fitted to fewer configurations
+    than there are constants, its errors tell little, and the fewest maxima in the total come first: time that an
+    overlap hides leaves no trace. Where no row was held out, the candidates as simple as the first one are compared by
+    how well they fit.
     """
     best = ranked(candidates)[0]
     if not np.isfinite(best.error):
@@ -188,9 +191,22 @@ def best_of(candidates: Sequence[Candidate]) -> Candidate:
     return min(close, key=lambda c: (_simplicity(c), c.error))
 
 
-def _simplicity(candidate: Candidate) -> tuple[float, float]:
-    """Return what makes a candidate simpler than others, smallest first: its constants, then its penalty."""
-    return candidate.expression.freedom, -candidate.strength
+def _simplicity(candidate: Candidate) -> tuple[float, float, int]:
+    """Return what makes a candidate simpler than others, smallest first."""
+    total, constants = candidate.expression.total, len(candidate.expression.constants)
+    undetermined = candidate.folds.sum(axis=1).min(initial=constants) < constants
+    return (
+        candidate.expression.freedom,
+        -candidate.strength,
+        _maxima(total) if undetermined and total is not None else 0,
+    )
+
+
+def _maxima(node: Node) -> int:
+    """Count the maxima in a formula."""
+    if not isinstance(node, Call):
+        return 0
+    return (node.function == "max") + sum(_maxima(argument) for argument in node.arguments)
 
 
 def ranked(candidates: Sequence[Candidate]) -> list[Candidate]:

@@ -44,6 +44,7 @@ _REGISTERED = (
     s_sgd.FAMILY,
     s_sgd.INPUT,
     s_sgd.NONE,
+    s_sgd.FULL,
     cntk.FAMILY,
     adam.FAMILY,
     goodput.FAMILY,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Literal
 
 from genperf.expression import Expression, coefficient
@@ -18,7 +18,7 @@ TOTALS: dict[Overlap, str | None] = {
 }
 
 
-def build(factors: Factors, overlap: Overlap = "full") -> Expression:
+def build(factors: Factors, overlap: Overlap = "full", family: str = "s-sgd") -> Expression:
     """Write one iteration of synchronous SGD on m nodes of g = n/m devices.
 
         none    T = t_io + t_f + t_b + t_c + t_u
@@ -42,6 +42,13 @@ def build(factors: Factors, overlap: Overlap = "full") -> Expression:
     A phase with a measured column stands by itself. Then t_io and t_h2d are as above, even where the total alone cannot
     show them. The two passes have separate constants and no fixed proportion: t_f = a_f·w + c_f, t_b = a_b·w + c_b.
 
+    Parameters
+    ----------
+    factors : Factors
+    overlap : {"full", "input", "none"}
+    family : str
+        Name of the expression.
+
     Examples
     --------
     >>> from genperf.table import Factor
@@ -62,7 +69,7 @@ def build(factors: Factors, overlap: Overlap = "full") -> Expression:
     reading, passes = _reading(factors, work, overlap), _passes(factors, work)
     total = TOTALS[overlap]
     return compose(
-        NAMES[overlap],
+        family,
         {**reading, **passes, **exchange, "update": "u"},
         [
             coefficient("i", work.unit),
@@ -78,6 +85,11 @@ def build(factors: Factors, overlap: Overlap = "full") -> Expression:
         total and total.format(input=_sum(reading), exchange=_sum(exchange)),
         spare=_spare(factors, reading),
     )
+
+
+def candidates(factors: Factors) -> Sequence[Expression]:
+    """Return the expressions of the three overlaps."""
+    return [build(factors, overlap) for overlap in NAMES]
 
 
 def _reading(factors: Factors, work: Share, overlap: Overlap) -> dict[str, str]:
@@ -129,7 +141,8 @@ def _sum(terms: dict[str, str]) -> str:
 
 
 PASSES = ("forward", "backward")
-NAMES: dict[Overlap, str] = {"full": "s-sgd", "input": "s-sgd-input", "none": "s-sgd-none"}
+#: The families of one overlap.
+NAMES: dict[Overlap, str] = {"full": "s-sgd-full", "input": "s-sgd-input", "none": "s-sgd-none"}
 #: Phase → the terms that a column of it measures.
 _PHASES = {
     **{name: (name,) for name in ("input", "transfer", *PASSES, "update")},
@@ -137,33 +150,46 @@ _PHASES = {
 }
 _NEEDS = (Need("workers"), Need("nodes", False), Need("batch", False), Need("work", False), Need("bytes", False))
 
+_SOURCE = "Shi, Wang & Chu 2018"
+
 FAMILY = Family(
-    name=NAMES["full"],
-    equation="max(t_io + t_h2d, t_f + max(t_b, t_c) + t_u)",
-    source="Shi, Wang & Chu 2018",
-    purpose="phases of a step; input prefetched, gradients exchanged during the backward pass",
+    name="s-sgd",
+    equation="max(t_io + t_h2d, t_f + max(t_b, t_c) + t_u), or with less overlap",
+    source=_SOURCE,
+    purpose="phases of a step, with the overlap that predicts held-out runs best",
     needs=_NEEDS,
     build=build,
+    candidates=candidates,
     phases=_PHASES,
-    overlaps=(NAMES["input"], NAMES["none"]),
+    overlaps=tuple(NAMES.values()),
 )
-INPUT = Family(
-    name=NAMES["input"],
-    equation="max(t_io + t_h2d, t_f + t_b + t_c + t_u)",
-    source="Shi, Wang & Chu 2018",
-    purpose="phases of a step; only the input is prefetched",
-    needs=_NEEDS,
-    build=lambda factors: build(factors, "input"),
-    phases=_PHASES,
-    overlaps=(NAMES["full"], NAMES["none"]),
-)
-NONE = Family(
-    name=NAMES["none"],
-    equation="t_io + t_f + t_b + t_c + t_u",
-    source="Shi, Wang & Chu 2018",
-    purpose="phases of a step, one after another",
-    needs=_NEEDS,
-    build=lambda factors: build(factors, "none"),
-    phases=_PHASES,
-    overlaps=(NAMES["full"], NAMES["input"]),
+
+
+def _of_one(overlap: Overlap, equation: str, purpose: str) -> Family:
+    """Return the family of one overlap.
+
+    Parameters
+    ----------
+    overlap : {"full", "input", "none"}
+    equation, purpose : str
+        As in `Family`.
+    """
+    return Family(
+        name=NAMES[overlap],
+        equation=equation,
+        source=_SOURCE,
+        purpose=purpose,
+        needs=_NEEDS,
+        build=lambda factors: build(factors, overlap, NAMES[overlap]),
+        phases=_PHASES,
+        overlaps=tuple(name for other, name in NAMES.items() if other != overlap),
+    )
+
+
+INPUT = _of_one("input", "max(t_io + t_h2d, t_f + t_b + t_c + t_u)", "phases of a step; only the input is prefetched")
+NONE = _of_one("none", "t_io + t_f + t_b + t_c + t_u", "phases of a step, one after another")
+FULL = _of_one(
+    "full",
+    "max(t_io + t_h2d, t_f + max(t_b, t_c) + t_u)",
+    "phases of a step; input prefetched, gradients exchanged during the backward pass",
 )

@@ -21,7 +21,9 @@ UNIDENTIFIED = {
     ("s-sgd-none", "least"): {"a", "beta_n", "u"},
     ("s-sgd-input", "least"): {"a", "beta_n", "u", "h"},
     # A prefetched input that falls as the computation does never takes longer than it.
-    ("s-sgd", "least"): {"h"},
+    ("s-sgd-full", "least"): {"h"},
+    # The last of its candidates is that of "s-sgd-none".
+    ("s-sgd", "least"): {"a", "beta_n", "u"},
 }
 
 
