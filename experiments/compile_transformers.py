@@ -30,7 +30,8 @@ def rubick(frame: pd.DataFrame) -> pd.DataFrame:
 
 def bigscience(frame: pd.DataFrame) -> pd.DataFrame:
     multiplies = frame.pop("topology_matches") == "1.0"
-    stated = multiplies & (frame[list(LAYOUT)] != "").all(axis=1)
+    # A network of 6 or 10 layers is a shortened one: its name does not tell its parameters.
+    stated = multiplies & (frame[list(LAYOUT)] != "").all(axis=1) & (frame.layers == "")
     frame.insert(frame.columns.get_loc("source"), "layout_stated", stated.map({True: "yes", False: "no"}))
     return frame
 

@@ -18,6 +18,7 @@ from genperf.attribution.ladder import ladder
 from genperf.attribution.quantity import value_name
 from genperf.attribution.scale import scale_factor
 from genperf.attribution.terms import FORM, parts_of
+from genperf.attribution.training import Training
 from genperf.attribution.words import capitalised, count_text, join_values, three_digits
 from genperf.errors import GenperfError, TableError
 from genperf.formula import parse
@@ -27,7 +28,7 @@ from genperf.prediction.measured import values_with_levels
 from genperf.result import FitResult
 from genperf.table import Factor
 
-#: Terms of a series → what they are in plain words.
+#: Terms of a series and of a transformer → what they are in plain words.
 _PLAIN = {
     "computation": "computation",
     "constant": "a part that stays the same at every scale",
@@ -37,6 +38,20 @@ _PLAIN = {
     "between nodes": "communication between nodes",
     "latency": "latency, which grows with each doubling",
     "one after another": "work that nodes do one after another",
+    "matrix": "matrix multiplication",
+    "attention": "attention",
+    "kernels": "the overhead of small products",
+    "recomputation": "recomputation",
+    "bubble": "the pipeline's bubble",
+    "pipeline": "the traffic between stages",
+    "tensor": "the exchange between tensor-parallel devices",
+    "tensor latency": "the latency between tensor-parallel devices",
+    "tensor between nodes": "tensor parallelism across nodes",
+    "data": "the exchange of gradients inside a node",
+    "data between nodes": "the exchange of gradients between nodes",
+    "gather": "gathering the weights",
+    "update": "the update of the weights",
+    "offload": "the offload to the host",
     FORM: "what the model's formula does not explain",
 }
 
@@ -86,6 +101,8 @@ class Question:
         Nominal coverage.
     steps : bool
         Whether the time of a step means something: not where a throughput came without the work of a step.
+    training : Training
+        Of a transformer: the tokens, and the peak of a device.
     """
 
     work: str | None = None
@@ -95,6 +112,7 @@ class Question:
     constants: Mapping[str, float] = field(default_factory=dict)
     interval: float = 0.9
     steps: bool = True
+    training: Training = field(default_factory=Training)
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,7 +126,7 @@ class Answer:
     taken : dict
         The part of it that was not given: the factors that vary and follow no given one.
     sentences : dict of str to str
-        `expect`, `sure`, `pays`, `limit`, `next`.
+        `expect`, `training` where one is asked about, `sure`, `pays`, `limit`, `next`.
     numbers : dict of str to number
         The predicted value and its interval, and what is known of `throughput`, `efficiency`, `marginal_cost`, ….
     verdict, reason : str
@@ -167,15 +185,19 @@ def ask(result: FitResult, at: Mapping[str, Any], question: Question | None = No
     shown = {name: v for name, v in target.items() if name in at or name == curve.count.name}
     places = join_values(shown)
     numbers: dict[str, Any] = {quantity.name: value, "lower": lower, "upper": upper}
+    training, told = question.training.sentence(
+        result, result.predict_columns(target, question.interval), question.price, question.interval
+    )
     sentences = {
         "expect": _expect(curve, places, value, numbers),
+        "training": training,
         "sure": _sure(result, (lower, upper), curve, verdict, reason),
         "pays": _pays(curve, question, numbers),
         "limit": _limit(result, query.columns, places),
         "next": _next(result, at),
     }
     sentences = {what: capitalised(text) for what, text in sentences.items() if text}
-    return Answer(target, _taken(result, target, at), sentences, numbers, verdict, reason)
+    return Answer(target, _taken(result, target, at), sentences, {**numbers, **told}, verdict, reason)
 
 
 def _taken(result: FitResult, target: Mapping[str, Any], at: Collection[str]) -> dict[str, Any]:
@@ -383,7 +405,7 @@ def _limit(result: FitResult, columns: Mapping[str, Any], places: str) -> str:
     parts = parts_of(result, columns)
     amounts = parts.amounts[:, 0].tolist()
     shares = {_in_words(term, result): share for term, share in zip(parts.names, amounts, strict=True)}
-    if "computation" not in parts.names:
+    if not {"computation", "matrix"} & {*parts.names}:
         ratios = doublings(result, {factor: cells[0] for factor, cells in columns.items()})
         effects = [
             f"{factor} makes it x {three_digits(ratio)}" for factor, ratio in list(ratios.items())[: ASK.max_factors]

@@ -8,6 +8,7 @@ import click
 
 from genperf.cli.options import once, output_options, pairs, read, table_options
 from genperf.cli.output import show_json
+from genperf.cli.shown import training_of
 from genperf.errors import GenperfError
 
 if TYPE_CHECKING:
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 @click.option("--at", metavar="FACTOR=V", multiple=True, required=True, help="The configuration: gpus=64.")
 @click.option("--price", metavar="X/h", help="Of one machine: 2/h; also /s, /min and /d.")
 @click.option("--per", metavar="COL", help="What the price is for: gpus or nodes; the workers where omitted.")
+@click.option("--tokens", metavar="N", help="Of a transformer: the days and the cost of so many tokens, as 300B.")
+@click.option("--peak", metavar="DEVICE", help="Of a transformer: MFU, of a device's peak; a100, or 312T operations/s.")
 @click.option("--map", "mapping", metavar="FACTOR=COL", multiple=True, help="The column of a field's name.")
 @click.option("--seed", default=0, show_default=True, type=click.IntRange(min=0))
 @table_options
@@ -28,6 +31,8 @@ def command(
     at: tuple[str, ...],
     price: str | None,
     per: str | None,
+    tokens: str | None,
+    peak: str | None,
     mapping: tuple[str, ...],
     seed: int,
     as_json: bool,
@@ -69,7 +74,8 @@ def command(
     configuration = {name: value for name, value in wanted.items() if name not in values}
     sample = samples_called(measured) if measured else "samples"
     steps = not measured or bool(work)
-    question = Question(work, sample, paid, per, constants, steps=steps)
+    training = training_of(tokens, peak)
+    question = Question(work, sample, paid, per, constants, steps=steps, training=training)
     answer = ask(result, configuration, question)
     if as_json:
         show_json(

@@ -13,7 +13,7 @@ from genperf.cli.figures import of_predictions, plot_option, write_figure
 from genperf.cli.options import output_options
 from genperf.cli.output import csv_pieces, records, say, show_json, show_predictions
 from genperf.cli.progress import phases_shown
-from genperf.cli.shown import for_people, of_training, shows_of, values_at, with_derived
+from genperf.cli.shown import for_people, shows_of, training_of, values_at, with_derived
 from genperf.cli.writing import raw_option, writable, write_whole
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ def command(
         raise click.UsageError("give either --data CSV or --at FACTOR=VALUE")
     fitted = load_model(model)
     kind: Band = "confidence" if band == "confidence" else "prediction"
-    shows = {**of_training(tokens, peak, price), **shows_of(show, price)}
+    shows = {**training_of(tokens, peak).shows(price is not None), **shows_of(show, price)}
     paid = None
     if price is not None:
         from genperf.attribution.derived import price_of

@@ -14,6 +14,7 @@ from genperf.formula.amounts import amount
 
 if TYPE_CHECKING:
     from genperf.attribution.derived import Price
+    from genperf.attribution.training import Training
     from genperf.result import FitResult, GroupedResult
     from genperf.table.cells import Cells
 
@@ -80,39 +81,28 @@ def shows_of(show: tuple[str, ...], price: str | None) -> dict[str, str]:
     return shows if price is None or "cost" in shows else {**shows, "cost": "cost"}
 
 
-def of_training(tokens: str | None, peak: str | None, price: str | None) -> dict[str, str]:
-    """Return what `--tokens` and `--peak` show of a transformer: tokens per second, days, cost and MFU.
+def training_of(tokens: str | None, peak: str | None) -> Training:
+    """Read `--tokens` and `--peak`.
 
     Parameters
     ----------
     tokens : str or None
-        How many the training has.
+        As 300B.
     peak : str or None
         Of a device: its name, or operations per second.
-    price : str or None
-        Of a device and a time.
 
     Examples
     --------
-    >>> of_training("300B", None, "2/h")
-    {'tokens_per_s': 'tokens_per_s', 'days': '300000000000.0/tokens_per_s/86400',
-     'training_cost': 'spending*300000000000.0/tokens_per_s'}
+    >>> training_of("300B", "a100")
+    Training(tokens=300000000000.0, peak=312000000000000.0)
     """
-    if tokens is None and peak is None:
-        return {}
-    shows = {"tokens_per_s": "tokens_per_s"}
-    if tokens is not None:
-        count = amount(tokens)
-        if count is None or not 0.0 < count < float("inf"):
-            raise click.BadParameter(f"'{tokens}' is no number of tokens; try 300B", param_hint="--tokens")
-        shows["days"] = f"{count!r}/tokens_per_s/86400"
-        if price is not None:
-            shows["training_cost"] = f"spending*{count!r}/tokens_per_s"
-    if peak is not None:
-        from genperf.attribution.peaks import peak_of
+    from genperf.attribution.peaks import peak_of
+    from genperf.attribution.training import Training
 
-        shows["mfu"] = f"flops_per_device/{peak_of(peak)!r}"
-    return shows
+    count = None if tokens is None else amount(tokens)
+    if tokens is not None and (count is None or not 0.0 < count < float("inf")):
+        raise click.BadParameter(f"'{tokens}' is no number of tokens; try 300B", param_hint="--tokens")
+    return Training(count, None if peak is None else peak_of(peak))
 
 
 def with_derived(

@@ -1,13 +1,15 @@
 """Tokens per second, MFU, days and cost of a transformer's training, through the command line."""
 
 import json
+import re
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 from helpers import run
 
-FIT = ["--time", "s", "--intrinsic", "params,seq_len,mbs,gbs", "--extrinsic", "dp,tp,pp", "--model", "transformer"]
+FIT = ["--time", "step_s", "--intrinsic", "params,seq_len,mbs,gbs", "--extrinsic", "dp,tp,pp", "--model", "transformer"]
 AT = ["params=1e9", "seq_len=1024", "mbs=2", "gbs=64", "dp=4", "tp=2", "pp=2"]
 
 
@@ -19,7 +21,7 @@ def model(tmp_path_factory):
     runs["params"], runs["seq_len"] = rng.choice([1e9, 2e9], 40), rng.choice([1024, 2048], 40)
     runs["mbs"], runs["gbs"] = rng.choice([1, 2], 40), 64
     slots = runs.gbs / (runs.dp * runs.mbs) + runs.pp - 1
-    runs["s"] = 1e-14 * 6 * runs.params * runs.mbs * runs.seq_len / (runs.tp * runs.pp) * slots + 0.01
+    runs["step_s"] = 1e-14 * 6 * runs.params * runs.mbs * runs.seq_len / (runs.tp * runs.pp) * slots + 0.01
     runs.assign(gbs=np.where(np.arange(40) == 7, 128, 64)).to_csv(folder / "runs.csv", index=False)
     path = str(folder / "model.json")
     assert run(["fit", str(folder / "runs.csv"), *FIT, "-o", path, "--quiet"]) == 0
@@ -47,6 +49,22 @@ def test_what_a_training_of_tokens_takes(model, capsys):
     # 6·P operations a token, 16 devices of 312 TFLOP/s.
     assert told["mfu"] == pytest.approx(6 * 1e9 * tokens / 16 / 312e12)
     assert told["cost"] == pytest.approx(told["time"] * 16 * 2 / 3600)
+
+
+def test_ask_tells_days_cost_and_mfu_in_a_sentence(model, capsys):
+    capsys.readouterr()
+    csv = str(Path(model).with_name("counted.csv"))
+    runs = pd.read_csv(Path(model).with_name("runs.csv"))
+    runs.assign(gpus=runs.dp * runs.tp * runs.pp).to_csv(csv, index=False)
+    asked = ["ask", csv, *at(), "--tokens", "300B", "--peak", "a100", "--price", "2/h"]
+    assert run(asked) == 0
+    out = capsys.readouterr().out
+    assert re.search(r"300B tokens take \S+ d \(\S+ d to \S+ d\) at \S+ tokens/s, and cost \S+; MFU is \d+ %\.", out)
+    assert run([*asked, "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["training_cost"] == pytest.approx(told["days"] * 24 * 2 * 16, rel=1e-6)
+    assert run(["ask", csv, *at()]) == 0
+    assert "tokens take" not in capsys.readouterr().out
 
 
 def test_a_peak_may_be_given(model, capsys):

@@ -29,6 +29,7 @@ def test_every_command_answers(
         r"(?s)held-out error .*memory: auto",
         r"(?s)inside a node of 8 devices|least time of [\d,]+ feasible",
         r"(?s)tokens_per_s .*days .*training_cost .*mfu",
+        r"(?s)10B tokens take .* and cost [\d,]+; MFU is \d+ %.*matrix multiplication makes",
         r"'tensor' makes",
     ]
     for text, answer in zip(blocks("sh"), answers, strict=True):

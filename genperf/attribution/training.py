@@ -1,0 +1,95 @@
+"""A transformer's training: tokens per second, days and cost of so many tokens, and the share of the peak."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from genperf.attribution.derived import Price, derived_columns
+from genperf.attribution.words import duration_text, three_digits
+from genperf.result import FitResult
+
+
+@dataclass(frozen=True)
+class Training:
+    """What is asked about a training.
+
+    Attributes
+    ----------
+    tokens : float or None
+        How many it has.
+    peak : float or None
+        Operations per second of a device at most (`genperf.attribution.peaks`).
+    """
+
+    tokens: float | None = None
+    peak: float | None = None
+
+    def shows(self, priced: bool) -> dict[str, str]:
+        """Return the formulas of its answers, for `derived_columns`; none where nothing is asked.
+
+        Examples
+        --------
+        >>> Training(tokens=3e11).shows(priced=True)
+        {'tokens_per_s': 'tokens_per_s', 'days': '300000000000.0/tokens_per_s/86400',
+         'training_cost': 'spending*300000000000.0/tokens_per_s'}
+        """
+        shows = {"tokens_per_s": "tokens_per_s"} if self.tokens is not None or self.peak is not None else {}
+        if self.tokens is not None:
+            shows["days"] = f"{self.tokens!r}/tokens_per_s/86400"
+            if priced:
+                shows["training_cost"] = f"spending*{self.tokens!r}/tokens_per_s"
+        if self.peak is not None:
+            shows["mfu"] = f"flops_per_device/{self.peak!r}"
+        return shows
+
+    def sentence(
+        self,
+        result: FitResult,
+        predicted: Mapping[str, Any],
+        price: Price | None = None,
+        interval: float = 0.9,
+    ) -> tuple[str, dict[str, float]]:
+        """Return the answers as a sentence, and as numbers; nothing where nothing is asked.
+
+        Parameters
+        ----------
+        result : FitResult
+        predicted : mapping of str to ndarray of shape (1,)
+            One configuration, as `predict_columns` returns it.
+        price : Price, optional
+        interval : float
+            Nominal coverage.
+        """
+        shows = self.shows(price is not None)
+        if not shows:
+            return "", {}
+        arrays = {name: np.asarray(values) for name, values in predicted.items()}
+        columns = derived_columns(result, arrays, shows, price, interval)
+        numbers = {name: float(values[0]) for name, values in columns.items()}
+        text = f"{_amount(numbers['tokens_per_s'])} tokens/s"
+        if self.tokens is not None:
+            middle, least, most = (duration_text(86400.0 * numbers[f"days{end}"]) for end in ("", "_lower", "_upper"))
+            text = f"{_amount(self.tokens)} tokens take {middle} ({least} to {most}) at {text}"
+            if price is not None:
+                text += f", and cost {_amount(numbers['training_cost'])}"
+        if self.peak is not None:
+            text += f"; MFU is {100.0 * numbers['mfu']:.0f} %"
+        return f"{text}.", numbers
+
+
+def _amount(value: float) -> str:
+    """Return a number as people write it: 1.5T, 300B, 80,500.
+
+    Examples
+    --------
+    >>> _amount(3e11), _amount(80_512.0)
+    ('300B', '80,500')
+    """
+    for size, letter in ((1e12, "T"), (1e9, "B"), (1e6, "M")):
+        if value >= size:
+            return f"{three_digits(value / size)}{letter}"
+    return three_digits(value)
