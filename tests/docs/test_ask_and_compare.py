@@ -29,7 +29,8 @@ def shell(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytes
     ("task", "answer"),
     [
         (0, r"Expect [\d,]+ images/s at gpus=64"),
-        (1, r"cost"),
+        # The best configuration with its days and its cost.
+        (1, r"(?s)total +cost.*\n +32 +256 .* \d[\d.]* d +[\d,]+ "),
         (2, r"is the best of 7 with a probability of \d+ %"),
     ],
 )
