@@ -27,6 +27,7 @@ GROUP_NOTES = ("similarity", "not_pooled", "table_prior")
 @click.option("--also-model", metavar="NAME=MODEL", multiple=True, help="What to fit to a quantity of --also.")
 @click.option("--pool", is_flag=True, help="Share scaling between similar groups.")
 @click.option("-o", "--output", callback=writable, metavar="FILE", help="Write the model here (JSON).")
+@click.option("--quick", is_flag=True, help="A first look: one structure, fewer draws; intervals are rougher.")
 @click.option("--resume", is_flag=True, help="Keep what is in FILE already, where rows and options are the same.")
 @click.option("--verbose", "-v", is_flag=True, help="Print the formula, or the members, and the constants as well.")
 @output_options
@@ -36,6 +37,7 @@ def command(
     also_model: tuple[str, ...],
     pool: bool,
     output: str | None,
+    quick: bool,
     resume: bool,
     verbose: bool,
     as_json: bool,
@@ -44,6 +46,7 @@ def command(
     **given: Any,
 ) -> None:
     """Fit a model to TABLE; print its held-out error, how far it may be trusted, and what doubling each factor does."""
+    from genperf.estimate.options import DEFAULTS
     from genperf.fitting import fit, fitted_phases
     from genperf.result import FitResult, GroupedResult, load_model, model_pieces
 
@@ -69,6 +72,9 @@ def command(
         ):
             further = {"also_models": once(also_model, "--also-model")}
             options = {**fit_arguments(given), **further, "pool": pool}
+            if quick:
+                structure = "separable" if options["structure"] == "auto" else options["structure"]
+                options |= {"draws": DEFAULTS.quick_draws, "structure": structure}
             result = fit(measured, model, resume=before, progress=progress, checkpoint=save, **options)
     except KeyboardInterrupt:
         if saved:

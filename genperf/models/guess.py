@@ -182,10 +182,11 @@ def guess_roles(
     phases = set(phase_columns(free).values())
     left = [n for n in free if n not in taken and n not in phases and not _is_result(n) and not _is_measured(n)]
     left = [n for n in left if n in wanted or not mostly_empty(columns[n])]
+    repeats = [n for n in left if n.lower() in _REPEATS and mostly_numbers(list(columns[n]))]
+    if "repeat" not in roles and repeats:
+        roles["repeat"] = repeats[0]
+        left.remove(repeats[0])
     numeric = [n for n in left if _is_number(n, columns[n])]
-    if "repeat" not in roles and (repeat := next((n for n in numeric if n.lower() in _REPEATS), None)):
-        roles["repeat"] = repeat
-        numeric.remove(repeat)
     named = {n: c for n in [*names_of(roles.get("extrinsic", "")), *numeric] if (c := canonical_of(n)) in _EXTRINSIC}
     mapped.update({c: n for n, c in named.items() if c not in mapped and n.lower() not in ALIASES[c]})
     counted = mapped.get("workers") or next((n for c in ("workers", "nodes") for n in named if named[n] == c), None)

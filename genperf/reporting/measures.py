@@ -6,12 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from genperf.advice.scale import sequence_of, work_of_step
+from genperf.advice.scale import sequence_of, work_of_columns, work_of_step
 from genperf.attribution.derived import price_of
 from genperf.attribution.words import samples_called
 from genperf.errors import GenperfError
 from genperf.formula import names_in, parse
 from genperf.formula.amounts import amount, with_amounts
+from genperf.models import ALIASES
 from genperf.reporting.engine import Model
 from genperf.result import FitResult
 
@@ -98,5 +99,9 @@ def rate_unit(result: FitResult) -> str:
 
     Where only the number of workers tells the work, it is the steps of one worker.
     """
-    target = result.schema.target
-    return f"{samples_called(target.throughput) if target.throughput else 'samples'}/s"
+    schema = result.schema
+    if schema.target.throughput:
+        return f"{samples_called(schema.target.throughput)}/s"
+    batches = {*ALIASES["batch"], *ALIASES["global_batch"]}
+    known = work_of_columns(result) is not None or any(name.lower() in batches for name in schema.group)
+    return "samples/s" if known else "worker steps/s"

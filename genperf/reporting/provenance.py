@@ -8,6 +8,7 @@ import shlex
 from importlib.metadata import PackageNotFoundError, version
 
 from genperf import __version__
+from genperf.estimate.options import DEFAULTS
 from genperf.result import FitResult
 from genperf.table import Role, Target
 from genperf.table.target import TIME
@@ -16,7 +17,7 @@ _ROLES: tuple[Role, ...] = ("intrinsic", "extrinsic", "categorical")
 #: The options of a fit, as `FitOptions.request` writes them.
 _OPTIONS = re.compile(
     r"structure=(?P<structure>.*) loss=(?P<loss>.*) penalty=(?P<penalty>.*) lam=(?P<lam>.*) solver=(?P<solver>.*) "
-    r"draws=\d+ mapping=\{(?P<mapping>.*)\} fix=\{(?P<fix>.*)\}"
+    r"draws=(?P<draws>\d+) mapping=\{(?P<mapping>.*)\} fix=\{(?P<fix>.*)\}"
 )
 #: The defaults of the command line.
 _USUAL = {"structure": "auto", "loss": "relative", "penalty": "l2", "lam": "None", "solver": "projected"}
@@ -56,6 +57,8 @@ def command_of(result: FitResult, *, pooled: bool = False) -> str:
     for option, value in dict.fromkeys([*(let for let in lets if "let" not in reading), *schema.reading]):
         words += [f"--{option}", *([value] if value else [])]
     words += ["--model", result.model]
+    for name, one in result.further.items():
+        words += ["--also-model", f"{name}={one.model}"] if one.model != "auto" else []
     words += _changed_options(str(result.options.get("request", "")))
     words += ["--pool"] if pooled else []
     return shlex.join([*words, "--seed", str(result.seed), "-o", "model.json"])
@@ -74,7 +77,7 @@ def _changed_options(text: str) -> list[str]:
     match = _OPTIONS.match(text)
     if match is None:
         return []
-    words: list[str] = []
+    words = ["--quick"] if match["draws"] == str(DEFAULTS.quick_draws) else []
     for name, usual in _USUAL.items():
         words += [f"--{_OPTION.get(name, name)}", match[name]] if match[name] != usual else []
     for name in ("mapping", "fix"):

@@ -107,6 +107,11 @@ def test_price_and_work_bring_cost_and_duration(browser: Browser, rates: FitResu
     browser.driver.get(f"{browser.folder.joinpath('report.html').as_uri()}#show=cost&price=2&size=1e9")
     assert [browser.js(f"return $('job-{key}').value") for key in ("price", "size")] == ["2", "1.00B"]
     assert browser.js("return document.querySelector('input[name=measure]:checked').value") == "cost"
+    # One unit for the job: minutes, hours or days.
+    browser.js("JOB.size = 1e6; measureChanged()")
+    assert browser.js("return headingOf(MEASURES.duration)") == "minutes for a job of 1M images"
+    browser.js("JOB.size = 1e9; measureChanged()")
+    assert browser.js("return headingOf(MEASURES.duration)") == "days for a job of 1B images"
     # What is no number is taken back.
     browser.driver.find_element("id", "job-price").send_keys("\ue009a", "\ue000", "much\t")
     assert labels(browser) == ["throughput", "duration"]
@@ -126,8 +131,8 @@ def test_two_groups_side_by_side(browser: Browser, groups: GroupedResult) -> Non
     browser.settle()
     x = browser.js("return Object.fromEntries(sheet.factors.map((f, i) => [f.name, state.x[i]]))")
     first, second = (groups[name].predict(x).iloc[0] for name in ("slow", "quick"))
-    ratio = 100 * (first["time"] / second["time"] - 1)
-    assert plain_text(browser, "beside-sentence") == f"quick has {float(f'{ratio:.3g}'):g} % less time than slow."
+    less = 100 * (1 - second["time"] / first["time"])
+    assert plain_text(browser, "beside-sentence") == f"quick takes {float(f'{less:.3g}'):g} % less time than slow."
     cells = browser.js(
         "return [...document.querySelectorAll('#beside-result tbody tr')].map((r) => r.cells[1].textContent)"
     )
@@ -157,7 +162,7 @@ def test_groups_side_by_side_without_an_engine(
     browser.open(page(groups), NARROW)
     browser.js("const s = $('beside'); s.value = '1'; s.dispatchEvent(new Event('change'))")
     browser.settle()
-    assert "quick has " in plain_text(browser, "beside-sentence")
+    assert "quick takes " in plain_text(browser, "beside-sentence")
     assert browser.js("return document.documentElement.scrollWidth") <= NARROW
     assert not browser.complaints()
 

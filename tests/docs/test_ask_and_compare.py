@@ -29,7 +29,8 @@ def shell(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytes
     ("task", "answer"),
     [
         (0, r"Expect [\d,]+ images/s at gpus=64"),
-        (1, r"cost"),
+        # The best configuration with its days and its cost.
+        (1, r"(?s)total +cost.*\n +32 +256 .* \d[\d.]* d +[\d,]+ "),
         (2, r"is the best of 7 with a probability of \d+ %"),
     ],
 )
@@ -49,3 +50,14 @@ def test_the_python_example_runs(shell: Shell) -> None:
     assert done.returncode == 0, done.stderr
     assert "Expect " in done.stdout
     assert Path("report.html").exists()
+
+
+def test_the_first_question_of_the_readme(shell: Shell) -> None:
+    page = (ROOT / "README.md").read_text(encoding="utf-8")
+    (table,) = re.findall(r"```csv\n(.*?)```", page, re.DOTALL)
+    (command,) = re.findall(r"^genperf ask .*$", page, re.MULTILINE)
+    Path("runs.csv").write_text(table)
+    status, out, errors = shell(*shlex.split(command)[1:])
+    assert status == 0, errors
+    assert "Expect " in out
+    assert "repeat = run" in out

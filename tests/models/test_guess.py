@@ -43,7 +43,7 @@ def test_kinds_of_columns() -> None:
         "name": ["r1", "r2", "r3", "r4"],
         "mfu": NUMBERS,
         "tokens_per_s": NUMBERS,
-        "seed": [0, 0, 0, 0],
+        "seed": [0, 1, 0, 1],
     }
     guess = guess_roles(columns)
     assert guess.roles == {

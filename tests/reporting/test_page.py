@@ -13,7 +13,7 @@ import pytest
 import genperf as gp
 from genperf.errors import GenperfError
 from genperf.prediction import Spread
-from genperf.reporting import View, html, page
+from genperf.reporting import Job, View, html, page
 from genperf.reporting.provenance import command_of
 from genperf.result import FitResult, GroupedResult
 
@@ -270,3 +270,25 @@ def test_members_with_equal_labels_are_one() -> None:
     sheet = data_of(page(replace(result, members=members)))["groups"][0]["sheet"]
     assert sheet["members"] == [["growing overheads", 0.75], ["overheads", 0.25]]
     assert [row[0] for row in sheet["constants"]] == ["growing overheads"] * 2 + ["overheads"] * 2
+
+
+def test_the_unit_of_the_work_is_named() -> None:
+    """A column of a batch counts samples; where workers alone tell the work, their steps are counted."""
+    weak = runs().drop(columns="batch")
+    assert data_of(page(fitted(weak, scaling="weak")))["quantity"]["rate"] == "worker steps/s"
+    assert (
+        data_of(page(fitted(runs(), "a + b/workers", intrinsic="batch", scaling=None)))["quantity"]["rate"]
+        == "samples/s"
+    )
+    tokens = pd.DataFrame({"gpus": [1, 2, 4, 8], "tokens_per_second": [1e4, 1.9e4, 3.7e4, 7e4]})
+    result = gp.fit(tokens, throughput="tokens_per_second", extrinsic="gpus")
+    assert "tokens/s" in data_of(page(result))["groups"][0]["sheet"]["summary"]["sentence"]
+
+
+def test_a_price_that_nothing_counts_is_refused() -> None:
+    with pytest.raises(GenperfError, match="counts nothing that has a price"):
+        page(fitted(runs()), View(job=Job("2/h", "racks")))
+    with pytest.raises(GenperfError, match="no amount of work"):
+        page(fitted(runs()), View(job=Job(samples="many")))
+    with pytest.raises(GenperfError, match="needs its time"):
+        page(fitted(runs()), View(job=Job("2")))

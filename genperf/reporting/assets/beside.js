@@ -52,7 +52,11 @@ function showBeside() {
   const [first, second] = best === 0 ? [rows[0], rows[1]] : [rows[1], rows[0]];
   const ratio = 100 * (Math.max(a.value, b.value) / Math.min(a.value, b.value) - 1);
   const overlap = a.lower <= b.upper && b.lower <= a.upper;
-  const more = m.falls ? `gives ${people(+ratio.toPrecision(3))} % more ${m.label === "tokens" ? "tokens" : m.label}` : `has ${people(+ratio.toPrecision(3))} % less ${m.label}`;
+  // By how much the better one has less, or gives more.
+  const less = 100 * (1 - Math.min(a.value, b.value) / Math.max(a.value, b.value));
+  const share = (v) => `${people(+v.toPrecision(3))} %`, takesTime = m === MEASURES.duration || (m === MEASURES.value && QUANTITY.isTime);
+  const more = m.falls ? `gives ${share(ratio)} more ${m.label}` : m === MEASURES.cost ? `costs ${share(less)} less`
+    : takesTime ? `takes ${share(less)} less time` : `has ${share(less)} less ${m.label}`;
   put("beside-result", h("h3", {}, "Side by side, at this configuration"),
     h("p", { id: "beside-sentence" }, `${nameOf(first[0])} ${more} than ${nameOf(second[0])}${overlap ? "; likely, not certain: the intervals overlap" : ""}.`),
     table("Both groups at this configuration", ["group", headingOf(m), "from", "to", "verdict"],

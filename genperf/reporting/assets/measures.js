@@ -5,6 +5,13 @@ const paidOf = (s, x) => (s.measures.paid === null ? null : FORMULAS[s.measures.
 const costed = () => (JOB.size ? `a job of ${people(JOB.size)} ${units()}` : `a million ${units()}`);
 const units = () => QUANTITY.rate.replace("/s", "");
 
+// Days, hours or minutes, by what the job takes at the first answer: one unit in all figures and tables.
+function timeUnit() {
+  const first = PAGE.groups.find((g) => !g.failed && g.sheet.measures.work !== null).sheet;
+  const seconds = (JOB.size * first.summary.value) / workOf(first, first.at);
+  return seconds >= 172800 ? ["days", 86400] : seconds >= 7200 ? ["hours", 3600] : ["minutes", 60];
+}
+
 // known: whether a sheet has it; of: from the predicted value at x; falls: whether it falls where the value rises.
 const MEASURES = {
   value: { label: QUANTITY.name, unit: () => QUANTITY.unit, known: () => true, of: (v) => v },
@@ -16,9 +23,9 @@ const MEASURES = {
   cost: { label: "cost", unit: () => "", heading: () => `cost of ${costed()}`,
     known: (s) => JOB.price > 0 && s.measures.paid !== null && s.measures.work !== null,
     of: (v, x, s) => (((JOB.price / 3600) * paidOf(s, x) * v) / workOf(s, x)) * (JOB.size || 1e6) },
-  duration: { label: "duration", unit: () => "days", heading: () => `days for ${costed()}`,
+  duration: { label: "duration", unit: () => timeUnit()[0], heading: () => `${timeUnit()[0]} for ${costed()}`,
     known: (s) => JOB.size > 0 && s.measures.work !== null,
-    of: (v, x, s) => (JOB.size * v) / workOf(s, x) / 86400 },
+    of: (v, x, s) => (JOB.size * v) / workOf(s, x) / timeUnit()[1] },
 };
 const measuresOf = (s) => Object.keys(MEASURES).filter((k) => MEASURES[k].known(s) && (k !== "value" || QUANTITY.ofSteps || !MEASURES.throughput.known(s)));
 // The measure that is shown: the one chosen where this group has it, else the first.
