@@ -23,6 +23,7 @@ from genperf.estimate.bootstrap import bootstrap
 from genperf.estimate.candidates import candidates_of, fit_parts, reweighted
 from genperf.estimate.diagnose import at_bounds, unidentified
 from genperf.estimate.last_point import last_point_errors
+from genperf.estimate.order import CONTENT_SEED, in_order
 from genperf.estimate.outcome import growth
 from genperf.estimate.problem import problem_of
 from genperf.estimate.select import Candidate, affordable, judged_rows, ranked
@@ -72,7 +73,7 @@ class AverageSettings:
     close: float = 0.1
     constants_per_row: float = 0.8
     count_powers: tuple[float, float] = (-1.0, 1.0)
-    starts: int = 2
+    starts: int = 4
     agreement: float = 1e-3
     settling_rounds: int = 4
     refit_rounds: int = 3
@@ -135,6 +136,7 @@ def fit_factors(table: Table, options: FitOptions, seed: int) -> Ensemble:
     FitError
         Where there are too few configurations for any expression: how many are needed.
     """
+    table = in_order(table)
     medians = table.medians()
     following = following_counts(medians)
     generics, left_out = fewer_factors(table, lambda factors: _expressions(factors, options, following))
@@ -148,7 +150,7 @@ def fit_factors(table: Table, options: FitOptions, seed: int) -> Ensemble:
     best = _best_average(candidates, beside, medians, options, seed)
     chosen, fitted, rows = best.chosen, best.fitted, best.rows
     residuals, learned, errors = best.residuals, best.learned, best.errors
-    rng = np.random.default_rng([seed, 1])
+    rng = np.random.default_rng([CONTENT_SEED, 1])
     members = tuple(_member(f, 1.0 / len(fitted), options.draws // len(fitted), rng) for f in fitted)
     noise = table.noise()
     noise = noise if np.isfinite(noise) else 0.0
@@ -241,10 +243,10 @@ def _averaged(chosen: Sequence[Candidate], medians: Table, options: FitOptions, 
     everything = np.ones(len(medians), bool)
     doing(f"fitting {counted(len(chosen), 'expression')}")
     fitted = [fit_member(c, medians, everything, options, seed) for c in chosen]
-    rows = judged_rows(len(medians), np.random.default_rng([seed, 2]))
+    rows = judged_rows(len(medians), np.random.default_rng([CONTENT_SEED, 2]))
     residuals = (np.log(medians.measured) - _mean(fitted))[rows]
     doing("learning from the residuals")
-    learned = residuals_of(medians.take(rows), residuals, np.random.default_rng([seed, 5]))
+    learned = residuals_of(medians.take(rows), residuals, np.random.default_rng([CONTENT_SEED, 5]))
     learned, errors = checked(chosen, learned)
     return Averaged(chosen, fitted, rows, residuals, learned, errors)
 

@@ -27,6 +27,9 @@ class KrigingSettings:
     ----------
     most_anchors : int
         Configurations that are kept at most: a model file stays small, and predictions fast.
+    most_learned : int
+        Configurations from which rates and sizes are learned at most: the time grows with their cube. A guess that cost
+        nothing on rubick (`docs/decisions/kriging-anchors.md`).
     least_noise : float
         Share of the effects' variance that a new run is off by at least. Residuals, each its own neighbour, never show
         that nothing is left to noise.
@@ -35,6 +38,7 @@ class KrigingSettings:
     """
 
     most_anchors: int = 500
+    most_learned: int = 250
     least_noise: float = 0.01
     fewest_learned: int = 8
     fewest_anchors: int = 4
@@ -98,10 +102,12 @@ def residuals_of(table: Table, residuals: Array, rng: np.random.Generator) -> Re
     residuals : ndarray of shape (rows,)
     rng : Generator
     """
+    order = rng.permutation(np.flatnonzero(np.isfinite(residuals)))
     chosen = np.zeros(len(table), bool)
-    chosen[rng.permutation(np.flatnonzero(np.isfinite(residuals)))[: KRIGING.most_anchors]] = True
-    enough = chosen.sum() >= KRIGING.fewest_learned
-    return Residuals(table, chosen, fit_effects(table.take(chosen), residuals[chosen]) if enough else ())
+    chosen[order[: KRIGING.most_anchors]] = True
+    learned = np.sort(order[: KRIGING.most_learned])
+    enough = len(learned) >= KRIGING.fewest_learned
+    return Residuals(table, chosen, fit_effects(table.take(learned), residuals[learned]) if enough else ())
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from genperf.errors import FitError
 from genperf.estimate.options import DEFAULTS, FitOptions
+from genperf.estimate.order import CONTENT_SEED
 from genperf.estimate.problem import problem_of
 from genperf.estimate.robust import huber_weights
 from genperf.estimate.select import SELECTION, Candidate, folds_of, judged_rows
@@ -46,7 +47,9 @@ class HalvingSettings:
     promising : float
         How much more than the best one an expression may err, as a share, to go on along the path of λ.
     worse : float
-        Relative increase of the error from which on a larger expression, or a stronger penalty, counts as worse.
+        Relative increase of the error from which on a larger expression counts as worse.
+    too_strong : float
+        Relative increase of the error from which on no stronger penalty is tried: as far as an average reaches.
     patience : int
         Sizes in a row, smallest first, that may be worse than the best before larger expressions are not tried.
     relative_tolerance : float
@@ -63,6 +66,7 @@ class HalvingSettings:
     kept_starts: int = 2
     promising: float = 0.15
     worse: float = 0.02
+    too_strong: float = 0.1
     patience: int = 3
     relative_tolerance: float = 1e-5
     max_steps: int = 60
@@ -104,7 +108,7 @@ def candidates_of(
     FitError
         Where none can be fitted.
     """
-    rng = np.random.default_rng([seed, 2])
+    rng = np.random.default_rng([CONTENT_SEED, 2])
     table = table.take(judged_rows(len(table), rng))
     folds = folds_of(len(table), rng)
     parts = _Parts(table, np.vstack([np.ones((1, len(table)), bool), folds]), options, seed, robust)
@@ -234,7 +238,7 @@ def _stronger(fitted: _Fitted, parts: _Parts, strengths: Sequence[float]) -> lis
         if now is None:
             break
         out.append(now.candidate)
-        if now.candidate.error > best * (1.0 + HALVING.worse):
+        if now.candidate.error > best * (1.0 + HALVING.too_strong):
             break
         best, last = min(best, now.candidate.error), now
     return out

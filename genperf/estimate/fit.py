@@ -15,6 +15,7 @@ from genperf.estimate.diagnose import at_bounds, unidentified
 from genperf.estimate.linear import solved_at_once
 from genperf.estimate.look_back import Mask, look_back
 from genperf.estimate.options import FitOptions
+from genperf.estimate.order import CONTENT_SEED, in_order
 from genperf.estimate.outcome import Estimate, spread_of
 from genperf.estimate.problem import problem_of
 from genperf.estimate.select import affordable, best_of
@@ -62,6 +63,8 @@ def estimate(
         if not isinstance(fitted, Estimate):
             raise fitted
         return replace(fitted, notes=tuple(notes))
+    table = in_order(table)
+    medians = table.medians()
     if len(usable) == 1 and options.lam != "cv":
         solved = _solved(usable[0], medians, options, _Start(seed, options.strength))
     else:
@@ -69,7 +72,7 @@ def estimate(
         start = _Start(seed, best.strength, best.constants[None, :])
         search = _solved if options.solver == "de" else _continued
         solved = search(best.expression, medians, options, start)
-    return replace(_estimate_of(solved, table, options, seed), notes=tuple(notes))
+    return replace(_estimate_of(solved, table, options), notes=tuple(notes))
 
 
 @dataclass(frozen=True)
@@ -209,7 +212,7 @@ def _problem(expression: Expression, medians: Table, options: FitOptions, start:
     return problem_of(expression, medians, loss, penalty)
 
 
-def _estimate_of(solved: _Solved, table: Table, options: FitOptions, seed: int) -> Estimate:
+def _estimate_of(solved: _Solved, table: Table, options: FitOptions) -> Estimate:
     """Estimate the errors of a solved problem's predictions: replicates, residuals, look back.
 
     Parameters
@@ -218,7 +221,6 @@ def _estimate_of(solved: _Solved, table: Table, options: FitOptions, seed: int) 
     table : Table
         With its repeats.
     options : FitOptions
-    seed : int
 
     Returns
     -------
@@ -226,7 +228,7 @@ def _estimate_of(solved: _Solved, table: Table, options: FitOptions, seed: int) 
     """
     expression, problem, solution = solved.expression, solved.problem, solved.solution
     best = solution.constants
-    replicates = bootstrap(problem, best, options.draws, np.random.default_rng([seed, 1]))
+    replicates = bootstrap(problem, best, options.draws, np.random.default_rng([CONTENT_SEED, 1]))
     residuals = np.log(problem.measured / problem.predict(best[None, :])[0])
     evidence = tuple(look_back(problem, solved.medians, solved.refit))
     spread = spread_of(table, replicates.misfit, residuals, best.size, evidence)
