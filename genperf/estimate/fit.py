@@ -65,14 +65,16 @@ def estimate(
         return replace(fitted, notes=tuple(notes))
     table = in_order(table)
     medians = table.medians()
+    held_out = None
     if len(usable) == 1 and options.lam != "cv":
         solved = _solved(usable[0], medians, options, _Start(seed, options.strength))
     else:
         best = best_of(candidates_of(usable, medians, options, seed))
         start = _Start(seed, best.strength, best.constants[None, :])
+        held_out = best.error if np.isfinite(best.error) else None
         search = _solved if options.solver == "de" else _continued
         solved = search(best.expression, medians, options, start)
-    return replace(_estimate_of(solved, table, options), notes=tuple(notes))
+    return replace(_estimate_of(solved, table, options), notes=tuple(notes), held_out=held_out)
 
 
 @dataclass(frozen=True)
