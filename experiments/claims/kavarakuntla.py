@@ -41,8 +41,8 @@ def section() -> Section:
         "ones, with constants found by regularised differential evolution from measured times alone.",
         "`T = C + Σ_i a_i·I_i^{p_i}·Π_j E_j^{q_ij}` with coefficients ≥ 0 and bounded exponents, normalised factors, "
         "and levels of categorical "
-        "factors as `exp(d)`. Ours are the step between alone and together, terms of several intrinsic factors, the "
-        "choice among structures by "
+        "factors as `exp(d)`. Ours are the step between alone and together, terms of several intrinsic factors, "
+        "exponents of a level that are shrunk toward the shared ones, the choice among structures by "
         "cross-validation, and coefficients solved inside the search.",
         [_frameworks(), _networks(), _interpretable(), _untouched()],
     )

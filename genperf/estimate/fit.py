@@ -67,6 +67,7 @@ def estimate(
         return replace(fitted, notes=tuple(notes))
     table = in_order(table)
     medians = table.medians()
+    held_out = None
     if len(usable) == 1 and options.lam != "cv":
         solved = _solved(usable[0], medians, options, _Start(seed, options.strength))
     else:
@@ -75,7 +76,9 @@ def estimate(
         if choice == "laws":
             solved = _reaching(solved, candidates, options, seed)
             notes += _chosen_total(solved.expression, usable)
-    return replace(_estimate_of(solved, table, options), notes=tuple(notes))
+        same = [c.error for c in candidates if c.expression is solved.expression and c.strength == solved.strength]
+        held_out = next((error for error in same if np.isfinite(error)), None)
+    return replace(_estimate_of(solved, table, options), notes=tuple(notes), held_out=held_out)
 
 
 @dataclass(frozen=True)

@@ -51,6 +51,8 @@ class Estimate:
     spread : Spread
     evidence : tuple of Evidence
     notes : tuple of Note
+    held_out : float, optional
+        Mean relative error on configurations that a choice held out, where there was one.
     """
 
     member: Member
@@ -58,6 +60,7 @@ class Estimate:
     spread: Spread
     evidence: tuple[Evidence, ...]
     notes: tuple[Note, ...] = ()
+    held_out: float | None = None
 
 
 def spread_of(table: Table, misfit: float, residuals: Array, constants: int, evidence: Sequence[Evidence]) -> Spread:

@@ -155,13 +155,16 @@ class ExpressionModel(ABC):
             On what the expression leaves out.
         """
         options = self.options
-        used = {
+        used: dict[str, str | float | None] = {
             "loss": options.loss,
             "penalty": options.penalty,
             "lambda": fitted.strength,
             "solver": options.solver,
             "draws": options.draws,
         }
+        # Of a series the largest scale says more: what is predicted lies beyond it.
+        if fitted.held_out is not None and sum(f.distinct > 1 for f in table.factors) > 1:
+            used["held_out_error"] = 100.0 * fitted.held_out
         member = replace(fitted.member, draws=in_single_precision(fitted.member.draws))
         ensemble = Ensemble((member,), fitted.spread, fitted.evidence, notes=fitted.notes)
         return assembled(table, ensemble, Request(self.name, options, seed, notes, used))
