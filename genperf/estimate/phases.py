@@ -21,7 +21,7 @@ from genperf.estimate.problem import problem_of
 from genperf.estimate.select import affordable, best_of
 from genperf.expression import Expression
 from genperf.losses import loss_named, penalty_named
-from genperf.models import Family, family_named
+from genperf.models import Family, family_named, held_at
 from genperf.prediction import Member, Status
 from genperf.solver import Problem, Solution, polish, solve
 from genperf.table import Table
@@ -109,11 +109,13 @@ def _chosen_overlap(family: Family, table: Table, options: FitOptions, seed: int
     """
     medians, request = table.medians(), _Request(options, seed)
     first, *others = (family_named(name) for name in family.overlaps)
-    expression, parts, _ = _parts(first, table, options, seed)
-    best = first
-    if parts:
-        other = _nearer(tuple(o.name for o in others), _composed(expression, parts, medians, request), request, medians)
-        best = first if other is None else family_named(other[0])
+    expression, parts, notes = _parts(first, table, options, seed)
+    if not parts:
+        overlaps = held_at(family.expressions(table.factors, options.mapping), options.fix)
+        estimated = estimate(overlaps, table, options, seed, family.choice)
+        return replace(estimated, notes=(*notes, *estimated.notes))
+    other = _nearer([o.name for o in others], _composed(expression, parts, medians, request), request, medians)
+    best = first if other is None else family_named(other[0])
     return estimate_phases(best, table, options, seed)
 
 

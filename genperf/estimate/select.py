@@ -42,6 +42,9 @@ class SelectionSettings:
     standard_errors : float
         Paired standard errors by which a simpler expression may err more than the best one
         (`docs/decisions/one-standard-error.md`).
+    undetermined_errors : float
+        The same where a fold has fewer configurations than there are constants: one, as Breiman et al. have it. With
+        half, one in seven labelled pairs of `docs/papers.md` was explained by an overlap that five runs cannot show.
     """
 
     folds: int = 5
@@ -52,6 +55,7 @@ class SelectionSettings:
     max_rows: int = 1000
     fit_digits: int = 6
     standard_errors: float = 0.5
+    undetermined_errors: float = 1.0
 
     def limited(self, errors: Array) -> Array:
         """Return relative errors of at most `largest_error`; those that are not finite count as that."""
@@ -175,31 +179,34 @@ def best_of(candidates: Sequence[Candidate]) -> Candidate:
     As small: the mean error is larger by no more than half the standard error of the difference over the configurations
     (after the one-standard-error rule of Breiman et al. 1984, paired). Simplest: the fewest constants, and of these the
     strongest penalty. Of equally simple ones the error decides. But where a fold was fitted to fewer configurations
-    than there are constants, its errors tell little, and the fewest maxima in the total come first: time that an
-    overlap hides leaves no trace. Where no row was held out, the candidates as simple as the first one are compared by
-    how well they fit.
+    than there are constants, its errors tell little: a whole standard error counts, and the fewest maxima in the total
+    come first, since time that an overlap hides leaves no trace. Where no row was held out, the candidates as simple
+    as the first one are compared by how well they fit.
     """
     best = ranked(candidates)[0]
     if not np.isfinite(best.error):
         alike = [c for c in candidates if _simplicity(c) == _simplicity(best)]
         return min(alike, key=lambda c: round(c.fit_error, SELECTION.fit_digits))
+    allowed = SELECTION.undetermined_errors if _undetermined(best) else SELECTION.standard_errors
     close = []
     for candidate in candidates:
         excess = candidate.errors - best.errors
-        if np.mean(excess) <= SELECTION.standard_errors * np.std(excess) / np.sqrt(excess.size):
+        if np.mean(excess) <= allowed * np.std(excess) / np.sqrt(excess.size):
             close.append(candidate)
     return min(close, key=lambda c: (_simplicity(c), c.error))
 
 
 def _simplicity(candidate: Candidate) -> tuple[float, float, int]:
     """Return what makes a candidate simpler than others, smallest first."""
-    total, constants = candidate.expression.total, len(candidate.expression.constants)
-    undetermined = candidate.folds.sum(axis=1).min(initial=constants) < constants
-    return (
-        candidate.expression.freedom,
-        -candidate.strength,
-        _maxima(total) if undetermined and total is not None else 0,
-    )
+    total = candidate.expression.total
+    maxima = _maxima(total) if total is not None and _undetermined(candidate) else 0
+    return candidate.expression.freedom, -candidate.strength, maxima
+
+
+def _undetermined(candidate: Candidate) -> bool:
+    """Return whether a fold was fitted to fewer configurations than the expression has constants."""
+    constants = len(candidate.expression.constants)
+    return bool(candidate.folds.sum(axis=1).min(initial=constants) < constants)
 
 
 def _maxima(node: Node) -> int:

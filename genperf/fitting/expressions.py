@@ -21,7 +21,7 @@ from genperf.estimate import (
 )
 from genperf.expression import Expression
 from genperf.fitting.assemble import Request, assembled
-from genperf.models import MODELS, Family, family_named
+from genperf.models import MODELS, Family, family_named, held_at
 from genperf.models.generic import generic, structure_named, structures
 from genperf.models.scale import following_counts
 from genperf.models.user import user_expression
@@ -190,7 +190,7 @@ class FamilyModel(ExpressionModel):
         mapping = self.options.mapping
         # Phases that are measured change the expression, and are fitted another way.
         alone = [] if self.phases(table) else self.family.expressions(table.factors, mapping)
-        expressions = [e.with_fixed(self.options.fix) for e in alone]
+        expressions = held_at(alone, self.options.fix)
         left_out = self.family.left_out(table.factors, mapping)
         text = f"'{self.name}' goes without {', '.join(left_out)}, which the table lacks"
         return expressions, [Note(text, "left_out")] if left_out else []
@@ -211,10 +211,10 @@ class FamilyModel(ExpressionModel):
         table : Table
         seed : int
         """
-        if self.phases(table):
-            return estimate_phases(self.family, table, self.options, seed)
         # The candidates of a family are laws of a few constants: choosing one is no reason to choose λ as well.
         options = self.options if self.options.lam is not None else replace(self.options, lam=self.options.strength)
+        if self.phases(table):
+            return estimate_phases(self.family, table, options, seed)
         return estimate(expressions, table, options, seed, self.family.choice)
 
 

@@ -25,7 +25,7 @@ from genperf.models import (
     usl,
 )
 from genperf.models.compose import compose
-from genperf.models.family import Choice, Factors, Family, Need
+from genperf.models.family import Choice, Factors, Family, Need, held_at
 from genperf.models.overhead import Overhead
 from genperf.models.scale import Scale, Work, scale_of
 from genperf.table.names import ALIASES
@@ -85,5 +85,6 @@ __all__ = [
     "Work",
     "compose",
     "family_named",
+    "held_at",
     "scale_of",
 ]

@@ -369,6 +369,26 @@ class Family:
         return list(self.candidates(matched)) if self.candidates else [self.build(matched)]
 
 
+def held_at(expressions: Sequence[Expression], values: Mapping[str, float]) -> list[Expression]:
+    """Return the expressions that have some constants, with these held at values.
+
+    Raises
+    ------
+    ModelError
+        Where none has them all.
+
+    Examples
+    --------
+    >>> from genperf.models import family_named
+    >>> workers = Factor("workers", "extrinsic", lower=1, upper=8, distinct=4, positive=True, integer=True)
+    >>> servers = family_named("parameter-server").expressions([workers])
+    >>> len(servers), [str(e) for e in held_at(servers, {"d": 0.5})]
+    (3, ['c + a/workers + where(workers > 1, 2*beta*workers, 0) + where(workers > 1, 0.5, 0)'])
+    """
+    having = [e for e in expressions if set(values) <= set(e.constant_names)]
+    return [e.with_fixed(values) for e in having or expressions[:1]]
+
+
 def _refuse_zeros(family: str, canonical: str, factors: Factors) -> None:
     """Refuse a column that has the required name but goes down to zero.
 
