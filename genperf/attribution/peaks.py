@@ -53,6 +53,5 @@ def peak_of(text: str) -> float:
     value = amount(text)
     if value is not None and 0.0 < value < float("inf"):
         return value
-    near = suggest(name, list(PEAKS))
-    known = f"operations per second as 312T, or one of {', '.join(PEAKS)}"
-    raise GenperfError(f"'{text}' is no device whose peak is known", hint=f"{near}; {known}" if near else known)
+    known = "operations per second as 312T, or a device such as v100, a100, h100, mi300x, tpu-v5p"
+    raise GenperfError(f"'{text}' is no device whose peak is known", hint=suggest(name, list(PEAKS)) or known)

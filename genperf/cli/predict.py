@@ -99,7 +99,9 @@ def command(
         raise click.UsageError("give either --data CSV or --at FACTOR=VALUE")
     fitted = load_model(model)
     kind: Band = "confidence" if band == "confidence" else "prediction"
-    shows = {**training_of(tokens, peak).shows(price is not None), **shows_of(show, price)}
+    shows = shows_of(show, price)
+    if tokens is not None or peak is not None:
+        shows = {**training_of(tokens, peak).shows(price is not None), **shows}
     paid = None
     if price is not None:
         from genperf.attribution.derived import price_of

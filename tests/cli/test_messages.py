@@ -46,7 +46,12 @@ GROUPS = [
     for n in COUNTS
     if n <= 4 or i
 ]
+#: Splits of a transformer: data-parallel ways, tensor ways, global batch.
+SPLITS = [(d, t, b) for d in (1, 2, 4) for t in (1, 2, 4) for b in (16, 32)]
 FILES = {
+    "layouts.csv": runs("dp,tp,gbs,seconds", *(f"{d},{t},{b},{b / d / t + 0.5 * t + 0.2}" for d, t, b in SPLITS)),
+    "contradicting.csv": runs("gpus,dp,tp,pp,gbs,seconds", "2,2,1,1,16,1", "4,2,2,1,16,2", "8,2,2,1,16,3"),
+    "zeros.csv": runs("dp,tp,gbs,zero,seconds", *(f"{d},{t},{b},stage{t},{b / d}" for d, t, b in SPLITS)),
     "runs.csv": runs("workers,seconds", *scaled(COUNTS)),
     "two.csv": runs("workers,batch,seconds", *(f"{n},{b},{b * (0.1 + 1 / n)}" for n in COUNTS for b in (8, 16))),
     "few.csv": runs("workers,seconds", "1,9", "2,5"),
@@ -142,6 +147,7 @@ FILES = {
     "broken.toml": "time = \n",
 }
 TIME = ["--time", "seconds", "--extrinsic", "workers"]
+LAYOUT = ["--time", "seconds", "--extrinsic", "dp,tp,gbs"]
 FAMILY = ["--model", "amdahl"]
 ALSO = ["--also", "memory=gb:GB", "--also-model", "memory=a/workers + c"]
 FAILED = [*TIME, "--intrinsic", "batch", "--status", "state"]
@@ -329,6 +335,18 @@ CASES: dict[str, list[Case]] = {
         Case(["validate", "onelevel.csv", *LEVELS[1:], "--models", "linear", "--scheme", "leave-one-out"]),
         Case(["validate", "runs.csv", *TIME, "--scheme", "kfld:5"], 1),
         Case(["validate", "runs.csv", *TIME, "--models", "amdal"], 1),
+    ],
+    "Transformers": [
+        Case(["fit", "layouts.csv", *LAYOUT, "--model", "transformer", "-o", "layouts.json"]),
+        Case(["optimize", "layouts.json", "--devices", "8", "--over", "gbs=32"]),
+        Case(["optimize", "layouts.json", "--devices", "8"], 1),
+        Case(["optimize", "two.json", "--devices", "8"], 1),
+        Case(["optimize", "two.json"], 2),
+        Case(["predict", "layouts.json", "--at", "dp=2", "--at", "tp=2", "--at", "gbs=32", "--tokens", "1B"], 1),
+        Case(["predict", "layouts.json", "--at", "dp=2", "--at", "tp=2", "--at", "gbs=32", "--peak", "h101"], 1),
+        Case(["fit", "contradicting.csv", *LAYOUT, "--model", "transformer"], 1),
+        Case(["fit", "zeros.csv", *LAYOUT, "--categorical", "zero", "--model", "transformer"], 1),
+        Case(["fit", "runs.csv", *TIME, "--model", "transformer"], 1),
     ],
     "Advice": [
         Case(["suggest", "auto.json", "--target", "workers=64"]),
