@@ -15,7 +15,7 @@ from genperf.attribution import completed
 from genperf.attribution.derived import Price
 from genperf.attribution.doublings import doublings
 from genperf.attribution.ladder import ladder
-from genperf.attribution.quantity import value_name
+from genperf.attribution.quantity import further_words, value_name
 from genperf.attribution.scale import scale_factor
 from genperf.attribution.terms import FORM, parts_of
 from genperf.attribution.training import Training
@@ -189,7 +189,7 @@ def ask(result: FitResult, at: Mapping[str, Any], question: Question | None = No
         result, result.predict_columns(target, question.interval), question.price, question.interval
     )
     sentences = {
-        "expect": _expect(curve, places, value, numbers),
+        "expect": "; ".join([_expect(curve, places, value, numbers), *further_words(result, predicted)]),
         "training": training,
         "sure": _sure(result, (lower, upper), curve, verdict, reason),
         "pays": _pays(curve, question, numbers),
