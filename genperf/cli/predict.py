@@ -99,7 +99,9 @@ def command(
         raise click.UsageError("give either --data CSV or --at FACTOR=VALUE")
     fitted = load_model(model)
     kind: Band = "confidence" if band == "confidence" else "prediction"
-    shows = {**training_of(tokens, peak).shows(price is not None), **shows_of(show, price)}
+    # Without these options nothing imports pandas.
+    training = training_of(tokens, peak).shows(price is not None) if tokens or peak else {}
+    shows = {**training, **shows_of(show, price)}
     paid = None
     if price is not None:
         from genperf.attribution.derived import price_of
