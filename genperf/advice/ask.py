@@ -15,11 +15,11 @@ from genperf.attribution import completed
 from genperf.attribution.derived import Price
 from genperf.attribution.doublings import doublings
 from genperf.attribution.ladder import ladder
-from genperf.attribution.quantity import value_name
+from genperf.attribution.quantity import further_words, value_name
 from genperf.attribution.scale import scale_factor
 from genperf.attribution.terms import FORM, parts_of
 from genperf.attribution.training import Training
-from genperf.attribution.words import capitalised, count_text, join_values, three_digits
+from genperf.attribution.words import capitalised, count_text, fits_text, join_values, three_digits
 from genperf.errors import GenperfError, TableError
 from genperf.formula import parse
 from genperf.prediction import read_query
@@ -184,14 +184,15 @@ def ask(result: FitResult, at: Mapping[str, Any], question: Question | None = No
     verdict, reason = str(predicted["verdict"]), str(predicted["reason"])
     shown = {name: v for name, v in target.items() if name in at or name == curve.count.name}
     places = join_values(shown)
-    numbers: dict[str, Any] = {quantity.name: value, "lower": lower, "upper": upper}
+    numbers: dict[str, Any] = {quantity.name: value, "lower": lower, "upper": upper, "fits": float(predicted["fits"])}
+    fits = fits_text(float(predicted["fits"]))
     training, told = question.training.sentence(
         result, result.predict_columns(target, question.interval), question.price, question.interval
     )
     sentences = {
-        "expect": _expect(curve, places, value, numbers),
+        "expect": "; ".join([_expect(curve, places, value, numbers), *further_words(result, predicted)]),
         "training": training,
-        "sure": _sure(result, (lower, upper), curve, verdict, reason),
+        "sure": "; ".join(filter(None, [fits, _sure(result, (lower, upper), curve, verdict, reason)])),
         "pays": _pays(curve, question, numbers),
         "limit": _limit(result, query.columns, places),
         "next": _next(result, at),

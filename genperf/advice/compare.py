@@ -14,7 +14,7 @@ from genperf.advice.narrowing import uncertainty
 from genperf.advice.scale import work_of_step
 from genperf.attribution import completed
 from genperf.attribution.answers import as_html, as_text, described, records
-from genperf.attribution.words import join_values, three_digits
+from genperf.attribution.words import fits_text, join_values, three_digits
 from genperf.errors import GenperfError, suggest
 from genperf.formula import evaluate, names_in
 from genperf.models import ALIASES
@@ -173,15 +173,20 @@ def compare(
     first = next(iter(models.values()))
     groups = fitted.group if isinstance(fitted, GroupedResult) else ()
     column = _over(first, over, rest, groups)
-    tables, draws, works = [], [], list[Array | None]()
+    tables, draws, works, failing = [], [], list[Array | None](), list[str]()
     for place, (key, result) in enumerate(models.items()):
         levels = _levels(result, column)
         frame = completed(result, {**rest, **({} if column is None else {column: levels})})
         if len(frame) != len(levels):
             raise GenperfError("alternatives are compared at one configuration", hint="one value for each factor")
-        predicted = result.predict(frame, interval)[[result.schema.target.name, "lower", "upper", "verdict", "reason"]]
+        predicted = result.predict(frame, interval)
+        fits = predicted["fits"].tolist()
+        predicted = predicted[[result.schema.target.name, "lower", "upper", "verdict", "reason"]]
         group = dict(zip(groups, key, strict=True))
         names = pd.DataFrame([{**group, **({column: level} if column else {})} for level in levels])
+        for row, probability in zip(names.to_dict("records"), fits, strict=True):
+            called = {str(k): v for k, v in row.items()}
+            failing += [f"{join_values(called)}: {text}"] if (text := fits_text(probability)) else []
         tables.append(pd.concat([names.reset_index(drop=True), predicted.reset_index(drop=True)], axis=1))
         columns = read_query(frame, result.schema).columns
         draws.append(uncertainty(result, columns).joint_draws(COMPARE.draws, seed + place))
@@ -210,7 +215,7 @@ def compare(
     difference = drawn[:, order[1]] - drawn[:, order[0]]
     low, high = np.quantile(difference, [(1.0 - interval) / 2.0, (1.0 + interval) / 2.0])
     sentence = _sentence(ranked, columns_of_names, quantity, (float(low), float(high)), interval)
-    notes = [*([] if by_work else _batch_notes(ranked, groups)), *_failures(fitted)]
+    notes = [*failing, *([] if by_work else _batch_notes(ranked, groups)), *_failures(fitted)]
     steps = first.schema.of_steps
     return Ranking(dict(at), columns_of_names, ranked, sentence, bool(low > 0.0), quantity, tuple(notes), steps)
 

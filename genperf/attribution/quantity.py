@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
+from genperf.attribution.words import three_digits
 from genperf.table.target import SECONDS, Target
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from genperf.result import FitResult
 
 
 def heading(target: Target) -> str:
@@ -25,6 +33,24 @@ def value_name(target: Target) -> str:
     ('time', 'throughput')
     """
     return "throughput" if target.work else target.name
+
+
+def further_words(result: FitResult, row: pd.Series[Any]) -> list[str]:
+    """Return what a prediction says of further quantities: `memory 31.7 GB (29 to 34)`; nothing where it is unknown.
+
+    Parameters
+    ----------
+    result : FitResult
+    row : Series
+        One row of a prediction.
+    """
+    words = []
+    for name, one in result.further.items():
+        value, lower, upper = (float(row[f"{name}{end}"]) for end in ("", "_lower", "_upper"))
+        if value == value:
+            number = with_unit(three_digits(value), one.schema.target)
+            words.append(f"{name} {number} ({three_digits(lower)} to {three_digits(upper)})")
+    return words
 
 
 def with_unit(number: str, target: Target) -> str:

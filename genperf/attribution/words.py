@@ -15,6 +15,9 @@ PLURALS = frozenset(
     name for factor in ("workers", "nodes", "servers", "partitions") for name in ALIASES[factor] if name.endswith("s")
 )
 
+#: A probability of fitting that goes without a word: that of `optimize`.
+LIKELY_TO_FIT = 0.95
+
 
 def count_text(count: float, name: str) -> str:
     """Return a count with the name of what is counted.
@@ -124,6 +127,21 @@ def samples_called(column: str) -> str:
     """
     name, joint, _ = re.sub(r"(_per_|/)", "\0", column.lower(), count=1).partition("\0")
     return name if joint and name else "samples"
+
+
+def fits_text(probability: float) -> str:
+    """Say that a run may fail, or that it most likely does; nothing where it is likely to fit.
+
+    Examples
+    --------
+    >>> fits_text(0.99), fits_text(0.7)
+    ('', 'such a run may fail (it fits with a probability of 70 %)')
+    """
+    if probability >= LIKELY_TO_FIT:
+        return ""
+    how = "may fail" if probability >= 0.5 else "most likely fails"
+    percent = f"{100 * probability:.0f} %" if probability >= 0.01 else "less than 1 %"
+    return f"such a run {how} (it fits with a probability of {percent})"
 
 
 def capitalised(text: str) -> str:

@@ -10,9 +10,9 @@ import pandas as pd
 
 from genperf.advice import suggest
 from genperf.attribution import Scaling, explain
-from genperf.attribution.quantity import only_for_times, term_column, with_unit
+from genperf.attribution.quantity import further_words, only_for_times, term_column, with_unit
 from genperf.attribution.terms import FORM, HIDDEN
-from genperf.attribution.words import capitalised, count_text, samples_called, three_digits
+from genperf.attribution.words import capitalised, count_text, fits_text, samples_called, three_digits
 from genperf.errors import GenperfError
 from genperf.prediction.predict import THROUGHPUT
 from genperf.result import FitResult
@@ -177,7 +177,9 @@ def summary(result: FitResult, answer: Scaling | None, target: pd.DataFrame, int
         words, ends = [f"{place}, expect {rate} {unit}"], f"{low} to {high}"
     words.append(f" ({100 * interval:g} % interval: {ends})")
     words += [] if efficiency is None else [f", at {efficiency:.0f} % efficiency"]
-    words.append(f"; {TRUST[str(row['verdict'])]}")
+    words += [f"; {text}" for text in further_words(result, row)]
+    fits = fits_text(float(row["fits"]))
+    words += [f"; {fits}" if fits else "", f"; {TRUST[str(row['verdict'])]}"]
     return Summary(value, lower, upper, efficiency, str(row["verdict"]), capitalised("".join(words)))
 
 

@@ -19,6 +19,7 @@ from genperf.formula import Node, javascript, parse
 from genperf.prediction import Member, discrepancies_of, read_query, verdict
 from genperf.prediction.bands import POINTS
 from genperf.prediction.combinations import COMBINATIONS, corners, judged_places
+from genperf.prediction.feasibility import CERTAINTY, SAME
 from genperf.prediction.predict import FLOOR, standing_of
 from genperf.result import FitResult
 from genperf.result.arrays import packed
@@ -103,6 +104,25 @@ def engine(result: FitResult, formulas: Formulas, interval: float) -> dict[str, 
             for i, f in enumerate(schema.factors)
             if f.name in schema.derived and set(parse(schema.derived[f.name]).names) <= set(model.factors)
         ],
+    }
+
+
+def fitting(result: FitResult) -> dict[str, Any] | None:
+    """Return what the page needs for the probability that a run does not fail; None where none ever failed."""
+    feasibility = result.feasibility
+    if feasibility is None:
+        return None
+    places = {f.name: i for i, f in enumerate(result.schema.factors)}
+    return {
+        "headroom": feasibility.headroom,
+        "demands": [
+            [places[name], d.slope, d.centre, d.logarithmic, d.more] for name, d in feasibility.demands.items()
+        ],
+        "offsets": [[places[name], levels] for name, levels in feasibility.offsets.items()],
+        "succeeded": [list(values) for values in feasibility.succeeded],
+        "failed": [list(values) for values in feasibility.failed],
+        "certainty": CERTAINTY,
+        "same": SAME,
     }
 
 

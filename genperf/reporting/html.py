@@ -14,11 +14,12 @@ from typing import Any
 from genperf import __version__
 from genperf.attribution.quantity import heading
 from genperf.attribution.terms import FORM, HIDDEN
+from genperf.attribution.words import LIKELY_TO_FIT
 from genperf.errors import GenperfError
 from genperf.fitting import fit
 from genperf.formula import JAVASCRIPT_PRELUDE
 from genperf.prediction import discrepancies_of
-from genperf.reporting.engine import Formulas, Model, engine, judging, rules
+from genperf.reporting.engine import Formulas, Model, engine, fitting, judging, rules
 from genperf.reporting.held_out import held_out
 from genperf.reporting.held_out import shown as shown_validation
 from genperf.reporting.measures import Job, measures_of
@@ -34,6 +35,7 @@ _SCRIPTS = (
     "kernels.js",
     "discrepancy.js",
     "combinations.js",
+    "feasibility.js",
     "engine.js",
     "measures.js",
     "pictures.js",
@@ -195,6 +197,7 @@ def page(
         "beside": [HIDDEN, FORM],
         "quantity": quantity_of(next(iter(whole.results.values()))),
         "job": view.job.shown(),
+        "likelyToFit": LIKELY_TO_FIT,
         "groups": groups,
         "groupColumns": list(whole.group),
         "validation": _validation(checked),
@@ -234,7 +237,7 @@ def _groups(whole: GroupedResult, view: View, formulas: Formulas) -> list[dict[s
             failed[key] = error.message
         else:
             measures = measures_of(Model(result, formulas), dict(zip(whole.group, key, strict=True)), view.job)
-            out.append({"key": list(key), "sheet": {**shown, "measures": measures}})
+            out.append({"key": list(key), "sheet": {**shown, "measures": measures, "feasibility": fitting(result)}})
     if not out:
         key, why = next(iter(failed.items()))
         raise GenperfError(f"none of {len(failed)} groups can be shown; {', '.join(key)}: {why}")

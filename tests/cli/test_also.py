@@ -1,6 +1,7 @@
 """`--also`: further quantities fitted beside the main one, through every command that reads them."""
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -174,3 +175,13 @@ def test_a_model_file_with_other_factors_beside_is_refused(shell: Shell, fitted:
     Path("bad.json").write_text(json.dumps(file))
     with pytest.raises(GenperfError, match="further"):
         gp.load_model("bad.json")
+
+
+def test_ask_and_the_page_tell_further_quantities(shell: Shell, fitted: str) -> None:
+    status, out, _ = shell("ask", "runs.csv", "--at", "gpus=16", "--at", "batch=16", *ALSO[:2])
+    assert status == 0
+    assert "memory" not in out.splitlines()[0]
+    (expected,) = [line for line in out.splitlines() if line.startswith("Expect ")]
+    assert re.search(r"; memory 3\d(\.\d)? GB \([\d.]+ to [\d.]+\)\.$", expected)
+    assert shell("report", fitted, "-o", "page.html", "--target", "gpus=16", "--target", "batch=16")[0] == 0
+    assert "; memory 30.4 GB (" in Path("page.html").read_text()

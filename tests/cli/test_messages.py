@@ -104,7 +104,7 @@ FILES = {
     "onelevel.csv": runs("framework,workers,seconds", *(f"tf,{n},{8 / n + 1}" for n in COUNTS), "mx,1,18"),
     "new.csv": runs("workers", "0", "two"),
     "log1.csv": runs("workers,io_s,seconds", *(f"{n},0.1,{s}" for n, s in ((1, 9), (1, 8), (2, 5)))),
-    "log2.csv": runs("workers,io_s,seconds", *(f"{n},0.1,{s}" for n, s in ((4, 3), (4, 2.9), (2, "soon")))),
+    "log2.csv": runs("workers,io_s,seconds", *(f"{n},0.1,{s}" for n, s in ((4, 3), (4, 2.9), (2, "oom")))),
     "wrong.json": "{}",
     "newer.json": '{"program": "genperf", "schema_version": 99}',
     "cut.json": '{"results": [',

@@ -167,7 +167,8 @@ function showResult() {
         `${plain(100 * PAGE.interval)} % interval: ${people(predicted.lower)} to ${measured(predicted.upper)}`),
       here ? h("p", { class: "reason" }, `Measured here: ${measured(m.of(here[k], state.x, sheet))} (${repeatsText(here[k + 3])}).`) : null,
       h("p", { class: "reason", id: "job-result" }, jobText(raw.value, state.x))),
-    h("div", {}, h("p", { id: "verdict" }, chip(predicted.verdict)), h("p", { class: "reason", id: "reason" }, predicted.reason)));
+    h("div", {}, h("p", { id: "verdict" }, chip(predicted.verdict)), h("p", { class: "fails", id: "fits" }, fitsText(fitsAt(sheet.feasibility, state.x))),
+      h("p", { class: "reason", id: "reason" }, predicted.reason)));
 }
 
 const repeatsText = (count) => (count === 1 ? "one run" : `median of ${count} runs`);
