@@ -11,6 +11,7 @@ other experiments, this one and `learn_prior.py` use the inside of `genperf.seri
 from __future__ import annotations
 
 import argparse
+import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,8 +26,10 @@ from threadpoolctl import threadpool_limits
 import genperf as gp
 from genperf.estimate import FitOptions
 from genperf.fitting.assemble import Request, assembled
+from genperf.prediction.verdict import VERDICTS
 from genperf.series import Series, TablePrior, fit_series, series_of, table_prior
 from genperf.series.prior import PRIOR, Prior, read_prior
+from genperf.series.record import FILE as RECORD
 from genperf.table import Table
 
 COMMAND = "python experiments/corpus.py"
@@ -347,6 +350,27 @@ def prior_without(source: str) -> Prior:
     return read_prior(path) if path.is_file() else PRIOR
 
 
+def write_record(rows: pd.DataFrame, command: str) -> None:
+    """Write how often `auto` was right, by protocol and verdict: the report page tells it."""
+    records = []
+    for protocol in PROTOCOLS:
+        of_protocol = rows[rows.protocol == protocol]
+        for verdict in ("", *VERDICTS):
+            part = of_protocol[of_protocol.verdict == verdict] if verdict else of_protocol
+            if len(part):
+                records.append(
+                    {
+                        "protocol": protocol,
+                        "verdict": verdict,
+                        "predictions": len(part),
+                        "clusters": int(part.source.nunique()),
+                        "covered": int(inside(part).sum()),
+                        "median_error": round(float(error(part).median()), 1),
+                    }
+                )
+    RECORD.write_text(json.dumps({"made_by": command, "records": records}, indent=1) + "\n", encoding="utf-8")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--extra-p", action="store_true", help="also Extra-P, in an environment made for it")
@@ -381,6 +405,7 @@ def main() -> None:
         "score",
     ]
     flags = (" --extra-p" if given.extra_p else "") + (" --outside FOLDER" if given.outside else "")
+    write_record(learned, COMMAND + flags)
     text = [
         "# How well does `auto` extrapolate on clusters its prior was not learned from?\n",
         f"Made by `{COMMAND}{flags}`; `docs/benchmark.md` states the protocol and when a cell holds. Errors are median "
