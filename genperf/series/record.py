@@ -61,15 +61,17 @@ class Record:
     def sentence(self) -> str:
         """What the record says, in words."""
         how = {
-            "near": "up to twice the largest count",
-            "far": "up to four times the largest count",
-            "node": "beyond one node, from runs inside it,",
+            "near": "at up to twice the largest count that was given",
+            "far": "at four times the largest count that was given and more",
+            "node": "at the first count beyond the one node that was given",
         }[self.protocol]
-        verdict = f" and called '{self.verdict}'" if self.verdict else ""
+        verdict = f", with the verdict {self.verdict}" if self.verdict else ""
+        share = 100.0 * self.covered / self.predictions
         return (
-            f"Of {self.predictions} series from {self.clusters} published clusters that were predicted {how}{verdict}, "
-            f"the 90 % interval held {self.covered}; the median error was {self.median_error:.0f} %."
-        ).replace(",and", " and")
+            f"How often this was right elsewhere: {self.predictions} series of {self.clusters} other clusters were "
+            f"predicted {how}{verdict}; the 90 % interval held {share:.0f} % of them, and the median error was "
+            f"{self.median_error:.0f} %."
+        )
 
 
 def record_like(ratio: float, leaves_node: bool, verdict: str) -> Record | None:
