@@ -11,6 +11,7 @@ other experiments, this one and `learn_prior.py` use the inside of `genperf.seri
 from __future__ import annotations
 
 import argparse
+import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,8 +26,10 @@ from threadpoolctl import threadpool_limits
 import genperf as gp
 from genperf.estimate import FitOptions
 from genperf.fitting.assemble import Request, assembled
+from genperf.prediction.verdict import VERDICTS
 from genperf.series import Series, TablePrior, fit_series, series_of, table_prior
 from genperf.series.prior import PRIOR, Prior, read_prior
+from genperf.series.record import FILE as RECORD
 from genperf.table import Table
 
 COMMAND = "python experiments/corpus.py"
@@ -301,6 +304,20 @@ def table(rows: pd.DataFrame, others: Sequence[str]) -> str:
     return markdown(head, lines)
 
 
+def by_protocol(rows: pd.DataFrame, others: Sequence[str]) -> str:
+    """Return the errors of every model over all series of a protocol, and what the intervals of `auto` cover."""
+    parts = [rows[rows.protocol == protocol] for protocol in PROTOCOLS]
+    head = [
+        "all sources, median (mean) error, %",
+        *(f"{protocol} ({len(part)})" for protocol, part in zip(PROTOCOLS, parts, strict=True)),
+    ]
+    lines = [["auto", *(pair(error(part)) for part in parts)]]
+    lines += [[name, *(pair(error(part, name)) for part in parts)] for name in others]
+    widths = [(100.0 * (part.upper - part.lower) / part.measured).median() for part in parts]
+    covered = [f"{100.0 * inside(part).mean():.0f}, {width:.0f}" for part, width in zip(parts, widths, strict=True)]
+    return markdown(head, [*lines, ["auto covers, width, %", *covered]])
+
+
 def among_table(alone: pd.DataFrame, few: pd.DataFrame, many: pd.DataFrame) -> str:
     """Return a line per source: the first count beyond a node, where no other series went there, three, and many.
 
@@ -347,10 +364,32 @@ def prior_without(source: str) -> Prior:
     return read_prior(path) if path.is_file() else PRIOR
 
 
+def write_record(rows: pd.DataFrame, command: str) -> None:
+    """Write how often `auto` was right, by protocol and verdict: the report page tells it."""
+    records = []
+    for protocol in PROTOCOLS:
+        of_protocol = rows[rows.protocol == protocol]
+        for verdict in ("", *VERDICTS):
+            part = of_protocol[of_protocol.verdict == verdict] if verdict else of_protocol
+            if len(part):
+                records.append(
+                    {
+                        "protocol": protocol,
+                        "verdict": verdict,
+                        "predictions": len(part),
+                        "clusters": int(part.source.nunique()),
+                        "covered": int(inside(part).sum()),
+                        "median_error": round(float(error(part).median()), 1),
+                    }
+                )
+    RECORD.write_text(json.dumps({"made_by": command, "records": records}, indent=1) + "\n", encoding="utf-8")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--extra-p", action="store_true", help="also Extra-P, in an environment made for it")
     parser.add_argument("--outside", type=Path, help="a folder of more sources, which are not bundled")
+    parser.add_argument("--rows", type=Path, help="where every prediction is written, as a CSV")
     parser.add_argument("-o", "--output", default="docs/results/corpus.md")
     given = parser.parse_args()
     frames = sources(given.outside)
@@ -381,6 +420,9 @@ def main() -> None:
         "score",
     ]
     flags = (" --extra-p" if given.extra_p else "") + (" --outside FOLDER" if given.outside else "")
+    write_record(learned, COMMAND + flags)
+    if given.rows:
+        learned.to_csv(given.rows, index=False)
     text = [
         "# How well does `auto` extrapolate on clusters its prior was not learned from?\n",
         f"Made by `{COMMAND}{flags}`; `docs/benchmark.md` states the protocol and when a cell holds. Errors are median "
@@ -389,6 +431,7 @@ def main() -> None:
         f"**Each source judged by a prior learned without it** ({len(listed)} cases); the series of a cell are one "
         "table, whose groups share what they show of their cluster\n",
         table(learned, others),
+        by_protocol(learned, others),
         "**All together**; *learned from all* is what is shipped, in-sample here; *by hand* is the prior that was set "
         "on DLPerf\n",
         markdown(

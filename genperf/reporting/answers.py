@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,8 +14,10 @@ from genperf.attribution.quantity import further_words, only_for_times, term_col
 from genperf.attribution.terms import FORM, HIDDEN
 from genperf.attribution.words import capitalised, count_text, fits_text, samples_called, three_digits
 from genperf.errors import GenperfError
+from genperf.models import Factors
 from genperf.prediction.predict import THROUGHPUT
 from genperf.result import FitResult
+from genperf.series.record import record_like
 from genperf.table import Factor, Target
 
 
@@ -120,7 +122,9 @@ def answers(
         return (*_left_out(answer.refusal, result), part, following)
     predicted = result.predict(target, interval).iloc[0]
     count = float(target[answer.along].iloc[0])
-    return (_band(result, answer, count, str(predicted["verdict"])), _knee(answer), part, following)
+    band = _band(result, answer, count, str(predicted["verdict"]))
+    band = replace(band, sentences=(*band.sentences, *_record(result, answer.along, target, band.verdict)))
+    return (band, _knee(answer), part, following)
 
 
 @dataclass(frozen=True)
@@ -253,6 +257,28 @@ def _band(result: FitResult, answer: Scaling, count: float, verdict: str) -> Ans
         *_above_perfect(answer, max(_efficiencies(answer, n)[0] for n in (largest, count))),
     ]
     return Answer(Questions.band, f"{there.split(' (')[0]} at {at}", tuple(sentences), verdict)
+
+
+def _record(result: FitResult, along: str, target: pd.DataFrame, verdict: str) -> list[str]:
+    """Say how often `auto` was right on published series that were predicted like this one.
+
+    Parameters
+    ----------
+    result : FitResult
+    along : str
+        The column of the scale.
+    target : DataFrame
+        One row: the configuration.
+    verdict : str
+        Of the prediction there.
+    """
+    if result.options.get("approach") != "series" or result.options.get("pooled_share") is not None:
+        return []
+    nodes = Factors(result.schema.factors, result.schema.mapping).find("nodes")
+    leaves = nodes is not None and nodes.upper <= 1.0 and float(target[nodes.name].iloc[0]) > 1.0
+    ratio = float(target[along].iloc[0]) / _largest_measured(result, along)
+    record = record_like(ratio, leaves, verdict)
+    return [] if record is None else [record.sentence]
 
 
 def _above_perfect(answer: Scaling, efficiency: float) -> list[str]:

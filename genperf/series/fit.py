@@ -17,7 +17,7 @@ from genperf.pooling import Borrowed
 from genperf.prediction import Ensemble, Evidence, Member, Spread, Status, mixture_quantiles
 from genperf.series.borrowing import borrowing_note, borrowing_options, led, with_loans
 from genperf.series.families import Family, Layout, Work, families
-from genperf.series.measured import Series, outliers, repeat_noise, scale_note
+from genperf.series.measured import Series, mixture_notes, outliers, repeat_noise, scale_note
 from genperf.series.prior import PRIOR, Prior
 from genperf.series.quadrature import QUADRATURE, Targets, WeightedPoints, log_sum, weighted_points
 from genperf.series.tempering import tempered_points
@@ -77,7 +77,7 @@ def fit_series(
     """
     noise = float(np.sqrt(repeat_noise(table)[0]))
     options: dict[str, str | float | None] = {"approach": "series", "scale": series.column}
-    notes = [*scale_note(series), *outliers(table)]
+    notes = [*scale_note(series), *outliers(table), *mixture_notes(table, series)]
     whole = series if borrowed is None else with_loans(series, borrowed.loans)
     smaller = _without_largest(series)
     parts = [whole] if smaller is None else [whole, smaller[0]]

@@ -198,6 +198,36 @@ def outliers(table: Table) -> list[Note]:
     return notes
 
 
+def mixture_notes(table: Table, series: Series) -> list[Note]:
+    """Say that a column in no role changes along the series: its smaller scales may be of other machines.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from genperf.table import read_table
+    >>> runs = pd.DataFrame({"gpus": [1, 2, 4, 8, 16], "site": list("aaabb"), "s": [1.0, 1.1, 1.2, 2.5, 2.6]})
+    >>> table = read_table(runs, time="s", extrinsic="gpus")
+    >>> print(mixture_notes(table, series_of(table, FitOptions()))[0].text)
+    'site' is a up to gpus=4 then b from 8: if they are different machines, --group site parts them
+    """
+    scale, notes = table.columns[series.column].astype(float), []
+    order = np.argsort(scale, kind="stable")
+    for name in table.unused:
+        cells = table.frame[name].to_numpy()[order]
+        if not all(isinstance(cell, str) for cell in cells):
+            continue
+        first, last = cells == cells[0], cells == cells[-1]
+        ends, begins = scale[order][first], scale[order][last]
+        parted = bool(np.all(first | last)) and cells[0] != cells[-1] and float(ends.max()) < float(begins.min())
+        if parted and min(len(np.unique(ends)), len(np.unique(begins))) > 1:
+            text = (
+                f"'{name}' is {cells[0]} up to {series.column}={ends.max():g} then {cells[-1]} from {begins.min():g}: "
+                f"if they are different machines, --group {name} parts them"
+            )
+            notes.append(Note(text, "mixture"))
+    return notes
+
+
 def scale_note(series: Series) -> list[Note]:
     """Say that a column of an unknown name is taken as the workers."""
     if series.column.lower() in (*ALIASES["workers"], *ALIASES["nodes"]):

@@ -14,15 +14,18 @@ PAGES = {path.relative_to(ROOT).as_posix(): path for path in (ROOT / "README.md"
 LINKED = {**PAGES, "CHANGELOG.md": ROOT / "CHANGELOG.md", "data/README.md": ROOT / "data" / "README.md"}
 #: A shorter text may stand in two sections, such as the line that names an experiment.
 SECTION = 200
-#: The README's rows and columns as the page of extrapolation has them.
+#: The README's rows as the page of the corpus has them.
 MODELS = {
     "**genperf** (`auto`)": "auto",
     "last point: the time stays as at the largest scale": "last point",
     "1 + log n": "1 + log n",
     "Ernest": "Ernest",
     "random forest": "random forest",
-    "Extra-P, negative exponents": "Extra-P, negative exponents",
+    "Extra-P, default": "Extra-P",
 }
+#: The columns, after the first, of the page's table of all sources.
+ALL_SOURCES = "corpus > How well # all sources, median (mean) error, %"
+PROTOCOLS = ("near (366)", "far (217)", "node (269)")
 
 
 def text_of(path: Path) -> str:
@@ -140,10 +143,8 @@ def readme_rows() -> list[list[str]]:
 @pytest.mark.parametrize("row", readme_rows(), ids=lambda row: row[0])
 def test_the_figures_of_the_readme_are_those_of_the_results(row: list[str]) -> None:
     name, *shown = row
-    for protocol, cell in zip(("P1", "P2"), shown, strict=True):
-        median, mean = (
-            figure(f"extrapolation > {protocol} > {MODELS[name]} > {k} error, %") for k in ("median", "mean")
-        )
+    for protocol, cell in zip(PROTOCOLS, shown, strict=True):
+        median, mean = (figure(f"{ALL_SOURCES} > {MODELS[name]} > {protocol}; {k}") for k in ("median", "mean"))
         assert cell == f"{median} % ({mean} %)"
 
 
@@ -153,12 +154,10 @@ def test_the_readme_shows_every_model_once() -> None:
 
 def test_coverage_and_width_in_the_readme_are_those_of_the_results() -> None:
     text = " ".join(text_of(ROOT / "README.md").split())
-    coverage, width = (
-        [figure(f"extrapolation > {protocol} > auto > {column}") for protocol in ("P1", "P2")]
-        for column in ("coverage of 90 %", "median width")
-    )
-    assert f"covered {coverage[0]} and {coverage[1]} of the held-out times" in text
-    assert f"median widths of {width[0]} and {width[1]}" in text
+    pairs = [figure(f"{ALL_SOURCES} > auto covers, width, % > {protocol}").split(", ") for protocol in PROTOCOLS]
+    (near, far, node), widths = zip(*pairs, strict=True)
+    assert f"covered {near}, {far} and {node} % of the times" in text
+    assert f"median widths of {widths[0]}, {widths[1]} and {widths[2]} %" in text
 
 
 @pytest.mark.parametrize("path", sorted((DOCS / "decisions").glob("*.md")), ids=lambda path: path.stem)

@@ -49,6 +49,13 @@ def test_four_answers_in_sentences_with_numbers() -> None:
     assert all(sentence.endswith(".") for a in answers for sentence in a["sentences"])
 
 
+def test_the_first_card_tells_how_often_auto_was_right_elsewhere() -> None:
+    first = [data_of(page(fitted(runs(), model)))["groups"][0]["sheet"]["answers"][0] for model in ("auto", "amdahl")]
+    told = [[s for s in card["sentences"] if s.startswith("How often this was right elsewhere")] for card in first]
+    assert [len(sentences) for sentences in told] == [1, 0]
+    assert re.search(r"\d+ series of \d other clusters .* the 90 % interval held \d+ % of them", told[0][0])
+
+
 def test_whole_in_itself_and_small() -> None:
     text = page(fitted(runs(), "auto"))
     outside = re.findall(r"(?:src|href|url)\s*[=(]\s*[\"']?(?!#|data:)([^\s\"')>]+)", text.split("<script", 1)[0])

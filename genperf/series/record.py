@@ -1,0 +1,106 @@
+"""How often `auto` was right on published series that were judged in the same way: the benchmark, as it is shipped.
+
+`experiments/corpus.py` writes the file. Each source was judged by a prior learned without it.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+FILE = Path(__file__).parent / "record.json"
+
+
+@dataclass(frozen=True)
+class RecordSettings:
+    """Which record a prediction is like.
+
+    Attributes
+    ----------
+    near, far : float
+        Counts over the largest measured one up to which a prediction is like those of the protocols near and far of
+        `docs/benchmark.md`. Beyond, no published series was judged.
+    fewest : int
+        Predictions of a verdict without which all verdicts of the protocol are counted together. A guess.
+    """
+
+    near: float = 2.0
+    far: float = 4.0
+    fewest: int = 20
+
+
+RECORDS = RecordSettings()
+
+
+@dataclass(frozen=True)
+class Record:
+    """Predictions of one protocol, and of one verdict.
+
+    Attributes
+    ----------
+    protocol : {"near", "far", "node"}
+    verdict : str
+        Empty for all.
+    predictions, clusters : int
+    covered : int
+        Predictions whose 90 % interval held.
+    median_error : float
+        In %.
+    """
+
+    protocol: str
+    verdict: str
+    predictions: int
+    clusters: int
+    covered: int
+    median_error: float
+
+    @property
+    def sentence(self) -> str:
+        """What the record says, in words."""
+        how = {
+            "near": "at up to twice the largest count that was given",
+            "far": "at four times the largest count that was given and more",
+            "node": "at the first count beyond the one node that was given",
+        }[self.protocol]
+        verdict = f", with the verdict {self.verdict}" if self.verdict else ""
+        share = 100.0 * self.covered / self.predictions
+        return (
+            f"How often this was right elsewhere: {self.predictions} series of {self.clusters} other clusters were "
+            f"predicted {how}{verdict}; the 90 % interval held {share:.0f} % of them, and the median error was "
+            f"{self.median_error:.0f} %."
+        )
+
+
+def record_like(ratio: float, leaves_node: bool, verdict: str) -> Record | None:
+    """Return the record of predictions like one; None where no published series was judged so.
+
+    Parameters
+    ----------
+    ratio : float
+        The count that is predicted, over the largest measured one.
+    leaves_node : bool
+        Whether it lies beyond one node, where no run does.
+    verdict : str
+        Of the prediction.
+
+    Examples
+    --------
+    >>> record_like(2.0, False, "ok").protocol, record_like(3.0, False, "caution").protocol
+    ('near', 'far')
+    >>> record_like(2.0, True, "extrapolating-blind").protocol, record_like(64.0, False, "caution")
+    ('node', None)
+    """
+    if not 1.0 < ratio <= RECORDS.far:
+        return None
+    protocol = "far" if ratio > RECORDS.near else "node" if leaves_node else "near"
+    listed = [record for record in _records() if record.protocol == protocol]
+    same = [r for r in listed if r.verdict == verdict and r.predictions >= RECORDS.fewest]
+    return next(iter([*same, *(r for r in listed if not r.verdict)]), None)
+
+
+@cache
+def _records() -> tuple[Record, ...]:
+    return tuple(Record(**record) for record in json.loads(FILE.read_text(encoding="utf-8"))["records"])

@@ -1,0 +1,76 @@
+"""Series that are too short, out of order, of two clusters, or that turn: what the command line says of them."""
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from click.testing import CliRunner, Result
+
+from genperf.cli.main import cli
+from genperf.errors import FitError
+
+FIT = ["fit", "runs.csv", "--time", "t", "--extrinsic", "gpus,nodes", "-o", "model.json"]
+COUNTS = [1, 2, 4, 8, 16]
+NODES = [1, 1, 1, 2, 4]
+TIMES = [0.9, 0.95, 1.0, 1.3, 1.4]
+
+
+@pytest.fixture(autouse=True)
+def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def fitted(rows: pd.DataFrame, *more: str) -> Result:
+    rows.to_csv("runs.csv", index=False)
+    return CliRunner().invoke(cli, [*FIT, *more])
+
+
+def series(first: int = 0, last: int = 5) -> pd.DataFrame:
+    rows = pd.DataFrame({"gpus": COUNTS, "nodes": NODES, "t": TIMES})
+    return rows.iloc[first:last]
+
+
+def test_one_scale_is_refused_with_what_to_measure() -> None:
+    result = fitted(series(2, 3))
+    assert result.exit_code == 1
+    assert isinstance(result.exception, FitError)
+    assert "from one nothing can be said of any other" in result.exception.message
+    assert "measure gpus=8 and 16" in str(result.exception.hint)
+
+
+@pytest.mark.parametrize(("first", "verdict"), [(3, "extrapolating-blind"), (2, "caution")])
+def test_two_and_three_scales_are_fitted_with_a_warning(first: int, verdict: str) -> None:
+    result = fitted(series(first))
+    assert result.exit_code == 0
+    assert f"at twice the largest scale (gpus=32): {verdict}" in result.output
+
+
+def test_counts_that_fall_are_the_same_series() -> None:
+    assert fitted(series()).exit_code == 0
+    ask = ["predict", "model.json", "--at", "gpus=32", "--at", "nodes=8", "--json"]
+    rising = CliRunner().invoke(cli, ask).output
+    assert fitted(series().iloc[::-1]).exit_code == 0
+    assert CliRunner().invoke(cli, ask).output == rising
+
+
+def test_two_clusters_along_one_series_are_named() -> None:
+    rows = series().assign(site=["old", "old", "old", "new", "new"])
+    assert "'site' is old up to gpus=4 then new from 8" in fitted(rows).output.replace("\n", " ")
+    assert "--group site" in fitted(rows).output
+    assert "different machines" not in fitted(rows.assign(site="old")).output
+
+
+def test_two_clusters_at_the_same_counts_are_named() -> None:
+    both = pd.concat([series().assign(site="old"), series().assign(site="new", t=[t * 2 for t in TIMES])])
+    assert "differ in 'site'" in fitted(both).output
+
+
+def test_times_that_fall_then_rise_are_met_inside_and_doubted_beyond() -> None:
+    rows = pd.DataFrame({"gpus": [1, 2, 4, 8, 16, 32], "nodes": [1, 1, 1, 2, 4, 8], "t": [10, 5.2, 3, 2.2, 2.6, 4.0]})
+    result = fitted(rows)
+    assert result.exit_code == 0
+    assert "(gpus=64): caution" in result.output
+    ask = ["predict", "model.json", "--data", "runs.csv", "-o", "back.csv"]
+    assert CliRunner().invoke(cli, ask).exit_code == 0
+    back = pd.read_csv("back.csv")
+    assert back.time.to_numpy() == pytest.approx(rows.t.to_numpy(), rel=0.05)
