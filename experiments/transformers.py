@@ -2,8 +2,8 @@
 
     python experiments/transformers.py [TABLE...] [--models A,B] [--write]
 
-Without a table: all of them. Prints the tables; `--write` writes docs/results/transformers.md. A table alone takes
-seconds to minutes: enough to see what a change does.
+Without a table: all of them. Prints the tables; `--write` writes docs/results/transformers.md, or the
+rows of the tables that were run. A table alone takes seconds to minutes: enough to see what a change does.
 """
 
 from __future__ import annotations
@@ -91,6 +91,16 @@ def markdown(frame: pd.DataFrame) -> str:
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
+def rows_kept(rows: list[dict[str, str]]) -> list[dict[str, str]]:
+    """Return the rows that the page has of the tables that were not run now."""
+    if not PAGE.exists():
+        return []
+    lines = [line.strip("| ").split(" | ") for line in PAGE.read_text(encoding="utf-8").splitlines() if "|" in line]
+    lines = [line for line in lines if line[0] in {*CASES, "table"}]
+    run = {row["table"] for row in rows}
+    return [dict(zip(lines[0], line, strict=False)) for line in lines[1:] if line[0] not in run]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("tables", nargs="*", help=f"some of {', '.join(CASES)}")
@@ -103,6 +113,8 @@ def main() -> None:
             rows += rows_of(name, case, options.models)
             print(markdown(pd.DataFrame(rows[-1 - len(case.splits) :])), flush=True)
     if options.write:
+        rows = [*rows_kept(rows), *rows]
+        rows.sort(key=lambda row: list(CASES).index(row["table"]))
         head = f"# How near are predictions of a transformer's step and memory?\n\nMade by `{COMMAND}`. {READING}"
         PAGE.write_text(f"{head}\n\n{markdown(pd.DataFrame(rows))}\n", encoding="utf-8")
 
