@@ -37,6 +37,7 @@ PAGES = (
     "generic",
     "other-tables",
     "transformers",
+    "transformers-choice",
     "generic-constants",
     "solvers",
     "measured-cluster",
