@@ -118,7 +118,7 @@ def _labelled() -> Claim:
             changes = compare(slower, *sides, other=quicker).terms.set_index("term")["change"]
             cause = cause_of(changes.to_dict())
             right += cause == pair.cause
-            row.append(f"{cause} ({1e3 * by_cause(changes.to_dict())[cause]:+.0f} ms)")
+            row.append(cause)
         rows.append(row)
     asked = len(PAIRS) * len(LABELLED_AT)
     return Claim(
