@@ -23,7 +23,7 @@ def in_order(table: Table) -> Table:
     >>> from genperf.table import read_table
     >>> runs = pd.DataFrame({"net": ["b", "a", "a"], "n": [1, 2, 1], "t": [3.0, 2.0, 1.0]})
     >>> in_order(read_table(runs, time="t", extrinsic="n", categorical="net")).measured.tolist()
-    [3.0, 1.0, 2.0]
+    [1.0, 2.0, 3.0]
     """
     keys: list[npt.NDArray[np.generic]] = [table.weights, table.measured]
     for factor in table.factors:

@@ -221,6 +221,7 @@ def coefficients(node: Node, names: Sequence[str]) -> list[str]:
 
     Examples
     --------
+    >>> from genperf.formula import parse
     >>> coefficients(parse("a*n + b*c*n").node, ["a", "b", "c"])
     ['a', 'b']
     >>> coefficients(parse("a*max(b*n, c) + d").node, ["a", "b", "c", "d"])
@@ -270,6 +271,7 @@ def degree(node: Node, names: frozenset[str]) -> Node | None:
 
     Examples
     --------
+    >>> from genperf.formula import parse
     >>> [degree(parse(t).node, frozenset("ab")) for t in ("max(a*n, b)", "(a*n)**g", "a + 2", "a*b")]
     [Number(value=1.0), Name(name='g'), Name(name='affine'), None]
     """

@@ -212,7 +212,8 @@ def mixture_notes(table: Table, series: Series) -> list[Note]:
     """
     scale, notes = table.columns[series.column].astype(float), []
     order = np.argsort(scale, kind="stable")
-    for name in table.unused:
+    # A summarised table names the columns in no role, and does not keep them.
+    for name in (name for name in table.unused if name in table.frame):
         cells = table.frame[name].to_numpy()[order]
         if not all(isinstance(cell, str) for cell in cells):
             continue
