@@ -17,7 +17,7 @@ from genperf.errors import GenperfError
 from genperf.models import Factors
 from genperf.prediction.predict import THROUGHPUT
 from genperf.result import FitResult
-from genperf.series.record import record_like
+from genperf.series.record import RECORDS, record_like
 from genperf.table import Factor, Target
 
 
@@ -277,8 +277,13 @@ def _record(result: FitResult, along: str, target: pd.DataFrame, verdict: str) -
     nodes = Factors(result.schema.factors, result.schema.mapping).find("nodes")
     leaves = nodes is not None and nodes.upper <= 1.0 and float(target[nodes.name].iloc[0]) > 1.0
     ratio = float(target[along].iloc[0]) / _largest_measured(result, along)
-    record = record_like(ratio, leaves, verdict)
-    return [] if record is None else [record.sentence]
+    record = record_like(min(ratio, RECORDS.far), leaves, verdict if ratio <= RECORDS.far else "")
+    if record is None:
+        return []
+    if ratio <= RECORDS.far:
+        return [record.sentence]
+    unknown = f"Nobody has judged predictions at {ratio:.3g} times the largest measured {along}, as this one is."
+    return [unknown, record.sentence.replace("this was right", "shorter reaches were right")]
 
 
 def _above_perfect(answer: Scaling, efficiency: float) -> list[str]:

@@ -56,6 +56,12 @@ def test_the_first_card_tells_how_often_auto_was_right_elsewhere() -> None:
     assert re.search(r"\d+ series of \d other clusters .* the 90 % interval held \d+ % of them", told[0][0])
 
 
+def test_beyond_the_record_the_first_card_says_that_nobody_knows() -> None:
+    card = data_of(page(fitted(runs(), "auto"), View(target={"workers": 128})))["groups"][0]["sheet"]["answers"][0]
+    assert "Nobody has judged predictions at 8 times the largest measured workers, as this one is." in card["sentences"]
+    assert card["sentences"][-1].startswith("How often shorter reaches were right elsewhere")
+
+
 def test_whole_in_itself_and_small() -> None:
     text = page(fitted(runs(), "auto"))
     outside = re.findall(r"(?:src|href|url)\s*[=(]\s*[\"']?(?!#|data:)([^\s\"')>]+)", text.split("<script", 1)[0])
