@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import glob
 import os
-import stat
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
@@ -104,9 +103,12 @@ def worth_aggregating(source: Any) -> bool:
 
 def _parquet_rows(path: str) -> int:
     """Return the rows that a Parquet file says it has; 0 of another file."""
+    # A pipe that is opened is open for its writer too, and what that writes is lost.
+    if not Path(path).is_file():
+        return 0
     try:
         with open(path, "rb") as file:
-            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode) or file.read(4) != b"PAR1":
+            if file.read(4) != b"PAR1":
                 return 0
         return int(import_module("pyarrow.parquet").read_metadata(path).num_rows)
     except (OSError, ImportError, ValueError):
