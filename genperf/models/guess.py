@@ -14,6 +14,7 @@ from genperf.table.cells import Cells
 from genperf.table.clean import labels, mostly_numbers
 from genperf.table.names import ALIASES, plain_name
 from genperf.table.roles import names_of
+from genperf.table.transformer_names import WAYS
 
 #: The roles of `read_table` that name columns.
 _SINGLE = ("time", "throughput", "quantity", "weight", "repeat")
@@ -21,7 +22,7 @@ _SEVERAL = ("intrinsic", "extrinsic", "categorical", "group")
 #: Factors of how a run is executed; the field's other names are those of the program.
 _EXTRINSIC = (
     *("workers", "nodes", "devices_per_node", "servers", "partitions", "threads"),
-    *("data_parallel", "tensor_parallel", "pipeline_parallel", "context_parallel", "expert_parallel", "virtual_stages"),
+    *(*WAYS, "expert_parallel", "virtual_stages"),
 )
 #: Switches of a run: names of kinds even where they are written 0 and 1.
 _SWITCHES = ("zero", "recomputation", "precision", "offload")
