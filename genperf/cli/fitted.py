@@ -126,7 +126,11 @@ def formula_line(result: FitResult) -> str:
 def shares_line(result: FitResult) -> str:
     """Return the heaviest expressions of an average with their shares; the others are counted."""
     shares = result.shares()
-    named = [f"{share:.0%} {name}" for name, share in shares if share >= PRINTED.min_share][: PRINTED.max_members]
+    if len(shares) == 1:
+        return f"{counted(len(result.members), 'expression')}, {shares[0][0]}"
+    named = [f"{100 * share:.0f} % {name}" for name, share in shares if share >= PRINTED.min_share][
+        : PRINTED.max_members
+    ]
     more = len(shares) - len(named)
     return "; ".join([*named, *([f"{more} more"] if more else [])])
 
@@ -143,7 +147,7 @@ def group_lines(result: GroupedResult) -> list[str]:
         parts = [
             counted(fitted.schema.configurations, "configuration"),
             "held-out error not known" if error is None else f"held-out error {error:.1f} %",
-            *([] if share is None else [f"pooled share {share:.0%}"]),
+            *([] if share is None else [f"pooled share {100 * share:.0f} %"]),
         ]
         lines.append(f"  {', '.join(key)}: {', '.join(parts)}")
     if len(result) > PRINTED.max_groups:
