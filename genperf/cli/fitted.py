@@ -10,6 +10,8 @@ from genperf.errors import GenperfError, counted
 if TYPE_CHECKING:
     from genperf.result import FitResult, GroupedResult
 
+#: Of many groups, the kinds of notes that tell how groups relate.
+GROUP_NOTES = ("similarity", "not_pooled", "table_prior")
 _NOT_MEASURED = "held-out error not known; genperf validate measures it"
 
 
@@ -158,6 +160,31 @@ def group_lines(result: GroupedResult) -> list[str]:
         lines.append(f"  {name}: fitted in {count} of {counted(len(result), 'group')}")
     failures = list(result.failures.items())[: PRINTED.max_groups]
     return [*lines, *(f"  {', '.join(key)}: not fitted, {why}" for key, why in failures)]
+
+
+def group_notes(result: GroupedResult) -> list[str]:
+    """Return the different notes on how groups relate; one that several groups share counts them.
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd, genperf as gp
+    >>> runs = pd.DataFrame({"net": ["a"] * 4 + ["b"] * 4, "gpus": [1, 2, 4, 8] * 2, "nodes": [1] * 4 + [1, 1, 1, 2]})
+    >>> runs["s"] = np.tile([0.4, 0.41, 0.43, 0.5], 2)
+    >>> for note in group_notes(gp.fit(gp.read_table(runs, time="s", extrinsic="gpus,nodes", group="net"))):
+    ...     print(note)
+    a: no run goes beyond one node; what 1 other group of the table showed there is part of the interval
+    """
+    alike: dict[str, list[str]] = {}
+    for key, fitted in result.results.items():
+        name = f"{', '.join(key)}: "
+        for note in fitted.notes:
+            if note.kind in GROUP_NOTES:
+                text = str(note)
+                alike.setdefault(text.removeprefix(name), []).append(text)
+    lines = [
+        texts[0] if len({*texts}) == 1 else f"{counted(len(texts), 'group')}: {text}" for text, texts in alike.items()
+    ]
+    return lines[: PRINTED.max_notes]
 
 
 def _kind(result: FitResult) -> str:
