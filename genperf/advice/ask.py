@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from genperf.advice.scale import work_of_columns
+from genperf.advice.scale import work_of_columns, work_of_group
 from genperf.advice.suggest import suggest
 from genperf.attribution import completed
 from genperf.attribution.derived import Price
@@ -21,7 +21,7 @@ from genperf.attribution.terms import FORM, parts_of
 from genperf.attribution.training import Training
 from genperf.attribution.words import capitalised, count_text, fits_text, join_values, three_digits
 from genperf.errors import GenperfError, TableError
-from genperf.formula import parse
+from genperf.formula import parse, render
 from genperf.prediction import read_query
 from genperf.prediction.following import follows
 from genperf.prediction.measured import values_with_levels
@@ -52,7 +52,6 @@ _PLAIN = {
     "gather": "gathering the weights",
     "update": "the update of the weights",
     "offload": "the offload to the host",
-    FORM: "what the model's formula does not explain",
 }
 
 
@@ -266,6 +265,9 @@ class _Curve:
         if not self.quantity.is_time:
             return None
         text = self.question.work or self.quantity.work or work_of_columns(self.result)
+        group = {name: f"{value:.15g}" for name, value in self.question.constants.items()}
+        if text is None and (node := work_of_group(self.result, group)) is not None:
+            text = render(node)
         if text is None:
             return None
         columns = {**{k: np.full(3, v) for k, v in self.question.constants.items()}, **self.columns}
@@ -405,7 +407,7 @@ def _limit(result: FitResult, columns: Mapping[str, Any], places: str) -> str:
     name = result.schema.target.name
     parts = parts_of(result, columns)
     amounts = parts.amounts[:, 0].tolist()
-    shares = {_in_words(term, result): share for term, share in zip(parts.names, amounts, strict=True)}
+    shares = {_in_words(term, result): share for term, share in zip(parts.names, amounts, strict=True) if term != FORM}
     if not {"computation", "matrix"} & {*parts.names}:
         ratios = doublings(result, {factor: cells[0] for factor, cells in columns.items()})
         effects = [
@@ -417,8 +419,10 @@ def _limit(result: FitResult, columns: Mapping[str, Any], places: str) -> str:
     whole = float(parts.central[0])
     text = f"at {places}, {first[0]} makes {100 * first[1] / whole:.0f} % of the {name}"
     if not others or others[0][1] / whole < ASK.least_share:
-        return f"{text}: nothing else limits it"
-    return f"{text}; next comes {others[0][0]} with {100 * others[0][1] / whole:.0f} %"
+        # Where no term explains much of the rest, nothing is claimed of it.
+        explained = sum(shares.values()) / whole
+        return text if abs(1.0 - explained) > ASK.least_share else f"{text}: nothing else limits it"
+    return f"{text}; next comes {others[0][0]} ({100 * others[0][1] / whole:.0f} %)"
 
 
 def _in_words(term: str, result: FitResult) -> str:

@@ -15,8 +15,6 @@ from genperf.prediction import Query
 from genperf.result import FitResult
 from genperf.table import Factor
 
-#: Names of a column that counts the tokens of a sample.
-SEQUENCE = ("sequence", "seq_length", "seq_len", "seqlen", "sequence_length", "context_length")
 #: Factors that are 1 where a configuration is reduced to one worker.
 _REDUCED = ("workers", "nodes", "devices_per_node")
 
@@ -74,23 +72,38 @@ def work_of_step(result: FitResult, group: Mapping[str, str] | None = None) -> N
     columns = work_of_columns(result)
     if columns is not None:
         return parse(columns).node
+    told = work_of_group(result, group or {})
+    if told is not None:
+        return told
     workers = result.named.find("workers")
-    batches = {name: value for name, text in (group or {}).items() if (value := amount(text)) is not None}
+    weak = (schema.scaling or group_kind(schema)) == "weak" and not schema.target.throughput
+    return Name(workers.name) if weak and workers is not None else None
+
+
+def work_of_group(result: FitResult, group: Mapping[str, str]) -> Node | None:
+    """Return the samples of a step where one of a group's values is the batch; None elsewhere.
+
+    Parameters
+    ----------
+    result : FitResult
+    group : mapping of str to str
+        The values of the group.
+    """
+    workers = result.named.find("workers")
+    batches = {name: value for name, text in group.items() if (value := amount(text)) is not None}
     for canonical in ("global_batch", "batch"):
         batch = next((v for name, v in batches.items() if name.lower() in ALIASES[canonical]), None)
         if batch is not None and canonical == "global_batch":
             return Number(batch)
         if batch is not None and workers is not None:
             return call("multiply", Number(batch), Name(workers.name))
-    weak = (schema.scaling or group_kind(schema)) == "weak" and not schema.target.throughput
-    return Name(workers.name) if weak and workers is not None else None
+    return None
 
 
 def sequence_of(result: FitResult) -> str | None:
     """Return the factor that counts the tokens of a sample, by the field's names; None without one."""
-    names = ALIASES.get("sequence", SEQUENCE)
-    lowered = {f.name.lower(): f.name for f in result.schema.factors if f.numeric}
-    return next((lowered[name] for name in names if name in lowered), None)
+    factor = result.named.find("sequence")
+    return factor.name if factor is not None and factor.numeric else None
 
 
 def work_of_columns(result: FitResult) -> str | None:

@@ -216,6 +216,9 @@ def _sentence(
     if chosen.empty:
         return f"no candidate narrows the interval at {where}, {now}: measure nearer to it"
     differing = [n for n in target if not (chosen[n] == target[n]).all()] or list(target)
+    if not {*differing} & {*named}:
+        # Only what follows from the target differs: what was asked about comes first.
+        differing = [*named, *(n for n in differing if n not in named)]
     places = "; ".join(join_values({str(n): row[n] for n in differing}) for row in chosen[differing].to_dict("records"))
     after = float(chosen["width"].iloc[-1])
     then = f"±{100 * after:.3g} %"

@@ -70,8 +70,8 @@ def explain(
     -------
     Explanation
         Shares add up to one: for a total with `max`, the row `hidden by overlap` is negative and makes them do so;
-        where the prediction follows the measurements away from the expression, the row `form error` does. An elasticity
-        is ∂ln T/∂ln x: 1 means that doubling the factor doubles T.
+        where the prediction follows the measurements away from the expression, the row `unexplained` does. An
+        elasticity is ∂ln T/∂ln x: 1 means that doubling the factor doubles T.
 
     Raises
     ------

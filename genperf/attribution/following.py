@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from genperf.models import Factors
 from genperf.table import Factor
+from genperf.table.transformer_names import WAYS
 
 Array = npt.NDArray[np.float64]
 
@@ -93,7 +94,7 @@ def _layout(
     {'dp': array([ 4., 32.]), 'global_batch': array([ 64., 256.]), 'grad_accumulation': array([2., 1.])}
     """
     data = factors.find("data_parallel")
-    named = {name: factors.find(name) for name in ("tensor_parallel", "pipeline_parallel", "context_parallel")}
+    named = {name: factors.find(name) for name in WAYS[1:]}
     others = [factor for factor in named.values() if factor is not None]
     if data is None or not others or any(factor.name not in columns for factor in others):
         return {}

@@ -22,7 +22,7 @@ Array = npt.NDArray[np.float64]
 #: Row that makes the terms of a `max` total add up: what one term hides behind another.
 HIDDEN = "hidden by overlap"
 #: Row for what the prediction knows beside the expression: how the measurements depart from its form.
-FORM = "form error"
+FORM = "unexplained"
 
 
 @dataclass(frozen=True)

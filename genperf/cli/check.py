@@ -77,7 +77,7 @@ def command(table: str, as_json: bool, quiet: bool, no_color: bool, **given: Any
     for name, part in measured.further.items():
         ends = f"{part.extremes[0].min():.4g} to {part.extremes[1].max():.4g} {part.target.unit}".rstrip()
         click.echo(f"{name}: {part.target.column}, {ends}, {counted(part.rows, 'row')}")
-    click.echo("repeats: " + (f"vary by {noise:.1%}" if noise == noise else "none, so the noise is not known"))
+    click.echo("repeats: " + (f"vary by {100 * noise:.1f} %" if noise == noise else "none, so the noise is not known"))
     if measured.group:
         click.echo(f"groups: {measured.group_count} of {', '.join(measured.group)}")
     show_frame(measured.summary(), plain=no_color)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from genperf.cli.command import WritingCommand
+from genperf.cli.explained import for_people, show_terms
 from genperf.cli.figures import of_explanation, plot_option, write_figure
 from genperf.cli.fitted import formula_line, is_formula, shares_line
 from genperf.cli.options import grid, names_of, number, once, one_group, output_options
@@ -221,16 +222,17 @@ def _show(explanation: Explanation, chosen: FitResult, *, members: bool, plain: 
     else:
         click.echo(f"{target.name}: the average of {shares_line(chosen)}")
     what = "seconds" if target.is_time else target.unit or target.name
-    show_frame(explanation.terms, f"{what} and share of each term", plain=plain)
+    settings = [f.name for f in chosen.schema.factors]
+    show_terms(explanation.terms, settings, f"{what} and share of each term", plain)
     if members and len(explanation.members):
         named = explanation.members
         show_frame(named, "the same by each member of the ensemble", plain=plain)
     heading = f"elasticity: the change of {target.name} in %, for one % more of a factor"
-    show_frame(explanation.elasticities, heading, plain=plain)
+    show_frame(for_people(explanation.elasticities, settings)[0], heading, plain=plain)
     for a, b in explanation.aliased:
         click.echo(f"'{a}' and '{b}' cannot be told apart by this data; their sum can")
-    for name in chosen.best.unidentified:
-        click.echo(f"{name} is not determined by this data")
+    if chosen.best.unidentified and (members or is_formula(chosen)):
+        click.echo(f"not determined by this data: {', '.join(chosen.best.unidentified)}")
     for note in explanation.notes:
         click.echo(note)
     if explanation.scaling is not None:

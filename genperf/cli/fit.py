@@ -8,15 +8,12 @@ from typing import Any
 import click
 
 from genperf.cli.command import WritingCommand
-from genperf.cli.fitted import PRINTED, fitted_lines, group_lines, is_formula
+from genperf.cli.fitted import PRINTED, fitted_lines, group_lines, group_notes, is_formula
 from genperf.cli.options import fit_arguments, fit_options, once, output_options, read, table_options
 from genperf.cli.output import say, show_frame
 from genperf.cli.progress import announced, phases_shown, progress_bar
 from genperf.cli.writing import writable, write_whole
 from genperf.errors import counted, listed
-
-#: Of many groups, the kinds of notes that tell how groups relate.
-GROUP_NOTES = ("similarity", "not_pooled", "table_prior")
 
 
 @click.command("fit", cls=WritingCommand)
@@ -96,8 +93,7 @@ def command(
     else:
         for line in group_lines(result):
             click.echo(line)
-        among = [str(n) for one in result.results.values() for n in one.notes if n.kind in GROUP_NOTES]
-        notes = list(dict.fromkeys(among))[: PRINTED.max_notes]
+        notes = group_notes(result)
     for text in notes:
         say(f"note: {text}", quiet)
     unused = [name for name in measured.unused if name not in fitted_phases(measured, model).values()]

@@ -10,6 +10,8 @@ from genperf.errors import GenperfError, counted
 if TYPE_CHECKING:
     from genperf.result import FitResult, GroupedResult
 
+#: Of many groups, the kinds of notes that tell how groups relate.
+GROUP_NOTES = ("similarity", "not_pooled", "table_prior")
 _NOT_MEASURED = "held-out error not known; genperf validate measures it"
 
 
@@ -126,7 +128,11 @@ def formula_line(result: FitResult) -> str:
 def shares_line(result: FitResult) -> str:
     """Return the heaviest expressions of an average with their shares; the others are counted."""
     shares = result.shares()
-    named = [f"{share:.0%} {name}" for name, share in shares if share >= PRINTED.min_share][: PRINTED.max_members]
+    if len(shares) == 1:
+        return f"{counted(len(result.members), 'expression')}, {shares[0][0]}"
+    named = [f"{100 * share:.0f} % {name}" for name, share in shares if share >= PRINTED.min_share][
+        : PRINTED.max_members
+    ]
     more = len(shares) - len(named)
     return "; ".join([*named, *([f"{more} more"] if more else [])])
 
@@ -143,7 +149,7 @@ def group_lines(result: GroupedResult) -> list[str]:
         parts = [
             counted(fitted.schema.configurations, "configuration"),
             "held-out error not known" if error is None else f"held-out error {error:.1f} %",
-            *([] if share is None else [f"pooled share {share:.0%}"]),
+            *([] if share is None else [f"pooled share {100 * share:.0f} %"]),
         ]
         lines.append(f"  {', '.join(key)}: {', '.join(parts)}")
     if len(result) > PRINTED.max_groups:
@@ -154,6 +160,31 @@ def group_lines(result: GroupedResult) -> list[str]:
         lines.append(f"  {name}: fitted in {count} of {counted(len(result), 'group')}")
     failures = list(result.failures.items())[: PRINTED.max_groups]
     return [*lines, *(f"  {', '.join(key)}: not fitted, {why}" for key, why in failures)]
+
+
+def group_notes(result: GroupedResult) -> list[str]:
+    """Return the different notes on how groups relate; one that several groups share counts them.
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd, genperf as gp
+    >>> runs = pd.DataFrame({"net": ["a"] * 4 + ["b"] * 4, "gpus": [1, 2, 4, 8] * 2, "nodes": [1] * 4 + [1, 1, 1, 2]})
+    >>> runs["s"] = np.tile([0.4, 0.41, 0.43, 0.5], 2)
+    >>> for note in group_notes(gp.fit(gp.read_table(runs, time="s", extrinsic="gpus,nodes", group="net"))):
+    ...     print(note)
+    a: no run goes beyond one node; what 1 other group of the table showed there is part of the interval
+    """
+    alike: dict[str, list[str]] = {}
+    for key, fitted in result.results.items():
+        name = f"{', '.join(key)}: "
+        for note in fitted.notes:
+            if note.kind in GROUP_NOTES:
+                text = str(note)
+                alike.setdefault(text.removeprefix(name), []).append(text)
+    lines = [
+        texts[0] if len({*texts}) == 1 else f"{counted(len(texts), 'group')}: {text}" for text, texts in alike.items()
+    ]
+    return lines[: PRINTED.max_notes]
 
 
 def _kind(result: FitResult) -> str:

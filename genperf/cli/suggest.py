@@ -7,6 +7,7 @@ from typing import Literal
 import click
 
 from genperf.cli.command import WritingCommand
+from genperf.cli.explained import for_people
 from genperf.cli.options import names_of, number, once, one_group, output_options
 from genperf.cli.output import csv_text, say, show_frame, show_json
 from genperf.cli.writing import raw_option, writable, write_whole
@@ -87,7 +88,10 @@ def command(
         show_json(suggestion.to_dict())
         return
     if len(suggestion.candidates):
-        show_frame(suggestion.candidates, "what one more measurement would do, the best first", plain=no_color)
+        settings = [f.name for f in fitted.schema.factors]
+        shown, same = for_people(suggestion.candidates, settings, suggestion.target)
+        heading = "what one more measurement would do, the best first"
+        show_frame(shown, heading + (f"; each at {same}" if same else ""), plain=no_color)
     click.echo(suggestion.sentence)
 
 

@@ -13,6 +13,7 @@ from genperf.formula import Name, Node, names_in, parse, render, substitute
 from genperf.models.overhead import Overhead
 from genperf.table import Factor
 from genperf.table.names import ALIASES, plain_name
+from genperf.table.transformer_names import WAYS
 
 #: Factors that follow from others, tried in order where a table lacks them.
 DERIVED: tuple[tuple[str, str], ...] = (
@@ -22,7 +23,7 @@ DERIVED: tuple[tuple[str, str], ...] = (
     ("iterations", "samples/global_batch"),
     ("nodes", "ceil(workers/devices_per_node)"),
     ("devices_per_node", "workers/nodes"),
-    ("workers", "data_parallel*tensor_parallel*pipeline_parallel*context_parallel"),
+    ("workers", "*".join(WAYS)),
     ("workers", "data_parallel*tensor_parallel*pipeline_parallel"),
     ("workers", "data_parallel*tensor_parallel"),
     ("workers", "data_parallel*pipeline_parallel"),
@@ -53,8 +54,8 @@ UNITS: dict[str, str] = {
 COUNTS = frozenset(
     {
         *("workers", "nodes", "devices_per_node", "servers", "partitions", "threads", "batch", "global_batch"),
-        *("data_parallel", "tensor_parallel", "pipeline_parallel", "context_parallel", "expert_parallel"),
-        *("virtual_stages", "micro_batch", "micro_batches", "sequence", "layers", "hidden", "parameters_billion"),
+        *(*WAYS, "expert_parallel", "virtual_stages"),
+        *("micro_batch", "micro_batches", "sequence", "layers", "hidden", "parameters_billion"),
     }
 )
 

@@ -8,12 +8,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from genperf.errors import TableError
-from genperf.models.guess_settings import is_product, is_switch, mostly_empty, repeated_kinds
+from genperf.models.guess_settings import alone, is_product, is_switch, mostly_empty, repeated_kinds
 from genperf.table import phase_columns
 from genperf.table.cells import Cells
 from genperf.table.clean import labels, mostly_numbers
 from genperf.table.names import ALIASES, plain_name
 from genperf.table.roles import names_of
+from genperf.table.transformer_names import WAYS
 
 #: The roles of `read_table` that name columns.
 _SINGLE = ("time", "throughput", "quantity", "weight", "repeat")
@@ -21,7 +22,7 @@ _SEVERAL = ("intrinsic", "extrinsic", "categorical", "group")
 #: Factors of how a run is executed; the field's other names are those of the program.
 _EXTRINSIC = (
     *("workers", "nodes", "devices_per_node", "servers", "partitions", "threads"),
-    *("data_parallel", "tensor_parallel", "pipeline_parallel", "context_parallel", "expert_parallel", "virtual_stages"),
+    *(*WAYS, "expert_parallel", "virtual_stages"),
 )
 #: Switches of a run: names of kinds even where they are written 0 and 1.
 _SWITCHES = ("zero", "recomputation", "precision", "offload")
@@ -208,7 +209,13 @@ def guess_roles(
     if texts and not others and "categorical" not in roles and "group" not in roles:
         # Nothing but the scale varies within these names: each combination is a series.
         per_worker = [n for n in batches if canonical_of(n) == "batch" and _varies(columns[n])]
-        roles["group"] = ",".join([*texts, *per_worker])
+        cells = {n: labels(columns[n]) for n in [*texts, *per_worker]}
+        for name in [n for n in texts if n.lower() in _PROVENANCE and n not in wanted]:
+            if alone(cells) and len(cells) > 1:
+                # Each run is written down in a place of its own: that tells no series apart.
+                del cells[name]
+        texts = [n for n in texts if n in cells]
+        roles["group"] = ",".join(cells)
         rest = [n for n in rest if n not in per_worker and _varies(columns[n])]
         rest = [n for n in rest if not (per_worker and canonical_of(n) == "global_batch")]
     elif texts:

@@ -88,6 +88,23 @@ def repeated_kinds(columns: Texts, kept: Collection[str] = ()) -> list[str]:
     return gone
 
 
+def alone(columns: Texts) -> bool:
+    """Tell whether nearly every row is a combination of its own: a series of one run.
+
+    Parameters
+    ----------
+    columns : mapping of str to ndarray of shape (rows,)
+
+    Examples
+    --------
+    >>> net, line = (np.array(t, dtype=object) for t in (["a", "a", "b", "b"], ["1", "2", "3", "4"]))
+    >>> alone({"net": net}), alone({"net": net, "line": line})
+    (False, True)
+    """
+    codes = [np.unique(cells.astype(str), return_inverse=True)[1] for cells in columns.values()]
+    return _combinations(codes) > SETTINGS.max_combinations * len(codes[0])
+
+
 def _combinations(codes: Sequence[npt.NDArray[np.intp]]) -> int:
     return len(np.unique(np.stack(codes), axis=1).T)
 

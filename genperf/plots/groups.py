@@ -72,6 +72,6 @@ def groups(answers: Mapping[tuple[str, ...], Scaling]) -> Figure:
     doubling_axis(ax, first.along, sorted(counts))
     plain_numbers(ax)
     ax.set_ylabel(shown(THROUGHPUT[0] if rates else heading(first.quantity)))
-    ax.set_title(f"predicted, with {first.interval:.0%} bands", loc="left", fontsize=9, color=INK)
+    ax.set_title(f"predicted, with {100 * first.interval:.0f} % bands", loc="left", fontsize=9, color=INK)
     legend(ax)
     return figure

@@ -103,7 +103,7 @@ def scaling(
     value, lower, upper = (answer.curve[c].to_numpy(float) for c in columns)
     work = value * answer.curve[target.name].to_numpy(float) if rates else None
     figure, ax = new_figure()
-    ax.fill_between(x, lower, upper, color=BLUE, alpha=0.16, linewidth=0, label=f"{answer.interval:.0%} band")
+    ax.fill_between(x, lower, upper, color=BLUE, alpha=0.16, linewidth=0, label=f"{100 * answer.interval:.0f} % band")
     _families(ax, result, answer, work)
     if not answer.refusal:
         base = int(np.argmin(np.abs(x - answer.reference)))
@@ -233,7 +233,7 @@ def efficiency(answer: Scaling) -> Figure:
     x = curve[answer.along].to_numpy(float)
     figure, ax = new_figure()
     low, high = (100.0 * curve[f"efficiency_{end}"].to_numpy(float) for end in ("lower", "upper"))
-    ax.fill_between(x, low, high, color=BLUE, alpha=0.16, linewidth=0, label=f"{answer.interval:.0%} band")
+    ax.fill_between(x, low, high, color=BLUE, alpha=0.16, linewidth=0, label=f"{100 * answer.interval:.0f} % band")
     ax.axhline(100.0, color=INK, linestyle=":", label="perfect")
     ax.plot(x, 100.0 * curve["efficiency"].to_numpy(float), color=BLUE, linewidth=2.0, label="efficiency")
     for _, point in answer.points.iterrows():
@@ -303,7 +303,7 @@ def term_stack(
     -------
     tuple
         The counts, shape (rows,). Each term's part by name, each of shape (rows,), in the quantity's unit; small terms
-        are one. What overlap hides and the form error, shape (rows,), which may be negative.
+        are one. What overlap hides and what no term explains, shape (rows,), which may be negative.
     """
     table = explain(result, rows, interval).terms
     wide = table.assign(_row=table.groupby("term", sort=False).cumcount()).pivot_table(

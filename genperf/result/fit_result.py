@@ -259,7 +259,7 @@ class FitResult(Shortcuts):
         if len(self.members) == 1:
             lines.append(f"{schema.target.name} = {self.best.expression.text(self.best.values)}")
         else:
-            lines.append("members: " + ", ".join(f"{name} {share:.0%}" for name, share in self.shares()[:6]))
+            lines.append("members: " + ", ".join(f"{name} {100 * share:.0f} %" for name, share in self.shares()[:6]))
         return "\n".join([*lines, *(f"note: {n}" for n in self.notes)])
 
     def shares(self) -> list[tuple[str, float]]:

@@ -9,16 +9,13 @@ import numpy as np
 from genperf.table.clean import Reasons, mostly_numbers, numbers
 from genperf.table.columns import Columns
 from genperf.table.names import ALIASES, plain_name
-
-#: The ways that multiply to the devices; the first three must all be there. Experts are split over the data-parallel
-#: ways.
-WAYS = ("data_parallel", "tensor_parallel", "pipeline_parallel", "context_parallel")
+from genperf.table.transformer_names import WAYS
 
 
 def refuse_contradictions(columns: Columns, factors: Collection[str]) -> None:
     """Mark the rows whose data-, tensor-, pipeline- and context-parallel ways do not multiply to their devices.
 
-    Nothing is marked where none of the ways is a factor.
+    Nothing is marked where none of the ways is a factor, or where one of the first three has no column.
 
     Examples
     --------

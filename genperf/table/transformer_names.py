@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+#: The ways to split a transformer, which multiply to its devices. Experts are split over the data-parallel ways.
+WAYS = ("data_parallel", "tensor_parallel", "pipeline_parallel", "context_parallel")
+
 #: By canonical name. `micro_batch` is the samples of one pass, `micro_batches` the passes of one data-parallel way in a
 #: step, `parameters_billion` the parameters over 1e9. Sections of settings files (`model.`, `zero_optimization.`) and
 #: dashes are taken off before (`genperf.table.names.plain_name`).

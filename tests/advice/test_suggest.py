@@ -12,6 +12,7 @@ from discrepancies import kriged, walk_along
 
 from genperf.advice import suggest
 from genperf.advice.narrowing import Knowledge, knowledge
+from genperf.advice.suggest import _sentence
 from genperf.discrepancy import Discrepancy
 from genperf.errors import GenperfError
 from genperf.expression import Expression, Term, coefficient, exponent
@@ -216,3 +217,10 @@ def test_what_narrows_by_less_than_is_printed_is_not_advised() -> None:
     sentence = suggest(model(slope(0.012), noise=1.0), {"gpus": 64}, band="prediction").sentence
     assert sentence.startswith("no candidate narrows the interval at gpus=64, ±")
     assert "noticeably" in sentence
+
+
+def test_the_advice_names_what_was_asked_about_where_only_what_follows_from_it_differs() -> None:
+    target = {"data_parallel": 64.0, "nodes": 16.0}
+    chosen = pd.DataFrame({"data_parallel": [64.0], "nodes": [8.0], "width": [0.1]})
+    text = _sentence(target, {"data_parallel": 64.0}, chosen, (0.3, None))
+    assert text.startswith("measure data_parallel=64, nodes=8: the interval at data_parallel=64 is expected")

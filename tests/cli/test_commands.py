@@ -90,7 +90,7 @@ def test_check_summarises(shell: Shell) -> None:
     status, out, err = shell("check", "runs.csv", *ROLES)
     assert status == 0
     assert "6 rows, 5 configurations" in out
-    assert "repeats: vary by 0.3%" in out
+    assert "repeats: vary by 0.3 %" in out
     assert "'batch' has one value" in err
     status, out, _ = shell("check", "runs.csv", *ROLES, "--json")
     assert json.loads(out)["configurations"] == 5

@@ -44,6 +44,20 @@ def test_by_default_terms_and_elasticities(shell: Shell) -> None:
     assert "seconds and share of each term" in out
     assert "elasticity" in out
     assert "scaling" not in out
+    # The configuration stands once, above both tables, and every share has one digit behind the point.
+    assert out.count("batch=16") == out.count("gpus=5") == 1
+    shares = [line.split()[-2] for line in out.splitlines() if line.endswith(" %")]
+    assert sum(map(float, shares)) == pytest.approx(100.0, abs=0.2)
+
+
+def test_terms_that_are_zero_stand_in_one_line(shell: Shell) -> None:
+    # One worker exchanges nothing.
+    status, out, _ = shell("explain", "one.json", "--at", "gpus=1", "--at", "batch=16")
+    assert status == 0
+    (line,) = [line for line in out.splitlines() if line.startswith("zero here: ")]
+    terms = [line.split()[0] for line in out.splitlines() if line.endswith(" %")]
+    assert terms
+    assert not {*terms} & {*line.removeprefix("zero here: ").split(", ")}
 
 
 def test_all_of_it_as_json(shell: Shell) -> None:

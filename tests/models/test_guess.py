@@ -82,7 +82,11 @@ def test_where_a_run_was_written_down_is_no_factor() -> None:
     assert guess.roles["categorical"] == "network"
     assert guess.left_out == ("source",)
     # It may tell series apart.
-    assert guess_roles({k: v for k, v in columns.items() if k != "layers"}).roles["group"] == "network,source"
+    series = {k: v * 2 for k, v in columns.items() if k != "layers"}
+    assert guess_roles(series).roles["group"] == "network,source"
+    # Not where each run was written down in a place of its own: 2 networks x 4 lines are 8 runs.
+    lines = ["a.md:1", "a.md:1", "a.md:2", "a.md:2", "a.md:3", "a.md:3", "a.md:4", "a.md:4"]
+    assert guess_roles({**series, "source": lines}).roles["group"] == "network"
 
 
 def test_a_step_is_the_time_and_its_parts_are_not() -> None:

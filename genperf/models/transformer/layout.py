@@ -8,20 +8,24 @@ from genperf.formula import Node, Number, parse, substitute
 from genperf.models.family import Factors
 from genperf.models.transformer.words import offloaded, recomputed, zero_at_least
 from genperf.table.names import ALIASES
+from genperf.table.transformer_names import WAYS
 
 #: Where the table lacks a factor. A width follows from the parameters, about 12·L·h² with L in
 #: proportion to h: 2·P^(1/3) is 2,300 for 1.5 billion and 11,200 for 175 billion. One sample a micro-batch and a
 #: sequence of 1 are in the coefficients, and a pipeline is full. Without ways, each device holds a whole network.
 SUPPOSED: dict[str, str] = {
-    **dict.fromkeys(("tensor_parallel", "pipeline_parallel", "context_parallel", "expert_parallel"), "1"),
+    **dict.fromkeys((*WAYS[1:], "expert_parallel"), "1"),
     **dict.fromkeys(("virtual_stages", "sequence", "micro_batch", "nodes"), "1"),
-    "workers": "data_parallel*tensor_parallel*pipeline_parallel*context_parallel",
+    "workers": "*".join(WAYS),
     "micro_batches": "global_batch/(data_parallel*micro_batch)",
     "global_batch": "data_parallel*micro_batch*pipeline_parallel",
     "heads": "hidden/128",
     "hidden": "2*parameters**0.3333333",
     "layers": "parameters/(12*hidden**2)",
 }
+#: Parameters that a device computes with, and samples × tokens of a micro-batch on one device.
+HELD = "parameters/(tensor_parallel*pipeline_parallel)"
+TOKENS = "micro_batch*sequence/context_parallel"
 #: The width where the layers are known.
 WIDTH_OF_LAYERS = "(parameters/(12*layers))**0.5"
 SHAPE = ("parameters", "layers", "hidden")

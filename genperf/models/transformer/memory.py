@@ -6,11 +6,9 @@ from genperf.expression import Expression, Term, coefficient
 from genperf.formula import Name, names_in
 from genperf.models.compose import unused_name
 from genperf.models.family import Factors, Family, Need
-from genperf.models.transformer.layout import Layout
+from genperf.models.transformer.layout import HELD, TOKENS, Layout
 from genperf.models.transformer.levels import level_effects, scaled
 
-_HELD = "parameters/(tensor_parallel*pipeline_parallel)"
-_TOKENS = "micro_batch*sequence/context_parallel"
 #: Micro-batches whose activations the first stage of a pipeline holds at once, over its stages.
 _IN_FLIGHT = "min(pipeline_parallel, micro_batches)/pipeline_parallel"
 _KEPT = "(1 - recomputed)"
@@ -59,18 +57,18 @@ def _formulas(layout: Layout) -> dict[str, str]:
     formulas = {}
     if {"sharded", "gradients_sharded", "gathered"} & {*switches}:
         host = "*(1 - offloaded)" if "offloaded" in switches else ""
-        formulas["weights"] = f"w*{_HELD}*(1 - gathered*{_SPREAD})"
-        formulas["gradients"] = f"g*{_HELD}*(1 - gradients_sharded*{_SPREAD})"
-        formulas["optimizer"] = f"o*{_HELD}*(1 - sharded*{_SPREAD}){host}"
+        formulas["weights"] = f"w*{HELD}*(1 - gathered*{_SPREAD})"
+        formulas["gradients"] = f"g*{HELD}*(1 - gradients_sharded*{_SPREAD})"
+        formulas["optimizer"] = f"o*{HELD}*(1 - sharded*{_SPREAD}){host}"
     elif layout.known("parameters") or layout.split("tensor_parallel") or layout.split("pipeline_parallel"):
-        formulas["states"] = f"w*{_HELD}"
+        formulas["states"] = f"w*{HELD}"
     kept = f"*{_KEPT}" if "recomputed" in switches else ""
     layers = f"layers*{_IN_FLIGHT}"
-    formulas["activations"] = f"a*{_TOKENS}*hidden*{layers}/tensor_parallel{kept}"
+    formulas["activations"] = f"a*{TOKENS}*hidden*{layers}/tensor_parallel{kept}"
     if layout.known("sequence") and layout.known("heads"):
-        formulas["attention"] = f"e*{_TOKENS}*sequence*heads*{layers}/tensor_parallel{kept}"
+        formulas["attention"] = f"e*{TOKENS}*sequence*heads*{layers}/tensor_parallel{kept}"
     if "recomputed" in switches:
-        formulas["inputs"] = f"i*{_TOKENS}*hidden*{layers}*recomputed"
+        formulas["inputs"] = f"i*{TOKENS}*hidden*{layers}*recomputed"
     formulas["constant"] = "c*1"
     return formulas
 

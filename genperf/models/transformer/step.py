@@ -8,7 +8,7 @@ from genperf.expression import Expression, Term, coefficient
 from genperf.formula import Name, Node, names_in, parse, substitute
 from genperf.models.compose import unused_name
 from genperf.models.family import Factors, Family, Need
-from genperf.models.transformer.layout import Layout
+from genperf.models.transformer.layout import HELD, TOKENS, Layout
 from genperf.models.transformer.levels import level_effects, scaled
 
 #: `serial` and `overlapped` have every term, with the exchange after the backward pass or behind it. `short`, for few
@@ -16,15 +16,12 @@ from genperf.models.transformer.levels import level_effects, scaled
 Form = Literal["short", "serial", "overlapped"]
 _DETAILS = frozenset({"kernels", "pipeline", "tensor latency", "update", "offload share"})
 
-#: Samples × tokens of a micro-batch on one device.
-_TOKENS = "micro_batch*sequence/context_parallel"
 #: Operations of a micro-batch on one device: the matrix products, and the scores of the attention.
-_MATRIX = f"6*parameters*{_TOKENS}/(tensor_parallel*pipeline_parallel)"
-_SCORES = f"12*layers*hidden*sequence*{_TOKENS}/(tensor_parallel*pipeline_parallel)"
+_MATRIX = f"6*parameters*{TOKENS}/(tensor_parallel*pipeline_parallel)"
+_SCORES = f"12*layers*hidden*sequence*{TOKENS}/(tensor_parallel*pipeline_parallel)"
 _SLOTS = "(pipeline_parallel - 1)/virtual_stages"
 #: Nodes that a group of data-parallel ways spans: tensor- and context-parallel ways come first inside a node.
 _SPANNED = "max(1, data_parallel*tensor_parallel*context_parallel*nodes/workers)"
-_HELD = "parameters/(tensor_parallel*pipeline_parallel)"
 
 
 def build(factors: Factors, form: Form = "serial") -> Expression:
@@ -97,25 +94,25 @@ class _Writer:
         if pipeline:
             scores = f" + a_s*{_SCORES}" if known("sequence") else ""
             formulas["bubble"] = f"(a*{_MATRIX}{scores})*{_SLOTS}"
-            formulas["pipeline"] = f"beta_p*micro_batches*{_TOKENS}*hidden*min(pipeline_parallel - 1, 1)"
+            formulas["pipeline"] = f"beta_p*micro_batches*{TOKENS}*hidden*min(pipeline_parallel - 1, 1)"
         if tensor:
             each = "micro_batches*layers/pipeline_parallel"
-            formulas["tensor"] = f"beta_t*{each}*{_TOKENS}*hidden*(1 - 1/tensor_parallel)"
+            formulas["tensor"] = f"beta_t*{each}*{TOKENS}*hidden*(1 - 1/tensor_parallel)"
             formulas["tensor latency"] = f"alpha_t*{each}*min(tensor_parallel - 1, 1)"
             if several_nodes:
                 beyond = "min(max(tensor_parallel*nodes/workers - 1, 0), 1)"
-                formulas["tensor between nodes"] = f"beta_tn*{each}*{_TOKENS}*hidden*{beyond}"
+                formulas["tensor between nodes"] = f"beta_tn*{each}*{TOKENS}*hidden*{beyond}"
         if data:
-            formulas["data"] = f"beta_d*{_HELD}*(1 - 1/data_parallel)"
+            formulas["data"] = f"beta_d*{HELD}*(1 - 1/data_parallel)"
             if several_nodes:
-                formulas["data between nodes"] = f"beta_n*{_HELD}*(1 - 1/{_SPANNED})"
+                formulas["data between nodes"] = f"beta_n*{HELD}*(1 - 1/{_SPANNED})"
             if "gathered" in self.layout.switches:
-                formulas["gather"] = f"beta_g*micro_batches*{_HELD}*(1 - 1/data_parallel)*gathered"
+                formulas["gather"] = f"beta_g*micro_batches*{HELD}*(1 - 1/data_parallel)*gathered"
         if shaped or tensor or pipeline or "sharded" in self.layout.switches:
-            formulas["update"] = f"u*{_HELD}*(1 - sharded*(1 - 1/data_parallel))"
+            formulas["update"] = f"u*{HELD}*(1 - sharded*(1 - 1/data_parallel))"
         if "offloaded" in self.layout.switches:
-            formulas["offload"] = f"o*{_HELD}*offloaded"
-            formulas["offload share"] = f"o_d*{_HELD}*offloaded/data_parallel"
+            formulas["offload"] = f"o*{HELD}*offloaded"
+            formulas["offload share"] = f"o_d*{HELD}*offloaded/data_parallel"
         formulas["constant"] = "c"
         if self.form == "short":
             kept = {name: text.replace("a_s*", "a*") for name, text in formulas.items() if name not in _DETAILS}
