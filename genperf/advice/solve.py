@@ -266,7 +266,6 @@ def _front(search: Search, evaluation: Evaluation, best: Positions) -> tuple[pd.
         return pd.DataFrame(), []
     if search.goal.capacity or search.goal.trusted:
         positions = _front_of_kept(search, np.union1d(positions, best))
-        notes.append(Note("the Pareto front is that of the configurations that were looked at", "front_of_kept"))
     shown = OPTIMUM.shown_front
     if positions.size > shown:
         text = f"the Pareto front has {positions.size:,} configurations; {shown} along it are shown"
