@@ -38,7 +38,8 @@ class Optimum:
         is the best of these), `verdict, reason`.
     front : DataFrame
         The Pareto front of total time against cost, the fastest first, with the same columns but `objective` and
-        `wins`; `keeps_deadline` where there is one. Empty where machines are not counted, or no time is predicted.
+        `wins`; `keeps_deadline` where there is one. Where a capacity is given, or the verdict decides, of the
+        configurations that were looked at and keep them. Empty where machines are not counted, or no time is predicted.
     excluded : DataFrame
         A row per constraint: `constraint`, `excludes` (how many configurations fail it), `alone` (how many fail it
         and no other).

@@ -24,6 +24,8 @@ from genperf.result import FitResult
 Array = npt.NDArray[np.float64]
 Positions = npt.NDArray[np.int64]
 Truth = npt.NDArray[np.bool_]
+#: The name of the limit that a deadline sets.
+DEADLINE = "the deadline"
 
 
 @dataclass(frozen=True)
@@ -310,7 +312,7 @@ class Search:
         """
         limits: dict[str, Truth] = {}
         if self.goal.deadline is not None:
-            limits["the deadline"] = self.latest(frame, positions) <= self.goal.deadline
+            limits[DEADLINE] = self.latest(frame, positions) <= self.goal.deadline
         if self.goal.capacity:
             rows = self.space.frame(self.space.take(positions))
             predicted = self.result.predict(rows, self.goal.interval_of_capacity)

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from genperf.advice.goal import Goal, capacity_constraints, trusted_rows
+from genperf.advice.front import Front
+from genperf.advice.goal import Goal, capacity_constraints
 from genperf.advice.objective import Job, Predicted, Problem, Vocabulary, read_problem
 from genperf.advice.scale import samples_formula, work_of_step
-from genperf.advice.search import Evaluation, Positions, Search
+from genperf.advice.search import DEADLINE, Evaluation, Positions, Search
 from genperf.advice.space import Space, in_model_names, read_space
 from genperf.attribution.quantity import only_for_times
 from genperf.errors import GenperfError, Note, counted
@@ -137,7 +138,7 @@ def solve(result: FitResult, task: Task, group: Mapping[str, str] | None = None)
     if not evaluation.positions.size:
         raise _nothing_feasible(search, evaluation)
     positions, best, notes = _best(search, evaluation, task.top)
-    front, front_notes = _front(search, evaluation)
+    front, front_notes = _front(search, evaluation, positions)
     return Solved(
         search=search,
         evaluation=evaluation,
@@ -250,11 +251,21 @@ def _best(search: Search, evaluation: Evaluation, top: int) -> tuple[Positions, 
     return np.concatenate(kept)[:top], pd.concat(frames, ignore_index=True)[:top], notes
 
 
-def _front(search: Search, evaluation: Evaluation) -> tuple[pd.DataFrame, list[Note]]:
-    """Return the Pareto front of total time against cost, thinned where it is long, and notes."""
-    positions, notes = evaluation.front.positions, []
+def _front(search: Search, evaluation: Evaluation, best: Positions) -> tuple[pd.DataFrame, list[Note]]:
+    """Return the Pareto front of total time against cost, thinned where it is long, and notes.
+
+    Parameters
+    ----------
+    search : Search
+    evaluation : Evaluation
+    best : ndarray of shape (answers,)
+        Where the best configurations stand in the grid.
+    """
+    positions, notes = evaluation.front.positions, list[Note]()
     if not positions.size:
         return pd.DataFrame(), []
+    if search.goal.capacity or search.goal.trusted:
+        positions = _front_of_kept(search, np.union1d(positions, best))
     shown = OPTIMUM.shown_front
     if positions.size > shown:
         text = f"the Pareto front has {positions.size:,} configurations; {shown} along it are shown"
@@ -263,9 +274,26 @@ def _front(search: Search, evaluation: Evaluation) -> tuple[pd.DataFrame, list[N
     frame = search.answers(positions).drop(columns="objective")
     if search.deadline is not None:
         frame.insert(len(frame.columns) - 2, "keeps_deadline", search.latest(frame, positions) <= search.deadline)
-    if search.goal.trusted:
-        frame = frame[trusted_rows(frame)].reset_index(drop=True)
     return frame, notes
+
+
+def _front_of_kept(search: Search, positions: Positions) -> Positions:
+    """Return the Pareto front of the configurations that keep the capacity and the verdict, as the answers do.
+
+    Parameters
+    ----------
+    search : Search
+    positions : ndarray of shape (configurations,)
+        Those of the front of all, and the best that keep them.
+    """
+    frame = search.answers(positions)
+    limits = [kept for name, kept in search.keeps(frame, positions).items() if name != DEADLINE]
+    kept = np.logical_and.reduce(limits)
+    name = search.problem.predicted.name
+    front = Front()
+    total = frame["total" if "total" in frame else name].to_numpy(float)
+    front.add(total[kept], frame["cost"].to_numpy(float)[kept], positions[kept])
+    return front.positions
 
 
 def _excluded(problem: Problem, evaluation: Evaluation) -> pd.DataFrame:
@@ -316,7 +344,7 @@ def _kept_by_none(search: Search, evaluation: Evaluation, looked: int, alone: Ma
         How many of them keep each limit.
     """
     broken = next((name for name, count in alone.items() if not count), None)
-    if broken == "the deadline":
+    if broken == DEADLINE:
         return _late(search, evaluation, looked)
     if broken == "the capacity":
         limits = " and ".join(f"{name} below {most:g}" for name, most in search.goal.capacity.items())

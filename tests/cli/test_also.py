@@ -185,3 +185,18 @@ def test_ask_and_the_page_tell_further_quantities(shell: Shell, fitted: str) -> 
     assert re.search(r"; memory 3\d(\.\d)? GB \([\d.]+ to [\d.]+\)\.$", expected)
     assert shell("report", fitted, "-o", "page.html", "--target", "gpus=16", "--target", "batch=16")[0] == 0
     assert "; memory 30.4 GB (" in Path("page.html").read_text()
+
+
+def test_the_pareto_front_keeps_a_capacity_as_the_answers_do(shell: Shell, fitted: str) -> None:
+    job = [*OVER, "--samples", "100000", "--top", "99", "--json"]
+    fronts = json.loads(shell("optimize", fitted, *job)[1])["front"]
+    largest = max(fronts, key=lambda row: row["memory"])
+    assert largest["memory_upper"] > largest["memory"]
+    # What is predicted keeps it, the upper end of the interval does not.
+    limit = largest["memory"] * (1 + 1e-9)
+    told = json.loads(shell("optimize", fitted, *job, "--capacity", f"memory={limit}")[1])
+    assert told["front"]
+    assert all(row["memory_upper"] <= limit for row in told["front"])
+    places = [(row["gpus"], row["batch"]) for row in told["best"]]
+    assert all((row["gpus"], row["batch"]) in places for row in told["front"])
+    assert told["front"][0]["total"] == min(row["total"] for row in told["best"])
