@@ -130,6 +130,19 @@ def central_times(members: Sequence[Member], columns: Mapping[str, Any]) -> Arra
     return np.asarray(np.exp(weights @ log_times(members, columns) / weights.sum()))
 
 
+def central_of_each(members: Sequence[Member], columns: Mapping[str, Any]) -> Array:
+    """Return the central predictions of every member by itself, shape (members, rows): the draws are evaluated once."""
+    series = [m for m in members if m.series_discrepancy is not None]
+    medians = iter(forecasts(series, columns))
+    others = iter(np.exp(log_times([m for m in members if m.series_discrepancy is None], columns)))
+    return np.array(
+        [
+            next(others) if m.series_discrepancy is None else _medians((*next(medians), np.full(len(m.draws), 1.0)))
+            for m in members
+        ]
+    )
+
+
 def _medians(forecast: tuple[Array, Array, Array]) -> Array:
     """Return the median of all draws of `_mixture`, shape (rows,)."""
     mean, variance, shares = forecast
