@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from statistics import NormalDist
 from typing import Any
 
@@ -50,10 +51,16 @@ def log_paths(result: FitResult, columns: Mapping[str, Any], members: Sequence[M
     return np.vstack(parts)
 
 
+@lru_cache(maxsize=256)
 def _scattered(count: int, seed: int) -> Array:
-    """Return the quantiles of a standard normal in an order that is independent of that of the draws."""
+    """Return the quantiles of a standard normal in an order that is independent of that of the draws.
+
+    They are kept: every answer about every group of a page asks for those of the same few counts.
+    """
     ordered = np.array([NormalDist().inv_cdf((i + 0.5) / count) for i in range(count)])
-    return ordered[np.random.default_rng(seed).permutation(count)]
+    scattered = ordered[np.random.default_rng(seed).permutation(count)]
+    scattered.flags.writeable = False
+    return scattered
 
 
 def thinned(members: Sequence[Member], max_draws: int) -> tuple[Member, ...]:

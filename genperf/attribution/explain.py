@@ -133,6 +133,25 @@ def explain(
     )
 
 
+def terms_at(result: FitResult, at: pd.DataFrame, interval: float) -> tuple[pd.DataFrame, tuple[tuple[str, str], ...]]:
+    """Return the parts of the predicted value at one configuration, and the terms that the data cannot tell apart.
+
+    They are `terms` and `aliased` of `explain`, without the time for its other tables.
+
+    Parameters
+    ----------
+    result : FitResult
+    at : DataFrame
+        One row.
+    interval : float
+        Nominal coverage.
+    """
+    query = read_query(completed(result, at), result.schema)
+    tail = (1.0 - interval) / 2.0
+    tables = TermTables(parts_of(result, query.columns), query, (), (tail, 1.0 - tail), result.schema.target)
+    return tables.ensemble(), aliased(result, query.columns)
+
+
 def _knee(knee: bool | float | Knee) -> Knee | None:
     """Return the options of the answer about scaling; None where there is none."""
     if isinstance(knee, Knee):

@@ -14,6 +14,7 @@ from genperf.attribution.draws import log_paths, quantiles, shares
 from genperf.attribution.members import MEMBERS, by_label
 from genperf.attribution.quantity import term_column
 from genperf.prediction import Member, Query, central_times
+from genperf.prediction.predict import central_of_each
 from genperf.result import FitResult
 from genperf.table import Target
 
@@ -79,7 +80,7 @@ class Parts:
     @property
     def amounts(self) -> Array:
         """The part of each term, all members by weight, shape (terms, rows); they add up to the predicted value."""
-        return np.asarray(np.einsum("m,mtr->tr", self.weights, self.shares) * self.central)
+        return _weighed(self.weights, self.shares, self.central)
 
 
 def parts_of(result: FitResult, columns: Mapping[str, Any]) -> Parts:
@@ -92,19 +93,14 @@ def parts_of(result: FitResult, columns: Mapping[str, Any]) -> Parts:
         The factors, by name.
     """
     members = result.members
-    rows = len(next(iter(columns.values())))
-    terms = list(dict.fromkeys(t.name for m in members for t in m.expression.terms))
-    hides = any(not m.expression.is_sum for m in members)
-    departs = any(m.discrepancy is not None for m in members)
-    names = (*terms, *([HIDDEN] if hides else []), *([FORM] if departs else []))
+    names, of_members, best = _best(members, columns)
+    departs = FORM in names
+    rows = best.shape[2]
     paths = np.exp(log_paths(result, columns)) if departs else None
-    of_members = np.array([central_times([m], columns) for m in members])
-    best = np.zeros((len(members), len(names), rows))
     drawn = np.zeros((sum(len(m.draws) for m in members), len(names), rows))
     start = 0
-    for k, member in enumerate(members):
+    for member in members:
         stop = start + len(member.draws)
-        best[k] = _split(member, columns, member.values, of_members[k] if departs else None, names)
         drawn[start:stop] = np.swapaxes(
             _split(member, columns, member.draw_values(), None if paths is None else paths[start:stop], names), 0, 1
         )
@@ -119,6 +115,46 @@ def parts_of(result: FitResult, columns: Mapping[str, Any]) -> Parts:
         weights / weights.sum(),
         shares(members),
     )
+
+
+def amounts_of(result: FitResult, columns: Mapping[str, Any], central: Array) -> tuple[tuple[str, ...], Array]:
+    """Return the names of the terms and their parts of the predicted values, (terms, rows), without the draws' parts.
+
+    Parameters
+    ----------
+    result : FitResult
+    columns : mapping of str to ndarray of shape (rows,)
+        The factors, by name.
+    central : ndarray of shape (rows,)
+        The predicted values.
+    """
+    names, of_members, best = _best(result.members, columns)
+    weights = np.array([m.weight for m in result.members])
+    return names, _weighed(weights / weights.sum(), best / of_members[:, None, :], central)
+
+
+def _weighed(weights: Array, shares: Array, central: Array) -> Array:
+    """Return the parts of the predicted values, shape (terms, rows).
+
+    Parameters
+    ----------
+    weights : ndarray of shape (members,)
+    shares : ndarray of shape (members, terms, rows)
+    central : ndarray of shape (rows,)
+    """
+    return np.asarray(np.einsum("m,mtr->tr", weights, shares) * central)
+
+
+def _best(members: Sequence[Member], columns: Mapping[str, Any]) -> tuple[tuple[str, ...], Array, Array]:
+    """Return the terms, the members' values (members, rows) and their parts by term (members, terms, rows)."""
+    terms = list(dict.fromkeys(t.name for m in members for t in m.expression.terms))
+    hides = any(not m.expression.is_sum for m in members)
+    departs = any(m.discrepancy is not None for m in members)
+    names = (*terms, *([HIDDEN] if hides else []), *([FORM] if departs else []))
+    of_members = central_of_each(members, columns)
+    whole = of_members if departs else [None] * len(members)
+    best = [_split(m, columns, m.values, value, names) for m, value in zip(members, whole, strict=True)]
+    return names, of_members, np.array(best)
 
 
 def _split(

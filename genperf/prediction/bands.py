@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import cached_property
 from statistics import NormalDist
 
 import numpy as np
@@ -16,8 +18,54 @@ BOXES = 1024
 _NORMAL = np.array([NormalDist().inv_cdf((i + 0.5) / POINTS) for i in range(POINTS)])
 
 
+@dataclass(frozen=True)
+class SearchSettings:
+    """How the quantiles of many rows are searched at once; the values do not depend on these settings.
+
+    Attributes
+    ----------
+    cells : int
+        Cells in which a table counts the points of a normal distribution.
+    numbers : int
+        Draws times rows of one block: 1 MB an array, which a core's cache holds.
+    stride : int
+        Of so many rows one is searched by itself, and the others from their neighbours.
+    inside : float
+        Share of the points that a bracket holds when its search ends: as many are put in order.
+    steps : int
+        Most steps of that search. Rows that need more are put in order whole.
+    few : int
+        Points in all up to which a row is put in order at once.
+    fewest : int
+        Rows below which each is taken by itself: so few do not make up for the search's fixed cost.
+
+    Timed on 2,000 rows of `generic` (200 draws) and of a series (1,021): `inside` 0.004 takes up to a third longer,
+    half and twice of `numbers` and `stride` no more than a tenth less. The others are guesses.
+    """
+
+    cells: int = 4096
+    numbers: int = 131_072
+    stride: int = 16
+    inside: float = 0.008
+    steps: int = 40
+    few: int = 310
+    fewest: int = 8
+
+
+SEARCH = SearchSettings()
+#: The cells reach from one end to the other of the normal distribution's points.
+_REACH = 1.01 * _NORMAL[-1]
+_PER_UNIT = SEARCH.cells / (2.0 * _REACH)
+_EDGES = np.searchsorted(_NORMAL, np.linspace(-_REACH, _REACH, SEARCH.cells + 1)).astype(float)
+#: Points below the left and the right edge of each cell; all of them beyond the last.
+_BELOW = np.concatenate([[0.0], _EDGES])
+_UP_TO = np.concatenate([_EDGES, [float(POINTS)]])
+
+
 def mixture_quantiles(logarithms: Array, weights: Array, sd: Array, levels: Array) -> Array:
     """Return quantiles of a mixture of log-normal distributions, in closed form up to a grid: no random numbers.
+
+    Each draw's distribution is 31 equally likely points. Many rows are searched at once.
 
     Parameters
     ----------
@@ -41,16 +89,197 @@ def mixture_quantiles(logarithms: Array, weights: Array, sd: Array, levels: Arra
     array([0.848, 1.   , 1.179])
     """
     draws, rows = logarithms.shape
-    spread = np.broadcast_to(sd, (draws, rows))
+    shares = weights / weights.sum()
     out = np.empty((len(levels), rows))
-    each = weights / weights.sum()
-    share = np.repeat(each, POINTS) / POINTS
-    for j in range(rows):
-        if not spread[:, j].any():
-            out[:, j] = quantiles(logarithms[:, j], each, levels)
-        else:
-            out[:, j] = quantiles((logarithms[:, j, None] + spread[:, j, None] * _NORMAL).ravel(), share, levels)
+    block = max(SEARCH.numbers // draws, SEARCH.stride)
+    for start in range(0, rows, block):
+        part = slice(start, start + block)
+        out[:, part] = _block(logarithms[:, part], shares, np.atleast_2d(sd)[:, part], levels)
     return np.asarray(np.exp(out))
+
+
+def _block(centres: Array, shares: Array, sd: Array, levels: Array) -> Array:
+    """Return the quantiles of some rows, shape (k, rows).
+
+    Parameters
+    ----------
+    centres : ndarray of shape (draws, rows)
+    shares : ndarray of shape (draws,)
+    sd : ndarray of shape (1, rows) or (draws, rows)
+    levels : ndarray of shape (k,)
+    """
+    out = np.empty((len(levels), centres.shape[1]))
+    spread = sd.any(axis=0)
+    if not spread.all():
+        out[:, ~spread] = _in_order(centres[:, ~spread], shares, levels)
+    if not spread.any():
+        return out
+    mixture = Mixture(centres[:, spread], shares, sd[:, spread])
+    if len(shares) * POINTS <= SEARCH.few:
+        out[:, spread] = _in_order(*mixture.points(), levels)
+    elif spread.sum() < SEARCH.fewest:
+        points, each = mixture.points()
+        out[:, spread] = np.array([quantiles(row, each, levels) for row in np.ascontiguousarray(points.T)]).T
+    else:
+        out[:, spread] = [mixture.quantile(level) for level in levels.tolist()]
+    return out
+
+
+def _in_order(points: Array, shares: Array, levels: Array) -> Array:
+    """Return quantiles of the weighted points of each row, all of which are put in order, shape (k, rows).
+
+    Parameters
+    ----------
+    points : ndarray of shape (n, rows)
+    shares : ndarray of shape (n,)
+    levels : ndarray of shape (k,)
+    """
+    order = np.argsort(points, axis=0, kind="stable")
+    ordered, held = np.take_along_axis(points, order, axis=0), shares[order]
+    middle = np.cumsum(held, axis=0) - 0.5 * held
+    columns = zip(middle.T, ordered.T, strict=True)
+    return np.array([np.interp(levels, m, o) for m, o in columns]).reshape(-1, len(levels)).T
+
+
+class Mixture:
+    """Rows of a mixture of normal distributions, each of which is 31 equally likely points.
+
+    Parameters
+    ----------
+    centres : ndarray of shape (draws, rows)
+    shares : ndarray of shape (draws,)
+        They add up to one.
+    sd : ndarray of shape (1, rows) or (draws, rows)
+        Above zero for some draw of every row.
+    """
+
+    def __init__(self, centres: Array, shares: Array, sd: Array) -> None:
+        self.centres, self.shares, self.sd = np.ascontiguousarray(centres), shares, np.ascontiguousarray(sd)
+        # The points of a draw without spread lie within one cell.
+        self.per_cell = _PER_UNIT / np.maximum(self.sd, 1e-9 * self.sd.max(axis=0))
+
+    def take(self, rows: npt.NDArray[np.intp] | slice) -> Mixture:
+        """Return some of the rows."""
+        return Mixture(self.centres[:, rows], self.shares, self.sd[:, rows])
+
+    def ends(self) -> tuple[Array, Array]:
+        """Return values below and above all points of each row, each of shape (rows,)."""
+        reach = 1.01 * _REACH * self.sd
+        return (self.centres - reach).min(axis=0), (self.centres + reach).max(axis=0)
+
+    def points(self) -> tuple[Array, Array]:
+        """Return all points, shape (draws times 31, rows), and their shares."""
+        points = self.centres[:, None, :] + self.sd[:, None, :] * _NORMAL[:, None]
+        return points.reshape(-1, self.centres.shape[1]), np.repeat(self.shares, POINTS) / POINTS
+
+    def cells(self, at: Array) -> npt.NDArray[np.intp]:
+        """Return the cell of the table in which a value of each row lies, shape (draws, rows)."""
+        place = at - self.centres
+        place *= self.per_cell
+        place += 0.5 * SEARCH.cells + 1.0
+        return np.asarray(np.clip(place, 0.0, SEARCH.cells + 1.0, out=place).astype(np.intp))
+
+    def share_below(self, at: Array) -> Array:
+        """Return the share of the points below a value of each row, up to the width of a cell, shape (rows,)."""
+        return np.asarray(self.shares @ _BELOW[self.cells(at)]) / POINTS
+
+    def quantile(self, level: float) -> Array:
+        """Return a quantile of each row, shape (rows,).
+
+        Rows beside each other are alike: some are searched, and what lies between is looked for between their values.
+        """
+        rows = np.arange(self.centres.shape[1])
+        ends = self.ends()
+        some = rows[:: SEARCH.stride]
+        searched = self.take(slice(None, None, SEARCH.stride)).search(level, ends[0][some], ends[1][some])
+        middle, scale = self.moments
+        standard = (searched - middle[some]) / scale[some]
+        # How far a straight line between neighbours errs, from their second differences.
+        bend = np.abs(np.convolve(np.pad(standard, 1, mode="edge"), [1.0, -2.0, 1.0], mode="valid"))
+        guess = middle + scale * np.interp(rows, some, standard)
+        width = scale * (0.5 * np.interp(rows, some, bend) + 0.5 * SEARCH.inside)
+        lower, upper = np.maximum(guess - width, ends[0]), np.minimum(guess + width, ends[1])
+        return self.search(level, np.minimum(lower, upper), upper)
+
+    @cached_property
+    def moments(self) -> tuple[Array, Array]:
+        """Mean and standard deviation of each row, each of shape (rows,)."""
+        middle = self.shares @ self.centres
+        return middle, np.sqrt(self.shares @ (np.square(self.centres - middle) + np.square(self.sd)))
+
+    def search(self, level: float, lower: Array, upper: Array) -> Array:
+        """Return a quantile of each row, shape (rows,): regula falsi and bisection to a few points, put in order.
+
+        Parameters
+        ----------
+        level : float
+        lower, upper : ndarray of shape (rows,)
+            Where to look first.
+        """
+        below, above = self.share_below(lower), self.share_below(upper)
+        outside = (below >= level) | (above <= level)
+        if outside.any():
+            ends = self.ends()
+            lower, upper = np.where(outside, ends[0], lower), np.where(outside, ends[1], upper)
+            below, above = np.where(outside, 0.0, below), np.where(outside, 1.0, above)
+        bracket = np.array([lower, upper, below, above])
+        wide, part = np.arange(bracket.shape[1]), self
+        for step in range(SEARCH.steps):
+            kept = bracket[3, wide] - bracket[2, wide] > SEARCH.inside
+            if not kept.any():
+                break
+            if not kept.all():
+                part, wide = part.take(np.flatnonzero(kept)), wide[kept]
+            first, last, below, above = bracket[:, wide]
+            # Of every third step the middle, where the shares are no guide.
+            place = 0.5 if step % 3 == 2 else np.clip((level - below) / (above - below), 0.05, 0.95)
+            at = first + place * (last - first)
+            here = part.share_below(at)
+            bracket[:, wide] = np.where(here < level, [at, last, here, above], [first, at, below, here])
+        margin = 0.25 * (bracket[1] - bracket[0])
+        out = self.between(level, bracket[0] - margin, bracket[1] + margin)
+        for row in np.flatnonzero(np.isnan(out)).tolist():
+            points, shares = self.take(slice(row, row + 1)).points()
+            out[row] = quantiles(points[:, 0], shares, np.array([level]))[0]
+        return out
+
+    def between(self, level: float, lower: Array, upper: Array) -> Array:
+        """Return a quantile of each row, NaN where it does not lie between two points of its bracket.
+
+        Parameters
+        ----------
+        level : float
+        lower, upper : ndarray of shape (rows,)
+            The bracket.
+        """
+        first = _BELOW[self.cells(lower)]
+        held = _UP_TO[self.cells(upper)] - first
+        some = np.flatnonzero(held > 0.0)
+        draw, row = np.divmod(some, len(lower))
+        count, start = held.ravel()[some].astype(np.intp), first.ravel()[some].astype(np.intp)
+        if (count > 1).any():
+            step = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
+            draw, row, start = np.repeat(draw, count), np.repeat(row, count), np.repeat(start, count) + step
+        sd = self.sd[draw if len(self.sd) > 1 else 0, row]
+        points = self.centres[draw, row] + sd * _NORMAL[start]
+        # One key puts them in order by row, then by place in the bracket; beyond its ends the order does not matter.
+        order = np.argsort(row + np.clip((points - lower[row]) / (1.001 * (upper - lower))[row], -0.0005, 0.9985))
+        points, row, shares = points[order], row[order], self.shares[draw[order]] / POINTS
+        size = np.bincount(row, minlength=len(lower))
+        begin = np.cumsum(size) - size
+        total = np.concatenate([[0.0], np.cumsum(shares)])
+        below = self.shares @ first / POINTS
+        middle = total[1:] - 0.5 * shares + (below - total[begin])[row]
+        reached = np.bincount(row, middle <= level, len(lower)).astype(np.intp)
+        inside = np.flatnonzero((reached > 0) & (reached < size))
+        left = begin[inside] + reached[inside] - 1
+        right = left + 1
+        sure = (points[left] > lower[inside]) & (points[right] < upper[inside])
+        inside, left, right = inside[sure], left[sure], right[sure]
+        part = (level - middle[left]) / (middle[right] - middle[left])
+        out = np.full(len(lower), np.nan)
+        out[inside] = points[left] + part * (points[right] - points[left])
+        return out
 
 
 def quantiles(points: Array, shares: Array, levels: Array) -> Array:

@@ -38,10 +38,10 @@ class PredictionSettings:
     Attributes
     ----------
     rows : int
-        One takes about 2 kB for each hundred draws. A guess: some 100 MB at most.
+        One takes about 2 kB for each hundred draws. A guess: some 100 MB at most for the 1,000 draws of a series.
     """
 
-    rows: int = 10_000
+    rows: int = 2_000
 
 
 PREDICTION = PredictionSettings()
@@ -125,10 +125,53 @@ def central_times(members: Sequence[Member], columns: Mapping[str, Any]) -> Arra
     own, they are the median of all draws.
     """
     if any(m.series_discrepancy is not None for m in members):
-        mean, variance, shares = _mixture(members, columns)
-        return np.asarray(mixture_quantiles(mean, shares, np.sqrt(variance), np.array([0.5]))[0])
+        return _medians(_mixture(members, columns))
     weights = np.array([m.weight for m in members])
     return np.asarray(np.exp(weights @ log_times(members, columns) / weights.sum()))
+
+
+def central_of_each(members: Sequence[Member], columns: Mapping[str, Any]) -> Array:
+    """Return the central predictions of every member by itself, shape (members, rows): the draws are evaluated once."""
+    series = [m for m in members if m.series_discrepancy is not None]
+    medians = iter(forecasts(series, columns))
+    others = iter(np.exp(log_times([m for m in members if m.series_discrepancy is None], columns)))
+    return np.array(
+        [
+            next(others) if m.series_discrepancy is None else _medians((*next(medians), np.full(len(m.draws), 1.0)))
+            for m in members
+        ]
+    )
+
+
+def _medians(forecast: tuple[Array, Array, Array]) -> Array:
+    """Return the median of all draws of `_mixture`, shape (rows,)."""
+    mean, variance, shares = forecast
+    return np.asarray(mixture_quantiles(mean, shares, np.sqrt(variance), np.array([0.5]))[0])
+
+
+def central_and_band(
+    model: Fitted, query: Query, interval: float, band: Band = "prediction"
+) -> tuple[Array, Array, Array, Array]:
+    """Return the central value, the ends of a band, and ln(upper/lower) of the 90 % prediction interval.
+
+    Each is of shape (rows,). The draws are evaluated once for all of them.
+
+    Parameters
+    ----------
+    model : Fitted
+    query : Query
+    interval : float
+        Nominal coverage.
+    band : {"prediction", "confidence"}
+    """
+    forecast = _mixture(model.members, query.columns)
+    series = any(m.series_discrepancy is not None for m in model.members)
+    value = _medians(forecast) if series else central_times(model.members, query.columns)
+    lower, upper = _band(model, query, forecast, interval, band)
+    same = (interval, band) == (0.9, "prediction")
+    low90, high90 = (lower, upper) if same else _band(model, query, forecast, 0.9, "prediction")
+    with np.errstate(divide="ignore"):
+        return value, lower, upper, np.log(high90 / low90)
 
 
 def _mixture(members: Sequence[Member], columns: Mapping[str, Any]) -> tuple[Array, Array, Array]:
@@ -152,10 +195,28 @@ def band_of(model: Fitted, query: Query, interval: float, band: Band) -> tuple[A
         Nominal coverage.
     band : {"prediction", "confidence"}
     """
+    return _band(model, query, _mixture(model.members, query.columns), interval, band)
+
+
+def _band(
+    model: Fitted, query: Query, forecast: tuple[Array, Array, Array], interval: float, band: Band
+) -> tuple[Array, Array]:
+    """Return the lower and upper ends of a band, each of shape (rows,), as `band_of` does.
+
+    Parameters
+    ----------
+    model : Fitted
+    query : Query
+    forecast : tuple of ndarray
+        Of `_mixture`.
+    interval : float
+        Nominal coverage.
+    band : {"prediction", "confidence"}
+    """
     schema = model.schema
     far = all_doublings(schema, query)
     floor = np.log(FLOOR * schema.lowest) if schema.lowest > 0 else -np.inf
-    mean, variance, shares = _mixture(model.members, query.columns)
+    mean, variance, shares = forecast[0], forecast[1].copy(), forecast[2]
     start = 0
     for member in model.members:
         draws = slice(start, start + len(member.draws))
@@ -300,7 +361,7 @@ def _answers(model: Fitted, query: Query, interval: float, band: Band) -> tuple[
         Where the model has no finite value above zero.
     """
     schema = model.schema
-    value = central_times(model.members, query.columns)
+    value, lower, upper, log_width = central_and_band(model, query, interval, band)
     usable = np.isfinite(value) & (value > 0.0)
     if not usable.all():
         row = int(np.argmin(usable))
@@ -308,11 +369,6 @@ def _answers(model: Fitted, query: Query, interval: float, band: Band) -> tuple[
         raise GenperfError(
             f"the model has no finite {schema.target.name} above zero at {given}", hint="ask nearer to the data"
         )
-    lower, upper = band_of(model, query, interval, band)
-    same = (interval, band) == (0.9, "prediction")
-    low90, high90 = (lower, upper) if same else band_of(model, query, 0.9, "prediction")
-    with np.errstate(divide="ignore"):
-        log_width = np.log(high90 / low90)
     standing = standing_of(model.members, schema, query)
     verdict, reason = verdicts(schema, query, model.evidence, standing, log_width)
     words = (np.array(verdict, dtype=object), np.array(reason, dtype=object))

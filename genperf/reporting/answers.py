@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 
 from genperf.advice import suggest
-from genperf.attribution import Scaling, explain
+from genperf.attribution import Scaling
+from genperf.attribution.explain import terms_at
 from genperf.attribution.quantity import further_words, only_for_times, term_column, with_unit
 from genperf.attribution.terms import FORM, HIDDEN
 from genperf.attribution.words import capitalised, count_text, fits_text, samples_called, three_digits
@@ -96,7 +97,13 @@ class Questions:
 
 
 def answers(
-    result: FitResult, answer: Scaling, target: pd.DataFrame, interval: float, *, target_given: bool = False
+    result: FitResult,
+    answer: Scaling,
+    target: pd.DataFrame,
+    interval: float,
+    verdict: str,
+    *,
+    target_given: bool = False,
 ) -> tuple[Answer, ...]:
     """Return the answers about one model whose scale is known, in the order of `Questions.all`.
 
@@ -109,6 +116,8 @@ def answers(
         One row: the configuration that the answers are about.
     interval : float
         Nominal coverage.
+    verdict : str
+        Of the prediction at the target.
     target_given : bool
         Whether the count of workers is the user's: the advice is then about it, and about no larger one.
     """
@@ -120,9 +129,8 @@ def answers(
         return (*_left_out(only_for_times("efficiency and knee", answer.quantity), result), part, following)
     if answer.refusal:
         return (*_left_out(answer.refusal, result), part, following)
-    predicted = result.predict(target, interval).iloc[0]
     count = float(target[answer.along].iloc[0])
-    band = _band(result, answer, count, str(predicted["verdict"]))
+    band = _band(result, answer, count, verdict)
     band = replace(band, sentences=(*band.sentences, *_record(result, answer.along, target, band.verdict)))
     return (band, _knee(answer), part, following)
 
@@ -342,8 +350,8 @@ def _largest_part(result: FitResult, answer: Scaling | None, target: pd.DataFram
         Nominal coverage.
     """
     quantity = result.schema.target
-    explanation = explain(result, target, interval)
-    terms = explanation.terms[~explanation.terms["term"].isin([HIDDEN, FORM])]
+    terms, aliased = terms_at(result, target, interval)
+    terms = terms[~terms["term"].isin([HIDDEN, FORM])]
     terms = terms.sort_values("share", ascending=False, kind="stable")
     first, column = terms.iloc[0], term_column(quantity)
     part, low, high = (f"{first[c]:.3g}" for c in (column, "lower", "upper"))
@@ -372,7 +380,7 @@ def _largest_part(result: FitResult, answer: Scaling | None, target: pd.DataFram
         sentences.append(capitalised(text.removeprefix(prefix)))
     sentences += [
         f"'{a}' and '{b}' cannot be told apart by this data; their sum can."
-        for a, b in explanation.aliased[: ANSWERS.aliased_pairs]
+        for a, b in aliased[: ANSWERS.aliased_pairs]
     ]
     question = Questions(quantity).largest_part
     return Answer(question, f"{first['term']}: {100 * first['share']:.0f} %", tuple(sentences))

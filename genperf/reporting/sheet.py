@@ -15,13 +15,14 @@ from genperf.attribution.following import following
 from genperf.attribution.ladder import Ladder, ladder
 from genperf.attribution.members import by_label
 from genperf.attribution.quantity import constant_unit, heading
-from genperf.attribution.terms import parts_of
+from genperf.attribution.terms import amounts_of
 from genperf.errors import GenperfError
-from genperf.prediction import band_of, central_times, read_query
+from genperf.prediction import read_query
 from genperf.prediction.measured import most_measured
 from genperf.prediction.medians import Median
+from genperf.prediction.predict import central_and_band
 from genperf.prediction.query import known_names
-from genperf.reporting.answers import answers, summary, unanswered
+from genperf.reporting.answers import Summary, answers, summary, unanswered
 from genperf.reporting.measures import rate_unit
 from genperf.result import FitResult
 from genperf.table import Factor
@@ -200,11 +201,13 @@ def sheet(
     engine : dict or None
         From `genperf.reporting.engine`; without one, the page holds the predictions at the counts of the slider.
     """
-    schema = result.schema
+    schema, predicted = result.schema, summary(result, place.scaling, place.target, interval)
     if place.scaling is None:
         given = unanswered(place.why_not, result, place.target, interval)
     else:
-        given = answers(result, place.scaling, place.target, interval, target_given=place.target_given)
+        given = answers(
+            result, place.scaling, place.target, interval, predicted.verdict, target_given=place.target_given
+        )
     names = [f.name for f in schema.factors]
     return {
         "model": result.model,
@@ -213,7 +216,7 @@ def sheet(
             {"question": a.question, "short": a.short, "sentences": list(a.sentences), "verdict": a.verdict}
             for a in given
         ],
-        "summary": _summary(result, place, interval),
+        "summary": _summary(predicted),
         "factors": [_factor(f, schema.medians, i) for i, f in enumerate(schema.factors)],
         "at": [plain(place.values[n]) for n in names],
         "along": None if place.along is None else names.index(place.along.name),
@@ -235,17 +238,8 @@ def sheet(
     }
 
 
-def _summary(result: FitResult, place: Place, interval: float) -> dict[str, Any]:
-    """Return the prediction at the configuration of the answers.
-
-    Parameters
-    ----------
-    result : FitResult
-    place : Place
-    interval : float
-        Nominal coverage.
-    """
-    prediction = summary(result, place.scaling, place.target, interval)
+def _summary(prediction: Summary) -> dict[str, Any]:
+    """Return the prediction at the configuration of the answers, as the page reads it."""
     return {
         **{end: short(getattr(prediction, end), 7) for end in ("value", "lower", "upper")},
         "efficiency": None if prediction.efficiency is None else short(prediction.efficiency, 3),
@@ -393,20 +387,18 @@ def stops(result: FitResult, place: Place, interval: float) -> dict[str, Any]:
         rows = _slider(place.path.counts)
         frame = pd.DataFrame({name: values[rows] for name, values in place.path.columns.items()})
         query = read_query(frame, result.schema)
-    value = central_times(result.members, query.columns)
-    lower, upper = band_of(result, query, interval, "prediction")
     # Verdicts are about the 90 % interval, whatever is shown.
-    low90, high90 = (lower, upper) if interval == 0.9 else band_of(result, query, 0.9, "prediction")
-    parts = parts_of(result, query.columns)
+    value, lower, upper, log_width = central_and_band(result, query, interval)
+    names, amounts = amounts_of(result, query.columns, value)
     return {
         "value": [float(f"{v:.12g}") for v in value],
         "lower": [short(v, 7) for v in np.minimum(lower, value)],
         "upper": [short(v, 7) for v in np.maximum(upper, value)],
-        "logWidth": [short(v, 7) for v in np.log(high90 / low90)],
+        "logWidth": [short(v, 7) for v in log_width],
         "terms": {
-            name: [short(v, 4) for v in amounts]
-            for name, amounts in zip(parts.names, parts.amounts, strict=True)
-            if np.any(np.abs(amounts) > 0)
+            name: [short(v, 4) for v in part]
+            for name, part in zip(names, amounts, strict=True)
+            if np.any(np.abs(part) > 0)
         },
     }
 

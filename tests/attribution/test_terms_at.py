@@ -1,0 +1,48 @@
+"""The shorter ways to the parts of a prediction give what the longer ones do."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import genperf as gp
+from genperf.attribution import explain
+from genperf.attribution.explain import terms_at
+from genperf.attribution.terms import amounts_of, parts_of
+from genperf.prediction import central_times
+from genperf.prediction.predict import central_of_each
+from genperf.result import FitResult
+
+
+@pytest.fixture(scope="module")
+def series() -> FitResult:
+    """`auto` on one series: several members with a discrepancy each."""
+    workers = np.array([1.0, 2.0, 4.0, 8.0, 16.0])
+    runs = pd.DataFrame({"workers": workers, "s": 1.0 + 0.1 * np.log2(workers) + 0.02 * (-1.0) ** np.arange(5)})
+    result = gp.fit(gp.read_table(runs, time="s", extrinsic="workers"))
+    assert isinstance(result, FitResult)
+    return result
+
+
+def test_terms_at_are_those_of_explain(series: FitResult) -> None:
+    at = pd.DataFrame({"workers": [32.0]})
+    terms, aliased = terms_at(series, at, 0.8)
+    whole = explain(series, at, 0.8)
+    columns = list(terms.columns)
+    pd.testing.assert_frame_equal(terms, whole.terms[columns])
+    assert aliased == whole.aliased
+
+
+def test_members_together_are_those_one_by_one(series: FitResult) -> None:
+    columns = {"workers": np.geomspace(1.0, 256.0, 20)}
+    one_by_one = [central_times([member], columns) for member in series.members]
+    assert len(one_by_one) > 1
+    np.testing.assert_allclose(central_of_each(series.members, columns), one_by_one, rtol=1e-12)
+
+
+def test_amounts_need_no_draws(series: FitResult) -> None:
+    columns = {"workers": np.array([3.0, 64.0])}
+    parts = parts_of(series, columns)
+    names, amounts = amounts_of(series, columns, parts.central)
+    assert names == parts.names
+    np.testing.assert_allclose(amounts, parts.amounts, rtol=1e-12)
+    np.testing.assert_allclose(amounts.sum(axis=0), parts.central, rtol=1e-9)
