@@ -146,7 +146,9 @@ def measured_counts(result: FitResult, factor: Factor) -> Array:
 
 
 def _counts(factor: Factor, upto: float | None, measured: Array) -> Array:
-    """Return the counts from the smallest measured one on: evenly over the logarithm, powers of two, measured ones.
+    """Return the counts from the smallest measured one on: evenly over the logarithm, measured ones, and doublings.
+
+    Doublings of the smallest and of the largest measured count are among them: they are what is asked about.
 
     Parameters
     ----------
@@ -165,7 +167,8 @@ def _counts(factor: Factor, upto: float | None, measured: Array) -> Array:
     octaves = np.log2(last / factor.lower)
     steps = min(LADDER.max_counts, max(2, int(np.ceil(octaves * LADDER.steps_per_doubling)) + 1))
     counts = np.append(factor.lower * 2.0 ** np.linspace(0.0, octaves, steps)[:-1], last)
-    doublings = factor.lower * 2.0 ** np.arange(int(octaves + 1e-9) + 1)
-    counts = np.concatenate([counts, doublings, [c for c in (*measured, factor.upper) if factor.lower <= c <= last]])
+    powers = 2.0 ** np.arange(int(octaves + 1e-9) + 1)
+    listed = [*measured, *(factor.lower * powers), *(factor.upper * powers)]
+    counts = np.concatenate([counts, [c for c in listed if factor.lower <= c <= last]])
     counts = np.round(counts) if factor.integer else np.round(counts, 12)
     return np.unique(np.minimum(counts, np.floor(last) if factor.integer else last))

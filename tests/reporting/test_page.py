@@ -56,6 +56,12 @@ def test_the_first_card_tells_how_often_auto_was_right_elsewhere() -> None:
     assert re.search(r"\d+ series of \d other clusters .* the 90 % interval held \d+ % of them", told[0][0])
 
 
+def test_the_answers_are_at_twice_the_largest_count_exactly() -> None:
+    frame = pd.DataFrame({"workers": [8, 24, 64, 384], "s": [9.0, 4.0, 2.5, 1.8]})
+    card = data_of(page(fitted(frame)))["groups"][0]["sheet"]["answers"][0]
+    assert card["short"].endswith("at 768 workers")
+
+
 def test_beyond_the_record_the_first_card_says_that_nobody_knows() -> None:
     card = data_of(page(fitted(runs(), "auto"), View(target={"workers": 128})))["groups"][0]["sheet"]["answers"][0]
     assert "Nobody has judged predictions at 8 times the largest measured workers, as this one is." in card["sentences"]
