@@ -185,7 +185,7 @@ def ask(result: FitResult, at: Mapping[str, Any], question: Question | None = No
     places = join_values(shown)
     numbers: dict[str, Any] = {quantity.name: value, "lower": lower, "upper": upper, "fits": float(predicted["fits"])}
     fits = fits_text(float(predicted["fits"]))
-    training, told = question.training.sentence(
+    training, training_numbers = question.training.sentence(
         result, result.predict_columns(target, question.interval), question.price, question.interval
     )
     sentences = {
@@ -197,7 +197,7 @@ def ask(result: FitResult, at: Mapping[str, Any], question: Question | None = No
         "next": _next(result, at),
     }
     sentences = {what: capitalised(text) for what, text in sentences.items() if text}
-    return Answer(target, _taken(result, target, at), sentences, {**numbers, **told}, verdict, reason)
+    return Answer(target, _taken(result, target, at), sentences, {**numbers, **training_numbers}, verdict, reason)
 
 
 def _taken(result: FitResult, target: Mapping[str, Any], at: Collection[str]) -> dict[str, Any]:

@@ -87,9 +87,9 @@ class Ranking:
         name, unit = self.quantity.name, f" ({self.quantity.unit})" if self.quantity.unit else ""
         rates = [column for column in THROUGHPUT if column in self.table]
         value = [name, "lower", "upper"] if self.steps or not rates else []
-        told = ["throughput", "from", "to"] if rates else []
-        told += [f"{name}{unit}", "lower", "upper"] if value else []
-        head = [*self.names, *told, "x best", "best", "verdict"]
+        shown_columns = ["throughput", "from", "to"] if rates else []
+        shown_columns += [f"{name}{unit}", "lower", "upper"] if value else []
+        head = [*self.names, *shown_columns, "x best", "best", "verdict"]
         marks = {reason: f" [{k}]" for k, reason in enumerate(self._reasons(), 1)}
         rows = [
             [

@@ -114,7 +114,7 @@ def optimum_of(
     plain = best.drop(columns=[*words, "_model", "_row"])
     excluded = pd.concat([one.excluded for _, one in solved])
     counts = excluded.groupby("constraint", sort=False, as_index=False)[["excludes", "alone"]].sum()
-    told = dict.fromkeys(note for _, one in solved for note in one.notes)
+    group_notes = dict.fromkeys(note for _, one in solved for note in one.notes)
     return Optimum(
         minimize=first.minimize,
         interval=task.interval,
@@ -125,7 +125,7 @@ def optimum_of(
         front=_front(fronts),
         excluded=counts if len(solved) > 1 else first.excluded,
         quantity=first.search.result.schema.target,
-        notes=(*told, *notes),
+        notes=(*group_notes, *notes),
         maximized=goal.maximize is not None,
         regret=first.search.regret(first.positions[: len(best)], task.interval) if len(solved) == 1 else None,
     )

@@ -45,8 +45,8 @@ def for_people(frame: pd.DataFrame, target: Target, settings: Collection[str]) -
     shown = shown.drop(columns=list(same))
     cells = {str(name): [_cell(str(name), value, settings) for value in shown[name]] for name in shown.columns}
     # That every run fits goes without a word.
-    told = [f"{name}={value}" for name, value in same.items() if (name, value) != ("fits", "1")]
-    return pd.DataFrame(cells), ", ".join(told)
+    constants_shown = [f"{name}={value}" for name, value in same.items() if (name, value) != ("fits", "1")]
+    return pd.DataFrame(cells), ", ".join(constants_shown)
 
 
 def _redundant(frame: pd.DataFrame, target: Target) -> list[str]:

@@ -72,9 +72,9 @@ def work_of_step(result: FitResult, group: Mapping[str, str] | None = None) -> N
     columns = work_of_columns(result)
     if columns is not None:
         return parse(columns).node
-    told = work_of_group(result, group or {})
-    if told is not None:
-        return told
+    known_work = work_of_group(result, group or {})
+    if known_work is not None:
+        return known_work
     workers = result.named.find("workers")
     weak = (schema.scaling or group_kind(schema)) == "weak" and not schema.target.throughput
     return Name(workers.name) if weak and workers is not None else None

@@ -56,13 +56,13 @@ class CurveTolerances:
         Of times: closer ones are the same.
     logarithm : float
         Of a logarithm of an efficiency: one that is nearer to a level is at the level, not below it.
-    told_chance : float
-        A smaller chance is not told: it would be written as 0 %.
+    smallest_chance : float
+        A smaller chance is not printed: it would be written as 0 %.
     """
 
     relative: float = 1e-12
     logarithm: float = 1e-9
-    told_chance: float = 0.005
+    smallest_chance: float = 0.005
 
 
 TOLERANCES = CurveTolerances()
@@ -310,7 +310,7 @@ class _Curves:
             note = interval_note(self.levels[1] - self.levels[0], ends[0], ends[1], f"{count:g}")
             sentence = f"{sentences[0]} {count_text(count, name)}{note}"
         else:
-            chance = f" (a chance of {100 * reached:.0f} % that it does)" if reached >= TOLERANCES.told_chance else ""
+            chance = f" (a chance of {100 * reached:.0f} % that it does)" if reached >= TOLERANCES.smallest_chance else ""
             sentence = f"{sentences[1]} up to {count_text(last, name)}{chance}"
         return {
             "what": what,

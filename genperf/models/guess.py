@@ -201,8 +201,8 @@ def guess_roles(
     rest = [n for n in numeric if n not in names_of(roles["extrinsic"])]
     texts = [n for n in left if n not in numeric and n != roles.get("repeat") and _names_kinds(columns[n])]
     kinds = {n: labels(columns[n]) for n in texts if n.lower() not in _PROVENANCE}
-    told = repeated_kinds(kinds, wanted)
-    texts = [n for n in texts if n not in told]
+    implied = repeated_kinds(kinds, wanted)
+    texts = [n for n in texts if n not in implied]
     rest = [n for n in rest if n in wanted or not _whole_batch(n, rest, counted, columns)]
     batches = [n for n in rest if canonical_of(n) in ("batch", "global_batch")]
     others = [n for n in rest if n not in batches and _varies(columns[n])]

@@ -259,11 +259,11 @@ def _by_range(
             f"{factor.name}={v:g} is {_doublings(d)} outside the {known} {factor.lower:g} to {factor.upper:g}"
             for v, d in zip(values, far, strict=True)
         ]
-        told = far > 0
+        outside = far > 0
         if factor.name in settled:
             # They go as far as the workers do: only what exceeds that is news.
-            told = told & (far > settled[factor.name] + RULES.rounding)
-        grades.mark(told, near, texts)
+            outside = outside & (far > settled[factor.name] + RULES.rounding)
+        grades.mark(outside, near, texts)
         grades.mark((far > 0) & (factor.distinct < RULES.fewest_scales), 2, _few(factor))
         if factor.name not in settled:
             scales[factor.name] = (factor, far)

@@ -175,13 +175,13 @@ def encode_hook(value: object) -> object:
         return encoded(value)
     if isinstance(value, np.generic):
         return value.item()
-    raise NotImplementedError(f"a model file holds no {type(value).__name__}")
+    raise TypeError(f"a model file holds no {type(value).__name__}")
 
 
 def decode_hook(kind: type, value: object) -> npt.NDArray[np.float64]:
     """Return an array from plain values; msgspec names the field where that fails."""
     if not str(kind).startswith("numpy.ndarray"):
-        raise NotImplementedError(f"a model file holds no {kind}")
+        raise TypeError(f"a model file holds no {kind}")
     return unpacked(value)
 
 
