@@ -310,7 +310,9 @@ class _Curves:
             note = interval_note(self.levels[1] - self.levels[0], ends[0], ends[1], f"{count:g}")
             sentence = f"{sentences[0]} {count_text(count, name)}{note}"
         else:
-            chance = f" (a chance of {100 * reached:.0f} % that it does)" if reached >= TOLERANCES.smallest_chance else ""
+            chance = (
+                f" (a chance of {100 * reached:.0f} % that it does)" if reached >= TOLERANCES.smallest_chance else ""
+            )
             sentence = f"{sentences[1]} up to {count_text(last, name)}{chance}"
         return {
             "what": what,
