@@ -41,8 +41,14 @@ def refusal(complaint: str) -> ModelError:
     return ModelError(f"is not a whole model file: {complaint}")
 
 
-def check_record(record: ModelRecord) -> None:
+def check_record(record: ModelRecord, discrepancies: Iterable[Discrepancy]) -> None:
     """Refuse a model whose parts do not fit each other.
+
+    Parameters
+    ----------
+    record : ModelRecord
+    discrepancies : iterable of Discrepancy
+        Those of the record.
 
     Raises
     ------
@@ -62,7 +68,7 @@ def check_record(record: ModelRecord) -> None:
     _check_spread(record.spread)
     for one in record.evidence:
         _check_evidence(one, schema)
-    for discrepancy in record.discrepancies:
+    for discrepancy in discrepancies:
         _check_discrepancy(discrepancy, schema.factors)
     if record.feasibility is not None:
         _check_feasibility(record.feasibility, schema.factors)

@@ -1,8 +1,8 @@
 """The layout of the model file.
 
 A part of a model that is data is declared where it belongs (`Schema`, `Factor`, `Discrepancy`, …) and stands in the
-file as it is. Declared here is what differs in the file: a formula is a text, and members refer to a discrepancy by its
-place.
+file as it is. Declared here is what differs in the file: a formula is a text, members refer to a discrepancy by its
+place, and discrepancies of the same measurements hold these once.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from genperf.discrepancy import Discrepancy
+from genperf.discrepancy.extrapolation import Extrapolation
+from genperf.discrepancy.kernels import Kernel
 from genperf.errors import Note
 from genperf.expression import Kind
 from genperf.prediction import Evidence, Feasibility, Schema, Spread, Status
@@ -60,6 +61,22 @@ class MemberRecord(msgspec.Struct, frozen=True, eq=False, forbid_unknown_fields=
     discrepancy: int | None = None
 
 
+class DiscrepancyRecord(
+    msgspec.Struct, frozen=True, eq=False, kw_only=True, omit_defaults=True, forbid_unknown_fields=True
+):
+    """A `Discrepancy`. What is left out is as in the discrepancy before it: those of a series differ in little."""
+
+    kernel: Kernel | msgspec.UnsetType = msgspec.UNSET
+    anchors: dict[str, Array] | msgspec.UnsetType = msgspec.UNSET
+    logarithms: Array | msgspec.UnsetType = msgspec.UNSET
+    variances: Array | msgspec.UnsetType = msgspec.UNSET
+    noise: float
+    scales: Array
+    per_draw: bool = False
+    extrapolation: Extrapolation | msgspec.UnsetType | None = msgspec.UNSET
+    offsets: Array | None = None
+
+
 class ModelRecord(msgspec.Struct, frozen=True, eq=False, forbid_unknown_fields=True):
     """What one fit gave."""
 
@@ -72,7 +89,7 @@ class ModelRecord(msgspec.Struct, frozen=True, eq=False, forbid_unknown_fields=T
     seed: int
     metrics: dict[str, float]
     notes: tuple[Note, ...]
-    discrepancies: tuple[Discrepancy, ...] = ()
+    discrepancies: tuple[DiscrepancyRecord, ...] = ()
     feasibility: Feasibility | None = None
     further: dict[str, ModelRecord] = {}
 

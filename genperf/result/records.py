@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -17,12 +18,15 @@ from genperf.result.arrays import encoded, unpacked
 from genperf.result.checks import check_record, refusal
 from genperf.result.fit_result import FitResult
 from genperf.result.layout import ConstantRecord, MemberRecord, ModelRecord, TermRecord
+from genperf.result.shared import discrepancies_from, discrepancy_records
 from genperf.table import Factor
 
 #: Characters of a term that are read at most: a term of many levels is longer than what a person would write.
 LONGEST_TERM = 100_000
 #: Digits of an interval's ends: those of single precision.
 INTERVAL_DIGITS = 7
+#: The fields of a constant that have a default.
+DEFAULTS = {f.name: f.default for f in msgspec.structs.fields(ConstantRecord) if not f.required}
 
 
 def record_of(result: FitResult) -> ModelRecord:
@@ -39,7 +43,7 @@ def record_of(result: FitResult) -> ModelRecord:
         seed=result.seed,
         metrics={name: value for name, value in result.metrics.items() if math.isfinite(value)},
         notes=result.notes,
-        discrepancies=tuple(discrepancies),
+        discrepancies=discrepancy_records(discrepancies),
         feasibility=result.feasibility,
         further={name: record_of(one) for name, one in result.further.items()},
     )
@@ -49,7 +53,7 @@ def _member_record(member: Member, place: int | None) -> MemberRecord:
     ends = member.constant_interval()
     expression = member.expression
     constants = tuple(
-        ConstantRecord(
+        _constant_record(
             name=c.name,
             kind=c.kind,
             lower=_bound(c.lower),
@@ -79,6 +83,11 @@ def _member_record(member: Member, place: int | None) -> MemberRecord:
     )
 
 
+def _constant_record(**fields: Any) -> ConstantRecord:
+    """Return the record of a constant; a field that equals its default is left to it, and is then not written."""
+    return ConstantRecord(**{k: v for k, v in fields.items() if k not in DEFAULTS or v != DEFAULTS[k]})
+
+
 def _short(value: float) -> float:
     """Return the end of an interval with as many digits as the draws behind it have."""
     return float(f"{value:.{INTERVAL_DIGITS}g}")
@@ -98,12 +107,13 @@ def result_of(record: ModelRecord) -> FitResult:
     FormulaError
         For a formula that is refused.
     """
-    check_record(record)
+    discrepancies = discrepancies_from(record.discrepancies)
+    check_record(record, discrepancies)
     schema = record.table
     return FitResult(
         model=record.model,
         schema=schema,
-        members=tuple(_member(m, schema.factors, record.discrepancies) for m in record.members),
+        members=tuple(_member(m, schema.factors, discrepancies) for m in record.members),
         spread=record.spread,
         evidence=record.evidence,
         options=dict(record.options),

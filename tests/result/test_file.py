@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import pandas as pd
 import pytest
@@ -177,6 +178,41 @@ def test_a_shared_discrepancy_is_written_once(kriged: FitResult) -> None:
     asked = {"gpu count": [1, 3, 64], "batch": 8, "framework": ["mxnet", "tensor <flow>"]}
     pd.testing.assert_frame_equal(again.predict(asked), kriged.predict(asked), check_exact=True)
     assert dump_model(again) == text
+
+
+@pytest.fixture
+def walks(result: FitResult) -> FitResult:
+    """Two members with a discrepancy each, which differ in their scales alone."""
+    near = kriged_at({"gpu count": ("doublings", [1.0, 8.0])}, [(2.5, {"gpu count": 0.3})], [0.1, -0.2], 0.05)
+    best = replace(result.best, weight=0.5, discrepancy=near)
+    wider = msgspec.structs.replace(near, scales=2.0 * near.scales)
+    return replace(result, members=(best, replace(best, discrepancy=wider)))
+
+
+def test_what_discrepancies_have_alike_is_written_once(walks: FitResult) -> None:
+    text = dump_model(walks)
+    first, second = json.loads(text)["groups"][0]["model"]["discrepancies"]
+    assert set(first) - set(second) == {"kernel", "anchors", "logarithms", "variances", "extrapolation"}
+    again = parse_model(text)
+    assert isinstance(again, FitResult)
+    request = {"gpu count": [1, 3, 64], "batch": 8, "framework": "mxnet"}
+    pd.testing.assert_frame_equal(again.predict(request), walks.predict(request), check_exact=True)
+    assert dump_model(again) == text
+
+
+def test_a_file_that_holds_each_discrepancy_whole_is_read(walks: FitResult) -> None:
+    text = dump_model(walks)
+    read = json.loads(text)
+    first, second = read["groups"][0]["model"]["discrepancies"]
+    read["groups"][0]["model"]["discrepancies"][1] = {**first, **second}
+    assert dump_model(parse_model(json.dumps(read))) == text
+
+
+def test_a_first_discrepancy_that_leaves_something_out_is_refused(walks: FitResult) -> None:
+    read = json.loads(dump_model(walks))
+    del read["groups"][0]["model"]["discrepancies"][0]["variances"]
+    with pytest.raises(ModelError, match=r"discrepancies\.variances: it is missing"):
+        parse_model(json.dumps(read))
 
 
 BROKEN: list[tuple[Callable[[dict[str, Any]], None], str]] = [
