@@ -14,6 +14,7 @@ from genperf.advice.suggest import suggest
 from genperf.attribution import completed
 from genperf.attribution.derived import Price
 from genperf.attribution.doublings import doublings
+from genperf.attribution.following import divisible
 from genperf.attribution.ladder import ladder
 from genperf.attribution.quantity import further_words, value_name
 from genperf.attribution.scale import scale_factor
@@ -241,10 +242,15 @@ class _Curve:
         smaller = ladder(result, target, upto=max(wanted, self.count.upper * 2.0), given=frozenset({self.count.name}))
         measured = values_with_levels(result.schema, target, self.count.name)
         ends = [measured[0], measured[-1]]
+        # A transformer's split needs so many devices at least.
+        possible = np.flatnonzero(divisible(result.named, smaller.columns) & (smaller.counts >= ends[0]))
         rows = [int(np.argmin(np.abs(smaller.counts - n))) for n in ends]
+        if len(possible) and smaller.counts[possible[0]] <= ends[-1]:
+            rows[0] = int(possible[0])
+            ends[0] = float(smaller.counts[rows[0]])
         columns = {k: np.append(v[rows], target[k]) for k, v in smaller.columns.items()}
         frame = pd.DataFrame(columns)
-        #: Counts of workers: the smallest and the largest measured, and the target.
+        #: Counts of workers: the smallest measured or possible, the largest measured, and the target.
         self.counts = np.array([*ends, wanted])
         self.values = result.predict(frame)[self.quantity.name].to_numpy(float)
         self.columns = read_query(frame, result.schema).columns

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from genperf.advice.scale import devices_per_node, node_of
-from genperf.attribution.following import following
+from genperf.attribution.following import divisible, following
 from genperf.attribution.scale import scale_factor
 from genperf.errors import FormulaError, GenperfError, suggest
 from genperf.formula import Node, evaluate, parse_number, substitute
@@ -31,7 +31,8 @@ def read_candidates(result: FitResult, target: Query, candidates: str | Path | p
         The one configuration that the decision is about.
     candidates : path or DataFrame, optional
         By default the powers of two from the smallest measured count of workers to below the target's, on nodes as
-        full as the target's, all else as at the target, without those that were measured or are known to fail.
+        full as the target's, all else as at the target. Left out are those that were measured or are known to fail, and
+        those that a transformer's split does not divide.
 
     Raises
     ------
@@ -50,14 +51,18 @@ def read_candidates(result: FitResult, target: Query, candidates: str | Path | p
     columns[factor.name] = counts
     per_node = devices_per_node(result, target, factor)
     columns.update(following(result.named, factor, columns, per_node=per_node))
+    exists = divisible(result.named, columns)
     names = [f.name for f in result.schema.factors]
     known = {median.values for median in result.schema.medians}
     fails = np.zeros(len(counts), bool) if result.feasibility is None else result.feasibility.known_to_fail(columns)
-    new = [i for i in range(len(counts)) if tuple(columns[name][i] for name in names) not in known and not fails[i]]
+    new = [
+        i for i in np.flatnonzero(exists & ~fails).tolist() if tuple(columns[name][i] for name in names) not in known
+    ]
     if not new:
         raise GenperfError(
             f"every power of two from {factor.lower:g} to below {last:g} {factor.name} was measured"
-            + (", or is known to fail" if fails.any() else ""),
+            + (", or is known to fail" if fails.any() else "")
+            + ("" if exists.all() else ", or is no multiple of the target's split"),
             hint="--candidates CSV, with the configurations that could be",
         )
     return read_query(pd.DataFrame({k: v[new] for k, v in columns.items()}), result.schema)

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from genperf.attribution.draws import shares
-from genperf.prediction import doublings_beyond, forecasts
+from genperf.prediction import distance_beyond, forecasts
 from genperf.result import FitResult
 
 Array = npt.NDArray[np.float64]
@@ -111,10 +111,7 @@ def uncertainty(result: FitResult, columns: Mapping[str, Any]) -> Uncertainty:
     columns : mapping of str to ndarray of shape (rows,)
     """
     rows = len(next(iter(columns.values())))
-    far = np.zeros(rows)
-    for factor in result.schema.factors:
-        if factor.numeric:
-            far = far + doublings_beyond(factor, np.asarray(columns[factor.name], float))
+    far = distance_beyond(result.schema, columns)
     total = sum(m.weight for m in result.members)
     means, within, noise = [], np.zeros((rows, rows)), np.zeros(rows)
     covariances: dict[int, Array] = {}

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from genperf.prediction import Member, doublings_beyond, forecasts
+from genperf.prediction import Member, distance_beyond, forecasts
 from genperf.result import FitResult
 
 Array = npt.NDArray[np.float64]
@@ -39,10 +39,7 @@ def log_paths(result: FitResult, columns: Mapping[str, Any], members: Sequence[M
     members : sequence of Member, optional
         In the place of the result's members, see `thinned`.
     """
-    far = sum(
-        (doublings_beyond(f, np.asarray(columns[f.name], float)) for f in result.schema.factors if f.numeric),
-        start=np.zeros(len(next(iter(columns.values())))),
-    )
+    far = distance_beyond(result.schema, columns)
     members = result.members if members is None else members
     parts = []
     for k, (member, (mean, variance)) in enumerate(zip(members, forecasts(members, columns), strict=True)):

@@ -68,6 +68,29 @@ def following(
     return out | _layout(factors, {**columns, **out}, worker_counts, given)
 
 
+def divisible(factors: Factors, columns: Mapping[str, npt.NDArray[Any]]) -> npt.NDArray[np.bool_]:
+    """Tell which configurations can exist: a transformer's ways divide the devices; shape (rows,).
+
+    Parameters
+    ----------
+    factors : Factors
+    columns : mapping of str to ndarray of shape (rows,)
+
+    Examples
+    --------
+    >>> table = Factors(tuple(Factor(n, "extrinsic", 1, 64, distinct=6, positive=True) for n in ("gpus", "dp", "tp")))
+    >>> divisible(table, {"gpus": np.array([2.0, 4.0, 6.0]), "dp": np.ones(3), "tp": np.full(3, 4.0)})
+    array([False,  True, False])
+    """
+    workers, data = factors.find("workers"), factors.find("data_parallel")
+    others = [factor for name in WAYS[1:] if (factor := factors.find(name)) is not None]
+    whole = np.ones(len(next(iter(columns.values()))), bool)
+    if workers is None or data is None or not others or any(f.name not in columns for f in (workers, *others)):
+        return whole
+    product = np.prod([np.asarray(columns[f.name], float) for f in others], axis=0)
+    return np.asarray(np.asarray(columns[workers.name], float) % product == 0.0)
+
+
 def _layout(
     factors: Factors, columns: Mapping[str, npt.NDArray[Any]], workers: Array, given: Collection[str]
 ) -> dict[str, Array]:

@@ -13,11 +13,12 @@ import numpy.typing as npt
 
 from genperf.errors import GenperfError, TableError, suggest
 from genperf.formula import evaluate, names_in, parse, substitute
-from genperf.models import ALIASES, Factors
+from genperf.models import Factors
 from genperf.models.family import share
 from genperf.prediction import Schema
 from genperf.result import FitResult
 from genperf.table import Factor
+from genperf.table.names import column_of
 from genperf.table.work import evaluated
 
 Array = npt.NDArray[np.float64]
@@ -161,10 +162,9 @@ def work_of_throughput(schema: Schema, columns: Mapping[str, Any], counts: Array
 
 def group_kind(schema: Schema) -> Kind | None:
     """Return the kind of scaling that a group column of a batch tells: a global one is shared by the workers."""
-    names = {name.lower() for name in schema.group}
-    if names & set(ALIASES["global_batch"]):
+    if column_of("global_batch", schema.group) is not None:
         return "strong"
-    return "weak" if names & set(ALIASES["batch"]) else None
+    return None if column_of("batch", schema.group) is None else "weak"
 
 
 def kind_of_scaling(work: Array, counts: Array) -> str:

@@ -12,7 +12,7 @@ from genperf.expression import Expression
 from genperf.formula import Name, Node, names_in, parse, render, substitute
 from genperf.models.overhead import Overhead
 from genperf.table import Factor
-from genperf.table.names import ALIASES, plain_name
+from genperf.table.names import ALIASES, column_of
 from genperf.table.transformer_names import WAYS
 
 #: Factors that follow from others, tried in order where a table lacks them.
@@ -127,21 +127,18 @@ class Factors:
         by_name = {f.name: f for f in self.factors if f.numeric and not _has_zero(f, canonical)}
         if canonical in self.mapping:
             return by_name.get(self.mapping[canonical])
-        lowered = {plain_name(name): f for name, f in by_name.items()}
         taken = set(self.mapping.values())
-        for alias in ALIASES[canonical]:
-            factor = lowered.get(alias)
-            if factor is not None and factor.name not in taken:
-                return factor
-        return None
+        name = column_of(canonical, (name for name in by_name if name not in taken))
+        return None if name is None else by_name[name]
 
     def named(self, canonical: str) -> Factor | None:
         """Return the column that is the factor, of numbers or of names, or None."""
         numeric = self.find(canonical)
         if numeric is not None or canonical in self.mapping:
             return numeric
-        texts = {plain_name(f.name): f for f in self.factors if not f.numeric}
-        return next((texts[alias] for alias in ALIASES[canonical] if alias in texts), None)
+        texts = {f.name: f for f in self.factors if not f.numeric}
+        name = column_of(canonical, texts)
+        return None if name is None else texts[name]
 
     def has(self, canonical: str) -> bool:
         """Tell whether the table has the factor, or others that it follows from."""

@@ -12,7 +12,7 @@ from genperf.models.guess_settings import alone, is_product, is_switch, mostly_e
 from genperf.table import phase_columns
 from genperf.table.cells import Cells
 from genperf.table.clean import labels, mostly_numbers
-from genperf.table.names import ALIASES, plain_name
+from genperf.table.names import ALIASES, canonical_of
 from genperf.table.roles import names_of
 from genperf.table.transformer_names import WAYS
 
@@ -250,19 +250,6 @@ def _whole_batch(
         return False
     batches = [n for n in names if canonical_of(n) == "batch"]
     return any(is_product(columns[name], columns[n], columns[counted]) for n in batches)
-
-
-def canonical_of(name: str) -> str | None:
-    """Return the field's name for a column's name, also behind `num_` or before `_count`; None for another name.
-
-    Examples
-    --------
-    >>> canonical_of("GPUs"), canonical_of("num_gpus"), canonical_of("gpu_count"), canonical_of("colour")
-    ('workers', 'workers', 'workers', None)
-    """
-    whole = plain_name(name)
-    plain = re.sub(r"^(num|number_of|n|no_of)_|_(count|num)$", "", whole)
-    return next((c for c, names in ALIASES.items() if {whole, plain, f"{plain}s"} & {*names}), None)
 
 
 def _listed(value: Any) -> str:

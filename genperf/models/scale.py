@@ -11,7 +11,7 @@ import numpy as np
 from genperf.formula import names_in, parse, render, substitute
 from genperf.models.family import UNITS, Factors
 from genperf.table import Factor, Table
-from genperf.table.names import ALIASES, GENERAL
+from genperf.table.names import ALIASES, GENERAL, canonical_of, column_of
 
 #: Canonical names of amounts: a column of such a name never counts the workers.
 AMOUNTS = frozenset({*UNITS, "parameters", "iterations"})
@@ -189,13 +189,12 @@ def following_counts(table: Table) -> frozenset[str]:
 
 def _counts(factors: Factors) -> list[Factor]:
     """Return the extrinsic columns above zero that may count something: no amount, and none that the mapping names."""
-    amounts = {alias for name in AMOUNTS for alias in ALIASES[name]}
     return [
         factor
         for factor in factors.factors
         if factor.role == "extrinsic"
         and (factor.positive or factor.distinct == 0)
-        and factor.name.lower() not in amounts
+        and canonical_of(factor.name) not in AMOUNTS
         and factor.name not in factors.mapping.values()
     ]
 
@@ -248,13 +247,13 @@ def _works(
     if factors.find("batch") is not None:
         return (Work("batch", True),)
     constant, shared = Work("1", False), Work(f"1/{counted}", False)
-    names = {name.lower() for name in group}
+    shared_batch, worker_batch = (column_of(name, group) is not None for name in ("global_batch", "batch"))
     if fixed_workers or not factors.has(counted):
         return (constant,)
-    if kind is not None and not names & {*ALIASES["global_batch"], *ALIASES["batch"]}:
+    if kind is not None and not (shared_batch or worker_batch):
         return (constant,) if kind == "weak" else (shared,)
-    if names & set(ALIASES["global_batch"]):
+    if shared_batch:
         return (shared,)
-    if names & set(ALIASES["batch"]):
+    if worker_batch:
         return (constant,)
     return (constant, shared)

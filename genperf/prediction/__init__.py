@@ -16,7 +16,7 @@ from genperf.prediction.predict import (
 )
 from genperf.prediction.query import Query, cells_of, read_query
 from genperf.prediction.schema import Schema, schema_of
-from genperf.prediction.verdict import VERDICTS, Evidence, Verdict, doublings_beyond, verdicts
+from genperf.prediction.verdict import VERDICTS, Evidence, Verdict, distance_beyond, doublings_beyond, verdicts
 
 __all__ = [
     "VERDICTS",
@@ -36,6 +36,7 @@ __all__ = [
     "cells_of",
     "central_times",
     "discrepancies_of",
+    "distance_beyond",
     "doublings_beyond",
     "forecasts",
     "mixture_quantiles",

@@ -16,7 +16,7 @@ from genperf.prediction.feasibility import Feasibility
 from genperf.prediction.member import Member, Spread, forecasts, log_times
 from genperf.prediction.query import Query, read_query
 from genperf.prediction.schema import Schema
-from genperf.prediction.verdict import Evidence, Standing, all_doublings, verdicts
+from genperf.prediction.verdict import Evidence, Standing, distance_beyond, verdicts
 from genperf.table import Target
 from genperf.table.cells import Cells
 from genperf.table.source import Source
@@ -214,7 +214,7 @@ def _band(
     band : {"prediction", "confidence"}
     """
     schema = model.schema
-    far = all_doublings(schema, query)
+    far = distance_beyond(schema, query.columns)
     floor = np.log(FLOOR * schema.lowest) if schema.lowest > 0 else -np.inf
     mean, variance, shares = forecast[0], forecast[1].copy(), forecast[2]
     start = 0

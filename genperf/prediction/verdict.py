@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 import numpy as np
@@ -15,7 +15,7 @@ from genperf.prediction.combinations import apart
 from genperf.prediction.query import Query
 from genperf.prediction.schema import Schema
 from genperf.table import Factor
-from genperf.table.names import ALIASES
+from genperf.table.names import column_of
 
 Verdict = Literal["ok", "caution", "extrapolating-blind"]
 VERDICTS: tuple[Verdict, ...] = ("ok", "caution", "extrapolating-blind")
@@ -292,8 +292,7 @@ def settled_by_workers(schema: Schema, followers: Collection[str] = ()) -> dict[
         mapped = schema.mapping.get(canonical)
         if mapped in numeric:
             return mapped
-        lowered = {name.lower(): name for name in numeric}
-        return next((lowered[alias] for alias in ALIASES[canonical] if alias in lowered), None)
+        return column_of(canonical, numeric)
 
     workers = named("workers")
     if workers is None or workers in followers:
@@ -358,6 +357,35 @@ def all_doublings(schema: Schema, query: Query, followers: Collection[str] = ())
         else:
             total = total + far
     return np.maximum(total, followed)
+
+
+def distance_beyond(schema: Schema, columns: Mapping[str, npt.NDArray[Any]]) -> npt.NDArray[np.float64]:
+    """Return how far each row lies outside the data in doublings, shape (rows,): what an interval widens with.
+
+    The errors of extrapolating different factors are independent of each other, so that it is the root of the sum of
+    squares. Factors that grow with the workers are not counted beside them: of these and the workers the farthest
+    counts.
+
+    Parameters
+    ----------
+    schema : Schema
+    columns : mapping of str to ndarray of shape (rows,)
+
+    Examples
+    --------
+    >>> from genperf.table import Target
+    >>> names = ("gpus", "nodes", "batch")
+    >>> factors = tuple(Factor(n, "extrinsic", 1, 8, distinct=4, positive=True) for n in names)
+    >>> columns = {"gpus": np.array([64.0]), "nodes": np.array([16.0]), "batch": np.array([128.0])}
+    >>> distance_beyond(Schema(factors, Target("s")), columns)
+    array([5.])
+    """
+    settled = settled_by_workers(schema)
+    far = {f.name: doublings_beyond(f, np.asarray(columns[f.name], float)) for f in schema.factors if f.numeric}
+    for name, workers in settled.items():
+        far[workers] = np.maximum(far[workers], far[name])
+    alone = [values for name, values in far.items() if name not in settled]
+    return np.asarray(np.linalg.norm(alone, axis=0)) if alone else np.zeros(len(next(iter(columns.values()))))
 
 
 def reaching(schema: Schema, borrowed: Mapping[str, npt.NDArray[np.float64]]) -> Schema:

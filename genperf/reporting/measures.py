@@ -12,9 +12,9 @@ from genperf.attribution.words import samples_called
 from genperf.errors import GenperfError
 from genperf.formula import names_in, parse
 from genperf.formula.amounts import amount, with_amounts
-from genperf.models import ALIASES
 from genperf.reporting.engine import Model
 from genperf.result import FitResult
+from genperf.table.names import column_of
 
 
 @dataclass(frozen=True)
@@ -102,6 +102,6 @@ def rate_unit(result: FitResult) -> str:
     schema = result.schema
     if schema.target.throughput:
         return f"{samples_called(schema.target.throughput)}/s"
-    batches = {*ALIASES["batch"], *ALIASES["global_batch"]}
-    known = work_of_columns(result) is not None or any(name.lower() in batches for name in schema.group)
+    of_group = {column_of(name, schema.group) for name in ("batch", "global_batch")}
+    known = work_of_columns(result) is not None or of_group != {None}
     return "samples/s" if known else "worker steps/s"

@@ -11,8 +11,9 @@ import numpy.typing as npt
 from genperf.errors import FitError, Note
 from genperf.estimate import FitOptions
 from genperf.formula import names_in, parse, render, substitute
-from genperf.models import ALIASES, Factors, scale_of
+from genperf.models import Factors, scale_of
 from genperf.table import Table
+from genperf.table.names import canonical_of
 from genperf.table.table import REPEATS
 
 Array = npt.NDArray[np.float64]
@@ -231,7 +232,7 @@ def mixture_notes(table: Table, series: Series) -> list[Note]:
 
 def scale_note(series: Series) -> list[Note]:
     """Say that a column of an unknown name is taken as the workers."""
-    if series.column.lower() in (*ALIASES["workers"], *ALIASES["nodes"]):
+    if canonical_of(series.column) in ("workers", "nodes"):
         return []
     return [Note(f"'{series.column}' is taken as the number of workers; --map workers=COLUMN says otherwise", "scale")]
 

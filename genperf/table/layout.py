@@ -8,7 +8,7 @@ import numpy as np
 
 from genperf.table.clean import Reasons, mostly_numbers, numbers
 from genperf.table.columns import Columns
-from genperf.table.names import ALIASES, plain_name
+from genperf.table.names import column_of
 from genperf.table.transformer_names import WAYS
 
 
@@ -47,8 +47,7 @@ def refuse_contradictions(columns: Columns, factors: Collection[str]) -> None:
 
 def _named(columns: Columns, canonical: str) -> str | None:
     """Return the column of numbers with one of the field's names, or None."""
-    by_name = {plain_name(name): name for name in columns.names}
-    name = next((by_name[alias] for alias in ALIASES[canonical] if alias in by_name), None)
+    name = column_of(canonical, columns.names)
     if name is None or name in columns.texts or name in columns.derived:
         return None
     return name if mostly_numbers(columns.source.columns[name].tolist()) else None

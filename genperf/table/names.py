@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
+from functools import lru_cache
 
 from genperf.table.transformer_names import TRANSFORMER
 
@@ -45,6 +47,7 @@ GENERAL: dict[str, tuple[str, ...]] = {
 ALIASES: dict[str, tuple[str, ...]] = {**GENERAL, **TRANSFORMER}
 
 
+@lru_cache(maxsize=10_000)
 def plain_name(column: str) -> str:
     """Return a column's name as the lists of names spell it: an option of a launcher, a key of a settings file.
 
@@ -60,3 +63,52 @@ def plain_name(column: str) -> str:
     section, _, last = name.rpartition(".")
     known = section and any(last in names for names in TRANSFORMER.values())
     return last if known else name
+
+
+def column_of(canonical: str, columns: Iterable[str]) -> str | None:
+    """Return which column has one of the field's names for a factor; None where none has.
+
+    A column may also have such a name behind `num_` or before `_count`, if no other column has it as it is.
+
+    Parameters
+    ----------
+    canonical : str
+        The field's name.
+    columns : iterable of str
+
+    Examples
+    --------
+    >>> column_of("workers", ["num_gpus", "batch"]), column_of("workers", ["num_workers", "GPUs"])
+    ('num_gpus', 'GPUs')
+    >>> column_of("nodes", ["node_count"]), column_of("nodes", ["colour"])
+    ('node_count', None)
+    """
+    listed = list(columns)
+    for spelled in (_as_it_is, _as_a_count):
+        by_name = {name: column for column in reversed(listed) for name in spelled(column)}
+        column = next((by_name[alias] for alias in ALIASES[canonical] if alias in by_name), None)
+        if column is not None:
+            return column
+    return None
+
+
+def canonical_of(column: str) -> str | None:
+    """Return the field's name for a column's name; None for another name.
+
+    Examples
+    --------
+    >>> canonical_of("GPUs"), canonical_of("num_gpus"), canonical_of("gpu_count"), canonical_of("colour")
+    ('workers', 'workers', 'workers', None)
+    """
+    return next((canonical for canonical in ALIASES if column_of(canonical, [column]) is not None), None)
+
+
+def _as_it_is(column: str) -> set[str]:
+    return {plain_name(column)}
+
+
+def _as_a_count(column: str) -> set[str]:
+    """Return the names without the words that say that something is counted, in the singular and the plural."""
+    whole = plain_name(column)
+    plain = re.sub(r"^(num|number_of|n|no_of)_|_(count|num)$", "", whole)
+    return set() if plain == whole else {plain, f"{plain}s"}

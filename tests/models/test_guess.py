@@ -2,8 +2,9 @@
 
 import pytest
 
-from genperf.models.guess import canonical_of, guess_roles
+from genperf.models.guess import guess_roles
 from genperf.table import read_table
+from genperf.table.names import canonical_of
 from genperf.table.source import open_source
 
 NUMBERS = [1.0, 2.0, 4.0, 8.0]

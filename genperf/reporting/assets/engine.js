@@ -121,7 +121,7 @@ class Engine {
   // Ends of the prediction band at some levels.
   band(x, levels) {
     const [mean, variance, shares] = this.mixture(x);
-    const far = allDoublings(this.factors, x), floor = this.floor === null ? -Infinity : this.floor;
+    const far = distanceBeyond(this.factors, x, this.judging.settled), floor = this.floor === null ? -Infinity : this.floor;
     let start = 0;
     for (const m of this.members) {
       for (let d = 0; d < m.draws.length; d++) {
@@ -239,6 +239,14 @@ function allDoublings(factors, x, followers = []) {
     else total += far;
   });
   return Math.max(total, followed);
+}
+
+// How far outside the data a run lies, in doublings: what an interval widens with. What grows with the workers counts once.
+function distanceBeyond(factors, x, settled) {
+  const far = new Map();
+  factors.forEach((f, i) => f.numeric && far.set(f.name, doublingsBeyond(f, x[i])));
+  for (const [name, workers] of Object.entries(settled)) far.set(workers, Math.max(far.get(workers), far.get(name)));
+  return Math.hypot(...[...far].filter(([name]) => !(name in settled)).map(([, d]) => d));
 }
 
 // Every constant is one: a term's shape.
