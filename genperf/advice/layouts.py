@@ -46,6 +46,54 @@ class Layouts:
     notes: tuple[Note, ...]
 
 
+@dataclass(frozen=True)
+class Columns:
+    """The columns of a model that tell how a transformer is split.
+
+    Attributes
+    ----------
+    ways : dict of str to Factor
+        By canonical name.
+    workers, nodes : Factor or None
+        What counts the devices and the nodes.
+    inside : int or None
+        The most devices that a node had in a measured run; None where no column tells it.
+    conditions : list of str
+        What a layout must keep beside its devices, over the columns.
+    """
+
+    ways: dict[str, Factor]
+    workers: Factor | None
+    nodes: Factor | None
+    inside: int | None
+    conditions: list[str]
+
+    @property
+    def varied(self) -> list[Factor]:
+        """The ways of which some run had more than one."""
+        return [way for way in self.ways.values() if way.distinct > 1 or way.upper > 1.0]
+
+
+def split_columns(result: FitResult) -> Columns | None:
+    """Return the columns that tell how a transformer is split; None where the model has too few of them.
+
+    Examples
+    --------
+    >>> import genperf as gp
+    >>> import pandas as pd
+    >>> runs = pd.DataFrame({"dp": [1, 2, 4, 1, 2], "tp": [1, 1, 1, 2, 4], "s": [8, 4.2, 2.2, 4.5, 1.3]})
+    >>> result = gp.fit(gp.read_table(runs, time="s", extrinsic="dp,tp"), "generic", structure="separable", draws=5)
+    >>> [way.name for way in split_columns(result).varied]
+    ['dp', 'tp']
+    """
+    factors = result.named
+    ways = {way: column for way in WAYS if (column := factors.find(way)) is not None}
+    if "data_parallel" not in ways and len(ways) < 2:
+        return None
+    inside = _devices_of_a_node(result, factors)
+    return Columns(ways, factors.find("workers"), factors.find("nodes"), inside, _conditions(factors))
+
+
 def layouts(
     result: FitResult, devices: int, over: Mapping[str, Any] | None = None, where: Sequence[str] = ()
 ) -> Layouts:
@@ -87,26 +135,23 @@ def layouts(
     if devices < 1:
         raise GenperfError(f"{devices} devices cannot be split", hint="--devices 64")
     given = {result.schema.column(name): values for name, values in (over or {}).items()}
-    factors, notes = result.named, []
-    ways = {way: column for way in WAYS if (column := factors.find(way)) is not None}
-    if "data_parallel" not in ways and len(ways) < 2:
+    factors, notes, columns = result.named, [], split_columns(result)
+    if columns is None:
         raise GenperfError(
             "the model has no columns of the ways to split a transformer",
             hint="fit with columns such as data_parallel and tensor_parallel, or --map tensor_parallel=COLUMN",
         )
     out: dict[str, Any] = dict(given)
     divisors = [float(k) for k in range(1, devices + 1) if devices % k == 0]
-    for way in ways.values():
-        if way.distinct > 1 or way.upper > 1.0:
-            out.setdefault(way.name, divisors)
-    conditions = [*where, f"{'*'.join(quote_name(c.name) for c in ways.values())} == {devices}"]
-    workers, nodes = factors.find("workers"), factors.find("nodes")
-    if workers is not None:
-        out.setdefault(workers.name, [float(devices)])
-    inside = _devices_of_a_node(result, factors)
-    if nodes is not None and inside is not None:
-        out.setdefault(nodes.name, [float(-(-devices // inside))])
-    tensor = ways.get("tensor_parallel")
+    for way in columns.varied:
+        out.setdefault(way.name, divisors)
+    conditions = [*where, f"{'*'.join(quote_name(c.name) for c in columns.ways.values())} == {devices}"]
+    if columns.workers is not None:
+        out.setdefault(columns.workers.name, [float(devices)])
+    inside = columns.inside
+    if columns.nodes is not None and inside is not None:
+        out.setdefault(columns.nodes.name, [float(-(-devices // inside))])
+    tensor = columns.ways.get("tensor_parallel")
     if tensor is not None and tensor.name not in given and not any(tensor.name in text for text in where):
         if inside is None:
             notes.append(Note("the devices of a node are not known: tensor ways may span nodes", "placement"))
@@ -114,7 +159,7 @@ def layouts(
             conditions.append(f"{quote_name(tensor.name)} <= {inside}")
             notes.append(Note(f"tensor ways stay inside a node of {inside} devices", "placement"))
     _batches(factors, out)
-    conditions += _conditions(factors)
+    conditions += columns.conditions
     return Layouts(out, conditions, tuple(notes))
 
 

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from genperf.cli.command import WritingCommand
-from genperf.cli.options import names_of, number, once, one_group, output_options
+from genperf.cli.options import names_of, once, one_group, output_options
 from genperf.cli.output import csv_text, say, show_frame, show_json
-from genperf.cli.shown import first_of, plain_amount
+from genperf.cli.shown import capacities, first_of, plain_amount
 from genperf.cli.writing import raw_option, writable, write_whole
 from genperf.formula.amounts import amount, with_amounts
-
-if TYPE_CHECKING:
-    from genperf.result import FitResult, GroupedResult
 
 
 @click.command("optimize", cls=WritingCommand)
@@ -108,7 +105,7 @@ def command(
     minimize, maximize, steps = (None if t is None else with_amounts(t) for t in (minimize, maximize, steps))
     loaded = load_model(model)
     fitted = loaded if group is None else one_group(loaded, group, model)
-    most = {name: _capacity(name, text, fitted) for name, text in once(capacity, "--capacity").items()}
+    most = capacities(capacity, fitted)
     varied: dict[str, Any] = {
         name: ",".join(map(_range, text.split(","))) for name, text in once(over, "--over", names_of(fitted)).items()
     }
@@ -150,23 +147,6 @@ def _amount(text: str | None, option: str) -> float | None:
     if value is None or value != value or abs(value) == float("inf"):
         raise click.BadParameter(f"'{text}' is not a number", param_hint=option)
     return value
-
-
-def _capacity(name: str, text: str, fitted: FitResult | GroupedResult) -> float:
-    """Read a capacity: in the unit of its quantity, which may stand behind the number.
-
-    Parameters
-    ----------
-    name : str
-        Of the quantity.
-    text : str
-    fitted : FitResult or GroupedResult
-    """
-    first = first_of(fitted)
-    one = first.further.get(name, first)
-    unit = one.schema.target.unit
-    plain = text.strip().removesuffix(unit) if unit else text
-    return number(plain.strip() or text, "--capacity")
 
 
 def _range(text: str) -> str:

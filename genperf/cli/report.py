@@ -21,6 +21,7 @@ from genperf.cli.options import (
 )
 from genperf.cli.output import say, show_json
 from genperf.cli.progress import progress_bar
+from genperf.cli.shown import capacities
 from genperf.cli.writing import writable, write_whole
 
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
 @click.option("--price", metavar="X/TIME", help="Of one worker or --per, as 2/h: the page then tells costs.")
 @click.option("--per", metavar="COL", help="What --price is paid for; the workers where omitted.")
 @click.option("--samples", metavar="N", help="The work in all, in the unit of the throughput or batch: 300B.")
+@click.option("--capacity", metavar="NAME=X", multiple=True, help="memory=80: the page tells which runs keep it.")
 @click.option("--interval", default=0.9, show_default=True, type=float, help="Nominal coverage of the intervals.")
 @click.option("--model", default="auto", show_default=True, help="For a table: what to fit.")
 @click.option("--scheme", metavar="SCHEME", help="For a table: how to hold out, as for genperf validate.")
@@ -66,6 +68,7 @@ def command(
     price: str | None,
     per: str | None,
     samples: str | None,
+    capacity: tuple[str, ...],
     interval: float,
     model: str,
     scheme: str | None,
@@ -99,7 +102,14 @@ def command(
         fitted,
         table=table,
         validation=held_out,
-        view=View(once(target, "--target", names_of(fitted)), along, interval, title, Job(price, per, samples)),
+        view=View(
+            once(target, "--target", names_of(fitted)),
+            along,
+            interval,
+            title,
+            Job(price, per, samples),
+            capacities(capacity, fitted),
+        ),
     )
     write_whole(output, text)
     if as_json:

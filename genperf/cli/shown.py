@@ -9,7 +9,7 @@ import click
 import numpy as np
 import numpy.typing as npt
 
-from genperf.cli.options import grid, names_of, once
+from genperf.cli.options import grid, names_of, number, once
 from genperf.formula.amounts import amount
 
 if TYPE_CHECKING:
@@ -43,6 +43,23 @@ def first_of(fitted: FitResult | GroupedResult) -> FitResult:
     from genperf.result import FitResult
 
     return fitted if isinstance(fitted, FitResult) else next(iter(fitted.results.values()))
+
+
+def capacities(given: tuple[str, ...], fitted: FitResult | GroupedResult) -> dict[str, float]:
+    """Read `--capacity memory=80` options: in the unit of the quantity, which may stand behind the number.
+
+    Parameters
+    ----------
+    given : tuple of str
+    fitted : FitResult or GroupedResult
+    """
+    first = first_of(fitted)
+    most = {}
+    for name, text in once(given, "--capacity").items():
+        unit = first.further.get(name, first).schema.target.unit
+        plain = text.strip().removesuffix(unit) if unit else text
+        most[name] = number(plain.strip() or text, "--capacity")
+    return most
 
 
 def _numbers(name: str, values: Sequence[str]) -> list[Any]:

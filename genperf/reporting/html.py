@@ -6,7 +6,7 @@ import hashlib
 import json
 from base64 import b64encode
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from genperf.fitting import fit
 from genperf.formula import JAVASCRIPT_PRELUDE
 from genperf.prediction import discrepancies_of
 from genperf.reporting.engine import Formulas, Model, engine, fitting, judging, rules
+from genperf.reporting.further import capacity_of, further_of, splits_of
 from genperf.reporting.held_out import held_out
 from genperf.reporting.held_out import shown as shown_validation
 from genperf.reporting.measures import Job, measures_of
@@ -38,6 +39,8 @@ _SCRIPTS = (
     "feasibility.js",
     "engine.js",
     "measures.js",
+    "further.js",
+    "splits.js",
     "pictures.js",
     "figures.js",
     "beside.js",
@@ -90,6 +93,8 @@ class View:
         Made of the table's name where omitted.
     job : Job
         A price, and how much there is to do: the page then tells costs and durations.
+    capacity : mapping of str to float
+        Predicted quantities by name, each with the most that a run may have: the page then tells what fits.
     """
 
     target: Mapping[str, Any] | None = None
@@ -97,6 +102,7 @@ class View:
     interval: float = 0.9
     title: str | None = None
     job: Job = Job()  # noqa: RUF009 - frozen
+    capacity: Mapping[str, float] = field(default_factory=dict)
 
 
 def report(
@@ -197,6 +203,7 @@ def page(
         "beside": [HIDDEN, FORM],
         "quantity": quantity_of(next(iter(whole.results.values()))),
         "job": view.job.shown(),
+        "capacity": capacity_of(next(iter(whole.results.values())), view.capacity),
         "likelyToFit": LIKELY_TO_FIT,
         "groups": groups,
         "groupColumns": list(whole.group),
@@ -236,8 +243,14 @@ def _groups(whole: GroupedResult, view: View, formulas: Formulas) -> list[dict[s
                 raise
             failed[key] = error.message
         else:
-            measures = measures_of(Model(result, formulas), dict(zip(whole.group, key, strict=True)), view.job)
-            out.append({"key": list(key), "sheet": {**shown, "measures": measures, "feasibility": fitting(result)}})
+            model = Model(result, formulas)
+            beside = {
+                "measures": measures_of(model, dict(zip(whole.group, key, strict=True)), view.job),
+                "feasibility": fitting(result),
+                "further": further_of(result, formulas, place, view.interval, live=live),
+                "splits": splits_of(model),
+            }
+            out.append({"key": list(key), "sheet": {**shown, **beside}})
     if not out:
         key, why = next(iter(failed.items()))
         raise GenperfError(f"none of {len(failed)} groups can be shown; {', '.join(key)}: {why}")
@@ -245,10 +258,10 @@ def _groups(whole: GroupedResult, view: View, formulas: Formulas) -> list[dict[s
 
 
 def _bytes(result: FitResult) -> int:
-    """Return about how many bytes of a page are a model's draws and anchors."""
+    """Return about how many bytes of a page are a model's draws and anchors, and those of its further quantities."""
     drawn = sum(m.draws.size * PAGE.bytes_per_draw for m in result.members)
     anchors = sum(len(d.logarithms) * (len(d.anchors) + 1) for d in discrepancies_of(result.members))
-    return drawn + anchors * PAGE.bytes_per_anchor
+    return drawn + anchors * PAGE.bytes_per_anchor + sum(map(_bytes, result.further.values()))
 
 
 def _rendered(

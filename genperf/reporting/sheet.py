@@ -217,7 +217,7 @@ def sheet(
             for a in given
         ],
         "summary": _summary(predicted),
-        "factors": [_factor(f, schema.medians, i) for i, f in enumerate(schema.factors)],
+        "factors": [factor_of(f, schema.medians, i) for i, f in enumerate(schema.factors)],
         "at": [plain(place.values[n]) for n in names],
         "along": None if place.along is None else names.index(place.along.name),
         "path": None if place.path is None else _path(place, names),
@@ -279,7 +279,7 @@ def _finite(value: float | None, digits: int) -> float | None:
     return None if value is None or not np.isfinite(value) else short(value, digits)
 
 
-def _factor(factor: Factor, medians: Sequence[Median], index: int) -> dict[str, Any]:
+def factor_of(factor: Factor, medians: Sequence[Median], index: int) -> dict[str, Any]:
     """Return what the page must know of a factor.
 
     Parameters

@@ -28,6 +28,7 @@ def test_every_command_answers(
     answers = [
         r"(?s)held-out error .*memory: auto",
         r"(?s)inside a node of 8 devices|least time of [\d,]+ feasible",
+        r"wrote gpt.html",
         r"(?s)tokens_per_s .*days .*training_cost .*mfu",
         r"(?s)10B tokens take .* and cost [\d,]+; MFU is \d+ %.*matrix multiplication makes",
         r"'tensor' makes",

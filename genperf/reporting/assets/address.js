@@ -11,6 +11,7 @@ function remember() {
   if (state.measure && state.measure !== QUANTITY.first) words.append("show", state.measure);
   if (state.beside !== null) for (const part of PAGE.groups[state.beside].key) words.append("beside", part);
   for (const key of ["price", "size"]) if (JOB[key] !== PAGE.job[key]) words.append(key, JOB[key] || "");
+  for (const name of Object.keys(CAPACITY)) if (CAPACITY[name] !== PAGE.capacity[name]) words.append(`capacity.${name}`, CAPACITY[name] || "");
   const wanted = words.toString();
   if (wanted !== location.hash.slice(1)) history.replaceState(null, "", `#${wanted}`);
 }
@@ -26,6 +27,11 @@ function recall() {
     const given = words.get(name);
     JOB[name] = given === null || Number.isNaN(+given) || +given < 0 ? PAGE.job[name] : +given || null;
     if ($(`job-${name}`)) $(`job-${name}`).value = JOB[name] ? compact(JOB[name]) : "";
+  }
+  for (const name of Object.keys(CAPACITY)) {
+    const given = words.get(`capacity.${name}`);
+    CAPACITY[name] = given === null || Number.isNaN(+given) || +given < 0 ? PAGE.capacity[name] : +given || null;
+    $(`capacity-${name}`).value = CAPACITY[name] ? compact(CAPACITY[name]) : "";
   }
   state.measure = words.get("show") in MEASURES ? words.get("show") : null;
   const other = words.getAll("beside").join("\n");

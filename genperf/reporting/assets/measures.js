@@ -68,6 +68,7 @@ function measureChanged() {
   showResult();
   showBeside();
   showGroups();
+  showSplits();
   remember();
   drawFigures();
 }

@@ -128,6 +128,7 @@ function set(place, value) {
   else {
     state.linked.delete(place);
     state.x[place] = value;
+    splitFollows(state.x, place);
     derived(state.x);
   }
   moved();
@@ -153,7 +154,7 @@ function moved() {
   showBeside();
   remember();
   cancelAnimationFrame(waiting);
-  waiting = requestAnimationFrame(drawFigures);
+  waiting = requestAnimationFrame(() => { showSplits(); drawFigures(); });
 }
 
 function showResult() {
@@ -166,9 +167,11 @@ function showResult() {
       h("p", { id: "interval", "data-lower": raw.lower, "data-upper": raw.upper },
         `${plain(100 * PAGE.interval)} % interval: ${people(predicted.lower)} to ${measured(predicted.upper)}`),
       here ? h("p", { class: "reason" }, `Measured here: ${measured(m.of(here[k], state.x, sheet))} (${repeatsText(here[k + 3])}).`) : null,
+      keepsText(QUANTITY.name, QUANTITY.unit, raw),
       h("p", { class: "reason", id: "job-result" }, jobText(raw.value, state.x))),
     h("div", {}, h("p", { id: "verdict" }, chip(predicted.verdict)), h("p", { class: "fails", id: "fits" }, fitsText(fitsAt(sheet.feasibility, state.x))),
-      h("p", { class: "reason", id: "reason" }, predicted.reason)));
+      h("p", { class: "reason", id: "reason" }, predicted.reason)),
+    ...furtherResult(state.x));
 }
 
 const repeatsText = (count) => (count === 1 ? "one run" : `median of ${count} runs`);
@@ -199,6 +202,7 @@ function show(index, words = new URLSearchParams()) {
   showTables();
   showResult();
   showBeside();
+  showSplits();
   drawFigures();
 }
 
@@ -290,6 +294,7 @@ function showValidation() {
 setUpPicker();
 setUpBeside();
 setUpJob();
+setUpCapacity();
 recall();
 addEventListener("hashchange", recall);
 showValidation();

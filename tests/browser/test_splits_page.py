@@ -1,0 +1,101 @@
+"""The splits of a transformer on the page: time with memory beside it, as `predict` has them, and what fits."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from chromium import Browser
+from layouts import CAPACITY_GIB, layout_runs
+
+import genperf as gp
+from genperf.advice import layouts
+from genperf.reporting import View, html, page
+from genperf.result import FitResult
+
+AT = {"dp": 2, "tp": 2, "pp": 2, "mbs": 1, "gbs": 64, "layers": 24, "nodes": 2}
+
+
+@pytest.fixture(scope="module")
+def fitted() -> FitResult:
+    table = gp.read_table(
+        layout_runs(), time="s", intrinsic="layers,mbs,gbs", extrinsic="dp,tp,pp,nodes", also="memory=gib:GiB"
+    )
+    result = gp.fit(table, "transformer", draws=20)
+    assert isinstance(result, FitResult)
+    return result
+
+
+@pytest.fixture(scope="module")
+def text(fitted: FitResult) -> str:
+    return page(fitted, View(AT, capacity={"memory": CAPACITY_GIB}))
+
+
+def place(fitted: FitResult, name: str) -> int:
+    return [f.name for f in fitted.schema.factors].index(name)
+
+
+def test_memory_follows_the_sliders_beside_the_time(browser: Browser, fitted: FitResult, text: str) -> None:
+    browser.open(text)
+    for tp, nodes in ((2, 2), (4, 4), (1, 1)):
+        browser.js("set(arguments[0], arguments[1])", place(fitted, "tp"), tp)
+        expected = fitted.predict({**AT, "tp": tp, "nodes": nodes}).iloc[0]
+        # The nodes follow the devices: 4 on a node.
+        assert browser.js("return state.x[arguments[0]]", place(fitted, "nodes")) == nodes
+        there = browser.js(
+            "return [$('value').dataset.value, ...['value', 'upper'].map((k) => $('further-0').dataset[k])]"
+        )
+        wanted = [expected.time, expected.memory, expected.memory_upper]
+        np.testing.assert_allclose([float(v) for v in there], wanted, rtol=1e-6)
+        lower, upper = expected.memory_lower, expected.memory_upper
+        word = "fits" if upper <= CAPACITY_GIB else "does not fit" if lower > CAPACITY_GIB else "may not fit"
+        assert browser.js("return document.querySelector('.keeps').dataset.keeps") == word
+    assert word == "does not fit"
+    assert not browser.complaints()
+
+
+def test_the_splits_are_those_that_optimize_proposes(browser: Browser, fitted: FitResult, text: str) -> None:
+    browser.open(text)
+    proposed = layouts(fitted, 8, {"layers": 24, "gbs": 64, "mbs": 1})
+    best = gp.optimize(fitted, proposed.over, proposed.where, top=100).best
+    there = browser.js("return splitsAt(state.x)")
+    frame = pd.DataFrame(there, columns=[f.name for f in fitted.schema.factors])
+    ways = ["dp", "tp", "pp"]
+    assert sorted(map(tuple, frame[ways].to_numpy())) == sorted(map(tuple, best[ways].to_numpy()))
+    assert len(frame) > 5
+
+
+def test_a_split_that_is_chosen_sets_the_sliders(browser: Browser, fitted: FitResult, text: str) -> None:
+    browser.open(text)
+    first = browser.js("return $('splits-first').textContent")
+    assert first.startswith("The fastest that fits is ")
+    browser.js("document.querySelector('#splits tbody button').click()")
+    browser.settle()
+    chosen = dict(zip([f.name for f in fitted.schema.factors], browser.js("return state.x"), strict=True))
+    assert ", ".join(f"{w} {chosen[w]:g}" for w in ("dp", "tp", "pp")) in first
+    expected = fitted.predict(chosen).iloc[0]
+    assert float(browser.js("return $('value').dataset.value")) == pytest.approx(expected.time, rel=1e-9)
+    assert expected.memory_upper <= CAPACITY_GIB
+    # Memory is told in the row, and the row is marked.
+    cells = browser.js("return [...document.querySelectorAll('#splits tr.now td')].map((e) => e.textContent)")
+    assert float(cells[6]) == pytest.approx(expected.memory, rel=1e-3)
+    assert "fits" in cells
+
+
+def test_another_capacity_changes_what_fits_and_stays_in_the_address(browser: Browser, text: str) -> None:
+    browser.open(text)
+    browser.js("const e = $('capacity-memory'); e.value = '2'; e.dispatchEvent(new Event('change'))")
+    assert browser.js("return document.querySelector('.keeps').dataset.keeps") == "does not fit"
+    assert browser.js("return $('splits-first').textContent").startswith("The fastest, though none fits, is ")
+    assert "capacity.memory=2" in browser.js("return location.hash")
+    browser.js("const e = $('capacity-memory'); e.value = ''; e.dispatchEvent(new Event('change'))")
+    assert browser.js("return document.querySelector('.keeps')") is None
+
+
+def test_without_draws_the_page_holds_the_memory_along_the_scale(
+    browser: Browser, fitted: FitResult, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(html, "PAGE", html.PageSettings(max_draw_bytes=0))
+    browser.open(page(fitted, View(AT, capacity={"memory": CAPACITY_GIB})))
+    expected = fitted.predict(AT).iloc[0]
+    assert float(browser.js("return $('further-0').dataset.value")) == pytest.approx(expected.memory, rel=1e-6)
+    assert browser.js("return $('splits-card').hidden")
+    assert not browser.complaints()
