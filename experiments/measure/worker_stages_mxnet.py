@@ -63,7 +63,7 @@ class Step(Profiled):
             mx.nd.waitall()
             watch.lap("update")
         else:
-            self.store.barrier()
+            self.store._barrier()
             watch.skip()
             self._exchange()
             mx.nd.waitall()
