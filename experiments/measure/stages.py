@@ -14,7 +14,6 @@ Read inside the frameworks' environments: nothing but the standard library.
 
 from __future__ import annotations
 
-import queue
 import threading
 import time
 from dataclasses import dataclass
@@ -63,7 +62,7 @@ def wait(seconds: float) -> None:
 
 
 class Loader:
-    """Reads batches and copies them to the device: during the steps, one ahead, or when asked.
+    """Reads batches and copies them to the device: when asked, or one ahead, begun when the one before is taken.
 
     Parameters
     ----------
@@ -71,18 +70,9 @@ class Loader:
     prefetch : bool
     """
 
-    _current: Loader | None = None
-
     def __init__(self, waiting: Waits, prefetch: bool) -> None:
-        if Loader._current is not None:
-            Loader._current.close()
-        Loader._current = self
-        self.waiting = waiting
-        self._ready: queue.Queue[None] | None = None
-        self._closed = threading.Event()
-        if prefetch and waiting.io + waiting.h2d > 0:
-            self._ready = queue.Queue(maxsize=1)
-            threading.Thread(target=self._ahead, args=(self._ready,), daemon=True).start()
+        self.waiting, self.prefetch = waiting, prefetch
+        self._next: threading.Thread | None = None
 
     def read(self) -> None:
         """Read a batch."""
@@ -94,23 +84,14 @@ class Loader:
 
     def batch(self) -> None:
         """Return when a batch is on the device."""
-        if self._ready is not None:
-            self._ready.get()
+        if self._next is None:
+            self._load()
         else:
-            self.read()
-            self.copy()
+            self._next.join()
+        if self.prefetch:
+            self._next = threading.Thread(target=self._load, daemon=True)
+            self._next.start()
 
-    def close(self) -> None:
-        """Read no more."""
-        self._closed.set()
-
-    def _ahead(self, ready: queue.Queue[None]) -> None:
-        while not self._closed.is_set():
-            self.read()
-            self.copy()
-            while not self._closed.is_set():
-                try:
-                    ready.put(None, timeout=1.0)
-                    break
-                except queue.Full:
-                    continue
+    def _load(self) -> None:
+        self.read()
+        self.copy()

@@ -45,9 +45,9 @@ def described(job: Job, case: Case) -> dict[str, Any]:
     }
 
 
-def cases(server: str, workers: int, samples_scale: int = 1) -> list[Case]:
-    """Return the jobs of so many workers; `samples_scale` divides the data set."""
-    every = [*JOBS, *((WORK_BATCH, WORK // workers, samples) for samples in WORK_SAMPLES)]
+def cases(server: str, workers: int, samples_scale: int = 1, work: int = WORK) -> list[Case]:
+    """Return the jobs of so many workers; `samples_scale` divides the data set, `work` is shared."""
+    every = [*JOBS, *((WORK_BATCH, work // workers, samples) for samples in WORK_SAMPLES)]
     return [
         {"server": server, "batch_per_worker": batch, "iterations": iterations, "samples": samples // samples_scale,
          "sample_bytes": SAMPLE_BYTES, "compute_per_sample_s": COMPUTE_S, "hidden": HIDDEN, "link_mbit": MBIT}
@@ -55,11 +55,11 @@ def cases(server: str, workers: int, samples_scale: int = 1) -> list[Case]:
     ]  # fmt: skip
 
 
-def jobs(hosts: Sequence[int], servers: Sequence[str], samples_scale: int = 1) -> list[Job]:
+def jobs(hosts: Sequence[int], servers: Sequence[str], samples_scale: int = 1, work: int = WORK) -> list[Job]:
     """Return one job for each kind of server and number of workers."""
     program, beside = "worker_job_mxnet.py", "storage.py"
     return [
-        Job("mxnet", workers, 1, cases(server, workers, samples_scale), program, beside)
+        Job("mxnet", workers, 1, cases(server, workers, samples_scale, work), program, beside)
         for server in servers
         for workers in hosts
     ]
@@ -71,10 +71,11 @@ def main() -> None:
     parser.add_argument("--hosts", type=counts, default=HOSTS)
     parser.add_argument("--servers", type=lambda t: tuple(t.split(",")), default=SERVER)
     parser.add_argument("--samples-scale", type=int, default=1, help="data sets smaller by this factor (default 1)")
+    parser.add_argument("--work", type=int, default=WORK, help=f"iterations of all workers together (default {WORK})")
     given = parser.parse_args()
     windows = Windows(repeats=2)
     recorder = Recorder(given.out, COLUMNS, FACTORS, windows.repeats)
-    planned = jobs(given.hosts, given.servers, given.samples_scale)
+    planned = jobs(given.hosts, given.servers, given.samples_scale, given.work)
     finish(measure(planned, recorder, link=Link(MBIT), windows=windows, describe=described), given.out)
 
 

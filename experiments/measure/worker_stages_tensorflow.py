@@ -27,8 +27,9 @@ def waited(seconds: float, before: tf.Tensor) -> tf.Tensor:
 
 def reduced(gradient: tf.Tensor) -> tf.Tensor:
     """Return the mean of a gradient over the workers; in a replica."""
-    context = tf.distribute.get_replica_context()
-    return context.all_reduce(tf.distribute.ReduceOp.SUM, gradient) / WORKERS
+    # The argument of a graph is on no device; what the replica makes of it is on the replica's.
+    of_replica = tf.identity(gradient)
+    return tf.distribute.get_replica_context().all_reduce(tf.distribute.ReduceOp.SUM, of_replica) / WORKERS
 
 
 class Step(Profiled):
