@@ -26,10 +26,10 @@ HOSTS = (2, 4, 8)
 BATCHES = (2, 4)
 #: What a sample waits at each stage of the sound configuration, s, and its links, Mbit/s.
 SOUND: Case = {
-    "io_per_sample_s": 0.02,
-    "h2d_per_sample_s": 0.005,
-    "forward_per_sample_s": 0.03,
-    "backward_per_sample_s": 0.06,
+    "io_per_sample_s": 0.01,
+    "h2d_per_sample_s": 0.0025,
+    "forward_per_sample_s": 0.015,
+    "backward_per_sample_s": 0.03,
     "prefetch": 1,
     "exchange": LAYERS,
     "link_mbit": 200.0,
@@ -37,8 +37,8 @@ SOUND: Case = {
 #: What is different in the others.
 PLANTED: dict[str, Case] = {
     "none": {},
-    "slow storage": {"io_per_sample_s": 0.2},
-    "slow kernel": {"forward_per_sample_s": 0.06, "backward_per_sample_s": 0.12},
+    "slow storage": {"io_per_sample_s": 0.1},
+    "slow kernel": {"forward_per_sample_s": 0.03, "backward_per_sample_s": 0.06},
     "no prefetch": {"prefetch": 0},
     "no overlap": {"exchange": AFTERWARDS},
     "slow link": {"link_mbit": 25.0},
