@@ -6,7 +6,7 @@ Examples
 --------
 >>> names()
 ('allreduce_vs_server', 'bigscience', 'dlperf', 'dlperf_gpt', 'dlperf_insightface', 'dlperf_widedeep',
- 'initialisation', 'libai', 'links', 'pytorch_cpu', 'rubick', 'server_knee', 'single_worker')
+ 'initialisation', 'libai', 'links', 'overlap', 'pytorch_cpu', 'rubick', 'server_knee', 'single_worker')
 >>> table = load("pytorch_cpu")
 >>> len(table), [f.name for f in table.factors if f.role == "extrinsic"]
 (759, ['workers'])
@@ -73,6 +73,12 @@ _ROLES: dict[str, dict[str, str]] = {
         "categorical": "framework,activation_checkpointing",
     },
     "links": {"time": "transfer_s", "extrinsic": "link_mbit,link_latency_ms", "repeat": "repeat"},
+    "overlap": {
+        "intrinsic": "batch_per_worker,bytes",
+        "extrinsic": "workers",
+        "categorical": "architecture,exchange",
+        "repeat": "repeat",
+    },
     "pytorch_cpu": {
         "intrinsic": "batch_per_worker,layers,filters,kernel_size,hidden",
         "extrinsic": "workers",

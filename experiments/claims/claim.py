@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
+import textwrap
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 REPRODUCED, NOT_REPRODUCED, NOT_TESTABLE = "reproduced", "not reproduced", "not testable here"
+#: Characters of a line of the page, where it can be broken: not in tables.
+WIDTH = 160
+_CODE, _GLUE = re.compile(r"`[^`]*`"), "\0"
 #: What a verdict rests on: our own measurements, measurements that others published, a simulator, nothing.
 MEASURED, PUBLISHED, SIMULATED, NOTHING = "measured here", "published", "simulated", "nothing"
 
@@ -117,9 +122,21 @@ def markdown(section: Section, changed: str = "") -> str:
     for number, claim in enumerate(section.claims, start=1):
         parts.append(f"**{number}. {claim.said}**: {claim.heading}")
         rests = claim.basis + (f", `{claim.data}`" if claim.data else "")
-        parts.append(f"Tested: {claim.test}\n\nFound: {claim.found}")
+        parts += [f"Tested: {claim.test}", f"Found: {claim.found}"]
         parts.append(f"Rests on: {rests}. Run: `python experiments/paper_claims.py {section.name}`")
         if claim.rows:
             lines = [claim.head, ["---"] * len(claim.head), *claim.rows]
             parts.append("\n".join(f"| {' | '.join(line)} |" for line in lines))
-    return "\n\n".join(parts)
+    return "\n\n".join(part if part.startswith(("|", "#")) else wrapped(part) for part in parts)
+
+
+def wrapped(text: str) -> str:
+    """Break a paragraph into lines, formulas left whole: a line that begins with their + would begin a list.
+
+    Examples
+    --------
+    >>> print(wrapped("word " * 31 + "`a + b`").splitlines()[1])
+    `a + b`
+    """
+    whole = _CODE.sub(lambda code: code.group().replace(" ", _GLUE), text)
+    return textwrap.fill(whole, WIDTH, break_long_words=False, break_on_hyphens=False).replace(_GLUE, " ")

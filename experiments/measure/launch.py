@@ -62,7 +62,7 @@ class Job:
     script : str
         The worker, if it is not the framework's.
     beside : str
-        A program that serves the workers from a host of its own behind theirs, if there is one.
+        A program that serves the workers from a host of its own behind all others, if there is one.
     """
 
     framework: str
@@ -256,7 +256,7 @@ def _started(job: Job, hosts: Hosts, python: Path, windows: Windows, port: int) 
 def _roles(job: Job, hosts: Hosts, port: int) -> Iterator[tuple[str, str, int, int, Mapping[str, str]]]:
     """Name each process of a job, its program, its host, its rank and what it finds in its environment."""
     if job.beside:
-        yield job.beside, job.beside, job.workers, 0, {}
+        yield job.beside, job.beside, job.workers + job.servers, 0, {}
     if not job.servers:
         for rank in range(job.workers):
             yield f"worker {rank}", job.program, rank, rank, {}

@@ -34,5 +34,5 @@ class Handler(BaseHTTPRequestHandler):
 
 if __name__ == "__main__":
     job = Meeting(sys.argv[1]).get("job.json")
-    address = job["addresses"][job["workers"]]
-    ThreadingHTTPServer((address, job["port"] + PORT_OFFSET), Handler).serve_forever()
+    # The last host is the storage's.
+    ThreadingHTTPServer((job["addresses"][-1], job["port"] + PORT_OFFSET), Handler).serve_forever()

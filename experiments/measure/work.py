@@ -1,7 +1,8 @@
 """What every worker does, whatever its framework: take the cases in turn, warm up, agree on steps, time windows.
 
 A framework hands over `build(case) -> step`. A step returns when its result is there, with the seconds of its phases
-where the framework tells them cheaply (an empty dict where not).
+where the framework tells them cheaply (an empty dict where not). Where phases go on at the same time, they are timed
+in steps of their own, one after another (`Profiled`).
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import statistics
 import sys
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any
 
@@ -18,6 +20,20 @@ Case = dict[str, Any]
 Step = Callable[[], dict[str, float]]
 
 STARTED = time.perf_counter()
+#: Steps of a window whose phases are timed one after another: they take as long as other steps, and scatter less.
+PROFILED_STEPS = 1
+
+
+class Profiled(ABC):
+    """A step that can also do its phases one after another."""
+
+    @abstractmethod
+    def __call__(self) -> dict[str, float]:
+        """Do a step."""
+
+    @abstractmethod
+    def profile(self) -> dict[str, float]:
+        """Do the phases of a step one after another, and return the seconds of each."""
 
 
 def job() -> tuple[Meeting, dict[str, Any], int]:
@@ -55,6 +71,10 @@ def window(step: Step, steps: int) -> dict[str, float]:
     """Time some steps; the medians are of single steps."""
     times: list[float] = []
     phases: list[dict[str, float]] = []
+    profiled = [step.profile() for _ in range(PROFILED_STEPS)] if isinstance(step, Profiled) else []
+    # What was read ahead while the phases were timed is used up by steps that are not.
+    for _ in profiled:
+        step()
     for _ in range(steps):
         begun = time.perf_counter()
         phases.append(step())
@@ -65,6 +85,7 @@ def window(step: Step, steps: int) -> dict[str, float]:
         "step_time_mean_s": statistics.fmean(times),
         "step_time_std_s": statistics.stdev(times) if steps > 1 else 0.0,
     }
+    phases = profiled or phases
     for phase in phases[0]:
         found[f"{phase}_s"] = statistics.median(p[phase] for p in phases)
     return found
@@ -82,3 +103,7 @@ class Stopwatch:
         now = time.perf_counter() if at is None else max(at, self._last)
         self.seconds[phase] = now - self._last
         self._last = now
+
+    def skip(self) -> None:
+        """Leave out what has passed since the last phase."""
+        self._last = time.perf_counter()

@@ -5,40 +5,21 @@ worker_mxnet.py FOLDER RANK        with DMLC_ROLE and the rest of MXNet's enviro
 
 from __future__ import annotations
 
-import os
-import sys
 import time
-import warnings
 
-from work import Case, Step, Stopwatch, job, serve
+from mxnet_store import JOB, MEETING, RANK, mx, store
+from work import Case, Step, Stopwatch, serve
 
-MEETING, JOB, RANK = job()
+# Not imported: what MXNet needs of numpy is put there first, by mxnet_store.
+autograd, gluon = mx.autograd, mx.gluon
 WORKERS: int = JOB["workers"]
-os.environ.update(OMP_NUM_THREADS="1", MXNET_CPU_WORKER_NTHREADS="1")
-warnings.filterwarnings("ignore")
-
-import numpy  # noqa: E402
-
-# MXNet 1.9.1 uses names that numpy has removed.
-for name, kind in {"bool": bool, "int": int, "float": float, "object": object, "str": str, "complex": complex}.items():
-    if name not in numpy.__dict__:
-        setattr(numpy, name, kind)
-
-import mxnet as mx  # noqa: E402
-from mxnet import autograd, gluon  # noqa: E402
-
-if os.environ.get("DMLC_ROLE", "worker") != "worker":
-    import mxnet.kvstore_server  # its import serves until the workers have left
-
-    sys.exit()
-
 OPTIMIZERS = {
     "sgd": lambda: mx.optimizer.SGD(learning_rate=1e-3),
     "momentum": lambda: mx.optimizer.SGD(learning_rate=1e-3, momentum=0.9),
     "adam": lambda: mx.optimizer.Adam(learning_rate=1e-4),
     "rmsprop": lambda: mx.optimizer.RMSProp(learning_rate=1e-4),
 }
-STORE = mx.kv.create("dist_sync") if JOB["servers"] else None
+STORE = store("dist_sync")
 
 
 def activation(name: str) -> gluon.Block:

@@ -7,11 +7,9 @@ from __future__ import annotations
 
 import os
 import time
-import urllib.error
-import urllib.request
 
 from meeting import STOP
-from storage import PORT_OFFSET
+from reading import Storage
 from work import STARTED, Case, job
 
 MEETING, JOB, RANK = job()
@@ -21,34 +19,14 @@ os.environ.update(OMP_NUM_THREADS="1", GLOO_SOCKET_IFNAME=JOB["interface"], MAST
 import torch  # noqa: E402
 import torch.distributed as dist  # noqa: E402
 
-STORAGE = f"http://{JOB['addresses'][WORKERS]}:{JOB['port'] + PORT_OFFSET}"
-# A proxy that the environment may name does not know the hosts of this job.
-OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-_CHUNK = 1 << 20
-
-
-def read(count: int) -> None:
-    """Read so many bytes from the storage."""
-    left = count
-    with OPENER.open(f"{STORAGE}/{count}") as answer:
-        while left:
-            left -= len(answer.read(min(left, _CHUNK)))
-
-
-def until_there() -> None:
-    """Wait for the storage to answer."""
-    while True:
-        try:
-            return read(1)
-        except urllib.error.URLError:
-            time.sleep(0.05)
+STORAGE = Storage(JOB)
 
 
 def start(case: Case, port: int) -> dict[str, float]:
     """Start as a job does, and return the seconds of each part; reading is the slowest worker's."""
     begun = time.perf_counter()
     samples = case["samples"] if case["reading"] == "whole" else case["samples"] // WORKERS
-    read(samples * case["sample_bytes"])
+    STORAGE.read(samples * case["sample_bytes"])
     has_read = time.perf_counter()
     os.environ["MASTER_PORT"] = str(port)
     dist.init_process_group("gloo", rank=RANK, world_size=WORKERS)
@@ -63,7 +41,7 @@ def start(case: Case, port: int) -> dict[str, float]:
     return {"read_s": reading, "rendezvous_s": joined - begun - reading, "startup_s": joined - begun}
 
 
-until_there()
+STORAGE.until_there()
 imported = time.perf_counter() - STARTED
 MEETING.put(f"ready-{RANK}", {"version": torch.__version__, "startup_s": imported})
 port = JOB["port"]

@@ -222,6 +222,8 @@ class Comparison:
     terms : DataFrame
         A row per term, the largest change first: `term, a, b, change, lower, upper, share`; in the quantity's unit,
         and the share of the whole change.
+    hidden : DataFrame
+        A row per overlap: `overlap, a, b, change`, in the quantity's unit. They add up to the row `hidden by overlap`.
     value_a, value_b, change : float
         The predicted values, in the quantity's unit; `change` is `value_b − value_a`, the sum of the terms' changes.
     lower, upper : float
@@ -237,6 +239,7 @@ class Comparison:
     name_a: str
     name_b: str
     terms: pd.DataFrame
+    hidden: pd.DataFrame
     value_a: float
     value_b: float
     change: float
@@ -269,6 +272,7 @@ class Comparison:
             "lower": self.lower,
             "upper": self.upper,
             "terms": records(self.terms),
+            "hidden": records(self.hidden),
             "sentence": self.sentence,
         }
 

@@ -13,6 +13,7 @@ import pandas as pd
 from genperf.attribution.answers import Comparison
 from genperf.attribution.configurations import completed
 from genperf.attribution.draws import quantiles
+from genperf.attribution.overlaps import hidden_changes
 from genperf.attribution.quantity import with_unit
 from genperf.attribution.terms import FORM, HIDDEN, Parts, parts_of
 from genperf.attribution.words import interval_note
@@ -92,6 +93,8 @@ def compare(
     else:
         _check_quantities(result.schema.target, other.schema.target)
         pair = _of_two_models(parts_of(result, query_a.columns), parts_of(other, query_b.columns))
+    second = other or result
+    sides = [(r.members, parts_of(r, q.columns), q) for r, q in ((result, query_a), (second, query_b))]
     tail = (1.0 - interval) / 2.0
     levels = (tail, 1.0 - tail)
     lower, upper = quantiles(pair.changes, pair.weights, levels)
@@ -118,6 +121,7 @@ def compare(
         name_a=name_a,
         name_b=name_b,
         terms=table.iloc[order].reset_index(drop=True),
+        hidden=hidden_changes(sides[0], sides[1]),
         value_a=float(pair.values[0]),
         value_b=float(pair.values[1]),
         change=whole,

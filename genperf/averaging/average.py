@@ -350,7 +350,8 @@ def literature(
     matched = Factors(tuple(factors), mapping or {})
     expressions: list[Expression] = []
     for family in MODELS.values():
-        if family.missing(matched):
+        # What only a measured phase shows, the total alone does not.
+        if family.missing(matched) or family.shown_by:
             continue
         if family.quantity != ("memory" if target is not None and target.is_memory else "time") and family.partial:
             continue

@@ -82,7 +82,8 @@ def command(table: str, as_json: bool, quiet: bool, no_color: bool, **given: Any
         click.echo(f"groups: {measured.group_count} of {', '.join(measured.group)}")
     show_frame(measured.summary(), plain=no_color)
     if measured.phases:
-        families = [family.name for family in MODELS.values() if family.phases]
+        known = set(measured.phases)
+        families = [f.name for f in MODELS.values() if f.phases and (not f.shown_by or known & set(f.shown_by))]
         click.echo(f"phases: {shown_phases(measured.phases)}; {', '.join(families)} fit each on its own column")
     unused = [name for name in measured.unused if name not in measured.phases.values()]
     if unused:

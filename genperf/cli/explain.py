@@ -245,6 +245,9 @@ def _show(explanation: Explanation, chosen: FitResult, *, members: bool, plain: 
             click.echo(sentence)
     if explanation.comparison is not None:
         show_frame(explanation.comparison.terms, "\n" + explanation.comparison.sentence, plain=plain)
+        # With one overlap its row stands among the terms already.
+        if len(explanation.comparison.hidden) > 1:
+            show_frame(explanation.comparison.hidden, "what each overlap hides", plain=plain)
     if explanation.sensitivity is not None:
         logarithm = "" if explanation.sensitivity.of == "time" else "logarithm of the "
         heading = f"\nshares of the variance of the {logarithm}{target.name} (Sobol indices)"

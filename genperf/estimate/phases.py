@@ -384,9 +384,12 @@ def _nearer(names: Sequence[str], whole: _Composed, request: _Request, medians: 
         None where no overlap is clearly nearer than that of `whole`.
     """
     errors: dict[str, Array] = {}
-    for name in names:
+    measured = {part.column.phase for part in whole.parts}
+    for family in map(family_named, names):
+        if family.shown_by and not measured & set(family.shown_by):
+            continue
         try:
-            errors[name] = _overlapped(family_named(name), whole.parts, medians, request).errors
+            errors[family.name] = _overlapped(family, whole.parts, medians, request).errors
         except FitError:
             continue  # the total does not determine the constants that this overlap leaves to it
     best = min(errors, key=lambda name: errors[name].mean(), default=None)

@@ -43,6 +43,7 @@ _REGISTERED = (
     peer_to_peer.FAMILY,
     s_sgd.FAMILY,
     s_sgd.INPUT,
+    s_sgd.GRADIENTS,
     s_sgd.NONE,
     s_sgd.FULL,
     cntk.FAMILY,

@@ -295,6 +295,8 @@ class Family:
         one phase share no constant with those of another.
     overlaps : tuple of str
         Names of the families that combine the same phases in another way.
+    shown_by : tuple of str
+        Phases of which one must be measured where the family is compared with its `overlaps`; any where empty.
     partial : bool
         Whether the family competes in `auto` also where it does not know every factor that varies: the discrepancy
         carries what it leaves out.
@@ -312,6 +314,7 @@ class Family:
     choice: Choice = "laws"
     phases: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     overlaps: tuple[str, ...] = ()
+    shown_by: tuple[str, ...] = ()
     partial: bool = False
     quantity: Literal["time", "memory"] = "time"
     overheads: tuple[Overhead, ...] = ()

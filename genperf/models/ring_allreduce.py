@@ -1,4 +1,4 @@
-"""Synchronous training with a ring all-reduce that hides behind the backward pass."""
+"""Synchronous training with a ring all-reduce, which hides behind the backward pass or follows it."""
 
 from __future__ import annotations
 
@@ -10,16 +10,26 @@ from genperf.models.compose import compose
 from genperf.models.family import Factors, Family, Need, share, times
 
 
-def build(factors: Factors, synchronised: bool = False) -> Expression:
+def build(factors: Factors, synchronised: bool = False, overlapped: bool = True) -> Expression:
     """Write one step of ring all-reduce.
 
         T = c + a·w/3 + max(2·a·w/3, 2·β·M·(n−1)/n + 2·α·(n−1))
+        T = c + a·w + 2·β·M·(n−1)/n + 2·α·(n−1)
 
-    and with `synchronised` a cost d of several workers that nothing hides and that one alone saves.
+    with the gradients exchanged during the backward pass or after it, and with `synchronised` a cost d of several
+    workers that nothing hides and that one alone saves.
 
     After Alqahtani & Demirbas (2019), "Performance analysis and comparison of distributed machine learning systems":
     the ring keeps every link's traffic below 2·M bytes whatever n, and gradients travel while the backward pass
     computes the next. The formula is our derivation; backward takes twice the time of forward.
+
+    Parameters
+    ----------
+    factors : Factors
+    synchronised : bool
+        Whether several workers have a further cost.
+    overlapped : bool
+        Whether gradients travel during the backward pass.
 
     Examples
     --------
@@ -27,9 +37,12 @@ def build(factors: Factors, synchronised: bool = False) -> Expression:
     >>> factors = [Factor(n, "extrinsic") for n in ("workers", "batch", "bytes")]
     >>> print(build(Factors(tuple(factors))))
     a*batch/3 + max(2*a*batch/3, 2*beta*bytes*(1 - 1/workers) + 2*alpha*(workers - 1)) + c
+    >>> print(build(Factors(tuple(factors)), overlapped=False))
+    a*batch/3 + 2*a*batch/3 + 2*beta*bytes*(1 - 1/workers) + 2*alpha*(workers - 1) + c
     """
     work = share(factors)
     message, unit = times(factors, "bytes")
+    hidden = f"forward + max(backward, bandwidth + latency){f' + {SYNCHRONISATION}' * synchronised} + constant"
     return compose(
         "ring-allreduce",
         {
@@ -48,26 +61,29 @@ def build(factors: Factors, synchronised: bool = False) -> Expression:
             coefficient("c"),
         ],
         factors,
-        total=f"forward + max(backward, bandwidth + latency){f' + {SYNCHRONISATION}' * synchronised} + constant",
+        total=hidden if overlapped else None,
         spare={"constant": "forward"},
     )
 
 
 def candidates(factors: Factors) -> Sequence[Expression]:
-    """Return the expressions without and with a cost that one worker alone saves, where the table can show it.
+    """Return the expressions with and without overlap, and with a cost that one worker alone saves.
 
-    A table shows it by runs of one worker, and where the work of a step is known: a fixed work that is shared falls as
-    1/n, as the part of the ring's traffic that depends on n.
+    Only a table whose work per worker varies shows what an exchange hides behind. It shows the cost of several workers
+    by runs of one worker, and where the work of a step is known: a fixed work that is shared falls as 1/n, as the part
+    of the ring's traffic that depends on n.
     """
-    shown = measured_alone(factors) and share(factors).known
-    return [build(factors, synchronised) for synchronised in (False, True)[: 1 + shown]]
+    work = share(factors)
+    shown = measured_alone(factors) and work.known
+    overlaps = (True, False) if work.known and factors.varies(work.per_worker) else (True,)
+    return [build(factors, synchronised, hides) for hides in overlaps for synchronised in (False, True)[: 1 + shown]]
 
 
 FAMILY = Family(
     name="ring-allreduce",
-    equation="a·batch/3 + max(2·a·batch/3, 2·β·bytes·(workers − 1)/workers + 2·α·(workers − 1)) + c",
+    equation="a·batch/3 + max(2·a·batch/3, 2·β·bytes·(workers − 1)/workers + 2·α·(workers − 1)) + c, or their sum",
     source="Alqahtani & Demirbas 2019",
-    purpose="synchronous steps whose all-reduce overlaps the backward pass",
+    purpose="synchronous steps whose all-reduce overlaps the backward pass, or follows it",
     needs=(Need("workers"), Need("batch", False), Need("work", False), Need("bytes", False)),
     build=build,
     candidates=candidates,

@@ -9,11 +9,12 @@ from genperf.expression import Expression, coefficient
 from genperf.models.compose import compose
 from genperf.models.family import Factors, Family, Need, Share, share, times
 
-Overlap = Literal["full", "input", "none"]
+Overlap = Literal["full", "input", "gradients", "none"]
 
 TOTALS: dict[Overlap, str | None] = {
     "full": "max({input}, forward + max(backward, {exchange}) + update)",
     "input": "max({input}, forward + backward + {exchange} + update)",
+    "gradients": "{input} + forward + max(backward, {exchange}) + update",
     "none": None,
 }
 
@@ -21,9 +22,10 @@ TOTALS: dict[Overlap, str | None] = {
 def build(factors: Factors, overlap: Overlap = "full", family: str = "s-sgd") -> Expression:
     """Write one iteration of synchronous SGD on m nodes of g = n/m devices.
 
-        none    T = t_io + t_f + t_b + t_c + t_u
-        input   T = max(t_io + t_h2d, t_f + t_b + t_c + t_u)
-        full    T = max(t_io + t_h2d, t_f + max(t_b, t_c) + t_u)
+        none        T = t_io + t_f + t_b + t_c + t_u
+        input       T = max(t_io + t_h2d, t_f + t_b + t_c + t_u)
+        gradients   T = t_io + t_h2d + t_f + max(t_b, t_c) + t_u
+        full        T = max(t_io + t_h2d, t_f + max(t_b, t_c) + t_u)
 
     After Shi, Wang & Chu (2018), "Performance modeling and evaluation of distributed deep learning frameworks on GPUs":
     frameworks differ in whether they prefetch the input, and whether they exchange gradients during the backward pass
@@ -45,7 +47,7 @@ def build(factors: Factors, overlap: Overlap = "full", family: str = "s-sgd") ->
     Parameters
     ----------
     factors : Factors
-    overlap : {"full", "input", "none"}
+    overlap : {"full", "input", "gradients", "none"}
     family : str
         Name of the expression.
 
@@ -88,8 +90,9 @@ def build(factors: Factors, overlap: Overlap = "full", family: str = "s-sgd") ->
 
 
 def candidates(factors: Factors) -> Sequence[Expression]:
-    """Return the expressions of the three overlaps."""
-    return [build(factors, overlap) for overlap in NAMES]
+    """Return the expressions of the overlaps: the exchange alone only where an input is measured, which tells it."""
+    shown = factors.phases & set(READING)
+    return [build(factors, overlap) for overlap in NAMES if shown or overlap != "gradients"]
 
 
 def _reading(factors: Factors, work: Share, overlap: Overlap) -> dict[str, str]:
@@ -99,7 +102,7 @@ def _reading(factors: Factors, work: Share, overlap: Overlap) -> dict[str, str]:
     ----------
     factors : Factors
     work : Share
-    overlap : {"full", "input", "none"}
+    overlap : {"full", "input", "gradients", "none"}
 
     Returns
     -------
@@ -141,8 +144,14 @@ def _sum(terms: dict[str, str]) -> str:
 
 
 PASSES = ("forward", "backward")
+READING = ("input", "transfer")
 #: The families of one overlap.
-NAMES: dict[Overlap, str] = {"full": "s-sgd-full", "input": "s-sgd-input", "none": "s-sgd-none"}
+NAMES: dict[Overlap, str] = {
+    "full": "s-sgd-full",
+    "input": "s-sgd-input",
+    "gradients": "s-sgd-gradients",
+    "none": "s-sgd-none",
+}
 #: Phase → the terms that a column of it measures.
 _PHASES = {
     **{name: (name,) for name in ("input", "transfer", *PASSES, "update")},
@@ -165,13 +174,14 @@ FAMILY = Family(
 )
 
 
-def _of_one(overlap: Overlap, equation: str, purpose: str) -> Family:
+def _of_one(overlap: Overlap, equation: str, purpose: str, shown_by: tuple[str, ...] = ()) -> Family:
     """Return the family of one overlap.
 
     Parameters
     ----------
-    overlap : {"full", "input", "none"}
+    overlap : {"full", "input", "gradients", "none"}
     equation, purpose : str
+    shown_by : tuple of str
         As in `Family`.
     """
     return Family(
@@ -183,10 +193,17 @@ def _of_one(overlap: Overlap, equation: str, purpose: str) -> Family:
         build=lambda factors: build(factors, overlap, NAMES[overlap]),
         phases=_PHASES,
         overlaps=tuple(name for other, name in NAMES.items() if other != overlap),
+        shown_by=shown_by,
     )
 
 
 INPUT = _of_one("input", "max(t_io + t_h2d, t_f + t_b + t_c + t_u)", "phases of a step; only the input is prefetched")
+GRADIENTS = _of_one(
+    "gradients",
+    "t_io + t_h2d + t_f + max(t_b, t_c) + t_u",
+    "phases of a step; only gradients are exchanged during the backward pass",
+    READING,
+)
 NONE = _of_one("none", "t_io + t_f + t_b + t_c + t_u", "phases of a step, one after another")
 FULL = _of_one(
     "full",

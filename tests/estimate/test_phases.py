@@ -101,6 +101,7 @@ def test_a_total_of_maxima_is_composed() -> None:
     [
         ("s-sgd-full", lambda p: overlapped(p)),
         ("s-sgd-input", lambda p: np.maximum(p.io_s + p.h2d_s, p.forward_s + p.backward_s + p.exchange_s + p.update_s)),
+        ("s-sgd-gradients", lambda p: overlapped(p.assign(io_s=0.0, h2d_s=0.0)) + p.io_s + p.h2d_s),
         ("s-sgd-none", lambda p: p.sum(axis=1)),
     ],
 )

@@ -99,3 +99,41 @@ def test_the_campaign_of_starting_jobs_on_two_hosts(tmp_path: Path) -> None:
     frame = pd.read_csv(out)
     assert frame.groupby(["workers", "reading"]).size().tolist() == [3, 3, 3, 3]
     assert (frame.startup_s >= frame.read_s).all()
+
+
+@needs_cluster
+@needs("pytorch")
+def test_the_campaign_of_overlap_on_two_hosts(tmp_path: Path) -> None:
+    out = tmp_path / "t.csv"
+    ran("overlap.py", "--out", out, "--hosts", 2, "--hidden", 32, "--frameworks", "pytorch", "--seconds", 0.02)
+    frame = pd.read_csv(out)
+    # Two batches and three repeats of each.
+    sizes = frame.groupby(["architecture", "exchange"]).size()
+    assert sizes.to_dict() == {
+        ("peer-to-peer", "afterwards"): 6, ("peer-to-peer", "layers"): 6, ("ring-allreduce", "afterwards"): 6,
+        ("ring-allreduce", "layers"): 6, ("ring-allreduce", "one bucket"): 6,
+    }  # fmt: skip
+    assert (frame.step_time_s > 0.09 * frame.batch_per_worker).all()
+
+
+@needs_cluster
+@needs("mxnet")
+def test_the_campaign_of_whole_jobs_on_two_hosts(tmp_path: Path) -> None:
+    out = tmp_path / "t.csv"
+    ran("whole_jobs.py", "--out", out, "--hosts", 2, "--servers", "asynchronous", "--samples-scale", 10, "--work", 2)
+    frame = pd.read_csv(out)
+    assert len(frame) == 14
+    assert frame.job_s.to_numpy() == pytest.approx((frame.initialisation_s + frame.iterations_s).to_numpy(), rel=1e-4)
+
+
+@needs_cluster
+@pytest.mark.parametrize("framework", [pytest.param(name, marks=needs(name)) for name in REQUIREMENTS])
+def test_the_campaign_of_causes_on_two_hosts(tmp_path: Path, framework: str) -> None:
+    out = tmp_path / "t.csv"
+    ran("causes.py", "--out", out, "--hosts", 2, "--batches", 1, "--frameworks", framework, "--faster", 4)
+    steps = pd.read_csv(out).groupby("planted")
+    assert steps.size().to_dict() == dict.fromkeys(
+        ("none", "slow storage", "slow kernel", "slow link", "no prefetch", "no overlap"), 2
+    )
+    phases = steps[["io_s", "h2d_s", "forward_s", "backward_s", "exchange_s"]].median()
+    assert (phases > 0).all(axis=None)

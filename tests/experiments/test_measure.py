@@ -14,7 +14,8 @@ from launch import Job, Limits, Report, Windows, run
 from networks import BASE, FACTORS, forward_flops, grid, parameter_count, sample
 from problems import MeasureError
 from record import Recorder
-from work import Stopwatch, steps_of, window
+from stages import Loader, Waits, waits
+from work import Profiled, Stopwatch, steps_of, window
 
 MEASURE = Path(measure.__file__)
 WORKER = str(Path(__file__).parent / "workers" / "framework.py")
@@ -120,6 +121,51 @@ def test_a_lap_that_ended_before_the_last_one_is_empty() -> None:
     watch.lap("exchange")
     assert watch.seconds["backward"] == 0
     assert list(watch.seconds) == ["forward", "backward", "exchange"]
+
+
+class Fed(Profiled):
+    """A step that takes as long as its batch lets it; its phases take a hundredth of a second."""
+
+    def __init__(self, prefetch: bool) -> None:
+        self.loader = Loader(Waits(io=0.03, h2d=0.0, forward=0.0, backward=0.0), prefetch)
+        self.taken: list[str] = []
+
+    def __call__(self) -> dict[str, float]:
+        self.loader.batch()
+        self.taken.append("step")
+        return {}
+
+    def profile(self) -> dict[str, float]:
+        self.taken.append("profile")
+        return {"forward": 0.01}
+
+
+def test_phases_are_timed_before_the_steps_of_a_window_and_one_step_lies_between() -> None:
+    fed = Fed(prefetch=True)
+    found = window(fed, 3)
+    assert fed.taken == ["profile", *["step"] * 4]
+    assert found["forward_s"] == 0.01
+    # Only the batch of the step between can be there at once; the others are read for 0.03 s.
+    assert found["step_time_s"] >= 0.02
+
+
+@pytest.mark.parametrize("prefetch", [False, True])
+def test_a_loader_reads_one_batch_ahead_where_it_prefetches(prefetch: bool) -> None:
+    loader = Loader(Waits(io=0.05, h2d=0.05, forward=0.0, backward=0.0), prefetch)
+    read = []
+    loader.read = lambda: read.append("read")  # type: ignore[method-assign]
+    loader.batch()
+    loader.batch()
+    if loader.prefetch:
+        loader.batch()
+        assert len(read) >= 3
+    else:
+        assert len(read) == 2
+
+
+def test_a_batch_waits_for_each_of_its_samples_and_a_layer_its_part() -> None:
+    case = {"batch_per_worker": 4, "layers": 8, "forward_per_sample_s": 0.02, "backward_per_sample_s": 0.04}
+    assert waits(case) == Waits(io=0.0, h2d=0.0, forward=0.01, backward=0.02)
 
 
 # --- the launcher ----------------------------------------------------------------------------------------------------

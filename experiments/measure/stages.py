@@ -1,0 +1,97 @@
+"""A step whose computation is waits: reading, copying, the two passes layer by layer. Exchange and update are real.
+
+An accelerator computes while its host does nothing, so that sixteen hosts share two cores, and an exchange can hide
+behind a backward pass. A case says how long a sample takes at each stage, and what goes on meanwhile:
+
+    io_per_sample_s, h2d_per_sample_s                reading a sample, copying it to the device
+    forward_per_sample_s, backward_per_sample_s      its passes, the same in every layer
+    prefetch       1: the next batch is read and copied during a step; 0: before each
+    exchange       when a layer's gradients leave: as soon as they are there ("layers"), or all after the backward pass
+    phases         1: the stages are also timed by themselves, in steps of their own
+
+Read inside the frameworks' environments: nothing but the standard library.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from dataclasses import dataclass
+from typing import Any
+
+#: When gradients leave: DistributedDataParallel with a bucket a layer (or what is like it elsewhere), with one bucket
+#: for all, and `no_sync` with an exchange by hand after the backward pass.
+LAYERS, ONE_BUCKET, AFTERWARDS = "layers", "one bucket", "afterwards"
+
+Case = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Waits:
+    """What a batch waits, s.
+
+    Attributes
+    ----------
+    io, h2d : float
+        Reading a batch, and copying it to the device.
+    forward, backward : float
+        The passes through one layer.
+    """
+
+    io: float
+    h2d: float
+    forward: float
+    backward: float
+
+
+def waits(case: Case) -> Waits:
+    """Return what a batch of a case waits."""
+    batch, layers = case["batch_per_worker"], case["layers"]
+    return Waits(
+        batch * case.get("io_per_sample_s", 0.0),
+        batch * case.get("h2d_per_sample_s", 0.0),
+        batch * case["forward_per_sample_s"] / layers,
+        batch * case["backward_per_sample_s"] / layers,
+    )
+
+
+def wait(seconds: float) -> None:
+    """Wait, if there is anything to wait for."""
+    if seconds > 0:
+        time.sleep(seconds)
+
+
+class Loader:
+    """Reads batches and copies them to the device: when asked, or one ahead, begun when the one before is taken.
+
+    Parameters
+    ----------
+    waiting : Waits
+    prefetch : bool
+    """
+
+    def __init__(self, waiting: Waits, prefetch: bool) -> None:
+        self.waiting, self.prefetch = waiting, prefetch
+        self._next: threading.Thread | None = None
+
+    def read(self) -> None:
+        """Read a batch."""
+        wait(self.waiting.io)
+
+    def copy(self) -> None:
+        """Copy a batch to the device."""
+        wait(self.waiting.h2d)
+
+    def batch(self) -> None:
+        """Return when a batch is on the device."""
+        if self._next is None:
+            self._load()
+        else:
+            self._next.join()
+        if self.prefetch:
+            self._next = threading.Thread(target=self._load, daemon=True)
+            self._next.start()
+
+    def _load(self) -> None:
+        self.read()
+        self.copy()

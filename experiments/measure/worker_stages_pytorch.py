@@ -1,0 +1,225 @@
+"""A PyTorch worker over gloo whose computation is waits: rings with and without overlap, and peers with and without.
+
+worker_stages_pytorch.py FOLDER RANK
+"""
+
+# No postponed annotations here: torch reads those of its functions.
+import os
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+from stages import AFTERWARDS, LAYERS, ONE_BUCKET, Loader, wait, waits
+from work import Case, Profiled, Stopwatch, job, serve
+
+MEETING, JOB, RANK = job()
+WORKERS: int = JOB["workers"]
+os.environ.update(
+    OMP_NUM_THREADS="1",
+    MKL_NUM_THREADS="1",
+    GLOO_SOCKET_IFNAME=JOB["interface"],
+    MASTER_ADDR=JOB["addresses"][0],
+    MASTER_PORT=str(JOB["port"]),
+)
+
+import torch  # noqa: E402
+import torch.distributed as dist  # noqa: E402
+from torch import nn  # noqa: E402
+from torch.nn.parallel import DistributedDataParallel  # noqa: E402
+
+torch.set_num_threads(1)
+_MIB = 1 << 20
+
+
+class Wait(torch.autograd.Function):
+    """Waits in both passes. It stands behind a layer, so that in the backward pass it comes before its gradients."""
+
+    @staticmethod
+    def forward(ctx: Any, x: torch.Tensor, forward_s: float, backward_s: float) -> torch.Tensor:
+        """Wait in the forward pass."""
+        ctx.seconds = backward_s
+        wait(forward_s)
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: torch.Tensor) -> tuple[torch.Tensor, None, None]:
+        """Wait in the backward pass."""
+        wait(ctx.seconds)
+        return gradient, None, None
+
+
+class Network(nn.Module):
+    """Equal dense layers, each with its waits."""
+
+    def __init__(self, case: Case) -> None:
+        super().__init__()
+        width = case["hidden"]
+        self.layers = nn.ModuleList(nn.Linear(width, width, bias=False) for _ in range(case["layers"]))
+        self.waiting = waits(case)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Pass through all layers."""
+        for layer in self.layers:
+            x = Wait.apply(layer(x), self.waiting.forward, self.waiting.backward)
+        return x
+
+
+class Alone:
+    """One worker: nothing is exchanged."""
+
+    def __init__(self, model: Network, case: Case) -> None:
+        self.model: nn.Module = model
+        self.parameters = list(model.parameters())
+
+    def unshared(self) -> AbstractContextManager[Any]:
+        """Return where gradients stay on this worker."""
+        return nullcontext()
+
+    def train(self, x: torch.Tensor) -> None:
+        """Both passes and the exchange, as the case has it."""
+        self.model(x).sum().backward()
+
+    def exchange(self) -> None:
+        """Exchange gradients that are there."""
+
+
+class Ring(Alone):
+    """DistributedDataParallel."""
+
+    def __init__(self, model: Network, case: Case) -> None:
+        super().__init__(model, case)
+        sizes = [4 * p.numel() for p in self.parameters]
+        self.when = case["exchange"]
+        # A bucket is full as soon as it holds so much: a layer, or more than there is.
+        bucket = 0.99 * min(sizes) if self.when == LAYERS else 2 * sum(sizes)
+        self.model = self.parallel = DistributedDataParallel(model, bucket_cap_mb=bucket / _MIB)
+
+    def unshared(self) -> AbstractContextManager[Any]:
+        """Return where gradients stay on this worker."""
+        return self.parallel.no_sync()
+
+    def train(self, x: torch.Tensor) -> None:
+        """Both passes and the exchange, as the case has it."""
+        if self.when != AFTERWARDS:
+            return super().train(x)
+        with self.unshared():
+            super().train(x)
+        self.exchange()
+
+    def exchange(self) -> None:
+        """Reduce the gradients, last layer first; all in one where there is one bucket."""
+        gradients = [p.grad for p in reversed(self.parameters)]
+        if self.when == ONE_BUCKET:
+            gradients = [torch.cat([g.flatten() for g in gradients])]
+        pending = [dist.all_reduce(g, async_op=True) for g in gradients]
+        for work in pending:
+            work.wait()
+        for gradient in gradients:
+            gradient.div_(WORKERS)
+
+
+class Peers(Alone):
+    """Each worker sends a layer's gradients to each other one, and takes the mean of all."""
+
+    def __init__(self, model: Network, case: Case) -> None:
+        super().__init__(model, case)
+        self.others = [rank for rank in range(WORKERS) if rank != RANK]
+        self.came = [[torch.empty_like(p) for _ in self.others] for p in self.parameters]
+        self.pending: list[dist.Work] = []
+        self.at_once = case["exchange"] == LAYERS
+        self.hooked = True
+        for number, parameter in enumerate(self.parameters):
+            parameter.register_post_accumulate_grad_hook(lambda p, number=number: self._ready(number))
+
+    def unshared(self) -> AbstractContextManager[Any]:
+        """Return where gradients stay on this worker."""
+        self.hooked = False
+        return nullcontext()
+
+    def train(self, x: torch.Tensor) -> None:
+        """Both passes and the exchange, as the case has it."""
+        self.hooked = self.at_once
+        super().train(x)
+        self._finish(() if self.at_once else reversed(range(len(self.parameters))))
+
+    def exchange(self) -> None:
+        """Exchange gradients that are there."""
+        self._finish(reversed(range(len(self.parameters))))
+
+    def _ready(self, number: int) -> None:
+        if self.hooked:
+            self._send(number)
+
+    def _send(self, number: int) -> None:
+        gradient = self.parameters[number].grad
+        for where, rank in zip(self.came[number], self.others, strict=True):
+            self.pending.append(dist.irecv(where, rank, tag=number))
+        self.pending += [dist.isend(gradient, rank, tag=number) for rank in self.others]
+
+    def _finish(self, layers: Iterable[int]) -> None:
+        for number in layers:
+            self._send(number)
+        for work in self.pending:
+            work.wait()
+        self.pending.clear()
+        for parameter, came in zip(self.parameters, self.came, strict=True):
+            parameter.grad = torch.stack([parameter.grad, *came]).mean(0)
+
+
+EXCHANGES = {"ring-allreduce": Ring, "peer-to-peer": Peers}
+
+
+class Step(Profiled):
+    """A step as the case has it; `profile` does its stages one after another."""
+
+    def __init__(self, case: Case) -> None:
+        torch.manual_seed(0)
+        model = Network(case)
+        self.exchange: Alone = EXCHANGES[case["architecture"]](model, case) if WORKERS > 1 else Alone(model, case)
+        self.optimizer = torch.optim.SGD(model.parameters(), lr=1e-6)
+        self.x = torch.randn(case["batch_per_worker"], case["hidden"])
+        self.loader = Loader(model.waiting, bool(case.get("prefetch", 1)))
+
+    def __call__(self) -> dict[str, float]:
+        """Do a step."""
+        self.loader.batch()
+        self.optimizer.zero_grad()
+        self.exchange.train(self.x)
+        self.optimizer.step()
+        return {}
+
+    def profile(self) -> dict[str, float]:
+        """Do the stages of a step one after another, and return the seconds of each."""
+        watch = Stopwatch()
+        self.loader.read()
+        watch.lap("io")
+        self.loader.copy()
+        watch.lap("h2d")
+        self.optimizer.zero_grad()
+        with self.exchange.unshared():
+            loss = self.exchange.model(self.x).sum()
+            watch.lap("forward")
+            loss.backward()
+        watch.lap("backward")
+        if WORKERS > 1:
+            # What the slowest worker is waited for is no part of the exchange.
+            dist.barrier()
+            watch.skip()
+            self.exchange.exchange()
+            watch.lap("exchange")
+        self.optimizer.step()
+        watch.lap("update")
+        return watch.seconds
+
+
+def build(number: int, case: Case) -> Callable[[], dict[str, float]]:
+    step = Step(case)
+    return step if case.get("phases") else step.__call__
+
+
+if WORKERS > 1:
+    dist.init_process_group("gloo", rank=RANK, world_size=WORKERS)
+    dist.barrier()
+serve(MEETING, JOB, RANK, torch.__version__, build)
+if WORKERS > 1:
+    dist.destroy_process_group()
