@@ -13,104 +13,29 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from genperf.averaging.effects import counts_of
-from genperf.averaging.kriging import HeldOut, Residuals, ScaledKriging, checked, residuals_of, scaled
+from genperf.averaging.fitted import AVERAGE, Fitted, fit_member, log_times
+from genperf.averaging.kriging import HeldOut, Residuals, checked, residuals_of, scaled
+from genperf.averaging.look_back import Past, look_back
+from genperf.averaging.trend import Trend, axis_of
 from genperf.discrepancy import Discrepancy, Exponential
 from genperf.engine.phases import doing
 from genperf.errors import ModelError, Note, counted
 from genperf.estimate import FitOptions, fewer_factors
 from genperf.estimate.bootstrap import bootstrap
-from genperf.estimate.candidates import candidates_of, fit_parts, reweighted
+from genperf.estimate.candidates import candidates_of
 from genperf.estimate.diagnose import at_bounds, unidentified
-from genperf.estimate.last_point import last_point_errors
 from genperf.estimate.order import CONTENT_SEED, in_order
-from genperf.estimate.outcome import growth
-from genperf.estimate.problem import problem_of
 from genperf.estimate.select import Candidate, affordable, judged_rows, ranked
-from genperf.estimate.starts import spread_starts
 from genperf.expression import Expression
 from genperf.formula import names_in
-from genperf.losses import loss_named, penalty_named
 from genperf.models import MODELS, Factors
 from genperf.models.generic import generic, structure_named, structures
 from genperf.models.scale import following_counts
-from genperf.prediction import Ensemble, Evidence, Member, Spread, Status
-from genperf.solver import Problem, polish
+from genperf.prediction import Ensemble, Member, Spread
 from genperf.table import Factor, Table, Target
 
 Array = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
-
-
-@dataclass(frozen=True)
-class AverageSettings:
-    """How expressions are chosen, fitted and averaged.
-
-    Attributes
-    ----------
-    most_members : int
-        Expressions that are averaged at most; more changed nothing on `pytorch_cpu.csv` (`docs/decisions.md`).
-    close : float
-        How much more than the best one an averaged expression may err on held-out configurations, as a share.
-    constants_per_row : float
-        Constants per configuration, at most, of a `partial` family. Coefficients of physical terms that are not
-        negative need fewer configurations than powers: on the 16 of `docs/transformers.md` the held-out error is
-        14.8 % with the family and 26.3 % without. A guess: 0.8 leaves a few to judge with.
-    count_powers : tuple of (float, float)
-        Bounds of a count's power: beyond the data the target grows at most in proportion to a count (a single serial
-        resource is the worst case) and falls at most in inverse proportion (the work perfectly shared).
-    starts : int
-        Places from which a member is fitted, beside its constants on the rows that it was chosen on.
-    agreement : float
-        Share of the cost within which two starts reached the same optimum.
-    settling_rounds, refit_rounds : int
-        Rounds in which Huber's weights settle: of a member, and of a fit to some of its rows that begins from it.
-    fewest_draws : int
-        Draws of a member at least.
-    """
-
-    most_members: int = 4
-    close: float = 0.1
-    constants_per_row: float = 0.8
-    count_powers: tuple[float, float] = (-1.0, 1.0)
-    starts: int = 4
-    agreement: float = 1e-3
-    settling_rounds: int = 4
-    refit_rounds: int = 3
-    fewest_draws: int = 20
-
-
-AVERAGE = AverageSettings()
-
-
-@dataclass(frozen=True, eq=False)
-class Fitted:
-    """A member fitted to some rows of a table.
-
-    Attributes
-    ----------
-    expression : Expression
-    strength : float
-        λ.
-    problem : Problem
-        Over all rows, with Huber's weights in the last round: zero for the rows left out.
-    weights : ndarray of shape (rows,)
-        The table's.
-    constants : ndarray of shape (n,)
-    status : Status
-    """
-
-    expression: Expression
-    strength: float
-    problem: Problem
-    weights: Array
-    constants: Array
-    status: Status
-
-    @property
-    def logarithms(self) -> Array:
-        """The ln of the predicted seconds, at every row of the table."""
-        return np.asarray(log_times(self.problem, self.constants[None, :])[0])
 
 
 def fit_factors(table: Table, options: FitOptions, seed: int) -> Ensemble:
@@ -151,13 +76,17 @@ def fit_factors(table: Table, options: FitOptions, seed: int) -> Ensemble:
     chosen, fitted, rows = best.chosen, best.fitted, best.rows
     residuals, learned, errors = best.residuals, best.learned, best.errors
     rng = np.random.default_rng([CONTENT_SEED, 1])
-    members = tuple(_member(f, 1.0 / len(fitted), options.draws // len(fitted), rng) for f in fitted)
+    members = [_member(f, 1.0 / len(fitted), options.draws // len(fitted), rng) for f in fitted]
     noise = table.noise()
     noise = noise if np.isfinite(noise) else 0.0
     kriging = scaled(learned, residuals, errors, _drawn(fitted, members), noise)
     discrepancy = kriging.krige(residuals)
     doing("predicting the largest scale from the smaller ones")
-    evidence, per_doubling = _look_back(fitted, medians, rows, kriging)
+    past = Past(fitted, medians, rows, kriging)
+    axis = axis_of(medians, options.mapping)
+    trend = Trend(axis, 1.0 if axis is None else past.share_of_trend(axis))
+    evidence, per_doubling = look_back(past, trend)
+    members = trend.members(members, medians.columns)
     return Ensemble(
         tuple(replace(m, discrepancy=discrepancy) for m in members),
         Spread(noise=noise, misfit=kriging.misfit, per_doubling=per_doubling),
@@ -166,6 +95,7 @@ def fit_factors(table: Table, options: FitOptions, seed: int) -> Ensemble:
             "approach": "factors",
             "weights": "huber",
             "kriging": _named(discrepancy),
+            "trend": trend.share,
             "lambda": _strengths(chosen),
             **_held_out(errors),
         },
@@ -246,62 +176,11 @@ def _averaged(chosen: Sequence[Candidate], medians: Table, options: FitOptions, 
     rows = judged_rows(len(medians), np.random.default_rng([CONTENT_SEED, 2]))
     residuals = (np.log(medians.measured) - _mean(fitted))[rows]
     doing("learning from the residuals")
-    learned = residuals_of(medians.take(rows), residuals, np.random.default_rng([CONTENT_SEED, 5]))
+    axis = axis_of(medians, options.mapping)
+    carried = () if axis is None else axis.names
+    learned = residuals_of(medians.take(rows), residuals, np.random.default_rng([CONTENT_SEED, 5]), carried)
     learned, errors = checked(chosen, learned)
     return Averaged(chosen, fitted, rows, residuals, learned, errors)
-
-
-def fit_member(chosen: Candidate, table: Table, counted: Mask, options: FitOptions, seed: int) -> Fitted:
-    """Fit a chosen expression to the rows that count.
-
-    Parameters
-    ----------
-    chosen : Candidate
-        Whose expression and λ are taken, and nothing of what was fitted.
-    table : Table
-        One row per configuration.
-    counted : ndarray of bool of shape (rows,)
-    options : FitOptions
-    seed : int
-    """
-    loss, penalty = loss_named(options.loss), penalty_named(options.penalty, chosen.strength)
-    problem = problem_of(chosen.expression, table, loss, penalty)
-    weights = np.where(counted, problem.weights, 0.0)[None, :]
-    starts = spread_starts(problem, AVERAGE.starts, np.random.default_rng([seed, 4]))
-    starts = np.vstack([chosen.constants, starts])
-    sets, costs = fit_parts(problem, starts[None], weights)
-    constants, weights = reweighted(problem, sets[:, 0], weights, AVERAGE.settling_rounds)
-    weighted = problem.reweighted(weights[0])
-    agreed = int(np.sum(costs[0] <= costs[0, 0] * (1.0 + AVERAGE.agreement)))
-    end = polish(weighted, constants)
-    status = Status("multi-start", float(end.cost[0]), bool(end.converged[0]), end.evaluations, len(starts), agreed)
-    return Fitted(chosen.expression, chosen.strength, weighted, problem.weights, end.constants[0], status)
-
-
-def refitted(fitted: Fitted, trains: Mask) -> Array:
-    """Return the ln of the seconds that an expression predicts at all rows, fitted to some of them.
-
-    Parameters
-    ----------
-    fitted : Fitted
-        To all rows: where each of these fits begins.
-    trains : ndarray of bool of shape (parts, rows)
-
-    Returns
-    -------
-    ndarray of shape (parts, rows)
-    """
-    problem = fitted.problem.reweighted(fitted.weights)
-    weights = np.where(trains, fitted.weights, 0.0)
-    starts = np.repeat(fitted.constants[None, None, :], len(trains), axis=0)
-    sets, _ = fit_parts(problem, starts, weights)
-    return log_times(problem, reweighted(problem, sets[:, 0], weights, AVERAGE.refit_rounds)[0])
-
-
-def log_times(problem: Problem, constants: Array) -> Array:
-    """Return ln T of sets of constants, shape (sets, rows)."""
-    with np.errstate(all="ignore"):
-        return np.asarray(np.log(problem.predict(constants)))
 
 
 def _expressions(factors: Sequence[Factor], options: FitOptions, following: frozenset[str]) -> list[Expression]:
@@ -409,59 +288,6 @@ def _drawn(fitted: Sequence[Fitted], members: Sequence[Member]) -> float:
     # In some draw a family may leave nothing of a row's time, as a ring's of one worker: that is no spread to take off.
     drawn = drawn[:, np.all(np.isfinite(drawn), axis=0)]
     return float(np.mean(np.var(drawn, axis=0))) if drawn.shape[1] else 0.0
-
-
-def _look_back(
-    fitted: Sequence[Fitted], medians: Table, rows: npt.NDArray[np.intp], kriging: ScaledKriging
-) -> tuple[list[Evidence], float]:
-    """Predict the largest value of each count from those up to half of it.
-
-    Where fewer than two values are at half of it and below, all smaller ones are taken.
-
-    Parameters
-    ----------
-    fitted : sequence of Fitted
-    medians : Table
-        One row per configuration.
-    rows : ndarray of int of shape (judged,)
-        The rows that the kriging was learned from.
-    kriging : ScaledKriging
-
-    Returns
-    -------
-    evidence : list of Evidence
-    per_doubling : float
-        Standard deviation of ln T that each doubling adds: the errors that misfit and kriging do not expect.
-    """
-    counts = counts_of(medians.factors)
-    if not counts:
-        return [], kriging.error
-    trains = np.array([_trained(medians.columns[factor.name]) for factor in counts])
-    by_count = np.mean([refitted(f, trains) for f in fitted], axis=0)
-    evidence, steps = [], []
-    for factor, train, predicted in zip(counts, trains, by_count, strict=True):
-        values = medians.columns[factor.name]
-        held = values == values.max()
-        errors, expected = (predicted - np.log(medians.measured))[held], kriging.misfit**2
-        discrepancy = kriging.krige((np.log(medians.measured) - predicted)[rows], train[rows])
-        if discrepancy is not None:
-            mean, variance = discrepancy.forecast(medians.take(held).columns)
-            errors, expected = errors + mean[0], expected + float(np.mean(variance))
-        if not np.all(np.isfinite(errors)):
-            continue
-        doublings = float(np.log2(values.max() / values[train].max()))
-        last = last_point_errors([medians.take(train | held)], factor.name, held[train | held][None, :])[0]
-        error = float(np.mean(np.abs(errors)))
-        evidence.append(Evidence(factor.name, float(values.max()), doublings, error, float(last)))
-        steps.append(growth(float(np.sqrt(np.mean(errors**2))), float(np.sqrt(expected)), doublings))
-    return evidence, max(steps) if steps else kriging.error
-
-
-def _trained(values: Array) -> Mask:
-    """Return the rows up to half of a count's largest value; up to the second largest where those have one value."""
-    levels = np.unique(values)
-    near = levels[levels <= levels[-1] / 2.0]
-    return np.asarray(values <= (near[-1] if len(near) > 1 else levels[-2]))
 
 
 def _held_out(errors: HeldOut) -> dict[str, str | float | None]:

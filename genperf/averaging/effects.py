@@ -125,7 +125,7 @@ def fit_effects(table: Table, residuals: Array) -> tuple[Effect, ...]:
     return model.effects(logarithms) if search.explains(logarithms, cut) else ()
 
 
-def krige(table: Table, effects: Sequence[Effect], residuals: Array) -> Discrepancy:
+def krige(table: Table, effects: Sequence[Effect], residuals: Array, carried: Sequence[str] = ()) -> Discrepancy:
     """Carry residuals to other configurations, the effects being known.
 
     Parameters
@@ -135,6 +135,8 @@ def krige(table: Table, effects: Sequence[Effect], residuals: Array) -> Discrepa
     effects : sequence of Effect
         At least one.
     residuals : ndarray of shape (rows,)
+    carried : sequence of str
+        Factors beyond whose largest value residuals are carried on unchanged.
 
     Returns
     -------
@@ -143,7 +145,7 @@ def krige(table: Table, effects: Sequence[Effect], residuals: Array) -> Discrepa
     """
     metrics = metrics_of(table)
     anchors = {name: table.columns[name] for name in metrics}
-    kernel = Exponential(metrics, tuple(effects))
+    kernel = Exponential(metrics, tuple(effects), {n: float(np.max(anchors[n])) for n in carried if n in anchors})
     covariance = kernel.covariance(anchors, anchors) + np.eye(len(residuals))
     # Single precision: more digits of a residual say nothing, and a model file packs it in half the bytes.
     cut = clipped_with(residuals, covariance).astype(np.float32).astype(float)

@@ -59,11 +59,14 @@ class Residuals:
         The rows that may be anchors.
     effects : tuple of Effect
         None where there is no kriging.
+    carried : tuple of str
+        Factors beyond whose largest anchor residuals are carried on unchanged.
     """
 
     table: Table
     candidates: Mask
     effects: tuple[Effect, ...]
+    carried: tuple[str, ...] = ()
 
     def krige(self, residuals: Array, train: Mask | None = None) -> Discrepancy | None:
         """Carry the residuals of training rows to other configurations; None where nothing can be.
@@ -79,7 +82,7 @@ class Residuals:
         rows = rows if train is None else rows & train
         if not self.effects or rows.sum() < KRIGING.fewest_anchors:
             return None
-        return krige(_factors_of(self.table, rows), self.effects, residuals[rows])
+        return krige(_factors_of(self.table, rows), self.effects, residuals[rows], self.carried)
 
     def noise(self, discrepancy: Discrepancy) -> float:
         """Return the variance of ln T that a new run adds."""
@@ -92,7 +95,7 @@ def _factors_of(table: Table, rows: Mask) -> Table:
     return replace(table.take(rows), factors=table.factors)
 
 
-def residuals_of(table: Table, residuals: Array, rng: np.random.Generator) -> Residuals:
+def residuals_of(table: Table, residuals: Array, rng: np.random.Generator, carried: tuple[str, ...] = ()) -> Residuals:
     """Learn how residuals depend on the factors; of very many configurations, from a random choice.
 
     Parameters
@@ -101,13 +104,16 @@ def residuals_of(table: Table, residuals: Array, rng: np.random.Generator) -> Re
         One row per configuration.
     residuals : ndarray of shape (rows,)
     rng : Generator
+    carried : tuple of str
+        See `Residuals`.
     """
     order = rng.permutation(np.flatnonzero(np.isfinite(residuals)))
     chosen = np.zeros(len(table), bool)
     chosen[order[: KRIGING.most_anchors]] = True
     learned = np.sort(order[: KRIGING.most_learned])
     enough = len(learned) >= KRIGING.fewest_learned
-    return Residuals(table, chosen, fit_effects(table.take(learned), residuals[learned]) if enough else ())
+    effects = fit_effects(table.take(learned), residuals[learned]) if enough else ()
+    return Residuals(table, chosen, effects, carried)
 
 
 @dataclass(frozen=True, eq=False)

@@ -135,3 +135,23 @@ def test_members_are_multiplied_by_what_they_share(monkeypatch: pytest.MonkeyPat
     assert np.allclose(
         forecasts([both[0], plain[1]], ASKED)[1], (np.log(plain[1].draws) + np.zeros(50), np.zeros((2, 50)))
     )
+
+
+def test_beyond_the_largest_anchor_a_carried_process_stays_as_it_is_there() -> None:
+    kernel = Exponential(METRICS, EFFECTS, {"workers": 16.0})
+    carried = replace_kernel(KRIGING, kernel)
+    beyond = {**ASKED, "workers": np.full(50, 1024.0)}
+    largest = {**ASKED, "workers": np.full(50, 16.0)}
+    assert carried.mean(beyond) == pytest.approx(KRIGING.mean(largest))
+    assert np.allclose(carried.forecast(beyond), carried.forecast(largest))
+    within = {**ASKED, "workers": np.minimum(ASKED["workers"], 16.0)}
+    assert carried.mean(within) == pytest.approx(KRIGING.mean(within))
+
+
+def test_only_numbers_are_carried() -> None:
+    assert Exponential(METRICS, EFFECTS, {"net": 1.0}).fault(COLUMNS) == "a factor that is carried on has no numbers"
+    assert Exponential(METRICS, EFFECTS, {"workers": 16.0}).fault(COLUMNS) is None
+
+
+def replace_kernel(discrepancy: Discrepancy, kernel: Exponential) -> Discrepancy:
+    return msgspec.structs.replace(discrepancy, kernel=kernel)

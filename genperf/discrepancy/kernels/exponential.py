@@ -29,16 +29,19 @@ class Effect(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     rates: dict[str, float]
 
 
-class Exponential(msgspec.Struct, frozen=True, tag="exponential", forbid_unknown_fields=True):
+class Exponential(msgspec.Struct, frozen=True, tag="exponential", omit_defaults=True, forbid_unknown_fields=True):
     """A sum of effects, each with an exponential covariance over its factors.
 
-        κ(x, y) = Σ_k size_k·exp(−Σ_j rate_kj·d_j(x, y))
+        κ(x, y) = Σ_k size_k·exp(−Σ_j rate_kj·d_j(min(x, h), min(y, h)))
 
     Attributes
     ----------
     metrics : dict of str to Metric
         By factor: how two of its values are apart.
     effects : tuple of Effect
+    carried : dict of str to float
+        h, of the factors along which a table is extrapolated: their largest anchors. Beyond h the process stays as it
+        is at h. It is carried on unchanged, and does not revert to its mean.
 
     Examples
     --------
@@ -46,10 +49,15 @@ class Exponential(msgspec.Struct, frozen=True, tag="exponential", forbid_unknown
     >>> kernel.covariance({"n": np.array([1.0, 2.0])}, {"n": np.array([1.0])}).round(3)
     array([[1.   ],
            [0.135]])
+    >>> beyond = Exponential({"n": "doublings"}, (Effect(1.0, {"n": 2.0}),), {"n": 2.0})
+    >>> beyond.covariance({"n": np.array([1.0, 2.0])}, {"n": np.array([64.0])}).round(3)
+    array([[0.135],
+           [1.   ]])
     """
 
     metrics: dict[str, Metric]
     effects: tuple[Effect, ...]
+    carried: dict[str, float] = {}
 
     @staticmethod
     def correlation(distance: Array) -> Array:
@@ -68,7 +76,7 @@ class Exponential(msgspec.Struct, frozen=True, tag="exponential", forbid_unknown
 
     def covariance(self, a: Mapping[str, Any], b: Mapping[str, Any]) -> Array:
         """Return the covariance between two lists of configurations, shape (rows of a, rows of b)."""
-        apart = {n: distances(np.asarray(a[n]), np.asarray(b[n]), m) for n, m in self.metrics.items()}
+        apart = {n: distances(self._within(n, a[n]), self._within(n, b[n]), m) for n, m in self.metrics.items()}
         rows, columns = len(next(iter(a.values()))), len(next(iter(b.values())))
         total = np.zeros((rows, columns))
         for effect in self.effects:
@@ -77,6 +85,11 @@ class Exponential(msgspec.Struct, frozen=True, tag="exponential", forbid_unknown
                 far += rate * apart[name]
             total += effect.size * self.correlation(far)
         return total
+
+    def _within(self, name: str, values: Any) -> npt.NDArray[Any]:
+        """Return the values of a factor, none larger than where it is carried from."""
+        values = np.asarray(values)
+        return np.asarray(np.minimum(values, self.carried[name])) if name in self.carried else values
 
     def variance(self, columns: Mapping[str, Any]) -> Array:
         """Return the diagonal of the covariance, shape (rows,)."""
@@ -89,6 +102,8 @@ class Exponential(msgspec.Struct, frozen=True, tag="exponential", forbid_unknown
             return "the effects do not match the anchors"
         if any(rate <= 0.0 for _, rate in rates) or any(effect.size <= 0.0 for effect in self.effects):
             return "a rate or a size is not above zero"
+        if any(self.metrics.get(name, "level") == "level" for name in self.carried):
+            return "a factor that is carried on has no numbers"
         for name, metric in self.metrics.items():
             if (metric == "level") is not (anchors[name].dtype == object):
                 return f"the metric of '{name}' does not match the anchors"
@@ -108,6 +123,6 @@ class Exponential(msgspec.Struct, frozen=True, tag="exponential", forbid_unknown
         """
         axes = {name: j for j, name in enumerate(self.metrics)}
         return {
-            "metrics": [[places[name], metric] for name, metric in self.metrics.items()],
+            "metrics": [[places[name], metric, self.carried.get(name)] for name, metric in self.metrics.items()],
             "effects": [[e.size, [[axes[name], rate] for name, rate in e.rates.items()]] for e in self.effects],
         }

@@ -29,7 +29,10 @@ class Exponential {
     return Math.exp(-far);
   }
   point(x) {
-    return this.metrics.map(([at, metric]) => (metric === "doublings" ? (x[at] > 0 ? Math.log2(x[at]) : -Infinity) : x[at]));
+    return this.metrics.map(([at, metric, most]) => {
+      const value = most === null ? x[at] : Math.min(x[at], most);
+      return metric === "doublings" ? (value > 0 ? Math.log2(value) : -Infinity) : value;
+    });
   }
   covariance(a, b) {
     const apart = this.metrics.map(([, metric], j) =>
