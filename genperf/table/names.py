@@ -60,3 +60,19 @@ def plain_name(column: str) -> str:
     section, _, last = name.rpartition(".")
     known = section and any(last in names for names in TRANSFORMER.values())
     return last if known else name
+
+
+#: Canonical names of what is counted, from zero on.
+COUNTED = ("workers", "nodes", "devices_per_node", "servers")
+
+
+def counted_by(column: str) -> str | None:
+    """Return what a column counts by its name, as its canonical name; None where it counts none of `COUNTED`.
+
+    Examples
+    --------
+    >>> counted_by("GPUs"), counted_by("temperature")
+    ('workers', None)
+    """
+    name = plain_name(column)
+    return next((canonical for canonical in COUNTED if name in ALIASES[canonical]), None)
