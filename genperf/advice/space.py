@@ -196,9 +196,15 @@ def _check_complete(given: set[str], schema: Schema, derived: Mapping[str, Formu
     derived : mapping of str to Formula
         Factors that follow from the grid's names.
     """
-    for f in schema.factors:
-        if f.name in given or f.name in derived or f.distinct == 1:
-            continue
-        shown = f"{f.lower:g}:{f.upper:g}" if f.numeric else ",".join(f.levels[:6])
-        measured = f"measured from {f.lower:g} to {f.upper:g}" if f.numeric else "or one of its levels"
-        raise TableError(f"factor '{f.name}' is given no value", hint=f"--over {f.name}={shown} ({measured})")
+    absent = [f for f in schema.factors if f.name not in given and f.name not in derived and f.distinct != 1]
+    if not absent:
+        return
+    shown = [
+        f"--over {f.name}=" + (f"{f.lower:g}:{f.upper:g}" if f.numeric else ",".join(f.levels[:6])) for f in absent
+    ]
+    if len(absent) > 1:
+        names = ", ".join(f"'{f.name}'" for f in absent[:-1]) + f" and '{absent[-1].name}'"
+        raise TableError(f"factors {names} are given no value", hint=" ".join(shown) + " (as measured)")
+    f = absent[0]
+    measured = f"measured from {f.lower:g} to {f.upper:g}" if f.numeric else "or one of its levels"
+    raise TableError(f"factor '{f.name}' is given no value", hint=f"{shown[0]} ({measured})")

@@ -98,8 +98,15 @@ def read_query(data: Source | str | Path | pd.DataFrame | Mapping[str, Any], sch
     source = cells_of(data, schema)
     notes: list[Note] = []
     columns: dict[str, npt.NDArray[Any]] = {}
+    absent: list[Factor] = []
     for factor in schema.factors:
-        columns[factor.name] = _values(factor, source, schema, notes)
+        values = _values(factor, source, schema, notes)
+        if values is None:
+            absent.append(factor)
+        else:
+            columns[factor.name] = values
+    if absent:
+        raise _missing(absent, source)
     return Query(len(source.lines), columns, tuple(source.columns), tuple(notes))
 
 
@@ -169,8 +176,8 @@ def known_names(values: Mapping[str, Any], schema: Schema) -> dict[str, Any]:
     return {columns[name]: value for name, value in values.items()}
 
 
-def _values(factor: Factor, source: Source, schema: Schema, notes: list[Note]) -> npt.NDArray[Any]:
-    """Return the values of a factor: given, derived, or its one measured value.
+def _values(factor: Factor, source: Source, schema: Schema, notes: list[Note]) -> npt.NDArray[Any] | None:
+    """Return the values of a factor: given, derived, or its one measured value; None where it has none of these.
 
     Parameters
     ----------
@@ -192,12 +199,21 @@ def _values(factor: Factor, source: Source, schema: Schema, notes: list[Note]) -
         notes.append(Note(f"'{factor.name}' is taken as {_only(factor)}, its one measured value", "filled"))
         filled = factor.lower if factor.numeric else factor.levels[0]
         return np.full(len(source.lines), filled, dtype=float if factor.numeric else object)
-    raise TableError(
-        f"factor '{factor.name}' is missing",
-        where=source.name if source.name != "DataFrame" else None,
-        hint=f"--at {factor.name}=VALUE, or a column of that name "
-        + (f"(measured from {factor.lower:g} to {factor.upper:g})" if factor.numeric else f"({_shown(factor)})"),
-    )
+    return None
+
+
+def _missing(factors: Sequence[Factor], source: Source) -> TableError:
+    """Return the error that names all factors without a value."""
+    where = source.name if source.name != "DataFrame" else None
+    if len(factors) == 1:
+        (factor,) = factors
+        measured = f"measured from {factor.lower:g} to {factor.upper:g}" if factor.numeric else _shown(factor)
+        hint = f"--at {factor.name}=VALUE, or a column of that name ({measured})"
+        return TableError(f"factor '{factor.name}' is missing", where=where, hint=hint)
+    hint = " ".join(f"--at {f.name}={f.upper:g}" if f.numeric else f"--at {f.name}={f.levels[0]}" for f in factors)
+    names = ", ".join(f"'{f.name}'" for f in factors[:-1]) + f" and '{factors[-1].name}'"
+    hint += ", which were measured, or columns of these names"
+    return TableError(f"factors {names} are missing", where=where, hint=hint)
 
 
 def _only(factor: Factor) -> str:

@@ -378,6 +378,9 @@ class LargeSource:
 
 
 def _head(name: str) -> bytes:
+    if os.path.exists(name) and not os.path.isdir(name) and not os.path.isfile(name):
+        hint = "leave --aggregate out, or write it to a file first"
+        raise TableError("is a pipe or a device, which cannot be read twice", hint=hint, where=name)
     try:
         with open(name, "rb") as file:
             return file.read(1 << 16)

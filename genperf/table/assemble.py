@@ -14,10 +14,11 @@ from genperf.errors import Note, TableError
 from genperf.formula import quote_name
 from genperf.table.clean import Rejection, above_zero, mostly_numbers, not_negative, too_large, too_small
 from genperf.table.columns import Columns
-from genperf.table.describe import constant_notes, measure_factors, number_rows
+from genperf.table.describe import constant_notes, measure_factors, number_rows, zero_count_notes
 from genperf.table.failures import failure_notes, groups_that_only_failed, refuse_only_failures
 from genperf.table.layout import refuse_contradictions
 from genperf.table.measurement import Measurement
+from genperf.table.names import counted_by
 from genperf.table.roles import ReadOptions, Roles
 from genperf.table.source import Source
 from genperf.table.table import Table
@@ -104,6 +105,7 @@ def assemble(opened: Source, options: ReadOptions) -> Table:
             *failure_notes(len(failures)),
             *groups_that_only_failed(failures, frame, roles.group),
             *constant_notes(factors),
+            *zero_count_notes(factors),
             *notes,
         ),
         failures=failures,
@@ -224,6 +226,8 @@ def _checked(roles: Roles, measurement: Measurement, columns: Columns) -> pd.Dat
         frame[name] = columns.label(name) if role == "categorical" else columns.number(name)
         if role != "categorical":
             columns.reject(name, too_large(frame[name]))
+            if (counted := counted_by(name)) is not None:
+                columns.reject(name, not_negative(frame[name], f"a count of {counted}"))
     for name in [*roles.group, *([roles.repeat] if roles.repeat else [])]:
         if name not in frame:
             frame[name] = columns.label(name)

@@ -13,9 +13,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from genperf.errors import GenperfError, TableError, suggest
+from genperf.table.pipes import is_pipe, read_pipe
 
 
 @dataclass(frozen=True)
@@ -116,24 +117,26 @@ def read_bounded(path: str | Path, most: int) -> bytes:
     GenperfError
         Where there is more.
     """
+    if is_pipe(path):
+        return _bounded(read_pipe(path, most + 1), str(path), most)
     with open(path, "rb") as file:
         if stat.S_ISREG(Path(path).stat().st_mode):
             return file.read()
-        return _bounded(file, str(path), most)
+        return _bounded(file.read(most + 1), str(path), most)
 
 
-def _bounded(file: IO[Any], name: str, most: int) -> bytes:
-    """Return what a stream holds.
+def _bounded(data: bytes | str, name: str, most: int) -> bytes:
+    """Return what was read of a stream.
 
     Parameters
     ----------
-    file : binary or text stream
+    data : bytes or str
+        At most one byte or character more than the bound.
     name : str
         For the message.
     most : int
         More bytes are refused.
     """
-    data = file.read(most + 1)
     encoded = data.encode() if isinstance(data, str) else bytes(data)
     if len(encoded) > most:
         raise GenperfError(
@@ -238,7 +241,8 @@ def _neighbour(path: Path) -> str | None:
 
 def _read_standard_input() -> bytes:
     stream: Any = getattr(sys.stdin, "buffer", sys.stdin)
-    return _bounded(stream, "standard input", CONTENT.max_streamed_bytes)
+    most = CONTENT.max_streamed_bytes
+    return _bounded(stream.read(most + 1), "standard input", most)
 
 
 def _decompressed(data: bytes, name: str) -> bytes:

@@ -9,7 +9,9 @@ import numpy.typing as npt
 import pandas as pd
 
 from genperf.errors import Note
+from genperf.formula import quote_name
 from genperf.table.factor import Factor, Role, measure
+from genperf.table.names import counted_by
 
 
 def measure_factors(
@@ -42,6 +44,24 @@ def constant_notes(factors: Sequence[Factor]) -> tuple[Note, ...]:
         for f in factors
         if f.distinct == 1
     )
+
+
+def zero_count_notes(factors: Sequence[Factor]) -> tuple[Note, ...]:
+    """Note which counts of workers or nodes go down to zero, so that what divides by them cannot be fitted.
+
+    Examples
+    --------
+    >>> zero_count_notes([Factor("nodes", "extrinsic", 0, 8, distinct=4)])[0].text
+    "'nodes' goes down to 0: what divides by the nodes is left out; --where 'nodes > 0' leaves these rows out instead"
+    """
+    notes = []
+    for factor in factors:
+        counted = counted_by(factor.name)
+        if counted in ("workers", "nodes") and factor.numeric and factor.lower <= 0.0:
+            text = f"'{factor.name}' goes down to {factor.lower:g}: what divides by the {counted} is left out"
+            hint = f"--where '{quote_name(factor.name)} > 0' leaves these rows out instead"
+            notes.append(Note(f"{text}; {hint}", "count_zero"))
+    return tuple(notes)
 
 
 def number_rows(frame: pd.DataFrame, names: Sequence[str]) -> npt.NDArray[np.int64]:

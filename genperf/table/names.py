@@ -112,3 +112,19 @@ def _as_a_count(column: str) -> set[str]:
     whole = plain_name(column)
     plain = re.sub(r"^(num|number_of|n|no_of)_|_(count|num)$", "", whole)
     return set() if plain == whole else {plain, f"{plain}s"}
+
+
+#: Canonical names of what is counted, from zero on.
+COUNTED = ("workers", "nodes", "devices_per_node", "servers")
+
+
+def counted_by(column: str) -> str | None:
+    """Return what a column counts by its name, as its canonical name; None where it counts none of `COUNTED`.
+
+    Examples
+    --------
+    >>> counted_by("GPUs"), counted_by("temperature")
+    ('workers', None)
+    """
+    canonical = canonical_of(column)
+    return canonical if canonical in COUNTED else None

@@ -6,6 +6,7 @@ import bz2
 import gzip
 import json
 import lzma
+import os
 from collections.abc import Callable, Mapping
 from copy import deepcopy
 from pathlib import Path
@@ -104,6 +105,7 @@ TABLES: dict[str, str | bytes] = {
     "denormal.csv": column("5e-324", 5, 3),
     "huge-workers.csv": "workers,seconds\n1e40,9\n2,5\n",
     "infinite-workers.csv": "workers,seconds\ninf,9\n2,5\n",
+    "workers-below-zero.csv": "workers,seconds\n-4,9\n2,5\n",
 }
 #: Lines of genperf.toml.
 SETTINGS = (
@@ -339,6 +341,10 @@ def cases() -> dict[str, tuple[str, ...]]:
     listed["endless device"] = ("check", "/dev/zero", *TABLE)
     listed["endless model"] = ("predict", "/dev/zero", "--at", "workers=4")
     listed["endless settings"] = ("--config", "/dev/zero", "models")
+    listed["predict without two factors"] = ("predict", "t.json", "--at", "workers=4")
+    listed["optimize without two factors"] = ("optimize", "t.json", "--over", "workers=1:8")
+    listed["data without two factors"] = ("predict", "t.json", "--data", "runs.csv")
+    listed["a pipe summarised"] = ("check", "pipe", "--aggregate", *TABLE)
     listed["server"] = ("check", "http://127.0.0.1:9/runs.csv", "--aggregate", *TABLE)
     return listed
 
@@ -371,6 +377,7 @@ def prepare(folder: Path, run: Callable[[list[str]], int]) -> None:
     assert run(["fit", str(folder / "levels.csv"), *roles, "-q", "-o", str(folder / "t.json")]) == 0
     _write(folder, {f"{name}.json": text for name, text in broken_models((folder / "t.json").read_text()).items()})
     (folder / "folder").mkdir()
+    os.mkfifo(folder / "pipe")
     (folder / "dangling").symlink_to("absent")
     (folder / "loop").symlink_to("loop")
     (folder / "link.csv").symlink_to("runs.csv")

@@ -8,11 +8,14 @@ import os
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 import pytest
 from cases import RUNS, TABLE
 from helpers import Shell, shell_of
+
+from genperf.table import pipes
 
 
 @pytest.fixture
@@ -38,6 +41,40 @@ def test_a_pipe_is_read_and_written(shell: Shell, tmp_path: Path) -> None:
     assert shell("predict", "m.json", "--at", "workers=4", "-o", "out")[0] == 0
     reader.join()
     assert text[0].startswith("workers,time,")
+
+
+def test_a_pipe_without_its_other_end_is_refused(shell: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pipes, "PIPE", pipes.PipeSettings(seconds=0.1))
+    os.mkfifo(tmp_path / "pipe")
+    for command in (
+        ("check", "pipe", *TABLE),
+        ("predict", "pipe", "--at", "workers=4"),
+        ("predict", "m.json", "--data", "pipe"),
+        ("--config", "pipe", "models"),
+    ):
+        status, _, errors = shell(*command)
+        assert (status, "pipe that no process writes to" in errors) == (1, True), errors
+    status, _, errors = shell("predict", "m.json", "--at", "workers=4", "-o", "pipe")
+    assert (status, "pipe that no process reads" in errors) == (1, True), errors
+
+
+def test_a_slow_writer_is_waited_for(shell: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pipes, "PIPE", pipes.PipeSettings(seconds=0.05))
+    os.mkfifo(tmp_path / "slow")
+
+    def write() -> None:
+        with open(tmp_path / "slow", "w") as pipe:
+            time.sleep(0.3)
+            pipe.write(RUNS[:20])
+            pipe.flush()
+            time.sleep(0.1)
+            pipe.write(RUNS[20:])
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    status, out, _ = shell("check", "slow", *TABLE, "--json")
+    writer.join()
+    assert (status, json.loads(out)["rows"]) == (0, 5)
 
 
 def test_no_home(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -223,6 +223,16 @@ def test_a_group_may_be_a_factor(read):
     assert [(key, len(part)) for key, part in table.groups()] == [(("8", "tf"), 2), (("16", "mx"), 1)]
 
 
+def test_a_count_below_zero_is_a_fault_and_one_of_zero_is_noted(read):
+    with pytest.raises(TableError, match=r"'gpus': '-4' is negative \(a count of workers must not be\)"):
+        read("gpus,t\n-4,1\n2,1\n", extrinsic="gpus")
+    notes = read("gpus,t\n0,1\n2,1\n", extrinsic="gpus").notes
+    assert [n.kind for n in notes] == ["count_zero"]
+    # No servers are the architecture without them, and other columns may hold anything.
+    assert not read("servers,t\n0,1\n2,1\n", extrinsic="servers").notes
+    assert not read("x,t\n-4,1\n2,1\n", extrinsic="x").notes
+
+
 @pytest.mark.parametrize(
     ("repeat", "text", "mixed"),
     [

@@ -1,0 +1,285 @@
+"""How long large tables, many groups and large grids take, and how much memory.
+
+    python experiments/load.py [--only NAME,…] [--quick] [-o docs/performance.md]
+
+Each is a command line in a process of its own: seconds of the clock, seconds of work (user and system together) and the
+largest resident memory, as the system counts them. The rows of a run replace those of the same name in the page's
+section Load. The tables and models are made first, outside the time; `--quick` makes small ones and writes nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from benchmark_engine import OUT, machine
+
+COMMAND = "python experiments/load.py"
+HEAD = ("what", "clock", "work", "peak memory", "command")
+COUNTS = np.array([1.0, 2, 4, 8, 16])
+ROLES = ("--time", "s", "--extrinsic", "workers")
+MAIN = "import os; os.chdir({!r}); from genperf.cli import main; main()"
+BATCH = (*ROLES, "--intrinsic", "batch")
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """How much is measured: of everything the figures speak of, or enough to see that the script runs."""
+
+    rows: int = 10_000_000
+    predicted: int = 1_000_000
+    groups: int = 5000
+    page: int = 500
+
+
+QUICK = Sizes(100_000, 10_000, 20, 20)
+
+
+@dataclass(frozen=True)
+class Used:
+    """What a process used: seconds of the clock and of work, and gigabytes at most."""
+
+    clock: float
+    work: float
+    peak: float
+
+
+def genperf(folder: Path, *arguments: str) -> Used:
+    """Run a command line in a folder and return what it used."""
+    start = time.perf_counter()
+    process = os.posix_spawn(
+        sys.executable,
+        [
+            sys.executable,
+            "-c",
+            f"import os; os.chdir({str(folder)!r}); from genperf.cli import main; main()",
+            *arguments,
+        ],
+        {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"},
+        file_actions=[(os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0)],
+    )
+    _, status, usage = os.wait4(process, 0)
+    if os.waitstatus_to_exitcode(status):
+        raise SystemExit(f"genperf {' '.join(arguments)} ended with {os.waitstatus_to_exitcode(status)}")
+    return Used(time.perf_counter() - start, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1e6)
+
+
+def once(path: Path, make: Callable[[Path], Any]) -> Path:
+    """Make a file that is not there yet."""
+    if not path.exists():
+        make(path)
+    return path
+
+
+# --- the tables ------------------------------------------------------------------------------------------------------
+def log_of(rows: int, path: Path) -> None:
+    """Write rows of two factors, some at a time."""
+    rng = np.random.default_rng(0)
+    writer = None
+    for start in range(0, rows, 1_000_000):
+        size = min(1_000_000, rows - start)
+        n, b = 2 ** rng.integers(0, 6, size), rng.choice([16, 32, 64, 128], size)
+        s = (0.01 * b + 0.5 / n + 0.1) * np.exp(rng.normal(0, 0.05, size))
+        part = pd.DataFrame({"workers": n, "batch": b, "s": s.round(7)})
+        if path.suffix == ".csv":
+            part.to_csv(path, mode="a", header=start == 0, index=False)
+            continue
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        whole = pa.Table.from_pandas(part, preserve_index=False)
+        writer = writer or pq.ParquetWriter(path, whole.schema)
+        writer.write_table(whole)
+    if writer is not None:
+        writer.close()
+
+
+def groups_of(groups: int, path: Path) -> None:
+    """Write groups of five counts, each with a curve and noise of its own."""
+    rng = np.random.default_rng(0)
+    c, a, d = (rng.uniform(0.1, 1.0, (groups, 1)) * size for size in (1.0, 10.0, 0.05))
+    times = (c + a / COUNTS + d * np.log2(COUNTS)) * np.exp(rng.normal(0.0, 0.02, (groups, len(COUNTS))))
+    nets = np.repeat([f"net{k}" for k in range(groups)], len(COUNTS))
+    pd.DataFrame({"net": nets, "workers": np.tile(COUNTS, groups), "s": times.ravel()}).to_csv(path, index=False)
+
+
+def series_of(path: Path) -> None:
+    """Write one series of five counts."""
+    groups_of(1, path)
+
+
+def few_rows(path: Path) -> None:
+    """Write the measurements of two factors."""
+    log_of(2000, path)
+
+
+# --- what is measured ------------------------------------------------------------------------------------------------
+Row = tuple[str, Used | str, str]
+
+
+def rows(folder: Path, sizes: Sizes) -> Iterator[Row]:
+    for kind in ("csv", "parquet"):
+        path = once(folder / f"log{sizes.rows}.{kind}", lambda p: log_of(sizes.rows, p))
+        fit = ("fit", path.name, *BATCH, "--model", "generic", "-q", "-o", f"{kind}.json")
+        name = {"csv": "CSV", "parquet": "Parquet"}[kind]
+        size = f"{path.stat().st_size / 1e6:.0f} MB"
+        yield (
+            f"{sizes.rows:.0e} rows of {name} ({size}) read, summarised and fitted",
+            genperf(folder, *fit),
+            " ".join(fit),
+        )
+
+
+def grid(folder: Path, sizes: Sizes) -> Iterator[Row]:
+    once(folder / "few.csv", few_rows)
+    once(
+        folder / "few.json", lambda _: genperf(folder, "fit", "few.csv", *BATCH, "--model", "generic", "-o", "few.json")
+    )
+    over = ("--over", f"workers=1:{sizes.rows // 100}", "--over", "batch=1:100")
+    call = ("optimize", "few.json", *over)
+    yield f"`optimize` over {sizes.rows:.0e} configurations", genperf(folder, *call), " ".join(call)
+
+
+def predict(folder: Path, sizes: Sizes) -> Iterator[Row]:
+    once(folder / "few.csv", few_rows)
+    once(folder / "series.csv", series_of)
+    n = sizes.predicted
+    side = 100
+    tables = {
+        "different": pd.DataFrame({"workers": 1 + np.arange(n) // side, "batch": 1 + np.arange(n) % side}),
+        "repeated": pd.DataFrame({"workers": 1 + np.arange(n) % 1000, "batch": 32}),
+        "counts": pd.DataFrame({"workers": 1 + np.arange(n)}),
+    }
+    for name, table in tables.items():
+        once(folder / f"{name}{n}.csv", lambda p, t=table: t.to_csv(p, index=False))
+    models = {
+        "amdahl": ("few.csv", *ROLES, "--model", "amdahl"),
+        "generic": ("few.csv", *BATCH, "--model", "generic"),
+        "series": ("series.csv", *ROLES),
+    }
+    for name, fit in models.items():
+        path = folder / f"{name}.json"
+        once(path, lambda p, f=fit: genperf(folder, "fit", *f, "-q", "-o", p.name))
+    for name, model, table in (
+        (f"{n:.0e} rows of different counts, `amdahl`", "amdahl", "counts"),
+        (f"{n:.0e} different configurations, `generic`", "generic", "different"),
+        (f"{n:.0e} rows of 1,000 counts, a series of `auto`", "series", "repeated"),
+        (f"{n:.0e} different counts, a series of `auto`", "series", "counts"),
+    ):
+        call = ("predict", f"{model}.json", "--data", f"{table}{n}.csv", "-q", "-o", "predicted.csv")
+        yield f"`predict` of {name}", genperf(folder, *call), " ".join(call)
+
+
+def page(folder: Path, sizes: Sizes) -> Iterator[Row]:
+    once(folder / f"groups{sizes.page}.csv", lambda p: groups_of(sizes.page, p))
+    model = f"groups{sizes.page}.json"
+    fit = ("fit", f"groups{sizes.page}.csv", *ROLES, "--group", "net", "-q", "-o", model)
+    once(folder / model, lambda _: genperf(folder, *fit))
+    call = ("report", model, "-q", "-o", "page.html")
+    used = genperf(folder, *call)
+    size = (folder / "page.html").stat().st_size / 1e6
+    yield f"the page of {sizes.page} groups ({size:.1f} MB) written", used, " ".join(call)
+    seconds = opened(folder / "page.html")
+    if seconds is not None:
+        yield "that page opened in Chromium until it is ready, the median of three", f"{seconds:.1f} s", "page.html"
+
+
+def opened(path: Path) -> float | None:
+    """Return the seconds until Chromium shows a page that is ready; None without Chromium."""
+    try:
+        from selenium import webdriver
+        from selenium.common.exceptions import WebDriverException
+    except ImportError:
+        return None
+    options = webdriver.ChromeOptions()
+    for flag in ("--headless=new", "--no-sandbox", "--disable-gpu", "--host-resolver-rules=MAP * ~NOTFOUND"):
+        options.add_argument(flag)
+    try:
+        driver = webdriver.Chrome(options=options)
+    except WebDriverException:
+        return None
+    times = []
+    for _ in range(3):
+        driver.get("about:blank")
+        start = time.perf_counter()
+        driver.get(path.as_uri())
+        while driver.execute_script("return document.documentElement.dataset.ready") != "yes":
+            time.sleep(0.01)
+        times.append(time.perf_counter() - start)
+    driver.quit()
+    return median(times)
+
+
+def groups(folder: Path, sizes: Sizes) -> Iterator[Row]:
+    once(folder / f"groups{sizes.groups}.csv", lambda p: groups_of(sizes.groups, p))
+    fit = ("fit", f"groups{sizes.groups}.csv", *ROLES, "--group", "net", "-q", "--workers", "2", "-o", "groups.json")
+    yield f"`auto` on {sizes.groups:,} groups of five counts, 2 workers", genperf(folder, *fit), " ".join(fit)
+
+
+PARTS: dict[str, Callable[[Path, Sizes], Iterator[Row]]] = {
+    "rows": rows,
+    "grid": grid,
+    "predict": predict,
+    "page": page,
+    "groups": groups,
+}
+
+
+def line(row: Row) -> str:
+    """Return a row of the table."""
+    name, used, call = row
+    figures = (used, "", "")
+    if isinstance(used, Used):
+        figures = (f"{used.clock:.3g} s", f"{used.work:.3g} s", f"{used.peak:.2g} GB")
+    return "| " + " | ".join([powers(name), *figures, f"`{call}`"]) + " |"
+
+
+def powers(text: str) -> str:
+    """Write 1e+06 as 10⁶."""
+    raised = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+    return re.sub(r"1e\+0?(\d+)", lambda m: "10" + m[1].translate(raised), text)
+
+
+def with_rows(text: str, measured: list[str], on: str) -> str:
+    """Return the page with the measured rows in its section Load, in the place of earlier ones of the same name."""
+    head, _, section = text.partition("\n## Load\n")
+    begin = ["| " + " | ".join(HEAD) + " |", "|" + "---|" * len(HEAD)]
+    table = [t for t in section.splitlines() if t.startswith("| ") and not t.startswith(f"| {HEAD[0]} |")]
+    kept = {re.sub(r" \([\d.]+ MB\)", "", t.split(" | ")[0]): t for t in table}
+    kept |= {re.sub(r" \([\d.]+ MB\)", "", t.split(" | ")[0]): t for t in measured}
+    prose = re.sub(r"\A.*?\n\|.*\|\n", "", section, flags=re.DOTALL) if table else section
+    made = f"Made by `{COMMAND}`, each row once, in a process of its own. Measured on: {on}."
+    return "\n".join([head, "## Load", "", made, "", *begin, *kept.values(), ""]) + prose
+
+
+def main() -> None:
+    reader = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    reader.add_argument("--quick", action="store_true", help="small sizes, to try the script out; nothing is written")
+    reader.add_argument("--only", metavar="NAME,…", default=",".join(PARTS), help=f"some of {', '.join(PARTS)}")
+    reader.add_argument("--folder", type=Path, help="where the tables and models stand; kept for another run")
+    reader.add_argument("-o", "--output", type=Path, default=OUT)
+    given = reader.parse_args()
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = given.folder or Path(temporary)
+        folder.mkdir(parents=True, exist_ok=True)
+        for name in given.only.split(","):
+            for row in PARTS[name](folder, QUICK if given.quick else Sizes()):
+                print(line(row), flush=True)
+                if not given.quick:
+                    text = given.output.read_text(encoding="utf-8")
+                    given.output.write_text(with_rows(text, [line(row)], machine()), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
