@@ -16,6 +16,7 @@ import numpy.typing as npt
 from genperf.averaging.fitted import AVERAGE, Fitted, fit_member, log_times
 from genperf.averaging.kriging import HeldOut, Residuals, checked, residuals_of, scaled
 from genperf.averaging.look_back import Past, look_back
+from genperf.averaging.surfaces import stacked
 from genperf.averaging.trend import Trend, axis_of
 from genperf.discrepancy import Discrepancy, Exponential
 from genperf.engine.phases import doing
@@ -71,16 +72,19 @@ def fit_factors(table: Table, options: FitOptions, seed: int) -> Ensemble:
     usable, larger = affordable([*generics, *(e for e in known if e not in partial)], len(medians))
     partial = [e for e in partial if len(e.constants) <= AVERAGE.constants_per_row * len(medians)]
     candidates = candidates_of(usable, medians, options, seed, robust=True)
-    beside = candidates_of(partial, medians, options, seed, robust=True) if partial else []
-    best = _best_average(candidates, beside, medians, options, seed)
+    of_partial = candidates_of(partial, medians, options, seed, robust=True) if partial else []
+    best = _best_average(candidates, of_partial, medians, options, seed)
     chosen, fitted, rows = best.chosen, best.fitted, best.rows
     residuals, learned, errors = best.residuals, best.learned, best.errors
     rng = np.random.default_rng([CONTENT_SEED, 1])
     members = [_member(f, 1.0 / len(fitted), options.draws // len(fitted), rng) for f in fitted]
     noise = table.noise()
     noise = noise if np.isfinite(noise) else 0.0
+    doing("learning a surface beside the expressions")
+    beside = stacked(learned, chosen[0].folds, errors)
+    errors = beside.errors
     kriging = scaled(learned, residuals, errors, _drawn(fitted, members), noise)
-    discrepancy = kriging.krige(residuals)
+    discrepancy = beside.attached(kriging.krige(residuals), learned.table)
     doing("predicting the largest scale from the smaller ones")
     past = Past(fitted, medians, rows, kriging)
     axis = axis_of(medians, options.mapping)
@@ -96,6 +100,7 @@ def fit_factors(table: Table, options: FitOptions, seed: int) -> Ensemble:
             "weights": "huber",
             "kriging": _named(discrepancy),
             "trend": trend.share,
+            "surface": beside.weight,
             "lambda": _strengths(chosen),
             **_held_out(errors),
         },

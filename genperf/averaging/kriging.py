@@ -126,10 +126,13 @@ class HeldOut:
         ln(measured/predicted).
     variances : ndarray of shape (held out,)
         What the kriging expects of their squares, before it is scaled.
+    rows : ndarray of int of shape (held out,)
+        The configurations.
     """
 
     errors: Array
     variances: Array
+    rows: npt.NDArray[np.intp]
 
     @property
     def mean_error(self) -> float:
@@ -149,7 +152,7 @@ def checked(chosen: Sequence[Candidate], residuals: Residuals) -> tuple[Residual
 def held_out(chosen: Sequence[Candidate], residuals: Residuals) -> HeldOut:
     """Krige the residuals of each fold's fits, and predict the configurations that the fold held out."""
     measured = np.log(residuals.table.measured)
-    errors, variances = [], []
+    errors, variances, rows = [], [], []
     for k, train in enumerate(chosen[0].folds):
         fold = measured - np.mean([c.by_fold[k] for c in chosen], axis=0)
         discrepancy = residuals.krige(fold, train)
@@ -159,9 +162,12 @@ def held_out(chosen: Sequence[Candidate], residuals: Residuals) -> HeldOut:
             mean, variance = forecast[0][0], forecast[1][0] + residuals.noise(discrepancy)
         errors.append((fold - mean)[~train])
         variances.append(variance[~train])
+        rows.append(np.flatnonzero(~train))
     together, expected = np.concatenate([*errors, []]), np.concatenate([*variances, []])
     finite = np.isfinite(together)
-    return HeldOut(together[finite], expected[finite])
+    return HeldOut(
+        together[finite], expected[finite], np.concatenate([*rows, np.zeros(0, np.intp)])[finite].astype(np.intp)
+    )
 
 
 @dataclass(frozen=True, eq=False)

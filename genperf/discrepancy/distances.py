@@ -9,8 +9,9 @@ import numpy.typing as npt
 
 Array = npt.NDArray[np.float64]
 #: How two values of a factor are apart. *doublings*: |log2 a − log2 b|. *difference*: |a − b|, for factors with values
-#: of zero or below. *squared*: (a − b)². *level*: 1 for two different levels, 0 for the same.
-Metric = Literal["doublings", "difference", "squared", "level"]
+#: of zero or below. *squared doublings*, *squared*: the squares of both. *level*: 1 for two different levels, 0 for
+#: the same.
+Metric = Literal["doublings", "squared doublings", "difference", "squared", "level"]
 
 
 def distances(a: npt.NDArray[Any], b: npt.NDArray[Any], metric: Metric) -> Array:
@@ -22,7 +23,7 @@ def distances(a: npt.NDArray[Any], b: npt.NDArray[Any], metric: Metric) -> Array
     ----------
     a, b : ndarray of shape (n,) and (m,)
         Numbers, or the labels of levels.
-    metric : {"doublings", "difference", "squared", "level"}
+    metric : {"doublings", "squared doublings", "difference", "squared", "level"}
         A value of zero or below is infinitely many doublings away.
 
     Returns
@@ -48,7 +49,7 @@ def _between(a: npt.NDArray[Any], b: npt.NDArray[Any], metric: Metric) -> Array:
     Parameters
     ----------
     a, b : ndarray of shape (n,) and (m,)
-    metric : {"doublings", "difference", "squared", "level"}
+    metric : {"doublings", "squared doublings", "difference", "squared", "level"}
     """
     if metric == "level":
         return np.asarray(a[:, None] != b[None, :], dtype=float)
@@ -59,4 +60,5 @@ def _between(a: npt.NDArray[Any], b: npt.NDArray[Any], metric: Metric) -> Array:
         return np.asarray((x - y) ** 2)
     with np.errstate(divide="ignore", invalid="ignore"):
         logarithms = [np.where(v > 0.0, np.log2(v), -np.inf) for v in (x, y)]
-        return np.asarray(np.abs(logarithms[0] - logarithms[1]))
+        between = np.abs(logarithms[0] - logarithms[1])
+    return np.asarray(between**2 if metric == "squared doublings" else between)

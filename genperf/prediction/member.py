@@ -168,6 +168,10 @@ def log_times(members: Sequence[Member], columns: Mapping[str, Any]) -> Array:
             if id(shared) not in level:
                 level[id(shared)] = shared.mean(columns)
             curve = curve + level[id(shared)]
+            if shared.surface is not None:
+                with np.errstate(all="ignore"):
+                    there = np.log(member.expression.evaluate(shared.surface.inside(columns), member.values))
+                curve = curve - shared.surface.weight * there
         logarithms.append(curve)
     return np.array(logarithms)
 
@@ -186,5 +190,8 @@ def forecasts(members: Sequence[Member], columns: Mapping[str, Any]) -> list[tup
             if id(discrepancy) not in shared:
                 shared[id(discrepancy)] = discrepancy.forecast(columns)
             mean, variance = shared[id(discrepancy)]
+            if discrepancy.surface is not None:
+                there = member.log_draws(discrepancy.surface.inside(columns))
+                curve = curve - discrepancy.surface.weight * there
             out.append((curve + mean, np.broadcast_to(variance, curve.shape).copy()))
     return out

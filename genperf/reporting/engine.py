@@ -228,7 +228,7 @@ def _discrepancy(discrepancy: Discrepancy, model: Model) -> dict[str, Any]:
         "extrapolation": _extrapolation(discrepancy.extrapolation, model),
     }
     if not discrepancy.per_draw:
-        return {**out, "dual": packed(discrepancy.dual)}
+        return {**out, "dual": packed(discrepancy.dual), "surface": _surface(discrepancy, model)}
     geometry = discrepancy.geometry
     return {
         **out,
@@ -237,6 +237,21 @@ def _discrepancy(discrepancy: Discrepancy, model: Model) -> dict[str, Any]:
         "variances": geometry.variances.tolist(),
         "ones": geometry.ones.tolist(),
         "offsets": None if discrepancy.offsets is None else packed(discrepancy.offsets),
+    }
+
+
+def _surface(discrepancy: Discrepancy, model: Model) -> dict[str, Any] | None:
+    """Return a surface as data: its process is a discrepancy with the same anchors."""
+    surface, ground = discrepancy.surface, discrepancy.ground
+    if surface is None or ground is None:
+        return None
+    order = list(model.factors)
+    ranges = [[order.index(name), *ends] for name, ends in surface.ranges.items()]
+    return {
+        "weight": surface.weight,
+        "level": surface.level,
+        "ranges": ranges,
+        "ground": _discrepancy(ground, model),
     }
 
 

@@ -211,6 +211,10 @@ def _check_discrepancy(discrepancy: Discrepancy, factors: tuple[Factor, ...]) ->
     fault = discrepancy.kernel.fault(anchors)
     if fault is not None:
         raise refusal(f"discrepancies.kernel: {fault}")
+    surface = discrepancy.surface
+    fault = surface.fault(anchors) if surface is not None else None
+    if surface is not None and (fault is not None or discrepancy.per_draw):
+        raise refusal(f"discrepancies.surface: {fault or 'it belongs to a discrepancy that all draws share'}")
     for factor in factors:
         if factor.positive and factor.name in anchors and np.any(anchors[factor.name] <= 0.0):
             raise refusal(f"discrepancies.anchors: an anchor's '{factor.name}' is not above zero")

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from genperf.discrepancy.extrapolation import Extrapolation
 from genperf.discrepancy.kernels import Kernel
+from genperf.discrepancy.surface import Surface
 from genperf.errors import Note
 from genperf.expression import Kind
 from genperf.prediction import Evidence, Feasibility, Schema, Spread, Status
@@ -75,6 +76,7 @@ class DiscrepancyRecord(
     per_draw: bool = False
     extrapolation: Extrapolation | msgspec.UnsetType | None = msgspec.UNSET
     offsets: Array | None = None
+    surface: Surface | None = None
 
 
 class ModelRecord(msgspec.Struct, frozen=True, eq=False, forbid_unknown_fields=True):

@@ -107,7 +107,7 @@ class Exponential(msgspec.Struct, frozen=True, tag="exponential", omit_defaults=
         for name, metric in self.metrics.items():
             if (metric == "level") is not (anchors[name].dtype == object):
                 return f"the metric of '{name}' does not match the anchors"
-            if metric == "doublings" and np.any(anchors[name] <= 0.0):
+            if metric in ("doublings", "squared doublings") and np.any(anchors[name] <= 0.0):
                 return f"an anchor's '{name}' is not above zero"
         return None
 

@@ -25,6 +25,7 @@ class Discrepancy {
     this.extrapolation = data.extrapolation && new Extrapolation(data.extrapolation, this.anchors);
     if (!data.perDraw) {
       this.dual = unpacked(data.dual);
+      if (data.surface) this.surface = { ...data.surface, ground: new Discrepancy(data.surface.ground) };
       return;
     }
     Object.assign(this, { logarithms: data.logarithms, whiten: data.whiten, variances: data.variances, ones: data.ones });
@@ -37,9 +38,23 @@ class Discrepancy {
 
   // --- shared by all draws: residuals of the central fit at the anchors ---
   sharedMean(x) {
-    return dot(this.across(this.kernel.point(x)), this.dual);
+    const mean = dot(this.across(this.kernel.point(x)), this.dual), s = this.surface;
+    return s ? (1 - s.weight) * mean + s.weight * (s.level + s.ground.sharedMean(this.inside(x))) : mean;
+  }
+  // x with every number inside the measured range.
+  inside(x) {
+    const there = [...x];
+    for (const [at, low, high] of this.surface.ranges) there[at] = Math.min(Math.max(x[at], low), high);
+    return there;
   }
   sharedForecast(x) {
+    const [mean, variance] = this.ofResiduals(x), s = this.surface;
+    if (!s) return [mean, variance];
+    const [level, beside] = s.ground.sharedForecast(this.inside(x));
+    const sd = (1 - s.weight) * Math.sqrt(variance) + s.weight * Math.sqrt(beside);
+    return [(1 - s.weight) * mean + s.weight * (s.level + level), sd * sd];
+  }
+  ofResiduals(x) {
     const point = this.kernel.point(x), near = this.across(point), mean = dot(near, this.dual);
     if (!this.scales[0]) return [mean, 0];
     this.lower ||= this.factored();

@@ -30,9 +30,14 @@ class Member {
   log(x, c) {
     return Math.log(this.split(x, c)[1]);
   }
+  // ln of the expression, less what a surface takes the place of.
+  curve(x, c) {
+    const surface = this.shared && this.shared.surface;
+    return this.log(x, c) - (surface ? surface.weight * this.log(this.shared.inside(x), c) : 0);
+  }
   // Mean and variance of ln T for every draw; `shared` has what each shared discrepancy forecasts at x.
   forecast(x, shared) {
-    const curve = Float64Array.from(this.draws, (c) => this.log(x, c));
+    const curve = Float64Array.from(this.draws, (c) => this.curve(x, c));
     if (this.series) return this.series.forecast(curve, x);
     const [level, variance] = this.shared ? shared.get(this.shared) : [0, 0];
     return [curve.map((v) => v + level), new Float64Array(curve.length).fill(variance)];
@@ -113,7 +118,7 @@ class Engine {
     const means = new Map(this.shared.map((d) => [d, d.sharedMean(x)]));
     let sum = 0, weight = 0;
     for (const m of members) {
-      sum += m.weight * (m.log(x, m.constants) + (m.shared ? means.get(m.shared) : 0));
+      sum += m.weight * (m.curve(x, m.constants) + (m.shared ? means.get(m.shared) : 0));
       weight += m.weight;
     }
     return Math.exp(sum / weight);

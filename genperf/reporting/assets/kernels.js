@@ -31,12 +31,12 @@ class Exponential {
   point(x) {
     return this.metrics.map(([at, metric, most]) => {
       const value = most === null ? x[at] : Math.min(x[at], most);
-      return metric === "doublings" ? (value > 0 ? Math.log2(value) : -Infinity) : value;
+      return metric.endsWith("doublings") ? (value > 0 ? Math.log2(value) : -Infinity) : value;
     });
   }
   covariance(a, b) {
     const apart = this.metrics.map(([, metric], j) =>
-      metric === "level" ? Number(a[j] !== b[j]) : metric === "squared" ? (a[j] - b[j]) ** 2 : Math.abs(a[j] - b[j]));
+      metric === "level" ? Number(a[j] !== b[j]) : metric.startsWith("squared") ? (a[j] - b[j]) ** 2 : Math.abs(a[j] - b[j]));
     let sum = 0;
     for (const [size, rates] of this.effects) {
       let far = 0;
