@@ -47,3 +47,18 @@ def neutral(text: str) -> str:
     except ValueError:
         return f"'{text}"
     return text
+
+
+def with_columns(frame: pd.DataFrame, columns: Mapping[str, Any]) -> pd.DataFrame:
+    """Return a frame with some columns added or replaced, whatever their names: `assign` cannot take `self`.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> with_columns(pd.DataFrame({"n": [1, 2]}), {"self": [3, 4]}).columns.tolist()
+    ['n', 'self']
+    """
+    out = frame.copy(deep=False)
+    for name, values in columns.items():
+        out[name] = values
+    return out
