@@ -20,6 +20,7 @@ from genperf.prediction import central_times
 from genperf.prediction.further import ENDS, central_values
 from genperf.prediction.predict import THROUGHPUT
 from genperf.result import FitResult
+from genperf.table.cells import with_columns
 
 Array = npt.NDArray[np.float64]
 Positions = npt.NDArray[np.int64]
@@ -292,7 +293,7 @@ class Search:
             for rate, end in zip(THROUGHPUT, (name, "upper", "lower"), strict=True):
                 frame[rate] = value(self.problem.throughput, {**columns, name: ends[end]})
         further = [f"{one}{end}" for one in self.result.further for end in ENDS]
-        frame = frame.assign(**ends, **{column: answer[column].to_numpy() for column in further})
+        frame = with_columns(frame, {**ends, **{column: answer[column].to_numpy() for column in further}})
         if self.result.feasibility is not None:
             frame["fits"] = answer["fits"].to_numpy()
         if self.problem.total.node != Name(name):

@@ -16,7 +16,7 @@ from genperf.prediction.query import combine, known_names, model_names
 from genperf.prediction.schema import Schema
 from genperf.result import FitResult
 from genperf.table import Factor
-from genperf.table.cells import frame_of
+from genperf.table.cells import frame_of, with_columns
 from genperf.table.clean import numbers
 
 Array = npt.NDArray[np.float64]
@@ -55,7 +55,7 @@ def completed(result: FitResult, at: Mapping[str, Any] | pd.DataFrame | None) ->
     derived = result.schema.derived
     follow = {n for n, text in derived.items() if names & set(parse(text).names) and n not in names}
     missing = [f.name for f in result.schema.factors if f.name not in names and f.name not in follow]
-    out = frame.assign(**_measured(result.schema, frame, missing))
+    out = with_columns(frame, _measured(result.schema, frame, missing))
     # Where the nodes are given and the workers are not, it is the nodes that settle the workers.
     count = next((f for c in ("workers", "nodes") if (f := result.named.find(c)) is not None and f.name in names), None)
     if count is not None:
@@ -63,7 +63,7 @@ def completed(result: FitResult, at: Mapping[str, Any] | pd.DataFrame | None) ->
         columns[count.name], bad = numbers(out[count.name])
         if not bad:
             after = following(result.named, count, columns, names, _devices_per_node(result, out))
-            out = out.assign(**{k: v for k, v in after.items() if k in missing})
+            out = with_columns(out, {k: v for k, v in after.items() if k in missing})
     return out
 
 

@@ -12,6 +12,7 @@ from genperf.attribution.configurations import completed
 from genperf.formula import parse
 from genperf.prediction import central_times, read_query
 from genperf.result import FitResult
+from genperf.table.cells import with_columns
 from genperf.table.work import evaluated
 
 
@@ -48,7 +49,7 @@ def doublings(result: FitResult, at: Mapping[str, Any] | None = None) -> dict[st
         # A factor that is derived from columns which are no factors stays as it is.
         reads = {n: parse(text).names for n, text in derived.items() if n in frame}
         follow = [n for n, columns in reads.items() if name in columns and set(columns) <= set(frame)]
-        both = pd.concat([frame, frame.assign(**{name: 2.0 * float(frame[name].iloc[0])})], ignore_index=True)
+        both = pd.concat([frame, with_columns(frame, {name: 2.0 * float(frame[name].iloc[0])})], ignore_index=True)
         query = read_query(both.drop(columns=follow), result.schema)
         here, doubled = central_times(result.members, query.columns)
         ratio = float(doubled / here)

@@ -26,6 +26,7 @@ from genperf.formula import parse
 from genperf.prediction import read_query
 from genperf.result import FitResult
 from genperf.table import Factor
+from genperf.table.cells import with_columns
 
 Array = npt.NDArray[np.float64]
 
@@ -121,8 +122,9 @@ def ladder(
     values = {name: value for name, value in at.items() if name != factor.name}
     frame = pd.DataFrame({factor.name: counts, **{k: [v] * len(counts) for k, v in values.items()}})
     factors = factors_along(result, factor)
-    frame = frame.assign(**columns_of_work(factors, counts, values, scaling_kind))
-    frame = frame.assign(**following(factors, factor, {str(name): frame[name].to_numpy() for name in frame}, given))
+    frame = with_columns(frame, columns_of_work(factors, counts, values, scaling_kind))
+    columns = {str(name): frame[name].to_numpy() for name in frame}
+    frame = with_columns(frame, following(factors, factor, columns, given))
     derived = [
         name
         for name, text in result.schema.derived.items()

@@ -20,7 +20,7 @@ from genperf.cli.options import (
     table_options,
 )
 from genperf.cli.output import say, show_json
-from genperf.cli.progress import progress_bar
+from genperf.cli.progress import phases_shown, progress_bar
 from genperf.cli.shown import capacities
 from genperf.cli.writing import writable, write_whole
 
@@ -98,19 +98,16 @@ def command(
         fitted = one_group(fitted, only, source)
     # A byte that is no text cannot stand in a page.
     title = None if title is None else title.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
-    text = page(
-        fitted,
-        table=table,
-        validation=held_out,
-        view=View(
-            once(target, "--target", names_of(fitted)),
-            along,
-            interval,
-            title,
-            Job(price, per, samples),
-            capacities(capacity, fitted),
-        ),
+    view = View(
+        once(target, "--target", names_of(fitted)),
+        along,
+        interval,
+        title,
+        Job(price, per, samples),
+        capacities(capacity, fitted),
     )
+    with phases_shown(quiet):
+        text = page(fitted, table=table, validation=held_out, view=view)
     write_whole(output, text)
     if as_json:
         show_json({"report": output, "bytes": len(text.encode())})

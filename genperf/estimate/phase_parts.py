@@ -20,6 +20,7 @@ from genperf.formula import names_in
 from genperf.losses import loss_named, penalty_named
 from genperf.solver import Problem, solve
 from genperf.table import Table, Target, phase_seconds
+from genperf.table.cells import with_columns
 
 Array = npt.NDArray[np.float64]
 Positions = npt.NDArray[np.int64]
@@ -102,7 +103,7 @@ def read_columns(table: Table, phases: Collection[str]) -> tuple[list[Column], l
         usable = np.isfinite(seconds)
         if not table.weights[usable].any():
             continue
-        of_phase = replace(table, frame=table.frame.assign(**{name: seconds}), target=Target(name)).take(usable)
+        of_phase = replace(table, frame=with_columns(table.frame, {name: seconds}), target=Target(name)).take(usable)
         rows = pd.unique(table.configuration[usable]).astype(np.int64)
         columns.append(Column(phase, name, of_phase.medians(), rows))
     return columns, notes

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from genperf.errors import TableError
-from genperf.models.guess_settings import alone, is_product, is_switch, mostly_empty, repeated_kinds
+from genperf.models.guess_settings import SETTINGS, alone, is_product, is_switch, mostly_empty, repeated_kinds
 from genperf.table import phase_columns
 from genperf.table.cells import Cells
 from genperf.table.clean import labels, mostly_numbers
@@ -168,6 +168,11 @@ def guess_roles(
     genperf.errors.TableError: two columns may be the measured time: step_s, total_ms
       try: name the one that was measured: --time step_s
     """
+    if len(columns) > SETTINGS.max_columns:
+        raise TableError(
+            f"the roles of at most {SETTINGS.max_columns:,} columns are guessed, and there are {len(columns):,}",
+            hint="genperf fit with the roles by name: --time COL --extrinsic COL; or a table with fewer columns",
+        )
     known = (*_SINGLE, *_SEVERAL, "unit")
     roles = {role: text for role in known if (value := (given or {}).get(role)) and (text := _listed(value))}
     mapped = dict(mapping or {})

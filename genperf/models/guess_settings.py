@@ -28,11 +28,14 @@ class SettingSettings:
         seems to follow. A guess.
     same_product : float
         Relative difference below which a batch of all workers is that of one worker times their number: of rounding.
+    max_columns : int
+        Columns of a table whose roles are guessed: 1,000 take 3 s, and ten times as many a hundred times as long.
     """
 
     max_empty: float = 0.5
     max_combinations: float = 0.75
     same_product: float = 1e-6
+    max_columns: int = 1000
 
 
 SETTINGS = SettingSettings()

@@ -15,6 +15,7 @@ from genperf import __version__
 from genperf.attribution.quantity import heading
 from genperf.attribution.terms import FORM, HIDDEN
 from genperf.attribution.words import LIKELY_TO_FIT
+from genperf.engine.phases import doing, listening
 from genperf.errors import GenperfError
 from genperf.fitting import fit
 from genperf.formula import JAVASCRIPT_PRELUDE
@@ -232,11 +233,14 @@ def _groups(whole: GroupedResult, view: View, formulas: Formulas) -> list[dict[s
     live = sum(map(_bytes, whole.results.values())) <= PAGE.max_draw_bytes
     out: list[dict[str, Any]] = []
     failed = dict(whole.failures)
-    for key, result in whole.results.items():
+    for number, (key, result) in enumerate(whole.results.items()):
+        doing("answering for groups", number, len(whole.results))
         try:
-            place = place_of(result, view.target, view.along, view.interval)
-            predictor = engine(result, formulas, view.interval) if live else None
-            shown = sheet(result, place, view.interval, judging(result, formulas), predictor)
+            # What one group takes is not told: it is a small part of the whole.
+            with listening(None):
+                place = place_of(result, view.target, view.along, view.interval)
+                predictor = engine(result, formulas, view.interval) if live else None
+                shown = sheet(result, place, view.interval, judging(result, formulas), predictor)
         except GenperfError as error:
             # A group without an answer is named on the page; the only one is an error.
             if len(whole) == 1:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from genperf.discrepancy import Discrepancy
 from genperf.expression import Constant, Expression, Term
-from genperf.formula import Node, parse, render
+from genperf.formula import Node, names_in, parse, render
 from genperf.prediction import Member, discrepancies_of
 from genperf.result.arrays import encoded, unpacked
 from genperf.result.checks import check_record, refusal
@@ -166,6 +166,9 @@ def _member(record: MemberRecord, factors: tuple[Factor, ...], discrepancies: Se
         discrepancy = discrepancies[record.discrepancy]
         if discrepancy.per_draw and len(discrepancy.scales) != len(draws):
             raise refusal("discrepancies.scales: they do not match the draws")
+        if discrepancy.per_draw:
+            # The terms are evaluated at the anchors of a series.
+            _check_anchored(terms, {f.name for f in factors}, discrepancy)
     return Member(
         Expression(record.family, terms, constants, total, texts),
         np.array([c.value for c in record.constants]),
@@ -177,6 +180,21 @@ def _member(record: MemberRecord, factors: tuple[Factor, ...], discrepancies: Se
         record.label,
         discrepancy,
     )
+
+
+def _check_anchored(terms: Sequence[Term], factors: set[str], discrepancy: Discrepancy) -> None:
+    """Refuse anchors that lack a factor which the terms read.
+
+    Parameters
+    ----------
+    terms : sequence of Term
+    factors : set of str
+        Of the table.
+    discrepancy : Discrepancy
+    """
+    lacking = {name for term in terms for name in names_in(term.node)} & factors - set(discrepancy.anchors)
+    if lacking:
+        raise refusal(f"discrepancies.anchors: '{min(lacking)}' is not among them, and a term reads it")
 
 
 def encode_hook(value: object) -> object:

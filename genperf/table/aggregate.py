@@ -21,6 +21,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from genperf.errors import TableError
+from genperf.table.cells import with_columns
 from genperf.table.clean import NUMBERS
 from genperf.table.content import refuse_address
 from genperf.table.source import Source, guess_delimiter
@@ -334,7 +335,7 @@ class LargeSource:
         for name in ("_mean", "_variance"):
             summary[name] = _rounded(summary[name].to_numpy(dtype=float, na_value=np.nan))
         weight = summary.pop("weight")
-        return summary.assign(**{aggregation.weight: weight}) if aggregation.weight else summary
+        return with_columns(summary, {aggregation.weight: weight}) if aggregation.weight else summary
 
     def _medians(
         self, summary: pd.DataFrame, brackets: npt.NDArray[np.float64], names: Sequence[str]

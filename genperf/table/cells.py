@@ -47,3 +47,19 @@ def neutral(text: str) -> str:
     except ValueError:
         return f"'{text}"
     return text
+
+
+def with_columns(frame: pd.DataFrame, columns: Mapping[str, Any]) -> pd.DataFrame:
+    """Return a frame with some columns added or replaced, whatever their names: `assign` cannot take `self`.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> with_columns(pd.DataFrame({"n": [1, 2]}), {"self": [3, 4]}).columns.tolist()
+    ['n', 'self']
+    """
+    import pandas as pd
+
+    # One frame of all at once: columns that are added one by one make it slow.
+    together: dict[str, Any] = {str(name): cells for name, cells in frame.items()}
+    return pd.DataFrame({**together, **columns}, index=frame.index)

@@ -13,6 +13,7 @@ from genperf.errors import Note, TableError, counted
 from genperf.table.aggregate import STATISTICS, Aggregation, LargeSource
 from genperf.table.aggregated import AggregatedTable
 from genperf.table.assemble import assemble, columns_of, require
+from genperf.table.cells import with_columns
 from genperf.table.clean import numbers
 from genperf.table.failures import FailureRule, failure_notes
 from genperf.table.measurement import Measurement
@@ -130,10 +131,11 @@ def _cells(summary: pd.DataFrame, aggregation: Aggregation) -> tuple[pd.DataFram
     cells = pd.Series(1.0 / middle if aggregation.inverse else middle, dtype=object)
     empty = summary["_repeats"].to_numpy() == 0
     cells[empty] = summary["_example"].to_numpy(dtype=object)[empty]
-    rows = summary.drop(columns=["_unusable", "_example", "_failed"]).assign(**{aggregation.value: cells.to_numpy()})
+    rows = summary.drop(columns=["_unusable", "_example", "_failed"])
+    rows = with_columns(rows, {aggregation.value: cells.to_numpy()})
     failed = np.flatnonzero(summary["_failed"].to_numpy() > 0)
     measured = np.flatnonzero(summary[["_repeats", "_unusable"]].to_numpy().sum(axis=1) > 0)
-    lost = rows.iloc[failed].assign(**{aggregation.value: FAILED_RUNS})
+    lost = with_columns(rows.iloc[failed], {aggregation.value: FAILED_RUNS})
     both = pd.concat([rows.iloc[measured], lost], ignore_index=True).astype({aggregation.value: object})
     return both, np.concatenate([measured, failed])
 
@@ -207,10 +209,10 @@ def _one_row_each(large: LargeSource, aggregation: Aggregation, summary: pd.Data
         frame, factor = frame.iloc[first], factor[first]
         median = together[aggregation.value].to_numpy(dtype=float) * factor
         if aggregation.weight:
-            frame = frame.assign(**{aggregation.weight: together[aggregation.weight].to_numpy(dtype=float)})
+            frame = with_columns(frame, {aggregation.weight: together[aggregation.weight].to_numpy(dtype=float)})
     scaled = {
         name: statistics[name].to_numpy(dtype=float) * factor ** POWERS[name] if name in POWERS else statistics[name]
         for name in STATISTICS
     }
     frame = frame.drop(columns=[PLACE, *STATISTICS]).reset_index(drop=True)
-    return frame.assign(**{checked.target.column: median}, **{k: np.asarray(v) for k, v in scaled.items()})
+    return with_columns(frame, {checked.target.column: median, **{k: np.asarray(v) for k, v in scaled.items()}})

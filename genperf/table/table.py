@@ -14,6 +14,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from genperf.errors import Note, TableError, suggest
+from genperf.table.cells import with_columns
 from genperf.table.clean import Rejection, label, mostly_numbers
 from genperf.table.describe import constant_notes, measure_factors, number_rows
 from genperf.table.factor import Factor, measure
@@ -228,7 +229,7 @@ class Table:
         changed = {self.target.column: middle, REPEATS: rows}
         if self.weight is not None:
             changed[self.weight] = np.bincount(number, self.frame[self.weight].to_numpy(dtype=float))
-        return self._with(self.frame.iloc[first].reset_index(drop=True).assign(**changed))
+        return self._with(with_columns(self.frame.iloc[first].reset_index(drop=True), changed))
 
     def noise(self) -> float:
         """Return the relative standard deviation of repeats around their configuration's mean.

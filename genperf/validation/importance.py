@@ -15,6 +15,7 @@ from genperf.fitting import fit
 from genperf.models import MODELS
 from genperf.result import FitResult
 from genperf.table import Table
+from genperf.table.cells import with_columns
 from genperf.validation.learners import LEARNERS
 from genperf.validation.splits import split
 
@@ -149,7 +150,7 @@ def _shuffled(frame: pd.DataFrame, factors: Sequence[str], repeats: int, seed: S
     copies = [frame]
     for factor in factors:
         orders = [rng.permutation(len(frame)) for _ in range(repeats)]
-        copies += [frame.assign(**{factor: frame[factor].to_numpy()[order]}) for order in orders]
+        copies += [with_columns(frame, {factor: frame[factor].to_numpy()[order]}) for order in orders]
     return pd.concat(copies, ignore_index=True)
 
 

@@ -341,6 +341,7 @@ def cases() -> dict[str, tuple[str, ...]]:
     listed["endless device"] = ("check", "/dev/zero", *TABLE)
     listed["endless model"] = ("predict", "/dev/zero", "--at", "workers=4")
     listed["endless settings"] = ("--config", "/dev/zero", "models")
+    listed["ask of ten thousand columns"] = ("ask", "wide.csv", "--at", "workers=32")
     listed["predict without two factors"] = ("predict", "t.json", "--at", "workers=4")
     listed["optimize without two factors"] = ("optimize", "t.json", "--over", "workers=1:8")
     listed["data without two factors"] = ("predict", "t.json", "--data", "runs.csv")
@@ -359,6 +360,7 @@ def prepare(folder: Path, run: Callable[[list[str]], int]) -> None:
         The command line: the whole models are made by it.
     """
     files: dict[str, str | bytes] = {"runs.csv": RUNS, "levels.csv": LEVELS, **TABLES}
+    files["wide.csv"] = ",".join(f"c{k}" for k in range(10_000)) + f",{RUNS[:15]}\n" + "1," * 10_000 + "4,3.0\n"
     files |= {f"{k}.toml": text for k, text in enumerate(SETTINGS)}
     files |= {f"{name}.json": content for name, content in OTHER_MODELS.items()}
     _write(folder, files)

@@ -150,7 +150,7 @@ def test_settings_name_their_key(shell: Shell, place: Path, text: str) -> None:
     assert SETTINGS[text] in errors
 
 
-@pytest.mark.parametrize("name", ["__index_level_0__", "wo`rk", "x=y", "wo\nrk", "lambda", "log", "a b"])
+@pytest.mark.parametrize("name", ["__index_level_0__", "self", "wo`rk", "x=y", "wo\nrk", "lambda", "log", "a b"])
 def test_any_name_is_fitted_loaded_and_asked_about(shell: Shell, place: Path, name: str) -> None:
     rows = "".join(f"{n},{w},{n * (8 / w + 1)!r}\n" for n in COUNTS for w in (1, 2, 4, 8))
     (place / "named.csv").write_text(f'"{name}",workers,seconds\n{rows}')

@@ -288,3 +288,10 @@ def test_files_of_version_1_predict_the_same(path: Path) -> None:
     for name in ("time", "lower", "upper"):
         assert now[name].to_numpy() == pytest.approx(then[name].to_numpy(), rel=1e-6), name
     assert dump_model(parse_model(dump_model(model))) == dump_model(model)
+
+
+def test_anchors_of_a_series_hold_every_factor_that_a_term_reads() -> None:
+    plain = json.loads(dump_model(parse_model((EARLIER / "series.json").read_text())))
+    del plain["groups"][0]["model"]["discrepancies"][0]["anchors"]["nodes"]
+    with pytest.raises(ModelError, match=r"discrepancies.anchors: 'nodes' is not among them, and a term reads it"):
+        parse_model(json.dumps(plain))
