@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -12,7 +13,11 @@ import numpy.typing as npt
 from scipy.optimize import minimize
 from scipy.special import log_ndtr, ndtri
 
-from genperf.prediction.feasibility import CERTAINTY, Demand, Direction, Feasibility, Values, surpassed
+from genperf.estimate.memory_demand import MEMORY, Runs, memory_demand
+from genperf.formula import render
+from genperf.formula.parse import LIMITS
+from genperf.models import Factors
+from genperf.prediction.feasibility import CERTAINTY, Demand, Direction, Feasibility, Need, Values, surpassed
 from genperf.table import Factor, Table
 
 Array = npt.NDArray[np.float64]
@@ -57,12 +62,22 @@ class _Outcomes:
         return tuple(zip(*cells, strict=True))
 
 
-def feasibility_of(table: Table) -> Feasibility | None:
+def feasibility_of(table: Table, mapping: Mapping[str, str] | None = None) -> Feasibility | None:
     """Return the probability of fitting, or None where no run failed.
+
+    Where the factors tell a transformer's layout, what it needs of a device's memory decides, unless the outcomes say
+    that something else failed.
 
     Demands of intrinsic factors are not negative: more of them never fits better. Extrinsic factors help or do not
     matter, unless the outcomes say that runs fail at large ones; then their sign is free. A factor with values that are
     zero or negative enters without a logarithm, and with either sign.
+
+    Parameters
+    ----------
+    table : Table
+        Where a further quantity is a memory, it is read as well.
+    mapping : mapping of str to str, optional
+        Canonical name → column.
 
     Examples
     --------
@@ -76,6 +91,16 @@ def feasibility_of(table: Table) -> Feasibility | None:
     if table.failures.empty:
         return None
     outcomes = _outcomes(table)
+    physical = _of_memory(table, outcomes, mapping or {})
+    runs = len(outcomes.succeeded)
+    if physical is not None and physical[1] <= MEMORY.most_wrong * runs:
+        return _bounded(physical[0], outcomes)
+    plain, wrong = _of_factors(table, outcomes)
+    return _bounded(physical[0] if physical is not None and physical[1] <= wrong else plain, outcomes)
+
+
+def _of_factors(table: Table, outcomes: _Outcomes) -> tuple[Feasibility, int]:
+    """Return the probit of the factors alone, and how many outcomes it has wrong."""
     design, demands, levels = _design(outcomes)
     signs = np.where(outcomes.succeeded, 1.0, -1.0)
     lower, upper = _bounds(demands, design.shape[1], False)
@@ -87,6 +112,66 @@ def feasibility_of(table: Table) -> Feasibility | None:
             theta = freer
             slope_of = dict(zip(demands, theta[1:].tolist(), strict=False))
             demands = {n: _turned(d, slope_of[n]) if n in extrinsic else d for n, d in demands.items()}
+    return _written(table, demands, levels, theta, outcomes), _wrong(design, signs, theta)
+
+
+def _of_memory(table: Table, outcomes: _Outcomes, mapping: Mapping[str, str]) -> tuple[Feasibility, int] | None:
+    """Return the probit of what a layout needs of a device's memory, and how many outcomes it has wrong.
+
+    None where the factors do not tell a layout.
+
+    Parameters
+    ----------
+    table : Table
+    outcomes : _Outcomes
+    mapping : mapping of str to str
+        Canonical name → column.
+    """
+    design, demands, levels = _design(outcomes)
+    count = len(demands)
+    lower, upper = _bounds(demands, count, False)
+    runs = Runs(outcomes.columns, outcomes.succeeded, _measured_memory(table, outcomes))
+    bounds = np.column_stack([lower, upper])
+    fitted = memory_demand(Factors(table.factors, mapping), runs, design[:, :count], bounds, design[:, count:])
+    text = "" if fitted is None else render(fitted.need)
+    if fitted is None or len(text) > LIMITS.max_characters:
+        return None
+    theta = np.concatenate([[fitted.headroom], fitted.powers, fitted.levels])
+    need = Need(text, _rounded(fitted.slope))
+    return msgspec.structs.replace(_written(table, demands, levels, theta, outcomes), need=need), fitted.wrong
+
+
+def _measured_memory(table: Table, outcomes: _Outcomes) -> Array:
+    """Return the measured memory of each configuration, NaN where there is none: of the table, or of one beside it."""
+    measured = np.full(len(outcomes.succeeded), np.nan)
+    beside = next((one for one in (table, *table.further.values()) if one.target.is_memory), None)
+    if beside is None:
+        return measured
+    medians = beside.medians()
+    names = [f.name for f in outcomes.factors if f.name in medians.columns]
+    known = dict(zip(zip(*(medians.columns[n].tolist() for n in names), strict=True), medians.measured, strict=True))
+    rows = zip(*(outcomes.columns[n].tolist() for n in names), strict=True)
+    for k, row in enumerate(rows):
+        if outcomes.succeeded[k]:
+            measured[k] = known.get(row, np.nan)
+    return measured
+
+
+def _written(
+    table: Table, demands: dict[str, Demand], levels: list[tuple[str, str]], theta: Array, outcomes: _Outcomes
+) -> Feasibility:
+    """Return the probability of fitting with its constants rounded.
+
+    Parameters
+    ----------
+    table : Table
+    demands : dict of str to Demand
+    levels : list of (str, str)
+        Factor and level of the last constants.
+    theta : ndarray of shape (1 + demands + levels,)
+        Headroom, slopes, offsets.
+    outcomes : _Outcomes
+    """
     slopes = [_rounded(b) for b in theta]
     demands = {
         name: Demand(slope, d.centre, d.logarithmic, d.more)
@@ -95,7 +180,7 @@ def feasibility_of(table: Table) -> Feasibility | None:
     offsets: dict[str, dict[str, float]] = {f.name: {} for f in outcomes.factors if not f.numeric}
     for (name, level), offset in zip(levels, slopes[1 + len(demands) :], strict=True):
         offsets[name][level] = offset
-    return _bounded(Feasibility(len(table.failures), slopes[0], demands, offsets), outcomes)
+    return Feasibility(len(table.failures), slopes[0], demands, offsets)
 
 
 def _outcomes(table: Table) -> _Outcomes:
@@ -217,7 +302,30 @@ def _bounded(fitted: Feasibility, outcomes: _Outcomes) -> Feasibility:
         succeeded=outcomes.take(most),
         failed=outcomes.take(_extreme(demanded, ~good & ~covered, -1)),
         contradicted=outcomes.take(np.flatnonzero(covered & ~again)),
+        certain=CERTAINTY if fitted.need is None else _certain(demanded, good),
     )
+
+
+def _certain(demanded: Array, good: Truth) -> float:
+    """Return how often measured outcomes follow from those of others that ask for no less, or no more.
+
+    Such an order is no law of layouts whose networks differ in more than the table tells. Without a contradiction:
+    `CERTAINTY`.
+
+    Parameters
+    ----------
+    demanded : ndarray of shape (configurations, demands)
+    good : ndarray of bool of shape (configurations,)
+        Which succeeded.
+    """
+    right = wrong = 0
+    for row, outcome in enumerate(good):
+        others = np.arange(len(good)) != row
+        fits = bool(surpassed(demanded[[row]], demanded[others & good], -1)[0])
+        fails = bool(surpassed(demanded[[row]], demanded[others & ~good], 1)[0])
+        right += bool(fits and outcome) + bool(fails and not outcome)
+        wrong += bool(fits and not outcome) + bool(fails and outcome)
+    return CERTAINTY if not wrong else _rounded(min(CERTAINTY, max(0.5, (right + 0.5) / (right + wrong + 1.0))))
 
 
 def _extreme(demanded: Array, among: Truth, sign: int) -> npt.NDArray[np.int64]:

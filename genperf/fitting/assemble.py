@@ -83,5 +83,5 @@ def assembled(table: Table, ensemble: Ensemble, request: Request) -> FitResult:
             "r2": metrics.r2(predicted, measured),
         },
         notes=(*table.notes, *request.notes, *ensemble.notes),
-        feasibility=feasibility_of(table),
+        feasibility=feasibility_of(table, options.mapping),
     )

@@ -2,11 +2,12 @@
 
 A run fits where what it asks for is below what there is. In logarithms the margin is linear in the factors,
 
-    η(x) = h − Σ_j β_j ln(x_j/c_j) − Σ_l γ_l,    P(fits) = Φ(η),
+    η(x) = h − Σ_j β_j ln(x_j/c_j) − Σ_l γ_l − s·ln M(x),    P(fits) = Φ(η),
 
-with the headroom h at the centres c, a demand β_j per factor and an offset γ_l per level: a probit (Bliss, 1934). What
-was measured bounds it: a configuration that asks for no more than one that succeeded fits, and one that asks for no
-less than one that failed does not.
+with the headroom h at the centres c, a demand β_j per factor and an offset γ_l per level: a probit (Bliss, 1934).
+Where the factors tell the layout of a transformer, M is what it needs of a device's memory, and s how sharp the limit
+is. What was measured bounds it: a configuration that asks for no more than one that succeeded fits, and one that asks
+for no less than one that failed does not.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ from typing import Any, Literal
 import msgspec
 import numpy as np
 import numpy.typing as npt
+
+from genperf.formula import evaluate, parse
 
 Array = npt.NDArray[np.float64]
 Truth = npt.NDArray[np.bool_]
@@ -57,6 +60,27 @@ class Demand(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return np.log(np.maximum(ratio, np.finfo(float).tiny)) if self.logarithmic else ratio
 
 
+class Need(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a configuration needs of a device's memory.
+
+    Attributes
+    ----------
+    formula : str
+        M over the factors, above zero.
+    slope : float
+        s, above zero: by how much the margin falls as ln M grows by one.
+    """
+
+    formula: str
+    slope: float
+
+    def demanded(self, columns: Columns) -> Array:
+        """Return s·ln M(x), shape (rows,)."""
+        with np.errstate(all="ignore"):
+            need = np.asarray(evaluate(parse(self.formula).node, columns), float)
+        return self.slope * np.log(np.maximum(need, np.finfo(float).tiny))
+
+
 class Feasibility(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The probability that a configuration fits, learned from runs that succeeded and runs that failed.
 
@@ -75,6 +99,11 @@ class Feasibility(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         of `demands`, then `offsets`.
     contradicted : tuple of tuple
         Configurations that failed, although one succeeded that asks for no less.
+    need : Need, optional
+        Of a transformer's layout.
+    certain : float
+        The probability that a configuration fits which asks for no more than one that succeeded, and fails which asks
+        for no less than one that failed: `CERTAINTY`, or less where measured outcomes contradicted it.
 
     Examples
     --------
@@ -91,6 +120,8 @@ class Feasibility(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     succeeded: tuple[Values, ...] = ()
     failed: tuple[Values, ...] = ()
     contradicted: tuple[Values, ...] = ()
+    need: Need | None = None
+    certain: float = CERTAINTY
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -113,14 +144,16 @@ class Feasibility(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             margin -= demand.slope * demand.scaled(np.asarray(columns[name], float))
         for name, levels in self.offsets.items():
             margin -= np.array([levels.get(str(level), 0.0) for level in columns[name].tolist()])
+        if self.need is not None:
+            margin -= self.need.demanded(columns)
         probability = ndtr(margin)
         demanded = self.demanded(columns)
         fits, fails = (
             surpassed(demanded, self._demanded_by(self.succeeded), -1),
             surpassed(demanded, self._demanded_by(self.failed), 1),
         )
-        probability = np.where(fits, np.maximum(CERTAINTY, probability), probability)
-        return np.where(fails, np.minimum(1.0 - CERTAINTY, probability), probability)
+        probability = np.where(fits, np.maximum(self.certain, probability), probability)
+        return np.where(fails, np.minimum(1.0 - self.certain, probability), probability)
 
     def known_to_fail(self, columns: Columns) -> Truth:
         """Return which configurations failed and never succeeded, or ask for no less than one that failed."""

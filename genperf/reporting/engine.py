@@ -19,7 +19,7 @@ from genperf.formula import Node, javascript, parse
 from genperf.prediction import Member, discrepancies_of, read_query, verdict
 from genperf.prediction.bands import POINTS
 from genperf.prediction.combinations import COMBINATIONS, corners, judged_places
-from genperf.prediction.feasibility import CERTAINTY, SAME
+from genperf.prediction.feasibility import SAME
 from genperf.prediction.predict import FLOOR, standing_of
 from genperf.result import FitResult
 from genperf.result.arrays import packed
@@ -107,11 +107,13 @@ def engine(result: FitResult, formulas: Formulas, interval: float) -> dict[str, 
     }
 
 
-def fitting(result: FitResult) -> dict[str, Any] | None:
+def fitting(model: Model) -> dict[str, Any] | None:
     """Return what the page needs for the probability that a run does not fail; None where none ever failed."""
+    result = model.result
     feasibility = result.feasibility
     if feasibility is None:
         return None
+    need = feasibility.need
     places = {f.name: i for i, f in enumerate(result.schema.factors)}
     return {
         "headroom": feasibility.headroom,
@@ -121,7 +123,8 @@ def fitting(result: FitResult) -> dict[str, Any] | None:
         "offsets": [[places[name], levels] for name, levels in feasibility.offsets.items()],
         "succeeded": [list(values) for values in feasibility.succeeded],
         "failed": [list(values) for values in feasibility.failed],
-        "certainty": CERTAINTY,
+        "certainty": feasibility.certain,
+        "need": None if need is None else [model.formula(need.formula), need.slope],
         "same": SAME,
     }
 

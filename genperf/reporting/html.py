@@ -250,7 +250,7 @@ def _groups(whole: GroupedResult, view: View, formulas: Formulas) -> list[dict[s
             model = Model(result, formulas)
             beside = {
                 "measures": measures_of(model, dict(zip(whole.group, key, strict=True)), view.job),
-                "feasibility": fitting(result),
+                "feasibility": fitting(model),
                 "further": further_of(result, formulas, place, view.interval, live=live),
                 "splits": splits_of(model),
             }

@@ -233,6 +233,13 @@ def _check_feasibility(feasibility: Feasibility, factors: tuple[Factor, ...]) ->
         raise refusal("feasibility: its factors are not those of the table")
     if any(not demand.centre > 0.0 for demand in feasibility.demands.values()):
         raise refusal("feasibility.demands: a centre is not above zero")
+    if feasibility.need is not None:
+        texts = {f.name for f in factors if not f.numeric}
+        parse(feasibility.need.formula, numeric | texts, texts)
+        if not 0.0 < feasibility.need.slope < np.inf:
+            raise refusal("feasibility.need: its slope is not above zero")
+    if not 0.0 <= feasibility.certain <= 1.0:
+        raise refusal("feasibility.certain: no probability")
     kinds = [name not in numeric for name in feasibility.names]
     configurations = (*feasibility.succeeded, *feasibility.failed, *feasibility.contradicted)
     if any([isinstance(value, str) for value in values] != kinds for values in configurations):

@@ -99,3 +99,21 @@ def test_without_draws_the_page_holds_the_memory_along_the_scale(
     assert float(browser.js("return $('further-0').dataset.value")) == pytest.approx(expected.memory, rel=1e-6)
     assert browser.js("return $('splits-card').hidden")
     assert not browser.complaints()
+
+
+def test_what_a_layout_needs_decides_what_fits(browser: Browser) -> None:
+    runs = layout_runs()
+    runs["s"] = np.where(runs.gib > 18.0, "OOM", runs.s.astype(str))
+    table = gp.read_table(runs.drop(columns="gib"), time="s", intrinsic="layers,mbs,gbs", extrinsic="dp,tp,pp,nodes")
+    result = gp.fit(table, "transformer", draws=5)
+    assert isinstance(result, FitResult)
+    assert result.feasibility is not None
+    assert result.feasibility.need is not None
+    browser.open(page(result, View(AT)))
+    rows = browser.js("return splitsAt(state.x)")
+    expected = result.predict(pd.DataFrame(rows, columns=[f.name for f in result.schema.factors]))["fits"]
+    there = browser.js("return arguments[0].map((x) => fitsAt(sheet.feasibility, x))", rows)
+    np.testing.assert_allclose(there, expected, atol=1e-6)
+    assert min(there) < 0.5 < max(there)
+    heads = browser.js("return [...document.querySelectorAll('#splits th')].map((e) => e.textContent)")
+    assert "fits (%)" in heads

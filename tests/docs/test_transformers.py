@@ -37,4 +37,5 @@ def test_every_command_answers(
         name, *arguments = shlex.split(text.replace("\\\n", " "))
         assert name == "genperf"
         assert run(arguments) == 0
-        assert re.search(answer, capsys.readouterr().out)
+        captured = capsys.readouterr()
+        assert re.search(answer, captured.out + captured.err)

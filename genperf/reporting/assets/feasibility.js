@@ -32,6 +32,7 @@ function fitsAt(f, x) {
     margin -= slope * (logarithmic ? Math.log(Math.max(ratio, 2.2250738585072014e-308)) : ratio);
   });
   f.offsets.forEach(([, levels], k) => (margin -= levels[values[f.demands.length + k]] || 0));
+  if (f.need) margin -= f.need[1] * Math.log(Math.max(FORMULAS[f.need[0]](x), 2.2250738585072014e-308));
   const here = demandedBy(f, values), known = (list) => list.map((v) => demandedBy(f, v));
   let p = normalShare(margin);
   if (surpasses(here, known(f.succeeded), -1, f.same)) p = Math.max(f.certainty, p);

@@ -1,0 +1,115 @@
+"""Which layouts of a transformer run out of memory: outcomes of held-out runs, on tables with emulated failures.
+
+    python experiments/transformers_fits.py [--write]
+
+Runs whose measured memory is above a capacity are declared failed. `--write` writes docs/results/transformers-fits.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from transformers import CASES, markdown, table_of
+
+import genperf as gp
+
+COMMAND = "python experiments/transformers_fits.py --write"
+PAGE = Path(__file__).parents[1] / "docs" / "results" / "transformers-fits.md"
+TABLES = ("bigscience, memory", "GPT, memory")
+#: Shares of the runs whose memory is below the capacity.
+SHARES = (0.5, 0.65, 0.8)
+FOLDS, REPEATS = 5, 3
+READING = """Runs whose measured memory is above a capacity are declared failed; their memory is hidden. A
+capacity is one that half, 65 % or 80 % of the runs keep. The outcomes of the configurations of each of 5 folds are
+predicted from the others, three times over. *Right*: the probability `fits` is on the side of the outcome. *Left out*:
+failed runs whose probability is below 0.95, which `optimize` leaves out; *kept*: runs that succeeded and are not left
+out. *Times*: failures are marked in a table of times. *Memory*: the memory of the runs that succeeded is measured as
+well (`--also`). *Near*: runs whose memory lies within a tenth of the capacity."""
+
+
+def runs_of(name: str) -> tuple[pd.DataFrame, dict[str, str]]:
+    """Return a row per configuration, with its memory as `gb`, and the roles of its factors."""
+    table = table_of(CASES[name]).medians()
+    roles = {r: [f.name for f in table.factors if f.role == r] for r in ("intrinsic", "extrinsic", "categorical")}
+    frame = pd.DataFrame({f.name: table.columns[f.name] for f in table.factors}).assign(gb=table.measured)
+    return frame, {role: ",".join(names) for role, names in roles.items() if names}
+
+
+def probabilities(runs: pd.DataFrame, roles: dict[str, str], capacity: float, seed: int, *, beside: bool) -> np.ndarray:
+    """Return the probability of fitting of each run, from those of other folds.
+
+    Parameters
+    ----------
+    runs : DataFrame
+    roles : dict of str to str
+    capacity : float
+    seed : int
+        Of the folds.
+    beside : bool
+        Whether the memory of runs that succeeded is measured.
+    """
+    fold = np.random.default_rng(seed).permutation(len(runs)) % FOLDS
+    failed = (runs.gb > capacity).to_numpy()
+    memory = np.where(failed, "", runs.gb.astype(str))
+    marked = runs.drop(columns="gb").assign(s=np.where(failed, "OOM", "1"), memory=memory)
+    also = {"also": "memory=memory:GB"} if beside else {}
+    out = np.ones(len(runs))
+    for k in range(FOLDS):
+        train = marked[fold != k] if beside else marked[fold != k].drop(columns="memory")
+        # Times are of no interest here: a constant is fitted to them.
+        models = {"also_models": {"memory": "c*1"}} if beside else {}
+        result = gp.fit(gp.read_table(train, time="s", **roles, **also), "c*1", draws=5, **models)
+        # Not `predict`, which refuses the levels that only this fold has.
+        out[fold == k] = result.feasibility.probability({n: runs[n].to_numpy()[fold == k] for n in runs})
+    return out
+
+
+def rows_of(name: str) -> list[dict[str, str]]:
+    """Return a row per capacity and kind of table."""
+    runs, roles = runs_of(name)
+    rows = []
+    for beside in (False, True):
+        for share in SHARES:
+            capacity = float(runs.gb.quantile(share))
+            failed = np.tile(runs.gb > capacity, REPEATS)
+            fits = np.concatenate(
+                [probabilities(runs, roles, capacity, seed, beside=beside) for seed in range(REPEATS)]
+            )
+            near = np.tile(np.abs(np.log(runs.gb / capacity)) < np.log(1.1), REPEATS)
+            right = (fits < 0.5) == failed
+
+            def percent(values: np.ndarray) -> str:
+                return f"{100 * np.mean(values):.0f}"
+
+            rows.append(
+                {
+                    "table": name.removesuffix(", memory"),
+                    "measured": "memory" if beside else "times",
+                    "below the capacity %": f"{100 * share:.0f}",
+                    "near %": percent(near),
+                    "right %": percent(right),
+                    "right of those not near %": percent(right[~near]),
+                    "failed: right %": percent(right[failed]),
+                    "failed: left out %": percent(fits[failed] < 0.95),
+                    "succeeded: kept %": percent(fits[~failed] >= 0.95),
+                }
+            )
+    return rows
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--write", action="store_true")
+    options = parser.parse_args()
+    rows = pd.DataFrame([row for name in TABLES for row in rows_of(name)])
+    print(markdown(rows))
+    if options.write:
+        head = f"# Which layouts run out of memory?\n\nMade by `{COMMAND}`. {READING}"
+        PAGE.write_text(f"{head}\n\n{markdown(rows)}\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,312 @@
+"""What a layout needs of a device's memory, learned from runs that fitted and runs that did not.
+
+The runs that failed are censored observations: they tell that the need was above the capacity, and no number. With the
+parts u_k of `transformer-memory`, in logarithms of memory,
+
+    ln M(x) = ln Σ_k e^{θ_k} u_k(x) + Σ_j β_j ln(x_j/c_j) + Σ_l δ_l,    P(fits) = Φ(κ·s·(c + Σ_l γ_l − ln M(x))),
+
+and where the memory of runs was measured, ln m ~ N(ln M(x), σ²). The constants are the most likely ones under normal
+priors: about the known bytes of each part for θ, about nothing for β and the levels' γ and δ. They are points, and tell
+nothing of what the runs leave open: κ ≤ 1 is what makes the outcomes of held-out runs most likely.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import reduce
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.optimize import minimize
+from scipy.special import log_ndtr
+
+from genperf.errors import ModelError
+from genperf.formula import Node, Number, call, evaluate, substitute
+from genperf.models import MODELS, Factors
+from genperf.models.transformer.levels import MEANINGS
+from genperf.models.transformer.memory import BYTES, build
+
+Array = npt.NDArray[np.float64]
+Truth = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class MemorySettings:
+    """Priors of what a layout needs. `experiments/transformers_fits.py` set them.
+
+    Attributes
+    ----------
+    part_sd : float
+        Standard deviation of ln of a part's bytes about the known ones, where the network's shape is known.
+    unknown_part_sd : float
+        The same where it is not: the parts then begin with equal shares.
+    factor_sd : float
+        Of the power β of a factor beside the parts.
+    level_sd, need_level_sd : float
+        Of the logarithms by which a level changes the capacity, and the need: devices of 16 and of 80 GB lie 1.6 apart.
+    scatter, scatter_sd : float
+        1/s: how far ln of the need lies from the capacity's before a run is sure; and the standard deviation of its
+        logarithm. Fragmentation and what no part has are about a tenth.
+    least_noise : float
+        σ is no less: memory is often read in whole gigabytes.
+    most_wrong : float
+        Share of the measured outcomes that may lie on the wrong side: beyond, it was not memory that failed.
+    folds : int
+        In which κ is learned.
+    calibrations : tuple of float
+        Values of κ.
+    max_steps : int
+        Of L-BFGS-B.
+    """
+
+    part_sd: float = 1.0
+    unknown_part_sd: float = 2.0
+    factor_sd: float = 0.1
+    level_sd: float = 1.0
+    need_level_sd: float = 0.5
+    scatter: float = 0.1
+    scatter_sd: float = 0.7
+    least_noise: float = 0.01
+    most_wrong: float = 0.1
+    folds: int = 5
+    calibrations: tuple[float, ...] = tuple(10.0 ** (-k / 10) for k in range(16))
+    max_steps: int = 1000
+
+
+MEMORY = MemorySettings()
+
+
+@dataclass(frozen=True, eq=False)
+class Runs:
+    """Configurations by what is known of them.
+
+    Attributes
+    ----------
+    columns : dict of str to ndarray of shape (rows,)
+    succeeded : ndarray of bool of shape (rows,)
+    measured : ndarray of shape (rows,)
+        Their memory, in any unit; NaN where it was not measured.
+    """
+
+    columns: Mapping[str, npt.NDArray[Any]]
+    succeeded: Truth
+    measured: Array
+
+
+@dataclass(frozen=True, eq=False)
+class MemoryDemand:
+    """The fitted need.
+
+    Attributes
+    ----------
+    need : Node
+        Σ_k e^{θ_k} u_k over the table's columns.
+    slope : float
+        s.
+    headroom : float
+        s·c.
+    powers : ndarray of shape (numeric factors,)
+        s·β.
+    levels : ndarray of shape (levels,)
+        −s·γ.
+    wrong : int
+        How many of the runs lie on the wrong side.
+    """
+
+    need: Node
+    slope: float
+    headroom: float
+    powers: Array
+    levels: Array
+    wrong: int
+
+
+def memory_demand(factors: Factors, runs: Runs, scaled: Array, bounds: Array, levels: Array) -> MemoryDemand | None:
+    """Fit what a layout needs; None where the factors do not tell a transformer's layout.
+
+    Parameters
+    ----------
+    factors : Factors
+    runs : Runs
+    scaled : ndarray of shape (rows, numeric factors)
+        ln(x/c).
+    bounds : ndarray of shape (numeric factors, 2)
+        Of β.
+    levels : ndarray of shape (rows, levels)
+        1 where a row has a level.
+    """
+    if MODELS["transformer-memory"].missing(factors) or not runs.columns:
+        return None
+    try:
+        parts = _parts(factors)
+    except ModelError:
+        return None  # a word of a switch that is not known
+    rows = len(runs.succeeded)
+    sizes = np.array([np.broadcast_to(_evaluated(node, runs.columns), rows) for node in parts.values()])
+    if not np.all(np.isfinite(sizes)) or np.any(sizes < 0.0) or not np.all(sizes.sum(axis=0) > 0.0):
+        return None
+    known = all(factors.has(name) for name in ("parameters", "sequence", "layers", "hidden"))
+    scales = _scales(list(parts), sizes, runs.measured, known=known)
+    sd = MEMORY.part_sd if known else MEMORY.unknown_part_sd
+    problem = _Problem(np.log(np.maximum(sizes * scales[:, None], 1e-300)), sd, runs, scaled, levels)
+    answer = problem.solved(bounds)
+    theta, slope, capacity, powers, offsets = problem.split(answer)
+    margins = problem.margins(answer)
+    slope *= problem.calibration(bounds)
+    values = [Number(_rounded(float(value))) for value in scales * np.exp(theta)]
+    products = [call("multiply", value, node) for value, node in zip(values, parts.values(), strict=True)]
+    need = reduce(lambda a, b: call("add", a, b), products)
+    wrong = int(np.sum(np.where(runs.succeeded, margins, -margins) <= 0.0))
+    return MemoryDemand(need, slope, slope * capacity, slope * powers, -slope * offsets, wrong)
+
+
+def _parts(factors: Factors) -> dict[str, Node]:
+    """Return the size of each part over the columns: its scale factor is 1, and other levels have no effect."""
+    switches = [factor for name in MEANINGS if (factor := factors.named(name)) is not None]
+    without = tuple(f for f in factors.factors if f.numeric or f in switches)
+    expression = build(replace(factors, factors=without, mapping={}))
+    ones = {constant.name: Number(1.0) for constant in expression.constants}
+    return {term.name: substitute(term.node, ones) for term in expression.terms}
+
+
+def _scales(names: list[str], sizes: Array, measured: Array, *, known: bool) -> Array:
+    """Return the scale factors that the prior is about, shape (parts,): known bytes or equal shares.
+
+    Together they give the middle of the measured memory, or 1 where none was measured.
+
+    Parameters
+    ----------
+    names : list of str
+    sizes : ndarray of shape (parts, rows)
+    measured : ndarray of shape (rows,)
+    known : bool
+        Whether sizes are in samples × tokens × widths and parameters.
+    """
+    if known:
+        scales = np.array([BYTES[name] for name in names])
+    else:
+        scales = np.array([1.0 / _middle(row[row > 0.0]) for row in sizes])
+    return np.asarray(scales * _middle(measured[np.isfinite(measured)]) / _middle(scales @ sizes))
+
+
+def _middle(values: Array) -> float:
+    """Return the geometric mean; 1 of nothing."""
+    return float(np.exp(np.mean(np.log(values)))) if values.size else 1.0
+
+
+def _evaluated(node: Node, columns: Mapping[str, npt.NDArray[Any]]) -> Array:
+    with np.errstate(all="ignore"):
+        return np.asarray(evaluate(node, columns), float)
+
+
+def _rounded(value: float) -> float:
+    return float(f"{value:.8g}")
+
+
+class _Problem:
+    """The posterior of the constants, and its slopes.
+
+    Parameters
+    ----------
+    parts : ndarray of shape (parts, rows)
+        ln u_k, scaled so that θ = 0 is the middle of the prior.
+    part_sd : float
+    runs : Runs
+    scaled : ndarray of shape (rows, numeric factors)
+    levels : ndarray of shape (rows, levels)
+    """
+
+    def __init__(self, parts: Array, part_sd: float, runs: Runs, scaled: Array, levels: Array) -> None:
+        self.parts, self.runs, self.scaled, self.levels = parts, runs, scaled, levels
+        self.signs = np.where(runs.succeeded, 1.0, -1.0)
+        self.there = np.isfinite(runs.measured)
+        self.logs = np.log(np.where(self.there, runs.measured, 1.0))
+        self.counted = np.ones(len(self.signs))
+        count = len(parts)
+        self.places = np.cumsum([count, 1, 1, 1, scaled.shape[1], levels.shape[1], levels.shape[1]])
+        scatter = np.log(MEMORY.scatter)
+        self.means = np.concatenate(
+            [np.zeros(count), [-scatter, 0.0, scatter], np.zeros(scaled.shape[1] + 2 * levels.shape[1])]
+        )
+        self.sds = np.concatenate(
+            [
+                np.full(count, part_sd),
+                [MEMORY.scatter_sd, np.inf, MEMORY.scatter_sd],
+                np.full(scaled.shape[1], MEMORY.factor_sd),
+                np.full(levels.shape[1], MEMORY.level_sd),
+                np.full(levels.shape[1], MEMORY.need_level_sd),
+            ]
+        )
+
+    def split(self, z: Array) -> tuple[Array, float, float, Array, Array]:
+        """Return θ, s, c, β, and γ − δ."""
+        theta, slope, capacity, _, powers, room, need = np.split(z, self.places[:-1])
+        return theta, float(np.exp(slope[0])), float(capacity[0]), powers, room - need
+
+    def _logs(self, z: Array) -> tuple[Array, Array]:
+        """Return ln M of each run without its levels, and the share of each part in it."""
+        theta, _, _, powers, _ = self.split(z)
+        raised = self.parts + theta[:, None]
+        top = raised.max(axis=0)
+        shares = np.exp(raised - top)
+        total = shares.sum(axis=0)
+        return top + np.log(total) + self.scaled @ powers, shares / total
+
+    def margins(self, z: Array) -> Array:
+        """Return by how much each run fits, in standard deviations."""
+        _, slope, capacity, _, levels = self.split(z)
+        return np.asarray(slope * (capacity + self.levels @ levels - self._logs(z)[0]))
+
+    def cost(self, z: Array) -> tuple[float, Array]:
+        """Return −ln of the posterior and its slopes."""
+        _, slope, capacity, _, levels = self.split(z)
+        log_need, shares = self._logs(z)
+        margin = slope * (capacity + self.levels @ levels - log_need)
+        logarithm = log_ndtr(self.signs * margin)
+        density = -0.5 * margin**2 - 0.5 * np.log(2.0 * np.pi)
+        pull = -self.signs * self.counted * np.exp(density - logarithm)
+        noise = z[self.places[2]]
+        there = self.counted * self.there
+        log_need = log_need + self.levels @ z[self.places[5] :]
+        residuals = there * (self.logs - log_need) * np.exp(-noise)
+        off = np.where(np.isfinite(self.sds), (z - self.means) / self.sds, 0.0)
+        value = -(self.counted @ logarithm) + 0.5 * residuals @ residuals + noise * there.sum() + 0.5 * off @ off
+        by_measured = -residuals * np.exp(-noise)
+        by_need = -slope * pull + by_measured
+        slopes = np.concatenate(
+            [
+                shares @ by_need,
+                [pull @ margin, slope * pull.sum(), there.sum() - residuals @ residuals],
+                self.scaled.T @ by_need,
+                slope * self.levels.T @ pull,
+                self.levels.T @ by_need,
+            ]
+        )
+        return float(value), slopes + np.where(np.isfinite(self.sds), off / self.sds, 0.0)
+
+    def calibration(self, bounds: Array) -> float:
+        """Return κ: the factor of the margins that makes the outcomes of held-out runs most likely."""
+        fold = np.random.default_rng(0).permutation(len(self.signs)) % MEMORY.folds
+        margins = np.zeros(len(self.signs))
+        for k in range(MEMORY.folds):
+            self.counted = (fold != k).astype(float)
+            margins[fold == k] = self.margins(self.solved(bounds))[fold == k]
+        self.counted = np.ones(len(self.signs))
+        likely = [log_ndtr(kappa * self.signs * margins).sum() for kappa in MEMORY.calibrations]
+        return MEMORY.calibrations[int(np.argmax(likely))]
+
+    def solved(self, bounds: Array) -> Array:
+        """Return the most likely constants, β inside its bounds."""
+        start = self.means.copy()
+        middle = self._logs(start)[0]
+        known = middle[self.runs.succeeded & (self.counted > 0.0)]
+        start[self.places[1]] = float(np.max(known)) if known.size else float(np.min(middle))
+        free = (-np.inf, np.inf)
+        limits = [free] * len(self.means)
+        limits[self.places[2]] = (float(np.log(MEMORY.least_noise)), 0.0)
+        limits[self.places[3] : self.places[4]] = [(float(a), float(b)) for a, b in bounds]
+        options: Any = {"maxiter": MEMORY.max_steps, "ftol": 1e-12, "gtol": 1e-7}
+        answer = minimize(self.cost, start, method="L-BFGS-B", jac=True, bounds=limits, options=options)
+        return np.asarray(answer.x, float)

@@ -1,0 +1,102 @@
+"""What a layout needs of a device's memory: learned from outcomes alone, sharper where memory was measured."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from layouts import layout_runs
+
+import genperf as gp
+from genperf.estimate import feasibility_of
+from genperf.prediction import Feasibility
+
+ROLES = {"intrinsic": "layers,mbs,gbs", "extrinsic": "dp,tp,pp,nodes"}
+
+
+def with_failures(capacity: float, **columns: object) -> pd.DataFrame:
+    """Return the runs; those above the capacity failed, and their memory is not known."""
+    runs = layout_runs().assign(**columns)
+    failed = runs.gib > capacity
+    return runs.assign(s=np.where(failed, "OOM", "1"), memory=np.where(failed, "", runs.gib.astype(str)))
+
+
+def learned(runs: pd.DataFrame, *, beside: bool = False, **roles: str) -> Feasibility:
+    also = {"also": "memory=memory:GiB"} if beside else {}
+    fits = feasibility_of(gp.read_table(runs.drop(columns="gib"), time="s", **{**ROLES, **roles}, **also))
+    assert fits is not None
+    return fits
+
+
+def asked(runs: pd.DataFrame) -> dict[str, np.ndarray]:
+    return {str(name): runs[name].to_numpy() for name in runs.columns}
+
+
+@pytest.mark.parametrize("capacity", [12.0, 18.0, 24.0])
+def test_outcomes_of_layouts_that_were_not_run(capacity: float) -> None:
+    runs = with_failures(capacity)
+    right = []
+    for seed in range(3):
+        train = runs.sample(frac=0.5, random_state=seed)
+        rest = runs.drop(train.index)
+        fits = learned(train)
+        right.append(((fits.probability(asked(rest)) < 0.5) == (rest.gib > capacity)).to_numpy())
+    assert np.mean(np.concatenate(right)) >= 0.9
+
+
+def test_a_device_of_less_memory_is_a_level() -> None:
+    runs = pd.concat([with_failures(c, card=name) for c, name in ((18.0, "large"), (9.0, "small"))], ignore_index=True)
+    fits = learned(runs, categorical="card")
+    at = {"card": np.array(["large", "small"], dtype=object)}
+    for name, value in {"layers": 24, "mbs": 2, "gbs": 64, "dp": 2, "tp": 2, "pp": 1, "nodes": 1}.items():
+        at[name] = np.full(2, float(value))
+    # It needs 2 + 24·(1.2 + 0.5·2)/4 = 15.2 GiB.
+    at["tp"] = np.full(2, 4.0)
+    large, small = fits.probability(at)
+    assert large > 0.5 > small
+
+
+def test_measured_memory_is_read_beside_the_outcomes() -> None:
+    """Only layouts far below the capacity were run, and one that failed: the law tells where the others lie."""
+    runs = with_failures(40.0)
+    fits = learned(runs, beside=True)
+    assert fits.need is not None
+    there = runs[runs.gib < 40.0]
+    need = np.exp(fits.need.demanded(asked(there)) / fits.need.slope)
+    assert np.median(np.abs(need / there.gib - 1.0)) < 0.05
+
+
+def test_runs_that_fail_for_another_reason_are_not_explained_by_memory() -> None:
+    # All runs beyond 4 devices were killed: they need less memory than the others.
+    runs = layout_runs()
+    runs["s"] = np.where(runs.dp * runs.tp * runs.pp > 4, "killed", "1")
+    fits = learned(runs)
+    at = {name: np.full(2, value) for name, value in {"layers": 24.0, "mbs": 1.0, "gbs": 64.0}.items()}
+    at |= {"dp": np.array([1.0, 4.0]), "tp": np.array([2.0, 4.0]), "pp": np.ones(2), "nodes": np.array([1.0, 4.0])}
+    few, many = fits.probability(at)
+    assert few > 0.5 > many
+
+
+def test_an_order_that_outcomes_contradict_is_less_certain() -> None:
+    runs = with_failures(18.0)
+    assert learned(runs).certain == 0.99
+    few = runs.index[(runs.gib < 12.0) & (runs.mbs == 1.0)][:4]
+    fits = learned(runs.assign(s=runs.s.mask(runs.index.isin(few), "OOM")))
+    assert fits.need is not None
+    assert 0.5 <= fits.certain < 0.98
+
+
+def test_a_model_file_keeps_the_need_and_refuses_one_that_is_odd(tmp_path) -> None:
+    runs = with_failures(18.0)
+    result = gp.fit(gp.read_table(runs.drop(columns=["gib", "memory"]), time="s", **ROLES), "c*1", draws=5)
+    path = tmp_path / "model.json"
+    gp.save_model(result, path)
+    again = gp.load_model(path)
+    np.testing.assert_array_equal(again.predict(runs)["fits"], result.predict(runs)["fits"])
+    text = path.read_text()
+    formula = again.feasibility.need.formula
+    assert formula in text
+    path.write_text(text.replace(formula, "open('x')"))
+    with pytest.raises(gp.GenperfError, match="open"):
+        gp.load_model(path)
+    path.write_text(text.replace(formula, "dp + unknown_column"))
+    with pytest.raises(gp.GenperfError, match="unknown_column"):
+        gp.load_model(path)
