@@ -5,8 +5,8 @@
 Examples
 --------
 >>> names()
-('allreduce_vs_server', 'bigscience', 'dlperf', 'dlperf_gpt', 'dlperf_insightface', 'dlperf_widedeep',
- 'initialisation', 'libai', 'links', 'overlap', 'pytorch_cpu', 'rubick', 'server_knee', 'single_worker')
+('allreduce_vs_server', 'bigscience', 'causes', 'dlperf', 'dlperf_gpt', 'dlperf_insightface', 'dlperf_widedeep',
+ 'initialisation', 'libai', 'links', 'overlap', 'pytorch_cpu', 'rubick', 'server_knee', 'single_worker', 'whole_jobs')
 >>> table = load("pytorch_cpu")
 >>> len(table), [f.name for f in table.factors if f.role == "extrinsic"]
 (759, ['workers'])
@@ -36,6 +36,12 @@ _ROLES: dict[str, dict[str, str]] = {
         "extrinsic": "data_parallel,tensor_parallel,pipeline_parallel,nodes",
         "categorical": "hardware",
         "where": "layout_stated == 'yes'",
+    },
+    "causes": {
+        "intrinsic": "batch_per_worker",
+        "extrinsic": "workers",
+        "categorical": "framework,planted",
+        "repeat": "repeat",
     },
     "dlperf": {
         "intrinsic": "batch_per_device",
@@ -94,6 +100,13 @@ _ROLES: dict[str, dict[str, str]] = {
     "single_worker": {
         "intrinsic": "batch_per_worker,layers,filters,kernel_size,hidden,image_size",
         "categorical": "framework,optimizer,activation",
+        "repeat": "repeat",
+    },
+    "whole_jobs": {
+        "time": "job_s",
+        "intrinsic": "batch_per_worker,iterations,samples",
+        "extrinsic": "workers",
+        "categorical": "server",
         "repeat": "repeat",
     },
 }

@@ -12,6 +12,7 @@ KEY = ["config", "batch_per_device", "nodes", "devices"]
 ROWS = {
     "allreduce_vs_server": 918,
     "bigscience": 259,
+    "causes": 154,
     "dlperf": 953,
     "dlperf_gpt": 50,
     "dlperf_insightface": 128,
@@ -24,10 +25,12 @@ ROWS = {
     "rubick": 535,
     "server_knee": 96,
     "single_worker": 576,
+    "whole_jobs": 206,
 }
 CONFIGURATIONS = {
     "allreduce_vs_server": 306,
     "bigscience": 125,
+    "causes": 77,
     "dlperf": 468,
     "dlperf_gpt": 46,
     "dlperf_insightface": 104,
@@ -40,10 +43,11 @@ CONFIGURATIONS = {
     "rubick": 522,
     "server_knee": 32,
     "single_worker": 192,
+    "whole_jobs": 103,
 }
 #: Rows that a load leaves out: the source does not state their layout.
 LEFT_OUT = {"bigscience": 57, "rubick": 6}
-TIMES = {"initialisation": "startup_s", "links": "transfer_s"}
+TIMES = {"initialisation": "startup_s", "links": "transfer_s", "whole_jobs": "job_s"}
 
 
 def test_every_table_is_listed():

@@ -1,9 +1,9 @@
-"""Hashemi et al. 2016: shared storage and one server, measured on an emulated cluster; whole jobs, simulated."""
+"""Hashemi et al. 2016: shared storage, one server and whole jobs, measured on an emulated cluster; knees, simulated."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
@@ -13,6 +13,7 @@ from simulate.job import Cluster, run_job
 import genperf as gp
 from claims.claim import MEASURED, NOT_TESTABLE, NOTHING, SIMULATED, Claim, Section, verdict
 from genperf.attribution import Knee
+from genperf.table import Table
 
 CLUSTERS = 40
 COUNTS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
@@ -26,12 +27,16 @@ TARGET = 128
 #: The family that is fitted to the measured server, and the term of initialisation, fitted to measured starts.
 SERVED, READING = "cntk", "i0 + i1*samples*workers**q"
 SIMULATOR = "experiments/simulate/job.py"
+#: Whole jobs that were measured, those that share a work, and counts up to which fits know and knees are sought.
+WHOLE, SERVERS = "data/whole_jobs.csv", ("synchronous", "asynchronous")
+WORK, WORK_BATCH, KNOWN, UPTO = 48, 2, 8, 64
 #: For the page: what of the tests was changed after results had been seen.
 CHANGED = (
-    "Two of these tests are not the first ones. The iterations of the measured jobs were doubled, to "
-    f"{' and '.join(map(str, ITERATIONS))}, after a first run had stood at 90 %, the very limit of nine clusters in "
-    "ten. And the claim on scaling was rewritten and split in two, now claims 3 and 4, after its results had been "
-    "seen: of the two halves one holds and one does not. Neither change has been tried on clusters other than these."
+    "Claims 2 to 4 were first tried on 40 simulated clusters, and so was a claim that the named count is within 5 % of "
+    "the shortest job in nine of ten: it was in 88 %. What is asked of the measured jobs in claims 2, 4 and 6 was "
+    "written before they were measured; the limit of claim 3 is that of the simulator, for every case. Of claim 7 the "
+    f"iterations of the simulated jobs were doubled, to {' and '.join(map(str, ITERATIONS))}, after a first run had "
+    "stood at 90 %, the very limit of nine clusters in ten; that has not been tried on clusters other than these."
 )
 
 
@@ -44,6 +49,14 @@ class Case:
     found: gp.FitResult
     alone: gp.FitResult
     known: int
+
+
+@dataclass(frozen=True)
+class Jobs:
+    """Measured jobs of several kinds, with their runs, and those that share a work, their medians."""
+
+    several: Table
+    shared: Table
 
 
 def section() -> Section:
@@ -60,7 +73,7 @@ def section() -> Section:
         "s seconds for "
         "each worker and iteration, so that beyond the knee `n* = (a·b + c)/s` an iteration lasts as long as the "
         "server's round.",
-        [_starts(), _dominates(cases), *_scaling(cases), _server(), _knee(cases), _elsewhere()],
+        [_starts(), _dominates(), *_scaling(), _server(), _knees(), _knee(cases), _elsewhere()],
     )
 
 
@@ -159,84 +172,134 @@ def _server() -> Claim:
     )
 
 
-def _dominates(cases: list[Case]) -> Claim:
-    errors, shares = [], []
-    for k, case in enumerate(cases):
-        n, iterations = case.known, ITERATIONS[0]
-        job = run_job(case.cluster, n, TARGET, iterations, DATA, np.random.default_rng([17, k]))
-        terms = gp.explain(case.found, {"workers": n, "batch": TARGET, "iterations": iterations, "samples": DATA}).terms
-        seconds = terms.set_index("term")["seconds"]
-        fitted = sum(seconds.get(term, 0.0) for term in ("initialisation", "reading")) / seconds.sum()
-        shares.append(job.initialisation / job.total)
-        errors.append(abs(fitted - shares[-1]))
-    close = float(np.mean(np.array(errors) <= 0.05))
+def _jobs(server: str) -> Jobs:
+    """Return the measured jobs of a kind of server."""
+    table = gp.datasets.load("whole_jobs", where=f"server == '{server}'", categorical="")
+    shared = table.columns["workers"] * table.columns["iterations"] == WORK
+    shared &= table.columns["batch_per_worker"] == WORK_BATCH
+    return Jobs(table.take(~shared), table.take(shared).medians())
+
+
+def _whole(known: Table) -> gp.FitResult:
+    return gp.fit(known, SERVED, seed=0, draws=5)
+
+
+def _dominates() -> Claim:
+    rows, errors, measured = [], [], []
+    for server in SERVERS:
+        jobs = _jobs(server).several
+        workers = jobs.columns["workers"]
+        result, asked = _whole(jobs.take(workers <= 12)), jobs.take(workers > 12)
+        truth = asked.frame.assign(share=asked.frame["initialisation_s"].astype(float) / asked.frame["job_s"])
+        for at, runs in truth.groupby([f.name for f in asked.factors]):
+            point = dict(zip([f.name for f in asked.factors], at, strict=True))
+            shares = gp.explain(result, point).terms.set_index("term")["share"]
+            fitted = float(shares.reindex(["initialisation", "reading"]).sum())
+            true = float(runs["share"].median())
+            errors.append(100 * abs(fitted - true))
+            measured.append(100 * true)
+            rows.append([server, *(f"{value:g}" for value in at), f"{100 * true:.0f} %", f"{100 * fitted:.0f} %"])
+    close = float(np.mean(np.array(errors) <= 5.0))
     return Claim(
         "Initialisation is excessive and dominates the whole execution time",
-        f"on {CLUSTERS} simulated clusters, whether the model, fitted to the times of whole jobs alone, finds the "
-        f"share of them that is "
-        "initialisation, at the largest count measured. Refuted if it is off by more than 5 points in more than one "
-        "cluster of ten. "
-        "(How large the share is, the simulated storage decides, so that is no test.)",
+        "whether the model, fitted to the times of whole jobs on at most 12 hosts (`whole_jobs.csv`), tells the share "
+        "of the same jobs on 16 and 24 that is initialisation, which is measured and not shown to it. Refuted if more "
+        "than one in ten is off by more than 5 points (docs/decisions/whole-jobs-campaign.md, written before the first "
+        "run). How large the share is, the storage and the length of the jobs decide, so that is no test.",
         verdict(close >= 0.9),
-        f"within 5 points in {100 * close:.0f} % of the clusters, where simulated shares go from "
-        f"{100 * min(shares):.0f} to "
-        f"{100 * max(shares):.0f} %; the median error is {100 * float(np.median(errors)):.1f} points.",
-        SIMULATED,
-        SIMULATOR,
-        distance=_distance(),
+        f"within 5 points in {100 * close:.0f} % of {len(errors)} jobs, of which {min(measured):.0f} to "
+        f"{max(measured):.0f} % are initialisation; the median error is {float(np.median(errors)):.1f} points, the "
+        f"largest {max(errors):.1f}.",
+        MEASURED,
+        WHOLE,
+        ["server", "batch", "iterations", "samples", "workers", "measured", "from the times of jobs"],
+        rows,
     )
 
 
-def _scaling(cases: list[Case]) -> list[Claim]:
-    """Find, for a fixed amount of work, where the job stops getting shorter, with and without reading."""
-    work, right, excess, rows = 40_000, 0, [], []
-    for k, case in enumerate(cases):
-        counts = [n for n in COUNTS if n <= 32]
-        rng = np.random.default_rng([18, k])
-        true = [run_job(case.cluster, n, TARGET, -(-work // (n * TARGET)), DATA, rng).total for n in counts]
-        quick = replace(case.cluster, storage=1e12, port=1e12, start=0.0)
-        free = [run_job(quick, n, TARGET, -(-work // (n * TARGET)), DATA, rng).total for n in counts]
-        asked = pd.DataFrame(
-            {
-                "workers": counts,
-                "batch": TARGET,
-                "iterations": [-(-work // (n * TARGET)) for n in counts],
-                "samples": DATA,
-            }
-        )
-        best, guessed = int(np.argmin(true)), int(case.found.predict(asked)["time"].to_numpy().argmin())
-        right += abs(best - guessed) <= 1
-        excess.append(true[guessed] / true[best] - 1)
-        rows.append((counts[best], counts[int(np.argmin(free))]))
-    close = float(np.mean(np.array(excess) <= 0.05))
-    earlier = float(np.mean([a < b for a, b in rows]))
+def _scaling() -> list[Claim]:
+    """Find where measured jobs that share a work are shortest, with and without reading."""
+    rows, earlier, close = [], [], []
+    for server in SERVERS:
+        jobs = _jobs(server)
+        result = _whole(jobs.several.take(jobs.several.columns["workers"] <= KNOWN))
+        for samples in sorted(set(jobs.shared.columns["samples"])):
+            asked = jobs.shared.take(jobs.shared.columns["samples"] == samples)
+            counts = asked.columns["workers"]
+            alone = gp.datasets.frame("whole_jobs").query(
+                f"server == '{server}' and samples == {samples} and batch_per_worker == {WORK_BATCH} "
+                f"and workers*iterations == {WORK}"
+            )
+            free = alone.groupby("workers")["iterations_s"].median()
+            best, without = counts[np.argmin(asked.measured)], float(free.idxmin())
+            guess = int(np.argmin(result.predict(asked.frame)["time"].to_numpy()))
+            excess = float(asked.measured[guess] / asked.measured.min() - 1)
+            earlier.append(bool(best < without))
+            close.append(excess <= 0.05)
+            shown = [f"{value:g}" for value in (samples, best, without, counts[guess])]
+            rows.append([server, *shown, f"{100 * excess:.1f} %"])
+    head = ["server", "samples", "shortest job", "shortest iterations", "named", "the named one takes longer by"]
+    work = f"jobs of one work, {WORK} iterations of batch {WORK_BATCH} shared by 1 to 24 hosts (`whole_jobs.csv`)"
     limited = Claim(
         "Because of it the system does not scale beyond a few nodes",
-        f"a fixed amount of work on {CLUSTERS} simulated clusters. Refuted if without reading the count at which the "
-        f"job is "
-        "shortest is not larger in nine clusters of ten.",
-        verdict(earlier >= 0.9),
-        f"the shortest job has {np.median([a for a, _ in rows]):.0f} workers in the median cluster, and "
-        f"{np.median([b for _, b in rows]):.0f} if reading took no time (more in {100 * earlier:.0f} % of the "
-        f"clusters).",
-        SIMULATED,
-        SIMULATOR,
-        distance=_distance(),
+        f"{work}. Refuted if without reading, whose time is measured, the count of the shortest job is not larger for "
+        "some server or data set.",
+        verdict(all(earlier)),
+        f"it is larger in {sum(earlier)} of {len(earlier)} cases.",
+        MEASURED,
+        WHOLE,
+        head[:4],
+        [row[:4] for row in rows],
     )
     foreseen = Claim(
         "The performance model tells how far the system scales",
-        "the same clusters and work, and the model fitted to other jobs on them. Refuted if the count that it names "
-        "makes "
-        "the job more than 5 % longer than the best count in more than one cluster of ten.",
-        verdict(close >= 0.9),
-        f"the named count is within 5 % of the shortest job in {100 * close:.0f} %, and is the best count or one next "
-        f"to it in "
-        f"{100 * right / len(cases):.0f} %.",
-        SIMULATED,
-        SIMULATOR,
-        distance=_distance(),
+        f"{work}, and the model fitted to other jobs on at most {KNOWN}. Refuted if the count that it names makes the "
+        "measured job more than 5 % longer than the shortest measured one in one of the cases "
+        "(docs/decisions/whole-jobs-campaign.md, written before the first run).",
+        verdict(all(close)),
+        f"within 5 % in {sum(close)} of {len(close)} cases.",
+        MEASURED,
+        WHOLE,
+        [*head[:3], *head[4:]],
+        [[*row[:3], *row[4:]] for row in rows],
     )
     return [limited, foreseen]
+
+
+def _knees() -> Claim:
+    """Find where an iteration of a job takes twice as long as with one worker, from the times of jobs below that."""
+    rows, close = [], []
+    for server in SERVERS:
+        jobs = _jobs(server).several
+        frame = jobs.frame.assign(each=jobs.frame["iterations_s"].astype(float) / jobs.frame["iterations"])
+        for batch, runs in frame.groupby("batch_per_worker"):
+            times = runs.groupby("workers")["each"].median()
+            slow = float(np.interp(2.0 * times.iloc[0], times.to_numpy(), times.index.to_numpy(float), right=np.inf))
+            result = _whole(jobs.take(jobs.columns["workers"] < slow))
+            counts = np.arange(1, 1 + UPTO)
+            asked = pd.DataFrame({"workers": counts, "batch_per_worker": batch, "samples": frame["samples"].min()})
+            longer, once = (result.predict(asked.assign(iterations=k))["time"].to_numpy() for k in (101, 1))
+            each = (longer - once) / 100
+            knee = float(counts[np.argmax(each >= 2 * each[0])]) if each[-1] >= 2 * each[0] else math.inf
+            reached = math.isfinite(slow)
+            close.append(abs(knee - math.ceil(slow)) <= 1.0 if reached else knee > times.index.max())
+            measured = f"{slow:.1f}" if reached else f"beyond {times.index.max():g}"
+            known = f"{jobs.columns['workers'][jobs.columns['workers'] < slow].max():g}"
+            named = f"{knee:g}" if math.isfinite(knee) else f"beyond {UPTO}"
+            rows.append([server, f"{batch:g}", measured, known, named])
+    return Claim(
+        "The knee follows from whole jobs below it",
+        "the first count at which an iteration takes twice as long as with one worker, for each batch and server "
+        f"(`whole_jobs.csv`); `{SERVED}` is fitted to the times of all jobs at the counts below. Refuted if one named "
+        "knee is more than one worker off, or inside the measured counts where there is none "
+        "(docs/decisions/whole-jobs-campaign.md, written before the first run).",
+        verdict(all(close)),
+        f"within one worker for {sum(close)} of {len(close)}.",
+        MEASURED,
+        WHOLE,
+        ["server", "batch", "measured knee", "known up to", "named"],
+        rows,
+    )
 
 
 def _knee(cases: list[Case]) -> Claim:

@@ -50,6 +50,7 @@ def jobs(
     mbit: Sequence[float],
     frameworks: Sequence[str],
     hidden: Sequence[int] | None = None,
+    batches: Sequence[int] = BATCHES,
 ) -> list[Job]:
     """Return the jobs: rings on all hosts, then the others."""
 
@@ -60,7 +61,7 @@ def jobs(
              "link_mbit": speed}
             for exchange in exchanges
             for speed in mbit
-            for batch in BATCHES
+            for batch in batches
             for width in hidden or HIDDEN[architecture]
         ]  # fmt: skip
 
@@ -83,12 +84,13 @@ def main() -> None:
     parser.add_argument("--hosts", type=counts, default=HOSTS)
     parser.add_argument("--mbit", type=speeds, default=MBIT)
     parser.add_argument("--hidden", type=counts, help="widths of the layers, for every architecture")
+    parser.add_argument("--batches", type=counts, default=BATCHES)
     parser.add_argument("--frameworks", type=lambda t: tuple(t.split(",")), default=("pytorch", "mxnet"))
     parser.add_argument("--seconds", type=float, default=0.3, help="length of a timing window (default 0.3)")
     given = parser.parse_args()
     windows = Windows(repeats=3, seconds=given.seconds, steps=(2, 6))
     recorder = Recorder(given.out, COLUMNS, FACTORS, windows.repeats)
-    planned = jobs(given.hosts, given.mbit, given.frameworks, given.hidden)
+    planned = jobs(given.hosts, given.mbit, given.frameworks, given.hidden, given.batches)
     link = Link(given.mbit[0])
     finish(measure(planned, recorder, link=link, windows=windows, describe=described), given.out)
 

@@ -1,0 +1,55 @@
+"""`genperf explain --versus` names what makes a measured step slower, where that was planted."""
+
+import json
+
+import paper_claims
+import pytest
+from claims import shi
+from claims.planted import CLASSES, LARGER, SOUND, seconds_of
+from helpers import shell_of
+
+import genperf as gp
+
+
+def test_a_missing_overlap_is_told_from_a_slow_phase() -> None:
+    outer, inner = "input + transfer | forward + backward + ring + latency + update", "backward | ring + latency"
+    # Half a second more of input, of which the prefetching hides 0.2 s.
+    slow = seconds_of({"input": 0.5}, {outer: -0.2, inner: 0.0})
+    assert max(slow, key=lambda cause: abs(slow[cause])) == "input"
+    # The input as before, which is no longer hidden.
+    waits = seconds_of({"input": 0.0, "forward": 0.0}, {outer: 0.1, inner: 0.0})
+    assert max(waits, key=lambda cause: abs(waits[cause])) == "no prefetch"
+    late = seconds_of({"ring": 0.01}, {outer: 0.0, inner: 0.1})
+    assert max(late, key=lambda cause: abs(late[cause])) == "no overlap"
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A model file with `s-sgd` fitted to each configuration of PyTorch."""
+    path = str(tmp_path_factory.mktemp("planted") / "model.json")
+    table = gp.datasets.load("causes", where="framework == 'pytorch'", categorical="", group="planted")
+    gp.save_model(gp.fit(table, "s-sgd", seed=0, draws=20), path)
+    return path
+
+
+@pytest.mark.parametrize("planted", [name for name in CLASSES if name != LARGER])
+def test_the_planted_cause_is_named_on_the_command_line(
+    planted: str, model: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    at = ("--at", "workers=8", "--at", "batch_per_worker=2")
+    asked = ("explain", model, "--group", SOUND, *at, "--versus", f"planted={planted}", "--json")
+    status, output, errors = shell_of(capsys)(*asked)
+    assert status == 0, errors
+    comparison = json.loads(output)["comparison"]
+    terms = {row["term"]: row["change"] for row in comparison["terms"]}
+    changes = seconds_of(terms, {row["overlap"]: row["change"] for row in comparison["hidden"]})
+    assert max(changes, key=lambda cause: abs(changes[cause])) == CLASSES[planted]
+    assert comparison["change"] > 0.0
+
+
+def test_the_claims_of_planted_causes_are_those_of_the_page() -> None:
+    """All pairs again, in three frameworks: what the page says of them is what the table says."""
+    (section,) = [s for s in paper_claims.kept() if s.name == "shi"]
+    of_page = {claim.said: claim for claim in section.claims}
+    claims = shi._planted()
+    assert [of_page.get(claim.said) for claim in claims] == claims
