@@ -38,6 +38,7 @@ PAGES = (
     "other-tables",
     "transformers",
     "transformers-choice",
+    "transformers-fits",
     "generic-constants",
     "solvers",
     "measured-cluster",

@@ -78,7 +78,7 @@ class Need(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """Return s·ln M(x), shape (rows,)."""
         with np.errstate(all="ignore"):
             need = np.asarray(evaluate(parse(self.formula).node, columns), float)
-        return self.slope * np.log(np.maximum(need, np.finfo(float).tiny))
+        return np.asarray(self.slope * np.log(np.maximum(need, np.finfo(float).tiny)))
 
 
 class Feasibility(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
