@@ -41,7 +41,8 @@ CHANGED = (
     "Claims 1 to 6 were first tried on a simulator, up to 64 workers. The limits of claims 2 and 3 on measurements up "
     "to 16 were set with the table in view: the ring's formula itself grows as n^0.16 from 4 to 16 workers, and its "
     "rate of samples 3.2 times. Claims 1, 4 and 6 have no limit that was set so; claim 5 has those of the simulator, "
-    "and was written down with claim 8 before its table was measured."
+    "and was written down with claim 8 before its table was measured. That a part of the exchange is not hidden became "
+    "a law of the ring's family after these results, which are no test of it: claim 8 was reproduced without it."
 )
 
 
@@ -188,10 +189,14 @@ def _laws() -> Claim:
         for law, formula in LAWS.items():
             times = gp.fit(known, formula, seed=0, draws=5).predict(asked.frame)["time"].to_numpy()
             errors[law] = 100 * float(np.mean(np.abs(times / asked.measured - 1)))
-        chosen = "adds up" if gp.fit(known, "ring-allreduce", seed=0, draws=5).best.expression.is_sum else "hides"
+        family = gp.fit(known, "ring-allreduce", seed=0, draws=5)
+        chosen = "adds up" if family.best.expression.is_sum else "hides"
         true = "hides" if hides else "adds up"
         right.append(chosen == true == min(errors, key=errors.__getitem__))
-        rows.append([title, true, chosen, *(f"{errors[law]:.1f} %" for law in LAWS)])
+        error = 100 * float(np.mean(np.abs(family.predict(asked.frame)["time"].to_numpy() / asked.measured - 1)))
+        part = family.best.values.get("serial", 0.0)
+        shown = f"{chosen}, but for {100 * part:.0f} %" if part else chosen
+        rows.append([title, true, *(f"{errors[law]:.1f} %" for law in LAWS), shown, f"{error:.1f} %"])
     return Claim(
         "Only what overlaps is hidden: the ring's model tells measured rings with overlap from those without",
         "PyTorch's DistributedDataParallel with a bucket a layer, with one bucket, and with `no_sync` and an exchange "
@@ -202,7 +207,7 @@ def _laws() -> Claim:
         f"right in {sum(right)} of {len(right)}.",
         MEASURED,
         OVERLAP,
-        ["measured", "known", "chosen", *(f"mean error, {law}" for law in LAWS)],
+        ["measured", "known", *(f"mean error, {law}" for law in LAWS), "chosen", "mean error of the chosen"],
         rows,
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -81,13 +82,16 @@ def _of_expression(
     """
     if expression.total is None:
         return
-    terms = expression.term_values(columns, constants)
+    values = {**constants, **expression.term_values(columns, constants)}
     order = [term.name for term in expression.terms]
-    for overlap in _maxima(expression.total):
-        branches = [np.asarray(evaluate(branch, terms)) for branch in overlap.arguments]
-        used = [names_in(branch) for branch in overlap.arguments]
-        label = " | ".join(" + ".join(name for name in order if name in names) for names in used)
-        yield label, np.max(branches, axis=0) - np.sum(branches, axis=0)
+    maxima = list(_maxima(expression.total))
+    before = np.asarray(evaluate(_added(expression.total, maxima), values))
+    # From the innermost on: what is hidden there is not there to be hidden again.
+    for place in reversed(range(len(maxima))):
+        after = np.asarray(evaluate(_added(expression.total, maxima[:place]), values))
+        used = [names_in(branch) for branch in maxima[place].arguments]
+        yield " | ".join(" + ".join(name for name in order if name in names) for names in used), after - before
+        before = after
 
 
 def _maxima(node: Node) -> Iterator[Call]:
@@ -97,3 +101,13 @@ def _maxima(node: Node) -> Iterator[Call]:
             yield node
         for argument in node.arguments:
             yield from _maxima(argument)
+
+
+def _added(node: Node, maxima: Sequence[Call]) -> Node:
+    """Return a total in which the branches of some maxima are added up, as if they did not overlap."""
+    if not isinstance(node, Call):
+        return node
+    arguments = tuple(_added(argument, maxima) for argument in node.arguments)
+    if any(node is one for one in maxima):
+        return reduce(lambda left, right: Call("add", (left, right)), arguments)
+    return Call(node.function, arguments)

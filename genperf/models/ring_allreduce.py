@@ -3,21 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Literal
 
-from genperf.expression import Expression, coefficient
+from genperf.expression import Constant, Expression, coefficient
 from genperf.models.alone import SYNCHRONISATION, SYNCHRONISATION_COST, measured_alone, synchronisation
 from genperf.models.compose import compose
 from genperf.models.family import Factors, Family, Need, share, times
 
+#: What of the ring hides behind the backward pass: all that is as long, all but a share, nothing.
+Overlap = Literal["full", "part", "none"]
 
-def build(factors: Factors, synchronised: bool = False, overlapped: bool = True) -> Expression:
+#: The share of backward pass and exchange that one follows the other in: a layer of as many equal ones. All values that
+#: it may have; a search begins at a quarter, as four layers have it.
+SERIAL = Constant("serial", "shape", 0.0, 1.0, start=0.25, penalised=False)
+_EXCHANGE = "bandwidth + latency"
+TOTALS: dict[Overlap, str | None] = {
+    "full": f"forward + max(backward, {_EXCHANGE})",
+    "part": f"forward + serial*(backward + {_EXCHANGE}) + (1 - serial)*max(backward, {_EXCHANGE})",
+    "none": None,
+}
+
+
+def build(factors: Factors, synchronised: bool = False, overlap: Overlap = "full") -> Expression:
     """Write one step of ring all-reduce.
 
-        T = c + a·w/3 + max(2·a·w/3, 2·β·M·(n−1)/n + 2·α·(n−1))
-        T = c + a·w + 2·β·M·(n−1)/n + 2·α·(n−1)
+        full   T = c + a·w/3 + max(t_b, t_c)
+        part   T = c + a·w/3 + s·(t_b + t_c) + (1 − s)·max(t_b, t_c)
+        none   T = c + a·w/3 + t_b + t_c
 
-    with the gradients exchanged during the backward pass or after it, and with `synchronised` a cost d of several
-    workers that nothing hides and that one alone saves.
+    with t_b = 2·a·w/3 and t_c = 2·β·M·(n−1)/n + 2·α·(n−1): the gradients are exchanged during the backward pass or
+    after it. Of L equal layers the last gradients leave when the pass is done, and the first ones when one layer is:
+    T − a·w/3 − c = max(t_b + t_c/L, t_b/L + t_c), which is `part` with s = 1/L. With `synchronised` there is a cost d
+    of several workers that nothing hides and that one alone saves.
 
     After Alqahtani & Demirbas (2019), "Performance analysis and comparison of distributed machine learning systems":
     the ring keeps every link's traffic below 2·M bytes whatever n, and gradients travel while the backward pass
@@ -28,8 +45,8 @@ def build(factors: Factors, synchronised: bool = False, overlapped: bool = True)
     factors : Factors
     synchronised : bool
         Whether several workers have a further cost.
-    overlapped : bool
-        Whether gradients travel during the backward pass.
+    overlap : {"full", "part", "none"}
+        What of the exchange hides behind the backward pass.
 
     Examples
     --------
@@ -37,12 +54,12 @@ def build(factors: Factors, synchronised: bool = False, overlapped: bool = True)
     >>> factors = [Factor(n, "extrinsic") for n in ("workers", "batch", "bytes")]
     >>> print(build(Factors(tuple(factors))))
     a*batch/3 + max(2*a*batch/3, 2*beta*bytes*(1 - 1/workers) + 2*alpha*(workers - 1)) + c
-    >>> print(build(Factors(tuple(factors)), overlapped=False))
+    >>> print(build(Factors(tuple(factors)), overlap="none"))
     a*batch/3 + 2*a*batch/3 + 2*beta*bytes*(1 - 1/workers) + 2*alpha*(workers - 1) + c
     """
     work = share(factors)
     message, unit = times(factors, "bytes")
-    hidden = f"forward + max(backward, bandwidth + latency){f' + {SYNCHRONISATION}' * synchronised} + constant"
+    total = TOTALS[overlap]
     return compose(
         "ring-allreduce",
         {
@@ -59,15 +76,16 @@ def build(factors: Factors, synchronised: bool = False, overlapped: bool = True)
             coefficient("alpha"),
             SYNCHRONISATION_COST,
             coefficient("c"),
+            SERIAL,
         ],
         factors,
-        total=hidden if overlapped else None,
+        total=total and f"{total}{f' + {SYNCHRONISATION}' * synchronised} + constant",
         spare={"constant": "forward"},
     )
 
 
 def candidates(factors: Factors) -> Sequence[Expression]:
-    """Return the expressions with and without overlap, and with a cost that one worker alone saves.
+    """Return the expressions of the overlaps, without and with a cost that one worker alone saves.
 
     Only a table whose work per worker varies shows what an exchange hides behind. It shows the cost of several workers
     by runs of one worker, and where the work of a step is known: a fixed work that is shared falls as 1/n, as the part
@@ -75,15 +93,21 @@ def candidates(factors: Factors) -> Sequence[Expression]:
     """
     work = share(factors)
     shown = measured_alone(factors) and work.known
-    overlaps = (True, False) if work.known and factors.varies(work.per_worker) else (True,)
-    return [build(factors, synchronised, hides) for hides in overlaps for synchronised in (False, True)[: 1 + shown]]
+    overlaps: tuple[Overlap, ...] = ("full",)
+    if work.known and factors.varies(work.per_worker):
+        overlaps = ("full", "part", "none")
+    return [
+        build(factors, synchronised, overlap) for overlap in overlaps for synchronised in (False, True)[: 1 + shown]
+    ]
 
 
 FAMILY = Family(
     name="ring-allreduce",
-    equation="a·batch/3 + max(2·a·batch/3, 2·β·bytes·(workers − 1)/workers + 2·α·(workers − 1)) + c, or their sum",
+    equation=(
+        "a·batch/3 + max(2·a·batch/3, 2·β·bytes·(workers − 1)/workers + 2·α·(workers − 1)) + c, their sum, or between"
+    ),
     source="Alqahtani & Demirbas 2019",
-    purpose="synchronous steps whose all-reduce overlaps the backward pass, or follows it",
+    purpose="synchronous steps whose all-reduce overlaps the backward pass, all of it or in part, or follows it",
     needs=(Need("workers"), Need("batch", False), Need("work", False), Need("bytes", False)),
     build=build,
     candidates=candidates,

@@ -41,6 +41,15 @@ def test_a_model_without_an_overlap_hides_nothing_there() -> None:
     assert found.change == pytest.approx(2.0)
 
 
+def test_an_overlap_in_part_hides_its_part() -> None:
+    # Backward 2 and exchange 4 at 4 workers, 2 and 8 at 8: three quarters of what a maximum would hide.
+    total = "input + forward + s*(backward + exchange) + (1 - s)*max(backward, exchange)"
+    part = model(member(TERMS, {"i": 0.5, "f": 1.0, "e": 1.0, "s": 0.25}, total=total))
+    found = compare(part, {"workers": 4}, {"workers": 8})
+    assert found.hidden.iloc[0].to_dict() == pytest.approx({"overlap": INNER, "a": -1.5, "b": -1.5, "change": 0.0})
+    assert found.terms.set_index("term").loc[HIDDEN, "a"] == pytest.approx(-1.5)
+
+
 def test_a_sum_has_no_overlap() -> None:
     plain = model(member(TERMS, {"i": 0.5, "f": 1.0, "e": 1.0}))
     assert compare(plain, {"workers": 4}, {"workers": 8}).hidden.empty

@@ -42,4 +42,18 @@ def test_a_batch_that_is_always_the_same_shows_nothing_to_hide_behind() -> None:
     several = Factor("batch", "intrinsic", lower=4, upper=8, distinct=2, positive=True, integer=True)
     family = family_named("ring-allreduce")
     assert [e.is_sum for e in family.expressions([workers, batch])] == [False]
-    assert [e.is_sum for e in family.expressions([workers, several])] == [False, True]
+    assert [e.is_sum for e in family.expressions([workers, several])] == [False, False, True]
+
+
+def test_one_of_four_layers_follows() -> None:
+    """By layers of equal length: each is exchanged once it is computed and the one before it has been exchanged."""
+    table = rings(True)
+    frame = table.frame
+    layer, sent = 0.06 * frame.batch / 4, (2 * frame.bytes / 25e6 * (1 - 1 / frame.workers)) / 4
+    done = np.zeros(len(frame))
+    for number in range(1, 5):
+        done = np.maximum(done, number * layer) + sent
+    columns = frame[["batch", "bytes", "workers"]].assign(t=0.01 + 0.03 * frame.batch + done)
+    result = gp.fit(gp.read_table(columns, **ROLES), "ring-allreduce", seed=0, draws=5)
+    assert result.best.values["serial"] == pytest.approx(0.25, abs=0.01)
+    assert result.metrics["mape"] < 0.5
