@@ -216,9 +216,10 @@ def _sentence(
     is_term = ~terms["term"].isin([FORM, HIDDEN]).to_numpy()
     main = int(np.argmax(np.where(is_term, same_way, -1.0)))
     text += f"; '{terms['term'].iloc[main]}' makes {with_unit(f'{changes[main]:+.3g}', target)} of it"
-    beside = np.flatnonzero((terms["term"] == FORM).to_numpy() & (same_way > same_way[main]))
-    unexplained = [with_unit(f"{changes[i]:+.3g}", target) for i in beside]
-    return text + "".join(f", and what no term explains {size}" for size in unexplained)
+    for row, what in ((FORM, "what no term explains"), (HIDDEN, "less overlap" if whole > 0 else "more overlap")):
+        beside = np.flatnonzero((terms["term"] == row).to_numpy() & (same_way > same_way[main]))
+        text += "".join(f", and {what} {with_unit(f'{changes[i]:+.3g}', target)}" for i in beside)
+    return text
 
 
 def _one(at: Mapping[str, Any] | pd.DataFrame, result: FitResult) -> Query:

@@ -1,6 +1,7 @@
 """What each overlap hides, against cases worked by hand."""
 
 import json
+import re
 from itertools import product
 from pathlib import Path
 
@@ -84,4 +85,6 @@ def test_explain_shows_what_each_overlap_hides(tmp_path: Path, capsys: pytest.Ca
     prefetched = next(label for label in changes if frozenset({"input", "transfer"}) & branches_of(label)[0])
     assert changes.pop(prefetched) == pytest.approx(0.08, rel=0.05)
     assert changes == pytest.approx(dict.fromkeys(changes, 0.0), abs=0.002)
-    assert "what each overlap hides" in shell(*asked)[1]
+    printed = shell(*asked)[1]
+    assert "what each overlap hides" in printed
+    assert re.search(r"and less overlap \+0\.0\d+ s\n", printed)
