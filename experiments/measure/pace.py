@@ -34,6 +34,7 @@ class Pace:
     def __init__(self, slowdown: float, processor: Callable[[], float] = time.process_time) -> None:
         self.slowdown, self.processor = slowdown, processor
         self._used = self._begun = 0.0
+        self._overslept = 0.0
 
     def __enter__(self) -> Pace:
         self.begin()
@@ -51,6 +52,9 @@ class Pace:
     def end(self) -> None:
         """Wait for what is left of the time that the device takes."""
         due = self.slowdown * (self.processor() - self._used)
-        left = due - (time.perf_counter() - self._begun)
+        left = due - (time.perf_counter() - self._begun) - self._overslept
         if left > 0:
+            begun = time.perf_counter()
             time.sleep(left)
+            # A sleep ends some tens of microseconds late: the next one is shorter by that.
+            self._overslept = time.perf_counter() - begun - left
