@@ -28,7 +28,7 @@ LEARNERS = ("gradient-boosting", "gaussian-process")
 TABLES = ("narrow", "wide", "both")
 #: Factors of a table of both; those that do not vary in one of them are left out by themselves.
 DRAWN = "drawn"
-RANDOM, MEASURED = "at random", "best of the fifth"
+RANDOM, BEST_KNOWN = "at random", "best of the fifth"
 #: Replicates of a fit whose intervals are not used.
 REPLICATES = 5
 
@@ -101,7 +101,7 @@ def _regrets(
     seconds = measured[members]
     inside = seconds[known[members]]
     chosen = {name: seconds[np.argmin(times[members])] for name, times in predicted.items()}
-    chosen |= {RANDOM: rng.choice(seconds), MEASURED: inside.min() if inside.size else rng.choice(seconds)}
+    chosen |= {RANDOM: rng.choice(seconds), BEST_KNOWN: inside.min() if inside.size else rng.choice(seconds)}
     return {name: 100 * float(time / seconds.min() - 1) for name, time in chosen.items()}
 
 
