@@ -3,7 +3,7 @@
     python experiments/three_frameworks.py [--only WORDS] [--write]
 
 The protocol is docs/protocols/core-experiment.md. Prints the errors; `--write` writes docs/results/three-frameworks.md.
-With `--only` some of the rows are made anew (those whose framework or question has one of the words, between commas),
+With `--only` some of the rows are made anew (those whose framework or question has one of the words, between semicolons),
 and the page keeps the others.
 """
 
@@ -169,10 +169,10 @@ the same in each framework. Mean |predicted / measured − 1| in %; in bold the 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", default="", help="words with commas between them, of which a row has one")
+    parser.add_argument("--only", default="", help="words with semicolons between them, of which a row has one")
     parser.add_argument("--write", action="store_true")
     given = parser.parse_args()
-    wanted = [q for q in questions() if any(word in f"{q.frameworks}: {q.words}" for word in given.only.split(","))]
+    wanted = [q for q in questions() if any(word in f"{q.frameworks}: {q.words}" for word in given.only.split(";"))]
     rows = {(row["rows"], row["predicted"]): row for row in kept()} if given.only else {}
     order = [(r, q.words) for q in questions() for r in _rows_named(q)]
     for question in wanted:
