@@ -35,6 +35,7 @@ PAGES = (
     "pooling",
     "pooling-priors",
     "generic",
+    "three-frameworks",
     "other-tables",
     "transformers",
     "transformers-choice",

@@ -3,8 +3,8 @@
     python experiments/three_frameworks.py [--only WORDS] [--write]
 
 The protocol is docs/protocols/core-experiment.md. Prints the errors; `--write` writes docs/results/three-frameworks.md.
-With `--only` some of the rows are made anew (those whose framework or question has one of the words, between semicolons),
-and the page keeps the others.
+With `--only` some of the rows are made anew (those whose framework or question has one of the words, between
+semicolons), and the page keeps the others.
 """
 
 from __future__ import annotations
