@@ -35,7 +35,6 @@ PAGES = (
     "pooling",
     "pooling-priors",
     "generic",
-    "three-frameworks",
     "other-tables",
     "transformers",
     "transformers-choice",

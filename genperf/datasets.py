@@ -6,8 +6,8 @@ Examples
 --------
 >>> names()
 ('allreduce_vs_server', 'bigscience', 'causes', 'core_experiment', 'dlperf', 'dlperf_gpt', 'dlperf_insightface',
- 'dlperf_widedeep', 'initialisation', 'libai', 'links', 'overlap', 'pytorch_cpu', 'rubick', 'server_knee',
- 'single_worker', 'whole_jobs')
+ 'dlperf_widedeep', 'initialisation', 'libai', 'links', 'overlap', 'partitioned', 'pytorch_cpu', 'rubick',
+ 'server_knee', 'single_worker', 'whole_jobs')
 >>> table = load("pytorch_cpu")
 >>> len(table), [f.name for f in table.factors if f.role == "extrinsic"]
 (759, ['workers'])
@@ -90,6 +90,11 @@ _ROLES: dict[str, dict[str, str]] = {
         "intrinsic": "batch_per_worker,bytes",
         "extrinsic": "workers",
         "categorical": "architecture,exchange",
+        "repeat": "repeat",
+    },
+    "partitioned": {
+        "intrinsic": "hidden_size,seq_length,micro_batch",
+        "extrinsic": "devices,data_parallel,tensor_parallel,pipeline_parallel",
         "repeat": "repeat",
     },
     "pytorch_cpu": {
