@@ -131,7 +131,8 @@ def kept() -> list[dict[str, str]]:
     lines = [line for line in PAGE.read_text(encoding="utf-8").splitlines() if line.startswith("| ")]
     cells = [[cell.strip(" *") for cell in line.strip("|").split("|")] for line in lines]
     head = next((line for line in cells if line[:2] == ["rows", "predicted"]), [])
-    return [dict(zip(head, line, strict=True)) for line in cells if len(line) == len(head) and line != head and head]
+    rows = [line for line in cells if head and len(line) == len(head) and line not in (head, ["---"] * len(head))]
+    return [dict(zip(head, row, strict=True)) for row in rows]
 
 
 def verdicts(rows: list[dict[str, str]]) -> list[str]:
