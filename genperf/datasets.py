@@ -5,8 +5,9 @@
 Examples
 --------
 >>> names()
-('allreduce_vs_server', 'bigscience', 'causes', 'dlperf', 'dlperf_gpt', 'dlperf_insightface', 'dlperf_widedeep',
- 'initialisation', 'libai', 'links', 'overlap', 'pytorch_cpu', 'rubick', 'server_knee', 'single_worker', 'whole_jobs')
+('allreduce_vs_server', 'bigscience', 'causes', 'core_experiment', 'dlperf', 'dlperf_gpt', 'dlperf_insightface',
+ 'dlperf_widedeep', 'initialisation', 'libai', 'links', 'overlap', 'partitioned', 'pytorch_cpu', 'rubick',
+ 'server_knee', 'single_worker', 'whole_jobs')
 >>> table = load("pytorch_cpu")
 >>> len(table), [f.name for f in table.factors if f.role == "extrinsic"]
 (759, ['workers'])
@@ -41,6 +42,12 @@ _ROLES: dict[str, dict[str, str]] = {
         "intrinsic": "batch_per_worker",
         "extrinsic": "workers",
         "categorical": "framework,planted",
+        "repeat": "repeat",
+    },
+    "core_experiment": {
+        "intrinsic": "layers,filters,kernel_size,hidden",
+        "extrinsic": "workers,batch_per_worker,data_chunks",
+        "categorical": "framework,activation,optimizer",
         "repeat": "repeat",
     },
     "dlperf": {
@@ -83,6 +90,11 @@ _ROLES: dict[str, dict[str, str]] = {
         "intrinsic": "batch_per_worker,bytes",
         "extrinsic": "workers",
         "categorical": "architecture,exchange",
+        "repeat": "repeat",
+    },
+    "partitioned": {
+        "intrinsic": "hidden_size,seq_length,micro_batch",
+        "extrinsic": "devices,data_parallel,tensor_parallel,pipeline_parallel",
         "repeat": "repeat",
     },
     "pytorch_cpu": {

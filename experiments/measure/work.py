@@ -57,6 +57,9 @@ def serve(meeting: Meeting, job: dict[str, Any], rank: int, version: str, build:
             meeting.put(f"steps-{number}", steps_of(one, job["seconds"], job["steps"]))
         steps = meeting.wait(f"steps-{number}")
         windows = [window(step, steps) for _ in range(job["repeats"])]
+        # What a step tells of the whole case, such as its memory; all workers tell it at once.
+        figures = getattr(step, "figures", dict)()
+        windows = [{**one, **figures} for one in windows]
         if rank == 0:
             meeting.put(f"result-{number}", windows)
         meeting.put(f"done-{number}-{rank}", None)

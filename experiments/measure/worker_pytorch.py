@@ -21,34 +21,13 @@ os.environ.update(
 
 import torch  # noqa: E402
 import torch.distributed as dist  # noqa: E402
-from pytorch_choices import ACTIVATIONS, OPTIMIZERS  # noqa: E402
+from network_pytorch import network  # noqa: E402
+from pytorch_choices import OPTIMIZERS  # noqa: E402
 from torch import nn  # noqa: E402
 from torch.distributed.algorithms.ddp_comm_hooks.default_hooks import allreduce_hook  # noqa: E402
 from torch.nn.parallel import DistributedDataParallel  # noqa: E402
 
 torch.set_num_threads(1)
-
-
-def network(case: Case) -> nn.Module:
-    kernel, filters, hidden, activation = (
-        case["kernel_size"],
-        case["filters"],
-        case["hidden"],
-        ACTIVATIONS[case["activation"]],
-    )
-    blocks: list[nn.Module] = []
-    for i in range(case["layers"]):
-        blocks += [nn.Conv2d(3 if i == 0 else filters, filters, kernel, padding=kernel // 2), activation()]
-    return nn.Sequential(
-        *blocks,
-        nn.AdaptiveAvgPool2d(1),
-        nn.Flatten(),
-        nn.Linear(filters, hidden),
-        activation(),
-        nn.Linear(hidden, hidden),
-        activation(),
-        nn.Linear(hidden, 10),
-    )
 
 
 class Ring:

@@ -1,0 +1,70 @@
+"""The measured network of `networks.py` in MXNet, and its parameter servers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mxnet_store import mx
+
+# Not imported: what MXNet needs of numpy is put there first, by mxnet_store.
+gluon = mx.gluon
+OPTIMIZERS = {
+    "sgd": lambda: mx.optimizer.SGD(learning_rate=1e-3),
+    "momentum": lambda: mx.optimizer.SGD(learning_rate=1e-3, momentum=0.9),
+    "adam": lambda: mx.optimizer.Adam(learning_rate=1e-4),
+    "rmsprop": lambda: mx.optimizer.RMSProp(learning_rate=1e-4),
+}
+
+
+def activation(name: str) -> gluon.Block:
+    """Return an activation by its name."""
+    return gluon.nn.GELU() if name == "gelu" else gluon.nn.Activation(name)
+
+
+def network(case: dict[str, Any]) -> gluon.nn.HybridSequential:
+    """Return the network of a case with every shape given.
+
+    Shapes could be left to the first forward pass, but that leaves the convolutions' weights in the layout of its own
+    kernels, which the servers do not understand: they then wait for ever, or die.
+    """
+    filters, hidden, kernel = case["filters"], case["hidden"], case["kernel_size"]
+    net = gluon.nn.HybridSequential()
+    for i in range(case["layers"]):
+        net.add(gluon.nn.Conv2D(filters, kernel, padding=kernel // 2, in_channels=3 if i == 0 else filters))
+        net.add(activation(case["activation"]))
+    net.add(gluon.nn.GlobalAvgPool2D(), gluon.nn.Flatten())
+    for width in (filters, hidden):
+        net.add(gluon.nn.Dense(hidden, in_units=width), activation(case["activation"]))
+    net.add(gluon.nn.Dense(10, in_units=hidden))
+    return net
+
+
+class Servers:
+    """Gradients go to the servers, which update, and the weights come back: layer by layer, as they are ready.
+
+    Parameters
+    ----------
+    store : KVStore
+    keys : str
+        Begins the names of the arrays. Each case needs its own: the servers keep what the cases before left there.
+    case : dict
+    parameters : list of Parameter
+    workers : int
+    """
+
+    def __init__(
+        self, store: Any, keys: str, case: dict[str, Any], parameters: list[gluon.Parameter], workers: int
+    ) -> None:
+        self.store = store
+        self.keys = [f"{keys}_{i}" for i in range(len(parameters))]
+        self.parameters = parameters
+        optimizer = OPTIMIZERS[case["optimizer"]]()
+        optimizer.rescale_grad = 1 / (workers * case["batch_per_worker"])
+        store.set_optimizer(optimizer)
+        for key, parameter in zip(self.keys, parameters, strict=True):
+            store.broadcast(key, parameter.data(), out=parameter.data())
+
+    def update(self) -> None:
+        """Push every gradient and pull the weight that comes of it; returns before they have arrived."""
+        for i, (key, parameter) in enumerate(zip(self.keys, self.parameters, strict=True)):
+            self.store.pushpull(key, parameter.grad(), out=parameter.data(), priority=-i)

@@ -1,0 +1,138 @@
+"""The partitioned campaign's layouts, and the two transformers. docs/protocols/partitioned.md says why.
+
+Nothing but the standard library: a design is read and tested where no framework is installed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+DEVICES = (1, 2, 4, 8)
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A decoder-only transformer and the samples of a step.
+
+    Attributes
+    ----------
+    name : str
+    layers, width, heads, sequence, vocabulary : int
+    batch : int
+        Samples of a step, over all replicas.
+    """
+
+    name: str
+    layers: int
+    width: int
+    heads: int
+    sequence: int
+    vocabulary: int
+    batch: int
+
+    def parameters(self) -> int:
+        """Return the number of trained parameters of a replica."""
+        block = 12 * self.width**2 + 13 * self.width
+        return self.layers * block + (2 * self.vocabulary + self.sequence + 2) * self.width
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How a transformer is divided among devices.
+
+    Attributes
+    ----------
+    replicas, stages, shards : int
+        Ways of the data, of the layers and of each layer's matrices.
+    micro : int
+        Samples that pass through the stages at once.
+    """
+
+    replicas: int
+    stages: int
+    shards: int
+    micro: int
+
+    @property
+    def devices(self) -> int:
+        """How many devices it takes."""
+        return self.replicas * self.stages * self.shards
+
+    def place(self, rank: int) -> tuple[int, int, int]:
+        """Return the stage, the replica and the shard of a device: shards are neighbours, then replicas."""
+        stage, rest = divmod(rank, self.replicas * self.shards)
+        replica, shard = divmod(rest, self.shards)
+        return stage, replica, shard
+
+    def rank(self, stage: int, replica: int, shard: int) -> int:
+        """Return the device of a stage, a replica and a shard."""
+        return (stage * self.replicas + replica) * self.shards + shard
+
+
+#: The exchange of gradients weighs little in the narrow one, and much in the wide one.
+FULL = (
+    Shape("narrow", layers=8, width=64, heads=8, sequence=32, vocabulary=128, batch=16),
+    Shape("wide", layers=8, width=128, heads=8, sequence=16, vocabulary=128, batch=16),
+)
+#: For a try: a step takes some milliseconds.
+TINY = (Shape("tiny", layers=2, width=16, heads=2, sequence=8, vocabulary=16, batch=4),)
+#: For accelerators: the largest step takes some tenths of a second.
+LARGE = (
+    Shape("narrow", layers=16, width=1024, heads=16, sequence=1024, vocabulary=32_000, batch=32),
+    Shape("wide", layers=16, width=2048, heads=16, sequence=512, vocabulary=32_000, batch=32),
+)
+
+
+def layouts(shape: Shape, devices: int) -> Iterator[Layout]:
+    """Yield every layout of a shape on so many devices whose parts are equal and whose ways are powers of two.
+
+    Examples
+    --------
+    >>> [len(list(layouts(FULL[0], devices))) for devices in DEVICES]
+    [5, 14, 26, 40]
+    """
+    powers = [2**i for i in range(shape.batch.bit_length())]
+    for replicas in powers:
+        for stages in powers:
+            shards, left = divmod(devices, replicas * stages)
+            if left or not shards or shape.layers % stages or shape.heads % shards:
+                continue
+            for micro in powers:
+                if shape.batch % (replicas * micro) == 0:
+                    yield Layout(replicas, stages, shards, micro)
+
+
+def cases(shapes: Sequence[Shape], devices: int) -> list[dict[str, Any]]:
+    """Return the cases of so many devices, as columns of a table.
+
+    Parameters
+    ----------
+    shapes : sequence of Shape
+    devices : int
+    """
+    return [
+        {
+            "model": shape.name,
+            "num_layers": shape.layers,
+            "hidden_size": shape.width,
+            "num_heads": shape.heads,
+            "seq_length": shape.sequence,
+            "vocab_size": shape.vocabulary,
+            "global_batch": shape.batch,
+            "data_parallel": layout.replicas,
+            "pipeline_parallel": layout.stages,
+            "tensor_parallel": layout.shards,
+            "micro_batch": layout.micro,
+        }
+        for shape in shapes
+        for layout in layouts(shape, devices)
+    ]
+
+
+def of_case(case: dict[str, Any]) -> tuple[Shape, Layout]:
+    """Return what a case's columns stand for."""
+    sizes = ("num_layers", "hidden_size", "num_heads", "seq_length", "vocab_size", "global_batch")
+    ways = ("data_parallel", "pipeline_parallel", "tensor_parallel", "micro_batch")
+    return Shape(case["model"], *(case[name] for name in sizes)), Layout(*(case[name] for name in ways))

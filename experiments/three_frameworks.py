@@ -1,0 +1,193 @@
+"""The core experiment: `generic`, `auto` and five learners on sampled networks in PyTorch, TensorFlow and MXNet.
+
+    python experiments/three_frameworks.py [--only WORDS] [--write]
+
+The protocol is docs/protocols/core-experiment.md. Prints the errors; `--write` writes docs/results/three-frameworks.md.
+With `--only` some of the rows are made anew (those whose framework or question has one of the words, between
+semicolons), and the page keeps the others.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+
+import genperf as gp
+
+sys.path.append(str(Path(__file__).parent / "measure"))
+from core_design import EXTRINSIC, INTRINSIC
+
+COMMAND = "python experiments/three_frameworks.py --write"
+PAGE = Path(__file__).parents[1] / "docs" / "results" / "three-frameworks.md"
+TABLE = "core_experiment"
+#: As the page names them; their order is that of the combinations that are held out.
+FRAMEWORKS = {"PyTorch": "pytorch", "TensorFlow": "tensorflow", "MXNet": "mxnet"}
+LEARNERS = ("linear", "random-forest", "gradient-boosting", "svr", "gaussian-process")
+MODELS = ("generic", "auto", *LEARNERS)
+SEEDS = (0, 1, 2)
+#: Folds of networks; factors of four levels, each held out for one framework at a time.
+NETWORK_FOLDS, LEVELS = 5, 4
+COMBINED = {
+    "optimizer": INTRINSIC["optimizer"],
+    "activation": INTRINSIC["activation"],
+    "batch": EXTRINSIC["batch_per_worker"],
+}
+BETWEEN, LARGEST, NETWORKS, COMBINATIONS = "5-fold", "6 and 8 workers", "unseen networks", "unseen combination"
+ALL = "all three"
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is held out, of which framework's rows.
+
+    Attributes
+    ----------
+    frameworks : str
+        The one whose table it is, or all three.
+    words : str
+        As the page names it.
+    scheme : str
+        As `genperf.validate` reads it.
+    seed : int
+        Of the split.
+    """
+
+    frameworks: str
+    words: str
+    scheme: str
+    seed: int = 0
+
+
+def questions() -> Iterator[Question]:
+    """Yield the questions of the protocol."""
+    for name in (*FRAMEWORKS, ALL):
+        for seed in SEEDS if name != ALL else SEEDS[:1]:
+            yield Question(name, f"{BETWEEN}, seed {seed}", "kfold:5", seed)
+        yield Question(name, LARGEST, "extrapolate:workers:4")
+        yield Question(name, NETWORKS, "leave-group-out:network_fold")
+    for factor in COMBINED:
+        yield Question(ALL, f"{COMBINATIONS}: {factor}", f"leave-group-out:{factor}_fold")
+
+
+def table_of(frameworks: str) -> gp.Table:
+    """Return the rows of one framework or of all, with columns that say in which fold a row is held out."""
+    frame = gp.datasets.frame(TABLE)
+    roles = dict(gp.datasets.roles(TABLE))
+    frame["network_fold"] = frame["network"] % NETWORK_FOLDS
+    number = frame["framework"].map(list(FRAMEWORKS.values()).index)
+    for factor, levels in COMBINED.items():
+        column = "batch_per_worker" if factor == "batch" else factor
+        frame[f"{factor}_fold"] = (frame[column].map(list(levels).index) - number) % LEVELS
+    if frameworks != ALL:
+        frame = frame[frame["framework"] == FRAMEWORKS[frameworks]].reset_index(drop=True)
+        roles["categorical"] = roles["categorical"].replace("framework,", "")
+    return gp.read_table(frame, **roles)
+
+
+def rows_of(question: Question) -> list[dict[str, str]]:
+    """Return the errors of every model: a row of the table's, and of each framework where there are three."""
+    scores = gp.validate(table_of(question.frameworks), MODELS, question.scheme, seed=question.seed).models
+    rows = []
+    for name in (question.frameworks, *(FRAMEWORKS if question.frameworks == ALL else ())):
+        row = {"rows": name if name == question.frameworks else f"{name}, of all three", "predicted": question.words}
+        for score in scores:
+            points = [p for p in score.predictions if p.predicted is not None and _of(p.values, name)]
+            errors = [100 * abs(float(p.predicted or 0.0) / p.measured - 1) for p in points]
+            row[score.model] = f"{sum(errors) / len(errors):.1f}" if errors else ""
+            if score.model == "auto":
+                inside = [(p.lower or 0.0) <= p.measured <= (p.upper or 0.0) for p in points]
+                row["auto covers %"] = f"{100 * sum(inside) / len(inside):.0f}" if inside else ""
+        rows.append(row)
+    return rows
+
+
+def _of(values: Mapping[str, float | str], name: str) -> bool:
+    return name not in FRAMEWORKS or values.get("framework", FRAMEWORKS[name]) == FRAMEWORKS[name]
+
+
+def markdown(rows: list[dict[str, str]]) -> str:
+    """Return rows as a table, the least error of `generic` and the learners in bold."""
+    head = ["rows", "predicted", *MODELS, "auto covers %"]
+    lines = ["| " + " | ".join(head) + " |", "|" + " --- |" * len(head)]
+    for row in rows:
+        least = min(float(row[m]) for m in ("generic", *LEARNERS) if row.get(m))
+        cells = [
+            f"**{row[name]}**" if name in MODELS and name != "auto" and row.get(name) and float(row[name]) == least
+            else row.get(name, "")
+            for name in head
+        ]  # fmt: skip
+        lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def kept() -> list[dict[str, str]]:
+    """Return the rows that the page has."""
+    if not PAGE.exists():
+        return []
+    lines = [line for line in PAGE.read_text(encoding="utf-8").splitlines() if line.startswith("| ")]
+    cells = [[cell.strip(" *") for cell in line.strip("|").split("|")] for line in lines]
+    head = next((line for line in cells if line[:2] == ["rows", "predicted"]), [])
+    rows = [line for line in cells if head and len(line) == len(head) and line not in (head, ["---"] * len(head))]
+    return [dict(zip(head, row, strict=True)) for row in rows]
+
+
+def verdicts(rows: list[dict[str, str]]) -> list[str]:
+    """Say for each framework in how many of the four protocols `generic` errs least, and beside whom it does not."""
+    lines = []
+    for name in FRAMEWORKS:
+        firsts, parts = [], []
+        for words in (BETWEEN, LARGEST, NETWORKS, COMBINATIONS):
+            source = f"{name}, of all three" if words == COMBINATIONS else name
+            asked = [row for row in rows if row["rows"] == source and row["predicted"].startswith(words)]
+            if not asked:
+                continue
+            errors = {m: median(float(row[m]) for row in asked) for m in MODELS}
+            best = min(LEARNERS, key=lambda m: errors[m])
+            firsts.append(errors["generic"] <= errors[best])
+            own = f"generic {errors['generic']:.1f}, auto {errors['auto']:.1f}"
+            parts.append(f"{words}: {own}, {best} {errors[best]:.1f}")
+        if parts:
+            count = f"`generic` errs least of the learners in {sum(firsts)} of {len(firsts)}"
+            lines.append(f"- *{name}*: {count}. {'; '.join(parts)}.")
+    return lines
+
+
+def page(rows: list[dict[str, str]]) -> str:
+    """Return the text of the page."""
+    configurations = len(table_of("PyTorch").medians())
+    reading = f"""Made by `{COMMAND}`, as [the protocol](../protocols/core-experiment.md) has it. {configurations}
+configurations of 40 sampled networks on 1 to 8 workers ([`core_experiment.csv`](../../data/README.md#core_experiment)),
+the same in each framework. Mean |predicted / measured − 1| in %; in bold the least of `generic` and the learners.
+`auto`'s intervals are nominal 90 %."""
+    summary = "Medians over split seeds, or over the three kinds of combinations; the best learner last:"
+    head = "# Does one expression hold for sampled networks in three frameworks?"
+    return "\n\n".join([head, reading, summary, "\n".join(verdicts(rows)), markdown(rows)]) + "\n"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", default="", help="words with semicolons between them, of which a row has one")
+    parser.add_argument("--write", action="store_true")
+    given = parser.parse_args()
+    wanted = [q for q in questions() if any(word in f"{q.frameworks}: {q.words}" for word in given.only.split(";"))]
+    rows = {(row["rows"], row["predicted"]): row for row in kept()} if given.only else {}
+    order = [(r, q.words) for q in questions() for r in _rows_named(q)]
+    for question in wanted:
+        new = rows_of(question)
+        print(markdown(new), flush=True)
+        rows |= {(row["rows"], row["predicted"]): row for row in new}
+        if given.write:
+            PAGE.write_text(page([rows[key] for key in order if key in rows]), encoding="utf-8")
+
+
+def _rows_named(question: Question) -> list[str]:
+    inside = [f"{name}, of all three" for name in FRAMEWORKS] if question.frameworks == ALL else []
+    return [question.frameworks, *inside]
+
+
+if __name__ == "__main__":
+    main()
