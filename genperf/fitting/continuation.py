@@ -21,9 +21,8 @@ from genperf.engine.phases import doing
 from genperf.errors import GenperfError, Note
 from genperf.estimate import FitOptions
 from genperf.models import scale_of
-from genperf.prediction import Ensemble, Evidence, Member, Query, mixture_quantiles, schema_of
+from genperf.prediction import Ensemble, Evidence, Member, distance_beyond, mixture_quantiles, schema_of
 from genperf.prediction.member import forecasts, log_times
-from genperf.prediction.verdict import all_doublings
 from genperf.series import fit_series, series_of, table_prior
 from genperf.table import Table
 from genperf.table.clean import label
@@ -45,6 +44,8 @@ class ContinuationSettings:
         Scales of a series at least, as a look back needs them.
     most : int
         Series that are fitted, those whose names' order comes first. Each takes about 50 ms. A guess.
+    slack : float
+        ε: the noise of what the kriging is led through, over that of a configuration. A guess: a hundredth.
     size, rate : float
         Of the discrepancy where none was learned: its variance over that of a configuration's noise, and how fast it
         falls with a doubling or with another level. Guesses: it is led through the anchors, and forgets them at once.
@@ -59,6 +60,7 @@ class ContinuationSettings:
     multiples: tuple[float, ...] = (2.0, 4.0)
     fewest_scales: int = 3
     most: int = 24
+    slack: float = 0.01
     size: float = 100.0
     rate: float = 3.0
     least_misfit: float = 0.01
@@ -82,7 +84,7 @@ class Continued:
     columns : dict of str to ndarray of shape (rows,)
         The factors there.
     doublings : ndarray of shape (rows,)
-        Beyond the measured ranges, of all factors in all.
+        How far beyond the measured ranges.
     logarithms, deviations : ndarray of shape (rows,)
         ln of the target, and its standard deviation.
     error, last_point : float
@@ -161,18 +163,45 @@ def _conditioned(table: Table, ensemble: Ensemble, beyond: Continued) -> tuple[M
     curve = weights @ log_times(plain, beyond.columns) / weights.sum()
     usable = np.isfinite(curve)
     anchors = {name: values[usable] for name, values in beyond.columns.items()}
-    # Single precision, as other residuals are kept.
-    residuals = (beyond.logarithms - curve)[usable].astype(np.float32).astype(float)
+    residuals = (beyond.logarithms - curve)[usable]
     if known is None:
         discrepancy = _local(table, ensemble.spread.misfit, anchors, residuals)
     else:
-        discrepancy = msgspec.structs.replace(
-            known,
-            anchors={name: np.concatenate([values, anchors[name]]) for name, values in known.anchors.items()},
-            logarithms=np.concatenate([known.logarithms, residuals]),
-            variances=np.concatenate([known.variances, np.zeros(len(residuals))]),
-        )
+        discrepancy = _led(known, anchors, residuals)
     return tuple(replace(member, discrepancy=discrepancy) for member in plain)
+
+
+def _led(known: Discrepancy, anchors: Columns, residuals: Array) -> Discrepancy:
+    """Return a discrepancy whose mean passes through more anchors, and at the measured ones stays as it was.
+
+    With the kernel κ over all anchors, noise of variance ν², the mean m so far and the new residuals, the anchors hold
+
+        r = m + (1 − ε)·ν²·(κ + ε·ν²)⁻¹·m,   whose mean is κ·(κ + ν²)⁻¹·r = κ·(κ + ε·ν²)⁻¹·m
+
+    Parameters
+    ----------
+    known : Discrepancy
+    anchors : dict of str to ndarray of shape (new,)
+    residuals : ndarray of shape (new,)
+        ln(T/f) there.
+    """
+    together = {name: np.concatenate([values, anchors[name]]) for name, values in known.anchors.items()}
+    kernel = known.kernel
+    if isinstance(kernel, Exponential):
+        # Residuals are carried on unchanged from the anchors of the largest counts, which are the new ones now.
+        farther = {name: max(limit, float(together[name].max())) for name, limit in kernel.carried.items()}
+        kernel = msgspec.structs.replace(kernel, carried=farther)
+    means = np.concatenate([known.mean(known.anchors), residuals])
+    noise = CONTINUATION.slack * known.noise**2
+    covariance = kernel.covariance(together, together) + noise * np.eye(len(means))
+    values = means + (1.0 - CONTINUATION.slack) * known.noise**2 * np.linalg.solve(covariance, means)
+    return msgspec.structs.replace(
+        known,
+        kernel=kernel,
+        anchors=together,
+        logarithms=values.astype(np.float32).astype(float),
+        variances=np.zeros(len(means)),
+    )
 
 
 def _local(table: Table, misfit: float, anchors: Columns, residuals: Array) -> Discrepancy:
@@ -234,12 +263,11 @@ def continuation(table: Table, options: FitOptions) -> Continued | None:
         return None
     names = [f.name for f in table.factors if f.numeric or f.distinct > 1]
     columns = {name: np.concatenate([answer[0][name] for answer in answers]) for name in names}
-    query = Query(len(columns[scale.column]), columns)
     evidence = [answer[3] for answer in answers]
     return Continued(
         scale.column,
         columns,
-        all_doublings(schema_of(table), query),
+        distance_beyond(schema_of(table), columns),
         np.concatenate([answer[1] for answer in answers]),
         np.concatenate([answer[2] for answer in answers]),
         float(np.mean([e.error for e in evidence])),
