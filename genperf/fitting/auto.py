@@ -11,6 +11,7 @@ from genperf.averaging import fit_factors
 from genperf.errors import FitError, GenperfError, Note
 from genperf.estimate import FitOptions
 from genperf.fitting.assemble import Request, assembled
+from genperf.fitting.continuation import continued
 from genperf.models import scale_of
 from genperf.pooling import Borrowed, could_name, pool
 from genperf.prediction import Ensemble, Member
@@ -109,7 +110,8 @@ class Auto:
         refuse_one_scale(table)
         series = series_of(table, self.options)
         if series is None:
-            return self._assembled(table, fit_factors(table, self.options, seed), seed, borrowed.notes)
+            ensemble = continued(table, fit_factors(table, self.options, seed), self.options)
+            return self._assembled(table, ensemble, seed, borrowed.notes)
         key = _key(table)
         ensemble = fit_series(table, series, seed, prior=self.shared.of(key))
         return self._assembled(table, ensemble, seed, (*borrowed.notes, *self.shared.notes(key, series)))

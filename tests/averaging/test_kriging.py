@@ -7,10 +7,12 @@ import pandas as pd
 import pytest
 
 import genperf as gp
+from genperf.averaging import fit_factors
 from genperf.averaging import kriging as module
 from genperf.averaging.effects import metrics_of
 from genperf.averaging.kriging import KRIGING, Residuals, checked, held_out, residuals_of, scaled
 from genperf.discrepancy import Effect, Exponential
+from genperf.estimate import FitOptions
 from genperf.estimate.outcome import UNKNOWN_MISFIT
 from genperf.estimate.select import Candidate, folds_of
 
@@ -102,10 +104,10 @@ def test_a_large_table_keeps_some(monkeypatch: pytest.MonkeyPatch) -> None:
     # No expression has nets that are slow with large batches on few workers and with small ones on many.
     own = OFF * np.where((FRAME.batch > 8.0) == (FRAME.workers > 2.0), 1.0, -1.0)
     roles = {"extrinsic": "workers", "intrinsic": "batch", "categorical": "net"}
-    result = gp.fit(gp.read_table(FRAME.assign(t=np.exp(own)), time="t", **roles), draws=5)
-    assert result.best.discrepancy is not None
-    assert all(len(m.discrepancy.logarithms) == 30 for m in result.members if m.discrepancy)
-    assert any("carried on from 30 of 64 configurations" in str(n) for n in result.notes)
+    ensemble = fit_factors(gp.read_table(FRAME.assign(t=np.exp(own)), time="t", **roles), FitOptions(draws=5), 0)
+    assert ensemble.members[0].discrepancy is not None
+    assert all(len(m.discrepancy.logarithms) == 30 for m in ensemble.members if m.discrepancy)
+    assert any("carried on from 30 of 64 configurations" in str(n) for n in ensemble.notes)
 
 
 def test_a_fold_that_knows_too_little_says_what_it_is_off_by() -> None:

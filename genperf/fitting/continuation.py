@@ -1,0 +1,397 @@
+"""A table of many factors, continued along the scale by the series that its rows form.
+
+Rows that differ in the scale alone are a series, whether the columns that part them are groups or factors. What the
+series say beyond the largest scale is carried to the other configurations by the same kriging as the measured
+residuals: as anchors at two and four times that scale.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from genperf.averaging.effects import metrics_of
+from genperf.discrepancy import Discrepancy, Effect, Exponential
+from genperf.engine.phases import doing
+from genperf.errors import GenperfError, Note
+from genperf.estimate import FitOptions
+from genperf.models import scale_of
+from genperf.prediction import Ensemble, Evidence, Member, distance_beyond, mixture_quantiles, schema_of
+from genperf.prediction.member import forecasts, log_times
+from genperf.series import fit_series, series_of, table_prior
+from genperf.table import Table
+from genperf.table.clean import label
+from genperf.table.describe import number_rows
+
+Array = npt.NDArray[np.float64]
+Columns = dict[str, npt.NDArray[Any]]
+
+
+@dataclass(frozen=True)
+class ContinuationSettings:
+    """Which series continue a table, and how far.
+
+    Attributes
+    ----------
+    multiples : tuple of float
+        Times the largest scale at which a series adds an anchor: predictions are asked there. A guess.
+    fewest_scales : int
+        Scales of a series at least, as a look back needs them.
+    most : int
+        Series that are fitted, those whose names' order comes first. Each takes about 50 ms. A guess.
+    slack : float
+        ε: the noise of what the kriging is led through, over that of a configuration. A guess: a hundredth.
+    size, rate : float
+        Of the discrepancy where none was learned: its variance over that of a configuration's noise, and how fast it
+        falls with a doubling or with another level. Guesses: it is led through the anchors, and forgets them at once.
+    least_misfit : float
+        Standard deviation of ln T of that discrepancy at least.
+    quantile : float
+        End of the interval from which the spread of a series is read: its tails are heavier than normal ones.
+    normal : float
+        The standard normal number at `quantile`.
+    """
+
+    multiples: tuple[float, ...] = (2.0, 4.0)
+    fewest_scales: int = 3
+    most: int = 24
+    slack: float = 0.01
+    size: float = 100.0
+    rate: float = 3.0
+    least_misfit: float = 0.01
+    quantile: float = 0.95
+    normal: float = 1.6449
+
+
+CONTINUATION = ContinuationSettings()
+#: Columns along which a series may be measured beside its scale.
+COUNTS = ("workers", "nodes", "devices_per_node")
+
+
+@dataclass(frozen=True, eq=False)
+class Continued:
+    """What the series of a table say beyond its largest scale.
+
+    Attributes
+    ----------
+    scale : str
+        The column.
+    columns : dict of str to ndarray of shape (rows,)
+        The factors there.
+    doublings : ndarray of shape (rows,)
+        How far beyond the measured ranges.
+    logarithms, deviations : ndarray of shape (rows,)
+        ln of the target, and its standard deviation.
+    error, last_point : float
+        Mean |ln(predicted/measured)| at the largest scale from the smaller ones, of the series and of "it stays".
+    held_out, apart : float
+        The scale that was predicted for it, and its doublings from the one before.
+    leaves_node : bool
+        Whether every run lies on one node: the expressions cannot know what a second one costs.
+    series : int
+    """
+
+    scale: str
+    columns: Columns
+    doublings: Array
+    logarithms: Array
+    deviations: Array
+    error: float
+    last_point: float
+    held_out: float
+    apart: float
+    leaves_node: bool
+    series: int
+
+
+def continued(table: Table, ensemble: Ensemble, options: FitOptions) -> Ensemble:
+    """Condition the ensemble of a table of many factors on what its series say beyond the largest scale.
+
+    The series count where they predicted the largest scale from the smaller ones no worse than the ensemble did; from
+    one node alone they always count, since expressions say nothing of a second one. The anchors then lead the central
+    prediction through theirs, and a doubling beyond the data adds as much spread as they leave open.
+
+    Parameters
+    ----------
+    table : Table
+    ensemble : Ensemble
+        Of `genperf.averaging`.
+    options : FitOptions
+        Its mapping names factors.
+
+    Returns
+    -------
+    Ensemble
+        The same one for a table without levels, or whose rows form no series.
+    """
+    beyond = continuation(table, options) if table.categorical else None
+    before = next((e for e in ensemble.evidence if beyond is not None and e.factor == beyond.scale), None)
+    if beyond is None or before is None or (beyond.error > before.error and not beyond.leaves_node):
+        return ensemble
+    members = _conditioned(table, ensemble, beyond)
+    after = Evidence(beyond.scale, beyond.held_out, beyond.apart, beyond.error, beyond.last_point)
+    largest = f"{beyond.scale}={table.factor(beyond.scale).upper:g}"
+    text = f"beyond {largest} predictions go on as the {beyond.series} series that the table's rows form"
+    return replace(
+        ensemble,
+        members=members,
+        spread=msgspec.structs.replace(
+            ensemble.spread, per_doubling=_per_doubling(members, ensemble.spread.misfit, beyond)
+        ),
+        evidence=tuple(after if e is before else e for e in ensemble.evidence),
+        notes=(*ensemble.notes, Note(text, "continued")),
+    )
+
+
+def _conditioned(table: Table, ensemble: Ensemble, beyond: Continued) -> tuple[Member, ...]:
+    """Return the members with anchors that lead their mean through the series' predictions.
+
+    Parameters
+    ----------
+    table : Table
+    ensemble : Ensemble
+    beyond : Continued
+    """
+    known = ensemble.members[0].shared_discrepancy
+    plain = [replace(member, discrepancy=None) for member in ensemble.members]
+    weights = np.array([member.weight for member in plain])
+    curve = weights @ log_times(plain, beyond.columns) / weights.sum()
+    usable = np.isfinite(curve)
+    anchors = {name: values[usable] for name, values in beyond.columns.items()}
+    residuals = (beyond.logarithms - curve)[usable]
+    if known is None:
+        discrepancy = _local(table, ensemble.spread.misfit, anchors, residuals)
+    else:
+        discrepancy = _led(known, anchors, residuals)
+    return tuple(replace(member, discrepancy=discrepancy) for member in plain)
+
+
+def _led(known: Discrepancy, anchors: Columns, residuals: Array) -> Discrepancy:
+    """Return a discrepancy whose mean passes through more anchors, and at the measured ones stays as it was.
+
+    With the kernel κ over all anchors, noise of variance ν², the mean m so far and the new residuals, the anchors hold
+
+        r = m + (1 − ε)·ν²·(κ + ε·ν²)⁻¹·m,   whose mean is κ·(κ + ν²)⁻¹·r = κ·(κ + ε·ν²)⁻¹·m
+
+    Parameters
+    ----------
+    known : Discrepancy
+    anchors : dict of str to ndarray of shape (new,)
+    residuals : ndarray of shape (new,)
+        ln(T/f) there.
+    """
+    together = {name: np.concatenate([values, anchors[name]]) for name, values in known.anchors.items()}
+    kernel = known.kernel
+    if isinstance(kernel, Exponential):
+        # Residuals are carried on unchanged from the anchors of the largest counts, which are the new ones now.
+        farther = {name: max(limit, float(together[name].max())) for name, limit in kernel.carried.items()}
+        kernel = msgspec.structs.replace(kernel, carried=farther)
+    means = np.concatenate([known.mean(known.anchors), residuals])
+    noise = CONTINUATION.slack * known.noise**2
+    covariance = kernel.covariance(together, together) + noise * np.eye(len(means))
+    values = means + (1.0 - CONTINUATION.slack) * known.noise**2 * np.linalg.solve(covariance, means)
+    return msgspec.structs.replace(
+        known,
+        kernel=kernel,
+        anchors=together,
+        logarithms=values.astype(np.float32).astype(float),
+        variances=np.zeros(len(means)),
+    )
+
+
+def _local(table: Table, misfit: float, anchors: Columns, residuals: Array) -> Discrepancy:
+    """Return a discrepancy that leads through anchors and soon forgets them: no residual was found to carry on.
+
+    Parameters
+    ----------
+    table : Table
+    misfit : float
+        Standard deviation of ln T beside the expressions: that of the discrepancy far from its anchors.
+    anchors : dict of str to ndarray of shape (anchors,)
+    residuals : ndarray of shape (anchors,)
+    """
+    metrics = metrics_of(table)
+    effect = Effect(CONTINUATION.size, dict.fromkeys(metrics, CONTINUATION.rate))
+    scale = np.array([max(misfit, CONTINUATION.least_misfit) / np.sqrt(CONTINUATION.size)])
+    there = {name: anchors[name] for name in metrics}
+    return Discrepancy(Exponential(metrics, (effect,)), there, residuals, np.zeros(len(residuals)), 1.0, scale)
+
+
+def continuation(table: Table, options: FitOptions) -> Continued | None:
+    """Fit the series that the rows of a table form, and predict beyond its largest scale; None where there are none.
+
+    Parameters
+    ----------
+    table : Table
+    options : FitOptions
+    """
+    scale = scale_of(table.factors, options.mapping, table.group, kind=table.scaling)
+    if scale.column is None or scale.counts_other:
+        return None
+    counts = {scale.column} | {f.name for f in (scale.factors.find(name) for name in COUNTS) if f is not None}
+    keys = [f.name for f in table.factors if f.name not in counts and f.distinct > 1]
+    rows = _rows_of_series(table, scale.column, keys)
+    if not rows.any():
+        return None
+    chosen = table.take(rows)
+    first = np.unique(number_rows(chosen.frame, keys), return_index=True)[1]
+    grouped = _grouped(chosen, keys)
+    shared = table_prior(grouped, options)
+    answers: list[tuple[Columns, Array, Array, Evidence]] = []
+    for row, (key, part) in zip(first.tolist(), grouped.groups(), strict=True):
+        doing("fitting the series of the rows", len(answers), len(first))
+        further = _further(part, scale.column, table.factor(scale.column).upper)
+        if further is None:
+            continue
+        try:
+            series = series_of(part, options)
+            if series is None:
+                continue
+            ensemble = fit_series(part, series, prior=shared.of(key))
+        except GenperfError:
+            continue
+        if ensemble.evidence and ensemble.evidence[0].last_point is not None:
+            middle, deviation = _forecast(ensemble.members, further)
+            of_key = {name: np.repeat(chosen.columns[name][row], len(middle)) for name in keys}
+            answers.append(({**further, **of_key}, middle, deviation, ensemble.evidence[0]))
+    if not answers:
+        return None
+    names = [f.name for f in table.factors if f.numeric or f.distinct > 1]
+    columns = {name: np.concatenate([answer[0][name] for answer in answers]) for name in names}
+    evidence = [answer[3] for answer in answers]
+    return Continued(
+        scale.column,
+        columns,
+        distance_beyond(schema_of(table), columns),
+        np.concatenate([answer[1] for answer in answers]),
+        np.concatenate([answer[2] for answer in answers]),
+        float(np.mean([e.error for e in evidence])),
+        float(np.mean([e.last_point for e in evidence if e.last_point is not None])),
+        evidence[0].held_out,
+        evidence[0].doublings,
+        _on_one_node(table),
+        len(answers),
+    )
+
+
+def _rows_of_series(table: Table, scale: str, keys: Sequence[str]) -> npt.NDArray[np.bool_]:
+    """Choose the rows of the series that reach the table's largest scale.
+
+    Parameters
+    ----------
+    table : Table
+    scale : str
+    keys : sequence of str
+        Columns whose values part the series.
+    """
+    number, values = number_rows(table.frame, keys), table.columns[scale]
+    pairs = np.unique(np.column_stack([number, values]), axis=0)
+    scales = np.bincount(pairs[:, 0].astype(int))
+    reached = np.zeros(len(scales))
+    np.maximum.at(reached, number, values)
+    usable = np.flatnonzero((scales >= CONTINUATION.fewest_scales) & (reached == values.max()))
+    return np.isin(number, usable[: CONTINUATION.most])
+
+
+def _grouped(table: Table, keys: Sequence[str]) -> Table:
+    """Return a table whose series are groups.
+
+    Parameters
+    ----------
+    table : Table
+    keys : sequence of str
+        Factors that become the columns of the group.
+    """
+    factors = tuple(f for f in table.numeric if f.name not in keys)
+    frame = table.frame.assign(**{name: table.frame[name].map(label) for name in keys})
+    failures = table.failures.iloc[:0]
+    return replace(table, frame=frame, factors=factors, group=tuple(keys), failures=failures, further={})
+
+
+def _further(part: Table, scale: str, largest: float) -> Columns | None:
+    """Return a series' factors beyond the table's largest scale; None where nothing says how they go on.
+
+    A column that did not change goes on so, but a single node does not: nobody knows where the second one begins. One
+    in proportion to the scale goes on in proportion.
+
+    Parameters
+    ----------
+    part : Table
+        A series.
+    scale : str
+    largest : float
+    """
+    medians = part.medians()
+    along = np.asarray(medians.columns[scale], float)
+    asked = largest * np.array(CONTINUATION.multiples)
+    last = np.sort(np.unique(along))[-2:]
+    further: Columns = {scale: asked}
+    nodes = _nodes(part)
+    for factor in part.factors:
+        if factor.name == scale:
+            continue
+        values = np.asarray(medians.columns[factor.name], float)
+        ends = [np.unique(values[along == at]) for at in last]
+        if any(len(end) != 1 for end in ends):
+            return None
+        before, there = (float(end[0]) for end in ends)
+        if factor.name == nodes and there == 1.0:
+            further[factor.name] = asked / last[1]
+        elif there == before:
+            further[factor.name] = np.full(len(asked), there)
+        elif np.isclose(there / before, last[1] / last[0]):
+            further[factor.name] = there * asked / last[1]
+        else:
+            return None
+    return further
+
+
+def _nodes(table: Table) -> str | None:
+    """Return the column that counts the nodes."""
+    nodes = scale_of(table.factors).factors.find("nodes")
+    return None if nodes is None else nodes.name
+
+
+def _on_one_node(table: Table) -> bool:
+    nodes = _nodes(table)
+    return nodes is not None and table.factor(nodes).upper <= 1.0
+
+
+def _forecast(members: Sequence[Member], columns: Mapping[str, Any]) -> tuple[Array, Array]:
+    """Return the median of ln T of a series, and its deviation: as the farther end of its interval says.
+
+    Parameters
+    ----------
+    members : sequence of Member
+    columns : mapping of str to ndarray of shape (rows,)
+    """
+    parts = forecasts(members, columns)
+    shares = np.concatenate([np.full(len(m.draws), m.weight / len(m.draws)) for m in members])
+    levels = np.array([1.0 - CONTINUATION.quantile, 0.5, CONTINUATION.quantile])
+    means, deviations = np.vstack([mean for mean, _ in parts]), np.sqrt(np.vstack([v for _, v in parts]))
+    low, middle, high = np.log(mixture_quantiles(means, shares, deviations, levels))
+    return middle, np.maximum(high - middle, middle - low) / CONTINUATION.normal
+
+
+def _per_doubling(members: Sequence[Member], misfit: float, beyond: Continued) -> float:
+    """Return what a doubling adds to the standard deviation, so that the bands are as wide as those of the series.
+
+    Parameters
+    ----------
+    members : sequence of Member
+        Conditioned on the series.
+    misfit : float
+    beyond : Continued
+    """
+    parts = forecasts(members, beyond.columns)
+    shares = np.concatenate([np.full(len(m.draws), m.weight / len(m.draws)) for m in members])
+    shares = shares / shares.sum()
+    means, variances = np.vstack([mean for mean, _ in parts]), np.vstack([v for _, v in parts])
+    held = shares @ variances + shares @ (means - shares @ means) ** 2 + misfit**2
+    lacking = np.sqrt(np.maximum(beyond.deviations**2 - held, 0.0)) / beyond.doublings
+    return float(np.median(lacking))
