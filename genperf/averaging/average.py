@@ -34,6 +34,7 @@ from genperf.models.generic import generic, structure_named, structures
 from genperf.models.scale import following_counts
 from genperf.prediction import Ensemble, Member, Spread
 from genperf.table import Factor, Table, Target
+from genperf.table.design import design_notes
 
 Array = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
@@ -104,7 +105,13 @@ def fit_factors(table: Table, options: FitOptions, seed: int) -> Ensemble:
             "lambda": _strengths(chosen),
             **_held_out(errors),
         },
-        (*left_out, *larger, *_choice_notes(chosen, discrepancy, errors), *_thinned(discrepancy, len(medians))),
+        (
+            *design_notes(table),
+            *left_out,
+            *larger,
+            *_choice_notes(chosen, discrepancy, errors),
+            *_thinned(discrepancy, len(medians)),
+        ),
     )
 
 

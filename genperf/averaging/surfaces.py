@@ -153,7 +153,8 @@ def _share(kriged: Array, surface: Array) -> float:
     sd = np.std(excess, axis=1) / np.sqrt(excess.shape[1])
     distance = np.divide(excess.mean(axis=1), sd, out=np.zeros(len(weights)), where=sd > 0.0)
     likely = np.exp(-0.5 * distance**2)
-    return float(likely @ weights / likely.sum())
+    # More digits than two are those of the search, which ends where the cost hardly changes.
+    return round(float(likely @ weights / likely.sum()), 2)
 
 
 def _learned(table: Table, candidates: npt.NDArray[np.intp]) -> Exponential:

@@ -271,6 +271,7 @@ def share_of_trend(changes: Sequence[Array], errors: Sequence[Array], axis: Axis
         weights = np.minimum(1.0, TREND.wild * sd / np.maximum(np.abs(left), TREND.smallest_sd)) / sd**2
         precision = weights @ change**2 + TREND.prior_sd**-2
         share = float((weights @ (change * error) + TREND.prior * TREND.prior_sd**-2) / precision)
-    share = min(max(share, 0.0), 1.0)
+    # More digits than two are those of the search, which ends where the cost hardly changes.
+    share = round(min(max(share, 0.0), 1.0), 2)
     near = round(share)
     return float(near) if abs(share - near) <= TREND.least else share

@@ -41,8 +41,10 @@ def command(table: str, as_json: bool, quiet: bool, no_color: bool, **given: Any
     """Read TABLE (CSV, Parquet, or - for standard input), and summarise its factors, repeats and faults."""
     from genperf.models import MODELS
     from genperf.table import shown_phases
+    from genperf.table.design import design_notes
 
     measured = read(table, given)
+    notes = [*measured.notes, *([] if measured.group else design_notes(measured))]
     configurations = len(measured.medians())
     noise, target = measured.noise(), measured.target
     low, high = (float(ends) for ends in (measured.extremes[0].min(), measured.extremes[1].max()))
@@ -66,7 +68,7 @@ def command(table: str, as_json: bool, quiet: bool, no_color: bool, **given: Any
                 "phases": measured.phases,
                 "unused": list(measured.unused),
                 "derived": measured.derived,
-                "notes": [str(n) for n in measured.notes],
+                "notes": [str(n) for n in notes],
                 "sha256": measured.sha256,
             }
         )
@@ -94,5 +96,5 @@ def command(table: str, as_json: bool, quiet: bool, no_color: bool, **given: Any
         click.echo(f"rejected: {counted(measured.rejected_rows, 'row')}")
         for line in rejected_lines(measured.rejected):
             click.echo(f"  {line}")
-    for note in measured.notes:
+    for note in notes:
         say(f"note: {note}", quiet)

@@ -191,6 +191,8 @@ def _kind(result: FitResult) -> str:
     from genperf.models import MODELS
 
     if result.model == "auto":
-        average = f", {len(result.members)} expressions averaged" if len(result.members) > 1 else ""
+        # An expression may stand twice, as it is and flat beyond the largest count.
+        count = len({m.expression.constant_names + tuple(m.constants) for m in result.members})
+        average = f", {count} expressions averaged" if count > 1 else ""
         return f"auto{average}"
     return result.model if result.model in MODELS else "your formula"

@@ -61,7 +61,7 @@ class Discrepancy(msgspec.Struct, frozen=True, eq=False, dict=True, omit_default
 
     surface : Surface, optional
         Of a shared discrepancy: kriging of ln T itself, with a share w of the prediction. The mean is then that of
-        ln T − ln f(x) + w·ln f(c), where c is `inside` of x.
+        ln T − ln f(x) + v·ln f(c), where c is `inside` of x and v its `share`.
 
     Examples
     --------
@@ -141,7 +141,8 @@ class Discrepancy(msgspec.Struct, frozen=True, eq=False, dict=True, omit_default
         if self.surface is None or self.ground is None:
             return mean
         there = self.surface.level + self.ground.mean(self.surface.inside(columns))
-        return np.asarray((1.0 - self.surface.weight) * mean + self.surface.weight * there)
+        w = self.surface.share(columns)
+        return np.asarray((1.0 - w) * mean + w * there)
 
     def forecast(
         self, columns: Columns, at_anchors: Array | None = None, curve: Array | None = None
@@ -166,7 +167,7 @@ class Discrepancy(msgspec.Struct, frozen=True, eq=False, dict=True, omit_default
             if self.surface is None or self.ground is None:
                 return mean, variance
             level, beside = self.ground.forecast(self.surface.inside(columns))
-            w = self.surface.weight
+            w = self.surface.share(columns)
             # Both err alike at worst.
             sd = (1.0 - w) * np.sqrt(variance) + w * np.sqrt(beside)
             return (1.0 - w) * mean + w * (self.surface.level + level), sd**2

@@ -62,11 +62,12 @@ def fewer_factors(
 def _agreement(medians: Table, factor: Factor) -> float:
     """Return how well a factor orders the measured values, from 0 to 1.
 
-    A numeric factor: |rank correlation|. A categorical one: the correlation ratio of the ranks by its levels.
+    A numeric factor: |rank correlation|. A categorical one: the correlation ratio of the ranks by its levels, but 0
+    where each configuration has a level of its own.
     """
     ranks = medians.frame[medians.target.column].rank()
     values = medians.frame[factor.name]
-    if ranks.nunique() == 1:
+    if ranks.nunique() == 1 or (not factor.numeric and factor.distinct == len(medians)):
         return 0.0
     if factor.numeric:
         return float(abs(np.corrcoef(values.rank(), ranks)[0, 1]))

@@ -29,6 +29,7 @@ from genperf.prediction import Ensemble
 from genperf.result import FitResult
 from genperf.result.arrays import in_single_precision
 from genperf.table import Factor, Table
+from genperf.table.design import design_notes
 
 #: Groups that a worker is handed at once, where they are solved together: enough that handing over costs little.
 TABLES_PER_TASK = 200
@@ -227,7 +228,8 @@ class GenericModel(ExpressionModel):
         """Return the structures that are worth trying, without factors that no configuration can tell."""
         refuse_one_value(table)
         following = following_counts(table.medians())
-        return fewer_factors(table, lambda factors: self._structures(factors, following))
+        expressions, notes = fewer_factors(table, lambda factors: self._structures(factors, following))
+        return expressions, [*design_notes(table), *notes]
 
     def tables_per_task(self, table: Table) -> int:
         """Return one: structures are chosen for each group by itself."""

@@ -171,7 +171,7 @@ def log_times(members: Sequence[Member], columns: Mapping[str, Any]) -> Array:
             if shared.surface is not None:
                 with np.errstate(all="ignore"):
                     there = np.log(member.expression.evaluate(shared.surface.inside(columns), member.values))
-                curve = curve - shared.surface.weight * there
+                curve = curve - shared.surface.share(columns) * there
         logarithms.append(curve)
     return np.array(logarithms)
 
@@ -192,6 +192,6 @@ def forecasts(members: Sequence[Member], columns: Mapping[str, Any]) -> list[tup
             mean, variance = shared[id(discrepancy)]
             if discrepancy.surface is not None:
                 there = member.log_draws(discrepancy.surface.inside(columns))
-                curve = curve - discrepancy.surface.weight * there
+                curve = curve - discrepancy.surface.share(columns) * there
             out.append((curve + mean, np.broadcast_to(variance, curve.shape).copy()))
     return out

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from genperf.attribution import completed
 from genperf.discrepancy import Discrepancy, Extrapolation
+from genperf.discrepancy.surface import FADING
 from genperf.formula import Node, javascript, parse
 from genperf.prediction import Member, discrepancies_of, read_query, verdict
 from genperf.prediction.bands import POINTS
@@ -252,6 +253,7 @@ def _surface(discrepancy: Discrepancy, model: Model) -> dict[str, Any] | None:
     ranges = [[order.index(name), *ends] for name, ends in surface.ranges.items()]
     return {
         "weight": surface.weight,
+        "fading": FADING,
         "level": surface.level,
         "ranges": ranges,
         "ground": _discrepancy(ground, model),

@@ -39,8 +39,8 @@ def test_half_of_it_is_the_mean_of_the_expression_and_the_surface() -> None:
     half = member(msgspec.structs.replace(PLAIN, surface=SURFACE_OF_THREE))
     # The expression has 2, 4 and 8 seconds; the surface 3, 5 and 4; the prediction their geometric mean.
     assert central_times([half], ANCHORS) == pytest.approx(np.sqrt([6.0, 20.0, 32.0]), rel=1e-3)
-    # Beyond the range both grow as the expression does.
-    assert central_times([half], {"gpus": np.array([16.0])}) == pytest.approx([4.0 * np.sqrt(32.0)], rel=1e-3)
+    # Beyond the range both grow as the expression does: at 8, a doubling out, an eighth of 4·2 and the rest of 16.
+    assert central_times([half], {"gpus": np.array([8.0])}) == pytest.approx([8.0**0.125 * 16.0**0.875], rel=1e-3)
     ((mean, variance),) = forecasts([half], ANCHORS)
     # Draws have the halves and the same of the expression's seconds: the surface's half does not move with them.
     assert mean[1] - mean[0] == pytest.approx(0.5 * np.log(2.0))

@@ -39,7 +39,18 @@ class Discrepancy {
   // --- shared by all draws: residuals of the central fit at the anchors ---
   sharedMean(x) {
     const mean = dot(this.across(this.kernel.point(x)), this.dual), s = this.surface;
-    return s ? (1 - s.weight) * mean + s.weight * (s.level + s.ground.sharedMean(this.inside(x))) : mean;
+    if (!s) return mean;
+    const w = this.share(x);
+    return (1 - w) * mean + w * (s.level + s.ground.sharedMean(this.inside(x)));
+  }
+  // The share of the surface: it fades outside the measured range.
+  share(x) {
+    let away = 0;
+    for (const [at, low, high] of this.surface.ranges) {
+      const edge = Math.min(Math.max(x[at], low), high);
+      away += Math.abs(low > 0 ? Math.log2(x[at] / edge) : (x[at] - edge) / (high - low));
+    }
+    return this.surface.weight * this.surface.fading ** -away;
   }
   // x with every number inside the measured range.
   inside(x) {
@@ -51,8 +62,8 @@ class Discrepancy {
     const [mean, variance] = this.ofResiduals(x), s = this.surface;
     if (!s) return [mean, variance];
     const [level, beside] = s.ground.sharedForecast(this.inside(x));
-    const sd = (1 - s.weight) * Math.sqrt(variance) + s.weight * Math.sqrt(beside);
-    return [(1 - s.weight) * mean + s.weight * (s.level + level), sd * sd];
+    const w = this.share(x), sd = (1 - w) * Math.sqrt(variance) + w * Math.sqrt(beside);
+    return [(1 - w) * mean + w * (s.level + level), sd * sd];
   }
   ofResiduals(x) {
     const point = this.kernel.point(x), near = this.across(point), mean = dot(near, this.dual);

@@ -33,7 +33,7 @@ class Member {
   // ln of the expression, less what a surface takes the place of.
   curve(x, c) {
     const surface = this.shared && this.shared.surface;
-    return this.log(x, c) - (surface ? surface.weight * this.log(this.shared.inside(x), c) : 0);
+    return this.log(x, c) - (surface ? this.shared.share(x) * this.log(this.shared.inside(x), c) : 0);
   }
   // Mean and variance of ln T for every draw; `shared` has what each shared discrepancy forecasts at x.
   forecast(x, shared) {

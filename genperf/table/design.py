@@ -1,0 +1,115 @@
+"""What the design of a table, whatever was measured, leaves unknown: effects that no fit can tell apart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+import numpy.typing as npt
+
+from genperf.errors import Note
+from genperf.table.factor import Factor
+from genperf.table.table import Table
+
+
+@dataclass(frozen=True)
+class DesignSettings:
+    """When a note is worth reading.
+
+    Attributes
+    ----------
+    correlation : float
+        Of the logarithms of two factors, from which on they count as one. A guess: at 0.999 the part of one that the
+        other does not tell has a twentieth of its standard deviation.
+    shown : int
+        Levels and pairs that are named at most.
+    """
+
+    correlation: float = 0.999
+    shown: int = 3
+
+
+DESIGN = DesignSettings()
+
+
+def design_notes(table: Table) -> list[Note]:
+    """Name levels that were measured once, factors that vary at one level only, and pairs that rise together.
+
+    Parameters
+    ----------
+    table : Table
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from genperf.table import read_table
+    >>> runs = pd.DataFrame({"batch": [8, 16, 32, 64], "bytes": [32, 64, 128, 256], "t": [1.0, 1.1, 1.3, 1.7]})
+    >>> for note in design_notes(read_table(runs, time="t", intrinsic="batch,bytes")):
+    ...     print(note)
+    'batch' and 'bytes' rise together (correlation 1.000): their effects cannot be told apart; leave one out
+    """
+    medians = table.medians()
+    varying = [f for f in medians.factors if f.distinct > 1]
+    texts = [f for f in varying if not f.numeric]
+    numbers = [f for f in varying if f.numeric]
+    notes = [*_once(medians, texts), *_at_one_level(medians, numbers, texts), *_together(medians, numbers)]
+    return [Note(text, "design") for text in notes]
+
+
+def _once(medians: Table, texts: Sequence[Factor]) -> Iterator[str]:
+    """Name the levels that one configuration has."""
+    for factor in texts:
+        levels, counts = np.unique(medians.columns[factor.name].astype(str), return_counts=True)
+        once = levels[counts == 1].tolist()
+        if len(once) == len(medians):
+            yield f"'{factor.name}' has another level in each configuration: it tells nothing of the next one"
+        elif once:
+            more = f" and {len(once) - DESIGN.shown} more" if len(once) > DESIGN.shown else ""
+            named = ", ".join(once[: DESIGN.shown]) + more
+            yield (
+                f"measured in one configuration each, of '{factor.name}': {named}; what is particular to such a level "
+                "cannot be told from noise"
+            )
+
+
+def _at_one_level(medians: Table, numbers: Sequence[Factor], texts: Sequence[Factor]) -> Iterator[str]:
+    """Name the numbers that vary at a single level of a categorical factor.
+
+    Parameters
+    ----------
+    medians : Table
+    numbers, texts : sequence of Factor
+        Those that vary.
+    """
+    for number in numbers:
+        for text in texts:
+            labels = medians.columns[text.name].astype(str)
+            values = medians.columns[number.name]
+            varies = [level for level in np.unique(labels).tolist() if np.ptp(values[labels == level]) > 0.0]
+            if len(varies) == 1 and len(text.levels) > 1:
+                yield (
+                    f"'{number.name}' varies only where {text.name} = {varies[0]}: its effect there is taken for that "
+                    "at the other levels"
+                )
+
+
+def _together(medians: Table, numbers: Sequence[Factor]) -> Iterator[str]:
+    """Name pairs of numbers whose logarithms are correlated nearly fully."""
+    columns = {f.name: _scaled(medians.columns[f.name], f) for f in numbers}
+    pairs = []
+    for one, other in combinations(columns, 2):
+        correlation = float(np.corrcoef(columns[one], columns[other])[0, 1])
+        if abs(correlation) >= DESIGN.correlation:
+            pairs.append((one, other, correlation))
+    for one, other, correlation in pairs[: DESIGN.shown]:
+        way = "rise together" if correlation > 0.0 else "are tied, one falls as the other rises"
+        yield (
+            f"'{one}' and '{other}' {way} (correlation {correlation:.3f}): their effects cannot be told apart; "
+            "leave one out"
+        )
+
+
+def _scaled(values: npt.NDArray[np.float64], factor: Factor) -> npt.NDArray[np.float64]:
+    return np.log(values) if factor.positive else values
