@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import os
 import re
+import shutil
 import sys
 import tempfile
 import time
@@ -202,11 +203,17 @@ def opened(path: Path) -> float | None:
         from selenium.common.exceptions import WebDriverException
     except ImportError:
         return None
+    from selenium.webdriver.chrome.service import Service
+
+    browser, program = shutil.which("chromium"), shutil.which("chromedriver")
+    if browser is None or program is None:
+        return None
     options = webdriver.ChromeOptions()
+    options.binary_location = browser
     for flag in ("--headless=new", "--no-sandbox", "--disable-gpu", "--host-resolver-rules=MAP * ~NOTFOUND"):
         options.add_argument(flag)
     try:
-        driver = webdriver.Chrome(options=options)
+        driver = webdriver.Chrome(options=options, service=Service(program))
     except WebDriverException:
         return None
     times = []
