@@ -46,6 +46,8 @@ class ContinuationSettings:
         Series that are fitted, those whose names' order comes first. Each takes about 50 ms. A guess.
     slack : float
         ε: the noise of what the kriging is led through, over that of a configuration. A guess: a hundredth.
+    most_surface : float
+        Share of a surface beside the residuals at most, where these are to lead the prediction. A guess.
     size, rate : float
         Of the discrepancy where none was learned: its variance over that of a configuration's noise, and how fast it
         falls with a doubling or with another level. Guesses: it is led through the anchors, and forgets them at once.
@@ -61,6 +63,7 @@ class ContinuationSettings:
     fewest_scales: int = 3
     most: int = 24
     slack: float = 0.01
+    most_surface: float = 0.9
     size: float = 100.0
     rate: float = 3.0
     least_misfit: float = 0.01
@@ -158,23 +161,24 @@ def _conditioned(table: Table, ensemble: Ensemble, beyond: Continued) -> tuple[M
     beyond : Continued
     """
     known = ensemble.members[0].shared_discrepancy
-    plain = [replace(member, discrepancy=None) for member in ensemble.members]
-    weights = np.array([member.weight for member in plain])
-    curve = weights @ log_times(plain, beyond.columns) / weights.sum()
-    usable = np.isfinite(curve)
+    weights = np.array([member.weight for member in ensemble.members])
+    lacking = beyond.logarithms - weights @ log_times(ensemble.members, beyond.columns) / weights.sum()
+    if known is not None and known.surface is not None:
+        # The residuals have the rest of a prediction: a surface stays as it is.
+        lacking = lacking / (1.0 - np.minimum(known.surface.share(beyond.columns), CONTINUATION.most_surface))
+    usable = np.isfinite(lacking)
     anchors = {name: values[usable] for name, values in beyond.columns.items()}
-    residuals = (beyond.logarithms - curve)[usable]
     if known is None:
-        discrepancy = _local(table, ensemble.spread.misfit, anchors, residuals)
+        discrepancy = _local(table, ensemble.spread.misfit, anchors, lacking[usable])
     else:
-        discrepancy = _led(known, anchors, residuals)
-    return tuple(replace(member, discrepancy=discrepancy) for member in plain)
+        discrepancy = _led(known, anchors, lacking[usable])
+    return tuple(replace(member, discrepancy=discrepancy) for member in ensemble.members)
 
 
-def _led(known: Discrepancy, anchors: Columns, residuals: Array) -> Discrepancy:
+def _led(known: Discrepancy, anchors: Columns, lacking: Array) -> Discrepancy:
     """Return a discrepancy whose mean passes through more anchors, and at the measured ones stays as it was.
 
-    With the kernel κ over all anchors, noise of variance ν², the mean m so far and the new residuals, the anchors hold
+    With the kernel κ over all anchors, noise of variance ν² and the mean m, plus what was lacking at the new ones:
 
         r = m + (1 − ε)·ν²·(κ + ε·ν²)⁻¹·m,   whose mean is κ·(κ + ν²)⁻¹·r = κ·(κ + ε·ν²)⁻¹·m
 
@@ -182,16 +186,22 @@ def _led(known: Discrepancy, anchors: Columns, residuals: Array) -> Discrepancy:
     ----------
     known : Discrepancy
     anchors : dict of str to ndarray of shape (new,)
-    residuals : ndarray of shape (new,)
-        ln(T/f) there.
+    lacking : ndarray of shape (new,)
+        What is added to the mean of the residuals there.
     """
+    plain = msgspec.structs.replace(known, surface=None)
     together = {name: np.concatenate([values, anchors[name]]) for name, values in known.anchors.items()}
     kernel = known.kernel
     if isinstance(kernel, Exponential):
         # Residuals are carried on unchanged from the anchors of the largest counts, which are the new ones now.
         farther = {name: max(limit, float(together[name].max())) for name, limit in kernel.carried.items()}
         kernel = msgspec.structs.replace(kernel, carried=farther)
-    means = np.concatenate([known.mean(known.anchors), residuals])
+    means = np.concatenate([plain.mean(known.anchors), plain.mean(anchors) + lacking])
+    surface = known.surface
+    if surface is not None and known.ground is not None:
+        # What a process expects already, measured there, changes it nowhere.
+        there = np.concatenate([surface.logarithms, known.ground.mean(anchors)])
+        surface = msgspec.structs.replace(surface, logarithms=there.astype(np.float32).astype(float))
     noise = CONTINUATION.slack * known.noise**2
     covariance = kernel.covariance(together, together) + noise * np.eye(len(means))
     values = means + (1.0 - CONTINUATION.slack) * known.noise**2 * np.linalg.solve(covariance, means)
@@ -201,6 +211,7 @@ def _led(known: Discrepancy, anchors: Columns, residuals: Array) -> Discrepancy:
         anchors=together,
         logarithms=values.astype(np.float32).astype(float),
         variances=np.zeros(len(means)),
+        surface=surface,
     )
 
 
