@@ -6,7 +6,9 @@ import pytest
 from helpers import noisy, runs_of
 
 import genperf as gp
+from genperf.averaging import fit_factors
 from genperf.averaging.trend import TREND, Axis, Trend, axis_of, share_of_trend, turns_of
+from genperf.estimate import FitOptions
 from genperf.expression import Expression, Term, coefficient
 from genperf.formula import Name, parse
 from genperf.prediction import Member, Status, central_times
@@ -81,10 +83,13 @@ def jumping() -> pd.DataFrame:
 
 def test_what_a_cell_shows_at_its_largest_count_is_carried_on() -> None:
     table = gp.read_table(jumping(), time="s", intrinsic="batch", extrinsic="gpus", categorical="net")
-    fitted = gp.fit(table, draws=40)
-    assert 0.0 <= fitted.options["trend"] <= 1.0
-    found = fitted.predict({"net": list("abcd"), "batch": 16, "gpus": 16})["time"].to_numpy()
-    far = fitted.predict({"net": list("abcd"), "batch": 16, "gpus": 32})["time"].to_numpy()
+    ensemble = fit_factors(table, FitOptions(draws=40), 0)
+    assert 0.0 <= float(ensemble.options["trend"]) <= 1.0
+    nets = np.array(list("abcd"), dtype=object)
+    found, far = (
+        central_times(ensemble.members, {"net": nets, "batch": np.full(4, 16.0), "gpus": np.full(4, count)})
+        for count in (16.0, 32.0)
+    )
     # Each net is off as at 16: the ratio between nets stays, while a process that reverts would lose it.
     assert far / far[0] == pytest.approx(found / found[0], rel=0.02)
 

@@ -142,6 +142,12 @@ FILES = {
         *(f"{net},{n},{max(1, n // 4)},{1 + 0.1 * n + 0.2 * (n > 4)}" for net in "ab" for n in COUNTS),
         *(f"c,{n},1,{1 + 0.1 * n}" for n in (1, 2, 4)),
     ),
+    "zeronodes.csv": runs("workers,nodes,seconds", *(f"{n},{n // 4},{8 / n + 1}" for n in COUNTS)),
+    "design.csv": runs(
+        "net,layers,workers,seconds",
+        *(f"{net},{b},{n},{b * (0.1 + 1 / n)}" for net, b in (("a", 8), ("a", 16), ("b", 8)) for n in COUNTS),
+        "c,8,1,9",
+    ),
     "sites.csv": runs("site,workers,seconds", "x,1,9", "x,2,5", "x,4,3", "y,8,4", "y,16,2.5"),
     "splits.csv": runs("dp,tp,seconds", "1,1,8", "2,1,4.2", "4,1,2.2", "1,2,4.5", "2,4,1.3"),
     "bad.toml": "[fitt]\n",
@@ -169,6 +175,8 @@ CASES: dict[str, list[Case]] = {
     "Reading a table": [
         Case(["check", "none.csv", *TIME], 1),
         Case(["check", "run.csv", *TIME], 1),
+        Case(["check", "zeronodes.csv", "--time", "seconds", "--extrinsic", "workers,nodes"]),
+        Case(["check", "design.csv", *TIME, "--intrinsic", "layers", "--categorical", "net"]),
         Case(["check", ".", *TIME], 1),
         Case(["check", "empty.csv", *TIME], 1),
         Case(["check", "header.csv", *TIME], 1),

@@ -5,6 +5,9 @@ from pathlib import Path
 
 import pytest
 
+#: Programs that tests start in the environment of a framework; nothing in them is a test or an example.
+collect_ignore = ["workers"]
+
 EXPERIMENTS = Path(__file__).parents[2] / "experiments"
 sys.path[:0] = [str(EXPERIMENTS), str(EXPERIMENTS / "measure")]
 
