@@ -1,0 +1,73 @@
+"""Kavarakuntla et al. on the core experiment: the figures of its results page, judged as its protocol has it."""
+
+from __future__ import annotations
+
+from statistics import median
+
+from three_frameworks import BETWEEN, FRAMEWORKS, LARGEST, NETWORKS, PAGE, kept
+
+from claims.claim import MEASURED, Claim, verdict
+
+#: The paper's own comparison.
+OTHERS = ("random-forest", "svr")
+SHOWN = ("generic", *OTHERS, "auto")
+DATA = "data/core_experiment.csv"
+SAMPLE = (
+    f"160 configurations of 40 sampled networks on 1 to 8 workers of an emulated cluster, in each framework (`{DATA}`, "
+    "[protocol](protocols/core-experiment.md), written before the measurements; figures of "
+    f"[results](results/{PAGE.name}))"
+)
+
+
+def errors(framework: str, question: str) -> dict[str, float]:
+    """Return the mean error of every model, %: the median over split seeds.
+
+    Parameters
+    ----------
+    framework, question : str
+        As the page names them.
+    """
+    rows = [row for row in kept() if row["rows"] == framework and row["predicted"].startswith(question)]
+    return {model: median(float(row[model]) for row in rows) for model in SHOWN}
+
+
+def _judged(label: str, framework: str, question: str) -> tuple[bool, list[str]]:
+    found = errors(framework, question)
+    return found["generic"] < min(found[m] for m in OTHERS), [label, *(f"{found[m]:.1f} %" for m in SHOWN)]
+
+
+def between() -> Claim:
+    """Judge 5-fold cross-validation on each framework."""
+    outcomes = [_judged(framework, framework, BETWEEN) for framework in FRAMEWORKS]
+    better = [least for least, _ in outcomes]
+    return Claim(
+        "The generic model predicts accurately on TensorFlow, MXNet and PyTorch",
+        f"{SAMPLE}: 5-fold cross-validation. Refuted for a framework where a random forest or SVR errs less.",
+        verdict(all(better)),
+        f"the generic model errs less than both on {sum(better)} of {len(better)} frameworks.",
+        MEASURED,
+        DATA,
+        ["mean error", *SHOWN],
+        [row for _, row in outcomes],
+    )
+
+
+def beyond() -> Claim:
+    """Judge what lies beyond the measured configurations."""
+    outcomes = [
+        _judged(f"{framework}, {question}", framework, question)
+        for question in (LARGEST, NETWORKS)
+        for framework in FRAMEWORKS
+    ]
+    better = [least for least, _ in outcomes]
+    return Claim(
+        "It holds beyond what was measured: at larger counts, and for unseen networks",
+        f"{SAMPLE}: 6 and 8 workers from at most 4, and networks of which nothing was measured. Refuted where a random "
+        "forest or SVR errs less.",
+        verdict(all(better)),
+        f"the generic model errs less than both in {sum(better)} of {len(better)} cases.",
+        MEASURED,
+        DATA,
+        ["mean error", *SHOWN],
+        [row for _, row in outcomes],
+    )
