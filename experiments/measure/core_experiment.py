@@ -12,13 +12,11 @@ import argparse
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from campaign import counts, finish, guarded, measure
 from cluster import Link
 from core_design import EXTRINSIC, INTRINSIC, WORKERS, Design, configurations
-from launch import Case, Job, Windows
-from networks import BYTES_PER_PARAMETER, forward_flops, parameter_count
+from launch import Job, Windows
 from record import Recorder
 
 FRAMEWORKS = ("pytorch", "tensorflow", "mxnet")
@@ -26,20 +24,6 @@ FACTORS = ["framework", "workers", "servers", "link_mbit", "slowdown", "network"
 PHASES = ["computation_s", "exchange_s", "update_s"]
 COLUMNS = ["framework", "framework_version", *FACTORS[1:], "parameters", "bytes", "forward_flops", "repeat", "steps",
            "startup_s", *PHASES, "step_time_s", "step_time_mean_s", "step_time_std_s"]  # fmt: skip
-
-
-def described(job: Job, case: Case) -> dict[str, Any]:
-    """Return the factors of a case, as columns."""
-    parameters = parameter_count(case)
-    return {
-        "framework": job.framework,
-        "workers": job.workers,
-        "servers": job.servers,
-        **case,
-        "parameters": parameters,
-        "bytes": BYTES_PER_PARAMETER * parameters,
-        "forward_flops": forward_flops(case),
-    }
 
 
 def jobs(design: Design, frameworks: Sequence[str], workers: Sequence[int]) -> list[Job]:
@@ -80,7 +64,7 @@ def main() -> None:
     windows = Windows(repeats=3, seconds=given.seconds, steps=(3, 6))
     recorder = Recorder(given.out, COLUMNS, FACTORS, windows.repeats)
     planned = jobs(design, given.frameworks, given.workers)
-    finish(measure(planned, recorder, link=Link(design.link_mbit), windows=windows, describe=described), given.out)
+    finish(measure(planned, recorder, link=Link(design.link_mbit), windows=windows), given.out)
 
 
 if __name__ == "__main__":

@@ -23,6 +23,8 @@ Case = dict[str, Any]
 Row = dict[str, Any]
 
 _EVERY = 0.005
+#: Every worker is a core. Frameworks read this when they are imported.
+ONE_THREAD = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 _HERE = Path(__file__).parent
 
 
@@ -280,7 +282,7 @@ def _roles(job: Job, hosts: Hosts, port: int) -> Iterator[tuple[str, str, int, i
 
 
 def _environment(extra: Mapping[str, str]) -> list[str]:
-    return ["env", *(f"{name}={value}" for name, value in extra.items())] if extra else []
+    return ["env", *(f"{name}={value}" for name, value in {**ONE_THREAD, **extra}.items())]
 
 
 def _named(job: Job) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 from work import job
 
 MEETING, JOB, RANK = job()
-os.environ.update(OMP_NUM_THREADS="1", MXNET_CPU_WORKER_NTHREADS="1")
+os.environ["MXNET_CPU_WORKER_NTHREADS"] = "1"
 warnings.filterwarnings("ignore")
 
 import numpy  # noqa: E402

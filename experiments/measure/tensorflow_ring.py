@@ -11,7 +11,7 @@ MEETING, JOB, RANK = job()
 WORKERS: int = JOB["workers"]
 #: Operations of a graph that may wait for something at the same time.
 _AT_ONCE = 2
-os.environ.update(TF_CPP_MIN_LOG_LEVEL="3", OMP_NUM_THREADS="1", CUDA_VISIBLE_DEVICES="-1")
+os.environ.update(TF_CPP_MIN_LOG_LEVEL="3", CUDA_VISIBLE_DEVICES="-1")
 if WORKERS > 1:
     # On one host the workers differ by their ports, on several by their addresses: both at once does for either.
     workers = [f"{address}:{JOB['port'] + i}" for i, address in enumerate(JOB["addresses"])]

@@ -5,28 +5,14 @@ worker_core_pytorch.py FOLDER RANK
 
 from __future__ import annotations
 
-import os
-
+import torch
+import torch.distributed as dist
+from network_pytorch import network
 from pace import Pace
-from work import Case, Step, Stopwatch, job, serve
-
-MEETING, JOB, RANK = job()
-WORKERS: int = JOB["workers"]
-os.environ.update(
-    OMP_NUM_THREADS="1",
-    MKL_NUM_THREADS="1",
-    GLOO_SOCKET_IFNAME=JOB["interface"],
-    MASTER_ADDR=JOB["addresses"][0],
-    MASTER_PORT=str(JOB["port"]),
-)
-
-import torch  # noqa: E402
-import torch.distributed as dist  # noqa: E402
-from network_pytorch import network  # noqa: E402
-from pytorch_choices import OPTIMIZERS  # noqa: E402
-from torch import nn  # noqa: E402
-
-torch.set_num_threads(1)
+from pytorch_choices import OPTIMIZERS
+from pytorch_group import WORKERS, gather, measure
+from torch import nn
+from work import Case, Step, Stopwatch
 
 
 def exchange(parameters: list[nn.Parameter]) -> None:
@@ -67,9 +53,5 @@ def build(number: int, case: Case) -> Step:
     return step
 
 
-if WORKERS > 1:
-    dist.init_process_group("gloo", rank=RANK, world_size=WORKERS)
-    dist.barrier()
-serve(MEETING, JOB, RANK, torch.__version__, build)
-if WORKERS > 1:
-    dist.destroy_process_group()
+gather()
+measure(build)

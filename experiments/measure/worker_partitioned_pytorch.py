@@ -7,29 +7,15 @@ worker_partitioned_pytorch.py FOLDER RANK
 
 from __future__ import annotations
 
-import os
 import time
 
 import process_memory
+import torch
 from pace import Pace
 from partition_design import TINY, Layout, of_case
-from work import Case, job, serve
-
-MEETING, JOB, RANK = job()
-WORKERS: int = JOB["workers"]
-os.environ.update(
-    OMP_NUM_THREADS="1",
-    MKL_NUM_THREADS="1",
-    GLOO_SOCKET_IFNAME=JOB["interface"],
-    MASTER_ADDR=JOB["addresses"][0],
-    MASTER_PORT=str(JOB["port"]),
-)
-
-import torch  # noqa: E402
-import torch.distributed as dist  # noqa: E402
-from partitioned import Device, Groups, Training, Unpaced, largest  # noqa: E402
-
-torch.set_num_threads(1)
+from partitioned import Device, Groups, Training, Unpaced, largest
+from pytorch_group import JOB, RANK, gather, measure
+from work import Case
 
 
 class Processor:
@@ -114,11 +100,7 @@ class Step:
 ON_ACCELERATORS = JOB["cases"][0].get("device", "cpu") != "cpu"
 if ON_ACCELERATORS:
     torch.cuda.set_device(RANK)
-if WORKERS > 1:
-    dist.init_process_group("nccl" if ON_ACCELERATORS else "gloo", rank=RANK, world_size=WORKERS)
-    dist.barrier()
+gather("nccl" if ON_ACCELERATORS else "gloo")
 GROUPS = Groups()
 MACHINE = Accelerator() if ON_ACCELERATORS else Processor()
-serve(MEETING, JOB, RANK, torch.__version__, lambda number, case: Step(case))
-if WORKERS > 1:
-    dist.destroy_process_group()
+measure(lambda number, case: Step(case))

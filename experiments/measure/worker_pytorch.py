@@ -4,30 +4,17 @@ worker_pytorch.py FOLDER RANK
 """
 
 # No postponed annotations here: torch reads those of the communication hook.
-import os
 import time
 
-from work import Case, Step, Stopwatch, job, serve
-
-MEETING, JOB, RANK = job()
-WORKERS: int = JOB["workers"]
-os.environ.update(
-    OMP_NUM_THREADS="1",
-    MKL_NUM_THREADS="1",
-    GLOO_SOCKET_IFNAME=JOB["interface"],
-    MASTER_ADDR=JOB["addresses"][0],
-    MASTER_PORT=str(JOB["port"]),
-)
-
-import torch  # noqa: E402
-import torch.distributed as dist  # noqa: E402
-from network_pytorch import network  # noqa: E402
-from pytorch_choices import OPTIMIZERS  # noqa: E402
-from torch import nn  # noqa: E402
-from torch.distributed.algorithms.ddp_comm_hooks.default_hooks import allreduce_hook  # noqa: E402
-from torch.nn.parallel import DistributedDataParallel  # noqa: E402
-
-torch.set_num_threads(1)
+import torch
+import torch.distributed as dist
+from network_pytorch import network
+from pytorch_choices import OPTIMIZERS
+from pytorch_group import RANK, WORKERS, gather, measure
+from torch import nn
+from torch.distributed.algorithms.ddp_comm_hooks.default_hooks import allreduce_hook
+from torch.nn.parallel import DistributedDataParallel
+from work import Case, Step, Stopwatch
 
 
 class Ring:
@@ -110,9 +97,5 @@ def build(number: int, case: Case) -> Step:
     return step
 
 
-if WORKERS > 1:
-    dist.init_process_group("gloo", rank=RANK, world_size=WORKERS)
-    dist.barrier()
-serve(MEETING, JOB, RANK, torch.__version__, build)
-if WORKERS > 1:
-    dist.destroy_process_group()
+gather()
+measure(build)

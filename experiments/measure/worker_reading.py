@@ -14,7 +14,7 @@ from work import STARTED, Case, job
 
 MEETING, JOB, RANK = job()
 WORKERS: int = JOB["workers"]
-os.environ.update(OMP_NUM_THREADS="1", GLOO_SOCKET_IFNAME=JOB["interface"], MASTER_ADDR=JOB["addresses"][0])
+os.environ.update(GLOO_SOCKET_IFNAME=JOB["interface"], MASTER_ADDR=JOB["addresses"][0])
 
 import torch  # noqa: E402
 import torch.distributed as dist  # noqa: E402

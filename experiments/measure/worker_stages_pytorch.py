@@ -4,30 +4,18 @@ worker_stages_pytorch.py FOLDER RANK
 """
 
 # No postponed annotations here: torch reads those of its functions.
-import os
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
+import torch
+import torch.distributed as dist
+from pytorch_group import RANK, WORKERS, gather, measure
 from stages import AFTERWARDS, LAYERS, ONE_BUCKET, Loader, wait, waits
-from work import Case, Profiled, Stopwatch, job, serve
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel
+from work import Case, Profiled, Stopwatch
 
-MEETING, JOB, RANK = job()
-WORKERS: int = JOB["workers"]
-os.environ.update(
-    OMP_NUM_THREADS="1",
-    MKL_NUM_THREADS="1",
-    GLOO_SOCKET_IFNAME=JOB["interface"],
-    MASTER_ADDR=JOB["addresses"][0],
-    MASTER_PORT=str(JOB["port"]),
-)
-
-import torch  # noqa: E402
-import torch.distributed as dist  # noqa: E402
-from torch import nn  # noqa: E402
-from torch.nn.parallel import DistributedDataParallel  # noqa: E402
-
-torch.set_num_threads(1)
 _MIB = 1 << 20
 
 
@@ -217,9 +205,5 @@ def build(number: int, case: Case) -> Callable[[], dict[str, float]]:
     return step if case.get("phases") else step.__call__
 
 
-if WORKERS > 1:
-    dist.init_process_group("gloo", rank=RANK, world_size=WORKERS)
-    dist.barrier()
-serve(MEETING, JOB, RANK, torch.__version__, build)
-if WORKERS > 1:
-    dist.destroy_process_group()
+gather()
+measure(build)

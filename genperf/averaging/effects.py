@@ -10,13 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from genperf.discrepancy import Discrepancy, Effect, Exponential
-from genperf.discrepancy.distances import Metric, distances
+from genperf.discrepancy.distances import Metric, distances, width_of
 from genperf.discrepancy.positive_definite import inverse_of
 from genperf.discrepancy.robust import CLIP, clipped, clipped_with, robust_sd
 from genperf.discrepancy.search import Search
@@ -187,7 +186,7 @@ class _EffectModel:
 
 def _model_of(table: Table) -> _EffectModel:
     metrics = metrics_of(table)
-    widths = {name: _width(table.columns[name], metric) for name, metric in metrics.items()}
+    widths = {name: width_of(table.columns[name], metric) for name, metric in metrics.items()}
     between = {name: distances(table.columns[name], table.columns[name], metric) for name, metric in metrics.items()}
     medians = np.log([EFFECTS.level_rate if m == "level" else EFFECTS.numeric_rate for m in metrics.values()])
     counts = tuple(f.name for f in counts_of(table.factors))
@@ -211,18 +210,3 @@ def _metric(factor: Factor) -> Metric:
     if not factor.numeric:
         return "level"
     return "doublings" if factor.positive and factor.lower > 0.0 else "difference"
-
-
-def _width(values: npt.NDArray[Any], metric: Metric) -> float:
-    """Return the distance along a factor that counts as one: its standard deviation, one for levels.
-
-    Parameters
-    ----------
-    values : ndarray of shape (rows,)
-    metric : Metric
-    """
-    if metric == "level":
-        return 1.0
-    numbers = np.asarray(values, float)
-    sd = float(np.std(np.log2(numbers) if metric == "doublings" else numbers))
-    return sd if sd > 0.0 else 1.0

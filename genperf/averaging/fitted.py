@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -144,3 +145,8 @@ def log_times(problem: Problem, constants: Array) -> Array:
     """Return ln T of sets of constants, shape (sets, rows)."""
     with np.errstate(all="ignore"):
         return np.asarray(np.log(problem.predict(constants)))
+
+
+def columns_of(table: Table, rows: Mask) -> dict[str, npt.NDArray[Any]]:
+    """Return the factors of some rows of a table, by name."""
+    return {name: values[rows] for name, values in table.columns.items()}

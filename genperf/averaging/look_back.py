@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from genperf.averaging.effects import counts_of
-from genperf.averaging.fitted import Fitted, refitted
+from genperf.averaging.fitted import Fitted, columns_of, refitted
 from genperf.averaging.kriging import ScaledKriging
 from genperf.averaging.trend import Axis, Trend, share_of_trend, turns_of
 from genperf.discrepancy import Discrepancy
@@ -90,8 +90,8 @@ class Past:
         axis : Axis
         train, held : ndarray of bool of shape (rows,)
         """
-        columns = _of_rows(self.medians, held)
-        limits = axis.limits(_of_rows(self.medians, train))
+        columns = columns_of(self.medians, held)
+        limits = axis.limits(columns_of(self.medians, train))
         there = self.logarithms(constants, axis.limited(columns, limits)) + axis.log_work_ratio(columns, limits)
         return np.asarray(self.logarithms(constants, columns) - there)
 
@@ -106,7 +106,7 @@ class Past:
         """
         judged = np.zeros(len(self.medians), bool)
         judged[self.rows] = True
-        residuals = np.log(self.medians.measured[judged]) - self.logarithms(constants, _of_rows(self.medians, judged))
+        residuals = np.log(self.medians.measured[judged]) - self.logarithms(constants, columns_of(self.medians, judged))
         return self.kriging.krige(residuals, train[judged])
 
     def share_of_trend(self, axis: Axis) -> float:
@@ -116,7 +116,7 @@ class Past:
         changes, errors = [], []
         for k, turn in enumerate(turns):
             constants = [of_member[k] for of_member in sets]
-            columns, measured = _of_rows(self.medians, turn.held), self.medians.measured[turn.held]
+            columns, measured = columns_of(self.medians, turn.held), self.medians.measured[turn.held]
             change = self.change(constants, axis, turn.train, turn.held)
             without = self.logarithms(constants, columns) - change
             discrepancy = self.krige(constants, turn.train)
@@ -124,10 +124,6 @@ class Past:
             changes.append(change)
             errors.append(np.log(measured) - without - level)
         return share_of_trend(changes, errors, axis)
-
-
-def _of_rows(table: Table, rows: Mask) -> dict[str, npt.NDArray[Any]]:
-    return {name: values[rows] for name, values in table.columns.items()}
 
 
 def look_back(past: Past, trend: Trend) -> tuple[list[Evidence], float]:
@@ -161,7 +157,7 @@ def look_back(past: Past, trend: Trend) -> tuple[list[Evidence], float]:
     for k, (factor, train) in enumerate(zip(counts, trains, strict=True)):
         values = medians.columns[factor.name]
         held = values == values.max()
-        constants, columns = [of_member[k] for of_member in sets], _of_rows(medians, held)
+        constants, columns = [of_member[k] for of_member in sets], columns_of(medians, held)
         predicted = past.logarithms(constants, columns)
         if trend.axis is not None and factor.name in trend.axis.names:
             predicted = predicted - (1.0 - trend.share) * past.change(constants, trend.axis, train, held)

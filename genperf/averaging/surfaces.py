@@ -10,9 +10,10 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from genperf.averaging.fitted import columns_of
 from genperf.averaging.kriging import HeldOut, Residuals
 from genperf.discrepancy import Discrepancy, Effect, Exponential, Surface
-from genperf.discrepancy.distances import Metric, distances
+from genperf.discrepancy.distances import Metric, distances, width_of
 from genperf.discrepancy.positive_definite import inverse_of
 from genperf.discrepancy.search import Search
 from genperf.estimate.order import CONTENT_SEED
@@ -126,8 +127,8 @@ def stacked(residuals: Residuals, folds: Mask, kriged: HeldOut) -> Stacked:
     errors, variances = np.full(len(table), np.nan), np.full(len(table), np.nan)
     for train in folds:
         used, held = train & residuals.candidates, ~train
-        process, level = _process(kernel, _of_rows(table, used), measured[used])
-        mean, variance = process.forecast(_of_rows(table, held))
+        process, level = _process(kernel, columns_of(table, used), measured[used])
+        mean, variance = process.forecast(columns_of(table, held))
         errors[held] = measured[held] - level - mean[0]
         variances[held] = variance[0] + process.scales[0] ** 2
     errors, variances = errors[kriged.rows], variances[kriged.rows]
@@ -170,7 +171,7 @@ def _learned(table: Table, candidates: npt.NDArray[np.intp]) -> Exponential:
     rows = np.sort(rng.permutation(candidates)[: SURFACE.most_learned])
     metrics = {f.name: _metric(f) for f in _varying(table)}
     columns = {name: table.columns[name][rows] for name in metrics}
-    widths = {name: _width(table.columns[name], metric) for name, metric in metrics.items()}
+    widths = {name: width_of(table.columns[name], metric) for name, metric in metrics.items()}
     between = [distances(columns[n], columns[n], metric) / widths[n] for n, metric in metrics.items()]
     values = np.log(table.measured[rows])
     median, count = float(np.log(SURFACE.rate)), len(metrics)
@@ -218,25 +219,6 @@ def _metric(factor: Factor) -> Metric:
     if not factor.numeric:
         return "level"
     return "squared doublings" if factor.positive and factor.lower > 0.0 else "squared"
-
-
-def _width(values: npt.NDArray[Any], metric: Metric) -> float:
-    """Return the distance that counts as one: the variance of a number, one for levels.
-
-    Parameters
-    ----------
-    values : ndarray of shape (rows,)
-    metric : Metric
-    """
-    if metric == "level":
-        return 1.0
-    numbers = np.asarray(values, float)
-    variance = float(np.var(np.log2(numbers) if metric == "squared doublings" else numbers))
-    return variance if variance > 0.0 else 1.0
-
-
-def _of_rows(table: Table, rows: Mask) -> dict[str, npt.NDArray[Any]]:
-    return {name: values[rows] for name, values in table.columns.items()}
 
 
 def _rows_of(anchors: Mapping[str, npt.NDArray[Any]], table: Table) -> npt.NDArray[np.intp]:

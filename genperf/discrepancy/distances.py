@@ -62,3 +62,26 @@ def _between(a: npt.NDArray[Any], b: npt.NDArray[Any], metric: Metric) -> Array:
         logarithms = [np.where(v > 0.0, np.log2(v), -np.inf) for v in (x, y)]
         between = np.abs(logarithms[0] - logarithms[1])
     return np.asarray(between**2 if metric == "squared doublings" else between)
+
+
+def width_of(values: npt.NDArray[Any], metric: Metric) -> float:
+    """Return the distance along a factor that counts as one: its standard deviation, squared for squared distances.
+
+    It is one for levels, and for a factor of one value.
+
+    Parameters
+    ----------
+    values : ndarray of shape (rows,)
+    metric : Metric
+
+    Examples
+    --------
+    >>> width_of(np.array([1.0, 16.0]), "doublings"), width_of(np.array([1.0, 16.0]), "squared doublings")
+    (2.0, 4.0)
+    """
+    if metric == "level":
+        return 1.0
+    numbers = np.asarray(values, float)
+    numbers = np.log2(numbers) if metric in ("doublings", "squared doublings") else numbers
+    spread = float(np.var(numbers) if metric in ("squared", "squared doublings") else np.std(numbers))
+    return spread if spread > 0.0 else 1.0

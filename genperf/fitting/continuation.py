@@ -39,7 +39,7 @@ class ContinuationSettings:
     Attributes
     ----------
     multiples : tuple of float
-        Times the largest scale at which a series adds an anchor: predictions are asked there. A guess.
+        Times the largest scale at which a series adds an anchor: predictions are made there. A guess.
     fewest_scales : int
         Scales of a series at least, as a look back needs them.
     most : int
@@ -339,9 +339,9 @@ def _further(part: Table, scale: str, largest: float) -> Columns | None:
     """
     medians = part.medians()
     along = np.asarray(medians.columns[scale], float)
-    asked = largest * np.array(CONTINUATION.multiples)
+    scales = largest * np.array(CONTINUATION.multiples)
     last = np.sort(np.unique(along))[-2:]
-    further: Columns = {scale: asked}
+    further: Columns = {scale: scales}
     nodes = _nodes(part)
     for factor in part.factors:
         if factor.name == scale:
@@ -352,11 +352,11 @@ def _further(part: Table, scale: str, largest: float) -> Columns | None:
             return None
         before, there = (float(end[0]) for end in ends)
         if factor.name == nodes and there == 1.0:
-            further[factor.name] = asked / last[1]
+            further[factor.name] = scales / last[1]
         elif there == before:
-            further[factor.name] = np.full(len(asked), there)
+            further[factor.name] = np.full(len(scales), there)
         elif np.isclose(there / before, last[1] / last[0]):
-            further[factor.name] = there * asked / last[1]
+            further[factor.name] = there * scales / last[1]
         else:
             return None
     return further

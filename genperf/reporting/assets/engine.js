@@ -49,14 +49,14 @@ class Member {
 function mixtureQuantiles(mean, shares, sd, levels) {
   const normal = RULES.normal, spread = sd.some((v) => v !== 0);
   const each = spread ? normal.length : 1, n = mean.length * each;
-  const points = new Float64Array(n), own = new Float64Array(n);
+  const points = new Float64Array(n), parts = new Float64Array(n);
   const whole = shares.reduce((a, b) => a + b, 0);
   let low = Infinity, high = -Infinity;
   for (let d = 0, i = 0; d < mean.length; d++)
     for (let p = 0; p < each; p++, i++) {
       const v = spread ? mean[d] + sd[d] * normal[p] : mean[d];
       points[i] = v;
-      own[i] = shares[d] / whole / each;
+      parts[i] = shares[d] / whole / each;
       if (v < low) low = v;
       if (v > high) high = v;
     }
@@ -65,7 +65,7 @@ function mixtureQuantiles(mean, shares, sd, levels) {
   const held = new Float64Array(boxes), count = new Int32Array(boxes);
   for (let i = 0; i < n; i++) {
     const b = box(points[i]);
-    held[b] += own[i];
+    held[b] += parts[i];
     count[b]++;
   }
   return levels.map((level) => {
@@ -83,8 +83,8 @@ function mixtureQuantiles(mean, shares, sd, levels) {
     near.sort((i, j) => points[i] - points[j] || i - j);
     let sum = before, x0 = -Infinity, y0 = points[near[0]];
     for (const i of near) {
-      sum += own[i];
-      const middle = sum - 0.5 * own[i];
+      sum += parts[i];
+      const middle = sum - 0.5 * parts[i];
       if (middle >= level) {
         if (x0 === -Infinity) return points[i];
         return y0 + ((points[i] - y0) / (middle - x0)) * (level - x0);
@@ -151,10 +151,10 @@ class Engine {
     const whole = this.members.reduce((a, m) => a + m.weight, 0);
     for (const m of this.members) {
       const [t, total] = m.split(x, m.constants);
-      const own = m.series || m.shared ? this.central(x, [m]) : total;
+      const predicted = m.series || m.shared ? this.central(x, [m]) : total;
       t.forEach((v, j) => {
         const name = m.terms[j][0];
-        seconds.set(name, (seconds.get(name) || 0) + (m.weight / whole) * (v / own) * time);
+        seconds.set(name, (seconds.get(name) || 0) + (m.weight / whole) * (v / predicted) * time);
       });
     }
     return { time, seconds };
@@ -207,13 +207,13 @@ function judged(model, x, logWidth) {
   const combination = apart(model.judging.combinations, model.factors, x);
   if (combination.doublings > RULES.near) mark(combination.doublings > RULES.blind ? 2 : 1, combination.text);
   const there = new Map(unmeasured.map(([name, f]) => [name, FORMULAS[f](x, ONES) > 0]));
-  for (const [name, asked] of there) {
-    if (asked && name === "leaving the node") mark(2, "no run beyond one node: measure 2 nodes");
-    else if (asked && grade < 2) mark(2, `nothing measured shows '${name}'`);
+  for (const [name, positive] of there) {
+    if (positive && name === "leaving the node") mark(2, "no run beyond one node: measure 2 nodes");
+    else if (positive && grade < 2) mark(2, `nothing measured shows '${name}'`);
   }
   for (const [factor, heldOut, error, last] of evidence) {
-    const own = next.filter(([f]) => f.name === factor).map(([, far]) => far > 0);
-    if (!(own.length ? own.some(Boolean) : total > 0)) continue;
+    const outsideOf = next.filter(([f]) => f.name === factor).map(([, far]) => far > 0);
+    if (!(outsideOf.length ? outsideOf.some(Boolean) : total > 0)) continue;
     const text = `predicting ${factor}=${plain(heldOut)} from smaller scales, the model erred by ${percent(error)}`;
     if (last !== null && error > last + RULES.nearer)
       mark(several ? 1 : 2, `${text}, and 'as at the largest scale' by ${percent(last)}`);
@@ -229,8 +229,8 @@ function judged(model, x, logWidth) {
   if (logWidth > very) mark(2, "the interval is very wide");
   if (loose.length && total > RULES.near)
     mark(1, `not determined by the data: ${several ? "the effect of " : ""}${loose.slice(0, 4).join(", ")}${loose.length > 4 ? ", …" : ""}`);
-  for (const [f, far, asked] of next)
-    if (grade > 0 && far > RULES.near && asked > 2 * f.upper) mark(0, `measure ${f.name}=${plain(2 * f.upper)} or more first`);
+  for (const [f, far, value] of next)
+    if (grade > 0 && far > RULES.near && value > 2 * f.upper) mark(0, `measure ${f.name}=${plain(2 * f.upper)} or more first`);
   return [RULES.verdicts[grade], [...reasons].join("; ") || "inside the measured range"];
 }
 
