@@ -17,11 +17,11 @@ from genperf.attribution.answers import as_html, as_text, described, records
 from genperf.attribution.words import fits_text, join_values, three_digits
 from genperf.errors import GenperfError, suggest
 from genperf.formula import evaluate, names_in
-from genperf.models import ALIASES
 from genperf.prediction import read_query
 from genperf.prediction.predict import THROUGHPUT
 from genperf.result import FitResult, GroupedResult
 from genperf.table import Target
+from genperf.table.names import canonical_of
 
 Array = npt.NDArray[np.float64]
 
@@ -327,7 +327,7 @@ def _sentence(
 
 def _batch_notes(ranked: pd.DataFrame, groups: tuple[str, ...]) -> list[str]:
     """Say where the alternatives do different work in a step."""
-    batches = [n for n in groups if n.lower() in (*ALIASES["batch"], *ALIASES["global_batch"])]
+    batches = [n for n in groups if canonical_of(n) in ("batch", "global_batch")]
     return [
         f"the alternatives differ in {name}, so a step of one is not the work of another: --at {name}=VALUE"
         for name in batches

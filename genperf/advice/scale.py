@@ -14,6 +14,7 @@ from genperf.models import ALIASES, Factors
 from genperf.prediction import Query
 from genperf.result import FitResult
 from genperf.table import Factor
+from genperf.table.names import column_of
 
 #: Factors that are 1 where a configuration is reduced to one worker.
 _REDUCED = ("workers", "nodes", "devices_per_node")
@@ -92,7 +93,8 @@ def work_of_group(result: FitResult, group: Mapping[str, str]) -> Node | None:
     workers = result.named.find("workers")
     batches = {name: value for name, text in group.items() if (value := amount(text)) is not None}
     for canonical in ("global_batch", "batch"):
-        batch = next((v for name, v in batches.items() if name.lower() in ALIASES[canonical]), None)
+        name = column_of(canonical, batches)
+        batch = None if name is None else batches[name]
         if batch is not None and canonical == "global_batch":
             return Number(batch)
         if batch is not None and workers is not None:

@@ -111,9 +111,8 @@ def command(
 def _roles(table: Imported) -> list[str]:
     """Return the options that name the columns' roles; factors that do not vary are in none."""
     from genperf.importers import is_number
-    from genperf.models import ALIASES
+    from genperf.table.names import canonical_of
 
-    run = {alias for name in _EXTRINSIC for alias in ALIASES[name]}
     series = [name for name in table.group if len(table.values(name)) > 1]
     parts: dict[str, list[str]] = {"--intrinsic": [], "--extrinsic": [], "--categorical": [], "--group": series}
     for name in table.factors:
@@ -121,7 +120,8 @@ def _roles(table: Imported) -> list[str]:
         if len(cells) < 2:
             continue
         numeric = all(is_number(cell) for cell in cells)
-        parts["--categorical" if not numeric else "--extrinsic" if name.lower() in run else "--intrinsic"].append(name)
+        role = "--extrinsic" if canonical_of(name) in _EXTRINSIC else "--intrinsic"
+        parts[role if numeric else "--categorical"].append(name)
     words = ["--time", table.time]
     for option, names in parts.items():
         words += [option, ",".join(names)] if names else []

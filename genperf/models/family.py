@@ -405,9 +405,9 @@ def _refuse_zeros(family: str, canonical: str, factors: Factors) -> None:
     ------
     ModelError
     """
-    names = {factors.mapping.get(canonical, ""), *ALIASES[canonical]}
     for factor in factors.factors:
-        if _has_zero(factor, canonical) and (factor.name in names or factor.name.lower() in names):
+        called = factor.name == factors.mapping.get(canonical) or column_of(canonical, [factor.name]) is not None
+        if called and _has_zero(factor, canonical):
             raise ModelError(
                 f"family '{family}' divides by '{canonical}', and column '{factor.name}' goes down to {factor.lower:g}",
                 hint=f"leave those rows out: --where '{factor.name} > 0'",

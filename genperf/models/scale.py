@@ -65,7 +65,7 @@ class Scale:
     @property
     def counts_other(self) -> bool:
         """Whether the column counts servers, threads or devices of a node by its name, and nothing counts workers."""
-        return self.assumed and self.column is not None and self.column.lower() in _aliases()
+        return self.assumed and self.column is not None and canonical_of(self.column) in GENERAL
 
     def over_columns(self, formula: str) -> str:
         """Return a formula over canonical names as one over the table's columns.
@@ -201,12 +201,7 @@ def _counts(factors: Factors) -> list[Factor]:
 
 def _unnamed(counts: Sequence[Factor]) -> list[Factor]:
     """Return the counts whose names are none of the field's."""
-    return [factor for factor in counts if factor.name.lower() not in _aliases()]
-
-
-def _aliases() -> set[str]:
-    """Return all names of the field; ways to split a transformer are not among them: they multiply to the workers."""
-    return {alias for names in GENERAL.values() for alias in names}
+    return [factor for factor in counts if canonical_of(factor.name) not in GENERAL]
 
 
 def _only(candidates: Sequence[Factor], varying: Collection[str]) -> Factor | None:

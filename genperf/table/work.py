@@ -11,7 +11,7 @@ import numpy.typing as npt
 from genperf.errors import FormulaError, Note, TableError
 from genperf.formula import Number, names_in, parse, quote_name, render, substitute
 from genperf.table.clean import numbers
-from genperf.table.names import ALIASES, GENERAL
+from genperf.table.names import GENERAL, canonical_of, column_of
 from genperf.table.roles import Roles
 from genperf.table.target import Scaling
 
@@ -38,8 +38,7 @@ def counted_column(roles: Roles) -> str | None:
     named = _named(roles, "workers") or _named(roles, "nodes")
     if named is not None:
         return named
-    known = {alias for names in GENERAL.values() for alias in names}
-    others = [name for name, role in roles.factors if role == "extrinsic" and name.lower() not in known]
+    others = [name for name, role in roles.factors if role == "extrinsic" and canonical_of(name) not in GENERAL]
     return others[0] if len(others) == 1 else None
 
 
@@ -63,6 +62,8 @@ def assumed_work(roles: Roles, where: str) -> str:
     'gpus'
     >>> assumed_work(Roles((("gpus", "extrinsic"), ("batch", "intrinsic")), (), None, None, None), "runs.csv")
     'batch*gpus'
+    >>> assumed_work(Roles((("num_gpus", "extrinsic"), ("batch", "intrinsic")), (), None, None, None), "runs.csv")
+    'batch*num_gpus'
     """
     workers, batch, whole = counted_column(roles), _named(roles, "batch", True), _named(roles, "global_batch", True)
     if whole is not None:
@@ -87,8 +88,7 @@ def _named(roles: Roles, canonical: str, grouped: bool = False) -> str | None:
         Whether a group column counts as well.
     """
     names = [name for name, role in roles.factors if role != "categorical"] + list(roles.group if grouped else ())
-    lowered = {name.lower(): name for name in names}
-    return next((lowered[alias] for alias in ALIASES[canonical] if alias in lowered), None)
+    return column_of(canonical, names)
 
 
 def kind_of_work(work: Array, counts: Array | None) -> Scaling | None:

@@ -4,6 +4,7 @@ import json
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 from helpers import Shell, shell_of
 
@@ -73,6 +74,13 @@ def test_other_names_of_the_count_are_understood(shell: Shell) -> None:
     told = answer(shell, at="gpus=8")
     assert told["mapping"] == {"workers": "num_gpus"}
     assert told["throughput"] == pytest.approx(2905.4, rel=0.03)
+
+
+def test_counts_may_begin_with_a_word_for_number(shell: Shell) -> None:
+    rows = (f"{n},{max(n // 8, 1)},32,{300 * n * 0.97 ** np.log2(n)}" for n in (1, 2, 4, 8, 16, 32))
+    Path("runs.csv").write_text("\n".join(("num_gpus,num_nodes,micro_batch_size,images_per_sec", *rows)))
+    told = answer(shell, at="num_gpus=64")
+    assert 0.8 < float(str(told["efficiency"])) < 0.86
 
 
 def test_several_series_are_asked_for_by_their_name(shell: Shell) -> None:
