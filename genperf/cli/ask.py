@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -10,6 +11,7 @@ from genperf.cli.options import once, output_options, pairs, read, table_options
 from genperf.cli.output import show_json
 from genperf.cli.shown import training_of
 from genperf.errors import GenperfError
+from genperf.table.names import canonical_of
 
 if TYPE_CHECKING:
     from genperf.table import Table
@@ -59,11 +61,14 @@ def command(
     guess = guess_roles(cells, given, pairs(mapping, "--map"), once(at, "--at"))
     work, measured = given["work"], guess.roles.get("throughput")
     given.update(guess.roles)
+    given["let"] = (*given["let"], *(f"{name}={formula}" for name, formula in guess.derived.items()))
+    given["failed"] = (guess.roles["failed"],) if "failed" in guess.roles else given["failed"]
     given["work"] = work if measured else None
     # The question is about the whole: rows that cannot be read are left out, and counted.
     given["skip_bad_rows"] = True
     # Standard input is read once.
     whole = read(table if table != "-" else source.frame, given)
+    whole = _with_job(whole)
     wanted = guess.at(once(at, "--at"))
     rows, values = _one_series(whole, wanted)
     fitted = fit(rows, mapping=guess.mapping, seed=seed)
@@ -86,11 +91,18 @@ def command(
         left = f"; left out: {', '.join(guess.left_out)}" if guess.left_out else ""
         click.echo(f"{guess}{left}")
         for note in whole.notes:
-            if note.kind == "rows_rejected":
+            if note.kind in ("rows_rejected", "runs_failed", "job", "job_likely"):
                 click.echo(note.text)
         if answer.taken:
             click.echo(f"not given, and taken at: {join_values(answer.taken)}; --at sets them")
     click.echo(str(answer))
+
+
+def _with_job(table: Table) -> Table:
+    """Take times as those of a whole job where they fall too much for steps of the one batch that there is."""
+    likely = any(note.kind == "job_likely" for note in table.notes)
+    batches = [f for f in table.numeric if canonical_of(f.name) == "batch"]
+    return replace(table, scaling="job") if likely and all(f.distinct == 1 for f in batches) else table
 
 
 def _one_series(table: Table, wanted: dict[str, str]) -> tuple[Table, dict[str, str]]:

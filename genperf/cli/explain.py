@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 @click.option(
     "--scaling",
     "kind",
-    type=click.Choice(["weak", "strong"]),
+    type=click.Choice(["weak", "strong", "job"]),
     help="weak: work per worker is fixed; strong: the work of all is. Where no column and no --work of fit tells it.",
 )
 @click.option(
@@ -74,7 +74,7 @@ def command(
     knee: str | None,
     along: str | None,
     up_to: str | None,
-    kind: Literal["weak", "strong"] | None,
+    kind: Literal["weak", "strong", "job"] | None,
     sobol: Literal["time", "log"] | None,
     within: tuple[str, ...],
     importance: str | None,

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from genperf.errors import Note, TableError, suggest
 from genperf.formula import parse
+from genperf.prediction.following import settled
 from genperf.prediction.schema import Schema
 from genperf.table import Factor
 from genperf.table.cells import Cells
@@ -79,7 +80,8 @@ def read_query(data: Source | str | Path | pd.DataFrame | Mapping[str, Any], sch
     ----------
     data : path, DataFrame, mapping or Source
         A table with a column per factor; or values by name, lists being combined each with each. A factor with one
-        value in the model's table may be left out, as may one that was derived from columns that are given.
+        value in the model's table may be left out, as may one that was derived from columns that are given, and nodes
+        that the given workers settle (`settled`).
     schema : Schema
         Of the table the model was fitted to.
 
@@ -105,9 +107,15 @@ def read_query(data: Source | str | Path | pd.DataFrame | Mapping[str, Any], sch
             absent.append(factor)
         else:
             columns[factor.name] = values
+    formulas = settled(schema, source.columns) if absent else {}
+    for factor in [f for f in absent if f.name in formulas]:
+        columns[factor.name] = np.asarray(parse(formulas[factor.name]).evaluate(columns), float)
+        notes.append(Note(f"'{factor.name}' is taken as {formulas[factor.name]}, as it was measured", "filled"))
+    absent = [f for f in absent if f.name not in formulas]
     if absent:
         raise _missing(absent, source)
-    return Query(len(source.lines), columns, tuple(source.columns), tuple(notes))
+    ordered = {f.name: columns[f.name] for f in schema.factors}
+    return Query(len(source.lines), ordered, (*source.columns, *formulas), tuple(notes))
 
 
 def combine(values: Mapping[str, Any]) -> dict[str, npt.NDArray[Any]]:

@@ -69,7 +69,6 @@ TABLES: dict[str, str | bytes] = {
     "comments.csv": "# one\n# two\n",
     "head.csv": "workers,seconds\n",
     "no-head.csv": ROWS,
-    "head-in-comment.csv": f"# workers,seconds\n{ROWS}",
     "one-column.csv": "seconds\n1\n2\n",
     "only-commas.csv": ",,,\n,,,\n",
     "same-names.csv": "workers,workers,seconds\n1,1,2\n",
