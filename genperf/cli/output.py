@@ -7,7 +7,7 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias, Union
 
 import click
@@ -25,6 +25,8 @@ Shown: TypeAlias = Union["pd.DataFrame", Mapping[str, "Cells"]]
 _NUMBER = re.compile(
     r"–?|([-+]?[\d,]*\.?\d+(e[-+]?\d+)?|[-+]?inf|nan)( million| billion| trillion)?( ?%| (s|min|h|d))?", re.IGNORECASE
 )
+#: What a cell of CSV is quoted for.
+_QUOTED = re.compile('[",\r\n]')
 #: Columns of a line that is printed to a file or a pipe: those of a terminal by default.
 LINE = 80
 
@@ -88,29 +90,41 @@ def csv_text(table: Shown, raw: bool = False) -> str:
 
 def csv_pieces(tables: Iterable[Shown], raw: bool = False) -> Iterator[str]:
     """Yield the text of tables with the same columns as one CSV: the head once, then the rows of each."""
-    import csv
-    import io
-
     for number, table in enumerate(tables):
-        text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\n")
+        columns = [_csv_cells(cells, raw) for _, cells in table.items()]
+        if len(columns) == 1:
+            # An empty line would be no row.
+            columns = [[text or '""' for text in columns[0]]]
+        rows = [",".join(row) for row in zip(*columns, strict=True)]
         if number == 0:
-            writer.writerow([str(name) if raw else neutral(str(name)) for name, _ in table.items()])
-        writer.writerows(zip(*(_csv_cells(cells, raw) for _, cells in table.items()), strict=True))
-        yield text.getvalue()
+            rows.insert(0, ",".join(_quoted(str(name) if raw else neutral(str(name))) for name, _ in table.items()))
+        yield "".join(f"{row}\n" for row in rows)
 
 
-def _csv_cells(cells: Cells, raw: bool) -> list[Any]:
+def _csv_cells(cells: Cells, raw: bool) -> list[str]:
+    """Return the text of a column's cells; what is missing is empty."""
     from genperf.table.clean import is_missing
 
     if cells.dtype.kind == "M":
         # A Series of days is written without their midnights.
         cells = cells.astype(str)
+    values = cells.tolist()
     if cells.dtype.kind == "f":
-        write: Callable[[Any], Any] = "{:.9g}".format
-    else:
-        write = (lambda value: value) if raw else (lambda value: neutral(value) if isinstance(value, str) else value)
-    return ["" if is_missing(value) else write(value) for value in cells.tolist()]
+        texts = map("{:.9g}".format, values)
+        return ["" if text == "nan" else text for text in texts]
+    # Verdicts and levels repeat: of each text once.
+    known: dict[str, str] = {}
+    for value in values:
+        if isinstance(value, str) and value not in known:
+            known[value] = _quoted(value if raw else neutral(value))
+    return [
+        known[value] if isinstance(value, str) else "" if is_missing(value) else _quoted(str(value)) for value in values
+    ]
+
+
+def _quoted(text: str) -> str:
+    """Return a cell as CSV has it: in quotes where it holds a delimiter, a quote or the end of a line."""
+    return '"' + text.replace('"', '""') + '"' if _QUOTED.search(text) else text
 
 
 def show_frame(table: Shown, title: str | None = None, plain: bool = False) -> None:
