@@ -9,6 +9,7 @@ import click
 from genperf.cli.options import once, output_options, pairs, read, table_options
 from genperf.cli.output import show_json
 from genperf.cli.shown import training_of
+from genperf.cli.tell import tell
 from genperf.errors import GenperfError
 
 if TYPE_CHECKING:
@@ -84,13 +85,13 @@ def command(
         return
     if not quiet:
         left = f"; left out: {', '.join(guess.left_out)}" if guess.left_out else ""
-        click.echo(f"{guess}{left}")
+        tell(f"{guess}{left}")
         for note in whole.notes:
             if note.kind == "rows_rejected":
-                click.echo(note.text)
+                tell(note.text)
         if answer.taken:
-            click.echo(f"not given, and taken at: {join_values(answer.taken)}; --at sets them")
-    click.echo(str(answer))
+            tell(f"not given, and taken at: {join_values(answer.taken)}; --at sets them")
+    tell(str(answer))
 
 
 def _one_series(table: Table, wanted: dict[str, str]) -> tuple[Table, dict[str, str]]:

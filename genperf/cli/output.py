@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, Union
 
 import click
 
+from genperf.cli.tell import tell, visible
 from genperf.table.cells import neutral
 
 if TYPE_CHECKING:
@@ -154,7 +155,7 @@ def show_predictions(table: Shown, plain: bool = False) -> None:
     columns["verdict"] = [f"{v} {marks.get(r, '')}".rstrip() for v, r in zip(columns["verdict"], reasons, strict=True)]
     show_rows(list(columns), zip(*columns.values(), strict=True), plain=plain)
     for reason, mark in marks.items():
-        click.echo(f"{mark} {reason}")
+        tell(f"{mark} {reason}")
 
 
 def show_rows(
@@ -170,14 +171,14 @@ def show_rows(
     plain : bool
         Plain text on a terminal as well.
     """
-    body = [list(row) for row in rows]
+    head, body = [visible(name) for name in head], [[visible(text) for text in row] for row in rows]
     right = [bool(body) and all(_numeric(row[j]) for row in body) for j in range(len(head))]
     if sys.stdout.isatty() and not plain and "NO_COLOR" not in os.environ:
         from rich.console import Console
         from rich.table import Table as Drawn
         from rich.text import Text
 
-        drawn = Drawn(title=title, title_justify="left")
+        drawn = Drawn(title=None if title is None else Text(visible(title)), title_justify="left")
         for name, aligned in zip(head, right, strict=True):
             drawn.add_column(name, justify="right" if aligned else "left")
         for row in body:
@@ -186,8 +187,8 @@ def show_rows(
         return
     widths = [max(len(head[j]), *(len(row[j]) for row in body), 0) if body else len(head[j]) for j in range(len(head))]
     if title:
-        click.echo(title)
-    for row in [list(head), *body]:
+        tell(title)
+    for row in [head, *body]:
         cells = [c.rjust(w) if aligned else c.ljust(w) for c, w, aligned in zip(row, widths, right, strict=True)]
         click.echo("  ".join(cells).rstrip())
 
@@ -216,4 +217,4 @@ def cell(value: Any) -> str:
 def say(text: str, quiet: bool = False) -> None:
     """Print a remark beside the result, on standard error."""
     if not quiet:
-        click.echo(text, err=True)
+        tell(text, err=True)
