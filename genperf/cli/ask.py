@@ -10,6 +10,7 @@ import click
 from genperf.cli.options import once, output_options, pairs, read, table_options
 from genperf.cli.output import show_json
 from genperf.cli.shown import training_of
+from genperf.cli.tell import tell
 from genperf.errors import GenperfError
 from genperf.table.names import canonical_of
 
@@ -89,13 +90,13 @@ def command(
         return
     if not quiet:
         left = f"; left out: {', '.join(guess.left_out)}" if guess.left_out else ""
-        click.echo(f"{guess}{left}")
+        tell(f"{guess}{left}")
         for note in whole.notes:
             if note.kind in ("rows_rejected", "runs_failed", "job", "job_likely"):
-                click.echo(note.text)
+                tell(note.text)
         if answer.taken:
-            click.echo(f"not given, and taken at: {join_values(answer.taken)}; --at sets them")
-    click.echo(str(answer))
+            tell(f"not given, and taken at: {join_values(answer.taken)}; --at sets them")
+    tell(str(answer))
 
 
 def _with_job(table: Table) -> Table:

@@ -184,6 +184,30 @@ def known_names(values: Mapping[str, Any], schema: Schema) -> dict[str, Any]:
     return {columns[name]: value for name, value in values.items()}
 
 
+def checked_values(values: Mapping[str, Any], schema: Schema) -> dict[str, Any]:
+    """Return single values by the model's names, those of numeric factors as numbers; a list stays as it is.
+
+    Raises
+    ------
+    TableError
+        As `known_names` does, and for a number that the model cannot take.
+
+    Examples
+    --------
+    >>> from genperf.table import Target
+    >>> workers = Factor("workers", "extrinsic", 1, 16, distinct=5, positive=True)
+    >>> checked_values({"workers": "32"}, Schema((workers,), Target("step_s")))
+    {'workers': 32.0}
+    """
+    known = known_names(values, schema)
+    for factor in schema.factors:
+        if factor.numeric and factor.name in known and not _is_list(known[factor.name]):
+            cells = np.array([known[factor.name]], dtype=object)
+            source = Source("DataFrame", {factor.name: cells}, np.zeros(1, dtype=np.int64), "row")
+            known[factor.name] = float(_checked(factor, source, cells)[0])
+    return known
+
+
 def _values(factor: Factor, source: Source, schema: Schema, notes: list[Note]) -> npt.NDArray[Any] | None:
     """Return the values of a factor: given, derived, or its one measured value; None where it has none of these.
 
