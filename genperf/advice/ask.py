@@ -228,11 +228,16 @@ def _taken(result: FitResult, target: Mapping[str, Any], at: Collection[str]) ->
     places = {f.name: j for j, f in enumerate(schema.factors)}
     left = [f.name for f in schema.factors if f.distinct > 1 and f.name not in given]
     known = [places[name] for name in given if name in places]
+    # Nodes of one measured count that the target goes beyond are told as well.
+    left += [f.name for f in schema.factors if f.distinct == 1 and f.numeric and target[f.name] != f.lower]
+    left = [name for name in left if name not in given]
     workers = result.named.find("workers")
     if workers is not None and workers.name in given:
         follow = following_the_count(result, pd.DataFrame([target]))
-        left = [name for name in left if name not in follow]
-    return {name: target[name] for name in left if not any(follows(schema, places[name], j) for j in known)}
+        left = [name for name in left if name not in follow or schema.factors[places[name]].distinct == 1]
+    varied = {name for name in left if schema.factors[places[name]].distinct > 1}
+    settled = {name for name in varied if any(follows(schema, places[name], j) for j in known)}
+    return {name: target[name] for name in left if name not in settled}
 
 
 class _Curve:

@@ -96,7 +96,8 @@ def _doubled(factors: Factors, frame: pd.DataFrame, name: str) -> dict[str, floa
     per_node = None
     given = {name}
     if nodes is not None and nodes.name in frame:
-        per_node = float(frame[workers.name].iloc[0]) / float(frame[nodes.name].iloc[0])
+        count, held = (float(frame[f.name].iloc[0]) for f in (workers, nodes))
+        per_node = count / held if held > 1.0 else None
         given |= set() if name == workers.name else {nodes.name}
     follow = following(factors, workers, columns, given, per_node)
     changed = {n: float(v[0]) for n, v in follow.items() if n in frame and float(v[0]) != float(frame[n].iloc[0])}

@@ -50,9 +50,8 @@ def command(
     from genperf.advice.ask import Question, ask
     from genperf.attribution.derived import price_of
     from genperf.attribution.words import join_values, samples_called
-    from genperf.fitting import fit
+    from genperf.fitting import fit_group
     from genperf.models.guess import guess_roles
-    from genperf.result import FitResult
     from genperf.table.source import open_source
 
     paid = None if price is None else price_of(price, per)
@@ -71,11 +70,8 @@ def command(
     whole = read(table if table != "-" else source.frame, given)
     whole = _with_job(whole)
     wanted = guess.at(once(at, "--at"))
-    rows, values = _one_series(whole, wanted)
-    fitted = fit(rows, mapping=guess.mapping, seed=seed)
-    result = fitted if isinstance(fitted, FitResult) else next(iter(fitted.results.values()), None)
-    if result is None:
-        raise GenperfError("the rows could not be fitted", hint="genperf fit says why", where=table)
+    values = _one_series(whole, wanted)
+    result = fit_group(whole, tuple(values.values()), guess.mapping, seed)
     constants = {name: float(text) for name, text in values.items() if text.replace(".", "", 1).isdigit()}
     configuration = {name: value for name, value in wanted.items() if name not in values}
     sample = samples_called(measured) if measured else "samples"
@@ -106,8 +102,8 @@ def _with_job(table: Table) -> Table:
     return replace(table, scaling="job") if likely and all(f.distinct == 1 for f in batches) else table
 
 
-def _one_series(table: Table, wanted: dict[str, str]) -> tuple[Table, dict[str, str]]:
-    """Return the rows of the group that is asked about, and its values.
+def _one_series(table: Table, wanted: dict[str, str]) -> dict[str, str]:
+    """Return the values of the group that is asked about; none where the table is one.
 
     Parameters
     ----------
@@ -121,7 +117,7 @@ def _one_series(table: Table, wanted: dict[str, str]) -> tuple[Table, dict[str, 
         Where the configuration leaves several groups, or none.
     """
     if not table.group:
-        return table, {}
+        return {}
     groups = dict(table.groups())
     named = {name: value for name, value in wanted.items() if name in table.group}
     fits = [key for key in groups if all(key[table.group.index(n)] == v for n, v in named.items())]
@@ -136,4 +132,4 @@ def _one_series(table: Table, wanted: dict[str, str]) -> tuple[Table, dict[str, 
             f"the table holds {len(fits)} series, which differ in {', '.join(open_)}",
             hint=f"name one: --at {open_[0]}={choices[0]}; the values are {', '.join(choices[:6])}",
         )
-    return groups[fits[0]], dict(zip(table.group, fits[0], strict=True))
+    return dict(zip(table.group, fits[0], strict=True))

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import dataclass
 
 import numpy as np
 
 from genperf.formula import quote_name
 from genperf.prediction.schema import Schema
+from genperf.table import Factor
 from genperf.table.names import column_of
 from genperf.table.transformer_names import WAYS
 
@@ -28,11 +30,40 @@ def follows(schema: Schema, j: int, place: int) -> bool:
     return schema.factors[j].role == "extrinsic" and bool(np.all(np.diff(in_order) >= 0.0))
 
 
+@dataclass(frozen=True)
+class NodeSettings:
+    """What is taken of a node where no run went beyond one count of them.
+
+    Attributes
+    ----------
+    usual_devices : float
+        Workers that one node may hold although fewer were measured: the devices of most servers.
+    """
+
+    usual_devices: float = 8.0
+
+
+NODE = NodeSettings()
+
+
+def workers_of_node(workers: Factor, nodes: Factor) -> float:
+    """Return how many workers one node holds: those of the largest measured scale; of one count of nodes, 8 at least.
+
+    Examples
+    --------
+    >>> gpus, nodes = Factor("gpus", "extrinsic", 1, 4, distinct=3), Factor("nodes", "extrinsic", 1, 1, distinct=1)
+    >>> workers_of_node(gpus, nodes)
+    8.0
+    """
+    held = workers.upper / nodes.upper
+    return held if nodes.distinct > 1 else max(held, NODE.usual_devices)
+
+
 def settled(schema: Schema, given: Collection[str]) -> dict[str, str]:
     """Return formulas for counts that others settle: the nodes by their devices, data-parallel ways by all others.
 
-    Nodes are settled where each count of workers was measured on one count of nodes, and hold as many workers as at the
-    largest measured scale.
+    Nodes are settled where each count of workers was measured on one count of nodes; `workers_of_node` tells how many
+    each holds.
 
     Parameters
     ----------
@@ -58,8 +89,10 @@ def settled(schema: Schema, given: Collection[str]) -> dict[str, str]:
         return {}
     formulas = {}
     if nodes is not None and nodes not in given and follows(schema, places[nodes], places[workers]):
-        held = schema.factors[places[workers]].upper / schema.factors[places[nodes]].upper
-        formulas[nodes] = f"max(1, ceil({quote_name(workers)}/{held:g} - 1e-09))"
+        several = schema.factors[places[nodes]]
+        held = workers_of_node(schema.factors[places[workers]], several)
+        least = several.lower if several.distinct == 1 else 1.0
+        formulas[nodes] = f"max({least:g}, ceil({quote_name(workers)}/{held:g} - 1e-09))"
     others = [schema.factors[places[name]] for c in WAYS[1:] if (name := column[c]) is not None]
     known = all(f.name in given or f.distinct == 1 for f in others)
     if data is not None and data not in given and others and known:

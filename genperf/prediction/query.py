@@ -101,21 +101,23 @@ def read_query(data: Source | str | Path | pd.DataFrame | Mapping[str, Any], sch
     notes: list[Note] = []
     columns: dict[str, npt.NDArray[Any]] = {}
     absent: list[Factor] = []
-    for factor in schema.factors:
+    formulas = {n: text for n, text in settled(schema, source.columns).items() if n not in schema.derived}
+    for factor in [f for f in schema.factors if f.name not in formulas]:
         values = _values(factor, source, schema, notes)
         if values is None:
             absent.append(factor)
         else:
             columns[factor.name] = values
-    formulas = settled(schema, source.columns) if absent else {}
-    for factor in [f for f in absent if f.name in formulas]:
-        columns[factor.name] = np.asarray(parse(formulas[factor.name]).evaluate(columns), float)
-        notes.append(Note(f"'{factor.name}' is taken as {formulas[factor.name]}, as it was measured", "filled"))
-    absent = [f for f in absent if f.name not in formulas]
     if absent:
         raise _missing(absent, source)
+    shown = list(source.columns)
+    for factor in [f for f in schema.factors if f.name in formulas]:
+        columns[factor.name] = values = np.asarray(parse(formulas[factor.name]).evaluate(columns), float)
+        if factor.distinct > 1 or np.any(values != factor.lower):
+            shown.append(factor.name)
+            notes.append(Note(f"'{factor.name}' is taken as {formulas[factor.name]}, as it was measured", "filled"))
     ordered = {f.name: columns[f.name] for f in schema.factors}
-    return Query(len(source.lines), ordered, (*source.columns, *formulas), tuple(notes))
+    return Query(len(source.lines), ordered, tuple(shown), tuple(notes))
 
 
 def combine(values: Mapping[str, Any]) -> dict[str, npt.NDArray[Any]]:
