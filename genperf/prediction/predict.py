@@ -16,7 +16,7 @@ from genperf.prediction.feasibility import Feasibility
 from genperf.prediction.member import Member, Spread, forecasts, log_times
 from genperf.prediction.query import Query, read_query
 from genperf.prediction.schema import Schema
-from genperf.prediction.verdict import Evidence, Standing, distance_beyond, verdicts
+from genperf.prediction.verdict import STEP, Evidence, Standing, distance_beyond, single_node, verdicts
 from genperf.table import Target
 from genperf.table.cells import Cells
 from genperf.table.source import Source
@@ -256,7 +256,12 @@ def standing_of(members: Sequence[Member], schema: Schema, query: Query) -> Stan
     unidentified = constants if len(members) == 1 else effects_of(constants, [f.name for f in schema.factors])
     series = [(m, m.series_discrepancy) for m in members if m.series_discrepancy is not None]
     if not series:
-        return Standing(len(members) > 1, (), {}, unidentified)
+        following = led_followers(members)
+        nodes = single_node(schema, following or ())
+        unseen = {} if nodes is None else {STEP: query.columns[nodes] > 1.0}
+        unseen = {name: rows for name, rows in unseen.items() if rows.any()}
+        # The series weighed several forms, and the interval is theirs.
+        return Standing(len(members) > 1 or following is not None, following or (), unseen, unidentified)
     read = {name for _, discrepancy in series for name in discrepancy.factors}
     followers = [f.name for f in schema.factors if f.numeric and f.name not in read]
     unmeasured: dict[str, npt.NDArray[np.bool_]] = {}
@@ -267,6 +272,15 @@ def standing_of(members: Sequence[Member], schema: Schema, query: Query) -> Stan
         unmeasured.update({name: here[name] > 0.0 for name, values in there.items() if not values.any()})
     unmeasured = {name: rows for name, rows in unmeasured.items() if rows.any()}
     return Standing(True, followers, unmeasured, unidentified, series[0][1].borrowed)
+
+
+def led_followers(members: Sequence[Member]) -> tuple[str, ...] | None:
+    """Return the counts that follow the scale of the series by which a table of many factors goes on.
+
+    Without such series: None.
+    """
+    shared = [m.shared_discrepancy for m in members]
+    return next((d.followers for d in shared if d is not None and d.followers is not None), None)
 
 
 def effects_of(constants: Sequence[str], factors: Sequence[str]) -> list[str]:

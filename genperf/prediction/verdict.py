@@ -337,19 +337,33 @@ def settled_by_workers(schema: Schema, followers: Collection[str] = ()) -> dict[
     >>> settled_by_workers(Schema((gpus, nodes), Target("s")))
     {'nodes': 'gpus'}
     """
-    numeric = [f.name for f in schema.factors if f.numeric]
-
-    def named(canonical: str) -> str | None:
-        mapped = schema.mapping.get(canonical)
-        if mapped in numeric:
-            return mapped
-        return column_of(canonical, numeric)
-
-    workers = named("workers")
+    workers = _column(schema, "workers")
     if workers is None or workers in followers:
         return {}
-    growing = [name for canonical in ("nodes", "data_parallel") if (name := named(canonical)) is not None]
+    growing = [name for canonical in ("nodes", "data_parallel") if (name := _column(schema, canonical)) is not None]
     return {name: workers for name in growing if name not in (workers, *followers)}
+
+
+def single_node(schema: Schema, followers: Collection[str]) -> str | None:
+    """Return the follower of a scale that counts the nodes, where every run lies on one; None otherwise.
+
+    Examples
+    --------
+    >>> from genperf.table import Target
+    >>> factors = (Factor("gpus", "extrinsic", 1, 8, distinct=4), Factor("nodes", "extrinsic", 1, 1, distinct=1))
+    >>> single_node(Schema(factors, Target("s")), ("nodes",))
+    'nodes'
+    """
+    nodes = _column(schema, "nodes")
+    by_name = {f.name: f for f in schema.factors}
+    return nodes if nodes is not None and nodes in followers and by_name[nodes].upper <= 1.0 else None
+
+
+def _column(schema: Schema, canonical: str) -> str | None:
+    """Return the numeric factor that is meant by a canonical name, such as nodes."""
+    numeric = [f.name for f in schema.factors if f.numeric]
+    mapped = schema.mapping.get(canonical)
+    return mapped if mapped in numeric else column_of(canonical, numeric)
 
 
 def _by_distance(total: npt.NDArray[np.float64], several: npt.NDArray[np.bool_] | bool, grades: _Grades) -> None:
