@@ -159,7 +159,16 @@ def _target(path: str | Path) -> Path | None:
 
 @contextlib.contextmanager
 def _explained(path: str, complaint: str, otherwise: str = "name another file") -> Iterator[None]:
-    """Say which file an error of the system is about, what is left of it, and what to try."""
+    """Say which file an error of the system is about, what is left of it, and what to try.
+
+    Parameters
+    ----------
+    path : str
+    complaint : str
+        What could not be done.
+    otherwise : str
+        What to try where the error itself does not tell.
+    """
     try:
         yield
     except BrokenPipeError:
