@@ -229,9 +229,10 @@ def opened(path: Path) -> float | None:
 
 
 def groups(folder: Path, sizes: Sizes) -> Iterator[Row]:
-    once(folder / f"groups{sizes.groups}.csv", lambda p: groups_of(sizes.groups, p))
-    fit = ("fit", f"groups{sizes.groups}.csv", *ROLES, "--group", "net", "-q", "--workers", "2", "-o", "groups.json")
-    yield f"`auto` on {sizes.groups:,} groups of five counts, 2 workers", genperf(folder, *fit), " ".join(fit)
+    for count in (sizes.page, sizes.groups):
+        once(folder / f"groups{count}.csv", lambda p, n=count: groups_of(n, p))
+        fit = ("fit", f"groups{count}.csv", *ROLES, "--group", "net", "-q", "--workers", "2", "-o", "groups.json")
+        yield f"`auto` on {count:,} groups of five counts, 2 workers", genperf(folder, *fit), " ".join(fit)
 
 
 PARTS: dict[str, Callable[[Path, Sizes], Iterator[Row]]] = {

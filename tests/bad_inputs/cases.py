@@ -345,6 +345,8 @@ def cases() -> dict[str, tuple[str, ...]]:
     listed["report over its model"] = ("report", "m.json", "-o", "m.json")
     listed["import over its file"] = ("import", "extra-p", "runs.csv", "-o", "runs.csv")
     listed["two results in one file"] = ("predict", "m.json", "--at", "workers=4", "-o", "x.png", "--plot", "x.png")
+    for place in ("", "runs.csv", "runs.csv/x", "/dev/null", "y" * 300, "/proc/absent", "dangling", "loop"):
+        listed[f"demo {place!r:.30}"] = ("demo", place)
     listed["full disk"] = ("predict", "m.json", "--at", "workers=4", "-o", "/dev/full")
     listed["endless device"] = ("check", "/dev/zero", *TABLE)
     listed["endless model"] = ("predict", "/dev/zero", "--at", "workers=4")
