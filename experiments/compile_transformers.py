@@ -3,7 +3,8 @@
     python experiments/compile_transformers.py FOLDER data
 
 FOLDER holds `rubick.csv`, `libai.csv` and `bigscience.csv` as they were transcribed from the sources that
-`data/README.md` names. No figure changes: whole numbers lose their ".0", and an empty cell of `zero` becomes "none".
+`data/README.md` names. Whole numbers lose their ".0", and an empty cell of `zero` becomes "none". One figure changes:
+the sequence of rubick's `vit` (`SEQUENCES`).
 `three_d` says whether a plan of rubick is of the runtime for tensor and pipeline parallelism, and `layout_stated`
 whether the source states the whole layout of a run of bigscience.
 """
@@ -17,6 +18,10 @@ import pandas as pd
 
 #: What a layout consists of.
 LAYOUT = ("data_parallel", "tensor_parallel", "pipeline_parallel", "micro_batch", "global_batch")
+#: Tokens of a sample where the source contradicts itself. Of `vit` its models state 512 and 1024, and its training
+#: script loads `vit-base-patch16-224`: (224/16)² + 1 = 197. The stated 85,952,456 parameters are those of that
+#: network with 197 positions and 200 classes, exactly.
+SEQUENCES = {"vit": "197"}
 
 
 def rubick(frame: pd.DataFrame) -> pd.DataFrame:
@@ -25,7 +30,8 @@ def rubick(frame: pd.DataFrame) -> pd.DataFrame:
         "three_d",
         frame.plan.isin(["3d", "tp+ga"]).map({True: "yes", False: "no"}),
     )
-    return frame.assign(zero=frame.zero.replace("", "none"))
+    sequence = frame.model.map(SEQUENCES).fillna(frame.seq_length)
+    return frame.assign(zero=frame.zero.replace("", "none"), seq_length=sequence)
 
 
 def bigscience(frame: pd.DataFrame) -> pd.DataFrame:

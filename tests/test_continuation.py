@@ -96,6 +96,32 @@ def test_from_inside_one_node_the_interval_is_that_of_an_unknown_network() -> No
     assert ((answer.lower <= beyond.seconds) & (beyond.seconds <= answer.upper)).mean() > 0.8
 
 
+def test_verdicts_are_those_of_groups() -> None:
+    """Two values of the nodes are enough: they follow the scale, as in a series."""
+    frame, beyond = step_times([1, 2, 4, 8]), step_times([16, 32])
+    factors, groups = (gp.fit(make(frame)).predict(beyond) for make in (as_factors, as_groups))
+    assert not factors.reason.str.contains("2 values only").any()
+    assert set(factors.verdict[beyond.gpus == 16]) <= {"ok", "caution"}
+    assert (factors.verdict == groups.verdict).mean() > 0.8
+
+
+def test_series_that_erred_more_have_a_part_of_the_prediction() -> None:
+    there = continuation(as_factors(step_times(COUNTS)), FitOptions())
+    assert there is not None
+    assert there.share(2.0 * there.error) == there.share(there.error) == 1.0
+    assert there.share(0.5 * there.error) == 0.25
+    inside = continuation(as_factors(step_times([1, 2, 4])), FitOptions())
+    assert inside is not None
+    assert inside.share(0.5 * inside.error) == 1.0
+
+
+def test_no_run_beyond_one_node_is_said() -> None:
+    result = gp.fit(as_factors(step_times([1, 2, 4])))
+    asked = step_times([2, 8])
+    reasons = result.predict(asked).reason
+    assert (reasons.str.contains("no run beyond one node: measure 2 nodes") == (asked.nodes > 1)).all()
+
+
 @pytest.mark.parametrize(
     "change",
     [

@@ -13,21 +13,31 @@ from genperf.advice.scale import work_of_columns, work_of_group
 from genperf.advice.suggest import suggest
 from genperf.attribution import completed
 from genperf.attribution.derived import Price
-from genperf.attribution.doublings import doublings
+from genperf.attribution.doublings import doublings, following_the_count
 from genperf.attribution.following import divisible
 from genperf.attribution.ladder import ladder
-from genperf.attribution.quantity import further_words, value_name
+from genperf.attribution.quantity import further_words, timed, value_name
 from genperf.attribution.scale import scale_factor
 from genperf.attribution.terms import FORM, parts_of
 from genperf.attribution.training import Training
-from genperf.attribution.words import capitalised, count_text, fits_text, join_values, three_digits
+from genperf.attribution.words import (
+    capitalised,
+    count_text,
+    duration_text,
+    fits_text,
+    interval_note,
+    join_values,
+    three_digits,
+    with_article,
+)
 from genperf.errors import GenperfError, TableError
-from genperf.formula import parse, render
+from genperf.formula import parse, quote_name, render
 from genperf.prediction import read_query
 from genperf.prediction.following import follows
 from genperf.prediction.measured import values_with_levels
 from genperf.result import FitResult
 from genperf.table import Factor
+from genperf.table.names import noun_of
 
 #: Terms of a series and of a transformer → what they are in plain words.
 _PLAIN = {
@@ -37,7 +47,8 @@ _PLAIN = {
     "contention": "contention inside a node",
     "leaving the node": "the cost of using a second node",
     "between nodes": "communication between nodes",
-    "latency": "latency, which grows with each doubling",
+    "latency": "latency that grows with each doubling",
+    "per doubling": "a cost that each doubling adds",
     "one after another": "work that nodes do one after another",
     "matrix": "matrix multiplication",
     "attention": "attention",
@@ -194,7 +205,7 @@ def ask(result: FitResult, at: Mapping[str, Any], question: Question | None = No
         "training": training,
         "sure": "; ".join(filter(None, [fits, _sure(result, (lower, upper), curve, verdict, reason)])),
         "pays": _pays(curve, question, numbers),
-        "limit": _limit(result, query.columns, places),
+        "limit": _limit(result, query.columns, places, question.interval),
         "next": _next(result, at),
     }
     sentences = {what: capitalised(text) for what, text in sentences.items() if text}
@@ -217,7 +228,16 @@ def _taken(result: FitResult, target: Mapping[str, Any], at: Collection[str]) ->
     places = {f.name: j for j, f in enumerate(schema.factors)}
     left = [f.name for f in schema.factors if f.distinct > 1 and f.name not in given]
     known = [places[name] for name in given if name in places]
-    return {name: target[name] for name in left if not any(follows(schema, places[name], j) for j in known)}
+    # Nodes of one measured count that the target goes beyond are told as well.
+    left += [f.name for f in schema.factors if f.distinct == 1 and f.numeric and target[f.name] != f.lower]
+    left = [name for name in left if name not in given]
+    workers = result.named.find("workers")
+    if workers is not None and workers.name in given:
+        follow = following_the_count(result, pd.DataFrame([target]))
+        left = [name for name in left if name not in follow or schema.factors[places[name]].distinct == 1]
+    varied = {name for name in left if schema.factors[places[name]].distinct > 1}
+    settled = {name for name in varied if any(follows(schema, places[name], j) for j in known)}
+    return {name: target[name] for name in left if name not in settled}
 
 
 class _Curve:
@@ -266,8 +286,20 @@ class _Curve:
         """Where growing to the target begins: the largest measured count, or the smallest for a target inside."""
         return 1 if self.counts[2] > self.counts[1] else 0
 
+    @property
+    def fixed(self) -> bool:
+        """Whether all workers share one amount of work whose samples nobody tells: an epoch, a job, a step."""
+        kind = self.result.schema.scaling
+        known = self.question.work or self.quantity.work or work_of_columns(self.result)
+        return self.quantity.is_time and kind in ("job", "strong") and known is None
+
+    @property
+    def sample(self) -> str:
+        """What is paid for, in the singular: a sample, or the whole amount of work."""
+        return timed(self.result.schema) if self.fixed else self.question.sample.removesuffix("s")
+
     def _work(self) -> np.ndarray[Any, np.dtype[np.float64]] | None:
-        """Return the samples of a step at the counts; None where neither the user nor a batch column tells them."""
+        """Return the samples of a step at the counts; None where neither the user nor a column tells them."""
         if not self.quantity.is_time:
             return None
         text = self.question.work or self.quantity.work or work_of_columns(self.result)
@@ -275,7 +307,7 @@ class _Curve:
         if text is None and (node := work_of_group(self.result, group)) is not None:
             text = render(node)
         if text is None:
-            return None
+            return np.ones(3) if self.fixed else None
         columns = {**{k: np.full(3, v) for k, v in self.question.constants.items()}, **self.columns}
         formula = parse(text, list(columns))
         return np.broadcast_to(np.asarray(formula.evaluate(columns), float), (3,))
@@ -307,19 +339,24 @@ def _expect(curve: _Curve, places: str, value: float, numbers: dict[str, Any]) -
         Gets the throughput and the efficiency.
     """
     quantity = curve.quantity
-    plain = f"{three_digits(value)} {quantity.unit}".strip()
+    plain = duration_text(value) if curve.fixed else f"{three_digits(value)} {quantity.unit}".strip()
     if not quantity.is_time:
         return f"expect a {quantity.name} of {plain} at {places}"
     if curve.rates is None:
-        question = f"the work of a step: --work '32*{curve.count.name}' or --work 1024"
+        question = f"the work of a step: --work '32*{quote_name(curve.count.name)}' or --work 1024"
         return f"expect a step of {plain} at {places}; throughput and efficiency need {question}"
+    reference = count_text(curve.counts[0], curve.count.name)
     first, rate = curve.rates[0], curve.rates[2]
     speedup = rate / first
     efficiency = speedup * curve.counts[0] / curve.counts[2]
-    numbers.update(throughput=rate, speedup=speedup, efficiency=efficiency)
+    numbers.update(speedup=speedup, efficiency=efficiency)
+    if curve.fixed:
+        text = f"expect {with_article(curve.sample)} of {plain} at {places}"
+        faster = f": {three_digits(speedup)} x as fast as on {reference}, an efficiency of {100 * efficiency:.0f} %"
+        return text + (faster if curve.counts[2] > curve.counts[0] else "")
+    numbers["throughput"] = rate
     text = f"expect {three_digits(rate)} {curve.question.sample}/s at {places}"
     if curve.counts[2] > curve.counts[0]:
-        reference = count_text(curve.counts[0], curve.count.name)
         text += f": {three_digits(speedup)} x that of {reference}, an efficiency of {100 * efficiency:.0f} %"
     return f"{text}; a step takes {plain}" if curve.question.steps else text
 
@@ -336,7 +373,7 @@ def _sure(result: FitResult, ends: tuple[float, float], curve: _Curve, verdict: 
     verdict, reason : str
     """
     unit = f" {curve.quantity.unit}".rstrip()
-    if curve.work is not None:
+    if curve.work is not None and not curve.fixed:
         ends = (curve.work[2] / ends[1], curve.work[2] / ends[0])
         unit = f" {curve.question.sample}/s"
     error = result.held_out_error
@@ -344,7 +381,8 @@ def _sure(result: FitResult, ends: tuple[float, float], curve: _Curve, verdict: 
     percent = f"{100 * curve.question.interval:g} %"
     trust = {"ok": "it can be trusted", "caution": "be careful"}.get(verdict, "do not rely on it")
     reason = reason.strip().rstrip(".")
-    low, high = map(three_digits, ends)
+    low, high = map(duration_text if curve.fixed else three_digits, ends)
+    unit = "" if curve.fixed else unit
     return (
         f"a new run lies between {low} and {high}{unit} ({percent} interval); {tested}; "
         f"{trust} ({verdict}){f': {reason}' if reason else ''}"
@@ -377,12 +415,11 @@ def _pays(curve: _Curve, question: Question, numbers: dict[str, Any]) -> str:
     rates = curve.rates
     average = machines[here] / rates[here]
     gained = rates[there] - rates[here]
-    sample = question.sample.removesuffix("s")
+    sample = curve.sample
     if gained <= 0:
         numbers["marginal_cost"] = None
-        return (
-            f"growing from {small} to {large} does not pay: the throughput falls by {three_digits(-gained)} {sample}s/s"
-        )
+        loss = f"the throughput falls by {three_digits(-gained)} {sample}s/s"
+        return f"growing from {small} to {large} does not pay: {f'{sample}s take longer' if curve.fixed else loss}"
     marginal = (machines[there] - machines[here]) / gained
     ratio = marginal / average
     numbers["marginal_cost_ratio"] = ratio
@@ -390,16 +427,19 @@ def _pays(curve: _Curve, question: Question, numbers: dict[str, Any]) -> str:
     text = f"growing from {small} to {large} {judged}: a further {sample} costs {three_digits(ratio)} x one at {small}"
     if question.price is None:
         return text
-    scale = question.price.per_second * ASK.sample_count
-    numbers.update(cost_per_million=scale * machines[there] / rates[there], marginal_cost_per_million=scale * marginal)
+    scale = question.price.per_second * (1.0 if curve.fixed else ASK.sample_count)
+    cost, further = scale * machines[there] / rates[there], scale * marginal
+    ending = "" if curve.fixed else "_per_million"
+    numbers.update({f"cost{ending}": cost, f"marginal_cost{ending}": further})
+    paid = f"{with_article(sample)} costs" if curve.fixed else f"a million {sample}s cost"
     return (
-        f"{text}; at {question.price.text} for each of the {name}, a million {sample}s cost "
-        f"{three_digits(scale * average)} at {small}, {three_digits(numbers['cost_per_million'])} at {large}, "
-        f"and the further ones {three_digits(scale * marginal)}"
+        f"{text}; at {question.price.text} for each of the {noun_of(name)}, {paid} "
+        f"{three_digits(scale * average)} at {small}, {three_digits(cost)} at {large}, "
+        f"and {'a further one' if curve.fixed else 'the further ones'} {three_digits(further)}"
     )
 
 
-def _limit(result: FitResult, columns: Mapping[str, Any], places: str) -> str:
+def _limit(result: FitResult, columns: Mapping[str, Any], places: str, interval: float) -> str:
     """Return what the predicted value is made of: the largest part, then the largest of the others.
 
     Parameters
@@ -409,6 +449,8 @@ def _limit(result: FitResult, columns: Mapping[str, Any], places: str) -> str:
         The configuration.
     places : str
         The configuration in words.
+    interval : float
+        Nominal coverage.
     """
     name = result.schema.target.name
     parts = parts_of(result, columns)
@@ -416,14 +458,20 @@ def _limit(result: FitResult, columns: Mapping[str, Any], places: str) -> str:
     shares = {_in_words(term, result): share for term, share in zip(parts.names, amounts, strict=True) if term != FORM}
     if not {"computation", "matrix"} & {*parts.names}:
         ratios = doublings(result, {factor: cells[0] for factor, cells in columns.items()})
+        workers, moved = result.named.find("workers"), following_the_count(result, pd.DataFrame(columns))
+        with_it = {workers.name: f" (and {' and '.join(moved)} with it)"} if workers is not None and moved else {}
         effects = [
-            f"{factor} makes it x {three_digits(ratio)}" for factor, ratio in list(ratios.items())[: ASK.max_factors]
+            f"{factor}{with_it.get(factor, '')} makes it x {three_digits(ratio)}"
+            for factor, ratio in list(ratios.items())[: ASK.max_factors]
         ]
         name = value_name(result.schema.target)
         return f"what the {name} depends on at {places}: doubling {', '.join(effects)}" if effects else ""
     first, *others = sorted(shares.items(), key=lambda item: -item[1])
     whole = float(parts.central[0])
-    text = f"at {places}, {first[0]} makes {100 * first[1] / whole:.0f} % of the {name}"
+    largest = next(j for j, term in enumerate(parts.names) if _in_words(term, result) == first[0])
+    ends = parts.share_quantiles(largest, interval)[:, 0]
+    note = interval_note(interval, f"{100 * ends[0]:.0f}", f"{100 * ends[1]:.0f}", f"{100 * first[1] / whole:.0f}", "%")
+    text = f"at {places}, {first[0]} makes {100 * first[1] / whole:.0f} % of the {name}{note}"
     if not others or others[0][1] / whole < ASK.least_share:
         # Where no term explains much of the rest, nothing is claimed of it.
         explained = sum(shares.values()) / whole
@@ -436,7 +484,7 @@ def _in_words(term: str, result: FitResult) -> str:
     text = _PLAIN.get(term, term)
     if result.named.has("nodes"):
         return text
-    count = scale_factor(result, None).name
+    count = noun_of(scale_factor(result, None).name)
     return text.replace("second node", f"second of the {count}").replace("nodes", count)
 
 

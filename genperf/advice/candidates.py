@@ -17,6 +17,7 @@ from genperf.errors import FormulaError, GenperfError, suggest
 from genperf.formula import Node, evaluate, parse_number, substitute
 from genperf.prediction import Query, read_query
 from genperf.result import FitResult
+from genperf.table.names import noun_of
 
 Array = npt.NDArray[np.float64]
 
@@ -60,7 +61,7 @@ def read_candidates(result: FitResult, target: Query, candidates: str | Path | p
     ]
     if not new:
         raise GenperfError(
-            f"every power of two from {factor.lower:g} to below {last:g} {factor.name} was measured"
+            f"every power of two from {factor.lower:g} to below {last:g} {noun_of(factor.name)} was measured"
             + (", or is known to fail" if fails.any() else "")
             + ("" if exists.all() else ", or is no multiple of the target's split"),
             hint="--candidates CSV, with the configurations that could be",

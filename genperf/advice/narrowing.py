@@ -111,7 +111,7 @@ def uncertainty(result: FitResult, columns: Mapping[str, Any]) -> Uncertainty:
     columns : mapping of str to ndarray of shape (rows,)
     """
     rows = len(next(iter(columns.values())))
-    far = distance_beyond(result.schema, columns)
+    beyond = result.spread.beyond(distance_beyond(result.schema, columns))
     total = sum(m.weight for m in result.members)
     means, within, noise = [], np.zeros((rows, rows)), np.zeros(rows)
     covariances: dict[int, Array] = {}
@@ -120,7 +120,7 @@ def uncertainty(result: FitResult, columns: Mapping[str, Any]) -> Uncertainty:
         share = member.weight / total
         discrepancy = member.discrepancy
         if member.series_discrepancy is None:
-            within += share * np.outer(far, far) * result.spread.per_doubling**2
+            within += share * np.outer(beyond, beyond)
         if discrepancy is not None:
             if id(discrepancy) not in covariances:
                 covariances[id(discrepancy)] = discrepancy.covariance(columns).mean(axis=0)

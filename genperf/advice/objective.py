@@ -327,7 +327,7 @@ def _known_work(words: Vocabulary) -> Node:
     if words.work is None:
         raise ModelError(
             "the work of a step is not known: no throughput was measured, and no column is a batch",
-            hint="--steps FORMULA in place of --samples, for example --steps '1e6/(32*workers)'",
+            hint="--steps FORMULA in place of --samples, for example --steps '1e6/(32*workers)'; of epochs --steps 90",
         )
     return words.work
 

@@ -82,7 +82,7 @@ def work_of_step(result: FitResult, group: Mapping[str, str] | None = None) -> N
 
 
 def work_of_group(result: FitResult, group: Mapping[str, str]) -> Node | None:
-    """Return the samples of a step where one of a group's values is the batch; None elsewhere.
+    """Return the samples of a step where one of a group's values is the batch; None elsewhere, and of a job.
 
     Parameters
     ----------
@@ -90,6 +90,8 @@ def work_of_group(result: FitResult, group: Mapping[str, str]) -> Node | None:
     group : mapping of str to str
         The values of the group.
     """
+    if result.schema.scaling == "job":
+        return None
     workers = result.named.find("workers")
     batches = {name: value for name, text in group.items() if (value := amount(text)) is not None}
     for canonical in ("global_batch", "batch"):
@@ -109,7 +111,9 @@ def sequence_of(result: FitResult) -> str | None:
 
 
 def work_of_columns(result: FitResult) -> str | None:
-    """Return the samples of a step from the columns of the batch; None where there are none."""
+    """Return the samples of a step from the columns of the batch; None where there are none, and of a job."""
+    if result.schema.scaling == "job":
+        return None
     whole = result.named.find("global_batch")
     if whole is not None:
         return quote_name(whole.name)

@@ -15,6 +15,7 @@ from genperf.errors import FormulaError, TableError, suggest
 from genperf.formula import Formula, Name, parse, render, substitute
 from genperf.formula.amounts import amount
 from genperf.prediction import Schema, read_query
+from genperf.prediction.following import settled
 from genperf.prediction.query import model_names
 
 Columns = dict[str, npt.NDArray[Any]]
@@ -154,7 +155,7 @@ def read_space(
 
 def _derived(schema: Schema, given: set[str]) -> dict[str, Formula]:
     """Return the formulas of the factors that follow from what is given."""
-    formulas = {name: parse(text) for name, text in schema.derived.items()}
+    formulas = {name: parse(text) for name, text in (*schema.derived.items(), *settled(schema, given).items())}
     return {name: formula for name, formula in formulas.items() if name not in given and formula.names <= given}
 
 

@@ -277,7 +277,8 @@ class _Paths:
         schema = self.result.schema
         work = schema.target.work
         if not work:
-            node = self.result.named.node("global_batch")
+            # The batch says nothing of the work of an epoch.
+            node = None if schema.scaling == "job" else self.result.named.node("global_batch")
             if node is None:
                 raise GenperfError(
                     "'throughput' needs the work of a step, and no column of the model tells it",

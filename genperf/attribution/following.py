@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from genperf.models import Factors
+from genperf.prediction.following import workers_of_node
 from genperf.table import Factor
 from genperf.table.transformer_names import WAYS
 
@@ -24,8 +25,9 @@ def following(
 ) -> dict[str, Array]:
     """Return the columns that follow from the count of workers (or nodes), so that the configurations can exist.
 
-    The devices of a node are as at the largest measured scale. One node is filled before the next begins. The global
-    batch is the batch per worker times the workers; a transformer's layout follows as `_layout` says.
+    The devices of a node are as at the largest measured scale (`workers_of_node`). One node is filled before the next
+    begins. The global batch is the batch per worker times the workers; a transformer's layout follows as `_layout`
+    says.
 
     Parameters
     ----------
@@ -50,9 +52,10 @@ def following(
     counts = np.asarray(columns[count.name], float)
     out: dict[str, Array] = {}
     if count == workers:
-        if nodes is not None and nodes.name not in given and nodes.distinct > 1:
-            devices = count.upper / nodes.upper if per_node is None else per_node
-            out[nodes.name] = np.maximum(1.0, np.ceil(counts / devices - 1e-9))
+        if nodes is not None and nodes.name not in given:
+            devices = workers_of_node(count, nodes) if per_node is None else per_node
+            least = nodes.lower if nodes.distinct == 1 else 1.0
+            out[nodes.name] = np.maximum(least, np.ceil(counts / devices - 1e-9))
             if inside is not None and inside.name not in given:
                 out[inside.name] = counts / out[nodes.name]
         elif inside is not None and nodes is None and inside.name not in given and inside.distinct > 1:

@@ -27,6 +27,7 @@ from genperf.prediction import read_query
 from genperf.result import FitResult
 from genperf.table import Factor
 from genperf.table.cells import with_columns
+from genperf.table.work import KINDS
 
 Array = npt.NDArray[np.float64]
 
@@ -99,8 +100,9 @@ def ladder(
         The factor that counts the workers.
     upto : float, optional
         The largest count; 16 times the largest measured where omitted.
-    kind : {"weak", "strong"}, optional
-        Whether the work of one worker, or that of all together, stays as it is. By default the model tells: the work
+    kind : {"weak", "strong", "job"}, optional
+        Whether the work of one worker, or that of all together, stays as it is; the latter whatever the batch where the
+        time is that of a job. By default the model tells: the work
         of a step that was divided by a throughput; the kind that was given to the fit; a batch (or work) per worker
         stays as it is, which is weak scaling; a global batch or samples of a whole job are shared by the workers, which
         is strong scaling. Without any of them the kind is unknown.
@@ -114,8 +116,8 @@ def ladder(
         For a factor that is not there, or an empty range.
     """
     factor = scale_factor(result, along)
-    if kind not in (None, "weak", "strong"):
-        raise GenperfError(f"unknown kind of scaling '{kind}'", hint="weak or strong")
+    if kind is not None and kind not in KINDS:
+        raise GenperfError(f"unknown kind of scaling '{kind}'", hint="weak, strong or job")
     schema = result.schema
     scaling_kind = kind or (None if schema.target.work else schema.scaling)
     counts = _counts(factor, upto, measured_counts(result, factor))

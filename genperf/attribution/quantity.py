@@ -10,6 +10,7 @@ from genperf.table.target import SECONDS, Target
 if TYPE_CHECKING:
     import pandas as pd
 
+    from genperf.prediction import Schema
     from genperf.result import FitResult
 
 
@@ -22,6 +23,20 @@ def heading(target: Target) -> str:
     ('time (s)', 'memory_gb (GB)', 'loss')
     """
     return f"{target.name} ({target.unit})" if target.unit else target.name
+
+
+def timed(schema: Schema) -> str:
+    """Return what a time is of: a step, or an epoch or a job, whose work all workers share.
+
+    Examples
+    --------
+    >>> from genperf.prediction import Schema
+    >>> timed(Schema((), Target("step_s"))), timed(Schema((), Target("epoch_s"), scaling="job"))
+    ('step', 'epoch')
+    """
+    if schema.scaling != "job":
+        return "step"
+    return "epoch" if "epoch" in schema.target.column.lower() else "job"
 
 
 def value_name(target: Target) -> str:

@@ -6,7 +6,7 @@ Everything in `attribution` and `advice` that depends on the choice asks this mo
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -19,10 +19,11 @@ from genperf.prediction import Schema
 from genperf.result import FitResult
 from genperf.table import Factor
 from genperf.table.names import column_of
+from genperf.table.target import Scaling
 from genperf.table.work import evaluated
 
 Array = npt.NDArray[np.float64]
-Kind = Literal["weak", "strong"]
+Kind = Scaling
 
 
 def scale_factor(result: FitResult, along: str | None) -> Factor:
@@ -86,8 +87,8 @@ def columns_of_work(
         Of workers, rising.
     values : mapping of str to value
         The factors at the first count.
-    kind : {"weak", "strong"} or None
-        None changes nothing.
+    kind : {"weak", "strong", "job"} or None
+        None and "job" change nothing.
     """
     shrinking = counts[0] / counts
     if kind == "strong":
@@ -111,14 +112,16 @@ def relative_work(factors: Factors, columns: Mapping[str, Any], counts: Array, k
     columns : mapping of str to ndarray of shape (rows,)
     counts : ndarray of shape (rows,)
         Of workers, rising.
-    kind : {"weak", "strong"} or None
-        Where no column tells the work of one worker.
+    kind : {"weak", "strong", "job"} or None
+        Where no column tells the work of one worker; that of a job is shared by the workers whatever the columns say.
 
     Returns
     -------
     ndarray of shape (rows,) or None
         None where neither a column nor the kind tells.
     """
+    if kind == "job":
+        return np.asarray(counts[0] / counts)
     worker_share = share(factors, job=True)
     if not worker_share.known:
         return None if kind is None else np.ones(len(counts)) if kind == "weak" else counts[0] / counts

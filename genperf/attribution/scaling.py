@@ -15,8 +15,9 @@ from genperf.attribution.consistent import MeasuredSteps, measured_steps
 from genperf.attribution.crossover import crossovers
 from genperf.attribution.draws import count_quantiles, log_paths, quantiles, shares
 from genperf.attribution.ladder import Ladder, ladder
+from genperf.attribution.quantity import timed
 from genperf.attribution.scale import Kind
-from genperf.attribution.words import count_text, interval_note, range_text
+from genperf.attribution.words import count_text, interval_note, range_text, with_article
 from genperf.errors import GenperfError
 from genperf.prediction import central_times, throughputs
 from genperf.result import FitResult
@@ -36,7 +37,7 @@ class Knee:
         The factor that counts the workers; chosen by the field's names where omitted.
     upto : float, optional
         The largest count that is evaluated; 16 times the largest measured where omitted.
-    kind : {"weak", "strong"}, optional
+    kind : {"weak", "strong", "job"}, optional
         Whether the work of one worker, or that of all together, stays; the columns decide where omitted.
     """
 
@@ -97,7 +98,7 @@ def scaling(
         The efficiency below which a curve is past its knee.
     upto : float, optional
         The largest count that is evaluated; 16 times the largest measured where omitted.
-    kind : {"weak", "strong"}, optional
+    kind : {"weak", "strong", "job"}, optional
         See `genperf.attribution.ladder.ladder`.
     interval : float
         Nominal coverage.
@@ -141,6 +142,7 @@ def scaling(
         shares(result.members),
         (tail, 1.0 - tail),
         measured_steps(result, steps),
+        with_article(timed(result.schema)),
     )
     counts, name = steps.counts, steps.along.name
     best, points = None, pd.DataFrame(columns=list(_POINTS))
@@ -184,6 +186,8 @@ class _Curves:
         The quantiles of the interval's ends.
     measured : MeasuredSteps
         What was measured there.
+    timed : str
+        What the time is of, with an article.
     """
 
     def __init__(
@@ -194,9 +198,10 @@ class _Curves:
         weights: Array,
         levels: tuple[float, float],
         measured: MeasuredSteps,
+        timed: str,
     ) -> None:
         self.steps, self.central, self.paths, self.weights, self.levels = steps, central, paths, weights, levels
-        self.measured = measured
+        self.measured, self.timed = measured, timed
         work = np.zeros(len(steps.counts)) if steps.work is None else np.log(steps.work)
         best, drawn = work - np.log(central), work - paths
         rate = work[measured.places] - measured.logarithms
@@ -244,10 +249,11 @@ class _Curves:
         ]
 
     def slower(self) -> dict[str, Any]:
-        """Return where more workers make a step slower."""
+        """Return where more workers make it slower."""
         values = self.measured.replaced(np.vstack([np.log(self.central), self.paths]), self.measured.logarithms)
         start = self.measured.first_of_smallest(self.measured.logarithms)
-        return self._turn("slower", np.exp(values), start, ("a step gets slower beyond", "a step does not get slower"))
+        sentences = (f"{self.timed} gets slower beyond", f"{self.timed} does not get slower")
+        return self._turn("slower", np.exp(values), start, sentences)
 
     def _below(self, what: str, level: float, curves: Array, text: str) -> dict[str, Any]:
         """Return where ln of an efficiency falls below a level.

@@ -82,6 +82,20 @@ class Parts:
         """The part of each term, all members by weight, shape (terms, rows); they add up to the predicted value."""
         return _weighed(self.weights, self.shares, self.central)
 
+    def share_quantiles(self, term: int, interval: float) -> Array:
+        """Return the ends of the interval of a term's share of the value, by the draws; shape (2, rows).
+
+        Parameters
+        ----------
+        term : int
+            Its place in `names`.
+        interval : float
+            Nominal coverage.
+        """
+        share = self.drawn[:, term] / self.drawn.sum(axis=1)
+        tail = (1.0 - interval) / 2.0
+        return quantiles(share, self.draw_shares, (tail, 1.0 - tail))
+
 
 def parts_of(result: FitResult, columns: Mapping[str, Any]) -> Parts:
     """Return the parts of the predicted values.

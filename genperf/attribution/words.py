@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from genperf.models import ALIASES
-
-#: Column names in the plural that count machines: they take the singular after 1.
-PLURALS = frozenset(
-    name for factor in ("workers", "nodes", "servers", "partitions") for name in ALIASES[factor] if name.endswith("s")
-)
+from genperf.table.headers import header_of
+from genperf.table.names import counted_by, noun_of
 
 #: A probability of fitting that goes without a word: that of `optimize`.
 LIKELY_TO_FIT = 0.95
@@ -24,12 +19,15 @@ def count_text(count: float, name: str) -> str:
 
     Examples
     --------
-    >>> count_text(1.0, "gpus"), count_text(8.0, "gpus"), count_text(1.0, "world_size"), count_text(1, "processes")
-    ('1 gpu', '8 gpus', '1 world_size', '1 process')
+    >>> count_text(1.0, "gpus"), count_text(8.0, "num_gpus"), count_text(1.0, "world_size"), count_text(1, "processes")
+    ('1 gpu', '8 gpus', '1 worker', '1 process')
+    >>> count_text(1.0, "bias")
+    '1 bias'
     """
-    if count == 1 and name.lower() in PLURALS:
-        name = name.removesuffix("es") if name.lower().endswith("sses") else name.removesuffix("s")
-    return f"{count:g} {name}"
+    noun = noun_of(name)
+    if count == 1 and counted_by(name) is not None:
+        noun = noun.removesuffix("es") if noun.lower().endswith("sses") else noun.removesuffix("s")
+    return f"{count:g} {noun}"
 
 
 def range_text(lower: float, upper: float, last: float) -> str:
@@ -125,8 +123,7 @@ def samples_called(column: str) -> str:
     >>> samples_called("images_per_s"), samples_called("tokens/s"), samples_called("throughput")
     ('images', 'tokens', 'samples')
     """
-    name, joint, _ = re.sub(r"(_per_|/)", "\0", column.lower(), count=1).partition("\0")
-    return name if joint and name else "samples"
+    return header_of(column).counted or "samples"
 
 
 def fits_text(probability: float) -> str:
@@ -142,6 +139,17 @@ def fits_text(probability: float) -> str:
     how = "may fail" if probability >= 0.5 else "most likely fails"
     percent = f"{100 * probability:.0f} %" if probability >= 0.01 else "less than 1 %"
     return f"such a run {how} (it fits with a probability of {percent})"
+
+
+def with_article(noun: str) -> str:
+    """Return a noun with its article.
+
+    Examples
+    --------
+    >>> with_article("step"), with_article("epoch")
+    ('a step', 'an epoch')
+    """
+    return f"{'an' if noun[0] in 'aeiou' else 'a'} {noun}"
 
 
 def capitalised(text: str) -> str:

@@ -141,7 +141,7 @@ def axis_of(table: Table, mapping: Mapping[str, str] | None = None) -> Axis | No
     >>> axis_of(read_table(runs, time="t", extrinsic="gpus,nodes", intrinsic="batch")).names
     ('gpus', 'nodes')
     """
-    scale = scale_of(table.factors, mapping)
+    scale = scale_of(table.factors, mapping, kind=table.scaling)
     known = {f.name for f in table.factors if f.role == "extrinsic" and f.positive}
     if scale.column is None or scale.column not in known or table.factor(scale.column).distinct < 2:
         return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -9,7 +10,9 @@ import click
 from genperf.cli.options import once, output_options, pairs, read, table_options
 from genperf.cli.output import show_json
 from genperf.cli.shown import training_of
+from genperf.cli.tell import tell
 from genperf.errors import GenperfError
+from genperf.table.names import canonical_of
 
 if TYPE_CHECKING:
     from genperf.table import Table
@@ -47,9 +50,8 @@ def command(
     from genperf.advice.ask import Question, ask
     from genperf.attribution.derived import price_of
     from genperf.attribution.words import join_values, samples_called
-    from genperf.fitting import fit
+    from genperf.fitting import fit_group
     from genperf.models.guess import guess_roles
-    from genperf.result import FitResult
     from genperf.table.source import open_source
 
     paid = None if price is None else price_of(price, per)
@@ -59,17 +61,17 @@ def command(
     guess = guess_roles(cells, given, pairs(mapping, "--map"), once(at, "--at"))
     work, measured = given["work"], guess.roles.get("throughput")
     given.update(guess.roles)
+    given["let"] = (*given["let"], *(f"{name}={formula}" for name, formula in guess.derived.items()))
+    given["failed"] = (guess.roles["failed"],) if "failed" in guess.roles else given["failed"]
     given["work"] = work if measured else None
     # The question is about the whole: rows that cannot be read are left out, and counted.
     given["skip_bad_rows"] = True
     # Standard input is read once.
     whole = read(table if table != "-" else source.frame, given)
+    whole = _with_job(whole)
     wanted = guess.at(once(at, "--at"))
-    rows, values = _one_series(whole, wanted)
-    fitted = fit(rows, mapping=guess.mapping, seed=seed)
-    result = fitted if isinstance(fitted, FitResult) else next(iter(fitted.results.values()), None)
-    if result is None:
-        raise GenperfError("the rows could not be fitted", hint="genperf fit says why", where=table)
+    values = _one_series(whole, wanted)
+    result = fit_group(whole, tuple(values.values()), guess.mapping, seed)
     constants = {name: float(text) for name, text in values.items() if text.replace(".", "", 1).isdigit()}
     configuration = {name: value for name, value in wanted.items() if name not in values}
     sample = samples_called(measured) if measured else "samples"
@@ -84,17 +86,24 @@ def command(
         return
     if not quiet:
         left = f"; left out: {', '.join(guess.left_out)}" if guess.left_out else ""
-        click.echo(f"{guess}{left}")
+        tell(f"{guess}{left}")
         for note in whole.notes:
-            if note.kind == "rows_rejected":
-                click.echo(note.text)
+            if note.kind in ("rows_rejected", "runs_failed", "job", "job_likely"):
+                tell(note.text)
         if answer.taken:
-            click.echo(f"not given, and taken at: {join_values(answer.taken)}; --at sets them")
-    click.echo(str(answer))
+            tell(f"not given, and taken at: {join_values(answer.taken)}; --at sets them")
+    tell(str(answer))
 
 
-def _one_series(table: Table, wanted: dict[str, str]) -> tuple[Table, dict[str, str]]:
-    """Return the rows of the group that is asked about, and its values.
+def _with_job(table: Table) -> Table:
+    """Take times as those of a whole job where they fall too much for steps of the one batch that there is."""
+    likely = any(note.kind == "job_likely" for note in table.notes)
+    batches = [f for f in table.numeric if canonical_of(f.name) == "batch"]
+    return replace(table, scaling="job") if likely and all(f.distinct == 1 for f in batches) else table
+
+
+def _one_series(table: Table, wanted: dict[str, str]) -> dict[str, str]:
+    """Return the values of the group that is asked about; none where the table is one.
 
     Parameters
     ----------
@@ -108,7 +117,7 @@ def _one_series(table: Table, wanted: dict[str, str]) -> tuple[Table, dict[str, 
         Where the configuration leaves several groups, or none.
     """
     if not table.group:
-        return table, {}
+        return {}
     groups = dict(table.groups())
     named = {name: value for name, value in wanted.items() if name in table.group}
     fits = [key for key in groups if all(key[table.group.index(n)] == v for n, v in named.items())]
@@ -123,4 +132,4 @@ def _one_series(table: Table, wanted: dict[str, str]) -> tuple[Table, dict[str, 
             f"the table holds {len(fits)} series, which differ in {', '.join(open_)}",
             hint=f"name one: --at {open_[0]}={choices[0]}; the values are {', '.join(choices[:6])}",
         )
-    return groups[fits[0]], dict(zip(table.group, fits[0], strict=True))
+    return dict(zip(table.group, fits[0], strict=True))

@@ -10,6 +10,7 @@ import click
 from genperf.cli.fitted import PRINTED
 from genperf.cli.options import output_options, read, table_options
 from genperf.cli.output import records, say, show_frame, show_json
+from genperf.cli.tell import tell
 from genperf.errors import counted, listed
 
 if TYPE_CHECKING:
@@ -73,28 +74,28 @@ def command(table: str, as_json: bool, quiet: bool, no_color: bool, **given: Any
             }
         )
         return
-    click.echo(f"{measured.source}: {counted(measured.rows, 'row')}, {counted(configurations, 'configuration')}")
+    tell(f"{measured.source}: {counted(measured.rows, 'row')}, {counted(configurations, 'configuration')}")
     column = f"{target.column}, " if target.column != target.name else ""
-    click.echo(f"{target.name}: {column}{low:.4g} to {high:.4g} {target.unit}".rstrip())
+    tell(f"{target.name}: {column}{low:.4g} to {high:.4g} {target.unit}".rstrip())
     for name, part in measured.further.items():
         ends = f"{part.extremes[0].min():.4g} to {part.extremes[1].max():.4g} {part.target.unit}".rstrip()
-        click.echo(f"{name}: {part.target.column}, {ends}, {counted(part.rows, 'row')}")
-    click.echo("repeats: " + (f"vary by {100 * noise:.1f} %" if noise == noise else "none, so the noise is not known"))
+        tell(f"{name}: {part.target.column}, {ends}, {counted(part.rows, 'row')}")
+    tell("repeats: " + (f"vary by {100 * noise:.1f} %" if noise == noise else "none, so the noise is not known"))
     if measured.group:
-        click.echo(f"groups: {measured.group_count} of {', '.join(measured.group)}")
+        tell(f"groups: {measured.group_count} of {', '.join(measured.group)}")
     show_frame(measured.summary(), plain=no_color)
     if measured.phases:
         known = set(measured.phases)
         families = [f.name for f in MODELS.values() if f.phases and (not f.shown_by or known & set(f.shown_by))]
-        click.echo(f"phases: {shown_phases(measured.phases)}; {', '.join(families)} fit each on its own column")
+        tell(f"phases: {shown_phases(measured.phases)}; {', '.join(families)} fit each on its own column")
     unused = [name for name in measured.unused if name not in measured.phases.values()]
     if unused:
-        click.echo(f"left out, in no role: {listed(unused, PRINTED.max_unused)}")
+        tell(f"left out, in no role: {listed(unused, PRINTED.max_unused)}")
     if len(measured.failures):
-        click.echo(f"failed: {counted(len(measured.failures), 'run')}")
+        tell(f"failed: {counted(len(measured.failures), 'run')}")
     if measured.rejected:
-        click.echo(f"rejected: {counted(measured.rejected_rows, 'row')}")
+        tell(f"rejected: {counted(measured.rejected_rows, 'row')}")
         for line in rejected_lines(measured.rejected):
-            click.echo(f"  {line}")
+            tell(f"  {line}")
     for note in notes:
         say(f"note: {note}", quiet)

@@ -7,6 +7,7 @@ import click
 from genperf.cli.command import WritingCommand
 from genperf.cli.options import once, output_options
 from genperf.cli.output import csv_text, say, show_json, show_rows
+from genperf.cli.tell import tell
 from genperf.cli.writing import writable, write_whole
 
 
@@ -40,10 +41,10 @@ def command(
     if as_json:
         show_json(ranking.to_dict())
         return
-    click.echo(ranking.sentence)
+    tell(ranking.sentence)
     head, rows = ranking.shown()
     show_rows(head, rows, plain=no_color)
     for reason in ranking.footnotes():
-        click.echo(reason)
+        tell(reason)
     for note in ranking.notes:
         say(f"note: {note}", quiet)

@@ -14,6 +14,7 @@ from genperf.cli.fitted import formula_line, is_formula, shares_line
 from genperf.cli.options import grid, names_of, number, once, one_group, output_options
 from genperf.cli.output import show_frame, show_json
 from genperf.cli.shown import values_at
+from genperf.cli.tell import tell
 from genperf.errors import GenperfError
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ if TYPE_CHECKING:
 @click.option(
     "--scaling",
     "kind",
-    type=click.Choice(["weak", "strong"]),
+    type=click.Choice(["weak", "strong", "job"]),
     help="weak: work per worker is fixed; strong: the work of all is. Where no column and no --work of fit tells it.",
 )
 @click.option(
@@ -74,7 +75,7 @@ def command(
     knee: str | None,
     along: str | None,
     up_to: str | None,
-    kind: Literal["weak", "strong"] | None,
+    kind: Literal["weak", "strong", "job"] | None,
     sobol: Literal["time", "log"] | None,
     within: tuple[str, ...],
     importance: str | None,
@@ -218,9 +219,9 @@ def _show(explanation: Explanation, chosen: FitResult, *, members: bool, plain: 
     """
     target = chosen.schema.target
     if is_formula(chosen):
-        click.echo(formula_line(chosen))
+        tell(formula_line(chosen))
     else:
-        click.echo(f"{target.name}: the average of {shares_line(chosen)}")
+        tell(f"{target.name}: the average of {shares_line(chosen)}")
     what = "seconds" if target.is_time else target.unit or target.name
     settings = [f.name for f in chosen.schema.factors]
     show_terms(explanation.terms, settings, f"{what} and share of each term", plain)
@@ -230,11 +231,11 @@ def _show(explanation: Explanation, chosen: FitResult, *, members: bool, plain: 
     heading = f"elasticity: the change of {target.name} in %, for one % more of a factor"
     show_frame(for_people(explanation.elasticities, settings)[0], heading, plain=plain)
     for a, b in explanation.aliased:
-        click.echo(f"'{a}' and '{b}' cannot be told apart by this data; their sum can")
+        tell(f"'{a}' and '{b}' cannot be told apart by this data; their sum can")
     if chosen.best.unidentified and (members or is_formula(chosen)):
-        click.echo(f"not determined by this data: {', '.join(chosen.best.unidentified)}")
+        tell(f"not determined by this data: {', '.join(chosen.best.unidentified)}")
     for note in explanation.notes:
-        click.echo(note)
+        tell(note)
     if explanation.scaling is not None:
         scale = explanation.scaling
         doublings = [scale.reference * 2**k for k in range(64) if scale.reference * 2**k <= scale.upto]
@@ -242,7 +243,7 @@ def _show(explanation: Explanation, chosen: FitResult, *, members: bool, plain: 
         kind = "" if scale.kind == "unknown" else f"{scale.kind} "
         show_frame(shown, f"\n{kind}scaling along {scale.along}, relative to {scale.reference:g}", plain=plain)
         for sentence in scale.sentences():
-            click.echo(sentence)
+            tell(sentence)
     if explanation.comparison is not None:
         show_frame(explanation.comparison.terms, "\n" + explanation.comparison.sentence, plain=plain)
         # With one overlap its row stands among the terms already.
@@ -253,7 +254,7 @@ def _show(explanation: Explanation, chosen: FitResult, *, members: bool, plain: 
         heading = f"\nshares of the variance of the {logarithm}{target.name} (Sobol indices)"
         show_frame(explanation.sensitivity.indices, heading, plain=plain)
         for note in explanation.sensitivity.notes:
-            click.echo(note)
+            tell(note)
     if explanation.importance is not None:
         heading = "\nby how many % the error grows when a factor is shuffled"
         show_frame(explanation.importance.scores, heading, plain=plain)

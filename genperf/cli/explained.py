@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from genperf.cli.output import show_frame
+from genperf.cli.tell import tell
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -71,7 +70,7 @@ def show_terms(terms: pd.DataFrame, settings: Collection[str], heading: str, pla
     gone = [str(term) for term, nothing in zero.items() if nothing]
     shown, same = for_people(terms[~terms["term"].isin(gone)], settings)
     if same:
-        click.echo(f"at {same}")
+        tell(f"at {same}")
     show_frame(shown, heading, plain=plain)
     if gone:
-        click.echo(f"zero here: {', '.join(gone)}")
+        tell(f"zero here: {', '.join(gone)}")

@@ -12,6 +12,7 @@ from genperf.cli.fitted import PRINTED, fitted_lines, group_lines, group_notes, 
 from genperf.cli.options import fit_arguments, fit_options, once, output_options, read, table_options
 from genperf.cli.output import say, show_frame
 from genperf.cli.progress import announced, phases_shown, progress_bar
+from genperf.cli.tell import tell
 from genperf.cli.writing import writable, write_whole
 from genperf.errors import counted, listed
 
@@ -84,7 +85,7 @@ def command(
         return
     if isinstance(result, FitResult):
         for line in fitted_lines(result, verbose):
-            click.echo(line)
+            tell(line)
         if verbose and is_formula(result):
             show_frame(result.constants().drop(columns="member"), plain=no_color)
         elif verbose:
@@ -92,7 +93,7 @@ def command(
         notes = [str(note) for note in result.notes]
     else:
         for line in group_lines(result):
-            click.echo(line)
+            tell(line)
         notes = group_notes(result)
     for text in notes:
         say(f"note: {text}", quiet)

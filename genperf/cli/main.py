@@ -18,6 +18,7 @@ from genperf import __version__
 from genperf.cli.faults import FAULT_STATUS, fault_message, is_numeric, numeric_message, traceback_text
 from genperf.cli.process import Stopped, drop_output, open_closed_streams, stop_in_order
 from genperf.cli.settings import settings_of
+from genperf.cli.tell import tell
 from genperf.errors import GenperfError
 
 #: Command → what it does, in the order of a day's work. Each lives in the file of its name.
@@ -151,7 +152,9 @@ def _status(arguments: list[str] | None) -> int:
         number = cause.number if isinstance(cause, Stopped) else int(signal.SIGINT)
         return _failed("stopped; nothing half-written is left", 128 + number)
     except click.ClickException as error:
-        error.show()
+        shown = io.StringIO()
+        error.show(shown)
+        tell(shown.getvalue().removesuffix("\n"), err=True)
         return error.exit_code
     except GenperfError as error:
         return _failed(f"error: {error}", 1)
@@ -160,5 +163,5 @@ def _status(arguments: list[str] | None) -> int:
 def _failed(text: str, status: int) -> int:
     """Print a message on standard error, where that is still possible."""
     with contextlib.suppress(OSError, ValueError):
-        click.echo(text, err=True)
+        tell(text, err=True)
     return status

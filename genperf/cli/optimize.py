@@ -10,6 +10,7 @@ from genperf.cli.command import WritingCommand
 from genperf.cli.options import names_of, once, one_group, output_options
 from genperf.cli.output import csv_text, say, show_frame, show_json
 from genperf.cli.shown import capacities, first_of, plain_amount
+from genperf.cli.tell import tell
 from genperf.cli.writing import raw_option, writable, write_whole
 from genperf.formula.amounts import amount, with_amounts
 
@@ -134,7 +135,7 @@ def command(
     if not output or not quiet:
         for title, frame in optimum.tables():
             show_frame(frame, title, plain=no_color)
-        click.echo(optimum.reason)
+        tell(optimum.reason)
     for note in optimum.notes:
         say(f"note: {note}", quiet)
 

@@ -24,8 +24,8 @@ _ROLES = (
     click.option("--work", metavar="FORMULA", help="Samples per step of --throughput; from the columns where omitted."),
     click.option(
         "--scaling",
-        type=click.Choice(["weak", "strong"]),
-        help="weak: work per worker is fixed; strong: the work of all is. Where no column or --work tells it.",
+        type=click.Choice(["weak", "strong", "job"]),
+        help="weak: work per worker is fixed; strong: the work of all is; job: times of an epoch or a whole job.",
     ),
     click.option("--quantity", metavar="COL[:UNIT]", help="Column of another positive quantity, instead of --time."),
     click.option(
@@ -194,7 +194,39 @@ def read(source: str | pd.DataFrame, given: dict[str, Any]) -> Table:
             "also",
         )
     }
-    return read_table(source, **roles, let=pairs(given.pop("let"), "--let") or None)
+    derived = pairs(given.pop("let"), "--let") or None
+    try:
+        return read_table(source, **roles, let=derived)
+    except GenperfError as error:
+        hint = _roles_by_name(source, roles, given.get("mapping")) if not measured_column(roles) else None
+        if hint is None or error.hint is None or "--time COL, --throughput" not in error.hint:
+            raise
+        error.hint = hint
+        raise
+
+
+def _roles_by_name(source: str | pd.DataFrame, given: dict[str, Any], mapping: tuple[str, ...] | None) -> str | None:
+    """Return the options by which `ask` would read a table; None where the names of its columns do not tell them.
+
+    Parameters
+    ----------
+    source : str or DataFrame
+        A path, for an answer.
+    given : dict
+        The roles that were given.
+    mapping : tuple of str or None
+        `--map`, as it was given.
+    """
+    from genperf.models.guess import guess_roles
+    from genperf.table.source import open_source
+
+    if not isinstance(source, str) or source == "-":
+        return None
+    try:
+        guess = guess_roles(open_source(source, given["delimiter"]).columns, given, pairs(mapping or (), "--map"))
+    except GenperfError:
+        return None
+    return f"as their names say: {guess.options}"
 
 
 def _overridden(ctx: click.Context | None) -> tuple[str, ...]:

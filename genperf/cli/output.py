@@ -7,11 +7,12 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias, Union
 
 import click
 
+from genperf.cli.tell import tell, visible
 from genperf.table.cells import neutral
 
 if TYPE_CHECKING:
@@ -25,6 +26,8 @@ Shown: TypeAlias = Union["pd.DataFrame", Mapping[str, "Cells"]]
 _NUMBER = re.compile(
     r"–?|([-+]?[\d,]*\.?\d+(e[-+]?\d+)?|[-+]?inf|nan)( million| billion| trillion)?( ?%| (s|min|h|d))?", re.IGNORECASE
 )
+#: What a cell of CSV is quoted for.
+_QUOTED = re.compile('[",\r\n]')
 #: Columns of a line that is printed to a file or a pipe: those of a terminal by default.
 LINE = 80
 
@@ -88,29 +91,41 @@ def csv_text(table: Shown, raw: bool = False) -> str:
 
 def csv_pieces(tables: Iterable[Shown], raw: bool = False) -> Iterator[str]:
     """Yield the text of tables with the same columns as one CSV: the head once, then the rows of each."""
-    import csv
-    import io
-
     for number, table in enumerate(tables):
-        text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\n")
+        columns = [_csv_cells(cells, raw) for _, cells in table.items()]
+        if len(columns) == 1:
+            # An empty line would be no row.
+            columns = [[text or '""' for text in columns[0]]]
+        rows = [",".join(row) for row in zip(*columns, strict=True)]
         if number == 0:
-            writer.writerow([str(name) if raw else neutral(str(name)) for name, _ in table.items()])
-        writer.writerows(zip(*(_csv_cells(cells, raw) for _, cells in table.items()), strict=True))
-        yield text.getvalue()
+            rows.insert(0, ",".join(_quoted(str(name) if raw else neutral(str(name))) for name, _ in table.items()))
+        yield "".join(f"{row}\n" for row in rows)
 
 
-def _csv_cells(cells: Cells, raw: bool) -> list[Any]:
+def _csv_cells(cells: Cells, raw: bool) -> list[str]:
+    """Return the text of a column's cells; what is missing is empty."""
     from genperf.table.clean import is_missing
 
     if cells.dtype.kind == "M":
         # A Series of days is written without their midnights.
         cells = cells.astype(str)
+    values = cells.tolist()
     if cells.dtype.kind == "f":
-        write: Callable[[Any], Any] = "{:.9g}".format
-    else:
-        write = (lambda value: value) if raw else (lambda value: neutral(value) if isinstance(value, str) else value)
-    return ["" if is_missing(value) else write(value) for value in cells.tolist()]
+        texts = map("{:.9g}".format, values)
+        return ["" if text == "nan" else text for text in texts]
+    # Verdicts and levels repeat: of each text once.
+    known: dict[str, str] = {}
+    for value in values:
+        if isinstance(value, str) and value not in known:
+            known[value] = _quoted(value if raw else neutral(value))
+    return [
+        known[value] if isinstance(value, str) else "" if is_missing(value) else _quoted(str(value)) for value in values
+    ]
+
+
+def _quoted(text: str) -> str:
+    """Return a cell as CSV has it: in quotes where it holds a delimiter, a quote or the end of a line."""
+    return '"' + text.replace('"', '""') + '"' if _QUOTED.search(text) else text
 
 
 def show_frame(table: Shown, title: str | None = None, plain: bool = False) -> None:
@@ -140,7 +155,7 @@ def show_predictions(table: Shown, plain: bool = False) -> None:
     columns["verdict"] = [f"{v} {marks.get(r, '')}".rstrip() for v, r in zip(columns["verdict"], reasons, strict=True)]
     show_rows(list(columns), zip(*columns.values(), strict=True), plain=plain)
     for reason, mark in marks.items():
-        click.echo(f"{mark} {reason}")
+        tell(f"{mark} {reason}")
 
 
 def show_rows(
@@ -156,14 +171,14 @@ def show_rows(
     plain : bool
         Plain text on a terminal as well.
     """
-    body = [list(row) for row in rows]
+    head, body = [visible(name) for name in head], [[visible(text) for text in row] for row in rows]
     right = [bool(body) and all(_numeric(row[j]) for row in body) for j in range(len(head))]
     if sys.stdout.isatty() and not plain and "NO_COLOR" not in os.environ:
         from rich.console import Console
         from rich.table import Table as Drawn
         from rich.text import Text
 
-        drawn = Drawn(title=title, title_justify="left")
+        drawn = Drawn(title=None if title is None else Text(visible(title)), title_justify="left")
         for name, aligned in zip(head, right, strict=True):
             drawn.add_column(name, justify="right" if aligned else "left")
         for row in body:
@@ -172,8 +187,8 @@ def show_rows(
         return
     widths = [max(len(head[j]), *(len(row[j]) for row in body), 0) if body else len(head[j]) for j in range(len(head))]
     if title:
-        click.echo(title)
-    for row in [list(head), *body]:
+        tell(title)
+    for row in [head, *body]:
         cells = [c.rjust(w) if aligned else c.ljust(w) for c, w, aligned in zip(row, widths, right, strict=True)]
         click.echo("  ".join(cells).rstrip())
 
@@ -202,4 +217,4 @@ def cell(value: Any) -> str:
 def say(text: str, quiet: bool = False) -> None:
     """Print a remark beside the result, on standard error."""
     if not quiet:
-        click.echo(text, err=True)
+        tell(text, err=True)

@@ -12,8 +12,6 @@ from genperf.cli.options import (
     fit_arguments,
     fit_options,
     measured_column,
-    names_of,
-    once,
     one_group,
     output_options,
     read,
@@ -21,7 +19,7 @@ from genperf.cli.options import (
 )
 from genperf.cli.output import say, show_json
 from genperf.cli.progress import phases_shown, progress_bar
-from genperf.cli.shown import capacities
+from genperf.cli.shown import capacities, target_of
 from genperf.cli.writing import writable, write_whole
 
 if TYPE_CHECKING:
@@ -99,7 +97,7 @@ def command(
     # A byte that is no text cannot stand in a page.
     title = None if title is None else title.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
     view = View(
-        once(target, "--target", names_of(fitted)),
+        target_of(target, fitted),
         along,
         interval,
         title,

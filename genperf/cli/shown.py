@@ -38,6 +38,20 @@ def values_at(at: tuple[str, ...], fitted: FitResult | GroupedResult) -> dict[st
     }
 
 
+def target_of(target: tuple[str, ...], fitted: FitResult | GroupedResult) -> dict[str, str]:
+    """Read `--target name=value` options: numbers as `30B`; labels and groups stay texts.
+
+    Parameters
+    ----------
+    target : tuple of str
+    fitted : FitResult or GroupedResult
+    """
+    schema = first_of(fitted).schema
+    texts = {*schema.group, *(f.name for f in schema.factors if not f.numeric)}
+    given = once(target, "--target", names_of(fitted))
+    return {name: text if schema.column(name) in texts else plain_amount(text) for name, text in given.items()}
+
+
 def first_of(fitted: FitResult | GroupedResult) -> FitResult:
     """Return the model, or that of the first group: all groups have the same columns."""
     from genperf.result import FitResult

@@ -8,8 +8,10 @@ import click
 
 from genperf.cli.command import WritingCommand
 from genperf.cli.explained import for_people
-from genperf.cli.options import names_of, number, once, one_group, output_options
+from genperf.cli.options import number, one_group, output_options
 from genperf.cli.output import csv_text, say, show_frame, show_json
+from genperf.cli.shown import target_of
+from genperf.cli.tell import tell
 from genperf.cli.writing import raw_option, writable, write_whole
 
 
@@ -73,7 +75,7 @@ def command(
     fitted = one_group(load_model(model), group, model)
     suggestion = suggest(
         fitted,
-        once(target, "--target", names_of(fitted)),
+        target_of(target, fitted),
         cost=cost,
         candidates=candidates,
         k=k,
@@ -92,7 +94,7 @@ def command(
         shown, same = for_people(suggestion.candidates, settings, suggestion.target)
         heading = "what one more measurement would do, the best first"
         show_frame(shown, heading + (f"; each at {same}" if same else ""), plain=no_color)
-    click.echo(suggestion.sentence)
+    tell(suggestion.sentence)
 
 
 def _share(text: str) -> float:

@@ -62,6 +62,8 @@ class Discrepancy(msgspec.Struct, frozen=True, eq=False, dict=True, omit_default
     surface : Surface, optional
         Of a shared discrepancy: kriging of ln T itself, with a share w of the prediction. The mean is then that of
         ln T − ln f(x) + v·ln f(c), where c is `inside` of x and v its `share`.
+    followers : tuple of str, optional
+        Of a shared discrepancy that series lead beyond the data: the counts that follow their scale, as nodes do.
 
     Examples
     --------
@@ -95,6 +97,7 @@ class Discrepancy(msgspec.Struct, frozen=True, eq=False, dict=True, omit_default
     extrapolation: Extrapolation | None = None
     offsets: Array | None = None
     surface: Surface | None = None
+    followers: tuple[str, ...] | None = None
 
     @property
     def factors(self) -> tuple[str, ...]:

@@ -147,6 +147,43 @@ def fit(
         return reusable(resume, (), table, task) or task.one(table)
 
 
+def fit_group(
+    table: Table, group: tuple[str, ...], mapping: Mapping[str, str] | None = None, seed: int = 0
+) -> FitResult:
+    """Fit `auto` to one group of a table, with what the other groups show of the cluster, as `fit` of all does.
+
+    Parameters
+    ----------
+    table : Table
+    group : tuple of str
+        Values of the group columns; none for a table without them.
+    mapping : mapping of str to str, optional
+        Canonical factor name → column.
+    seed : int
+
+    Raises
+    ------
+    FitError
+        Where the group's rows cannot be fitted.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> runs = pd.DataFrame({"net": list("aaabbb"), "gpus": [1, 2, 4] * 2, "s": [1.0, 1.1, 1.2, 2.0, 2.1, 2.3]})
+    >>> fit_group(read_table(runs, time="s", extrinsic="gpus", group="net"), ("a",)).schema.rows
+    3
+    """
+    options = FitOptions(mapping=dict(mapping or {}))
+    with one_blas_thread():
+        task = Task(model_named(AUTO, options).prepared(table), seed, further_models(table, {}, options, False))
+        if not table.group:
+            return task.one(table)
+        (result,) = task([dict(table.groups())[group]])
+    if isinstance(result, str):
+        raise FitError(result, where=table.source)
+    return result
+
+
 class Task:
     """What a worker does: fits a model to each of some tables, and says why where that fails.
 

@@ -82,11 +82,11 @@ class Json:
 
     def member(self, key: str) -> Json:
         """Return a member of an object."""
-        held = self.object()
-        if key not in held:
-            has = ", ".join(shortened(k) for k in list(held)[:6]) or "nothing"
+        self._expect(dict)
+        if key not in self.value:
+            has = ", ".join(shortened(plain(k)) for k in list(self.value)[:6]) or "nothing"
             raise TableError(f"has no '{key}' (it has {has})", where=self.where)
-        return held[key]
+        return Json(self.value[key], self.file, f"{self.path}.{key}" if self.path else key)
 
     def object(self) -> dict[str, Json]:
         """Return an object's members."""

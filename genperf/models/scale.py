@@ -12,6 +12,7 @@ from genperf.formula import names_in, parse, render, substitute
 from genperf.models.family import UNITS, Factors
 from genperf.table import Factor, Table
 from genperf.table.names import ALIASES, GENERAL, canonical_of, column_of
+from genperf.table.target import Scaling
 
 #: Canonical names of amounts: a column of such a name never counts the workers.
 AMOUNTS = frozenset({*UNITS, "parameters", "iterations"})
@@ -86,7 +87,7 @@ def scale_of(
     mapping: Mapping[str, str] | None = None,
     group: Collection[str] = (),
     varying: Collection[str] | None = None,
-    kind: Literal["weak", "strong"] | None = None,
+    kind: Scaling | None = None,
 ) -> Scale:
     """Find the scale column, the nodes and one worker's work.
 
@@ -101,7 +102,7 @@ def scale_of(
     batch, bytes). The only column is the only one that varies, or else the only one at all. Workers that the mapping
     names exclude an assumed column.
 
-    One worker's work is decided in this order:
+    One worker's work is decided in this order; that of an epoch or a whole job is shared, ``1/workers``:
 
     1. a column of the global batch: ``global_batch/workers``;
     2. a column of one worker's batch: ``batch``;
@@ -123,8 +124,9 @@ def scale_of(
     varying : collection of str, optional
         The columns that vary: those that do within some group, for example. Where omitted, the factors of several
         values; a factor that is not measured yet counts as one.
-    kind : {"weak", "strong"}, optional
-        Of the scaling, where the user or the work of a step tells it: it decides where 1 to 4 do not.
+    kind : {"weak", "strong", "job"}, optional
+        Of the scaling, where the user or the work of a step tells it: weak and strong decide where 1 to 4 do not, job
+        before them.
 
     Returns
     -------
@@ -219,7 +221,7 @@ def _text(factors: Factors, canonical: str) -> str | None:
 
 
 def _works(
-    factors: Factors, group: Collection[str], kind: str | None = None, fixed_workers: bool = False
+    factors: Factors, group: Collection[str], kind: Scaling | None = None, fixed_workers: bool = False
 ) -> tuple[Work, ...]:
     """Decide what one worker's work may be.
 
@@ -227,7 +229,7 @@ def _works(
     ----------
     factors : Factors
     group : collection of str
-    kind : {"weak", "strong"} or None
+    kind : {"weak", "strong", "job"} or None
         Of the scaling, where it is known.
     fixed_workers : bool
         Whether the nodes vary and the workers do not: work that is shared by the workers is constant then.
@@ -237,6 +239,8 @@ def _works(
     tuple of Work
     """
     counted = "workers" if factors.has("workers") else "nodes"
+    if kind == "job" and factors.has(counted) and not fixed_workers:
+        return (Work(f"1/{counted}", True),)
     if factors.find("global_batch") is not None and factors.has(counted):
         return (Work(f"global_batch/{counted}", True),)
     if factors.find("batch") is not None:

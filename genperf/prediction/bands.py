@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from statistics import NormalDist
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -30,6 +32,13 @@ class SearchSettings:
         Draws times rows of one block: 1 MB an array, which a core's cache holds.
     stride : int
         Of so many rows one is searched by itself, and the others from their neighbours.
+    points : float
+        Half the width of a bracket around a cubic guess, in standard deviations over the number of points: it then
+        holds about ten of them at the 5 % quantile and forty at the median.
+    bend : float
+        Added to that half width: this share of how far the cubic lies from the straight line.
+    again : float
+        How many times as wide the bracket is in which a value is searched that was not there.
     inside : float
         Share of the points that a bracket holds when its search ends: as many are put in order.
     steps : int
@@ -39,13 +48,17 @@ class SearchSettings:
     fewest : int
         Rows below which each is taken by itself: so few do not make up for the search's fixed cost.
 
-    Timed on 2,000 rows of `generic` (200 draws) and of a series (1,021): `inside` 0.004 takes up to a third longer,
-    half and twice of `numbers` and `stride` no more than a tenth less. The others are guesses.
+    Timed on 2,000 rows of families (200 draws) and of a series (1,021): `inside` 0.004 takes up to a third longer, half
+    and twice of `numbers`, `stride` and `bend` no more than a tenth less; half of `points` takes a tenth less for a
+    family and a tenth more for a table of many factors. The others are guesses.
     """
 
     cells: int = 4096
     numbers: int = 131_072
     stride: int = 16
+    points: float = 50.0
+    bend: float = 0.1
+    again: float = 16.0
     inside: float = 0.008
     steps: int = 40
     few: int = 310
@@ -162,8 +175,9 @@ class Mixture:
         """Return some of the rows."""
         return Mixture(self.centres[:, rows], self.shares, self.sd[:, rows])
 
+    @cached_property
     def ends(self) -> tuple[Array, Array]:
-        """Return values below and above all points of each row, each of shape (rows,)."""
+        """Values below and above all points of each row, each of shape (rows,)."""
         reach = 1.01 * _REACH * self.sd
         return (self.centres - reach).min(axis=0), (self.centres + reach).max(axis=0)
 
@@ -172,34 +186,43 @@ class Mixture:
         points = self.centres[:, None, :] + self.sd[:, None, :] * _NORMAL[:, None]
         return points.reshape(-1, self.centres.shape[1]), np.repeat(self.shares, POINTS) / POINTS
 
-    def cells(self, at: Array) -> npt.NDArray[np.intp]:
-        """Return the cell of the table in which a value of each row lies, shape (draws, rows)."""
-        place = at - self.centres
-        place *= self.per_cell
-        place += 0.5 * SEARCH.cells + 1.0
-        return np.asarray(np.clip(place, 0.0, SEARCH.cells + 1.0, out=place).astype(np.intp))
+    @cached_property
+    def origin(self) -> Array:
+        """The place of the value 0 among the cells of the table, shape (draws, rows)."""
+        return np.asarray(0.5 * SEARCH.cells + 1.0 - self.centres * self.per_cell)
+
+    def points_at(self, table: Array, place: Array) -> Array:
+        """Return how many points of each draw a table counts at a place among its cells, shape (draws, rows)."""
+        return np.asarray(table.take(place.astype(np.intp), mode="clip"))
 
     def share_below(self, at: Array) -> Array:
         """Return the share of the points below a value of each row, up to the width of a cell, shape (rows,)."""
-        return np.asarray(self.shares @ _BELOW[self.cells(at)]) / POINTS
+        counted = self.points_at(_BELOW, at * self.per_cell + self.origin)
+        return np.asarray(self.shares @ counted / POINTS)
 
     def quantile(self, level: float) -> Array:
         """Return a quantile of each row, shape (rows,).
 
-        Rows beside each other are alike: some are searched, and what lies between is looked for between their values.
+        Rows beside each other are alike: some are searched, and what lies between is looked for near a cubic through
+        their values. Where it is not there, it is searched.
         """
-        rows = np.arange(self.centres.shape[1])
-        ends = self.ends()
-        some = rows[:: SEARCH.stride]
-        searched = self.take(slice(None, None, SEARCH.stride)).search(level, ends[0][some], ends[1][some])
+        between, ends = _interpolation(self.centres.shape[1]), self.ends
+        some = between.some
+        searched = self.take(some).search(level, ends[0][some], ends[1][some])
         middle, scale = self.moments
         standard = (searched - middle[some]) / scale[some]
-        # How far a straight line between neighbours errs, from their second differences.
-        bend = np.abs(np.convolve(np.pad(standard, 1, mode="edge"), [1.0, -2.0, 1.0], mode="valid"))
-        guess = middle + scale * np.interp(rows, some, standard)
-        width = scale * (0.5 * np.interp(rows, some, bend) + 0.5 * SEARCH.inside)
-        lower, upper = np.maximum(guess - width, ends[0]), np.minimum(guess + width, ends[1])
-        return self.search(level, np.minimum(lower, upper), upper)
+        smooth, straight = between.smooth(standard), between.straight(standard)
+        guess = middle + scale * smooth
+        # Enough points on either side, and a share of what the cubic bends the straight line.
+        near = SEARCH.points / (len(self.shares) * POINTS) + SEARCH.bend * np.abs(smooth - straight)
+        out = self.between(level, guess - scale * near, guess + scale * near)
+        unbracketed = np.flatnonzero(np.isnan(out))
+        if unbracketed.size:
+            wide = (scale * (SEARCH.again * near))[unbracketed]
+            lower = np.maximum(guess[unbracketed] - wide, ends[0][unbracketed])
+            upper = np.minimum(guess[unbracketed] + wide, ends[1][unbracketed])
+            out[unbracketed] = self.take(unbracketed).search(level, np.minimum(lower, upper), upper)
+        return out
 
     @cached_property
     def moments(self) -> tuple[Array, Array]:
@@ -219,7 +242,7 @@ class Mixture:
         below, above = self.share_below(lower), self.share_below(upper)
         outside = (below >= level) | (above <= level)
         if outside.any():
-            ends = self.ends()
+            ends = self.ends
             lower, upper = np.where(outside, ends[0], lower), np.where(outside, ends[1], upper)
             below, above = np.where(outside, 0.0, below), np.where(outside, 1.0, above)
         bracket = np.array([lower, upper, below, above])
@@ -252,8 +275,10 @@ class Mixture:
         lower, upper : ndarray of shape (rows,)
             The bracket.
         """
-        first = _BELOW[self.cells(lower)]
-        held = _UP_TO[self.cells(upper)] - first
+        place = lower * self.per_cell + self.origin
+        first = self.points_at(_BELOW, place)
+        place += (upper - lower) * self.per_cell
+        held = self.points_at(_UP_TO, place) - first
         some = np.flatnonzero(held > 0.0)
         draw, row = np.divmod(some, len(lower))
         count, start = held.ravel()[some].astype(np.intp), first.ravel()[some].astype(np.intp)
@@ -263,7 +288,8 @@ class Mixture:
         sd = self.sd[draw if len(self.sd) > 1 else 0, row]
         points = self.centres[draw, row] + sd * _NORMAL[start]
         # One key puts them in order by row, then by place in the bracket; beyond its ends the order does not matter.
-        order = np.argsort(row + np.clip((points - lower[row]) / (1.001 * (upper - lower))[row], -0.0005, 0.9985))
+        key = row + np.clip((points - lower[row]) / (1.001 * (upper - lower))[row], -0.0005, 0.9985)
+        order = np.argsort(key, kind="stable")
         points, row, shares = points[order], row[order], self.shares[draw[order]] / POINTS
         size = np.bincount(row, minlength=len(lower))
         begin = np.cumsum(size) - size
@@ -280,6 +306,64 @@ class Mixture:
         out = np.full(len(lower), np.nan)
         out[inside] = points[left] + part * (points[right] - points[left])
         return out
+
+
+@cache
+def _interpolation(rows: int) -> Interpolation:
+    """Return how values at some of the rows are interpolated.
+
+    Parameters
+    ----------
+    rows : int
+        Four at least.
+    """
+    count = max(math.ceil((rows - 1) / SEARCH.stride) + 1, 4)
+    some = np.linspace(0.0, rows - 1.0, count).round().astype(np.intp)
+    at = np.arange(float(rows))
+    cell = np.clip(np.searchsorted(some, at, side="right") - 1, 0, count - 2)
+    left, right = some[cell], some[cell + 1]
+    part = (at - left) / (right - left)
+    places = np.clip(cell - 1, 0, count - 4)[:, None] + np.arange(4)
+    nodes = some[places]
+    weights = np.ones(nodes.shape)
+    for i in range(4):
+        for j in range(4):
+            if i != j:
+                # Lagrange: one at its own node, zero at the others.
+                weights[:, i] *= (at - nodes[:, j]) / (nodes[:, i] - nodes[:, j])
+    return Interpolation(some, cell, part, places, weights)
+
+
+class Interpolation(NamedTuple):
+    """Interpolation from some rows to all, by straight lines and by cubics through the four nearest.
+
+    Attributes
+    ----------
+    some : ndarray of shape (k,)
+        The rows whose values are known.
+    cell : ndarray of shape (rows,)
+        The place in `some` of the known row before each.
+    part : ndarray of shape (rows,)
+        How far each row is on the way to the next known one, 0 to 1.
+    places : ndarray of shape (rows, 4)
+        The places in `some` of the nearest known rows.
+    weights : ndarray of shape (rows, 4)
+        Their weights in the cubic.
+    """
+
+    some: npt.NDArray[np.intp]
+    cell: npt.NDArray[np.intp]
+    part: Array
+    places: npt.NDArray[np.intp]
+    weights: Array
+
+    def straight(self, values: Array) -> Array:
+        """Return values of all rows by straight lines, shape (rows,)."""
+        return np.asarray((1.0 - self.part) * values[self.cell] + self.part * values[self.cell + 1])
+
+    def smooth(self, values: Array) -> Array:
+        """Return values of all rows by cubics, shape (rows,)."""
+        return np.asarray((self.weights * values[self.places]).sum(axis=1))
 
 
 def quantiles(points: Array, shares: Array, levels: Array) -> Array:

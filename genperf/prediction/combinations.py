@@ -12,7 +12,7 @@ everywhere inside a full factorial design.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from itertools import combinations, product
 from typing import Any, NamedTuple
@@ -43,12 +43,15 @@ class CombinationSettings:
         Factors of the nearest run that are named, at most.
     digits : int
         Decimal places of a distance that are compared: the page computes with other logarithms.
+    numbers : int
+        Rows times runs whose distances are computed at once: 8 MB an array.
     """
 
     level: float = 1.5
     largest_untested: float = 1.0
     named: int = 4
     digits: int = 9
+    numbers: int = 1_000_000
 
 
 COMBINATIONS = CombinationSettings()
@@ -75,7 +78,8 @@ class Corner(NamedTuple):
 def positions(factor: Factor, values: npt.NDArray[Any]) -> Array:
     """Return where values lie along a factor: in doublings, in shares of its range, or the places of its levels."""
     if not factor.numeric:
-        return np.array([factor.levels.index(str(v)) for v in values], float)
+        place = {level: number for number, level in enumerate(factor.levels)}
+        return np.array([place[str(v)] for v in values], float)
     numbers = np.asarray(values, float)
     if factor.positive and factor.lower > 0:
         return np.asarray(np.log2(numbers))
@@ -189,12 +193,12 @@ class Apart:
     ----------
     doublings : ndarray of shape (rows,)
         The largest shortfall; 0 where every pair of values lies among the runs.
-    texts : list of str
-        The pair and the nearest run; empty where nothing is far.
+    texts : callable
+        Places of rows → for each of them the pair of factors and the nearest run.
     """
 
     doublings: Array
-    texts: list[str]
+    texts: Callable[[npt.NDArray[np.intp]], list[str]]
 
 
 def apart(schema: Schema, query: Query, followers: Collection[str] = ()) -> Apart:
@@ -209,19 +213,22 @@ def apart(schema: Schema, query: Query, followers: Collection[str] = ()) -> Apar
     followers : collection of str
         Factors that follow the scale of a series.
     """
-    far, texts = np.zeros(query.rows), [""] * query.rows
+    far = np.zeros(query.rows)
     tested = corners(schema, followers)
     if not tested:
-        return Apart(far, texts)
+        return Apart(far, lambda rows: [""] * len(rows))
     worst = np.zeros(query.rows, int)
     at = {i: _clipped(schema.factors[i], query) for i in {i for c in tested for i in c.places}}
     for k, corner in enumerate(tested):
         short = shortfalls(np.column_stack([at[i] for i in corner.places]), corner)
         worst = np.where(short > far, k, worst)
         far = np.maximum(far, short)
-    rows = np.flatnonzero(far > COMBINATIONS.largest_untested)
-    for row, nearest in zip(rows.tolist(), _nearest(schema, query, rows, followers), strict=True):
-        texts[row] = _text(schema, query, (row, nearest), tested[worst[row]].places, followers)
+
+    def texts(rows: npt.NDArray[np.intp]) -> list[str]:
+        places = judged_places(schema, followers)
+        pairs = zip(rows.tolist(), _nearest(schema, query, rows, places).tolist(), strict=True)
+        return [_text(schema, query, pair, tested[worst[pair[0]]].places, places) for pair in pairs]
+
     return Apart(far, texts)
 
 
@@ -230,28 +237,32 @@ def _clipped(factor: Factor, query: Query) -> Array:
     return positions(factor, np.clip(values, factor.lower, factor.upper) if factor.numeric else values)
 
 
-def _nearest(schema: Schema, query: Query, rows: npt.NDArray[np.int64], followers: Collection[str]) -> Iterator[int]:
-    """Yield the place of the run nearest to each row, over all judged factors.
+def _nearest(schema: Schema, query: Query, rows: npt.NDArray[np.intp], judged: Sequence[int]) -> npt.NDArray[np.intp]:
+    """Return the place of the run nearest to each row, over all judged factors.
 
     Parameters
     ----------
     schema : Schema
     query : Query
     rows : ndarray of int
-    followers : collection of str
+    judged : sequence of int
+        Places of the judged factors.
     """
-    factors = [(schema.factors[i], _measured(schema, i)) for i in judged_places(schema, followers)]
-    points = [positions(f, query.columns[f.name][rows]) for f, _ in factors]
-    for k in range(len(rows)):
-        distance = np.zeros(len(schema.medians))
-        for (factor, runs), point in zip(factors, points, strict=True):
-            gap = np.abs(point[k] - runs)
+    nearest = np.zeros(len(rows), np.intp)
+    measured = [(schema.factors[i], _measured(schema, i)) for i in judged]
+    block = max(1, COMBINATIONS.numbers // max(len(schema.medians), 1))
+    for start in range(0, len(rows), block):
+        part = rows[start : start + block]
+        distance = np.zeros((len(part), len(schema.medians)))
+        for factor, runs in measured:
+            gap = np.abs(positions(factor, query.columns[factor.name][part])[:, None] - runs)
             distance += gap if factor.numeric else COMBINATIONS.level * (gap != 0)
-        yield int(np.argmin(np.round(distance, COMBINATIONS.digits)))
+        nearest[start : start + block] = np.argmin(np.round(distance, COMBINATIONS.digits), axis=1)
+    return nearest
 
 
 def _text(
-    schema: Schema, query: Query, row_and_run: tuple[int, int], pair: tuple[int, int], followers: Collection[str]
+    schema: Schema, query: Query, row_and_run: tuple[int, int], pair: tuple[int, int], judged: Sequence[int]
 ) -> str:
     """Return which values were never measured together, and the nearest run.
 
@@ -263,12 +274,13 @@ def _text(
         The row of the query, and the place of its nearest run.
     pair : tuple of int
         Places of the two factors; they are named first.
-    followers : collection of str
+    judged : sequence of int
+        Places of the judged factors.
     """
     row, run = row_and_run
     values, names = schema.medians[run].values, [f.name for f in schema.factors]
     point = [query.columns[n][row] for n in names]
-    others = [i for i in judged_places(schema, followers) if i not in pair and values[i] != point[i]]
+    others = [i for i in judged if i not in pair and values[i] != point[i]]
     pair_text = " and ".join(f"{names[i]}={_shown(point[i])}" for i in pair)
     nearest = ", ".join(f"{names[i]}={_shown(values[i])}" for i in [*pair, *others][: COMBINATIONS.named])
     return f"{pair_text} were never measured together; nearest run: {nearest}"

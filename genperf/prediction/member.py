@@ -53,12 +53,30 @@ class Spread(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         Of a configuration inside the measured range that was not fitted: noise and form together, less what the
         discrepancy says of it.
     per_doubling : float
-        What each doubling beyond the measured range adds, from predicting the largest scale from the smaller ones.
+        What the first doubling beyond the measured range adds, from predicting the largest scale from the smaller ones.
+    exponent : float
+        Of the doublings: 1 where each adds as much as the first, 0 where those after it add nothing, as beyond the
+        second node of an unknown network.
     """
 
     noise: float = 0.0
     misfit: float = 0.0
     per_doubling: float = 0.0
+    exponent: float = 1.0
+
+    def beyond(self, doublings: Array) -> Array:
+        """Return the standard deviation that distance from the data adds, shape (rows,).
+
+        Parameters
+        ----------
+        doublings : ndarray of shape (rows,)
+
+        Examples
+        --------
+        >>> Spread(per_doubling=0.2, exponent=0.5).beyond(np.array([0.0, 1.0, 4.0]))
+        array([0. , 0.2, 0.4])
+        """
+        return np.asarray(np.where(doublings > 0.0, self.per_doubling * doublings**self.exponent, 0.0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,7 +150,7 @@ class Member:
     def mean_variance(self, spread: Spread, doublings: Array) -> Array:
         """Return the variance that distance from the data adds, shape (1, rows); a series' own discrepancy has it."""
         known = self.series_discrepancy is not None
-        return np.zeros_like(doublings)[None, :] if known else ((spread.per_doubling * doublings) ** 2)[None, :]
+        return np.zeros_like(doublings)[None, :] if known else (spread.beyond(doublings) ** 2)[None, :]
 
     def run_variance(self, spread: Spread) -> Array:
         """Return the variance that one new run adds, shape (draws, 1) or (1, 1)."""

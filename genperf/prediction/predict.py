@@ -16,7 +16,7 @@ from genperf.prediction.feasibility import Feasibility
 from genperf.prediction.member import Member, Spread, forecasts, log_times
 from genperf.prediction.query import Query, read_query
 from genperf.prediction.schema import Schema
-from genperf.prediction.verdict import Evidence, Standing, distance_beyond, verdicts
+from genperf.prediction.verdict import STEP, Evidence, Standing, distance_beyond, single_node, verdicts
 from genperf.table import Target
 from genperf.table.cells import Cells
 from genperf.table.source import Source
@@ -39,9 +39,12 @@ class PredictionSettings:
     ----------
     rows : int
         One takes about 2 kB for each hundred draws. A guess: some 100 MB at most for the 1,000 draws of a series.
+    judged : int
+        Rows whose verdicts are given at once: one takes 2 kB at most, of the texts and the distances to measured runs.
     """
 
     rows: int = 2_000
+    judged: int = 20_000
 
 
 PREDICTION = PredictionSettings()
@@ -175,10 +178,19 @@ def central_and_band(
 
 
 def _mixture(members: Sequence[Member], columns: Mapping[str, Any]) -> tuple[Array, Array, Array]:
-    """Return every draw's mean and variance of ln T, (draws, rows), and its share, (draws,)."""
+    """Return every draw's mean and variance of ln T, each of shape (draws, rows), and its share, of shape (draws,).
+
+    The variance is of shape (1, rows) where it is one for all draws.
+    """
     parts = forecasts(members, columns)
-    shares = [np.full(len(m.draws), m.weight / len(m.draws)) for m in members]
-    return np.vstack([mean for mean, _ in parts]), np.vstack([sd for _, sd in parts]), np.concatenate(shares)
+    shares = np.concatenate([np.full(len(m.draws), m.weight / len(m.draws)) for m in members])
+    variances = [parts[0][1][:1]] if _alike(members) else [variance for _, variance in parts]
+    return np.vstack([mean for mean, _ in parts]), np.vstack(variances), shares
+
+
+def _alike(members: Sequence[Member]) -> bool:
+    """Tell whether all draws of all members have one variance: they have no discrepancy, or share one."""
+    return all(m.series_discrepancy is None and m.discrepancy is members[0].discrepancy for m in members)
 
 
 def band_of(model: Fitted, query: Query, interval: float, band: Band) -> tuple[Array, Array]:
@@ -218,7 +230,7 @@ def _band(
     floor = np.log(FLOOR * schema.lowest) if schema.lowest > 0 else -np.inf
     mean, variance, shares = forecast[0], forecast[1].copy(), forecast[2]
     start = 0
-    for member in model.members:
+    for member in model.members[:1] if len(variance) == 1 else model.members:
         draws = slice(start, start + len(member.draws))
         variance[draws] += member.mean_variance(model.spread, far)
         if band == "prediction":
@@ -244,7 +256,12 @@ def standing_of(members: Sequence[Member], schema: Schema, query: Query) -> Stan
     unidentified = constants if len(members) == 1 else effects_of(constants, [f.name for f in schema.factors])
     series = [(m, m.series_discrepancy) for m in members if m.series_discrepancy is not None]
     if not series:
-        return Standing(len(members) > 1, (), {}, unidentified)
+        following = led_followers(members)
+        nodes = single_node(schema, following or ())
+        unseen = {} if nodes is None else {STEP: query.columns[nodes] > 1.0}
+        unseen = {name: rows for name, rows in unseen.items() if rows.any()}
+        # The series weighed several forms, and the interval is theirs.
+        return Standing(len(members) > 1 or following is not None, following or (), unseen, unidentified)
     read = {name for _, discrepancy in series for name in discrepancy.factors}
     followers = [f.name for f in schema.factors if f.numeric and f.name not in read]
     unmeasured: dict[str, npt.NDArray[np.bool_]] = {}
@@ -255,6 +272,15 @@ def standing_of(members: Sequence[Member], schema: Schema, query: Query) -> Stan
         unmeasured.update({name: here[name] > 0.0 for name, values in there.items() if not values.any()})
     unmeasured = {name: rows for name, rows in unmeasured.items() if rows.any()}
     return Standing(True, followers, unmeasured, unidentified, series[0][1].borrowed)
+
+
+def led_followers(members: Sequence[Member]) -> tuple[str, ...] | None:
+    """Return the counts that follow the scale of the series by which a table of many factors goes on.
+
+    Without such series: None.
+    """
+    shared = [m.shared_discrepancy for m in members]
+    return next((d.followers for d in shared if d is not None and d.followers is not None), None)
 
 
 def effects_of(constants: Sequence[str], factors: Sequence[str]) -> list[str]:
@@ -320,7 +346,9 @@ def predict(
         doing("predicting configurations", start, len(first))
         query = whole.take(first[start : start + PREDICTION.rows])
         parts.append(_answers(model, query, interval, band))
-    answers = [np.concatenate(columns)[inverse] for columns in zip(*parts, strict=True)]
+    value, lower, upper, fits, log_width = (np.concatenate(columns) for columns in zip(*parts, strict=True))
+    verdict, reason = _words(model, whole.take(first), log_width)
+    answers = [column[inverse] for column in (value, lower, upper, verdict, reason, fits)]
     predicted = dict(zip((schema.target.name, *BESIDE_VALUE), answers, strict=True))
     names = predicted_columns(schema.target)
     read = {n: whole.columns[n] for n in whole.given if n in whole.columns and n not in names}
@@ -346,7 +374,9 @@ def distinct_rows(query: Query) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.in
 
 
 def _answers(model: Fitted, query: Query, interval: float, band: Band) -> tuple[npt.NDArray[Any], ...]:
-    """Return the value, the ends of the band, the verdict, the reason and the probability of fitting of each row.
+    """Return the value, the ends of the band, the probability of fitting, and the width of the 90 % interval in ln T.
+
+    Each is of shape (rows,).
 
     Parameters
     ----------
@@ -369,11 +399,27 @@ def _answers(model: Fitted, query: Query, interval: float, band: Band) -> tuple[
         raise GenperfError(
             f"the model has no finite {schema.target.name} above zero at {given}", hint="ask nearer to the data"
         )
-    standing = standing_of(model.members, schema, query)
-    verdict, reason = verdicts(schema, query, model.evidence, standing, log_width)
-    words = (np.array(verdict, dtype=object), np.array(reason, dtype=object))
     fits = fitting_probability(model, query.columns, query.rows)
-    return (value, np.minimum(lower, value), np.maximum(upper, value), *words, fits)
+    return value, np.minimum(lower, value), np.maximum(upper, value), fits, log_width
+
+
+def _words(model: Fitted, query: Query, log_width: Array) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+    """Return the verdict and the reason of each row, each of shape (rows,).
+
+    Parameters
+    ----------
+    model : Fitted
+    query : Query
+    log_width : ndarray of shape (rows,)
+        ln(upper/lower) of the 90 % prediction interval.
+    """
+    words = np.empty((2, query.rows), dtype=object)
+    for start in range(0, query.rows, PREDICTION.judged):
+        rows = np.arange(start, min(start + PREDICTION.judged, query.rows))
+        part = query.take(rows)
+        standing = standing_of(model.members, model.schema, part)
+        words[:, rows] = verdicts(model.schema, part, model.evidence, standing, log_width[rows])
+    return words[0], words[1]
 
 
 def beside(

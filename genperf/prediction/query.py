@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from genperf.errors import Note, TableError, suggest
 from genperf.formula import parse
+from genperf.prediction.following import settled
 from genperf.prediction.schema import Schema
 from genperf.table import Factor
 from genperf.table.cells import Cells
@@ -79,7 +80,8 @@ def read_query(data: Source | str | Path | pd.DataFrame | Mapping[str, Any], sch
     ----------
     data : path, DataFrame, mapping or Source
         A table with a column per factor; or values by name, lists being combined each with each. A factor with one
-        value in the model's table may be left out, as may one that was derived from columns that are given.
+        value in the model's table may be left out, as may one that was derived from columns that are given, and nodes
+        that the given workers settle (`settled`).
     schema : Schema
         Of the table the model was fitted to.
 
@@ -99,7 +101,8 @@ def read_query(data: Source | str | Path | pd.DataFrame | Mapping[str, Any], sch
     notes: list[Note] = []
     columns: dict[str, npt.NDArray[Any]] = {}
     absent: list[Factor] = []
-    for factor in schema.factors:
+    formulas = {n: text for n, text in settled(schema, source.columns).items() if n not in schema.derived}
+    for factor in [f for f in schema.factors if f.name not in formulas]:
         values = _values(factor, source, schema, notes)
         if values is None:
             absent.append(factor)
@@ -107,7 +110,14 @@ def read_query(data: Source | str | Path | pd.DataFrame | Mapping[str, Any], sch
             columns[factor.name] = values
     if absent:
         raise _missing(absent, source)
-    return Query(len(source.lines), columns, tuple(source.columns), tuple(notes))
+    shown = list(source.columns)
+    for factor in [f for f in schema.factors if f.name in formulas]:
+        columns[factor.name] = values = np.asarray(parse(formulas[factor.name]).evaluate(columns), float)
+        if factor.distinct > 1 or np.any(values != factor.lower):
+            shown.append(factor.name)
+            notes.append(Note(f"'{factor.name}' is taken as {formulas[factor.name]}, as it was measured", "filled"))
+    ordered = {f.name: columns[f.name] for f in schema.factors}
+    return Query(len(source.lines), ordered, tuple(shown), tuple(notes))
 
 
 def combine(values: Mapping[str, Any]) -> dict[str, npt.NDArray[Any]]:
@@ -174,6 +184,30 @@ def known_names(values: Mapping[str, Any], schema: Schema) -> dict[str, Any]:
                 f"the model has no factor '{name}'", hint=suggest(name, known) or f"one of {', '.join(known)}"
             )
     return {columns[name]: value for name, value in values.items()}
+
+
+def checked_values(values: Mapping[str, Any], schema: Schema) -> dict[str, Any]:
+    """Return single values by the model's names, those of numeric factors as numbers; a list stays as it is.
+
+    Raises
+    ------
+    TableError
+        As `known_names` does, and for a number that the model cannot take.
+
+    Examples
+    --------
+    >>> from genperf.table import Target
+    >>> workers = Factor("workers", "extrinsic", 1, 16, distinct=5, positive=True)
+    >>> checked_values({"workers": "32"}, Schema((workers,), Target("step_s")))
+    {'workers': 32.0}
+    """
+    known = known_names(values, schema)
+    for factor in schema.factors:
+        if factor.numeric and factor.name in known and not _is_list(known[factor.name]):
+            cells = np.array([known[factor.name]], dtype=object)
+            source = Source("DataFrame", {factor.name: cells}, np.zeros(1, dtype=np.int64), "row")
+            known[factor.name] = float(_checked(factor, source, cells)[0])
+    return known
 
 
 def _values(factor: Factor, source: Source, schema: Schema, notes: list[Note]) -> npt.NDArray[Any] | None:

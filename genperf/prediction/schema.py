@@ -42,7 +42,7 @@ class Schema(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         Factors by the field's names, with the columns that the user said they are.
     reading : tuple of (str, str)
         Options by which the rows were read, beside the roles: a filter, the column of repeats, a unit.
-    scaling : {"weak", "strong"} or None
+    scaling : {"weak", "strong", "job"} or None
         As `Table.scaling`. The work of a step is the target's, a formula over the factors.
     """
 

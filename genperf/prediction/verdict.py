@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
+from itertools import repeat
 from typing import Any, Literal
 
 import msgspec
@@ -136,14 +138,18 @@ class Standing:
     borrowed: Mapping[str, npt.NDArray[np.float64]] = field(default_factory=dict)
 
 
+#: The reason of some rows: one text for all of them, or a function of their places that returns a text for each.
+_Reason = str | Callable[[npt.NDArray[np.intp]], Sequence[str]]
+
+
 class _Grades:
     """The worst grade of every row so far, with the reasons for it."""
 
     def __init__(self, rows: int) -> None:
         self.grade = np.zeros(rows, int)
-        self.reasons: list[list[str]] = [[] for _ in range(rows)]
+        self._marks: list[tuple[npt.NDArray[np.bool_], _Reason]] = []
 
-    def mark(self, where: npt.NDArray[np.bool_], level: int, text: Sequence[str] | str) -> None:
+    def mark(self, where: npt.NDArray[np.bool_], level: int, reason: _Reason) -> None:
         """Give some rows at least a grade.
 
         Parameters
@@ -151,12 +157,37 @@ class _Grades:
         where : ndarray of bool of shape (rows,)
         level : int
             Place in `VERDICTS`.
-        text : str or sequence of str
-            The reason: one for all rows, or one for each.
+        reason : str or callable
         """
-        for row in np.flatnonzero(where).tolist():
-            self.grade[row] = max(self.grade[row], level)
-            self.reasons[row].append(text if isinstance(text, str) else text[row])
+        if where.any():
+            self.grade[where] = np.maximum(self.grade[where], level)
+            self._marks.append((where, reason))
+
+    def texts(self) -> list[str]:
+        """Return the reasons of every row in the order they were given, each once.
+
+        Rows with the same marks are written together: most share a text.
+        """
+        out = np.full(len(self.grade), "inside the measured range", dtype=object)
+        if not self._marks:
+            return out.tolist()
+        marked = np.array([where for where, _ in self._marks])
+        alike, of_row = np.unique(np.packbits(marked, axis=0), axis=1, return_inverse=True)
+        order = np.argsort(of_row.ravel(), kind="stable")
+        for rows in np.split(order, np.cumsum(np.bincount(of_row.ravel(), minlength=alike.shape[1]))[:-1]):
+            reasons = [reason for (_, reason), here in zip(self._marks, marked[:, rows[0]], strict=True) if here]
+            if not reasons:
+                continue
+            if all(isinstance(reason, str) for reason in reasons):
+                out[rows] = _joined(reasons)
+            else:
+                each = [repeat(r, len(rows)) if isinstance(r, str) else r(rows) for r in reasons]
+                out[rows] = [_joined(texts) for texts in zip(*each, strict=True)]
+        return out.tolist()
+
+
+def _joined(texts: Iterable[Any]) -> str:
+    return "; ".join(dict.fromkeys(texts))
 
 
 def verdicts(
@@ -189,8 +220,8 @@ def verdicts(
     scales = _by_range(reach, query, standing, grades)
     _by_distance(total, sum((far > 0).astype(int) for _, far in scales.values()) > 1, grades)
     combination = apart(schema, query, standing.followers)
-    for level, threshold in ((1, RULES.near), (2, RULES.blind)):
-        grades.mark(combination.doublings > threshold, level, combination.texts)
+    grades.mark(combination.doublings > RULES.near, 1, combination.texts)
+    grades.grade[combination.doublings > RULES.blind] = 2
     for name, where in standing.unmeasured.items():
         if name == STEP:
             grades.mark(where, 2, NO_RUN_BEYOND_ONE_NODE)
@@ -214,8 +245,8 @@ def verdicts(
         following = 2.0 * scales[name][0].upper
         needed = (grades.grade > 0) & (far > RULES.near) & (query.columns[name] > following)
         grades.mark(needed, 0, f"measure {name}={following:g} or more first")
-    chosen: list[Verdict] = [VERDICTS[g] for g in grades.grade]
-    return chosen, ["; ".join(dict.fromkeys(r)) if r else "inside the measured range" for r in grades.reasons]
+    chosen: list[Verdict] = [VERDICTS[g] for g in grades.grade.tolist()]
+    return chosen, grades.texts()
 
 
 def _by_range(
@@ -255,19 +286,39 @@ def _by_range(
             continue
         if factor.name in standing.followers:
             continue
-        texts = [
-            f"{factor.name}={v:g} is {_doublings(d)} outside the {known} {factor.lower:g} to {factor.upper:g}"
-            for v, d in zip(values, far, strict=True)
-        ]
         outside = far > 0
         if factor.name in settled:
             # They go as far as the workers do: only what exceeds that is news.
             outside = outside & (far > settled[factor.name] + RULES.rounding)
-        grades.mark(outside, near, texts)
+        grades.mark(outside, near, partial(_outside, factor, known, values, far))
         grades.mark((far > 0) & (factor.distinct < RULES.fewest_scales), 2, _few(factor))
         if factor.name not in settled:
             scales[factor.name] = (factor, far)
     return scales
+
+
+def _outside(
+    factor: Factor,
+    known: str,
+    values: npt.NDArray[np.float64],
+    far: npt.NDArray[np.float64],
+    rows: npt.NDArray[np.intp],
+) -> list[str]:
+    """Return how far some rows lie outside the range of a factor.
+
+    Parameters
+    ----------
+    factor : Factor
+    known : str
+        How its range is known.
+    values, far : ndarray of shape (rows,)
+        Of the factor, and how many doublings it lies outside.
+    rows : ndarray of int
+        Places of the rows.
+    """
+    measured = f"the {known} {factor.lower:g} to {factor.upper:g}"
+    pairs = zip(values[rows].tolist(), far[rows].tolist(), strict=True)
+    return [f"{factor.name}={v:g} is {_doublings(d)} outside {measured}" for v, d in pairs]
 
 
 def settled_by_workers(schema: Schema, followers: Collection[str] = ()) -> dict[str, str]:
@@ -286,19 +337,33 @@ def settled_by_workers(schema: Schema, followers: Collection[str] = ()) -> dict[
     >>> settled_by_workers(Schema((gpus, nodes), Target("s")))
     {'nodes': 'gpus'}
     """
-    numeric = [f.name for f in schema.factors if f.numeric]
-
-    def named(canonical: str) -> str | None:
-        mapped = schema.mapping.get(canonical)
-        if mapped in numeric:
-            return mapped
-        return column_of(canonical, numeric)
-
-    workers = named("workers")
+    workers = _column(schema, "workers")
     if workers is None or workers in followers:
         return {}
-    growing = [name for canonical in ("nodes", "data_parallel") if (name := named(canonical)) is not None]
+    growing = [name for canonical in ("nodes", "data_parallel") if (name := _column(schema, canonical)) is not None]
     return {name: workers for name in growing if name not in (workers, *followers)}
+
+
+def single_node(schema: Schema, followers: Collection[str]) -> str | None:
+    """Return the follower of a scale that counts the nodes, where every run lies on one; None otherwise.
+
+    Examples
+    --------
+    >>> from genperf.table import Target
+    >>> factors = (Factor("gpus", "extrinsic", 1, 8, distinct=4), Factor("nodes", "extrinsic", 1, 1, distinct=1))
+    >>> single_node(Schema(factors, Target("s")), ("nodes",))
+    'nodes'
+    """
+    nodes = _column(schema, "nodes")
+    by_name = {f.name: f for f in schema.factors}
+    return nodes if nodes is not None and nodes in followers and by_name[nodes].upper <= 1.0 else None
+
+
+def _column(schema: Schema, canonical: str) -> str | None:
+    """Return the numeric factor that is meant by a canonical name, such as nodes."""
+    numeric = [f.name for f in schema.factors if f.numeric]
+    mapped = schema.mapping.get(canonical)
+    return mapped if mapped in numeric else column_of(canonical, numeric)
 
 
 def _by_distance(total: npt.NDArray[np.float64], several: npt.NDArray[np.bool_] | bool, grades: _Grades) -> None:
@@ -313,7 +378,10 @@ def _by_distance(total: npt.NDArray[np.float64], several: npt.NDArray[np.bool_] 
     grades : _Grades
     """
     caution, blind = (total > RULES.near) & (total <= RULES.blind), total > RULES.blind
-    texts = [f"{_doublings(t)} outside the data in all" for t in total]
+
+    def texts(rows: npt.NDArray[np.intp]) -> list[str]:
+        return [f"{_doublings(t)} outside the data in all" for t in total[rows].tolist()]
+
     for where, level in ((caution, 1), (blind, 2)):
         grades.mark(where & several, level, texts)
         grades.grade[where] = np.maximum(grades.grade[where], level)

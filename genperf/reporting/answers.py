@@ -11,9 +11,9 @@ import pandas as pd
 from genperf.advice import suggest
 from genperf.attribution import Scaling
 from genperf.attribution.explain import terms_at
-from genperf.attribution.quantity import further_words, only_for_times, term_column, with_unit
+from genperf.attribution.quantity import further_words, only_for_times, term_column, timed, with_unit
 from genperf.attribution.terms import FORM, HIDDEN
-from genperf.attribution.words import capitalised, count_text, fits_text, samples_called, three_digits
+from genperf.attribution.words import capitalised, count_text, fits_text, samples_called, three_digits, with_article
 from genperf.errors import GenperfError
 from genperf.models import Factors
 from genperf.prediction.predict import THROUGHPUT
@@ -179,7 +179,7 @@ def summary(result: FitResult, answer: Scaling | None, target: pd.DataFrame, int
         count = float(target[answer.along].iloc[0])
         place = f"at {count_text(count, answer.along)}"
         efficiency = _efficiencies(answer, count)[0] if "efficiency" in answer.curve else None
-    subject, verb = ("a step", "to take") if quantity.is_time else (quantity.name, "to be")
+    subject, verb = (with_article(timed(result.schema)), "to take") if quantity.is_time else (quantity.name, "to be")
     ends = with_unit(f"{lower:.3g} to {upper:.3g}", quantity)
     words = [f"{place}, {subject} is expected {verb} {with_unit(f'{value:.3g}', quantity)}"]
     if quantity.throughput and "throughput" in row:

@@ -16,12 +16,12 @@ import numpy.typing as npt
 from genperf.attribution import completed
 from genperf.discrepancy import Discrepancy, Extrapolation
 from genperf.discrepancy.surface import FADING
-from genperf.formula import Node, javascript, parse
+from genperf.formula import Node, javascript, parse, quote_name
 from genperf.prediction import Member, discrepancies_of, read_query, verdict
 from genperf.prediction.bands import POINTS
 from genperf.prediction.combinations import COMBINATIONS, corners, judged_places
 from genperf.prediction.feasibility import SAME
-from genperf.prediction.predict import FLOOR, standing_of
+from genperf.prediction.predict import FLOOR, led_followers, standing_of
 from genperf.result import FitResult
 from genperf.result.arrays import packed
 
@@ -98,6 +98,9 @@ def engine(result: FitResult, formulas: Formulas, interval: float) -> dict[str, 
         "noise": spread.noise,
         "misfit": max(spread.misfit, spread.noise),
         "perDoubling": spread.per_doubling,
+        "exponent": spread.exponent,
+        # Of the distance from the data; those of the verdicts leave out what follows the scale of series.
+        "settled": verdict.settled_by_workers(schema),
         "floor": float(np.log(FLOOR * schema.lowest)) if schema.lowest > 0 else None,
         "levels": [tail, 1.0 - tail],
         "derived": [
@@ -145,6 +148,9 @@ def judging(result: FitResult, formulas: Formulas) -> dict[str, Any]:
         there = member.expression.term_values(series.anchors, ones)
         unmeasured = [t for t in member.expression.terms if not there[t.name].any()]
         shapes.update({t.name: formulas.add(t.node, model.factors, constants) for t in unmeasured})
+    nodes = verdict.single_node(result.schema, led_followers(result.members) or ())
+    if nodes is not None:
+        shapes[verdict.STEP] = model.formula(f"{quote_name(nodes)} - 1")
     return {
         "severalForms": standing.several_forms,
         "followers": list(standing.followers),

@@ -21,7 +21,7 @@ from genperf.prediction import read_query
 from genperf.prediction.measured import most_measured
 from genperf.prediction.medians import Median
 from genperf.prediction.predict import central_and_band
-from genperf.prediction.query import known_names
+from genperf.prediction.query import checked_values
 from genperf.reporting.answers import Summary, answers, summary, unanswered
 from genperf.reporting.measures import rate_unit
 from genperf.result import FitResult
@@ -116,9 +116,9 @@ def place_of(result: FitResult, target: Mapping[str, Any] | None, along: str | N
     Raises
     ------
     GenperfError
-        Where the target names a factor that is not there.
+        Where the target names a factor that is not there, or its number is none that the model can take.
     """
-    given = known_names(target or {}, result.schema)
+    given = checked_values(target or {}, result.schema)
     try:
         factor = ladder(result, _completed(result, given), along).along
     except GenperfError as error:

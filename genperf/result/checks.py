@@ -169,6 +169,8 @@ def _check_spread(spread: Spread) -> None:
     for name in spread.__struct_fields__:
         if not 0.0 <= getattr(spread, name) <= CHECKS.largest_logarithm:
             raise refusal(f"spread.{name}: it is not a standard deviation of ln T")
+    if spread.exponent > 1.0:
+        raise refusal("spread.exponent: an error would grow faster than the distance")
 
 
 def _check_evidence(evidence: Evidence, schema: Schema) -> None:
@@ -221,6 +223,8 @@ def _check_discrepancy(discrepancy: Discrepancy, factors: tuple[Factor, ...]) ->
     beyond = discrepancy.extrapolation
     for text in () if beyond is None else (*beyond.axes, beyond.work, beyond.nodes):
         parse(text, set(anchors))
+    if any(not numeric.get(name, False) for name in discrepancy.followers or ()):
+        raise refusal("discrepancies.followers: one is no count of the table")
     offsets = discrepancy.offsets
     if offsets is not None and (offsets.ndim != 2 or len(offsets) != len(scales) or not 0 < offsets.shape[1] < count):
         raise refusal("discrepancies.offsets: what is borrowed does not match the draws or the anchors")

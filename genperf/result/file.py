@@ -75,8 +75,8 @@ def parse_model(text: str | bytes, where: str = "model") -> FitResult | GroupedR
         For a file that is cut off, of another program, of a newer schema, or not whole; the field is named.
     """
     plain = _plain(text, where)
-    place = _extreme_place(plain)
-    if place is not None:
+    if _extreme(plain):
+        place = _extreme_place(plain)
         raise ModelError(f"is not a whole model file: {place}: larger than {ARRAYS.largest:g} in size", where=where)
     try:
         if plain["schema_version"] == 1:
@@ -99,15 +99,23 @@ def parse_model(text: str | bytes, where: str = "model") -> FitResult | GroupedR
     return GroupedResult(file.group, results, {failure.key: failure.reason for failure in file.failures})
 
 
+def _extreme(value: object) -> bool:
+    """Tell whether a value holds a number that no fit writes and nothing can be computed with."""
+    if isinstance(value, dict):
+        return any(_extreme(item) for key, item in value.items() if key != "seed")
+    if isinstance(value, list):
+        return any(map(_extreme, value))
+    return isinstance(value, int | float) and abs(value) > ARRAYS.largest
+
+
 def _extreme_place(value: object, place: str = "") -> str | None:
-    """Return the place of a number that no fit writes and nothing can be computed with, or None."""
+    """Return the place of the first such number, or None."""
     if isinstance(value, dict):
         inner = ((f"{place}.{key}".lstrip("."), item) for key, item in value.items() if key != "seed")
     elif isinstance(value, list):
         inner = ((f"{place}[{number}]", item) for number, item in enumerate(value))
     else:
-        extreme = isinstance(value, int | float) and abs(value) > ARRAYS.largest
-        return place if extreme else None
+        return place if _extreme(value) else None
     return next((p for p in (_extreme_place(item, name) for name, item in inner) if p is not None), None)
 
 

@@ -77,6 +77,7 @@ class DiscrepancyRecord(
     extrapolation: Extrapolation | msgspec.UnsetType | None = msgspec.UNSET
     offsets: Array | None = None
     surface: Surface | None = None
+    followers: tuple[str, ...] | None = None
 
 
 class ModelRecord(msgspec.Struct, frozen=True, eq=False, forbid_unknown_fields=True):

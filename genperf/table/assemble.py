@@ -16,6 +16,7 @@ from genperf.table.clean import Rejection, above_zero, mostly_numbers, not_negat
 from genperf.table.columns import Columns
 from genperf.table.describe import constant_notes, measure_factors, number_rows, zero_count_notes
 from genperf.table.failures import failure_notes, groups_that_only_failed, refuse_only_failures
+from genperf.table.jobs import by_header, by_times
 from genperf.table.layout import refuse_contradictions
 from genperf.table.measurement import Measurement
 from genperf.table.names import counted_by
@@ -112,7 +113,7 @@ def assemble(opened: Source, options: ReadOptions) -> Table:
         scaling=checked_scaling(options.scaling, kind, work),
     )
     _ = table.weights  # that all are zero is an error of the file, and is raised now
-    return _with_mixture_note(table)
+    return _with_mixture_note(_with_job(table))
 
 
 def columns_of(opened: Source, options: ReadOptions) -> Columns:
@@ -269,8 +270,18 @@ def _rejection_notes(rejected: Sequence[Rejection]) -> tuple[Note, ...]:
     count = len({r.line for r in rejected})
     if not count:
         return ()
-    text = f"{count} row{'s' * (count != 1)} left out because they cannot be used; the first: {rejected[0].complaint}"
+    rows = "1 row left out because it" if count == 1 else f"{count} rows left out because they"
+    text = f"{rows} cannot be used{'; the first' if count > 1 else ''}: {rejected[0].complaint}"
     return (Note(text, "rows_rejected"),)
+
+
+def _with_job(table: Table) -> Table:
+    """Take times of epochs and whole jobs as such, where the user says nothing of the scaling."""
+    note = by_header(table) if table.scaling is None else None
+    if note is not None:
+        return replace(table, scaling="job", notes=(*table.notes, note))
+    likely = by_times(table)
+    return table if likely is None else replace(table, notes=(*table.notes, likely))
 
 
 def _with_mixture_note(table: Table) -> Table:

@@ -13,6 +13,12 @@ from genperf.formula import Formula, parse, parse_number
 from genperf.table.clean import Reasons, Rejection, label, labels, mostly_numbers, numbers
 from genperf.table.source import Source
 
+#: What to do where no cell of a column is a number, by a word of the reason.
+_HINTS = {
+    "unit": "write plain numbers; --unit ms says what --time is in",
+    "thousands": "write 1204.5, neither 1,204.5 nor 1204,5",
+}
+
 
 class Columns:
     """Checked columns of one source, each read once.
@@ -205,6 +211,6 @@ class Columns:
         other = f"name another column, or --categorical {name} if it names kinds of runs"
         raise TableError(
             f"no cell of the column is a number; the first, '{shown}', {fault.reason}",
-            hint="write plain numbers; --unit ms says what --time is in" if "unit" in fault.reason else other,
+            hint=next((text for word, text in _HINTS.items() if word in fault.reason), other),
             where=f"{self.source.name}: {fault.place}",
         )

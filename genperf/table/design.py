@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from genperf.errors import Note
 from genperf.table.factor import Factor
+from genperf.table.names import counted_by
 from genperf.table.table import Table
 
 
@@ -96,10 +97,12 @@ def _at_one_level(medians: Table, numbers: Sequence[Factor], texts: Sequence[Fac
 
 
 def _together(medians: Table, numbers: Sequence[Factor]) -> Iterator[str]:
-    """Name pairs of numbers whose logarithms are correlated nearly fully."""
+    """Name pairs of numbers whose logarithms are correlated nearly fully; workers and the nodes they fill are none."""
     columns = {f.name: _scaled(medians.columns[f.name], f) for f in numbers}
     pairs = []
     for one, other in combinations(columns, 2):
+        if {counted_by(one), counted_by(other)} == {"workers", "nodes"}:
+            continue
         correlation = float(np.corrcoef(columns[one], columns[other])[0, 1])
         if abs(correlation) >= DESIGN.correlation:
             pairs.append((one, other, correlation))

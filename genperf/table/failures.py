@@ -242,7 +242,10 @@ def failure_notes(count: int) -> tuple[Note, ...]:
     """Say how many runs failed."""
     if not count:
         return ()
-    text = f"{counted(count, 'run')} failed: their settings are kept as ones that did not fit, without a measured value"
+    whose = "its" if count == 1 else "their"
+    text = (
+        f"{counted(count, 'run')} failed: {whose} settings are kept as ones that did not fit, without a measured value"
+    )
     return (Note(text, "runs_failed"),)
 
 

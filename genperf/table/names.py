@@ -6,14 +6,21 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 
+from genperf.table.headers import bare
 from genperf.table.transformer_names import TRANSFORMER
 
 #: Names that tables of any program use. `batch` is one worker's samples in a step, `work` one worker's operations in a
 #: step, `samples` the whole data set.
 GENERAL: dict[str, tuple[str, ...]] = {
-    "workers": ("workers", "devices", "gpus", "accelerators", "ranks", "processes", "chips", "replicas", "world_size"),
-    "nodes": ("nodes", "hosts", "machines"),
-    "devices_per_node": ("devices_per_node", "gpus_per_node", "workers_per_node", "local_workers"),
+    "workers": (
+        *("workers", "devices", "gpus", "accelerators", "ranks", "processes", "chips", "replicas", "world_size"),
+        *("tpus", "npus", "cards", "procs", "np", "nproc", "total_gpus", "total_devices"),
+    ),
+    "nodes": ("nodes", "hosts", "machines", "nnodes"),
+    "devices_per_node": (
+        *("devices_per_node", "gpus_per_node", "workers_per_node", "local_workers"),
+        *("gpus_per_host", "gpus_per_machine", "processes_per_node", "nproc_per_node"),
+    ),
     "servers": ("servers", "parameter_servers"),
     "batch": (
         "batch",
@@ -24,6 +31,8 @@ GENERAL: dict[str, tuple[str, ...]] = {
         "local_batch_size",
         "micro_batch",
         "batch_size",
+        "batch_size_per_worker",
+        "per_worker_batch_size",
     ),
     "global_batch": (
         "global_batch",
@@ -31,6 +40,8 @@ GENERAL: dict[str, tuple[str, ...]] = {
         "total_batch",
         "total_batch_size",
         "train_batch_size",
+        "effective_batch_size",
+        "overall_batch_size",
         "gbs",
     ),
     "bytes": ("bytes", "message_bytes", "gradient_bytes", "model_bytes"),
@@ -57,8 +68,11 @@ def plain_name(column: str) -> str:
     ('gpus', 'tensor_model_parallel_size', 'micro_batch_size')
     >>> plain_name("zero_optimization.stage"), plain_name("fp16.enabled")
     ('zero_stage', 'fp16.enabled')
+    >>> plain_name("# GPUs"), plain_name("peak memory (GB)"), plain_name("batch size (per GPU)")
+    ('num_gpus', 'peak_memory', 'batch_size_per_gpu')
     """
-    name = re.sub(r"[\s-]+", "_", column.strip().lower().removeprefix("--"))
+    words = re.sub(r"[()\[\]]", " ", bare(column)).strip().lower().removeprefix("--")
+    name = re.sub(r"[\s-]+", "_", words)
     name = re.sub(r"^zero_optimization\.", "zero_", name)
     section, _, last = name.rpartition(".")
     known = section and any(last in names for names in TRANSFORMER.values())
@@ -68,7 +82,8 @@ def plain_name(column: str) -> str:
 def column_of(canonical: str, columns: Iterable[str]) -> str | None:
     """Return which column has one of the field's names for a factor; None where none has.
 
-    A column may also have such a name behind `num_` or before `_count`, if no other column has it as it is.
+    If no column has such a name as it is, one may have it behind `num_` or before `_count`, or in other words for a
+    batch and for what it is of (`bs_per_gpu`, `batchSize`).
 
     Parameters
     ----------
@@ -82,9 +97,11 @@ def column_of(canonical: str, columns: Iterable[str]) -> str | None:
     ('num_gpus', 'GPUs')
     >>> column_of("nodes", ["node_count"]), column_of("nodes", ["colour"])
     ('node_count', None)
+    >>> column_of("batch", ["bs_per_gpu"]), column_of("global_batch", ["globalBatchSize"])
+    ('bs_per_gpu', 'globalBatchSize')
     """
     listed = list(columns)
-    for spelled in (_as_it_is, _as_a_count):
+    for spelled in (_as_it_is, _as_a_count, _in_other_words):
         by_name = {name: column for column in reversed(listed) for name in spelled(column)}
         column = next((by_name[alias] for alias in ALIASES[canonical] if alias in by_name), None)
         if column is not None:
@@ -112,6 +129,36 @@ def _as_a_count(column: str) -> set[str]:
     whole = plain_name(column)
     plain = re.sub(r"^(num|number_of|n|no_of)_|_(count|num)$", "", whole)
     return set() if plain == whole else {plain, f"{plain}s"}
+
+
+def _in_other_words(column: str) -> set[str]:
+    """Return the name with one word for a batch and for a worker, and with capitals inside it as new words."""
+    apart = plain_name(re.sub(r"(?<=[a-z0-9])(?=[A-Z][a-z])", "_", column))
+    name = re.sub(r"(?<![a-z])(mini_?)?(bs|bsz|batch_?size|batch)(?![a-z])", "batch_size", apart)
+    name = re.sub(
+        r"(?<![a-z])per_(device|gpu|rank|chip|accelerator|replica|process|card|tpu|core)(?![a-z])", "per_worker", name
+    )
+    return {apart, name} | _as_a_count(apart)
+
+
+def noun_of(column: str) -> str:
+    """Return what a column counts, in the plural, as it stands in a sentence; another column's name as it is.
+
+    Examples
+    --------
+    >>> noun_of("num_gpus"), noun_of("# GPUs"), noun_of("world_size"), noun_of("node_count"), noun_of("cores")
+    ('gpus', 'GPUs', 'workers', 'nodes', 'cores')
+    """
+    canonical = counted_by(column)
+    if canonical not in ("workers", "nodes", "servers"):
+        return column
+    plain = re.sub(r"(?<=[a-z0-9])(?=[A-Z][a-z])", "_", bare(column))
+    words = r"^(num|number[ _]of|n|no[ _]of|total)[ _]|^n(?=nodes$)|[ _](count|num)$"
+    counted = re.sub(words, "", plain, flags=re.IGNORECASE)
+    for noun in (counted, f"{counted}s"):
+        if noun.lower().endswith("s") and column_of(canonical, [noun]) is not None and " " not in noun:
+            return noun
+    return canonical
 
 
 #: Canonical names of what is counted, from zero on.

@@ -65,7 +65,7 @@ def read_table(
         is then work / throughput, in a column "time". Without `work` it is a column of a global batch, or one worker's
         batch (one sample where no column has it) times the workers; a note of kind "work" says which. The predicted
         throughput does not depend on the unit of the work.
-    scaling : {"weak", "strong"}, optional
+    scaling : {"weak", "strong", "job"}, optional
         Whether the work of one worker or that of all stays as the workers grow, where no column and no `work` tells.
     quantity : str, optional
         Instead of `time`: the column of another positive quantity, as `"memory_gb"` or with its unit as

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import itertools
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -43,11 +44,14 @@ class TextSettings:
         the file. A cell takes 8 to 60 bytes.
     delimiter_rows : int
         Rows from which the delimiter is guessed. A guess: more do not change it.
+    max_comments : int
+        Lines of comments before the first row in which a header is looked for. A guess: licences are shorter.
     """
 
     max_cell_bytes: int = 1 << 20
     max_parquet_cells: int = 50_000_000
     delimiter_rows: int = 200
+    max_comments: int = 200
 
 
 TEXT = TextSettings()
@@ -188,7 +192,7 @@ def _from_text(text: str, name: str, delimiter: str | None) -> Source:
     separator = guess_delimiter(text) if delimiter is None else _DELIMITER_NAMES.get(delimiter, delimiter)
     if len(separator) != 1 or separator in '"\r\n':
         raise TableError(f"the delimiter must be one character, not {delimiter!r}", hint="for example --delimiter ';'")
-    records = _records(text, separator, name)
+    records = _records(_with_header(text, separator), separator, name)
     head = next(records, None)
     if head is None:
         raise TableError("the file holds only comments", hint="a header line is needed", where=name)
@@ -209,6 +213,50 @@ def _from_text(text: str, name: str, delimiter: str | None) -> Source:
     cells = np.array(rows, dtype=object).reshape(len(rows), len(columns)).T
     named = dict(zip(columns, cells, strict=True))
     return Source(name, named, np.array(lines, dtype=np.int64), "line", tuple(ragged))
+
+
+def _with_header(text: str, delimiter: str) -> str:
+    r"""Return the text with its header as such, where that is the last comment: `numpy.savetxt` writes it so.
+
+    It is where the first line of cells holds numbers, as many as the comment has names: `# GPUs,Tokens/s` counts GPUs.
+
+    Parameters
+    ----------
+    text : str
+    delimiter : str
+        One character.
+
+    Examples
+    --------
+    >>> _with_header("# gpus,t\n1,2.5\n", ","), _with_header("# measured at night\n1,2.5\n", ",")
+    (' gpus,t\n1,2.5\n', '# measured at night\n1,2.5\n')
+    """
+    comment = cells = None
+    start = 0
+    for line in itertools.islice(io.StringIO(text, newline=""), TEXT.max_comments):
+        if line.lstrip().startswith("#"):
+            comment = (start, line)
+        elif line.strip():
+            cells = line.strip().split(delimiter)
+            break
+        start += len(line)
+    if comment is None or cells is None or len(cells) < 2:
+        return text
+    place, header = comment
+    names = header.strip().lstrip("#").strip().split(delimiter)
+    numeric = sum(_is_number(cell) for cell in cells)
+    if len(names) != len(cells) or numeric < len(cells) / 2.0 or any(map(_is_number, names)):
+        return text
+    at = place + header.index("#")
+    return text[:at] + text[at + 1 :]
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell.strip().strip('"'))
+    except ValueError:
+        return False
+    return True
 
 
 def _records(text: str, delimiter: str, name: str) -> Iterator[tuple[int, list[str]]]:

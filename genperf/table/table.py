@@ -64,7 +64,7 @@ class Table:
         Options by which the rows were read, beside the roles: a filter, the column of repeats, a unit.
     failures : DataFrame
         The runs that failed, a row each: their factors and groups. No fit of the target reads them.
-    scaling : {"weak", "strong"} or None
+    scaling : {"weak", "strong", "job"} or None
         Whether the work of one worker or that of all stays as the workers grow, by the work of a step or as the user
         says; None where neither tells.
     further : dict of str to Table

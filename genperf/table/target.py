@@ -8,9 +8,10 @@ import msgspec
 
 #: The name and the unit of the default target.
 TIME, SECONDS = "time", "s"
-#: Weak: the work of one worker stays as the workers grow. Strong: that of all together does.
 MEMORY_UNITS = ("B", "kB", "KB", "MB", "GB", "TB", "KiB", "MiB", "GiB", "TiB", "bytes")
-Scaling = Literal["weak", "strong"]
+#: Weak: the work of one worker stays as the workers grow. Strong: that of all together does. Job: the time is that of
+#: an epoch or a whole job, whose work all workers share whatever their batch.
+Scaling = Literal["weak", "strong", "job"]
 
 
 class Target(msgspec.Struct, frozen=True, forbid_unknown_fields=True, repr_omit_defaults=True):

@@ -22,7 +22,7 @@ Array = npt.NDArray[np.float64]
 
 #: Relative differences below this are rounding errors of a formula.
 SAME = 1e-9
-KINDS: tuple[Scaling, ...] = ("weak", "strong")
+KINDS: tuple[Scaling, ...] = ("weak", "strong", "job")
 
 
 def counted_column(roles: Roles) -> str | None:
@@ -115,7 +115,7 @@ def checked_scaling(scaling: str | None, by_work: Scaling | None, work: str) -> 
     ----------
     scaling : str or None
         What the user says.
-    by_work : {"weak", "strong"} or None
+    by_work : {"weak", "strong", "job"} or None
         What the work of a step says.
     work : str
         That work.
@@ -128,13 +128,13 @@ def checked_scaling(scaling: str | None, by_work: Scaling | None, work: str) -> 
     if scaling is None:
         return by_work
     if scaling not in KINDS:
-        raise TableError(f"unknown kind of scaling '{scaling}'", hint="weak or strong")
+        raise TableError(f"unknown kind of scaling '{scaling}'", hint="weak, strong or job")
     if by_work is not None and scaling != by_work:
         raise TableError(
             f"the scaling is said to be {scaling}, and with the work '{work}' of a step it is {by_work}",
             hint="leave --scaling out, or give the --work of a step",
         )
-    return "weak" if scaling == "weak" else "strong"
+    return next(kind for kind in KINDS if kind == scaling)
 
 
 def work_notes(work: str, given: bool, kind: Scaling | None) -> tuple[Note, ...]:
@@ -145,7 +145,7 @@ def work_notes(work: str, given: bool, kind: Scaling | None) -> tuple[Note, ...]
     work : str
     given : bool
         Whether the user gave it.
-    kind : {"weak", "strong"} or None
+    kind : {"weak", "strong", "job"} or None
     """
     follows = "" if kind is None else f", which is {kind} scaling"
     if not given:

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from genperf.formula import evaluate
+from genperf.formula import Node, Number, call, evaluate
 from genperf.models.family import Factors
 from genperf.table import Table
 from genperf.table.target import SECONDS
@@ -44,12 +44,12 @@ def last_point(
     T = T' · b/b'
 
     with T' and b' the measured value and the batch per worker of the nearest measured configuration, and b the batch
-    per worker of the predicted one. It is T' where the table has no such factor, or where the target is not a time: a
-    memory is not proportional to the batch. Nearest is, in this order: the fewest categorical factors that differ; the
-    smallest distance in the intrinsic factors; in the extrinsic ones; in the batch. So along a series it is the largest
-    measured configuration below the predicted one, and in a table of many programs it is the same program at the
-    nearest scale. Distances are Euclidean in the factors' logarithms; of two scales equally far away, the larger is
-    used.
+    per worker of the predicted one; of a job, 1/n in the place of b. It is T' where the table has no such factor, or
+    where the target is not a time: a memory is not proportional to the batch. Nearest is, in this order: the fewest
+    categorical factors that differ; the smallest distance in the intrinsic factors; in the extrinsic ones; in the
+    batch. So along a series it is the largest measured configuration below the predicted one, and in a table of many
+    programs it is the same program at the nearest scale. Distances are Euclidean in the factors' logarithms; of two
+    scales equally far away, the larger is used.
 
     The interval comes from predicting each configuration of the training part from its others.
 
@@ -76,7 +76,7 @@ def last_point(
     """
     order = np.argsort(-_size(train), kind="stable")
     train = train.take(order)
-    batch = Factors(train.factors, mapping or {}).node("batch") if train.target.unit == SECONDS else None
+    batch = _one_worker(train, mapping or {})
 
     def samples(frame: pd.DataFrame) -> Array:
         if batch is None:
@@ -97,6 +97,23 @@ def last_point(
     if len(train) > 1:
         half = half_width(np.log(train.measured) - logarithms(train.frame, apart=True), interval)
     return forecast(logarithms(data), half)
+
+
+def _one_worker(train: Table, mapping: Mapping[str, str]) -> Node | None:
+    """Return the work of one worker as a formula; None where the time stays as it is.
+
+    Parameters
+    ----------
+    train : Table
+    mapping : mapping of str to str
+        Canonical factor name → column.
+    """
+    factors = Factors(train.factors, mapping)
+    if train.target.unit != SECONDS:
+        return None
+    if train.scaling == "job" and (workers := factors.node("workers") or factors.node("nodes")) is not None:
+        return call("divide", Number(1.0), workers)
+    return factors.node("batch")
 
 
 def _nearest(train: Table, data: pd.DataFrame, mapping: Mapping[str, str] | None, apart: bool) -> npt.NDArray[np.int64]:

@@ -36,7 +36,7 @@ def result() -> gp.FitResult:
 
 def test_the_efficiency_is_relative_to_a_count_that_the_split_divides(result: gp.FitResult) -> None:
     answer = ask(result, TARGET)
-    assert "that of 32 num_gpus" in answer.sentences["expect"]
+    assert "that of 32 gpus" in answer.sentences["expect"]
 
 
 def test_the_next_run_is_one_that_the_split_divides(result: gp.FitResult) -> None:

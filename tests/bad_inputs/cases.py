@@ -69,7 +69,6 @@ TABLES: dict[str, str | bytes] = {
     "comments.csv": "# one\n# two\n",
     "head.csv": "workers,seconds\n",
     "no-head.csv": ROWS,
-    "head-in-comment.csv": f"# workers,seconds\n{ROWS}",
     "one-column.csv": "seconds\n1\n2\n",
     "only-commas.csv": ",,,\n,,,\n",
     "same-names.csv": "workers,workers,seconds\n1,1,2\n",
@@ -270,6 +269,11 @@ OPTIONS: dict[tuple[str, ...], tuple[str, tuple[str, ...]]] = {
     ("optimize", "m.json", "--over", "workers=1:8", "--capacity"): ("", ("80", "memory=80", "time=-1", "workers=4")),
     ("suggest", "m.json", "--target", "workers=64", "--cost"): ("", ("abc", "'x'", "workers > 1")),
     ("suggest", "m.json", "--target", "workers=64", "--candidates"): ("", ("absent.csv", "empty.csv")),
+    ("suggest", "m.json", "--target"): ("", ("workers=abc", "workers=1:64:*2", "workers=1,2", "workers=5s")),
+    ("report", "m.json", "-o", "page.html", "--target"): (
+        "",
+        ("workers=abc", "workers=1:64:*2", "workers=1,2", "workers=nan", "workers=1e400", "workers=-5", "nodes=2"),
+    ),
     ("explain", "m.json", "--group"): ("", ("", "tf")),
     ("explain", "m.json", "--versus"): ("", ("workers=0", "nodes=2", "workers")),
     ("fit", "runs.csv", *TABLE, "--lambda"): ("", ("-1", "nan", "abc")),
@@ -329,6 +333,10 @@ def cases() -> dict[str, tuple[str, ...]]:
         listed[f"{command} {path}"] = (command, path, *TABLE)
     listed["predict folder"] = ("predict", "folder", "--at", "workers=4")
     listed["predict dangling"] = ("predict", "dangling", "--at", "workers=4")
+    for control in ("\x1b[2J", "\x9b2J", "\r", "\u202eth.gpj"):
+        listed[f"name that steers {control!r}"] = ("check", f"runs{control}.csv", *TABLE)
+        listed[f"option that steers {control!r}"] = ("fit", "runs.csv", *TABLE, "--model", f"a*{control}")
+        listed[f"usage that steers {control!r}"] = ("fit", "runs.csv", *TABLE, "--seed", control)
     listed["settings folder"] = ("--config", "folder", "models")
     listed["settings absent"] = ("--config", "absent.toml", "models")
     listed["fit over its table"] = ("fit", "runs.csv", *TABLE, "-o", "runs.csv")

@@ -59,7 +59,7 @@ def shell(place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFi
 def test_message(shell: Shell, name: str, answers: dict[str, str]) -> None:
     status, _, errors = shell(*CASES[name])
     # A message quotes what was given, also where that is no text.
-    shown = _CHANGING.sub("…", errors).replace("\0", "\\0").rstrip("\n")
+    shown = _CHANGING.sub("…", errors).rstrip("\n")
     lines = [line if len(line) <= 200 else f"{line[:200]}…" for line in shown.splitlines()]
     answers[name] = "\n".join([f"status {status}", *lines])
     assert status in (1, 2)

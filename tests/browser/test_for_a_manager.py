@@ -9,6 +9,7 @@ import pytest
 from chromium import NARROW, WIDE, Browser
 from test_report_page import HOSTILE, fitted, runs
 
+import genperf as gp
 from genperf.reporting import page
 from genperf.result import FitResult, GroupedResult
 
@@ -142,4 +143,31 @@ def test_groups_fit_every_screen(browser: Browser, groups: GroupedResult, width:
     browser.open(page(groups), width, dark=dark)
     browser.settle()
     assert browser.js("return document.documentElement.scrollWidth") <= width
+    assert not browser.complaints()
+
+
+def test_groups_told_at_unlike_counts_say_so_and_nodes_follow_beyond_the_only_one(browser: Browser) -> None:
+    """Group b was measured inside one node of 8 alone: its answer is for 16 gpus, on 2 nodes."""
+    counts = {"a": (1, 2, 4, 8, 16), "b": (1, 2, 4, 8)}
+    rows = [(net, n, max(1, n // 8), 1 + 0.03 * n) for net, several in counts.items() for n in several]
+    table = pd.DataFrame(rows, columns=["net", "gpus", "nodes", "s"])
+    result = gp.fit(table, time="s", extrinsic="gpus,nodes", group="net")
+    browser.open(page(result))
+    head = browser.js("return [...document.querySelectorAll('#overview th')].map((e) => e.textContent)")
+    assert head[-1] == "at gpus"
+    cells = browser.js(
+        "return [...document.querySelectorAll('#overview tbody tr')].map((r) => r.lastElementChild.textContent)"
+    )
+    assert cells == ["32", "16"]
+    assert [row["gpus"] for row in saved(browser, "#overview .save")] == ["32", "16"]
+    browser.js("document.querySelectorAll('#overview tbody button')[1].click()")
+    browser.settle()
+    assert browser.js("return Object.fromEntries(sheet.factors.map((f, i) => [f.name, state.x[i]]))") == {
+        "gpus": 16,
+        "nodes": 2,
+    }
+    assert "measured at 1 only; follows gpus until it is moved" in browser.js("return $('controls').textContent")
+    expected = result["b"].predict(gpus=16).iloc[0]
+    assert expected["nodes"] == 2
+    assert float(browser.js("return $('value').dataset.shown")) == pytest.approx(expected["time"], rel=1e-9)
     assert not browser.complaints()

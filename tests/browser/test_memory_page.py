@@ -18,7 +18,9 @@ def memory() -> FitResult:
     rows = [(n, b, (4 + 0.25 * b + 16 / n) * (1 + 0.01 * ((n + b) % 3 - 1))) for n in (1, 2, 4, 8) for b in (8, 16)]
     runs = pd.DataFrame(rows, columns=["workers", "batch", "peak"])
     table = gp.read_table(runs, time="peak", extrinsic="workers", intrinsic="batch")
-    fitted = gp.fit(replace(table, target=Target("peak", "memory_gb", "GB")), "w + a*batch + s/workers", draws=20)
+    fitted = gp.fit(
+        replace(table, target=Target("peak", "memory_gb", "GB"), notes=()), "w + a*batch + s/workers", draws=20
+    )
     assert isinstance(fitted, FitResult)
     return fitted
 
@@ -51,7 +53,7 @@ def test_name_and_unit_stand_everywhere(
 def test_terms_where_no_factor_counts_the_workers(browser: Browser) -> None:
     runs = pd.DataFrame({"batch": [8, 16, 32, 64], "peak": [6.0, 8.1, 11.9, 20.0]})
     table = gp.read_table(runs, time="peak", intrinsic="batch")
-    fitted = gp.fit(replace(table, target=Target("peak", "memory_gb", "GB")), "w + a*batch", draws=20)
+    fitted = gp.fit(replace(table, target=Target("peak", "memory_gb", "GB"), notes=()), "w + a*batch", draws=20)
     browser.open(page(fitted))
     shorts = browser.js("return sheet.answers.map((a) => [a.question, a.short])")
     assert shorts[0] == ["How well does it scale?", "left out"]

@@ -110,6 +110,18 @@ def test_numbers_of_auto_on_many_factors_are_pythons(browser: Browser) -> None:
     )
 
 
+@pytest.mark.parametrize("most", [4, 8])
+def test_numbers_of_factors_that_go_on_as_series_are_pythons(browser: Browser, most: int) -> None:
+    """Measured inside one node of four, and on two."""
+    frame = runs().query(f"workers <= {most}").assign(nodes=lambda d: np.maximum(1, d.workers // 4))
+    result = fitted(frame, "auto", intrinsic="batch", extrinsic="workers,nodes", categorical="framework")
+    assert result.best.discrepancy is not None
+    assert result.best.discrepancy.followers == ("nodes",)
+    browser.open(page(result))
+    asked = {"batch": [16, 100], "workers": [2, 4, 16, 64], "nodes": [1.0, 2.0, 8.0], "framework": "mxnet"}
+    agrees(browser, result, asked)
+
+
 def test_combinations_that_were_not_measured_are_judged_as_in_python(browser: Browser) -> None:
     frame = runs().query("batch == 16 or workers <= 4 or (framework == 'mxnet' and workers <= 8 and batch == 32)")
     result = fitted(frame.query("framework != 'tensorflow' or workers <= 8"), "generic", intrinsic="batch",

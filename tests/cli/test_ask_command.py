@@ -38,7 +38,11 @@ def test_four_throughputs_get_five_sentences(shell: Shell) -> None:
     assert "3 doublings" in lines[2]
     assert "a million images cost" in lines[3]
     assert "2/h" in lines[3]
-    assert "computation makes" in lines[4]
+    share = re.search(r"computation makes (\d+) % of the throughput|computation makes (\d+) % of the time", lines[4])
+    ends = re.search(r"\(90 %: (\d+) to (\d+) %\)", lines[4])
+    assert share is not None
+    assert ends is not None
+    assert int(ends[1]) <= int(share[1] or share[2]) <= int(ends[2])
     assert lines[5].startswith("Measure gpus=")
     assert not re.search(r"λ|unexplained|\(2\)", out)
 
@@ -72,8 +76,28 @@ def test_a_time_without_work_has_no_efficiency_but_the_question(shell: Shell) ->
 def test_other_names_of_the_count_are_understood(shell: Shell) -> None:
     Path("runs.csv").write_text(FOUR.replace("gpus", "num_gpus"))
     told = answer(shell, at="gpus=8")
-    assert told["mapping"] == {"workers": "num_gpus"}
+    assert told["roles"]["extrinsic"] == "num_gpus"
     assert told["throughput"] == pytest.approx(2905.4, rel=0.03)
+
+
+def test_an_epoch_is_told_as_such(shell: Shell) -> None:
+    """1000/n + 10 s: 64 GPUs take 25.6 s, 39.4 x as fast as one, an efficiency of 62 %; 64 of them cost 0.91 at 2/h."""
+    rows = "\n".join(f"{n},32,{1000 / n + 10}" for n in (1, 2, 4, 8, 16, 32))
+    Path("runs.csv").write_text(f"# GPUs,batch_per_gpu,Time per epoch (s)\n{rows}\n")
+    status, out, _ = shell("ask", "runs.csv", "--at", "GPUs=64", "--price", "2/h")
+    assert status == 0
+    assert re.search(r"Expect an epoch of 2[56]\.?\d* s at GPUs=64: (39|4\d|3\d)\S* x as fast as on 1 GPU", out)
+    assert "an epoch costs" in out
+    assert "samples" not in out
+    told = answer(shell, "--price", "2/h", at="GPUs=64")
+    assert told["efficiency"] == pytest.approx(1010 / 64 / 25.625, rel=0.08)
+    assert told["cost"] == pytest.approx(64 * 2 / 3600 * float(str(told["time"])))
+    assert "throughput" not in told
+
+
+def test_a_throughput_of_one_worker_is_made_that_of_all(shell: Shell) -> None:
+    Path("runs.csv").write_text("gpus,tokens/s/gpu\n8,1000\n16,980\n32,960\n64,945\n")
+    assert answer(shell, at="gpus=64")["throughput"] == pytest.approx(64 * 945, rel=0.03)
 
 
 def test_counts_may_begin_with_a_word_for_number(shell: Shell) -> None:

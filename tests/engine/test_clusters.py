@@ -90,8 +90,29 @@ def test_no_scheduler_there() -> None:
         gp.fit(fleet(), "amdahl", engine="dask", address="nowhere")
 
 
-@pytest.mark.parametrize("model", MODELS)
-def test_ray(model: str) -> None:
+@pytest.mark.parametrize("workers", [1, 2])
+def test_ray(workers: int) -> None:
     pytest.importorskip("ray", reason="the extra 'ray' is not installed")
-    result = gp.fit(fleet(), model, draws=8, engine="ray", workers=2)
-    assert dump_model(result) == dump_model(HERE[model])
+    for model in MODELS:
+        result = gp.fit(fleet(), model, draws=8, engine="ray", workers=workers)
+        assert dump_model(result) == dump_model(HERE[model])
+
+
+def test_ray_validates_alike() -> None:
+    pytest.importorskip("ray", reason="the extra 'ray' is not installed")
+    frames = [
+        gp.validate(fleet(), "amdahl,linear", "extrapolate:workers", draws=8, engine=engine, workers=2).predictions()
+        for engine in ("local", "ray")
+    ]
+    pd.testing.assert_frame_equal(*frames, check_exact=True)
+
+
+def test_a_ray_worker_that_dies_takes_one_task_with_it() -> None:
+    pytest.importorskip("ray", reason="the extra 'ray' is not installed")
+    # Ray pickles with a copy of its own.
+    cloudpickle = pytest.importorskip("ray.cloudpickle")
+    cloudpickle.register_pickle_by_value(sys.modules[__name__])
+    done: dict[int, Any] = dict(run(die_of_seven, range(12), Engine("ray", 2)))
+    cloudpickle.unregister_pickle_by_value(sys.modules[__name__])
+    assert isinstance(done.pop(7), Lost)
+    assert done == {i: i * i for i in range(12) if i != 7}

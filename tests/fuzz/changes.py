@@ -13,6 +13,7 @@ import sys
 import time
 from collections.abc import Iterator
 from copy import deepcopy
+from functools import cache
 from typing import Any
 
 from targets import TARGETS, Target, read
@@ -65,27 +66,47 @@ def _changed_values(data: bytes, rng: random.Random) -> bytes | None:
     """Return JSON, or text whose lines end in JSON, with one to three values changed; None for another text."""
     lines = [data] if data.lstrip()[:1] in (b"{", b"[") else data.split(b"\n")
     at = rng.randrange(len(lines))
-    head, opened, rest = lines[at].partition(b"{")
-    try:
-        # What begins with a list is JSON as a whole.
-        plain = json.loads(lines[at]) if data.lstrip()[:1] == b"[" else json.loads(opened + rest)
-    except ValueError:
+    head, plain, paths = _read_line(lines[at], whole=data.lstrip()[:1] == b"[")
+    if not paths:
         return None
-    head = b"" if data.lstrip()[:1] == b"[" else head
+    plain = json.loads(plain)
     for _ in range(rng.randint(1, 3)):
-        places = list(_places(plain))
-        if places:
-            _change(*rng.choice(places), rng)
+        *above, key = rng.choice(paths)
+        container = plain
+        try:
+            for step in above:
+                container = container[step]
+            _change(container, key, rng)
+        except (LookupError, TypeError):
+            # An earlier change took this place away.
+            continue
     lines[at] = head + json.dumps(plain).encode()
     return b"\n".join(lines)
 
 
-def _places(value: Any) -> Iterator[tuple[Any, Any]]:
-    """Yield every container of a JSON value with each key or index in it."""
+@cache
+def _read_line(line: bytes, whole: bool) -> tuple[bytes, bytes, list[tuple[Any, ...]]]:
+    """Return what stands before the JSON of a line of a seed, the JSON, and the path of every value in it.
+
+    Parameters
+    ----------
+    line : bytes
+    whole : bool
+        What begins with a list is JSON as a whole.
+    """
+    head, opened, rest = (b"", b"", line) if whole else line.partition(b"{")
+    try:
+        return head, opened + rest, list(_paths(json.loads(opened + rest)))
+    except ValueError:
+        return head, b"", []
+
+
+def _paths(value: Any, above: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Yield the keys and indices that lead to every value inside a JSON value."""
     items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for key, inner in items:
-        yield value, key
-        yield from _places(inner)
+        yield (*above, key)
+        yield from _paths(inner, (*above, key))
 
 
 def _change(container: Any, key: Any, rng: random.Random) -> None:

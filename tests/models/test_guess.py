@@ -2,6 +2,7 @@
 
 import pytest
 
+from genperf.errors import TableError
 from genperf.models.guess import guess_roles
 from genperf.table import read_table
 from genperf.table.names import canonical_of
@@ -21,13 +22,16 @@ NUMBERS = [1.0, 2.0, 4.0, 8.0]
         ("throughput", "throughput", None),
         ("images/s", "throughput", None),
         ("tokens_per_second", "throughput", None),
-        ("samples_per_s_per_gpu", "throughput", None),
+        ("samples per second", "throughput", None),
+        ("Time per epoch (min)", "time", "min"),
+        ("seconds per step", "time", "s"),
+        ("stepTimeMs", "time", "ms"),
     ],
 )
 def test_the_measured_column_by_its_name(name: str, role: str, unit: str | None) -> None:
     roles = guess_roles({"gpus": NUMBERS, name: NUMBERS}).roles
     assert roles[role] == name
-    assert roles.get("unit") == unit
+    assert roles.get("unit") == (None if unit == "s" else unit)
 
 
 def test_a_quantity_has_its_unit() -> None:
@@ -133,3 +137,64 @@ def test_other_options_are_no_roles() -> None:
     columns = {"gpus": NUMBERS, "seconds": NUMBERS}
     given = {"skip_bad_rows": True, "let": ("x=2*gpus",), "failed": ("state=oom",), "work": "32*gpus"}
     assert guess_roles(columns, given).roles == {"time": "seconds", "extrinsic": "gpus"}
+
+
+def test_the_throughput_of_one_worker_is_that_of_all_over_their_number() -> None:
+    guess = guess_roles({"# GPUs": NUMBERS, "Tokens/sec/GPU": NUMBERS})
+    assert guess.derived == {"tokens per second": "`Tokens/sec/GPU`*`# GPUs`"}
+    assert guess.roles["throughput"] == "tokens per second"
+    assert guess.left_out == ()
+
+
+def test_steps_per_second_are_a_time() -> None:
+    guess = guess_roles({"gpus": NUMBERS, "batch_size": [32] * 4, "it/s": NUMBERS})
+    assert (guess.roles["time"], guess.derived) == ("step_time_s", {"step_time_s": "1/`it/s`"})
+
+
+def test_a_throughput_comes_before_a_time_of_nothing_known() -> None:
+    both = {"gpus": NUMBERS, "train_runtime": NUMBERS, "train_samples_per_second": NUMBERS}
+    assert guess_roles(both).roles["throughput"] == "train_samples_per_second"
+    steps = {"gpus": NUMBERS, "step_s": NUMBERS, "images_per_s": NUMBERS}
+    assert guess_roles(steps).roles["throughput"] == "images_per_s"
+    assert guess_roles({**steps, "batch_size": [8] * 4}).roles["time"] == "step_s"
+
+
+def test_lines_of_a_log_are_repeats() -> None:
+    log = {"iteration": [1, 2, 1, 2], "gpus": [8, 8, 16, 16], "iter_time": NUMBERS}
+    assert guess_roles(log).roles["repeat"] == "iteration"
+
+
+@pytest.mark.parametrize(
+    ("name", "cells", "option"),
+    [
+        ("status", ["ok", "ok", "OOM", "ok"], {"status": "status"}),
+        ("oom", ["0", "0", "1", "0"], {"failed": "oom=1"}),
+        ("success", ["true", "true", "false", "true"], {"failed": "success=false"}),
+        ("status", ["ok", "ok", "ok", "ok"], {}),
+    ],
+)
+def test_how_a_run_ended_is_no_factor(name: str, cells: list[str], option: dict[str, str]) -> None:
+    roles = guess_roles({"gpus": NUMBERS, "step_s": NUMBERS, name: cells}).roles
+    assert {k: v for k, v in roles.items() if k in ("status", "failed", "categorical", "group")} == option
+
+
+@pytest.mark.parametrize("cells", [["a", "b", "a", "b"], ["run1", "run2", "run1", "run2"], [1, 2, 1, 2]])
+def test_runs_may_have_letters(cells: list[object]) -> None:
+    assert guess_roles({"gpus": [1, 1, 2, 2], "step_s": NUMBERS, "run": cells}).roles["repeat"] == "run"
+    named = guess_roles({"gpus": [1, 1, 2, 2], "step_s": NUMBERS, "run": ["before", "after"] * 2})
+    assert named.roles["group"] == "run"
+
+
+def test_a_constant_batch_is_kept_beside_groups() -> None:
+    columns = {"gpus": [1, 2, 4] * 2, "batch size": [16] * 6, "net": ["a"] * 3 + ["b"] * 3, "step_s": [1.0] * 6}
+    assert guess_roles(columns).roles["intrinsic"] == "batch size"
+
+
+def test_a_column_for_each_count_is_told() -> None:
+    with pytest.raises(TableError, match="hold one count each"):
+        guess_roles({"Model": ["a", "b"], "1 GPU": [1, 2], "2 GPUs": [1, 2]})
+
+
+def test_options_are_quoted_for_a_shell() -> None:
+    options = guess_roles({"world size": NUMBERS, "Time per epoch (s)": NUMBERS}).options
+    assert options == "--time 'Time per epoch (s)' --extrinsic 'world size'"

@@ -47,7 +47,7 @@ def test_distance_from_the_runs(models: Schema, params: float, micro: float, exp
 
 
 def test_the_nearest_run_is_named(models: Schema) -> None:
-    text = apart(models, read_query({"params": 32, "micro": 16, "gpus": 64}, models)).texts[0]
+    text = apart(models, read_query({"params": 32, "micro": 16, "gpus": 64}, models)).texts(np.array([0]))[0]
     assert text == "params=32 and micro=16 were never measured together; nearest run: params=8, micro=16, gpus=32"
 
 

@@ -115,3 +115,30 @@ def test_nodes_that_hold_the_workers_are_one_scale_with_them() -> None:
     # Nodes that go farther than the workers are told.
     assert "nodes=8 is 1 doubling outside" in more_nodes
     assert "nodes=16 is 2 doublings outside" in both
+
+
+def test_rows_judged_together_are_those_judged_alone() -> None:
+    """Every kind of reason, in rows that share marks with others and rows that share none."""
+    runs = pd.DataFrame(
+        [(w, b, n, w * 0.1 + b * 0.01) for w, b in ((1, 8), (2, 8), (4, 8), (1, 64), (1, 16)) for n in ("a", "b")],
+        columns=["workers", "batch", "net", "s"],
+    )
+    table = gp.read_table(runs, time="s", extrinsic="workers", intrinsic="batch", categorical="net")
+    schema = gp.fit(table, model="generic").schema
+    rng = np.random.default_rng(0)
+    asked = pd.DataFrame(
+        {
+            "workers": rng.choice([1, 2, 3, 4, 8, 9, 16, 256], 200),
+            "batch": rng.choice([1, 8, 16, 64, 100, 512], 200),
+            "net": rng.choice(["a", "b"], 200),
+        }
+    )
+    evidence = (Evidence("workers", 4, 1.0, 0.5, 0.2),)
+    standing = Standing(unidentified=["a", "b"], unmeasured={})
+    width = rng.choice([0.1, 0.4, 0.9, 3.0], 200)
+    together = verdicts(schema, read_query(asked, schema), evidence, standing, width)
+    for row in range(200):
+        alone = verdicts(schema, read_query(asked.iloc[[row]], schema), evidence, standing, width[[row]])
+        assert (together[0][row], together[1][row]) == (alone[0][0], alone[1][0])
+    assert len(set(together[1])) > 30
+    assert sum("never measured together" in reason for reason in together[1]) > 10

@@ -233,6 +233,8 @@ BROKEN: list[tuple[Callable[[dict[str, Any]], None], str]] = [
     (lambda d: d["kernel"]["effects"][0].update(size=-1.0), "discrepancies.kernel"),
     (lambda d: d["kernel"]["effects"][0]["rates"].update(batch=1.0), "discrepancies.kernel"),
     (lambda d: d["kernel"]["effects"][0]["rates"].update(framework=0.0), "discrepancies.kernel"),
+    (lambda d: d.update(followers=["framework"]), "discrepancies.followers"),
+    (lambda d: d.update(followers=["nodes"]), "discrepancies.followers"),
     (lambda d: d["kernel"]["metrics"].update(framework="doublings"), "the metric of 'framework' does not match"),
 ]
 

@@ -71,3 +71,8 @@ def test_check_names_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     status, out, err = shell_of(capsys)("check", str(path), *roles)
     assert status == 0
     assert "'batch' and 'bytes' rise together" in out + err
+
+
+def test_nodes_rise_with_the_workers_that_fill_them() -> None:
+    runs = pd.DataFrame({"gpus": [8, 16, 32, 64], "nodes": [1, 2, 4, 8], "t": [1.0, 1.1, 1.3, 1.7]})
+    assert design_notes(gp.read_table(runs, time="t", extrinsic="gpus,nodes")) == []

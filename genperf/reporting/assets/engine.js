@@ -126,13 +126,13 @@ class Engine {
   // Ends of the prediction band at some levels.
   band(x, levels) {
     const [mean, variance, shares] = this.mixture(x);
-    const far = distanceBeyond(this.factors, x, this.judging.settled), floor = this.floor === null ? -Infinity : this.floor;
+    const far = distanceBeyond(this.factors, x, this.settled), floor = this.floor === null ? -Infinity : this.floor;
     let start = 0;
     for (const m of this.members) {
       for (let d = 0; d < m.draws.length; d++) {
         variance[start + d] += m.series
           ? m.series.runVariance(d, this.noise)
-          : (this.perDoubling * far) ** 2 + this.misfit ** 2;
+          : (far > 0 ? this.perDoubling * far ** this.exponent : 0) ** 2 + this.misfit ** 2;
       }
       start += m.draws.length;
     }

@@ -5,6 +5,12 @@ function overviewMeasure() {
   return all.every((s) => m.known(s)) ? m : MEASURES.value;
 }
 const overview = (g) => inMeasure(g.sheet.summary, g.sheet.at, g.sheet, overviewMeasure());
+// The count of workers of a group's answers; told where the groups' differ, so that unlike counts are not compared unseen.
+const countOf = (g) => (g.sheet.along === null ? null : g.sheet.at[g.sheet.along]);
+function countColumn() {
+  const known = PAGE.groups.filter((g) => !g.failed && g.sheet.along !== null);
+  return new Set(known.map(countOf)).size > 1 ? [[`at ${known[0].sheet.factors[known[0].sheet.along].name}`, countOf]] : [];
+}
 const groupColumns = () => [
   ["group", (g) => nameOf(g)],
   [headingOf(overviewMeasure()), (g) => overview(g).value],
@@ -12,6 +18,7 @@ const groupColumns = () => [
   ["to", (g) => overview(g).upper],
   ["verdict", (g) => RULES.verdicts.indexOf(g.sheet.summary.verdict)],
   ...(QUANTITY.isTime ? [["efficiency (%)", (g) => g.sheet.summary.efficiency]] : []),
+  ...countColumn(),
 ];
 
 // The places of the groups in the order of a column; those that failed, or have no value, come last.
@@ -49,16 +56,18 @@ function showGroups() {
     const cells = g.failed
       ? [h("td", { class: "text", colspan: groupColumns().length - 1 }, g.failed)]
       : [...["value", "lower", "upper"].map((k) => number(overview(g)[k])), h("td", {}, chip(g.sheet.summary.verdict)),
-        ...(QUANTITY.isTime ? [number(g.sheet.summary.efficiency)] : [])];
+        ...(QUANTITY.isTime ? [number(g.sheet.summary.efficiency)] : []), ...countColumn().map(([, value]) => number(value(g)))];
     return h("tr", { class: i === state.group ? "now" : null, "aria-current": i === state.group ? "true" : null }, name, cells);
   });
   const caption = `The prediction for each group at its configuration, with ${plain(100 * PAGE.interval)} % intervals; choose one to see it`;
   const m = keyOf(overviewMeasure()), more = m === "value" ? [] : [m, `${m}_lower`, `${m}_upper`];
   const rows = PAGE.groups.filter((g) => !g.failed).map((g) => {
     const { key, sheet: { summary: s } } = g, o = overview(g);
-    return [...key, ...(more.length ? [o.value, o.lower, o.upper] : []), s.value, s.lower, s.upper, s.verdict, ...(QUANTITY.isTime ? [s.efficiency] : [])];
+    return [...key, ...(more.length ? [o.value, o.lower, o.upper] : []), s.value, s.lower, s.upper, s.verdict,
+      ...(QUANTITY.isTime ? [s.efficiency] : []), ...countColumn().map(([, value]) => value(g))];
   });
-  const names = [...PAGE.groupColumns, ...more, QUANTITY.name, "lower", "upper", "verdict", ...(QUANTITY.isTime ? ["efficiency_percent"] : [])];
+  const names = [...PAGE.groupColumns, ...more, QUANTITY.name, "lower", "upper", "verdict", ...(QUANTITY.isTime ? ["efficiency_percent"] : []),
+    ...countColumn().map(([name]) => name.replace(/^at /, ""))];
   put("overview", h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "All groups" },
     h("table", {}, h("caption", {}, caption), h("thead", {}, h("tr", {}, head)), h("tbody", {}, body))),
     saving("groups.csv", names, rows));

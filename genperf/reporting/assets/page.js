@@ -71,7 +71,9 @@ function stopsOf(f, place) {
   const measured = f.measured.length ? f.measured : [f.lower, f.upper];
   const out = new Set(measured);
   if (f.positive) {
-    for (let v = f.lower / 4; v <= f.upper * 4.0001; v *= 2 ** 0.125) {
+    // Also as far as it follows the scale.
+    const last = Math.max(f.upper * 4.0001, ...((sheet.path && sheet.path.follow[place]) || []));
+    for (let v = f.lower / 4; v <= last; v *= 2 ** 0.125) {
       const stop = f.integer ? Math.round(v) : +v.toPrecision(3);
       if (stop >= (f.integer ? 1 : 0)) out.add(stop);
     }
@@ -89,7 +91,8 @@ const nearest = (stops, value) =>
   stops.reduce((best, v, i) => (Math.abs(v - value) < Math.abs(stops[best] - value) ? i : best), 0);
 
 function control(f, place) {
-  const id = `factor-${place}`, single = f.distinct <= 1;
+  const id = `factor-${place}`, linked = Boolean(sheet.path) && String(place) in sheet.path.follow;
+  const single = f.distinct <= 1 && !linked;
   const fixed = !engine && place !== sheet.along;
   if (single || fixed) {
     const why = single ? "the only value measured" : "fixed here: a report of this group alone moves it too";
@@ -118,9 +121,9 @@ function control(f, place) {
     },
   });
   const output = typed || h("output", { id: `${id}-value`, for: id, class: "fixed" }, compact(state.x[place]));
-  const follows = sheet.path && String(place) in sheet.path.follow ? `; follows ${sheet.factors[sheet.along].name} until it is moved` : "";
+  const follows = linked ? `; follows ${sheet.factors[sheet.along].name} until it is moved` : "";
   return h("div", { class: "control" }, h("label", { for: id }, f.name), h("div", { class: "row" }, range, output),
-    h("p", { class: "note", id: hint }, `measured from ${compact(f.lower)} to ${compact(f.upper)}${follows}`));
+    h("p", { class: "note", id: hint }, `measured ${f.distinct > 1 ? `from ${compact(f.lower)} to ${compact(f.upper)}` : `at ${compact(f.lower)} only`}${follows}`));
 }
 
 function set(place, value) {

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from genperf.errors import TableError
-from genperf.models.guess_settings import SETTINGS, alone, is_product, is_switch, mostly_empty, repeated_kinds
+from genperf.models.guess.endings import ending_column
+from genperf.models.guess.measured import Measured, is_measurement, is_result, measured_column
+from genperf.models.guess.settings import SETTINGS, alone, is_product, is_switch, mostly_empty, repeated_kinds
 from genperf.table import phase_columns
 from genperf.table.cells import Cells
 from genperf.table.clean import labels, mostly_numbers
-from genperf.table.names import ALIASES, canonical_of
+from genperf.table.headers import header_of
+from genperf.table.names import canonical_of, column_of, plain_name
 from genperf.table.roles import names_of
 from genperf.table.transformer_names import WAYS
 
@@ -26,25 +30,15 @@ _EXTRINSIC = (
 )
 #: Switches of a run: names of kinds even where they are written 0 and 1.
 _SWITCHES = ("zero", "recomputation", "precision", "offload")
-#: The end of a column of times → its unit.
-_ENDS = {
-    **dict.fromkeys(("s", "sec", "secs", "seconds", "time"), "s"),
-    **dict.fromkeys(("ms", "msec", "milliseconds"), "ms"),
-    **dict.fromkeys(("us", "usec", "microseconds"), "us"),
-    "ns": "ns",
-    **dict.fromkeys(("min", "minutes"), "min"),
-    **dict.fromkeys(("h", "hours"), "h"),
-}
-_TIMES = frozenset({"time", "seconds", "secs", "duration", "elapsed", "runtime", "latency"})
-_RATES = re.compile(r"throughput|tps|fps|(^|.*_)(per_s|per_sec|per_second)(_.*)?|.*/s(ec|econd)?|.*speed")
-_REPEATS = frozenset({"repeat", "repetition", "rep", "run", "trial", "seed", "replicate"})
-#: Ends of columns of other quantities, with their unit.
-_QUANTITY_ENDS = {"gb": "GB", "gib": "GiB", "mb": "MB", "mib": "MiB", "j": "J", "joules": "J", "w": "W", "watts": "W"}
-_QUANTITIES = frozenset({"memory", "mem", "peak", "energy", "power"})
-#: What is computed from measurements, or describes their spread: never a factor.
-_RESULTS = re.compile(
-    r"(^|.*_)(mfu|hfu|tflops|gflops|loss|accuracy|speedup|efficiency|std|stdev|var|mean|median|utilization|startup)(_.*)?"
+_REPEATS = frozenset(
+    {
+        *("repeat", "repetition", "rep", "run", "trial", "seed", "replicate"),
+        # Lines of a log.
+        *("iteration", "iter", "step", "global_step", "epoch"),
+    }
 )
+#: A run by its number or letter: `run1`, `trial-2`, `a`.
+_NUMBERED = re.compile(r"([a-z]*[ _-]?)(\d+|[a-z])")
 #: Columns that tell where a run was written down: they may tell series apart, and are no factor.
 _PROVENANCE = frozenset(
     {
@@ -63,10 +57,6 @@ _PROVENANCE = frozenset(
             "run_id",
         ),
     }
-)
-#: A column of times with one of these words is that of a whole step or run; another one may be a part of it.
-_WHOLE = re.compile(
-    r"(^|[_ ])(step|iter|iteration|epoch|time|total|duration|elapsed|runtime|latency|seconds|batch)(?![a-z])"
 )
 
 
@@ -100,12 +90,16 @@ class Guess:
         The column that counts the workers, or else the nodes.
     left_out : tuple of str
         Columns in no role.
+    derived : dict of str to str
+        Columns to derive for `read_table`: the throughput of all workers from that of one, the time of a step from
+        steps per second.
     """
 
     roles: dict[str, str]
     mapping: dict[str, str] = field(default_factory=dict)
     counts: str | None = None
     left_out: tuple[str, ...] = ()
+    derived: dict[str, str] = field(default_factory=dict)
 
     def at(self, values: Mapping[str, str]) -> dict[str, str]:
         """Return a configuration under the columns' names: `gpus=64` also where the column is `num_gpus`."""
@@ -113,15 +107,28 @@ class Guess:
         by_meaning = {canonical_of(n): n for n in reversed(columns)}
         return {n if n in columns else by_meaning.get(canonical_of(n) or n, n): v for n, v in values.items()}
 
+    @property
+    def options(self) -> str:
+        """The roles as options of a command, quoted for a shell."""
+        words = [f"--{role}" for role in self.roles]
+        pairs = [
+            *zip(words, self.roles.values(), strict=True),
+            *(("--let", f"{n}={f}") for n, f in self.derived.items()),
+        ]
+        pairs += [("--map", f"{name}={column}") for name, column in self.mapping.items()]
+        return " ".join(f"{option} {shlex.quote(value)}" for option, value in pairs)
+
     def __str__(self) -> str:
         counted = self.mapping.get("workers") or self.counts
-        workers = [f"workers = {counted}"] if counted else []
-        units = f" ({self.roles['unit']})" if self.roles.get("unit") else ""
-        shown = [
-            f"{role} = {columns}{units if role == 'time' else ''}"
-            for role in (*_SINGLE[:3], *_SEVERAL, *_SINGLE[3:])
-            if (columns := ", ".join(n for n in self.roles.get(role, "").split(",") if n != counted))
-        ]
+        meant = "nodes" if counted and canonical_of(counted) == "nodes" else "workers"
+        workers = [f"{meant} = {counted}"] if counted else []
+        shown = []
+        for role in (*_SINGLE[:3], *_SEVERAL, *_SINGLE[3:], "status", "failed"):
+            columns = ", ".join(n for n in names_of(self.roles.get(role, "")) if n != counted)
+            columns = self.derived.get(columns, columns).replace("`", "")
+            unit = self.roles.get("unit", "") if role == "time" else ""
+            if columns:
+                shown.append(f"{role} = {columns}{f' ({unit})' if unit and f'({unit})' not in columns else ''}")
         return f"read as: {', '.join([*workers, *shown])}"
 
 
@@ -180,32 +187,40 @@ def guess_roles(
     if "quantity" in roles:
         taken.add(roles["quantity"].partition(":")[0])
     free = [name for name in columns if name not in taken]
+    measured = Measured({}, "")
     if not {"time", "throughput", "quantity"} & set(roles):
-        roles.update(_measured(free))
-    elif "time" in roles and "unit" not in roles and (unit := _unit_of(roles["time"])) not in (None, "s"):
-        roles["unit"] = str(unit)
-    taken |= {roles[role].partition(":")[0] for role in _SINGLE if role in roles}
+        measured = measured_column(free, mapped.get("workers") or column_of("workers", columns))
+        roles.update(measured.roles)
+    elif "time" in roles and "unit" not in roles and (unit := header_of(roles["time"]).unit) not in ("", "s"):
+        roles["unit"] = unit
+    taken |= {measured.column, *(roles[role].partition(":")[0] for role in _SINGLE if role in roles)}
     phases = set(phase_columns(free).values())
-    left = [n for n in free if n not in taken and n not in phases and not _is_result(n) and not _is_measured(n)]
-    left = [n for n in left if n in wanted or not mostly_empty(columns[n])]
-    repeats = [n for n in left if n.lower() in _REPEATS and mostly_numbers(list(columns[n]))]
+    left = [n for n in free if n not in taken and n not in phases and not is_result(n) and not is_measurement(n)]
+    if not any((given or {}).get(option) for option in ("status", "failed")):
+        roles.update(ending_column({n: columns[n] for n in left}))
+    ending = {roles.get("status", ""), roles.get("failed", "").partition("=")[0]} - {""}
+    left = [n for n in left if n not in ending and (n in wanted or not mostly_empty(columns[n]))]
+    repeats = [n for n in left if plain_name(n) in _REPEATS and _numbers_runs(columns[n])]
     if "repeat" not in roles and repeats:
         roles["repeat"] = repeats[0]
         left.remove(repeats[0])
     numeric = [n for n in left if _is_number(n, columns[n])]
     named = {n: c for n in [*names_of(roles.get("extrinsic", "")), *numeric] if (c := canonical_of(n)) in _EXTRINSIC}
-    mapped.update({c: n for n, c in named.items() if c not in mapped and n.lower() not in ALIASES[c]})
+    if not {"workers", "nodes"} & {*named.values(), *mapped} and (single := _in_the_singular(numeric)):
+        named |= single
+    mapped.update({c: n for n, c in named.items() if c not in mapped and canonical_of(n) is None})
     counted = mapped.get("workers") or next((n for c in ("workers", "nodes") for n in named if named[n] == c), None)
     if counted is None and not roles.get("extrinsic"):
         listed = ", ".join(numeric) or "no numbers"
         example = numeric[0] if numeric else "COLUMN"
         raise TableError(
-            f"no column is known to count the workers ({listed})", hint=f"name the one that does: --extrinsic {example}"
+            f"no column is known to count the workers ({listed})",
+            hint=f"name the one that does: --extrinsic {example}",
         )
     _add(roles, "extrinsic", [n for n in numeric if n in named or n in mapped.values()])
     rest = [n for n in numeric if n not in names_of(roles["extrinsic"])]
     texts = [n for n in left if n not in numeric and n != roles.get("repeat") and _names_kinds(columns[n])]
-    kinds = {n: labels(columns[n]) for n in texts if n.lower() not in _PROVENANCE}
+    kinds = {n: labels(columns[n]) for n in texts if plain_name(n) not in _PROVENANCE}
     implied = repeated_kinds(kinds, wanted)
     texts = [n for n in texts if n not in implied]
     rest = [n for n in rest if n in wanted or not _whole_batch(n, rest, counted, columns)]
@@ -215,21 +230,22 @@ def guess_roles(
         # Nothing but the scale varies within these names: each combination is a series.
         per_worker = [n for n in batches if canonical_of(n) == "batch" and _varies(columns[n])]
         cells = {n: labels(columns[n]) for n in [*texts, *per_worker]}
-        for name in [n for n in texts if n.lower() in _PROVENANCE and n not in wanted]:
+        for name in [n for n in texts if plain_name(n) in _PROVENANCE and n not in wanted]:
             if alone(cells) and len(cells) > 1:
                 # Each run is written down in a place of its own: that tells no series apart.
                 del cells[name]
         texts = [n for n in texts if n in cells]
         roles["group"] = ",".join(cells)
-        rest = [n for n in rest if n not in per_worker and _varies(columns[n])]
+        rest = [n for n in rest if n not in per_worker and (n in batches or _varies(columns[n]))]
         rest = [n for n in rest if not (per_worker and canonical_of(n) == "global_batch")]
     elif texts:
         grouped = names_of(roles.get("group", ""))
-        _add(roles, "categorical", [n for n in texts if n not in grouped and n.lower() not in _PROVENANCE])
+        _add(roles, "categorical", [n for n in texts if n not in grouped and plain_name(n) not in _PROVENANCE])
     _add(roles, "intrinsic", rest)
     used = {n.partition(":")[0] for role in (*_SINGLE, *_SEVERAL) for n in names_of(roles.get(role, ""))}
     kept = {role: text for role, text in roles.items() if text}
-    return Guess(kept, mapped, counted, tuple(n for n in columns if n not in used))
+    used |= {measured.column, *ending}
+    return Guess(kept, mapped, counted, tuple(n for n in columns if n not in used), measured.derived)
 
 
 def _is_number(name: str, cells: Cells | Sequence[Any]) -> bool:
@@ -274,66 +290,24 @@ def _add(roles: dict[str, str], role: str, names: Collection[str]) -> None:
     roles[role] = ",".join(dict.fromkeys([*names_of(roles.get(role, "")), *names]))
 
 
-def _measured(names: Sequence[str]) -> dict[str, str]:
-    """Return the measured column with its unit: the only time, else the only throughput, else the only quantity."""
-    phases = set(phase_columns(names).values())
-    times = [n for n in names if _unit_of(n) and n not in phases and not _is_result(n)]
-    whole = [n for n in times if _WHOLE.search(n.lower())]
-    times = whole if len(whole) == 1 else times
-    rates = [n for n in names if _RATES.fullmatch(n.lower()) and not _is_result(n)]
-    quantities = {n: unit for n in names if (unit := _quantity_unit(n)) is not None}
-    for kind, candidates in (("time", times), ("throughput", rates), ("quantity", list(quantities))):
-        if len(candidates) > 1:
-            count = {2: "two", 3: "three"}.get(len(candidates), str(len(candidates)))
-            likely = next((n for n in candidates if re.search("step|iter|epoch|time", n.lower())), candidates[0])
-            raise TableError(
-                f"{count} columns may be the measured {kind}: {', '.join(candidates)}",
-                hint=f"name the one that was measured: --{kind} {likely}",
-            )
-        if candidates and kind == "time":
-            unit = str(_unit_of(times[0]))
-            return {"time": times[0], **({} if unit == "s" else {"unit": unit})}
-        if candidates:
-            unit = quantities.get(candidates[0], "")
-            return {kind: candidates[0] + (f":{unit}" if kind == "quantity" and unit else "")}
-    listed = ", ".join(names)
-    raise TableError(
-        f"no column is known to be a time or a throughput ({listed})",
-        hint="name the measured one: --time COLUMN, --throughput COLUMN or --quantity COLUMN:UNIT",
-    )
+def _numbers_runs(cells: Cells | Sequence[Any]) -> bool:
+    """Tell whether a column numbers the runs: by numbers or letters, perhaps behind one and the same word."""
+    if mostly_numbers(list(cells)):
+        return True
+    matches = [_NUMBERED.fullmatch(text.lower()) for text in {*labels(cells).tolist()} - {""}]
+    return bool(matches) and all(matches) and len({m[1] for m in matches if m is not None}) == 1
 
 
-def _unit_of(name: str) -> str | None:
-    """Return the unit of a column that by its name holds times; None for another column.
+def _in_the_singular(names: Sequence[str]) -> dict[str, str]:
+    """Return the columns of numbers that count workers or nodes by a name in the singular: `gpu`, `node`.
 
-    Examples
-    --------
-    >>> _unit_of("step_ms"), _unit_of("step_time_s"), _unit_of("Time"), _unit_of("images_per_s"), _unit_of("gpus")
-    ('ms', 's', 's', None, None)
+    Parameters
+    ----------
+    names : sequence of str
+        Columns of numbers.
     """
-    plain = name.strip().lower().replace(" ", "_")
-    if _RATES.fullmatch(plain) or "_per_" in plain or "/" in plain:
-        return None
-    if plain in _TIMES:
-        return "s"
-    words = [w for w in re.split(r"[_()\[\]]+", plain) if w]
-    return _ENDS.get(words[-1]) if len(words) > 1 or plain in ("ms", "us", "ns") else None
-
-
-def _quantity_unit(name: str) -> str | None:
-    words = name.lower().split("_")
-    if words[-1] in _QUANTITY_ENDS and len(words) > 1:
-        return _QUANTITY_ENDS[words[-1]]
-    return "" if words[0] in _QUANTITIES else None
-
-
-def _is_result(name: str) -> bool:
-    return bool(_RESULTS.fullmatch(name.lower()))
-
-
-def _is_measured(name: str) -> bool:
-    """Tell whether a column is a further measurement by its name: a time, a throughput, a memory."""
-    return bool(_unit_of(name) or _RATES.fullmatch(name.lower()) or _quantity_unit(name) is not None)
+    meant = {n: canonical_of(f"{plain_name(n)}s") for n in names}
+    return {n: c for n, c in meant.items() if c in ("workers", "nodes")}
 
 
 def _varies(cells: Cells | Sequence[Any]) -> bool:

@@ -1,0 +1,52 @@
+"""Which column says how a run ended: in words, or as a switch such as `oom`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from genperf.table.cells import Cells
+from genperf.table.clean import labels
+from genperf.table.failures import says_failed
+from genperf.table.names import plain_name
+
+#: Columns of words.
+_ENDINGS = frozenset(
+    {"status", "state", "result", "outcome", "exit_status", "error", "errors", "failure", "message", "note", "notes"}
+)
+#: Switches that are on where a run failed, or where it succeeded.
+_FAILED = frozenset(
+    {"oom", "is_oom", "ooms", "out_of_memory", "failed", "fail", "failure", "crashed", "error", "killed", "timeout"}
+)
+_SUCCEEDED = frozenset({"ok", "success", "succeeded", "completed", "finished", "fits", "fit"})
+_ON, _OFF = frozenset({"1", "true", "yes", "y"}), frozenset({"0", "false", "no", "n"})
+
+
+def ending_column(columns: Mapping[str, Cells | Sequence[Any]]) -> dict[str, str]:
+    """Return the option of `read_table` that tells failed runs from others: `status` or `failed`; empty without one.
+
+    Parameters
+    ----------
+    columns : mapping of str to cells
+        Those without a role.
+
+    Examples
+    --------
+    >>> ending_column({"status": ["ok", "OOM", "ok"]}), ending_column({"oom": [0, 1, 0]})
+    ({'status': 'status'}, {'failed': 'oom=1'})
+    >>> ending_column({"success": ["True", "False"]}), ending_column({"status": ["ok", "ok"]})
+    ({'failed': 'success=False'}, {})
+    """
+    for name, cells in columns.items():
+        plain = plain_name(name)
+        if plain not in _ENDINGS | _FAILED | _SUCCEEDED:
+            continue
+        values = sorted({*labels(cells).tolist()} - {""})
+        for failing, words in ((_FAILED, _ON), (_SUCCEEDED, _OFF)):
+            if plain in failing and {v.lower() for v in values} <= _ON | _OFF:
+                failed = [v for v in values if v.lower() in words]
+                if failed and len(values) > 1:
+                    return {"failed": f"{name}={','.join(failed)}"}
+        if plain in _ENDINGS | _FAILED and any(map(says_failed, values)):
+            return {"status": name}
+    return {}

@@ -1,0 +1,167 @@
+"""Which column was measured, by the headers: the time of a step, else a throughput, else another quantity."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from genperf.errors import TableError
+from genperf.formula import quote_name
+from genperf.table import phase_columns
+from genperf.table.headers import DEVICE_WORDS, STEP_WORDS, Header, header_of
+from genperf.table.measurement import TIME_UNITS
+from genperf.table.names import column_of, plain_name
+
+#: What is computed from measurements, or describes their spread: never a factor, and never what was measured.
+_RESULTS = re.compile(
+    r"(^|.*_)(mfu|hfu|tflops|gflops|loss|accuracy|speedup|efficiency|std|stdev|stddev|var|ci|p\d\d|"
+    r"utilization|util|startup)(_.*)?"
+)
+#: Of several times the one with such a word is that of a whole step or run; another one may be a part of it.
+_WHOLE = re.compile(r"(^|_)(time|total|duration|elapsed|runtime|latency|seconds)(_|$)")
+#: A column for each count, as in a table of a paper: "8 GPUs".
+_ONE_COUNT = re.compile(rf"\d+\s*(x|-|_)?\s*({'|'.join(sorted(DEVICE_WORDS))}|nodes?|hosts?|machines?)|\d+")
+#: The name of the step's time that is derived from steps per second.
+_STEP = "step_time_s"
+
+
+@dataclass(frozen=True)
+class Measured:
+    """The measured column.
+
+    Attributes
+    ----------
+    roles : dict of str to str
+        `time` with its `unit`, `throughput`, or `quantity`.
+    column : str
+        As it stands in the table.
+    derived : dict of str to str
+        A column that is derived from it and is measured in its place.
+    """
+
+    roles: dict[str, str]
+    column: str
+    derived: dict[str, str] = field(default_factory=dict)
+
+
+def is_result(name: str) -> bool:
+    """Tell whether a column is computed from measurements: an efficiency, a loss, a deviation."""
+    return bool(_RESULTS.fullmatch(plain_name(name)))
+
+
+def is_measurement(name: str) -> bool:
+    """Tell whether a column is a measurement by its name: a time, a throughput, a memory."""
+    return header_of(name).kind != ""
+
+
+def measured_column(names: Sequence[str], counted: str | None) -> Measured:
+    """Return the column that was measured.
+
+    It is the only time of a step; else the only time, the only throughput, the only quantity. A throughput comes before
+    a time that no header or batch tells the work of: with it more can be said.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Columns without a role.
+    counted : str or None
+        The column that counts the workers.
+
+    Raises
+    ------
+    TableError
+        Where several columns may be the measured one, or none.
+
+    Examples
+    --------
+    >>> measured_column(["gpus", "Time per epoch (min)"], "gpus").roles
+    {'time': 'Time per epoch (min)', 'unit': 'min'}
+    >>> measured_column(["gpus", "tokens/sec/GPU"], "gpus").derived
+    {'tokens per second': '`tokens/sec/GPU`*gpus'}
+    """
+    phases = set(phase_columns(names).values())
+    headers = {n: header_of(n) for n in names if n not in phases and not is_result(n)}
+    times = [n for n, header in headers.items() if header.kind == "time"]
+    rates = [n for n, header in headers.items() if header.kind == "rate"]
+    quantities = [n for n in names if header_of(n).kind == "quantity"]
+    whole = [n for n in times if headers[n].of or _WHOLE.search(plain_name(n))]
+    times = whole if len(whole) == 1 else times
+    samples = [n for n in rates if headers[n].counted not in STEP_WORDS]
+    rates = samples if len(samples) == 1 else rates
+    batched = any(column_of(name, names) for name in ("batch", "global_batch", "micro_batch"))
+    vague = len(times) > 1 or not all(headers[n].of for n in times)
+    if len(rates) == 1 and (vague or not batched):
+        times = []
+    for kind, candidates in (("time", times), ("throughput", rates), ("quantity", quantities)):
+        if len(candidates) > 1:
+            raise _several(kind, candidates)
+        if candidates:
+            return _taken(kind, candidates[0], header_of(candidates[0]), counted)
+    raise _none(names)
+
+
+def _taken(kind: str, name: str, header: Header, counted: str | None) -> Measured:
+    """Return a column as the measured one, derived where it is told of one worker or of steps.
+
+    Parameters
+    ----------
+    kind : {"time", "throughput", "quantity"}
+    name : str
+    header : Header
+    counted : str or None
+        The column that counts the workers.
+    """
+    if kind == "time":
+        return Measured({"time": name, **({} if header.unit == "s" else {"unit": header.unit})}, name)
+    if kind == "quantity":
+        return Measured({"quantity": f"{name}:{header.unit}" if header.unit else name}, name)
+    quoted = quote_name(name)
+    if header.counted in STEP_WORDS and not header.shared:
+        seconds = TIME_UNITS[header.unit][0]
+        return Measured({"time": _STEP}, name, {_STEP: f"{seconds:g}/{quoted}" if seconds != 1.0 else f"1/{quoted}"})
+    whole = f"{header.counted or 'throughput'} per second"
+    formula = quoted
+    if header.shared and counted is not None:
+        formula += f"*{quote_name(counted)}"
+    if TIME_UNITS[header.unit][0] != 1.0:
+        formula += f"/{TIME_UNITS[header.unit][0]:g}"
+    return (
+        Measured({"throughput": name}, name)
+        if formula == quoted
+        else Measured({"throughput": whole}, name, {whole: formula})
+    )
+
+
+def _several(kind: str, candidates: Sequence[str]) -> TableError:
+    count = {2: "two", 3: "three"}.get(len(candidates), str(len(candidates)))
+    likely = next((n for n in candidates if re.search("step|iter|epoch|time", n.lower())), candidates[0])
+    return TableError(
+        f"{count} columns may be the measured {kind}: {', '.join(candidates)}",
+        hint=f"name the one that was measured: --{kind} {_quoted(likely)}",
+    )
+
+
+def _none(names: Sequence[str]) -> TableError:
+    """Return the error that asks for the measured column.
+
+    Parameters
+    ----------
+    names : sequence of str
+    """
+    listed = ", ".join(names)
+    wide = [n for n in names if _ONE_COUNT.fullmatch(n.strip().lower())]
+    if len(wide) > 1:
+        return TableError(
+            f"no column is known to be a time or a throughput: {', '.join(wide)} hold one count each",
+            hint="write a row for each run, with columns such as gpus and images_per_s",
+        )
+    return TableError(
+        f"no column is known to be a time or a throughput ({listed})",
+        hint="name the measured one: --time COLUMN, --throughput COLUMN or --quantity COLUMN:UNIT",
+    )
+
+
+def _quoted(name: str) -> str:
+    """Return a name as a shell reads it."""
+    return f"'{name}'" if re.search(r"[^\w./:=+-]", name) else name

@@ -1,0 +1,236 @@
+"""What a column's header says of the numbers below it: a time, a rate, an amount of memory; in which unit, of what."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal
+
+#: Units of time, with the one that `read_table` takes.
+TIME_WORDS = {
+    **dict.fromkeys(("s", "sec", "secs", "second", "seconds"), "s"),
+    **dict.fromkeys(("ms", "msec", "msecs", "millisecond", "milliseconds"), "ms"),
+    **dict.fromkeys(("us", "usec", "usecs", "microseconds", "\N{MICRO SIGN}s", "\N{GREEK SMALL LETTER MU}s"), "us"),
+    **dict.fromkeys(("ns", "nsec", "nanoseconds"), "ns"),
+    **dict.fromkeys(("min", "mins", "minute", "minutes"), "min"),
+    **dict.fromkeys(("h", "hr", "hrs", "hour", "hours"), "h"),
+}
+#: What one throughput of many workers may be shared by.
+DEVICE_WORDS = frozenset(
+    f"{word}{end}"
+    for word in ("gpu", "device", "worker", "rank", "chip", "accelerator", "card", "tpu", "npu", "process", "replica")
+    for end in ("", "s")
+)
+#: The steps of a training: their time is that of all workers together.
+STEP_WORDS = frozenset(
+    f"{word}{end}" for word in ("step", "iteration", "iter", "it", "batch", "minibatch", "update") for end in ("", "s")
+)
+#: Work that is one and the same however many workers share it.
+JOB_WORDS = frozenset({"epoch", "epochs", "job"})
+_RATES = frozenset({"throughput", "speed", "tps", "fps", "qps"})
+_TIMES = frozenset({"time", "duration", "elapsed", "runtime", "latency", "walltime", "wallclock", "makespan"})
+_UNIT_OF_RATE = {"fps": "images", "tps": "tokens", "tgs": "tokens"}
+_MEMORY_UNITS = {"gb": "GB", "gib": "GiB", "mb": "MB", "mib": "MiB", "tb": "TB", "tib": "TiB"}
+_OTHER_UNITS = {"j": "J", "joule": "J", "joules": "J", "w": "W", "watt": "W", "watts": "W"}
+_QUANTITIES = frozenset({"memory", "mem", "vram", "energy", "power"})
+#: Before a unit of memory: an amount that is given, such as that of a message, and no memory that was measured.
+_GIVEN_AMOUNTS = frozenset(
+    {
+        *("size", "message", "model", "dataset", "data", "file", "bucket", "gradient", "gradients", "weights", "link"),
+        *("bandwidth", "capacity", "limit", "batch", "params", "parameters"),
+    }
+)
+#: What is counted, as it is spelled and as it is called.
+_COUNTED = {
+    **dict.fromkeys(("img", "imgs", "image"), "images"),
+    **dict.fromkeys(("tok", "toks", "token"), "tokens"),
+    **dict.fromkeys(("sample", "samp", "example", "ex"), "samples"),
+    **dict.fromkeys(("seq", "seqs", "sequence"), "sequences"),
+    **dict.fromkeys(("frame",), "frames"),
+    **dict.fromkeys(("word", "wps"), "words"),
+    **dict.fromkeys(("sentence", "sent"), "sentences"),
+}
+#: Words before a unit of time that say nothing of what is counted.
+_PLAIN = frozenset({*_RATES, "total", "avg", "average", "mean", "training", "train", "global", "aggregate", "overall"})
+
+Kind = Literal["time", "rate", "quantity", ""]
+
+
+@dataclass(frozen=True)
+class Header:
+    """What a column's header says.
+
+    Attributes
+    ----------
+    kind : {"time", "rate", "quantity", ""}
+        A rate is a throughput. Empty where the header tells none of them.
+    unit : str
+        Of the cells: of a time one of `genperf.table.measurement.TIME_UNITS`, of a rate the unit of time in the
+        denominator.
+    counted : str
+        What a rate counts, in the plural; empty where the header does not say it.
+    shared : bool
+        Whether a rate is that of one worker.
+    of : {"step", "job", ""}
+        What a time is of: a step, or work that all workers share (an epoch, a job), however many they are.
+    """
+
+    kind: Kind = ""
+    unit: str = ""
+    counted: str = ""
+    shared: bool = False
+    of: Literal["step", "job", ""] = ""
+
+
+def bare(column: str) -> str:
+    """Return a header without the unit in brackets at its end, and with a word for `#`.
+
+    Examples
+    --------
+    >>> bare("Step time [ms]"), bare("# GPUs"), bare("peak memory (GB)"), bare("batch size (per GPU)")
+    ('Step time', 'num GPUs', 'peak memory', 'batch size (per GPU)')
+    """
+    text = re.sub(r"^(#|n[or]\.)\s*(of\s+)?(?=[A-Za-z])", "num ", column.strip(), flags=re.IGNORECASE)
+    main, unit = _bracketed(text)
+    return main if main and unit and _is_unit(unit) else text
+
+
+@lru_cache(maxsize=10_000)
+def header_of(column: str) -> Header:
+    """Return what a header says of the numbers below it.
+
+    Examples
+    --------
+    >>> header_of("step_ms")
+    Header(kind='time', unit='ms', counted='', shared=False, of='step')
+    >>> header_of("Time per epoch (s)").of, header_of("seconds per step").unit, header_of("s/it").of
+    ('job', 's', 'step')
+    >>> header_of("Tokens/sec/GPU")
+    Header(kind='rate', unit='s', counted='tokens', shared=True, of='')
+    >>> header_of("throughput (images/s)").counted, header_of("peak memory (GB)").unit, header_of("layers").kind
+    ('images', 'GB', '')
+    """
+    main, unit = _bracketed(column.strip())
+    if not main or not (unit and _is_unit(unit)):
+        main, unit = column, ""
+    names, last = _chain(main), _chain(unit)
+    for header in (_rate(last, names), _rate(names, []), _time(names, last), _quantity(names, last)):
+        if header is not None:
+            return header
+    return Header()
+
+
+def _bracketed(text: str) -> tuple[str, str]:
+    """Return a header in two: before the brackets at its end, and what is in them."""
+    match = re.fullmatch(r"(.*?)\s*[(\[]([^()\[\]]*)[)\]]", text)
+    return (match[1].strip(" _"), match[2].strip()) if match else (text, "")
+
+
+def _is_unit(text: str) -> bool:
+    chain = _chain(text)
+    words = [word for part in chain for word in part]
+    known = {*TIME_WORDS, *_MEMORY_UNITS, *_OTHER_UNITS}
+    return bool(words) and (
+        words[-1] in known or (len(chain) > 1 and any(part[-1] in TIME_WORDS for part in chain[1:]))
+    )
+
+
+def _chain(text: str) -> list[list[str]]:
+    """Return the words of a header, parted where one thing is told per another.
+
+    Examples
+    --------
+    >>> _chain("tokens_per_s_per_gpu"), _chain("img/sec"), _chain("StepTimeMs")
+    ([['tokens'], ['s'], ['gpu']], [['img'], ['sec']], [['step', 'time', 'ms']])
+    """
+    apart = re.sub(r"(?<=[a-z0-9])(?=[A-Z][a-z])", " ", text).lower()
+    parts = re.split(r"/|(?:^|[\s_\-])per(?=[\s_\-])", apart)
+    words = [[w for w in re.split(r"[\s_\-.,:()\[\]]+", part) if w] for part in parts]
+    return [part for part in words if part]
+
+
+def _rate(chain: list[list[str]], before: list[list[str]]) -> Header | None:
+    """Return the header of a throughput: something per second, perhaps of each worker.
+
+    Parameters
+    ----------
+    chain : list of list of str
+        The words, parted at each "per".
+    before : list of list of str
+        The words before the brackets in which the chain stands.
+    """
+    if not chain:
+        return None
+    first, *others = chain
+    shared = any(part[0] in DEVICE_WORDS for part in [*others, *before[1:]])
+    timed = next((part for part in others if part[0] in TIME_WORDS), None)
+    if timed is not None and not (len(first) == 1 and first[0] in TIME_WORDS):
+        counted = first[-1]
+        if counted in _PLAIN or counted in TIME_WORDS:
+            counted = ""
+        return Header("rate", TIME_WORDS[timed[0]], _COUNTED.get(counted, counted), shared)
+    named = {*first, *(word for part in before[:1] for word in part)} & (_RATES | {"tgs"})
+    if not named or any(word in TIME_WORDS for word in first) or before:
+        return None
+    word = min(named)
+    return Header("rate", "s", _UNIT_OF_RATE.get(word, ""), shared or word == "tgs")
+
+
+def _time(chain: list[list[str]], unit: list[list[str]]) -> Header | None:
+    """Return the header of a time: a word for it, a unit at the end, or a unit per step.
+
+    Parameters
+    ----------
+    chain, unit : list of list of str
+        The words before and in the brackets, parted at each "per".
+    """
+    if not chain:
+        return None
+    first, *others = chain
+    words = [word for part in chain for word in part]
+    inside = unit[0][-1] if unit else ""
+    of = _of(words if not unit else [*words, *(word for part in unit for word in part)])
+    ends = TIME_WORDS.get(inside) or (TIME_WORDS.get(words[-1]) if len(words) > 1 else None)
+    if others:
+        # Per step or epoch; a time per sample or token is none of a step.
+        if not any(part[0] in STEP_WORDS | JOB_WORDS for part in others):
+            return None
+        named_unit = ends or next((TIME_WORDS[word] for word in first if word in TIME_WORDS), None)
+        return Header("time", named_unit or "s", of=of) if named_unit or set(first) & _TIMES else None
+    if unit and len(unit) > 1 and not any(part[0] in STEP_WORDS | JOB_WORDS for part in unit[1:]):
+        return None
+    if ends is None and len(words) == 1 and words[0] in ("ms", "us", "ns", "seconds", "secs"):
+        ends = TIME_WORDS[words[0]]
+    if ends is None and (words[-1] in _TIMES):
+        ends = "s"
+    return None if ends is None else Header("time", ends, of=of)
+
+
+def _of(words: list[str]) -> Literal["step", "job", ""]:
+    """Return what a time is of, by the words of its header."""
+    text = " ".join(words)
+    if JOB_WORDS & {*words} or re.search(r"\btime to (train|accuracy|solution|convergence|target|loss)|\bttt\b", text):
+        return "job"
+    return "step" if STEP_WORDS & {*words} else ""
+
+
+def _quantity(chain: list[list[str]], unit: list[list[str]]) -> Header | None:
+    """Return the header of another quantity: memory, energy, power.
+
+    Parameters
+    ----------
+    chain, unit : list of list of str
+        The words before and in the brackets, parted at each "per".
+    """
+    if not chain:
+        return None
+    words = [word for part in chain for word in part]
+    units = {**_MEMORY_UNITS, **_OTHER_UNITS}
+    end = unit[0][-1] if unit else words[-1] if len(words) > 1 else ""
+    if end in units:
+        given = end in _MEMORY_UNITS and bool(_GIVEN_AMOUNTS & {*words}) and not _QUANTITIES & {*words}
+        return None if given else Header("quantity", units[end])
+    if _QUANTITIES & {*words[:2]}:
+        return Header("quantity")
+    return None

@@ -1,0 +1,81 @@
+"""What a column's header says: kind, unit, what is counted, whether it is that of one worker or of a whole job."""
+
+import pytest
+
+from genperf.table.headers import Header, bare, header_of
+from genperf.table.names import canonical_of, column_of, noun_of
+
+
+@pytest.mark.parametrize(
+    ("column", "header"),
+    [
+        ("iter_time_ms", Header("time", "ms", of="step")),
+        ("Step time [ms]", Header("time", "ms", of="step")),
+        ("sec/batch", Header("time", "s", of="step")),
+        ("s/it", Header("time", "s", of="step")),
+        ("elapsed time per iteration (ms)", Header("time", "ms", of="step")),
+        ("stepTimeMs", Header("time", "ms", of="step")),
+        ("Time/epoch (min)", Header("time", "min", of="job")),
+        ("Time (sec/epoch)", Header("time", "s", of="job")),
+        ("Time to train (min)", Header("time", "min", of="job")),
+        ("latency", Header("time", "s")),
+        ("images/s", Header("rate", "s", "images")),
+        ("throughput (img/s)", Header("rate", "s", "images")),
+        ("train_samples_per_second", Header("rate", "s", "samples")),
+        ("samples/min", Header("rate", "min", "samples")),
+        ("tokens_per_s_per_gpu", Header("rate", "s", "tokens", shared=True)),
+        ("throughput [samples/s/GPU]", Header("rate", "s", "samples", shared=True)),
+        ("throughput per device", Header("rate", "s", "", shared=True)),
+        ("TGS", Header("rate", "s", "tokens", shared=True)),
+        ("peak memory (GB)", Header("quantity", "GB")),
+        ("max_mem_allocated_GiB", Header("quantity", "GiB")),
+        ("power_w", Header("quantity", "W")),
+    ],
+)
+def test_headers_of_measurements(column: str, header: Header) -> None:
+    assert header_of(column) == header
+
+
+@pytest.mark.parametrize(
+    "column",
+    ["gpus", "message_mb", "model_size_gb", "learning_rate", "ms_per_image", "epochs", "layers", "tflops_per_gpu"],
+)
+def test_headers_of_settings(column: str) -> None:
+    assert header_of(column) == Header()
+
+
+def test_units_are_no_part_of_a_name() -> None:
+    assert [bare(n) for n in ("# GPUs", "No. of GPUs", "time (s)", "size (small)")] == [
+        "num GPUs",
+        "num GPUs",
+        "time",
+        "size (small)",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("column", "canonical", "noun"),
+    [
+        ("# GPUs", "workers", "GPUs"),
+        ("No. of GPUs", "workers", "GPUs"),
+        ("world size", "workers", "workers"),
+        ("np", "workers", "workers"),
+        ("numGpus", "workers", "Gpus"),
+        ("nnodes", "nodes", "nodes"),
+        ("node_count", "nodes", "nodes"),
+        ("Accelerators", "workers", "Accelerators"),
+        ("bs_per_gpu", "batch", "bs_per_gpu"),
+        ("Batch size (per GPU)", "batch", "Batch size (per GPU)"),
+        ("global_bs", "global_batch", "global_bs"),
+        ("micro_bs", "micro_batch", "micro_bs"),
+        ("batch_time", None, "batch_time"),
+        ("batch_norm", None, "batch_norm"),
+    ],
+)
+def test_names_in_other_words(column: str, canonical: str | None, noun: str) -> None:
+    assert canonical_of(column) == canonical
+    assert noun_of(column) == noun
+
+
+def test_a_name_as_it_is_comes_before_one_in_other_words() -> None:
+    assert column_of("batch", ["bs", "local_batch"]) == "local_batch"
