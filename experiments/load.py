@@ -28,10 +28,12 @@ from benchmark_engine import OUT, machine
 
 COMMAND = "python experiments/load.py"
 HEAD = ("what", "clock", "work", "peak memory", "command")
+DATA = Path(__file__).parents[1] / "data"
 COUNTS = np.array([1.0, 2, 4, 8, 16])
 ROLES = ("--time", "s", "--extrinsic", "workers")
 MAIN = "import os; os.chdir({!r}); from genperf.cli import main; main()"
 BATCH = (*ROLES, "--intrinsic", "batch")
+CPU_FACTORS = ("--extrinsic", "workers", "--intrinsic", "batch_per_worker,layers,filters,kernel_size,hidden")
 
 
 @dataclass(frozen=True)
@@ -42,9 +44,10 @@ class Sizes:
     predicted: int = 1_000_000
     groups: int = 5000
     page: int = 500
+    distinct: int = 100_000
 
 
-QUICK = Sizes(100_000, 10_000, 20, 20)
+QUICK = Sizes(100_000, 10_000, 20, 20, 1000)
 
 
 @dataclass(frozen=True)
@@ -120,6 +123,28 @@ def series_of(path: Path) -> None:
     groups_of(1, path)
 
 
+def distinct_rows(rows: int, path: Path) -> None:
+    """Write rows of four factors that are all different."""
+    rng = np.random.default_rng(0)
+    places = rng.choice(64 * 100 * 20 * 50, rows, replace=False)
+    n, b, layers, hidden = (values + 1.0 for values in np.unravel_index(places, (64, 100, 20, 50)))
+    s = (0.1 + 0.01 * b * layers**0.9 * (hidden / 10) ** 1.5 / n + 0.05 * np.log2(n)) * np.exp(
+        rng.normal(0, 0.05, rows)
+    )
+    table = {"workers": n, "batch": b, "layers": layers, "hidden": 64 * hidden, "s": s.round(7)}
+    pd.DataFrame(table).to_csv(path, index=False)
+
+
+def wide_rows(factors: int, path: Path) -> None:
+    """Write 300 rows of many factors, of which four act."""
+    rng = np.random.default_rng(0)
+    columns = {f"f{k}": 2.0 ** rng.integers(0, 7, 300) for k in range(factors - 1)}
+    n = 2.0 ** rng.integers(0, 6, 300)
+    s = 0.1 + 0.02 * columns["f0"] * columns["f1"] ** 0.5 / n + 0.01 * columns["f2"] + 0.03 * np.log2(n)
+    columns = {"workers": n, **columns, "s": (s * np.exp(rng.normal(0, 0.05, 300))).round(7)}
+    pd.DataFrame(columns).to_csv(path, index=False)
+
+
 def few_rows(path: Path) -> None:
     """Write the measurements of two factors."""
     log_of(2000, path)
@@ -182,6 +207,45 @@ def predict(folder: Path, sizes: Sizes) -> Iterator[Row]:
         yield f"`predict` of {name}", genperf(folder, *call), " ".join(call)
 
 
+def fits(folder: Path, sizes: Sizes) -> Iterator[Row]:
+    cpu = ("pytorch_cpu.csv", "--time", "step_time_s", *CPU_FACTORS, "--repeat", "repeat")
+    distinct = once(folder / f"distinct{sizes.distinct}.csv", lambda p: distinct_rows(sizes.distinct, p)).name
+    calls = {
+        "`generic` on `pytorch_cpu.csv`": (*cpu, "--model", "generic"),
+        "`auto` on `pytorch_cpu.csv`": cpu,
+        f"`auto` on {sizes.distinct:.0e} distinct rows of four factors": (
+            *(distinct, *ROLES),
+            *("--intrinsic", "batch,layers,hidden"),
+        ),
+    }
+    for factors in (20, 40):
+        wide = once(folder / f"wide{factors}.csv", lambda p, k=factors: wide_rows(k, p)).name
+        names = ",".join(f"f{k}" for k in range(factors - 1))
+        calls[f"`auto` on 300 rows of {factors} factors"] = (wide, *ROLES, "--intrinsic", names)
+    once(folder / "pytorch_cpu.csv", lambda p: shutil.copy(DATA / p.name, p))
+    for name, call in calls.items():
+        used = genperf(folder, "fit", *call, "-q", "-o", "fitted.json")
+        yield name, used, re.sub(r"f0,\S+", "f0,…", " ".join(("fit", *call)))
+
+
+def answers(folder: Path, sizes: Sizes) -> Iterator[Row]:
+    once(folder / "series.csv", series_of)
+    once(folder / "rubick.csv", lambda p: shutil.copy(DATA / p.name, p))
+    for name, call in {
+        "`ask` of a series of five counts, start-up included": (
+            "ask",
+            "series.csv",
+            "--time",
+            "s",
+            "--at",
+            "workers=64",
+        ),
+        "`ask` of `rubick.csv`, 535 rows of 16 columns": ("ask", "rubick.csv", "--at", "devices=32"),
+        "`demo`": ("demo", "demo", "-q"),
+    }.items():
+        yield name, genperf(folder, *call), " ".join(call)
+
+
 def page(folder: Path, sizes: Sizes) -> Iterator[Row]:
     once(folder / f"groups{sizes.page}.csv", lambda p: groups_of(sizes.page, p))
     model = f"groups{sizes.page}.json"
@@ -239,6 +303,8 @@ PARTS: dict[str, Callable[[Path, Sizes], Iterator[Row]]] = {
     "rows": rows,
     "grid": grid,
     "predict": predict,
+    "fits": fits,
+    "answers": answers,
     "page": page,
     "groups": groups,
 }

@@ -24,7 +24,9 @@ from genperf.formula import (
     names_in,
     power_sum,
     render,
+    spread,
     substitute,
+    with_sums,
 )
 
 Array = npt.NDArray[np.float64]
@@ -157,7 +159,7 @@ class Expression:
             whole = Call("add", (whole, Name(term.name)))
         return whole
 
-    @property
+    @cached_property
     def constant_names(self) -> tuple[str, ...]:
         """Names of the constants, in order."""
         return tuple(c.name for c in self.constants)
@@ -343,10 +345,7 @@ def _broadcast(value: Any, columns: Mapping[str, Any], constants: Mapping[str, A
     -------
     ndarray of shape (rows,) or (sets, rows)
     """
-    shape = np.broadcast_shapes(
-        np.shape(value), *(np.shape(c) for c in columns.values()), *(np.shape(c) for c in constants.values())
-    )
-    return np.asarray(np.broadcast_to(value, shape), float)
+    return np.asarray(spread(value, (*columns.values(), *constants.values())), float)
 
 
 @dataclass(frozen=True)
@@ -369,6 +368,11 @@ class BoundExpression:
         return power_sum(self.node, self.index, self.rows)
 
     @cached_property
+    def _tree(self) -> Node:
+        """What is walked where the whole is no sum of products of powers."""
+        return with_sums(self.node, self.rows)
+
+    @cached_property
     def _coefficients(self) -> tuple[int, ...]:
         return tuple(j for j, c in enumerate(self.expression.constants) if c.kind == "coefficient")
 
@@ -376,7 +380,7 @@ class BoundExpression:
         """Return predicted values of shape (sets, rows)."""
         if self._sum is not None:
             return self._sum.values(constants)
-        value = evaluate(self.node, self._values(constants))
+        value = evaluate(self._tree, self._values(constants))
         return np.asarray(np.broadcast_to(value, (len(constants), self.rows)), float)
 
     def jacobian(self, constants: Array) -> tuple[Array, Array]:
@@ -393,7 +397,7 @@ class BoundExpression:
             predicted, slopes = self._sum.derivatives(constants, by)
             return predicted, np.swapaxes(slopes, 1, 2)
         names = [self.expression.constant_names[j] for j in by]
-        value, gradient = evaluate_with_gradient(self.node, self._values(constants), names)
+        value, gradient = evaluate_with_gradient(self._tree, self._values(constants), names)
         shape = (len(constants), self.rows)
         slopes = np.zeros((shape[0], len(by), shape[1]))
         for j, name in enumerate(names):

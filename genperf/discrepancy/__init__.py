@@ -2,7 +2,17 @@
 
 from genperf.discrepancy.extrapolation import Extrapolation
 from genperf.discrepancy.kernels import Effect, Exponential, Kernel, RandomWalk
-from genperf.discrepancy.process import Discrepancy, Geometry
+from genperf.discrepancy.process import AtRows, Discrepancy, Geometry
 from genperf.discrepancy.surface import Surface
 
-__all__ = ["Discrepancy", "Effect", "Exponential", "Extrapolation", "Geometry", "Kernel", "RandomWalk", "Surface"]
+__all__ = [
+    "AtRows",
+    "Discrepancy",
+    "Effect",
+    "Exponential",
+    "Extrapolation",
+    "Geometry",
+    "Kernel",
+    "RandomWalk",
+    "Surface",
+]

@@ -38,17 +38,27 @@ class Extrapolation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     slope: float
     nodes: str = "1"
 
-    def doublings(self, anchors: Anchors, columns: Mapping[str, Any]) -> Array:
-        """Return how many doublings each row lies beyond the anchors, along an axis or in work; shape (rows,)."""
+    def beyond(self, anchors: Anchors, columns: Mapping[str, Any]) -> tuple[Array, Array]:
+        """Return what holds of rows beyond the anchors.
+
+        Parameters
+        ----------
+        anchors : Anchors
+        columns : mapping of str to ndarray of shape (rows,)
+
+        Returns
+        -------
+        doublings : ndarray of shape (rows,)
+            How many doublings each row lies beyond the anchors, along an axis or in work.
+        growth : ndarray of shape (rows,)
+            The largest ln(T/T of the largest anchor) that a curve may reach.
+        """
         there = self._coordinates(columns)
         outside = np.maximum(there - anchors.coordinates.max(axis=0), anchors.coordinates.min(axis=0) - there)
-        return np.asarray(np.maximum(outside, 0.0).max(axis=1))
-
-    def most_growth(self, anchors: Anchors, columns: Mapping[str, Any]) -> Array:
-        """Return the largest ln(T/T of the largest anchor) that a curve may reach, shape (rows,)."""
-        away = (self._coordinates(columns) - anchors.coordinates[anchors.largest]) * np.log(2.0)
+        away = (there - anchors.coordinates[anchors.largest]) * np.log(2.0)
         leaves = anchors.on_one_node & (self._nodes(columns) > 1.0)
-        return np.where((away[:, 0] > 0.0) & ~leaves, away[:, 0] + np.maximum(away[:, -1], 0.0), np.inf)
+        growth = np.where((away[:, 0] > 0.0) & ~leaves, away[:, 0] + np.maximum(away[:, -1], 0.0), np.inf)
+        return np.maximum(outside, 0.0).max(axis=1), growth
 
     def at(self, columns: Mapping[str, Any]) -> Anchors:
         """Return what is needed of the anchors."""

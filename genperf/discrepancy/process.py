@@ -147,8 +147,23 @@ class Discrepancy(msgspec.Struct, frozen=True, eq=False, dict=True, omit_default
         w = self.surface.share(columns)
         return np.asarray((1.0 - w) * mean + w * there)
 
+    def at_rows(self, columns: Columns) -> AtRows:
+        """Return what a forecast of a series needs of the rows, whatever the draws and the noise are.
+
+        Discrepancies with the same kernel, anchors and extrapolation can share it.
+        """
+        rows = len(next(iter(columns.values())))
+        doublings, growth = np.zeros(rows), np.full(rows, np.inf)
+        if self.extrapolation is not None:
+            doublings, growth = self.extrapolation.beyond(self._ends, columns)
+        return AtRows(self._across(columns), self.kernel.variance(columns), doublings, growth)
+
     def forecast(
-        self, columns: Columns, at_anchors: Array | None = None, curve: Array | None = None
+        self,
+        columns: Columns,
+        at_anchors: Array | None = None,
+        curve: Array | None = None,
+        at_rows: AtRows | None = None,
     ) -> tuple[Array, Array]:
         """Return the mean and variance of ln T for each draw, without the noise of a new run.
 
@@ -158,6 +173,8 @@ class Discrepancy(msgspec.Struct, frozen=True, eq=False, dict=True, omit_default
             The factors where the forecast is made.
         at_anchors, curve : ndarray of shape (draws, anchors) and (draws, rows)
             f at the anchors and at the rows, per draw. A shared discrepancy takes neither.
+        at_rows : AtRows, optional
+            Of the rows, where it is known from another discrepancy.
 
         Returns
         -------
@@ -174,17 +191,17 @@ class Discrepancy(msgspec.Struct, frozen=True, eq=False, dict=True, omit_default
             # Both err alike at worst.
             sd = (1.0 - w) * np.sqrt(variance) + w * np.sqrt(beside)
             return (1.0 - w) * mean + w * (self.surface.level + level), sd**2
-        g, gain = self.geometry, self._gain
-        curve = self._limited(columns, at_anchors, curve)
+        g, gain, at_rows = self.geometry, self._gain, at_rows or self.at_rows(columns)
+        curve = self._limited(at_rows.growth, at_anchors, curve)
         theta, theta_variance = self.level(at_anchors, self.scales)
         with np.errstate(invalid="ignore"):
             residual = (self._targets - at_anchors - theta[:, None]) @ g.whiten.T
-        near = g.whiten @ self._across(columns)
+        near = g.whiten @ at_rows.across
         square = self.scales[:, None] ** 2
         mean = curve + theta[:, None] + (gain * residual) @ near
         unexplained = 1.0 - (gain * g.ones) @ near
-        variance = square * (self.kernel.variance(columns) - gain @ near**2) + unexplained**2 * theta_variance[:, None]
-        return mean, np.maximum(variance, 0.0) + self._slope(columns) ** 2
+        variance = square * (at_rows.variance - gain @ near**2) + unexplained**2 * theta_variance[:, None]
+        return mean, np.maximum(variance, 0.0) + self._slope(at_rows.doublings) ** 2
 
     def covariance(self, columns: Columns) -> Array:
         """Return the covariance of ln T between rows, shape (draws, rows, rows); its diagonal is `forecast`'s.
@@ -192,14 +209,15 @@ class Discrepancy(msgspec.Struct, frozen=True, eq=False, dict=True, omit_default
         Of a shared discrepancy the first axis has length 1.
         """
         g, gain = self.geometry, self._gain
-        near = g.whiten @ self._across(columns)
+        at_rows = self.at_rows(columns)
+        near = g.whiten @ at_rows.across
         explained = np.einsum("da,ar,as->drs", gain, near, near, optimize=True)
         spread = self.scales[:, None, None] ** 2 * (self.kernel.covariance(columns, columns) - explained)
         if not self.per_draw:
             return np.asarray(spread) if self.surface is None else self._with_surface(columns, spread)
         total = self.scales[:, None] ** 2 + g.variances
         level = (1.0 - (gain * g.ones) @ near) / np.sqrt((1.0 / total) @ g.ones**2)[:, None]
-        slope = self._slope(columns)
+        slope = self._slope(at_rows.doublings)
         return np.asarray(spread + level[:, :, None] * level[:, None, :] + slope[:, :, None] * slope[:, None, :])
 
     def _with_surface(self, columns: Columns, spread: Array) -> Array:
@@ -222,15 +240,25 @@ class Discrepancy(msgspec.Struct, frozen=True, eq=False, dict=True, omit_default
 
     def doublings_beyond(self, columns: Columns) -> Array:
         """Return how many doublings each row lies beyond the anchors of a series, shape (rows,)."""
-        assert self.extrapolation is not None
-        return self.extrapolation.doublings(self._ends, columns)
+        return self.at_rows(columns).doublings
 
     def with_scales(self, scales: Array) -> Discrepancy:
         """Return the discrepancy of draws with other scales; what depends on the anchors alone is kept."""
-        scaled = msgspec.structs.replace(self, scales=scales)
+        scaled = self._changed(scales=scales)
         if self.offsets is None:
             vars(scaled)["geometry"] = self.geometry
         return scaled
+
+    def with_noise(self, noise: float) -> Discrepancy:
+        """Return the discrepancy of the same kernel and anchors with another noise."""
+        return self._changed(noise=noise)
+
+    def _changed(self, **fields: Any) -> Discrepancy:
+        """Return the discrepancy with other scales or noise, which the ends of a series do not depend on."""
+        changed = msgspec.structs.replace(self, **fields)
+        if self.extrapolation is not None:
+            vars(changed)["_ends"] = self._ends
+        return changed
 
     def kept(self, draws: npt.NDArray[Any]) -> Discrepancy:
         """Return the discrepancy of some of the draws, by position or mask; a shared one is that of all."""
@@ -309,28 +337,45 @@ class Discrepancy(msgspec.Struct, frozen=True, eq=False, dict=True, omit_default
         for start in range(0, max(rows, 1), block):
             yield {name: values[start : start + block] for name, values in read.items()}
 
-    def _limited(self, columns: Columns, at_anchors: Array, curve: Array) -> Array:
+    def _limited(self, growth: Array, at_anchors: Array, curve: Array) -> Array:
         """Return the curve, beyond the anchors no higher than it may grow.
 
         Parameters
         ----------
-        columns : mapping of str to ndarray of shape (rows,)
+        growth : ndarray of shape (rows,)
+            See `AtRows`.
         at_anchors, curve : ndarray of shape (draws, anchors) and (draws, rows)
         """
         if self.extrapolation is None:
             return curve
-        growth = self.extrapolation.most_growth(self._ends, columns)
         largest = at_anchors[:, self.largest, None]
         # A draw whose curve is zero at the anchors (-inf) is limited nowhere, also where growth is not (inf).
         limit = np.add(largest, growth, out=np.full(curve.shape, np.inf), where=np.isfinite(largest))
         return np.asarray(np.minimum(curve, limit))
 
-    def _slope(self, columns: Columns) -> Array:
+    def _slope(self, doublings: Array) -> Array:
         """Return the standard deviation that the unknown slope beyond the anchors adds, shape (draws, rows)."""
-        if self.extrapolation is None:
-            return np.zeros((len(self.scales), len(next(iter(columns.values())))))
-        far = self.doublings_beyond(columns)
-        return np.asarray(np.maximum(self.scales, 1.0)[:, None] * self.extrapolation.slope * far)
+        slope = 0.0 if self.extrapolation is None else self.extrapolation.slope
+        return np.asarray(np.maximum(self.scales, 1.0)[:, None] * slope * doublings)
+
+
+class AtRows(msgspec.Struct, frozen=True, eq=False):
+    """What a forecast of a series needs of its rows, whatever the draws and the noise are.
+
+    Attributes
+    ----------
+    across : ndarray of shape (anchors, rows)
+        Covariances of the kernel.
+    variance : ndarray of shape (rows,)
+        Of the kernel.
+    doublings, growth : ndarray of shape (rows,)
+        See `Extrapolation.beyond`.
+    """
+
+    across: Array
+    variance: Array
+    doublings: Array
+    growth: Array
 
 
 class Geometry(msgspec.Struct, frozen=True, eq=False):

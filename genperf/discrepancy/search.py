@@ -7,7 +7,6 @@ from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import minimize
 
 from genperf.discrepancy.positive_definite import inverse_of
 
@@ -94,6 +93,9 @@ class Search:
         tolerance : float
             Relative decrease of the cost at which the search ends.
         """
+        # It takes a quarter of a second to import, and only tables of several factors need it.
+        from scipy.optimize import minimize
+
         options: Any = {"maxiter": steps, "ftol": tolerance}
         optimum = minimize(
             self.cost, start, (values,), jac=True, method="L-BFGS-B", bounds=list(self.bounds), options=options

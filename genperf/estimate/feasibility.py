@@ -10,7 +10,6 @@ from typing import Any
 import msgspec
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import minimize
 from scipy.special import log_ndtr, ndtri
 
 from genperf.estimate.memory_demand import MEMORY, Runs, memory_demand
@@ -247,6 +246,9 @@ def _probit(design: Array, signs: Array, lower: Array, upper: Array) -> Array:
         1 where a configuration succeeded, −1 where it failed.
     lower, upper : ndarray of shape (slopes,)
     """
+    # It takes a quarter of a second to import, and only tables with failed runs need it.
+    from scipy.optimize import minimize
+
     basis = np.column_stack([np.ones(len(signs)), -design])
     bounds = [(-np.inf, np.inf), *zip(lower, upper, strict=True)]
 

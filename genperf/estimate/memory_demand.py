@@ -19,7 +19,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import minimize
 from scipy.special import log_ndtr
 
 from genperf.errors import ModelError
@@ -299,6 +298,9 @@ class _Problem:
 
     def solved(self, bounds: Array) -> Array:
         """Return the most likely constants, β inside its bounds."""
+        # It takes a quarter of a second to import, and only tables with failed runs need it.
+        from scipy.optimize import minimize
+
         start = self.means.copy()
         middle = self._logs(start)[0]
         known = middle[self.runs.succeeded & (self.counted > 0.0)]

@@ -38,7 +38,7 @@ class SelectionSettings:
     max_rows : int
         Configurations that a choice is made on at most, drawn at random from a larger table: bounds the time.
     fit_digits : int
-        Decimals of a relative error of fitted rows that are compared: expressions that fit exactly are equal.
+        Decimals of a relative error that are compared: expressions that fit exactly are equal.
     standard_errors : float
         Paired standard errors by which a simpler expression may err more than the best one
         (`docs/decisions/one-standard-error.md`).
@@ -191,7 +191,9 @@ def best_of(candidates: Sequence[Candidate]) -> Candidate:
     close = []
     for candidate in candidates:
         excess = candidate.errors - best.errors
-        if np.mean(excess) <= allowed * np.std(excess) / np.sqrt(excess.size):
+        # Beyond these decimals a difference is rounding, which has a standard error as small as itself.
+        rounding = 0.5 * 10.0**-SELECTION.fit_digits
+        if np.mean(excess) <= max(rounding, allowed * np.std(excess) / np.sqrt(excess.size)):
             close.append(candidate)
     return min(close, key=lambda c: (_simplicity(c), c.error))
 

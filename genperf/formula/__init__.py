@@ -5,12 +5,12 @@ are read; everything else is refused with a caret under the place, and nothing i
 """
 
 from genperf.formula.bind import bind, bind_values
-from genperf.formula.evaluate import evaluate, evaluate_with_gradient
+from genperf.formula.evaluate import evaluate, evaluate_with_gradient, spread
 from genperf.formula.functions import FUNCTIONS
 from genperf.formula.javascript import JAVASCRIPT_PRELUDE, javascript
 from genperf.formula.nodes import Call, Name, Node, Number, Text, call, names_in, substitute
 from genperf.formula.parse import Formula, parse, parse_number
-from genperf.formula.power_sum import PowerSum, power_sum
+from genperf.formula.power_sum import PowerSum, power_sum, with_sums
 from genperf.formula.render import latex, quote_name, render
 
 __all__ = [
@@ -36,5 +36,7 @@ __all__ = [
     "power_sum",
     "quote_name",
     "render",
+    "spread",
     "substitute",
+    "with_sums",
 ]

@@ -7,15 +7,37 @@ arguments.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from genperf.formula.functions import FUNCTIONS
-from genperf.formula.nodes import Call, Column, Name, Node, Number, PowerProduct, Text
+from genperf.formula.nodes import Call, Column, Name, Node, Number, PowerProduct, Summed, Text
 
 Gradient = dict[str, Any]
+
+
+def spread(value: Any, inputs: Iterable[Any]) -> npt.NDArray[Any]:
+    """Return a value with the shape that it and its inputs have together; a view where it is an array.
+
+    Parameters
+    ----------
+    value : float or ndarray
+    inputs : iterable of float or ndarray
+        What it was evaluated from. A tree that reads few of them may give a smaller shape than theirs.
+    """
+    whole = _common_shape(frozenset(getattr(part, "shape", None) or np.shape(part) for part in (value, *inputs)))
+    value = np.asarray(value)
+    return value if value.shape == whole else np.broadcast_to(value, whole)
+
+
+@lru_cache(maxsize=256)
+def _common_shape(shapes: frozenset[tuple[int, ...]]) -> tuple[int, ...]:
+    """Return the shape to which some shapes broadcast; numpy takes longer for it than a small tree for its values."""
+    return np.broadcast_shapes(*shapes)
 
 
 def evaluate(node: Node, values: Mapping[str, Any]) -> Any:
@@ -45,16 +67,31 @@ def evaluate(node: Node, values: Mapping[str, Any]) -> Any:
 
 def _value(node: Node, values: Mapping[str, Any]) -> Any:
     match node:
-        case Number(value) | Text(value):
-            return value
+        case Call(function, arguments):
+            return FUNCTIONS[function].value(*[_value(a, values) for a in arguments])
         case Name(name):
             return values[name]
+        case Number(value) | Text(value):
+            return value
         case Column(held):
             return held
-        case Call(function, arguments):
-            return FUNCTIONS[function].value(*(_value(a, values) for a in arguments))
         case PowerProduct(logarithms, exponents):
             return _power_product(logarithms, [_value(e, values) for e in exponents])
+        case Summed(names, total):
+            return total.values(_sets(names, values))
+
+
+def _sets(names: Sequence[str], values: Mapping[str, Any]) -> npt.NDArray[np.float64]:
+    """Return the values of some constants, numbers or of shape (sets, 1), as one array of shape (sets, names)."""
+    return _stacked([np.asarray(values[name], float) for name in names])
+
+
+def _stacked(parts: Sequence[npt.NDArray[np.float64]]) -> npt.NDArray[np.float64]:
+    """Return numbers and arrays of shape (sets, 1) as one array of shape (sets, parts); (1, parts) of numbers alone."""
+    stacked = np.empty((max(p.shape[0] if p.ndim else 1 for p in parts), len(parts)))
+    for k, p in enumerate(parts):
+        stacked[:, k] = p[:, 0] if p.ndim else p
+    return stacked
 
 
 def _power_product(logarithms: Any, exponents: list[Any]) -> Any:
@@ -64,13 +101,9 @@ def _power_product(logarithms: Any, exponents: list[Any]) -> Any:
     it is evaluated with.
     """
     parts = [np.asarray(e, dtype=float) for e in exponents]
-    sets = max(p.shape[0] if p.ndim else 0 for p in parts)
-    if not sets:
+    if not any(p.ndim for p in parts):
         return np.exp(np.einsum("k,kr->r", np.array(parts), logarithms))
-    stacked = np.empty((sets, len(parts)))
-    for k, p in enumerate(parts):
-        stacked[:, k] = p[:, 0] if p.ndim else p
-    return np.exp(np.einsum("sk,kr->sr", stacked, logarithms))
+    return np.exp(np.einsum("sk,kr->sr", _stacked(parts), logarithms))
 
 
 def evaluate_with_gradient(node: Node, values: Mapping[str, Any], by: Collection[str]) -> tuple[Any, Gradient]:
@@ -134,6 +167,10 @@ def _dual(node: Node, values: Mapping[str, Any], by: frozenset[str]) -> tuple[An
                     moved = partial if _is_one(slope) else partial * slope
                     gradient[name] = gradient[name] + moved if name in gradient else moved
             return result, gradient
+        case Summed(names, total):
+            places = tuple(j for j, name in enumerate(names) if name in by)
+            result, slopes = total.derivatives(_sets(names, values), places)
+            return result, {names[j]: slopes[:, i] for i, j in enumerate(places)}
         case _:
             return _value(node, values), {}
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -57,7 +57,29 @@ class PowerProduct:
     exponents: tuple[Node, ...]
 
 
-Node: TypeAlias = Number | Text | Name | Call | Column | PowerProduct
+class Total(Protocol):
+    """What computes a `Summed`: `genperf.formula.power_sum.PowerSum`."""
+
+    def values(self, constants: npt.NDArray[np.float64], /) -> npt.NDArray[np.float64]:
+        """Return the values for sets of constants, (sets, n) → (sets, rows)."""
+        ...
+
+    def derivatives(
+        self, constants: npt.NDArray[np.float64], by: tuple[int, ...], /
+    ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+        """Return the values and their derivatives by some of the constants, (sets, by, rows)."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Summed:
+    """A sum of products of powers whose terms are computed all together, of the constants `names`."""
+
+    names: tuple[str, ...]
+    total: Total
+
+
+Node: TypeAlias = Number | Text | Name | Call | Column | PowerProduct | Summed
 
 
 def call(function: str, *arguments: Node | float) -> Call:
@@ -84,8 +106,45 @@ def names_in(node: Node) -> frozenset[str]:
             return frozenset((name,))
         case Call(_, arguments) | PowerProduct(_, arguments):
             return frozenset().union(*(names_in(a) for a in arguments))
+        case Summed(names):
+            return frozenset(names)
         case _:
             return frozenset()
+
+
+def addends(node: Node, sign: float = 1.0) -> list[tuple[float, Node]]:
+    """Return the addends of a sum with their signs, from left to right; a tree that is no sum is its own.
+
+    Examples
+    --------
+    >>> addends(call("subtract", Name("a"), call("add", Name("b"), Name("c"))))
+    [(1.0, Name(name='a')), (-1.0, Name(name='b')), (-1.0, Name(name='c'))]
+    """
+    match node:
+        case Call("add", (left, right)):
+            return addends(left, sign) + addends(right, sign)
+        case Call("subtract", (left, right)):
+            return addends(left, sign) + addends(right, -sign)
+        case Call("negative", (inner,)):
+            return addends(inner, -sign)
+        case _:
+            return [(sign, node)]
+
+
+def added(parts: Sequence[tuple[float, Node]]) -> Node:
+    """Return the sum of addends with their signs: what `addends` takes apart.
+
+    Examples
+    --------
+    >>> added([(1.0, Name("a")), (-1.0, Name("b"))])
+    Call(function='subtract', arguments=(Name(name='a'), Name(name='b')))
+    """
+    (sign, whole), *others = parts
+    if sign < 0.0:
+        whole = Call("negative", (whole,))
+    for sign, part in others:
+        whole = Call("add" if sign > 0.0 else "subtract", (whole, part))
+    return whole
 
 
 def substitute(node: Node, by: Mapping[str, Node]) -> Node:

@@ -11,11 +11,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NoReturn
 
-import numpy as np
 import numpy.typing as npt
 
 from genperf.errors import FormulaError, suggest
-from genperf.formula.evaluate import evaluate
+from genperf.formula.evaluate import evaluate, spread
 from genperf.formula.functions import CALLABLE, FUNCTIONS, LOGICAL
 from genperf.formula.nodes import Call, Name, Node, Number, Text, names_in
 
@@ -78,6 +77,7 @@ class Formula:
 
     Examples
     --------
+    >>> import numpy as np
     >>> formula = parse("batch*layers*filters**2", ["batch", "layers", "filters"])
     >>> sorted(formula.names)
     ['batch', 'filters', 'layers']
@@ -100,9 +100,7 @@ class Formula:
 
     def evaluate(self, columns: Mapping[str, Any]) -> npt.NDArray[Any]:
         """Return the values, broadcast to the columns' shape."""
-        value = evaluate(self.node, columns)
-        shape = np.broadcast_shapes(np.shape(value), *(np.shape(c) for c in columns.values()))
-        return np.broadcast_to(np.asarray(value), shape).copy()
+        return spread(evaluate(self.node, columns), columns.values()).copy()
 
 
 def parse(

@@ -11,19 +11,21 @@ into the arithmetic.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
-from genperf.formula.nodes import Call, Column, Name, Node, Number, PowerProduct
+from genperf.formula.nodes import Call, Column, Name, Node, Number, PowerProduct, Summed, added, addends, names_in
 
 Array = npt.NDArray[np.float64]
 Positions = npt.NDArray[np.intp]
 
 #: Stands for the position of the constant in a term without one.
 NO_CONSTANT = -1
+#: Terms that a product of two sums is multiplied out to at most; more are left to the tree. A transformer needs 12.
+MAX_TERMS = 32
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,19 +40,27 @@ class PowerSum:
         Positions of f_t in the terms with powers.
     multiplier : ndarray of shape (terms, rows), or None
         g_t of these terms; None is one throughout.
-    exponent : ndarray of int of shape (terms, k)
+    product : ndarray of int of shape (terms,), or None
+        Which product of powers is that of each term, in order; None where each has one of its own.
+    exponent : ndarray of int of shape (products, k)
         Positions of p_tk.
-    logarithms : ndarray of shape (terms, k, rows)
-        L_tk; zero where a term has fewer than k.
+    logarithms : ndarray of shape (products, k, rows)
+        L_tk; zero where a product has fewer than k.
     rows : int
     """
 
     plain: tuple[tuple[int, Array], ...]
     factor: Positions
     multiplier: Array | None
+    product: Positions | None
     exponent: Positions
     logarithms: Array
     rows: int
+
+    @property
+    def terms(self) -> int:
+        """The number of terms."""
+        return len(self.plain) + len(self.factor)
 
     def values(self, constants: Array) -> Array:
         """Return the sum for each set of constants, (sets, n) → (sets, rows)."""
@@ -71,6 +81,9 @@ class PowerSum:
                 if position in column:
                     column.pop(position)[:] = terms[:, t]
             terms *= self._factors(constants)[:, :, None]
+            if self.product is not None:
+                # From here on, the sum of the terms of each product of powers.
+                terms = np.add.reduceat(terms, np.flatnonzero(np.diff(self.product, prepend=-1)), axis=1)
             for t, first, count in self._runs:
                 at = by.index(first) if first in column else len(by)
                 if by[at : at + count] == tuple(range(first, first + count)):
@@ -93,6 +106,8 @@ class PowerSum:
     def _products(self, constants: Array) -> Array:
         products: Array = np.einsum("stk,tkr->str", constants[:, self.exponent], self.logarithms)
         np.exp(products, out=products)
+        if self.product is not None:
+            products = products[:, self.product]
         if self.multiplier is not None:
             products *= self.multiplier
         return products
@@ -107,7 +122,7 @@ class PowerSum:
 
     @cached_property
     def _runs(self) -> list[tuple[int, int, int]]:
-        """The terms whose exponents stand in no other term and follow each other: term, first position, count."""
+        """The products whose exponents stand in no other and follow each other: product, first position, count."""
         counts = self.logarithms.any(axis=2).sum(axis=1)
         used = [self.exponent[t, :count].tolist() for t, count in enumerate(counts)]
         everywhere = [position for positions in used for position in positions]
@@ -121,7 +136,7 @@ class PowerSum:
 
     @cached_property
     def _uses(self) -> dict[int, list[tuple[int, slice | Positions]]]:
-        """For each exponent's position, the k and the terms where it stands; a slice if the terms are consecutive."""
+        """For each exponent's position, the k and the products where it stands; a slice if they are consecutive."""
         uses: dict[int, list[tuple[int, slice | Positions]]] = {}
         for k in range(self.exponent.shape[1]):
             used = self.logarithms[:, k].any(axis=1)
@@ -132,14 +147,47 @@ class PowerSum:
         return uses
 
 
-@dataclass
+@dataclass(frozen=True, eq=False)
 class _Term:
-    """The parts of one addend: a constant, columns and numbers, and powers."""
+    """The parts of one addend.
 
-    sign: float
+    Attributes
+    ----------
+    multiplier : ndarray or float
+        Columns and numbers.
+    constant : int
+        Position of the constant in front.
+    powers : tuple of (int, ndarray of shape (rows,))
+        Positions of exponents, and what they multiply.
+    products : tuple of PowerProduct
+        Where the powers are from: the same ones mean the same powers.
+    """
+
+    multiplier: Array | float
     constant: int = NO_CONSTANT
-    multiplier: Array | float = 1.0
-    powers: list[tuple[int, Array]] = field(default_factory=list)
+    powers: tuple[tuple[int, Array], ...] = ()
+    products: tuple[PowerProduct, ...] = ()
+
+    @property
+    def same_powers(self) -> tuple[int, ...]:
+        """What terms of the same powers have in common."""
+        return tuple(map(id, self.products))
+
+    @property
+    def key(self) -> tuple[int, tuple[int, ...]]:
+        """What terms have in common that can be added up."""
+        return self.constant, self.same_powers
+
+    def times(self, other: _Term) -> _Term | None:
+        """Return a product; None where both have a constant."""
+        if NO_CONSTANT not in (self.constant, other.constant):
+            return None
+        return _Term(
+            self.multiplier * other.multiplier,
+            max(self.constant, other.constant),
+            self.powers + other.powers,
+            self.products + other.products,
+        )
 
 
 def power_sum(node: Node, positions: Mapping[str, int], rows: int) -> PowerSum | None:
@@ -170,78 +218,123 @@ def power_sum(node: Node, positions: Mapping[str, int], rows: int) -> PowerSum |
     >>> power_sum(bind(parse("max(a, b)").node, {}), {"a": 0, "b": 1}, 2) is None
     True
     """
-    terms: list[_Term] = []
-    for sign, addend in _addends(node, 1.0):
-        term = _Term(sign)
-        if not _gather(addend, positions, term):
-            return None
-        terms.append(term)
+    written = _terms(node, positions)
+    if written is None:
+        return None
+    terms = _merged(written)
     fronts = [t.constant for t in terms if t.constant != NO_CONSTANT]
     inside = {position for t in terms for position, _ in t.powers}
     if len(set(fronts)) < len(fronts) or not inside.isdisjoint(fronts):
         return None
-    multipliers = [np.broadcast_to(t.sign * np.asarray(t.multiplier, float), rows) for t in terms]
-    powered = [t for t in terms if t.powers]
+    places: dict[tuple[int, ...], int] = {}
+    for term in terms:
+        if term.powers:
+            places.setdefault(term.same_powers, len(places))
+    powered = sorted((t for t in terms if t.powers), key=lambda t: places[t.same_powers])
+    product = np.array([places[t.same_powers] for t in powered], np.intp)
+    first = np.flatnonzero(np.diff(product, prepend=-1))
     max_powers = max((len(t.powers) for t in powered), default=0)
-    exponent = np.zeros((len(powered), max_powers), np.intp)
-    logarithms = np.zeros((len(powered), max_powers, rows))
-    for i, term in enumerate(powered):
-        for k, (position, values) in enumerate(term.powers):
+    exponent = np.zeros((len(first), max_powers), np.intp)
+    logarithms = np.zeros((len(first), max_powers, rows))
+    for i, t in enumerate(first.tolist()):
+        for k, (position, values) in enumerate(powered[t].powers):
             exponent[i, k], logarithms[i, k] = position, values
-    beside = np.array([m for m, t in zip(multipliers, terms, strict=True) if t.powers]).reshape(len(powered), rows)
+    beside = np.array([np.broadcast_to(t.multiplier, rows) for t in powered]).reshape(len(powered), rows)
     return PowerSum(
-        tuple((t.constant, m) for m, t in zip(multipliers, terms, strict=True) if not t.powers),
+        tuple((t.constant, np.broadcast_to(t.multiplier, rows)) for t in terms if not t.powers),
         np.array([t.constant for t in powered], np.intp),
         None if np.all(beside == 1.0) else beside,
+        None if len(first) == len(powered) else product,
         exponent,
         logarithms,
         rows,
     )
 
 
-def _addends(node: Node, sign: float) -> list[tuple[float, Node]]:
-    match node:
-        case Call("add", (left, right)):
-            return _addends(left, sign) + _addends(right, sign)
-        case Call("subtract", (left, right)):
-            return _addends(left, sign) + _addends(right, -sign)
-        case Call("negative", (inner,)):
-            return _addends(inner, -sign)
-        case _:
-            return [(sign, node)]
+def with_sums(node: Node, rows: int) -> Node:
+    """Return a bound tree whose largest parts that are sums of products of powers are computed by `PowerSum`.
+
+    Parameters
+    ----------
+    node : Node
+        From `bind`.
+    rows : int
+        Rows of the bound table.
+
+    Examples
+    --------
+    >>> from genperf.formula import bind, evaluate, parse
+    >>> tree = with_sums(bind(parse("a + b*n + max(0, a*n**p - b*n)").node, {"n": np.array([1.0, 4.0])}), 2)
+    >>> [type(part).__name__ for part in tree.arguments]
+    ['Summed', 'Call']
+    >>> evaluate(tree, {"a": 2.0, "b": 1.0, "p": 0.5})
+    array([[4., 6.]])
+    """
+    if not isinstance(node, Call):
+        return node
+    if (whole := _summed([(1.0, node)], rows)) is not None:
+        return whole
+    if node.function not in ("add", "subtract"):
+        return Call(node.function, tuple(with_sums(a, rows) for a in node.arguments))
+    parts = addends(node)
+    names = {name: 0 for _, part in parts for name in names_in(part)}
+    plain = [(sign, part) for sign, part in parts if _terms(part, names) is not None]
+    others = [(sign, with_sums(part, rows)) for sign, part in parts if _terms(part, names) is None]
+    together = _summed(plain, rows)
+    return added(others + plain) if together is None else added([(1.0, together), *others])
 
 
-def _gather(node: Node, positions: Mapping[str, int], term: _Term) -> bool:
-    """Add a product's factors to a term.
+def _summed(parts: list[tuple[float, Node]], rows: int) -> Summed | None:
+    """Return a sum of addends as one `Summed`; None where it is none, or has a single term."""
+    if not parts:
+        return None
+    node = added(parts)
+    names = tuple(sorted(names_in(node)))
+    total = power_sum(node, {name: j for j, name in enumerate(names)}, rows)
+    return None if total is None or total.terms < 2 else Summed(names, total)
+
+
+def _terms(node: Node, positions: Mapping[str, int], sign: float = 1.0) -> list[_Term] | None:
+    """Write a tree as a sum of products, multiplied out; None where it is no such sum.
 
     Parameters
     ----------
     node : Node
     positions : mapping of str to int
         Position of each constant in a set.
-    term : _Term
-        Changed in place.
-
-    Returns
-    -------
-    bool
-        Whether the product has no factors but a constant, columns, numbers and powers.
+    sign : float
     """
     match node:
+        case Call("add" | "subtract" | "negative"):
+            each = [_terms(addend, positions, s) for s, addend in addends(node, sign)]
+            return None if None in each else [term for terms in each if terms for term in terms]
         case Call("multiply", (left, right)):
-            return _gather(left, positions, term) and _gather(right, positions, term)
+            lefts, rights = _terms(left, positions, sign), _terms(right, positions)
+            if lefts is None or rights is None or len(lefts) * len(rights) > MAX_TERMS:
+                return None
+            products = [a.times(b) for a in lefts for b in rights]
+            return None if None in products else [term for term in products if term is not None]
         case Call("divide", (left, Column(values) | Number(values))):
-            term.multiplier = term.multiplier / np.asarray(values, float)
-            return _gather(left, positions, term)
+            terms = _terms(left, positions, sign)
+            if terms is not None:
+                terms = [replace(term, multiplier=term.multiplier / np.asarray(values, float)) for term in terms]
+            return terms
         case Column(values) | Number(values):
-            term.multiplier = term.multiplier * np.asarray(values, float)
-            return True
-        case Name(name) if term.constant == NO_CONSTANT:
-            term.constant = positions[name]
-            return True
-        case PowerProduct(logarithms, exponents):
+            return [_Term(sign * np.asarray(values, float))]
+        case Name(name):
+            return [_Term(sign, positions[name])]
+        case PowerProduct(logarithms, exponents) if all(isinstance(e, Name) for e in exponents):
             names = [e.name for e in exponents if isinstance(e, Name)]
-            term.powers += [(positions[name], row) for name, row in zip(names, logarithms, strict=False)]
-            return len(names) == len(exponents)
+            powers = zip(names, logarithms, strict=True)
+            return [_Term(sign, NO_CONSTANT, tuple((positions[n], row) for n, row in powers), (node,))]
         case _:
-            return False
+            return None
+
+
+def _merged(terms: list[_Term]) -> list[_Term]:
+    """Add up the multipliers of terms that have the same constant and the same powers."""
+    merged: dict[tuple[int, tuple[int, ...]], _Term] = {}
+    for term in terms:
+        known = merged.get(term.key)
+        merged[term.key] = term if known is None else replace(known, multiplier=known.multiplier + term.multiplier)
+    return list(merged.values())

@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from genperf.discrepancy import Discrepancy
+from genperf.discrepancy import AtRows, Discrepancy
 from genperf.expression import Expression
 
 Array = npt.NDArray[np.float64]
@@ -197,13 +197,19 @@ def log_times(members: Sequence[Member], columns: Mapping[str, Any]) -> Array:
 def forecasts(members: Sequence[Member], columns: Mapping[str, Any]) -> list[tuple[Array, Array]]:
     """Return the mean and variance of ln T for every draw of every member, each of shape (draws, rows)."""
     shared: dict[int, tuple[Array, Array]] = {}
+    # The walks of a series differ in their noise alone.
+    at_rows: dict[tuple[int, int, int], AtRows] = {}
     out = []
     for member in members:
         curve, discrepancy = member.log_draws(columns), member.discrepancy
         if discrepancy is None:
             out.append((curve, np.zeros_like(curve)))
         elif discrepancy.per_draw:
-            out.append(discrepancy.forecast(columns, member.log_draws(discrepancy.anchors), curve))
+            walk = id(discrepancy.kernel), id(discrepancy.anchors), id(discrepancy.extrapolation)
+            if walk not in at_rows:
+                at_rows[walk] = discrepancy.at_rows(columns)
+            at_anchors = member.log_draws(discrepancy.anchors)
+            out.append(discrepancy.forecast(columns, at_anchors, curve, at_rows[walk]))
         else:
             if id(discrepancy) not in shared:
                 shared[id(discrepancy)] = discrepancy.forecast(columns)

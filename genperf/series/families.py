@@ -122,13 +122,15 @@ def families(factors: Factors, works: Sequence[Work], layout: Layout, prior: Pri
             return
         free = work.from_table and not work.varies
         terms = ((registered["constant"],) if free else ()) + overheads
-        expression = _expression(factors, work, terms, layout.nodes_known)
+        expression = _written(columns, nodes[work.each], work.each, terms)
         vague = work.varies or not layout.nodes_known
         shown = label if len(works) == 1 else f"{label}, {'shared' if work.varies else 'constant'} work"
         families.append(Family(shown, expression, overheads, work, share, last, vague, free))
 
     registered = registered_overheads()
     nodes_inside = layout.nodes_known and layout.inside
+    columns = tuple(f.name for f in factors.factors)
+    nodes = {work.each: _nodes(factors, work, layout.nodes_known) for work in works}
     for work in works:
         new = _unlearned(work, layout)
         doubling = prior.doubling if nodes_inside and not works[0].varies else 0.0
@@ -185,21 +187,20 @@ def _unlearned(work: Work, layout: Layout) -> dict[str, tuple[Overhead, ...]]:
     return {name: overheads for name, overheads in new.items() if any(o.name not in NAMES for o in overheads)}
 
 
-def _expression(factors: Factors, work: Work, overheads: tuple[Overhead, ...], nodes_known: bool) -> Expression:
-    """Write the terms over the table's columns, also those that are zero in it: beyond one node, others begin.
+def _nodes(factors: Factors, work: Work, nodes_known: bool) -> tuple[tuple[str, Node | None], ...]:
+    """Return what stands for the canonical names that the terms read, over the table's columns.
 
     Parameters
     ----------
     factors : Factors
     work : Work
-    overheads : tuple of Overhead
     nodes_known : bool
     """
     names = ("workers", "nodes", *sorted(names_in(parse(work.each).node)))
     nodes = {name: factors.node(name) for name in dict.fromkeys(names)}
     if not nodes_known:
         nodes["nodes"] = nodes["workers"]
-    return _written(tuple(f.name for f in factors.factors), tuple(nodes.items()), work.each, overheads)
+    return tuple(nodes.items())
 
 
 @lru_cache(maxsize=1024)
@@ -209,7 +210,9 @@ def _written(
     each: str,
     overheads: tuple[Overhead, ...],
 ) -> Expression:
-    """Write an expression, once for all series whose columns have the same names.
+    """Write the terms over the table's columns, also those that are zero in it: beyond one node, others begin.
+
+    Once for all series whose columns have the same names.
 
     Parameters
     ----------

@@ -238,6 +238,7 @@ def _problems(part: int, series: Series, prior: Prior) -> list[_Problem]:
     walks: dict[tuple[str, bool], tuple[Discrepancy, ...]] = {}
     problems = []
     noises = [noise for noise, _ in prior.noises]
+    most = max(float(series.values("nodes" if layout.nodes_known else "workers").max()), 2.0)
     terms: dict[tuple[str, frozenset[Overhead]], dict[str, Array]] = {}
     listed = families(series.factors, works, layout, prior)
     # The family with the most overheads has the terms of the others of its work.
@@ -250,13 +251,10 @@ def _problems(part: int, series: Series, prior: Prior) -> list[_Problem]:
             same = terms[each, overheads] = family.expression.term_values(series.columns, ones)
         if (each, family.last) not in walks:
             step = prior.step_of_last if family.last else prior.step
-            walks[each, family.last] = tuple(
-                _walk(series, family.work, (step, noise), layout.nodes_known, prior) for noise in noises
-            )
+            walks[each, family.last] = _walks(series, family.work, (step, noises), layout.nodes_known, prior)
         of_family = walks[each, family.last]
         last = of_family[0].largest
         computation = float(same["computation"][last])
-        most = max(float(series.values("nodes" if layout.nodes_known else "workers").max()), 2.0)
         units = np.array([overhead.divisor or most for overhead in family.overheads])
         shapes = np.array([same[overhead.name] for overhead in family.overheads])
         shapes = shapes.reshape(len(units), len(series.logarithms))
@@ -318,31 +316,36 @@ def moments_of(family: Family, prior: Prior, longer: float) -> tuple[Array, Arra
     return medians, roots
 
 
-def _walk(series: Series, work: Work, sd: tuple[float, float], nodes_known: bool, prior: Prior) -> Discrepancy:
-    """Return the walk of a family before it has draws.
+def _walks(
+    series: Series, work: Work, sds: tuple[float, Sequence[float]], nodes_known: bool, prior: Prior
+) -> tuple[Discrepancy, ...]:
+    """Return the walks of a family before they have draws, one a noise.
 
     Parameters
     ----------
     series : Series
     work : Work
-    sd : tuple of float
-        Standard deviations of a doubling's step and of a configuration's noise.
+    sds : tuple of float, and of sequence of float
+        Standard deviations of a doubling's step, and of a configuration's noise.
     nodes_known : bool
     prior : Prior
     """
-    step, noise = sd
+    step, noises = sds
     axes = _axes(series, work)
     nodes = series.over_columns("nodes") if nodes_known else "1"
-    return Discrepancy(
-        walk_from(axes, step, series.columns),
+    kernel = walk_from(axes, step, series.columns)
+    extrapolation = Extrapolation(axes, series.over_columns(work.each), prior.trend, nodes)
+    first = Discrepancy(
+        kernel,
         series.columns,
         series.logarithms,
         series.variances,
-        noise,
+        noises[0],
         np.ones(1),
         per_draw=True,
-        extrapolation=Extrapolation(axes, series.over_columns(work.each), prior.trend, nodes),
+        extrapolation=extrapolation,
     )
+    return (first, *(first.with_noise(noise) for noise in noises[1:]))
 
 
 def _axes(series: Series, work: Work) -> tuple[str, ...]:

@@ -4,11 +4,14 @@ The unknowns of a family are the logarithms u of its overheads' sizes, under a m
 settings of the prior), and the loudness z of the walk, a standard normal number. A proposal is a mixture of Student-t
 distributions, one a setting, first at the settings' modes (Laplace), then moved to where the weight is (Cappé et al.
 2008). All rounds are weighed by the mixture of their proposals (Cornuet et al. 2012).
+
+Arrays of points have the points last, shape (…, unknowns, n): a sum over few unknowns or anchors then adds long rows.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -60,6 +63,8 @@ class QuadratureSettings:
 
 
 QUADRATURE = QuadratureSettings()
+#: Variances whose product is taken before its logarithm: each is far from 10^±30, so that the product is a double.
+_FACTORS = 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,27 +126,30 @@ class Targets:
         return np.asarray(np.exp(np.where(z > 0.0, self.louder, self.quieter) * z))
 
     def curves(self, u: Array) -> Array:
-        """Return ln(work + overheads), up to a level, for u of shape (b, n, p)."""
-        return np.asarray(np.log(self.work[:, None, :] + np.exp(u) @ self.shapes))
+        """Return ln(work + overheads), up to a level, shape (b, k, n), for u of shape (b, p, n)."""
+        return np.asarray(np.log(self.work[:, :, None] + np.swapaxes(self.shapes, 1, 2) @ np.exp(u)))
 
     def log_likelihood(self, x: Array) -> Array:
-        """Return the log-density of the measured series, shape (b, r, n); x of shape (b, n, p + 1) is u and z."""
-        away = self.logarithms[:, None, :] - self.curves(x[..., :-1])
-        r = away[:, None] @ np.swapaxes(self.whiten, 2, 3)
-        total = self.loudness(x[..., -1])[:, None, :, None] ** 2 + self.variances[:, :, None, :]
-        inverse = self.anchored[:, None, None, :] / total
+        """Return the log-density of the measured series, shape (b, r, n); x of shape (b, p + 1, n) is u and z."""
+        away = self.logarithms[:, :, None] - self.curves(x[:, :-1])
+        r = self.whiten @ away[:, None]
+        square = self.loudness(x[:, -1]) ** 2
+        # An anchor that is there for the shape of the batch alone has variance 1, and no residual.
+        present = self.anchored[:, None, :, None]
+        total = square[:, None, None, :] * present + (self.variances[..., None] + (1.0 - present))
+        inverse = 1.0 / total
         weighted = r * inverse
-        along = (weighted @ self.one[..., None])[..., 0]
-        precision = (inverse @ (self.one**2)[..., None])[..., 0]
-        logs = (np.log(total) @ self.anchored[:, None, :, None])[..., 0]
-        square = np.sum(weighted * r, axis=-1) - along**2 / precision
+        along = (self.one[:, :, None, :] @ weighted)[:, :, 0]
+        precision = ((self.one**2)[:, :, None, :] @ inverse)[:, :, 0]
+        several = np.multiply.reduceat(total, np.arange(0, total.shape[2], _FACTORS), axis=2)
+        logs = np.log(several).sum(axis=2)
+        square = np.sum(weighted * r, axis=2) - along**2 / precision
         return np.asarray(self.constants[..., None] - 0.5 * (square + logs + np.log(precision)))
 
     def log_priors(self, x: Array) -> Array:
-        """Return the log-density of u and z in each setting, shape (b, s, n)."""
-        off = x[:, None, :, :-1] - self.medians[:, :, None, :]
-        standard = off @ np.swapaxes(self._inverse_roots, 2, 3)
-        square = np.sum(standard**2, axis=-1) + x[:, None, :, -1] ** 2
+        """Return the log-density of u and z in each setting, shape (b, s, n); x of shape (b, p + 1, n)."""
+        standard = self._inverse_roots @ (x[:, None, :-1] - self.medians[..., None])
+        square = np.sum(standard**2, axis=2) + x[:, None, -1] ** 2
         return np.asarray(-0.5 * square + self._log_normal[..., None])
 
     def __post_init__(self) -> None:
@@ -185,13 +193,13 @@ class Straightened:
         return Straightened(self.present[which], self.basis[which], self.offsets[which], self.log_jacobian[which])
 
     def overheads(self, y: Array) -> Array:
-        """Return u for coordinates of shape (b, n, p)."""
-        if y.shape[-1] == 0:
+        """Return u for coordinates of shape (b, p, n)."""
+        if y.shape[1] == 0:
             return y
-        contrasts = y[..., 1:] @ np.swapaxes(self.basis[..., 1:], 1, 2)
-        total = np.log(np.exp(contrasts) @ self.present[..., None])[..., 0]
-        level = y[..., 0] - total
-        return np.asarray(contrasts + level[..., None] * self.present[:, None] - self.offsets[:, None])
+        contrasts = self.basis[..., 1:] @ y[:, 1:]
+        total = np.log(self.present[:, None] @ np.exp(contrasts))
+        level = y[:, :1] - total
+        return np.asarray(contrasts + level * self.present[..., None] - self.offsets[..., None])
 
     def coordinates(self, u: Array) -> tuple[Array, Array]:
         """Return the coordinates of u, shape (b, s, p), and the derivatives of u by them, shape (b, s, p, p)."""
@@ -292,32 +300,87 @@ def weighted_points(targets: Targets, seed: int = 0, settings: QuadratureSetting
     """
     straight = _straightened(targets)
     means, roots = _laplace(targets, straight, settings)
-    roots = roots * settings.widened
     b, s, d = means.shape
-    state = _Rounds(targets, straight, [], [], np.empty((b, 0, 0)))
-    proposal = (means, roots, np.full((b, s), 1.0 / s))
+    proposal = Proposal(means, roots * settings.widened, np.full((b, s), 1.0 / s), settings.freedom)
+    state = _Rounds(targets, straight, [], [], np.empty((b, 0, 0)), np.empty((b, s, 0)))
     done: list[WeightedPoints | None] = [None] * b
     open_targets = np.arange(b)
     for k in range(settings.rounds):
-        state.draw(proposal, student_points(settings.points // s, d, settings.freedom, s, seed + 1000 * k), settings)
+        state.draw(proposal, student_points(settings.points // s, d, settings.freedom, s, seed + 1000 * k))
         log_weights = state.log_weights()
         total = log_sum(log_weights, axis=1)
         weights = np.exp(total - log_sum(total, axis=1)[:, None])
         effective = 1.0 / np.sum(weights**2, axis=1)
         enough = (effective >= settings.enough_effective) | (k == settings.rounds - 1)
         for j in np.flatnonzero(enough).tolist():
-            x = np.concatenate([points[j] for points in state.unknowns])
-            loudness = state.targets.loudness(x[:, -1])
-            done[open_targets[j]] = WeightedPoints(x[:, :-1], loudness, log_weights[j], float(effective[j]))
+            x = np.concatenate([drawn.unknowns[j] for drawn in state.drawn], axis=1)
+            loudness = state.targets.loudness(x[-1])
+            done[open_targets[j]] = WeightedPoints(x[:-1].T, loudness, log_weights[j], float(effective[j]))
         left = np.flatnonzero(~enough)
         if len(left) == 0:
             break
-        proposal = _moved(
-            state.y[left], weights[left], (proposal[0][left], proposal[1][left], proposal[2][left]), settings
-        )
-        open_targets = open_targets[left]
-        state = state.take(left)
+        open_targets, state = open_targets[left], state.take(left)
+        proposal = state.moved(weights[left], settings)
     return [points for points in done if points is not None]
+
+
+@dataclass(frozen=True, eq=False)
+class Proposal:
+    """A mixture of Student-t distributions for each target.
+
+    Attributes
+    ----------
+    means, roots : ndarray of shape (b, s, d) and (b, s, d, d)
+        Of the components; a root is the Cholesky factor of a covariance.
+    shares : ndarray of shape (b, s)
+    freedom : float
+    """
+
+    means: Array
+    roots: Array
+    shares: Array
+    freedom: float
+
+    def take(self, which: npt.NDArray[np.intp]) -> Proposal:
+        """Return the proposals of some targets."""
+        return Proposal(self.means[which], self.roots[which], self.shares[which], self.freedom)
+
+    @cached_property
+    def _inverse(self) -> Array:
+        return np.asarray(np.linalg.inv(self.roots))
+
+    def log_parts(self, y: Array) -> Array:
+        """Return the log-density of each component times its share, shape (b, s, n), at y of shape (b, d, n)."""
+        d, freedom = y.shape[1], self.freedom
+        standard = self._inverse @ (y[:, None] - self.means[..., None])
+        square = np.einsum("bsdn,bsdn->bsn", standard, standard)
+        logs = np.log(np.diagonal(self._inverse, axis1=2, axis2=3)).sum(axis=-1) + np.log(self.shares)
+        logs += gammaln(0.5 * (freedom + d)) - gammaln(0.5 * freedom) - 0.5 * d * np.log(freedom * np.pi)
+        return np.asarray(logs[..., None] - 0.5 * (freedom + d) * np.log1p(square / freedom))
+
+
+@dataclass(frozen=True, eq=False)
+class _Drawn:
+    """The points of one round.
+
+    Attributes
+    ----------
+    coordinates, unknowns : ndarray of shape (b, d, n)
+        Straightened ones; u and z.
+    joint : ndarray of shape (b, r, n)
+        Log-posterior with each walk.
+    shares : ndarray of shape (b, n)
+        Logarithm of the share of a point's component over its number of points.
+    """
+
+    coordinates: Array
+    unknowns: Array
+    joint: Array
+    shares: Array
+
+    def take(self, which: npt.NDArray[np.intp]) -> _Drawn:
+        """Return the points of some targets."""
+        return _Drawn(self.coordinates[which], self.unknowns[which], self.joint[which], self.shares[which])
 
 
 @dataclass
@@ -328,47 +391,42 @@ class _Rounds:
     ----------
     targets : Targets
     straight : Straightened
-    proposals : list of (means, roots, shares)
+    proposals : list of Proposal
         Of each round.
-    drawn : list of (y, unknowns, log-joint, log-share of each point)
-        Of each round: coordinates (b, n, d), u and z (b, n, d), log-posterior with each walk (b, r, n), and the
-        share of a point's component over its number of points (b, n).
+    drawn : list of _Drawn
+        Of each round.
     densities : ndarray of shape (b, rounds, n)
         Log-density of each round's proposal at all points.
+    parts : ndarray of shape (b, s, n)
+        `Proposal.log_parts` of the last round's proposal at all points.
     """
 
     targets: Targets
     straight: Straightened
-    proposals: list[tuple[Array, Array, Array]]
-    drawn: list[tuple[Array, Array, Array, Array]]
+    proposals: list[Proposal]
+    drawn: list[_Drawn]
     densities: Array
+    parts: Array
 
     @property
-    def y(self) -> Array:
-        """All coordinates, shape (b, n, d)."""
-        return np.concatenate([d[0] for d in self.drawn], axis=1)
+    def coordinates(self) -> Array:
+        """Those of all points, shape (b, d, n)."""
+        return np.concatenate([drawn.coordinates for drawn in self.drawn], axis=2)
 
-    @property
-    def unknowns(self) -> list[Array]:
-        """U and z of each round, shape (b, n, d)."""
-        return [d[1] for d in self.drawn]
-
-    def draw(self, proposal: tuple[Array, Array, Array], standard: Array, settings: QuadratureSettings) -> None:
+    def draw(self, proposal: Proposal, standard: Array) -> None:
         """Draw one more round.
 
         Parameters
         ----------
-        proposal : tuple of ndarray
-            Means (b, s, d), roots (b, s, d, d) and shares (b, s).
+        proposal : Proposal
         standard : ndarray of shape (s, n, d)
             Standard Student-t points.
-        settings : QuadratureSettings
         """
-        means, roots, shares = proposal
-        b, s, d = means.shape
+        b, s, d = proposal.means.shape
         each = standard.shape[1]
-        y = (means[:, :, None, :] + standard @ np.swapaxes(roots, 2, 3)).reshape(b, s * each, d)
-        x = np.concatenate([self.straight.overheads(y[..., :-1]), y[..., -1:]], axis=2)
+        y = proposal.means[..., None] + proposal.roots @ np.swapaxes(standard, 1, 2)
+        y = np.swapaxes(y, 1, 2).reshape(b, d, s * each)
+        x = np.concatenate([self.straight.overheads(y[:, :-1]), y[:, -1:]], axis=1)
         prior = log_sum(self.targets.log_priors(x) + self.targets.log_settings[None, :, None], axis=1)
         joint = self.targets.log_likelihood(x) + self.targets.log_walks[None, :, None]
         joint = joint + (prior + self.straight.log_jacobian[:, None])[:, None, :]
@@ -376,91 +434,51 @@ class _Rounds:
         densities = np.empty((b, before + 1, points + s * each))
         densities[:, :before, :points] = self.densities
         for k, earlier in enumerate(self.proposals):
-            densities[:, k, points:] = _log_mixture(y, earlier, settings.freedom)
+            densities[:, k, points:] = log_sum(earlier.log_parts(y), axis=1)
         self.proposals.append(proposal)
         # Each component has equally many points, whose weights make up for its share.
-        self.drawn.append((y, x, joint, np.repeat(np.log(shares) - np.log(each), each, axis=1)))
-        densities[:, before] = _log_mixture(self.y, proposal, settings.freedom)
+        shares = np.repeat(np.log(proposal.shares) - np.log(each), each, axis=1)
+        self.drawn.append(_Drawn(y, x, joint, shares))
+        self.parts = proposal.log_parts(self.coordinates)
+        densities[:, before] = log_sum(self.parts, axis=1)
         self.densities = densities
 
     def log_weights(self) -> Array:
         """Return each point's log-weight with each walk, shape (b, r, n): over the mean of all rounds' mixtures."""
-        joint = np.concatenate([d[2] for d in self.drawn], axis=2)
-        shares = np.concatenate([d[3] for d in self.drawn], axis=1)
+        joint = np.concatenate([drawn.joint for drawn in self.drawn], axis=2)
+        shares = np.concatenate([drawn.shares for drawn in self.drawn], axis=1)
         return np.asarray(joint + (shares - log_sum(self.densities, axis=1))[:, None, :])
 
     def take(self, which: npt.NDArray[np.intp]) -> _Rounds:
         """Return the rounds of some targets."""
-        proposals = [(m[which], r[which], s[which]) for m, r, s in self.proposals]
-        drawn = [(y[which], x[which], j[which], s[which]) for y, x, j, s in self.drawn]
-        return _Rounds(self.targets.take(which), self.straight.take(which), proposals, drawn, self.densities[which])
+        proposals, drawn = [p.take(which) for p in self.proposals], [d.take(which) for d in self.drawn]
+        targets, straight = self.targets.take(which), self.straight.take(which)
+        return _Rounds(targets, straight, proposals, drawn, self.densities[which], self.parts[which])
 
+    def moved(self, weights: Array, settings: QuadratureSettings) -> Proposal:
+        """Return the last proposal with its components moved to where the weight is.
 
-def _log_student(x: Array, means: Array, roots: Array, freedom: float) -> Array:
-    """Return the log-density of each component, up to a constant of d and freedom; shape (b, s, n).
-
-    Parameters
-    ----------
-    x : ndarray of shape (b, n, d)
-    means, roots : ndarray of shape (b, s, d) and (b, s, d, d)
-    freedom : float
-    """
-    inverse = np.linalg.inv(roots)
-    standard = (x[:, None] - means[:, :, None, :]) @ np.swapaxes(inverse, 2, 3)
-    d = x.shape[-1]
-    logs = np.log(np.diagonal(inverse, axis1=2, axis2=3)).sum(axis=-1)
-    square = np.einsum("bsnd,bsnd->bsn", standard, standard)
-    return np.asarray(logs[..., None] - 0.5 * (freedom + d) * np.log1p(square / freedom))
-
-
-def _log_mixture(x: Array, proposal: tuple[Array, Array, Array], freedom: float) -> Array:
-    """Return the log-density of a mixture of Student-t distributions, shape (b, n).
-
-    Parameters
-    ----------
-    x : ndarray of shape (b, n, d)
-    proposal : tuple of ndarray
-        Means (b, s, d), roots (b, s, d, d) and shares (b, s).
-    freedom : float
-    """
-    means, roots, shares = proposal
-    d = x.shape[-1]
-    constant = gammaln(0.5 * (freedom + d)) - gammaln(0.5 * freedom) - 0.5 * d * np.log(freedom * np.pi)
-    return log_sum(_log_student(x, means, roots, freedom) + np.log(shares)[..., None], axis=1) + float(constant)
-
-
-def _moved(
-    x: Array, weights: Array, proposal: tuple[Array, Array, Array], settings: QuadratureSettings
-) -> tuple[Array, Array, Array]:
-    """Move the components of a proposal to where the weight is.
-
-    Parameters
-    ----------
-    x : ndarray of shape (b, n, d)
-    weights : ndarray of shape (b, n)
-        Add up to one.
-    proposal : tuple of ndarray
-        Means (b, s, d), roots (b, s, d, d) and shares (b, s).
-    settings : QuadratureSettings
-
-    Returns
-    -------
-    means, roots, shares : ndarray
-    """
-    means, roots, before = proposal
-    logs = _log_student(x, means, roots, settings.freedom) + np.log(before)[..., None]
-    part = np.exp(logs - log_sum(logs, axis=1)[:, None, :]) * weights[:, None, :]
-    # The old proposal counts like a few points, so that a component without weight stays as it was.
-    trusted = settings.trust * before
-    total = part.sum(axis=2) + trusted
-    centre = (part @ x + trusted[..., None] * means) / total[..., None]
-    off = x[:, None] - centre[:, :, None, :]
-    spread = np.swapaxes(off * part[..., None], 2, 3) @ off
-    moved = (means - centre)[..., None] * (means - centre)[..., None, :]
-    covariance = spread + trusted[..., None, None] * (roots @ np.swapaxes(roots, 2, 3) + moved)
-    covariance = covariance / total[..., None, None] + 1e-6 * np.eye(x.shape[-1])
-    shares = np.maximum(total, settings.least_share)
-    return centre, np.linalg.cholesky(covariance), shares / shares.sum(axis=1, keepdims=True)
+        Parameters
+        ----------
+        weights : ndarray of shape (b, n)
+            Of all points; add up to one.
+        settings : QuadratureSettings
+        """
+        last, x = self.proposals[-1], self.coordinates
+        part = np.exp(self.parts - self.densities[:, -1:]) * weights[:, None, :]
+        # The old proposal counts like a few points, so that a component without weight stays as it was.
+        trusted = settings.trust * last.shares
+        total = part.sum(axis=2) + trusted
+        centre = (part @ np.swapaxes(x, 1, 2) + trusted[..., None] * last.means) / total[..., None]
+        off = x[:, None] - centre[..., None]
+        spread = (off * part[:, :, None]) @ np.swapaxes(off, 2, 3)
+        moved = (last.means - centre)[..., None] * (last.means - centre)[..., None, :]
+        covariance = spread + trusted[..., None, None] * (last.roots @ np.swapaxes(last.roots, 2, 3) + moved)
+        covariance = covariance / total[..., None, None] + 1e-6 * np.eye(x.shape[1])
+        shares = np.maximum(total, settings.least_share)
+        return Proposal(
+            centre, np.linalg.cholesky(covariance), shares / shares.sum(axis=1, keepdims=True), last.freedom
+        )
 
 
 def _laplace(targets: Targets, straight: Straightened, settings: QuadratureSettings) -> tuple[Array, Array]:

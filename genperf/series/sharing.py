@@ -132,8 +132,11 @@ def table_prior(table: Table, options: FitOptions, prior: Prior = PRIOR) -> Tabl
         chosen = table.take(_sampled_rows(table, options))
     except GenperfError:
         return TablePrior(prior)
+    parts = list(chosen.groups())
+    if len(parts) < 2:
+        return TablePrior(prior)
     counts, beyond = {}, set()
-    for key, part in chosen.groups():
+    for key, part in parts:
         try:
             series = series_of(part, options)
         except GenperfError:

@@ -156,7 +156,7 @@ def tempered_points(target: Targets, points: int) -> WeightedPoints:
         return np.hstack([target.medians[0][setting] + turned, z[:, p : p + 1]])
 
     def with_each_walk(x: Array) -> Array:
-        return np.asarray(target.log_likelihood(x[None])[0] + target.log_walks[:, None])
+        return np.asarray(target.log_likelihood(x.T[None])[0] + target.log_walks[:, None])
 
     posterior = sample(lambda z: log_sum(with_each_walk(unknowns(z)), axis=0), p + 2, points, np.random.default_rng(p))
     x = unknowns(posterior.particles)

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import Bounds, OptimizeResult, differential_evolution
 
 from genperf.solver.evolve import EVOLUTION
 from genperf.solver.optima import AGREEMENT, Optima, Watch, optima_of
 from genperf.solver.polish import polish
 from genperf.solver.population import box, down_the_ranking, first_populations, ranked
 from genperf.solver.problem import Problem
+
+if TYPE_CHECKING:
+    from scipy.optimize import OptimizeResult
 
 Array = npt.NDArray[np.float64]
 
@@ -86,6 +88,9 @@ def _evolved(
         Spread over the ranking of the last population.
     evaluations : int
     """
+    # It takes a quarter of a second to import, and only this solver needs it.
+    from scipy.optimize import Bounds, differential_evolution
+
     history: list[float] = []
     last: dict[str, Array] = {}
 

@@ -54,3 +54,34 @@ def test_exponential_of_a_column_joins_the_product() -> None:
     assert isinstance(tree, Call)
     assert isinstance(tree.arguments[1], PowerProduct)
     assert np.allclose(evaluate(tree, constants), evaluate(node, {**COLUMNS, **constants}))
+
+
+def test_the_exponential_of_a_sum_of_columns_is_one_product() -> None:
+    node = parse("exp(p*where(n > 1, 1, 0) + z*q)").node
+    tree = bind(node, COLUMNS)
+    assert isinstance(tree, PowerProduct)
+    assert tree.logarithms.shape == (2, 3)
+    constants = {"p": 0.3, "q": -0.2}
+    assert np.allclose(evaluate(tree, constants), evaluate(node, {**COLUMNS, **constants}))
+    assert not isinstance(bind(parse("exp(p*n + q)").node, COLUMNS), PowerProduct)
+
+
+def test_a_product_of_several_addends_is_taken_out_of_the_sum() -> None:
+    node = parse("a*b*exp(p*z) + max(0, c*n*exp(p*z) - a*z*exp(p*z)) - exp(p*z)").node
+    tree = bind(node, COLUMNS)
+    found = set()
+
+    def look(part: object) -> int:
+        if isinstance(part, PowerProduct):
+            found.add(id(part))
+            return 1
+        return sum(map(look, part.arguments)) if isinstance(part, Call) else 0
+
+    assert look(tree) == 2
+    assert len(found) == 1
+    constants = {k: np.random.default_rng(0).uniform(0.5, 2.0, (5, 1)) for k in "acp"}
+    expected, slopes = evaluate_with_gradient(node, {**COLUMNS, **constants}, list("acp"))
+    value, gradient = evaluate_with_gradient(tree, constants, list("acp"))
+    assert np.allclose(value, expected)
+    for name in "acp":
+        assert np.allclose(gradient[name], slopes[name])

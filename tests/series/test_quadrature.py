@@ -53,7 +53,7 @@ def test_student_points_have_their_distribution() -> None:
 def test_no_overhead_has_the_evidence_of_a_sum_over_a_grid(name: str) -> None:
     alone = next(x for x in targets(name) if x.shapes.shape[1] == 0)
     z = np.linspace(-8.0, 8.0, 4001)
-    x = np.repeat(z[None, :, None], len(alone.work), axis=0)
+    x = np.repeat(z[None, None, :], len(alone.work), axis=0)
     density = alone.log_likelihood(x) + alone.log_walks[:, None] - 0.5 * z**2 - 0.5 * np.log(2.0 * np.pi)
     expected = log_sum(density, axis=2) + np.log(z[1] - z[0])
     for points, evidence in zip(weighted_points(alone), expected, strict=True):

@@ -52,7 +52,8 @@ class RandomWalk(msgspec.Struct, frozen=True, tag="random-walk", forbid_unknown_
 
     def covariance(self, a: Mapping[str, Any], b: Mapping[str, Any]) -> Array:
         """Return the covariance between two lists of configurations, shape (rows of a, rows of b)."""
-        x, y = (self.coordinates(columns) - np.array(self.origin) for columns in (a, b))
+        x = self.coordinates(a) - np.array(self.origin)
+        y = x if b is a else self.coordinates(b) - np.array(self.origin)
         x, y = x[:, None, :], y[None, :, :]
         return np.asarray(0.5 * self.step**2 * np.sum(np.abs(x) + np.abs(y) - np.abs(x - y), axis=2))
 
