@@ -230,18 +230,39 @@ def _band(
     schema = model.schema
     far = distance_beyond(schema, query.columns)
     floor = np.log(FLOOR * schema.lowest) if schema.lowest > 0 else -np.inf
-    mean, variance, shares = forecast[0], forecast[1].copy(), forecast[2]
+    mean, shares = np.maximum(np.nan_to_num(forecast[0], nan=floor, neginf=floor), floor), forecast[2]
+    tail = (1.0 - interval) / 2.0
+    levels, above = np.array([tail, 1.0 - tail]), np.sqrt(_variances(model, forecast[1], model.spread, far, band))
+    lower, upper = mixture_quantiles(mean, shares, above, levels)
+    below = model.spread.below
+    if below is not model.spread:
+        deviations = np.sqrt(_variances(model, forecast[1], below, far, band))
+        lower = mixture_quantiles(mean, shares, deviations, levels[:1])[0]
+    return lower, upper
+
+
+def _variances(model: Fitted, variance: Array, spread: Spread, far: Array, band: Band) -> Array:
+    """Return the variance of ln T of each draw, with what the draws do not hold, shape (draws, rows).
+
+    Parameters
+    ----------
+    model : Fitted
+    variance : ndarray of shape (draws, rows)
+        Of the discrepancies.
+    spread : Spread
+    far : ndarray of shape (rows,)
+        Doublings beyond the data.
+    band : {"prediction", "confidence"}
+    """
+    variance = variance.copy()
     start = 0
     for member in model.members[:1] if len(variance) == 1 else model.members:
         draws = slice(start, start + len(member.draws))
-        variance[draws] += member.mean_variance(model.spread, far)
+        variance[draws] += member.mean_variance(spread, far)
         if band == "prediction":
-            variance[draws] += member.run_variance(model.spread)
+            variance[draws] += member.run_variance(spread)
         start = draws.stop
-    mean = np.maximum(np.nan_to_num(mean, nan=floor, neginf=floor), floor)
-    tail = (1.0 - interval) / 2.0
-    lower, upper = mixture_quantiles(mean, shares, np.sqrt(variance), np.array([tail, 1.0 - tail]))
-    return lower, upper
+    return variance
 
 
 def standing_of(members: Sequence[Member], schema: Schema, query: Query) -> Standing:
