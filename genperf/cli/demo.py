@@ -44,7 +44,7 @@ FRAMEWORKS = {"tensorflow1": "TensorFlow", "tensorflow2": "TensorFlow", "mxnet":
 
 
 @click.command("demo")
-@click.argument("folder", metavar="[DIR]", default="genperf-demo", type=click.Path(file_okay=False))
+@click.argument("folder", metavar="[DIR]", default="genperf-demo")
 @click.option("--seed", default=0, show_default=True, type=click.IntRange(min=0))
 @click.option("--workers", default=1, show_default=True, type=click.IntRange(min=1), help="Processes to fit with.")
 @click.option("--quiet", "-q", is_flag=True, help="Say nothing but the result.")
