@@ -262,6 +262,7 @@ _NUMBERS = ("", "0", "-1", "1e308", "inf", "nan", "abc", "1,2,,3", "1:", "1:8:0"
 OPTIONS: dict[tuple[str, ...], tuple[str, tuple[str, ...]]] = {
     ("predict", "m.json"): ("--at", tuple(f"workers={v}" for v in (*_NUMBERS, "1 2", "0x10", "1+1"))),
     ("optimize", "m.json"): ("--over", tuple(f"workers={v}" for v in _NUMBERS)),
+    ("optimize", "m.json", "--over"): ("", ("workers=1:8:1e-300", "workers=1:1e30")),
     ("predict", "m.json", "--at", "workers=4", "--interval"): ("", ("0", "1", "-1", "nan", "inf", "abc")),
     ("predict", "m.json", "--at", "workers=4", "--price"): ("", ("2", "-2/h", "inf/h", "2/x", "abc", "")),
     ("predict", "m.json", "--at", "workers=4", "--price", "2/h", "--per"): ("", ("-1", "0", "x", "")),
@@ -279,6 +280,10 @@ OPTIONS: dict[tuple[str, ...], tuple[str, tuple[str, ...]]] = {
         "",
         ("workers=abc", "workers=1:64:*2", "workers=1,2", "workers=nan", "workers=1e400", "workers=-5", "nodes=2"),
     ),
+    ("report", "m.json", "-o", "page.html", "--samples"): ("", ("abc", "1e400", "-1", "")),
+    ("report", "m.json", "-o", "page.html", "--only"): ("", ("tf",)),
+    ("report", "m.json", "-o", "page.html", "--target", "workers=64", "--target"): ("", ("workers=32",)),
+    ("report", "runs.csv", *TABLE, "--model", "amdahl", "-o", "page.html", "--scheme"): ("", ("x", "kfold:1e9")),
     ("explain", "m.json", "--group"): ("", ("", "tf")),
     ("explain", "m.json", "--versus"): ("", ("workers=0", "nodes=2", "workers")),
     ("fit", "runs.csv", *TABLE, "--lambda"): ("", ("-1", "nan", "abc")),
