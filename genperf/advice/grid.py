@@ -31,7 +31,7 @@ class GridSettings:
 
     max_configurations: int = 20_000_000
     relative_slack: float = 1e-9
-    countable: float = 1e15
+    countable: float = 1e18
 
 
 GRID = GridSettings()
@@ -176,7 +176,8 @@ def _range(name: str, match: re.Match[str]) -> _Span:
         raise GenperfError(f"{range_} needs a step above 0", hint=f"{name}={first}:{last}:1")
     count = (high - low) / step + GRID.relative_slack
     if not count < GRID.countable:
-        raise GenperfError(f"{range_} holds too many values", hint=f"{name}={first}:{last}:*2")
+        most = f"at most {GRID.max_configurations:,} are evaluated"
+        raise GenperfError(f"{range_} holds too many values: {most}", hint=f"{name}={first}:{last}:*2")
     return _Span(low, int(count) + 1, step)
 
 
