@@ -25,10 +25,13 @@ class GridSettings:
         More are refused. Ten million take about ten seconds (docs/results/optimize.md).
     relative_slack : float
         A range reaches its last value where it is so near to it, in steps: rounding errors.
+    countable : float
+        A range of more values is refused without their count: a number of hundreds of digits tells nobody anything.
     """
 
     max_configurations: int = 20_000_000
     relative_slack: float = 1e-9
+    countable: float = 1e18
 
 
 GRID = GridSettings()
@@ -172,8 +175,9 @@ def _range(name: str, match: re.Match[str]) -> _Span:
     if step <= 0:
         raise GenperfError(f"{range_} needs a step above 0", hint=f"{name}={first}:{last}:1")
     count = (high - low) / step + GRID.relative_slack
-    if not math.isfinite(count):
-        raise GenperfError(f"{range_} holds too many values", hint=f"{name}={first}:{last}:*2")
+    if not count < GRID.countable:
+        most = f"at most {GRID.max_configurations:,} are evaluated"
+        raise GenperfError(f"{range_} holds too many values: {most}", hint=f"{name}={first}:{last}:*2")
     return _Span(low, int(count) + 1, step)
 
 

@@ -283,12 +283,12 @@ def once(given: tuple[str, ...], option: str, names: Iterable[str] = ()) -> dict
     first = [_split(value, names)[0].strip() for value in given]
     twice = {name for name in first if first.count(name) > 1}
     if twice:
-        hint = "list values with commas: workers=32,64"
+        hint = "give each once" if option == "--target" else "list values with commas: workers=32,64"
         raise GenperfError(f"{option} names {', '.join(sorted(twice))} twice", hint=hint)
     return pairs(given, option, names)
 
 
-def one_group(fitted: FitResult | GroupedResult, group: str | None, model: str) -> FitResult:
+def one_group(fitted: FitResult | GroupedResult, group: str | None, model: str, option: str = "--group") -> FitResult:
     """Return the model of a group, or the only model.
 
     Parameters
@@ -298,6 +298,8 @@ def one_group(fitted: FitResult | GroupedResult, group: str | None, model: str) 
         The group's values, with commas between.
     model : str
         The model file, for messages.
+    option : str
+        That names the group, for messages.
 
     Raises
     ------
@@ -309,9 +311,9 @@ def one_group(fitted: FitResult | GroupedResult, group: str | None, model: str) 
 
     if isinstance(fitted, FitResult):
         if group is not None:
-            raise ModelError("holds one model and no groups", where=model, hint="leave --group out")
+            raise ModelError("holds one model and no groups", where=model, hint=f"leave {option} out")
         return fitted
     if group is None:
         some = "; ".join(",".join(key) for key in list(fitted.results)[:3])
-        raise ModelError("holds several groups", where=model, hint=f"--group VALUES, for example {some}")
+        raise ModelError("holds several groups", where=model, hint=f"{option} VALUES, for example {some}")
     return fitted[tuple(v.strip() for v in group.split(","))]

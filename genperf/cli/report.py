@@ -93,7 +93,7 @@ def command(
 
         fitted, table, held_out = with_scaling(load_model(source), given["scaling"]), None, None
     if only:
-        fitted = one_group(fitted, only, source)
+        fitted = one_group(fitted, only, source, "--only")
     # A byte that is no text cannot stand in a page.
     title = None if title is None else title.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
     view = View(

@@ -6,8 +6,9 @@ import re
 
 import click
 
-#: Control characters other than the end of a line and the tabulator, and marks of the direction of writing.
-_STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+#: Control characters other than the end of a line and the tabulator, marks of the direction of writing, and what has no
+#: width and joins no letters.
+_STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff]")
 
 
 def tell(text: str, err: bool = False) -> None:
@@ -16,7 +17,7 @@ def tell(text: str, err: bool = False) -> None:
 
 
 def visible(text: str) -> str:
-    r"""Return a text without characters that steer a terminal or turn the direction of writing.
+    r"""Return a text without characters that steer a terminal, turn the direction of writing or cannot be seen.
 
     Examples
     --------

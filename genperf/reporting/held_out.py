@@ -13,6 +13,7 @@ from genperf.models import Factors
 from genperf.reporting.sheet import short
 from genperf.table import Factor, Table
 from genperf.validation import Validation, validate
+from genperf.validation.splits import split
 
 #: What a model is shown beside.
 BASELINES = ("last-point", "linear", "random-forest")
@@ -106,7 +107,14 @@ def held_out(
         Processes that fit.
     **options
         For the fits.
+
+    Raises
+    ------
+    GenperfError
+        For a scheme that is given and cannot be carried out.
     """
+    if scheme is not None:
+        split(table, scheme, seed)
     chosen = scheme or scheme_of(table, along, options.get("mapping"))
     try:
         return validate(table, [model, *BASELINES], chosen, seed=seed, workers=workers, **options)

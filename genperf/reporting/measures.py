@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -45,7 +46,7 @@ class Job:
         """
         hourly = None if self.price is None else price_of(self.price).per_second * 3600.0
         size = None if self.samples is None else amount(self.samples)
-        if self.samples is not None and (size is None or size <= 0.0):
+        if self.samples is not None and (size is None or not 0.0 < size < math.inf):
             raise GenperfError(f"'{self.samples}' is no amount of work", hint="--samples 300B, above zero")
         return {"price": hourly, "size": size}
 

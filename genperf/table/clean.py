@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from genperf.table.cells import Cells
 
 MISSING = frozenset({"nan", "na", "n/a", "#n/a", "null", "none", "<na>", "nat", "-", "?"})
-_COMMA = re.compile(r"[+-]?\d[\d.'’ ]*(,\d+)+(\.\d+)?([eE][+-]?\d+)?|[+-]?\d{1,3}(['’ ]\d{3})+(\.\d+)?")
+#: Blanks that stand between thousands; a spreadsheet writes those that do not break a line.
+_GAP = " \u00a0\u2009\u202f"
+_COMMA = re.compile(rf"[+-]?\d[\d.'’{_GAP}]*(,\d+)+(\.\d+)?([eE][+-]?\d+)?|[+-]?\d{{1,3}}(['’{_GAP}]\d{{3}})+(\.\d+)?")
 _DATE = re.compile(r"\d{4}-\d\d?-\d\d?([T ].*)?|\d\d?[./]\d\d?[./]\d{4}([T ].*)?|(\d+:)?\d\d?:\d\d?(\.\d+)?")
 _WITH_UNIT = re.compile(r"(?!0[xob])[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*([^\W\d_]|[%$€/])[\w%/]*")
 

@@ -75,7 +75,7 @@ def everything(model: str, fixed: list[str], level: str | None = None) -> list[l
         ["explain", model],
         ["suggest", model, *target],
         ["optimize", model, *[word for pair in fixed for word in ("--over", pair)]],
-        ["compare", model, *([level] if level else []), *at],
+        ["compare", model, *(["--over", level, *at[:-2]] if level else at)],
         ["report", model, "-q", "-o", "page.html", "--title", "t"],
     ]
 
@@ -380,7 +380,7 @@ def options() -> Iterator[Case]:
             ["IN/g.json", "--at", "workers=64"],
         ],
         "compare": [
-            ["IN/t.json", "net", "--at", "workers=64", "--at", "batch=32"],
+            ["IN/t.json", "--over", "net", "--at", "workers=64", "--at", "batch=32"],
             ["IN/g.json", "--at", "workers=64"],
         ],
         "validate": [["IN/s.csv", *ROLES, "--models", "amdahl"]],
