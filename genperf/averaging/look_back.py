@@ -142,7 +142,8 @@ def look_back(past: Past, trend: Trend) -> tuple[list[Evidence], float]:
     -------
     evidence : list of Evidence
     per_doubling : float
-        Standard deviation of ln T that each doubling adds: the errors that misfit and kriging do not expect.
+        Standard deviation of ln T that each doubling adds: the errors that misfit and kriging do not expect. Of several
+        counts it is the root mean square, since variances of factors add up: the total is right where all go as far.
     """
     medians, kriging = past.medians, past.kriging
     counts = counts_of(medians.factors)
@@ -173,7 +174,7 @@ def look_back(past: Past, trend: Trend) -> tuple[list[Evidence], float]:
         error = float(np.mean(np.abs(errors)))
         evidence.append(Evidence(factor.name, float(values.max()), doublings, error, float(last)))
         steps.append(growth(float(np.sqrt(np.mean(errors**2))), float(np.sqrt(expected)), doublings))
-    return evidence, max(steps) if steps else kriging.error
+    return evidence, float(np.sqrt(np.mean(np.square(steps)))) if steps else kriging.error
 
 
 def _trained(values: Array) -> Mask:
