@@ -181,34 +181,33 @@ def grid(folder: Path, sizes: Sizes) -> Iterator[Row]:
     yield f"`optimize` over {sizes.rows:.0e} configurations", genperf(folder, *call), " ".join(call)
 
 
-def predict(folder: Path, sizes: Sizes) -> Iterator[Row]:
+def families(folder: Path, sizes: Sizes) -> Iterator[Row]:
     once(folder / "few.csv", few_rows)
+    n, side = sizes.predicted, 100
+    counts = pd.DataFrame({"workers": 1 + np.arange(n)})
+    different = pd.DataFrame({"workers": 1 + np.arange(n) // side, "batch": 1 + np.arange(n) % side})
+    model = ("few.csv", *ROLES, "--model", "amdahl")
+    yield predicted(folder, f"{n:.0e} rows of different counts, `amdahl`", model, counts)
+    model = ("few.csv", *BATCH, "--model", "generic")
+    yield predicted(folder, f"{n:.0e} different configurations, `generic`", model, different)
+
+
+def series(folder: Path, sizes: Sizes) -> Iterator[Row]:
     once(folder / "series.csv", series_of)
-    n = sizes.predicted
-    side = 100
-    tables = {
-        "different": pd.DataFrame({"workers": 1 + np.arange(n) // side, "batch": 1 + np.arange(n) % side}),
-        "repeated": pd.DataFrame({"workers": 1 + np.arange(n) % 1000, "batch": 32}),
-        "counts": pd.DataFrame({"workers": 1 + np.arange(n)}),
-    }
-    for name, table in tables.items():
-        once(folder / f"{name}{n}.csv", lambda p, t=table: t.to_csv(p, index=False))
-    models = {
-        "amdahl": ("few.csv", *ROLES, "--model", "amdahl"),
-        "generic": ("few.csv", *BATCH, "--model", "generic"),
-        "series": ("series.csv", *ROLES),
-    }
-    for name, fit in models.items():
-        path = folder / f"{name}.json"
-        once(path, lambda p, f=fit: genperf(folder, "fit", *f, "-q", "-o", p.name))
-    for name, model, table in (
-        (f"{n:.0e} rows of different counts, `amdahl`", "amdahl", "counts"),
-        (f"{n:.0e} different configurations, `generic`", "generic", "different"),
-        (f"{n:.0e} rows of 1,000 counts, a series of `auto`", "series", "repeated"),
-        (f"{n:.0e} different counts, a series of `auto`", "series", "counts"),
-    ):
-        call = ("predict", f"{model}.json", "--data", f"{table}{n}.csv", "-q", "-o", "predicted.csv")
-        yield f"`predict` of {name}", genperf(folder, *call), " ".join(call)
+    n, model = sizes.predicted, ("series.csv", *ROLES)
+    repeated = pd.DataFrame({"workers": 1 + np.arange(n) % 1000})
+    yield predicted(folder, f"{n:.0e} rows of 1,000 counts, a series of `auto`", model, repeated)
+    for rows in (n // 10, n):
+        different = pd.DataFrame({"workers": 1 + np.arange(rows)})
+        yield predicted(folder, f"{rows:.0e} different counts, a series of `auto`", model, different)
+
+
+def predicted(folder: Path, name: str, fit: tuple[str, ...], asked: pd.DataFrame) -> Row:
+    """Fit a model and measure one prediction of many rows."""
+    genperf(folder, "fit", *fit, "-q", "-o", "model.json")
+    asked.to_csv(folder / "asked.csv", index=False)
+    call = ("predict", "model.json", "--data", "asked.csv", "-q", "-o", "predicted.csv")
+    return f"`predict` of {name}", genperf(folder, *call), " ".join(call)
 
 
 def fits(folder: Path, sizes: Sizes) -> Iterator[Row]:
@@ -297,15 +296,17 @@ def opened(path: Path) -> float | None:
 
 
 def groups(folder: Path, sizes: Sizes) -> Iterator[Row]:
-    once(folder / f"groups{sizes.groups}.csv", lambda p: groups_of(sizes.groups, p))
-    fit = ("fit", f"groups{sizes.groups}.csv", *ROLES, "--group", "net", "-q", "--workers", "2", "-o", "groups.json")
-    yield f"`auto` on {sizes.groups:,} groups of five counts, 2 workers", genperf(folder, *fit), " ".join(fit)
+    for count in (sizes.page, sizes.groups):
+        once(folder / f"groups{count}.csv", lambda p, n=count: groups_of(n, p))
+        fit = ("fit", f"groups{count}.csv", *ROLES, "--group", "net", "-q", "--workers", "2", "-o", "groups.json")
+        yield f"`auto` on {count:,} groups of five counts, 2 workers", genperf(folder, *fit), " ".join(fit)
 
 
 PARTS: dict[str, Callable[[Path, Sizes], Iterator[Row]]] = {
     "rows": rows,
     "grid": grid,
-    "predict": predict,
+    "families": families,
+    "series": series,
     "fits": fits,
     "answers": answers,
     "page": page,

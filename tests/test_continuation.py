@@ -115,6 +115,16 @@ def test_series_that_erred_more_have_a_part_of_the_prediction() -> None:
     assert inside.share(0.5 * inside.error) == 1.0
 
 
+def test_an_unknown_network_reaches_farther_up_than_down() -> None:
+    result = gp.fit(as_factors(step_times([1, 2, 4])))
+    asked = step_times([8, 16, 64])
+    wide, narrow = (result.predict(asked, interval=level) for level in (0.9, 0.5))
+    for answer in (wide, narrow):
+        up, down = np.log(answer.upper / answer.time), np.log(answer.time / answer.lower)
+        assert np.median(up) > 1.5 * np.median(down)
+    assert ((wide.lower < narrow.lower) & (narrow.upper < wide.upper)).all()
+
+
 def test_no_run_beyond_one_node_is_said() -> None:
     result = gp.fit(as_factors(step_times([1, 2, 4])))
     asked = step_times([2, 8])

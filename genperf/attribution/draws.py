@@ -43,8 +43,9 @@ def log_paths(result: FitResult, columns: Mapping[str, Any], members: Sequence[M
     members = result.members if members is None else members
     parts = []
     for k, (member, (mean, variance)) in enumerate(zip(members, forecasts(members, columns), strict=True)):
-        variance = variance + member.mean_variance(result.spread, far)
-        parts.append(mean + _scattered(len(mean), k)[:, None] * np.sqrt(variance))
+        z = _scattered(len(mean), k)[:, None]
+        below, above = (member.mean_variance(s, far) for s in (result.spread.below, result.spread))
+        parts.append(mean + z * np.sqrt(variance + np.where(z < 0.0, below, above)))
     return np.vstack(parts)
 
 

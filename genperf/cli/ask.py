@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -70,6 +71,7 @@ def command(
     whole = read(table if table != "-" else source.frame, given)
     whole = _with_job(whole)
     wanted = guess.at(once(at, "--at"))
+    _refuse_several(wanted, whole)
     values = _one_series(whole, wanted)
     result = fit_group(whole, tuple(values.values()), guess.mapping, seed)
     constants = {name: float(text) for name, text in values.items() if text.replace(".", "", 1).isdigit()}
@@ -100,6 +102,27 @@ def _with_job(table: Table) -> Table:
     likely = any(note.kind == "job_likely" for note in table.notes)
     batches = [f for f in table.numeric if canonical_of(f.name) == "batch"]
     return replace(table, scaling="job") if likely and all(f.distinct == 1 for f in batches) else table
+
+
+def _refuse_several(wanted: dict[str, str], table: Table) -> None:
+    """Refuse several values of a count or another number: the answer is about one configuration.
+
+    Parameters
+    ----------
+    wanted : dict of str to str
+    table : Table
+
+    Raises
+    ------
+    GenperfError
+    """
+    numeric = {f.name for f in table.numeric}
+    for name, text in wanted.items():
+        if name in numeric and {",", ":"} & {*text}:
+            raise GenperfError(
+                f"ask answers for one configuration, and {name}={text} is several",
+                hint=f"one value, such as {name}={re.split('[,:]', text)[0]}; predict and optimize take several",
+            )
 
 
 def _one_series(table: Table, wanted: dict[str, str]) -> dict[str, str]:

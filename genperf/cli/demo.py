@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from genperf.cli.output import csv_text, say, show_frame
-from genperf.cli.writing import write_whole
+from genperf.cli.tell import tell
+from genperf.cli.writing import made_folder, write_whole
 from genperf.table.target import TIME
 
 if TYPE_CHECKING:
@@ -38,11 +38,13 @@ class DemoSettings:
 
 
 DEMO = DemoSettings()
+#: The files that it writes.
+WRITTEN = ("model.json", "generic.json", "predictions.csv", "constants.csv", "validation.csv", "report.html")
 FRAMEWORKS = {"tensorflow1": "TensorFlow", "tensorflow2": "TensorFlow", "mxnet": "MXNet", "pytorch": "PyTorch"}
 
 
 @click.command("demo")
-@click.argument("folder", metavar="[DIR]", default="genperf-demo", type=click.Path(file_okay=False))
+@click.argument("folder", metavar="[DIR]", default="genperf-demo")
 @click.option("--seed", default=0, show_default=True, type=click.IntRange(min=0))
 @click.option("--workers", default=1, show_default=True, type=click.IntRange(min=1), help="Processes to fit with.")
 @click.option("--quiet", "-q", is_flag=True, help="Say nothing but the result.")
@@ -59,9 +61,7 @@ def command(folder: str, seed: int, workers: int, quiet: bool, no_color: bool) -
     from genperf.result import FitResult, dump_model
     from genperf.validation import validate
 
-    out = Path(folder)
-    out.mkdir(parents=True, exist_ok=True)
-
+    out = made_folder(folder, WRITTEN)
     say(
         f"1. published series: fit up to {DEMO.max_devices} GPUs, predict {DEMO.predicted_devices} (data/dlperf.csv)",
         quiet,
@@ -82,18 +82,22 @@ def command(folder: str, seed: int, workers: int, quiet: bool, no_color: bool) -
     generic = fit(table, "generic", seed=seed)
     if not isinstance(generic, FitResult):
         raise TypeError("a table without groups gives one model")
-    click.echo(f"{generic.schema.target.name} = {generic.best.expression.text(generic.best.values, digits=3)}")
+    tell(f"{generic.schema.target.name} = {generic.best.expression.text(generic.best.values, digits=3)}")
     show_frame(explain(generic).terms, "what a step at the centre of the data is made of", plain=no_color)
     scores = validate(table, "generic,last-point,random-forest,svr", "kfold:5", seed=seed, workers=workers)
     show_frame(scores.frame(timing=False), "5-fold cross-validation: errors in %", plain=no_color)
 
-    write_whole(out / "model.json", dump_model(fitted))
-    write_whole(out / "generic.json", dump_model(generic))
-    write_whole(out / "predictions.csv", csv_text(predicted))
-    write_whole(out / "constants.csv", csv_text(generic.constants()))
-    write_whole(out / "validation.csv", csv_text(scores.predictions()))
     title = f"Published training runs: measured up to {DEMO.max_devices} GPUs, predicted for {DEMO.predicted_devices}"
-    write_whole(out / "report.html", page(fitted, View(title=title), table=known))
+    contents = (
+        dump_model(fitted),
+        dump_model(generic),
+        csv_text(predicted),
+        csv_text(generic.constants()),
+        csv_text(scores.predictions()),
+        page(fitted, View(title=title), table=known),
+    )
+    for name, content in zip(WRITTEN, contents, strict=True):
+        write_whole(out / name, content)
     say(f"\nwrote report.html, model.json, generic.json, and the tables they hold as CSV, to {out}", quiet)
     say(f"open {(out / 'report.html').resolve().as_uri()} in a browser", quiet)
 

@@ -94,7 +94,7 @@ class _Commands(click.Group):
     epilog="Exit status: 0 done, 1 a fault of the data or the model, 2 wrong usage, 70 a fault of genperf.",
 )
 @click.version_option(__version__, prog_name="genperf")
-@click.option("--config", type=click.Path(), help="Settings file; genperf.toml here where there is one.")
+@click.option("--config", metavar="PATH", help="Settings file; genperf.toml here where there is one.")
 @click.pass_context
 def cli(ctx: click.Context, config: str | None) -> None:
     """Fit, extrapolate and explain the execution time of distributed deep learning.

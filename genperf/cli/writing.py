@@ -82,6 +82,30 @@ def refuse_unwritable(path: str) -> None:
         Path(name).unlink(missing_ok=True)
 
 
+def made_folder(path: str, names: Iterable[str]) -> Path:
+    """Return a folder, made where it is not there, in which files of some names can be written.
+
+    Parameters
+    ----------
+    path : str
+        `~` is the home of the user.
+    names : iterable of str
+
+    Raises
+    ------
+    GenperfError
+        Where it cannot be made, or a file not be written in it.
+    """
+    folder = os.path.expanduser(path)
+    if not folder.strip():
+        raise GenperfError("the folder's name is empty", hint=". is this folder")
+    with _explained(folder, "cannot be made", "name another folder"):
+        os.makedirs(folder, exist_ok=True)
+    for name in names:
+        refuse_unwritable(os.path.join(folder, name))
+    return Path(folder)
+
+
 def write_whole(path: str | Path, content: str | bytes | Iterable[str]) -> None:
     """Write a file so that a stop at any moment leaves the old one or the new one, never half.
 
@@ -134,8 +158,17 @@ def _target(path: str | Path) -> Path | None:
 
 
 @contextlib.contextmanager
-def _explained(path: str, complaint: str) -> Iterator[None]:
-    """Say which file an error of the system is about, and what is left of it."""
+def _explained(path: str, complaint: str, otherwise: str = "name another file") -> Iterator[None]:
+    """Say which file an error of the system is about, what is left of it, and what to try.
+
+    Parameters
+    ----------
+    path : str
+    complaint : str
+        What could not be done.
+    otherwise : str
+        What to try where the error itself does not tell.
+    """
     try:
         yield
     except BrokenPipeError:
@@ -143,7 +176,7 @@ def _explained(path: str, complaint: str) -> Iterator[None]:
     except (OSError, ValueError) as error:
         code = error.errno if isinstance(error, OSError) else None
         reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
-        hint = _HINTS.get(code or 0, "name another file")
+        hint = _HINTS.get(code or 0, otherwise)
         raise GenperfError(f"{complaint} ({reason})", where=path, hint=hint) from None
 
 

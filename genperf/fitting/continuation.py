@@ -91,8 +91,8 @@ class Continued:
         The factors there.
     doublings : ndarray of shape (rows,)
         How far beyond the measured ranges.
-    logarithms, deviations : ndarray of shape (rows,)
-        ln of the target, and its standard deviation.
+    logarithms, below, above : ndarray of shape (rows,)
+        ln of the target, and its standard deviation to either side.
     error, last_point : float
         Mean |ln(predicted/measured)| at the largest scale from the smaller ones, of the series and of "it stays".
     held_out, apart : float
@@ -106,7 +106,8 @@ class Continued:
     columns: Columns
     doublings: Array
     logarithms: Array
-    deviations: Array
+    below: Array
+    above: Array
     error: float
     last_point: float
     held_out: float
@@ -273,7 +274,7 @@ def continuation(table: Table, options: FitOptions) -> Continued | None:
     first = np.unique(number_rows(chosen.frame, keys), return_index=True)[1]
     grouped = _grouped(chosen, keys)
     shared = table_prior(grouped, options)
-    answers: list[tuple[Columns, Array, Array, Evidence]] = []
+    answers: list[tuple[Columns, Array, Array, Array, Evidence]] = []
     for row, (key, part) in zip(first.tolist(), grouped.groups(), strict=True):
         doing("fitting the series of the rows", len(answers), len(first))
         further = _further(part, scale.column, table.factor(scale.column).upper)
@@ -287,20 +288,21 @@ def continuation(table: Table, options: FitOptions) -> Continued | None:
         except GenperfError:
             continue
         if ensemble.evidence and ensemble.evidence[0].last_point is not None:
-            middle, deviation = _forecast(ensemble.members, further)
+            middle, below, above = _forecast(ensemble.members, further)
             of_key = {name: np.repeat(chosen.columns[name][row], len(middle)) for name in keys}
-            answers.append(({**further, **of_key}, middle, deviation, ensemble.evidence[0]))
+            answers.append(({**further, **of_key}, middle, below, above, ensemble.evidence[0]))
     if not answers:
         return None
     names = [f.name for f in table.factors if f.numeric or f.distinct > 1]
     columns = {name: np.concatenate([answer[0][name] for answer in answers]) for name in names}
-    evidence = [answer[3] for answer in answers]
+    evidence = [answer[4] for answer in answers]
     return Continued(
         scale.column,
         columns,
         distance_beyond(schema_of(table), columns),
         np.concatenate([answer[1] for answer in answers]),
         np.concatenate([answer[2] for answer in answers]),
+        np.concatenate([answer[3] for answer in answers]),
         float(np.mean([e.error for e in evidence])),
         float(np.mean([e.last_point for e in evidence if e.last_point is not None])),
         evidence[0].held_out,
@@ -394,8 +396,8 @@ def _on_one_node(table: Table) -> bool:
     return nodes is not None and table.factor(nodes).upper <= 1.0
 
 
-def _forecast(members: Sequence[Member], columns: Mapping[str, Any]) -> tuple[Array, Array]:
-    """Return the median of ln T of a series, and its deviation: as the farther end of its interval says.
+def _forecast(members: Sequence[Member], columns: Mapping[str, Any]) -> tuple[Array, Array, Array]:
+    """Return the median of ln T of a series, and its deviation below and above, as the ends of its interval say.
 
     Parameters
     ----------
@@ -407,7 +409,7 @@ def _forecast(members: Sequence[Member], columns: Mapping[str, Any]) -> tuple[Ar
     levels = np.array([1.0 - CONTINUATION.quantile, 0.5, CONTINUATION.quantile])
     means, deviations = np.vstack([mean for mean, _ in parts]), np.sqrt(np.vstack([v for _, v in parts]))
     low, middle, high = np.log(mixture_quantiles(means, shares, deviations, levels))
-    return middle, np.maximum(high - middle, middle - low) / CONTINUATION.normal
+    return middle, (middle - low) / CONTINUATION.normal, (high - middle) / CONTINUATION.normal
 
 
 def _spread(members: Sequence[Member], spread: Spread, beyond: Continued) -> Spread:
@@ -426,11 +428,33 @@ def _spread(members: Sequence[Member], spread: Spread, beyond: Continued) -> Spr
     shares = shares / shares.sum()
     means, variances = np.vstack([mean for mean, _ in parts]), np.vstack([v for _, v in parts])
     held = shares @ variances + shares @ (means - shares @ means) ** 2 + spread.misfit**2
-    lacking = np.maximum(beyond.deviations**2 - held, 0.0)
+    per_doubling, exponent = _growth(beyond, beyond.above**2 - held)
+    below, exponent_below = _growth(beyond, beyond.below**2 - held)
+    return msgspec.structs.replace(
+        spread,
+        per_doubling=per_doubling,
+        exponent=exponent,
+        per_doubling_below=below,
+        exponent_below=exponent_below,
+    )
+
+
+def _growth(beyond: Continued, lacking: Array) -> tuple[float, float]:
+    """Return what the first doubling adds to the standard deviation, and the exponent of the doublings.
+
+    They are those of the root mean square over the series at the smallest and at the largest multiple of the scale.
+
+    Parameters
+    ----------
+    beyond : Continued
+    lacking : ndarray of shape (rows,)
+        Variance that is to be added; none where it is below zero.
+    """
     scale = beyond.columns[beyond.scale]
-    nearest, farthest = scale == scale.min(), scale == scale.max()
-    first, last = (float(np.sqrt(np.mean(lacking[end]))) for end in (nearest, farthest))
-    near, far = (float(np.median(beyond.doublings[end])) for end in (nearest, farthest))
-    grown = np.log(last / first) / np.log(far / near) if first > 0.0 < last else float(first == 0.0)
-    exponent = float(np.clip(grown, 0.0, 1.0))
-    return msgspec.structs.replace(spread, per_doubling=(first or last / far) / near**exponent, exponent=exponent)
+    ends = scale == scale.min(), scale == scale.max()
+    first, last = (float(np.sqrt(np.mean(np.maximum(lacking[end], 0.0)))) for end in ends)
+    near, far = (float(np.median(beyond.doublings[end])) for end in ends)
+    if first == 0.0:
+        return last / far, 1.0
+    exponent = float(np.clip(np.log(max(last / first, 1.0)) / np.log(far / near), 0.0, 1.0))
+    return first / near**exponent, exponent

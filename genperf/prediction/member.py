@@ -57,15 +57,28 @@ class Spread(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     exponent : float
         Of the doublings: 1 where each adds as much as the first, 0 where those after it add nothing, as beyond the
         second node of an unknown network.
+    per_doubling_below : float, optional
+        The same below the central value, where it is not that above it: a network that nobody saw makes a run much
+        longer, or not at all.
+    exponent_below : float
     """
 
     noise: float = 0.0
     misfit: float = 0.0
     per_doubling: float = 0.0
     exponent: float = 1.0
+    per_doubling_below: float | None = None
+    exponent_below: float = 1.0
+
+    @property
+    def below(self) -> Spread:
+        """The spread of what lies below the central value."""
+        if self.per_doubling_below is None:
+            return self
+        return Spread(self.noise, self.misfit, self.per_doubling_below, self.exponent_below)
 
     def beyond(self, doublings: Array) -> Array:
-        """Return the standard deviation that distance from the data adds, shape (rows,).
+        """Return the standard deviation that distance from the data adds above the central value, shape (rows,).
 
         Parameters
         ----------
@@ -73,8 +86,9 @@ class Spread(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
         Examples
         --------
-        >>> Spread(per_doubling=0.2, exponent=0.5).beyond(np.array([0.0, 1.0, 4.0]))
-        array([0. , 0.2, 0.4])
+        >>> spread = Spread(per_doubling=0.2, exponent=0.5, per_doubling_below=0.1)
+        >>> spread.beyond(np.array([0.0, 1.0, 4.0])), spread.below.beyond(np.array([0.0, 1.0, 4.0]))
+        (array([0. , 0.2, 0.4]), array([0. , 0.1, 0.4]))
         """
         return np.asarray(np.where(doublings > 0.0, self.per_doubling * doublings**self.exponent, 0.0))
 

@@ -38,12 +38,14 @@ class PredictionSettings:
     Attributes
     ----------
     rows : int
-        One takes about 2 kB for each hundred draws. A guess: some 100 MB at most for the 1,000 draws of a series.
+        One takes about 2 kB for each hundred draws, 50 MB at most for the 1,000 draws of a series. Twice as many take a
+        third longer for a family, whose arrays a core's cache then does not hold. Half as many take a third less for
+        a series, and a third more for a table of many factors.
     judged : int
         Rows whose verdicts are given at once: one takes 2 kB at most, of the texts and the distances to measured runs.
     """
 
-    rows: int = 2_000
+    rows: int = 1_000
     judged: int = 20_000
 
 
@@ -228,18 +230,39 @@ def _band(
     schema = model.schema
     far = distance_beyond(schema, query.columns)
     floor = np.log(FLOOR * schema.lowest) if schema.lowest > 0 else -np.inf
-    mean, variance, shares = forecast[0], forecast[1].copy(), forecast[2]
+    mean, shares = np.maximum(np.nan_to_num(forecast[0], nan=floor, neginf=floor), floor), forecast[2]
+    tail = (1.0 - interval) / 2.0
+    levels, above = np.array([tail, 1.0 - tail]), np.sqrt(_variances(model, forecast[1], model.spread, far, band))
+    lower, upper = mixture_quantiles(mean, shares, above, levels)
+    below = model.spread.below
+    if below is not model.spread:
+        deviations = np.sqrt(_variances(model, forecast[1], below, far, band))
+        lower = mixture_quantiles(mean, shares, deviations, levels[:1])[0]
+    return lower, upper
+
+
+def _variances(model: Fitted, variance: Array, spread: Spread, far: Array, band: Band) -> Array:
+    """Return the variance of ln T of each draw, with what the draws do not hold, shape (draws, rows).
+
+    Parameters
+    ----------
+    model : Fitted
+    variance : ndarray of shape (draws, rows)
+        Of the discrepancies.
+    spread : Spread
+    far : ndarray of shape (rows,)
+        Doublings beyond the data.
+    band : {"prediction", "confidence"}
+    """
+    variance = variance.copy()
     start = 0
     for member in model.members[:1] if len(variance) == 1 else model.members:
         draws = slice(start, start + len(member.draws))
-        variance[draws] += member.mean_variance(model.spread, far)
+        variance[draws] += member.mean_variance(spread, far)
         if band == "prediction":
-            variance[draws] += member.run_variance(model.spread)
+            variance[draws] += member.run_variance(spread)
         start = draws.stop
-    mean = np.maximum(np.nan_to_num(mean, nan=floor, neginf=floor), floor)
-    tail = (1.0 - interval) / 2.0
-    lower, upper = mixture_quantiles(mean, shares, np.sqrt(variance), np.array([tail, 1.0 - tail]))
-    return lower, upper
+    return variance
 
 
 def standing_of(members: Sequence[Member], schema: Schema, query: Query) -> Standing:
@@ -358,17 +381,22 @@ def predict(
 def distinct_rows(query: Query) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
     """Return the first row of each configuration, and for every row which of these it repeats.
 
+    Configurations stand beside those that differ in one factor: every second run of a factor's values is turned round.
+
     Examples
     --------
-    >>> first, inverse = distinct_rows(Query(3, {"workers": np.array([8.0, 64.0, 8.0])}))
+    >>> rows = {"workers": np.array([8.0, 64.0, 8.0, 64.0, 8.0]), "batch": np.array([1.0, 1.0, 2.0, 2.0, 1.0])}
+    >>> first, inverse = distinct_rows(Query(5, rows))
     >>> first.tolist(), inverse.tolist()
-    ([0, 1], [0, 1, 0])
+    ([0, 2, 3, 1], [0, 3, 1, 2, 0])
     """
     code = np.zeros(query.rows, dtype=np.int64)
     for values in query.columns.values():
         _, places = np.unique(values.astype(str) if values.dtype == object else values, return_inverse=True)
+        last = int(places.max(initial=0))
+        places = np.where(code % 2 == 1, last - places, places)
         # The codes are made small again, so that no product overflows.
-        _, code = np.unique(code * (int(places.max(initial=0)) + 1) + places, return_inverse=True)
+        _, code = np.unique(code * (last + 1) + places, return_inverse=True)
     _, first, inverse = np.unique(code, return_index=True, return_inverse=True)
     return first, inverse
 

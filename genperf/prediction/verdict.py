@@ -317,8 +317,11 @@ def _outside(
         Places of the rows.
     """
     measured = f"the {known} {factor.lower:g} to {factor.upper:g}"
-    pairs = zip(values[rows].tolist(), far[rows].tolist(), strict=True)
-    return [f"{factor.name}={v:g} is {_doublings(d)} outside {measured}" for v, d in pairs]
+    # A value has one distance: each is written once.
+    each, first, of_row = np.unique(values[rows], return_index=True, return_inverse=True)
+    pairs = zip(each.tolist(), far[rows][first].tolist(), strict=True)
+    texts = [f"{factor.name}={v:g} is {_doublings(d)} outside {measured}" for v, d in pairs]
+    return [texts[place] for place in of_row.tolist()]
 
 
 def settled_by_workers(schema: Schema, followers: Collection[str] = ()) -> dict[str, str]:

@@ -97,8 +97,8 @@ def engine(result: FitResult, formulas: Formulas, interval: float) -> dict[str, 
         "discrepancies": [_discrepancy(d, model) for d in discrepancies],
         "noise": spread.noise,
         "misfit": max(spread.misfit, spread.noise),
-        "perDoubling": spread.per_doubling,
-        "exponent": spread.exponent,
+        # What the first doubling adds, and the exponent: below the central value and above it, once where they agree.
+        "beyond": [[s.per_doubling, s.exponent] for s in dict.fromkeys((spread.below, spread))],
         # Of the distance from the data; those of the verdicts leave out what follows the scale of series.
         "settled": verdict.settled_by_workers(schema),
         "floor": float(np.log(FLOOR * schema.lowest)) if schema.lowest > 0 else None,

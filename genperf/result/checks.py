@@ -167,9 +167,10 @@ def _inside_bounds(constant: ConstantRecord) -> bool:
 
 def _check_spread(spread: Spread) -> None:
     for name in spread.__struct_fields__:
-        if not 0.0 <= getattr(spread, name) <= CHECKS.largest_logarithm:
+        value = getattr(spread, name)
+        if value is not None and not 0.0 <= value <= CHECKS.largest_logarithm:
             raise refusal(f"spread.{name}: it is not a standard deviation of ln T")
-    if spread.exponent > 1.0:
+    if max(spread.exponent, spread.exponent_below) > 1.0:
         raise refusal("spread.exponent: an error would grow faster than the distance")
 
 

@@ -137,7 +137,9 @@ def numbers(cells: Sequence[Any] | Cells) -> tuple[npt.NDArray[np.float64], Reas
     {2: "is not a number (write the decimal sign as '.', and nothing between thousands)", 3: 'is empty'}
     """
     cells = list(cells)
-    values = np.array([_number(cell) for cell in cells], dtype=float)
+    values = _all_plain(cells)
+    if values is None:
+        values = np.array([_number(cell) for cell in cells], dtype=float)
     bad = np.flatnonzero(~np.isfinite(values)).tolist()
     values[bad] = np.nan
     return values, {i: _why_not_a_number(cells[i]) for i in bad}
@@ -219,6 +221,15 @@ def mostly_numbers(cells: Sequence[Any]) -> bool:
     filled = [cell for cell in cells if label(cell)]
     numeric = sum(1 for cell in filled if math.isfinite(_number(cell)))
     return bool(filled) and 2 * numeric >= len(filled)
+
+
+def _all_plain(cells: list[Any]) -> npt.NDArray[np.float64] | None:
+    """Return the numbers of cells that are all texts and numbers as `_number` reads them; None where one is not."""
+    try:
+        together = "".join(cells)
+        return np.array(cells, dtype=object).astype(float) if together.isascii() and "_" not in together else None
+    except (TypeError, ValueError):
+        return None
 
 
 def _number(cell: Any) -> float:

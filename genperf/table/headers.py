@@ -123,8 +123,11 @@ def header_of(column: str) -> Header:
 
 def _bracketed(text: str) -> tuple[str, str]:
     """Return a header in two: before the brackets at its end, and what is in them."""
-    match = re.fullmatch(r"(.*?)\s*[(\[]([^()\[\]]*)[)\]]", text)
-    return (match[1].strip(" _"), match[2].strip()) if match else (text, "")
+    start = max(text.rfind("("), text.rfind("["))
+    inside = text[start + 1 : -1]
+    if start < 0 or text[-1:] not in (")", "]") or {")", "]"} & {*inside}:
+        return text, ""
+    return text[:start].strip(" _\t"), inside.strip()
 
 
 def _is_unit(text: str) -> bool:

@@ -101,7 +101,7 @@ def column_of(canonical: str, columns: Iterable[str]) -> str | None:
     ('bs_per_gpu', 'globalBatchSize')
     """
     listed = list(columns)
-    for spelled in (_as_it_is, _as_a_count, _in_other_words):
+    for spelled in _SPELLINGS:
         by_name = {name: column for column in reversed(listed) for name in spelled(column)}
         column = next((by_name[alias] for alias in ALIASES[canonical] if alias in by_name), None)
         if column is not None:
@@ -109,6 +109,7 @@ def column_of(canonical: str, columns: Iterable[str]) -> str | None:
     return None
 
 
+@lru_cache(maxsize=10_000)
 def canonical_of(column: str) -> str | None:
     """Return the field's name for a column's name; None for another name.
 
@@ -117,28 +118,36 @@ def canonical_of(column: str) -> str | None:
     >>> canonical_of("GPUs"), canonical_of("num_gpus"), canonical_of("gpu_count"), canonical_of("colour")
     ('workers', 'workers', 'workers', None)
     """
-    return next((canonical for canonical in ALIASES if column_of(canonical, [column]) is not None), None)
+    names = {name for spelled in _SPELLINGS for name in spelled(column)}
+    return next((canonical for canonical, known in ALIASES.items() if not names.isdisjoint(known)), None)
 
 
-def _as_it_is(column: str) -> set[str]:
-    return {plain_name(column)}
+@lru_cache(maxsize=10_000)
+def _as_it_is(column: str) -> frozenset[str]:
+    return frozenset({plain_name(column)})
 
 
-def _as_a_count(column: str) -> set[str]:
+@lru_cache(maxsize=10_000)
+def _as_a_count(column: str) -> frozenset[str]:
     """Return the names without the words that say that something is counted, in the singular and the plural."""
     whole = plain_name(column)
     plain = re.sub(r"^(num|number_of|n|no_of)_|_(count|num)$", "", whole)
-    return set() if plain == whole else {plain, f"{plain}s"}
+    return frozenset() if plain == whole else frozenset({plain, f"{plain}s"})
 
 
-def _in_other_words(column: str) -> set[str]:
+@lru_cache(maxsize=10_000)
+def _in_other_words(column: str) -> frozenset[str]:
     """Return the name with one word for a batch and for a worker, and with capitals inside it as new words."""
     apart = plain_name(re.sub(r"(?<=[a-z0-9])(?=[A-Z][a-z])", "_", column))
     name = re.sub(r"(?<![a-z])(mini_?)?(bs|bsz|batch_?size|batch)(?![a-z])", "batch_size", apart)
     name = re.sub(
         r"(?<![a-z])per_(device|gpu|rank|chip|accelerator|replica|process|card|tpu|core)(?![a-z])", "per_worker", name
     )
-    return {apart, name} | _as_a_count(apart)
+    return frozenset({apart, name}) | _as_a_count(apart)
+
+
+#: A name as it is comes first, then the others.
+_SPELLINGS = (_as_it_is, _as_a_count, _in_other_words)
 
 
 def noun_of(column: str) -> str:

@@ -338,6 +338,7 @@ def cases() -> dict[str, tuple[str, ...]]:
         listed[f"option that steers {control!r}"] = ("fit", "runs.csv", *TABLE, "--model", f"a*{control}")
         listed[f"usage that steers {control!r}"] = ("fit", "runs.csv", *TABLE, "--seed", control)
     listed["settings folder"] = ("--config", "folder", "models")
+    listed["settings of no name"] = ("--config", "nul\0byte", "models")
     listed["settings absent"] = ("--config", "absent.toml", "models")
     listed["fit over its table"] = ("fit", "runs.csv", *TABLE, "-o", "runs.csv")
     listed["fit over a link to its table"] = ("fit", "runs.csv", *TABLE, "-o", "link.csv")
@@ -345,6 +346,18 @@ def cases() -> dict[str, tuple[str, ...]]:
     listed["report over its model"] = ("report", "m.json", "-o", "m.json")
     listed["import over its file"] = ("import", "extra-p", "runs.csv", "-o", "runs.csv")
     listed["two results in one file"] = ("predict", "m.json", "--at", "workers=4", "-o", "x.png", "--plot", "x.png")
+    for place in (
+        "",
+        "runs.csv",
+        "runs.csv/x",
+        "/dev/null",
+        "y" * 300,
+        "/proc/absent",
+        "dangling",
+        "loop",
+        "nul\0byte",
+    ):
+        listed[f"demo {place!r:.30}"] = ("demo", place)
     listed["full disk"] = ("predict", "m.json", "--at", "workers=4", "-o", "/dev/full")
     listed["endless device"] = ("check", "/dev/zero", *TABLE)
     listed["endless model"] = ("predict", "/dev/zero", "--at", "workers=4")

@@ -80,6 +80,12 @@ def test_other_names_of_the_count_are_understood(shell: Shell) -> None:
     assert told["throughput"] == pytest.approx(2905.4, rel=0.03)
 
 
+def test_several_values_are_refused_and_a_singular_is_understood(shell: Shell) -> None:
+    status, _, err = shell("ask", "runs.csv", "--at", "gpus=64,128")
+    assert (status, "gpus=64,128 is several" in err, "such as gpus=64;" in err) == (1, True, True)
+    assert answer(shell, at="gpu=16")["at"] == {"gpus": 16.0}
+
+
 def test_an_epoch_is_told_as_such(shell: Shell) -> None:
     """1000/n + 10 s: 64 GPUs take 25.6 s, 39.4 x as fast as one, an efficiency of 62 %; 64 of them cost 0.91 at 2/h."""
     rows = "\n".join(f"{n},32,{1000 / n + 10}" for n in (1, 2, 4, 8, 16, 32))

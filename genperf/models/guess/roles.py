@@ -102,10 +102,11 @@ class Guess:
     derived: dict[str, str] = field(default_factory=dict)
 
     def at(self, values: Mapping[str, str]) -> dict[str, str]:
-        """Return a configuration under the columns' names: `gpus=64` also where the column is `num_gpus`."""
+        """Return a configuration under the columns' names: `gpu=64` also where the column is `num_gpus`."""
         columns = [n for role in _SEVERAL for n in names_of(self.roles.get(role, ""))]
         by_meaning = {canonical_of(n): n for n in reversed(columns)}
-        return {n if n in columns else by_meaning.get(canonical_of(n) or n, n): v for n, v in values.items()}
+        meant = {n: canonical_of(n) or canonical_of(f"{n}s") or n for n in values}
+        return {n if n in columns else by_meaning.get(meant[n], n): v for n, v in values.items()}
 
     @property
     def options(self) -> str:

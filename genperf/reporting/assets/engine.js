@@ -125,14 +125,19 @@ class Engine {
   }
   // Ends of the prediction band at some levels.
   band(x, levels) {
-    const [mean, variance, shares] = this.mixture(x);
+    const forecast = this.mixture(x), ends = this.beyond.map((beyond) => this.bandBeside(x, levels, forecast, beyond));
+    return levels.map((level, k) => ends[level < 0.5 ? 0 : ends.length - 1][k]);
+  }
+  // The same where the spread below the central value is that above it.
+  bandBeside(x, levels, [mean, discrepancies, shares], [perDoubling, exponent]) {
+    const variance = discrepancies.slice();
     const far = distanceBeyond(this.factors, x, this.settled), floor = this.floor === null ? -Infinity : this.floor;
     let start = 0;
     for (const m of this.members) {
       for (let d = 0; d < m.draws.length; d++) {
         variance[start + d] += m.series
           ? m.series.runVariance(d, this.noise)
-          : (far > 0 ? this.perDoubling * far ** this.exponent : 0) ** 2 + this.misfit ** 2;
+          : (far > 0 ? perDoubling * far ** exponent : 0) ** 2 + this.misfit ** 2;
       }
       start += m.draws.length;
     }

@@ -1,0 +1,44 @@
+"""What names, cells, numbers, settings and places can be, so that something may go wrong with them."""
+
+from __future__ import annotations
+
+# fmt: off
+#: What a column, a level, a group, a file or a heading can be called.
+NAMES = (
+    "<script>alert(1)</script>", "</script><img src=x onerror=alert(1)>", "<!--", "]]>", "&lt;b&gt;&amp;",
+    "{{ 7*7 }}{% raw %}", "${7*7}`x`", 'a\'b"c', "O'Brien; DROP TABLE runs", "back\\slash\\n", "new\nline",
+    "carriage\rreturn", "tab\there", "bell\x07\x1b[31mred\x1b[0m", "\u202eesrever\u202c", "مرحبا", "ȩ́ combining",
+    "🚀", "\ufeffmark", "zero\u200bwidth", " nbsp\xa0", 'x' * 500, "a b c", "a=b", "a,b;c|d", "[a]{b}(c)", "a*b + 1e5",
+    "log2", "time", "lower", "verdict", "seconds_lower", "lambda", "None", "nan", "True", "__class__", "constructor",
+    "__proto__", "toString", "0", "-1", "1e5", "%s%n", "../../etc/passwd", "~", "-o", "--help", "#comment", "=1+1",
+    "@SUM(A1)", "İı ſ ß", "c", "a", "C_1", "fits",
+)
+#: What a cell of a table can hold.
+CELLS = (
+    "1e29", "-1e29", "1e-29", "1e31", "1e400", "-0", "+5", "5.", ".5", "5e0", "0x1p3", "1e", "٥", "5\xa0", "５", "½",
+    "∞", "1.234,5", "1 234,5", "1,234,567", "12:30:05", "2024-02-30", "5s", "5 µs", "3 GiB", "100%", "$5", "5±1",
+    "5 (3)", "5/2", "NaN", "None", "#DIV/0!", "#REF!", "OOM", "out of memory", "Killed", "timeout", "ERR", "-", "?",
+    "", "  ", "true", "[]", "{}", '"', "'", "'5", "=5", "5;6", "5|6", "5\t6", "\\N", "\x00", "\x1a", "\ufeff5",
+    "\u202e5", '9' * 400, "0." + "0" * 400 + "1", "1_0", "1e1_0", "5d", "1E+02", "0b11", "1j", "5,", ",5", "--5",
+    "+-5", "4.9e-324", "1.7976931348623157e308", "0" * 50 + "5",
+)
+#: What can be given to an option.
+NUMBERS = (
+    "0", "-0", "1e-300", "1e300", "nan", "-inf", "", " ", "1,5", "0x10", "१", "1e5", "1.5", "'1'", "true", "[]",
+    "1;2", "-", "--", "\x1b[2J", 'x' * 5000, '9' * 500, "a=b", "workers", "workers=", "=4", "workers=4=5", "*", "a/b",
+    "1:2:3:4", "2:1", "{}", "\udcff",
+)
+#: Values of genperf.toml.
+TOML = (
+    "1", "-1", "1.5", "nan", "inf", "true", "''", "'x'", "[]", "['x']", "[1]", "[['x']]", "{}", "{a = 'b'}",
+    "[{a = 1}]", "07:32:00", "1979-05-27", "1979-05-27T07:32:00Z", "0x10", "9223372036854775808", "'''a\nb'''",
+    '"\\u0000"', '"\\u202e"', "['a', 1]",
+)
+#: Where can be read from and written to.
+PLACES = (
+    "", ".", "..", "/", "//", "./", "a/", "a//b", "missing/x", "/dev/full", "/dev/null", "/proc/self/mem", "/proc/x",
+    "/sys/x", "/etc/x", "\n", " ", "-x", "~/x", "$HOME", "*", "?.csv", 'x' * 255, 'x' * 256, "x/" * 2000, "\x00", "é",
+    "\udcff", "CON", "file:///tmp/x", "http://localhost:9/x", "s3://a/b", "/dev/stdout", "/dev/fd/9", "|cat",
+    "a\u202eb", "a\tb", "con.json.part", ".m.json.x.part",
+)
+# fmt: on
