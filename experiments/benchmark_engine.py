@@ -93,6 +93,30 @@ def linear(sizes: Sizes) -> Iterator[Row]:
         )
 
 
+def one_series(sizes: Sizes) -> Iterator[Row]:
+    """Fit series by `auto`, each by itself as `gp.fit` does."""
+    frame = fleet(4 * sizes.repeats)
+    peer = extra_p(sizes)
+    for name, nodes, target in (("workers only", None, 0.02), ("4 workers a node", 4, 0.01)):
+        factors = {"extrinsic": "workers"}
+        if nodes:
+            frame = frame.assign(nodes=np.maximum(frame["workers"] / nodes, 1.0))
+            factors = {"extrinsic": "workers,nodes"}
+        tables = [
+            gp.read_table(part.drop(columns="series"), time="s", **factors) for _, part in frame.groupby("series")
+        ]
+        gp.fit(tables[0])
+        ours = median(timed(lambda t=t: gp.fit(t))[0] for t in tables)
+        yield Row(
+            f"`auto` on a series of five points, {name}: the median of {len(tables)}",
+            show(ours),
+            f"{show(peer[0])} ({peer[1]}, Basic modeler)" if peer else "Extra-P could not be had",
+            f"{ours / peer[0]:.1f} × its time" if peer else "",
+            f"≤ {show(target)}",
+            ours <= target,
+        )
+
+
 def two_workers(sizes: Sizes) -> Iterator[Row]:
     table = gp.read_table(fleet(sizes.fits), time="s", extrinsic="workers", group="series")
 
@@ -238,6 +262,7 @@ PARTS: dict[str, Callable[[Sizes], Iterator[Row]]] = {
     "search": search,
     "replicates": replicates,
     "linear": linear,
+    "series": one_series,
     "workers": two_workers,
     "large": large,
     "start-up": start_up,

@@ -31,6 +31,11 @@ HEAD = ("what", "clock", "work", "peak memory", "command")
 DATA = Path(__file__).parents[1] / "data"
 COUNTS = np.array([1.0, 2, 4, 8, 16])
 ROLES = ("--time", "s", "--extrinsic", "workers")
+#: One thread, and modules that are compiled once, as an installation does.
+ENVIRONMENT = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"} | {
+    "OPENBLAS_NUM_THREADS": "1",
+    "OMP_NUM_THREADS": "1",
+}
 BATCH = (*ROLES, "--intrinsic", "batch")
 CPU_FACTORS = ("--extrinsic", "workers", "--intrinsic", "batch_per_worker,layers,filters,kernel_size,hidden")
 
@@ -69,7 +74,7 @@ def genperf(folder: Path, *arguments: str) -> Used:
             f"import os; os.chdir({str(folder)!r}); from genperf.cli import main; main()",
             *arguments,
         ],
-        {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"},
+        ENVIRONMENT,
         file_actions=[(os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0)],
     )
     _, status, usage = os.wait4(process, 0)
