@@ -50,6 +50,9 @@ class GenericSettings:
     combined_share : float
         Combinations of levels for each configuration, at most, where combinations may differ: three configurations of
         each. A guess.
+    max_effects : int
+        Constants of all interactions that are offered together: learning their sizes takes the cube of this. 170 of the
+        largest bundled table take 0.2 s. A guess.
     max_factors : int
         Largest number of factors that vary. 100 factors took 5 s; 200 took 10 to 100 s, and expressions of 400 are
         nested deeper than they can be read (300 and 900 configurations, one shared core, docs/reliability.md).
@@ -62,6 +65,7 @@ class GenericSettings:
     max_levels: int = 200
     max_grown: int = 3
     combined_share: float = 1.0 / 3.0
+    max_effects: int = 300
     max_factors: int = 100
 
 

@@ -62,7 +62,8 @@ def interactions(
     A level of a categorical factor may change the exponent of each numeric factor, and the step of each count. Where
     several categorical factors vary, each of their measured combinations may differ as well: by a factor, and in the
     same exponents and steps. A count that follows from another may have a power. Columns that repeat another one, or
-    are constant, are left out, and so are interactions that then have none.
+    are constant, are left out, and so are interactions that then have none, or too many beside those before
+    (`GenericSettings.max_effects`).
 
     Parameters
     ----------
@@ -168,8 +169,11 @@ def _distinct(factors: Sequence[Factor], columns: Mapping[str, Any]) -> set[tupl
 def _distinguishable(offered: Sequence[Interaction], columns: Mapping[str, Any]) -> tuple[Interaction, ...]:
     """Return the interactions without columns that are constant, or repeat one before."""
     known: set[bytes] = set()
-    kept = []
+    kept: list[Interaction] = []
+    count = 0
     for one in offered:
+        if count + len(one.effects) > GENERIC.max_effects:
+            continue
         effects = []
         for name, node in one.effects:
             values = np.asarray(evaluate(node, columns), float)
@@ -179,6 +183,7 @@ def _distinguishable(offered: Sequence[Interaction], columns: Mapping[str, Any])
                 effects.append((name, node))
         if effects:
             kept.append(Interaction(one.name, tuple(effects)))
+            count += len(effects)
     return tuple(kept)
 
 

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import genperf as gp
-from genperf.models.generic import Structure, generic
+from genperf.models.generic import GENERIC, Structure, generic
 from genperf.models.interactions import interactions, with_interactions
 
 NETS = ("bert", "resnet", "vgg")
@@ -40,6 +40,13 @@ def test_columns_that_repeat_another_are_offered_once() -> None:
 def test_many_combinations_for_few_rows_are_not_offered() -> None:
     runs = table([(8.0 * (k + 1), n, p) for k, (n, p) in enumerate(itertools.product(NETS, ("fp16", "fp32")))])
     assert not any(":" in one.name for one in interactions(runs.factors, runs.columns))
+
+
+def test_no_more_effects_are_offered_than_can_be_learned() -> None:
+    rows = [(8.0 * 2**b, f"net{k}", p) for b in range(2) for k in range(150) for p in ("fp16", "fp32")]
+    runs = table(rows)
+    offered = interactions(runs.factors, runs.columns)
+    assert 100 < sum(len(one.effects) for one in offered) <= GENERIC.max_effects
 
 
 def test_an_effect_multiplies_every_term_but_the_constant_one() -> None:
