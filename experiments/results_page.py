@@ -42,6 +42,7 @@ PAGES = (
     "transformers-fits",
     "partitioned",
     "generic-constants",
+    "elasticities",
     "solvers",
     "measured-cluster",
     "advice",

@@ -6,6 +6,7 @@ from genperf.attribution.configurations import completed, typical_of
 from genperf.attribution.explain import explain
 from genperf.attribution.scaling import Knee, scaling
 from genperf.attribution.sensitivity import Sobol, sensitivity
+from genperf.attribution.written import written_lines
 
 __all__ = [
     "Comparison",
@@ -21,4 +22,5 @@ __all__ = [
     "scaling",
     "sensitivity",
     "typical_of",
+    "written_lines",
 ]

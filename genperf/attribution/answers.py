@@ -310,6 +310,9 @@ class Explanation:
     comparison : Comparison, optional
     importance : Importance, optional
     notes : tuple of str
+    doublings : DataFrame
+        A row per numeric factor and level of a categorical one: `factor, from, categorical, level, times, lower,
+        upper`; see `doublings_by_level`. Empty where no categorical factor varies.
     """
 
     model: str
@@ -323,6 +326,7 @@ class Explanation:
     comparison: Comparison | None = None
     importance: Importance | None = None
     notes: tuple[str, ...] = ()
+    doublings: pd.DataFrame = field(default_factory=pd.DataFrame)
 
     def frame(self) -> pd.DataFrame:
         """Return the terms."""
@@ -341,6 +345,7 @@ class Explanation:
             "quantity": described(self.quantity),
             "terms": records(self.terms),
             "elasticities": records(self.elasticities),
+            **({"doublings": records(self.doublings)} if len(self.doublings) else {}),
             "aliased": [list(pair) for pair in self.aliased],
             "members": records(self.members),
             **{name: part.to_dict() for name, part in further.items() if part is not None},
@@ -358,6 +363,7 @@ class Explanation:
     def __str__(self) -> str:
         first = f"{heading(self.quantity)} by the model {self.model}"
         lines = [first, self.terms.to_string(index=False), self.elasticities.to_string(index=False)]
+        lines += [as_text("what a doubling does, by level", self.doublings)] if len(self.doublings) else []
         return "\n".join([*lines, *self._sentences(), *(str(part) for part in self._further())])
 
     def _repr_html_(self) -> str:
@@ -365,6 +371,7 @@ class Explanation:
             [
                 as_html(f"{self.model}: the parts of {heading(self.quantity)}", self.terms),
                 as_html("elasticities", self.elasticities, *self._sentences()),
+                *([as_html("what a doubling does, by level", self.doublings)] if len(self.doublings) else []),
                 *(part._repr_html_() for part in self._further()),
             ]
         )

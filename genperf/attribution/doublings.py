@@ -1,21 +1,40 @@
-"""What doubling each factor does to the predicted value."""
+"""What doubling each factor does to the predicted value, overall and at each level of a categorical factor."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from genperf.attribution.configurations import completed
+from genperf.attribution.draws import log_paths, quantiles, shares
 from genperf.attribution.following import following
 from genperf.formula import parse
 from genperf.models import Factors
-from genperf.prediction import central_times, read_query
+from genperf.prediction import Query, central_times, read_query
 from genperf.result import FitResult
 from genperf.table.cells import with_columns
 from genperf.table.work import evaluated
+
+
+@dataclass(frozen=True)
+class DoublingSettings:
+    """How much is told of levels.
+
+    Attributes
+    ----------
+    max_levels : int
+        Levels of a categorical factor, in the model's order. A guess: with more nobody reads the table.
+    """
+
+    max_levels: int = 30
+
+
+DOUBLINGS = DoublingSettings()
 
 
 def doublings(result: FitResult, at: Mapping[str, Any] | None = None) -> dict[str, float]:
@@ -45,33 +64,90 @@ def doublings(result: FitResult, at: Mapping[str, Any] | None = None) -> dict[st
     0.5
     """
     frame = completed(result, at).iloc[:1]
-    derived = result.schema.derived
-    names = [f.name for f in result.schema.factors if f.numeric and f.positive and f.distinct > 1]
-    names = [n for n in names if n not in derived and n in frame]
-    moved = {name: _doubled(result.named, frame, name) for name in names}
     ratios = {}
-    for name in [n for n in names if n not in following_the_count(result, frame)]:
-        # A factor that is derived from columns which are no factors stays as it is.
-        reads = {n: parse(text).names for n, text in derived.items() if n in frame}
-        follow = [n for n, columns in reads.items() if {*moved[name]} & {*columns} and set(columns) <= set(frame)]
-        both = pd.concat([frame, with_columns(frame, moved[name])], ignore_index=True)
-        query = read_query(both.drop(columns=follow), result.schema)
+    for name in doubled_factors(result, frame):
+        query = _with_doubles(result, frame, name)
         here, doubled = central_times(result.members, query.columns)
-        ratio = float(doubled / here)
+        ratios[name] = float(doubled / here)
         if result.schema.target.work:
-            first, second = evaluated(result.schema.target.work, query.columns, 2)
-            ratio = float(second / first) / ratio
-        ratios[name] = ratio
+            ratios[name] = float(_work_ratio(result, query)[0]) / ratios[name]
     return dict(sorted(ratios.items(), key=lambda item: -abs(np.log(max(item[1], 1e-300)))))
 
 
-def following_the_count(result: FitResult, at: pd.DataFrame) -> tuple[str, ...]:
-    """Return the factors that grow with the workers at a configuration, such as the nodes that hold them.
+def doublings_by_level(
+    result: FitResult, at: Mapping[str, Any] | pd.DataFrame | None = None, interval: float = 0.9
+) -> pd.DataFrame:
+    """Return by what the predicted value is multiplied when a factor doubles, for each level of each categorical one.
+
+    A level stands for a measured run with it (`typical_run`), unless `at` names the other factors. The intervals hold
+    the uncertainty of the constants, and of the form of the expression.
 
     Parameters
     ----------
     result : FitResult
-    at : DataFrame of one row
+    at : mapping or DataFrame, optional
+        The configuration; of several, the first.
+    interval : float
+        Nominal coverage.
+
+    Returns
+    -------
+    DataFrame
+        A row per factor and level: `factor`, `from` (the value that is doubled), `categorical`, `level`, `times`,
+        `lower`, `upper`. No row where no categorical factor varies. Of a measured throughput it is the throughput.
+
+    Examples
+    --------
+    >>> import genperf as gp
+    >>> rows = [(b, n, net) for net in ("resnet", "vgg") for b in (8, 16, 32) for n in (1, 2, 4, 8)]
+    >>> runs = pd.DataFrame(rows, columns=["batch", "workers", "net"])
+    >>> runs["t"] = runs.batch / runs.workers ** runs.net.map({"resnet": 1.0, "vgg": 0.5})
+    >>> table = gp.read_table(runs, time="t", intrinsic="batch", extrinsic="workers", categorical="net")
+    >>> doubled = doublings_by_level(gp.fit(table, "generic", draws=20))
+    >>> print(doubled[doubled.factor == "workers"][["factor", "level", "times"]].round(2).to_string(index=False))
+     factor  level  times
+    workers resnet   0.50
+    workers    vgg   0.71
+    """
+    given = {} if at is None else dict(at.iloc[0] if isinstance(at, pd.DataFrame) else at)
+    tail = (1.0 - interval) / 2.0
+    rows = []
+    for categorical in (f for f in result.schema.factors if len(f.levels) > 1):
+        levels = categorical.levels[: DOUBLINGS.max_levels]
+        others = {name: _first(value) for name, value in given.items() if name != categorical.name}
+        frame = pd.concat([completed(result, {**others, categorical.name: [level]}) for level in levels])
+        frame = frame.reset_index(drop=True)
+        for name in doubled_factors(result, frame):
+            query = _with_doubles(result, frame, name)
+            count = len(levels)
+            central = np.log(central_times(result.members, query.columns))
+            drawn = log_paths(result, query.columns)
+            middle, spread = central[count:] - central[:count], drawn[:, count:] - drawn[:, :count]
+            if result.schema.target.work:
+                work = np.log(_work_ratio(result, query))
+                middle, spread = work - middle, work - spread
+            lower, upper = quantiles(spread, shares(result.members), (tail, 1.0 - tail))
+            rows += [
+                (name, start, categorical.name, level, *np.exp(values))
+                for start, level, *values in zip(frame[name], levels, middle, lower, upper, strict=True)
+            ]
+    return pd.DataFrame(rows, columns=["factor", "from", "categorical", "level", "times", "lower", "upper"])
+
+
+def doubled_factors(result: FitResult, frame: pd.DataFrame) -> list[str]:
+    """Return the numeric factors above zero that were measured at several values, and follow from no other column."""
+    names = [f.name for f in result.schema.factors if f.numeric and f.positive and f.distinct > 1]
+    follow = {*result.schema.derived, *following_the_count(result, frame)}
+    return [n for n in names if n not in follow and n in frame]
+
+
+def following_the_count(result: FitResult, at: pd.DataFrame) -> tuple[str, ...]:
+    """Return the factors that grow with the workers at some configurations, such as the nodes that hold them.
+
+    Parameters
+    ----------
+    result : FitResult
+    at : DataFrame
     """
     workers = result.named.find("workers")
     if workers is None or workers.name not in at:
@@ -79,26 +155,55 @@ def following_the_count(result: FitResult, at: pd.DataFrame) -> tuple[str, ...]:
     return tuple(n for n in _doubled(result.named, at, workers.name) if n != workers.name)
 
 
-def _doubled(factors: Factors, frame: pd.DataFrame, name: str) -> dict[str, float]:
+def _doubled(factors: Factors, frame: pd.DataFrame, name: str) -> dict[str, npt.NDArray[np.float64]]:
     """Return the columns that change where one doubles, with their values.
 
     Parameters
     ----------
     factors : Factors
-    frame : DataFrame of one row
+    frame : DataFrame
     name : str
     """
-    double = {name: 2.0 * float(frame[name].iloc[0])}
+    double = {name: 2.0 * frame[name].to_numpy(float)}
     workers, nodes = factors.find("workers"), factors.find("nodes")
     if workers is None or workers.name not in frame:
         return double
-    columns = {str(n): np.asarray([double.get(str(n), frame[n].iloc[0])]) for n in frame}
+    columns = {str(n): double.get(str(n), frame[n].to_numpy()) for n in frame}
     per_node = None
     given = {name}
     if nodes is not None and nodes.name in frame:
-        count, held = (float(frame[f.name].iloc[0]) for f in (workers, nodes))
-        per_node = count / held if held > 1.0 else None
+        count, held = (frame[f.name].to_numpy(float) for f in (workers, nodes))
+        # A node that is not full says nothing of how many workers it holds.
+        per_node = count / held if np.all(held > 1.0) else None
         given |= set() if name == workers.name else {nodes.name}
     follow = following(factors, workers, columns, given, per_node)
-    changed = {n: float(v[0]) for n, v in follow.items() if n in frame and float(v[0]) != float(frame[n].iloc[0])}
-    return double | changed
+    return double | {n: v for n, v in follow.items() if n in frame and np.any(v != frame[n].to_numpy(float))}
+
+
+def _first(value: Any) -> Any:
+    """Return the value, or the first of several."""
+    return value[0] if isinstance(value, (list, tuple, np.ndarray)) else value
+
+
+def _with_doubles(result: FitResult, frame: pd.DataFrame, name: str) -> Query:
+    """Return configurations, and after them the same with a factor doubled.
+
+    Parameters
+    ----------
+    result : FitResult
+    frame : DataFrame
+    name : str
+        The factor. One that is derived from columns which are no factors stays as it is.
+    """
+    reads = {n: parse(text).names for n, text in result.schema.derived.items() if n in frame}
+    moved = _doubled(result.named, frame, name)
+    follow = [n for n, columns in reads.items() if {*moved} & {*columns} and set(columns) <= set(frame)]
+    both = pd.concat([frame, with_columns(frame, moved)], ignore_index=True)
+    return read_query(both.drop(columns=follow), result.schema)
+
+
+def _work_ratio(result: FitResult, query: Query) -> npt.NDArray[np.float64]:
+    """Return by what the work of a step is multiplied, of the configurations that `_with_doubles` gives."""
+    work = np.asarray(evaluated(result.schema.target.work, query.columns, query.rows), float)
+    half = query.rows // 2
+    return np.asarray(work[half:] / work[:half])

@@ -12,6 +12,7 @@ import pandas as pd
 from genperf.attribution.answers import Explanation, Sensitivity
 from genperf.attribution.comparison import compare
 from genperf.attribution.configurations import completed
+from genperf.attribution.doublings import doublings_by_level
 from genperf.attribution.elasticity import DOUBLING, elasticity_table
 from genperf.attribution.scaling import Knee, scaling
 from genperf.attribution.sensitivity import Of, Sobol, sensitivity
@@ -130,6 +131,7 @@ def explain(
         if versus
         else None,
         notes=(*(str(note) for note in query.notes), *_notes(result, elasticities)),
+        doublings=doublings_by_level(result, at, interval),
     )
 
 

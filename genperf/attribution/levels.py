@@ -1,12 +1,13 @@
-"""Exponents that a level of a categorical factor has beside the shared ones."""
+"""Exponents that a level of a categorical factor, or a combination of levels, has beside the shared ones."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 import numpy as np
 
-from genperf.models.generic import VARIED
+from genperf.models.interactions import JOINT
 from genperf.prediction import Member
 from genperf.result import FitResult
 
@@ -37,7 +38,7 @@ class LevelExponent:
     Attributes
     ----------
     level, categorical, factor : str
-        The level, the factor it is of, and the numeric factor whose exponent it is.
+        The level, or levels with colons between, the factor or factors they are of, and the numeric factor.
     exponent, shared : float
         At the level, and as all levels share it: the mean over the terms, each weighed by its coefficient.
     """
@@ -70,16 +71,16 @@ def level_exponents(result: FitResult) -> list[LevelExponent]:
     vgg (net): batch exponent 1.00 (shared 0.80)
     """
     member = result.best
-    varying = {c.name for c in member.expression.constants if c.size < 1.0}
+    numeric = [f.name for f in result.schema.factors if f.numeric]
+    categorical = {f.name for f in result.schema.factors if not f.numeric}
     out = []
-    for factor in (f for f in result.schema.factors if f.numeric):
-        for categorical in (f for f in result.schema.factors if not f.numeric):
-            for level in categorical.levels:
-                name = VARIED.format(factor=factor.name, categorical=categorical.name, level=level)
-                if name in varying and abs(member.values[name]) >= LEVELS.least:
-                    shared = _shared(member, factor.name)
-                    exponent = shared + float(member.values[name])
-                    out.append(LevelExponent(level, categorical.name, factor.name, exponent, shared))
+    for constant in (c for c in member.expression.constants if c.size < 1.0):
+        deviation = float(member.values[constant.name])
+        for factor in numeric if abs(deviation) >= LEVELS.least else ():
+            named = re.fullmatch(re.escape(f"p_{factor}_") + r"(?P<of>.+?)\[(?P<level>.*)\]", constant.name)
+            if named is not None and categorical.issuperset(named["of"].split(JOINT)):
+                shared = _shared(member, factor)
+                out.append(LevelExponent(named["level"], named["of"], factor, shared + deviation, shared))
     return sorted(out, key=lambda e: -abs(e.exponent - e.shared))[: LEVELS.most]
 
 

@@ -205,10 +205,11 @@ def _expressions(factors: Sequence[Factor], options: FitOptions, following: froz
     following : frozenset of str
         Counts that rise with another one.
     """
-    # What differs between levels is carried by kriging: exponents of levels beside it lower no error.
-    worth_trying = [s for s in structures(factors) if not s.varied]
+    # What differs between levels is carried by kriging: interactions beside it lower no error.
+    worth_trying = structures(factors)
     if options.structure != "auto":
-        worth_trying = [s for s in worth_trying if s.name == options.structure] or [structure_named(options.structure)]
+        wanted = "product" if options.structure == "grown" else options.structure
+        worth_trying = [s for s in worth_trying if s.name == wanted] or [structure_named(wanted)]
     return [generic(factors, s, AVERAGE.count_powers, following).with_fixed(options.fix) for s in worth_trying]
 
 

@@ -54,7 +54,7 @@ def command(folder: str, seed: int, workers: int, quiet: bool, no_color: bool) -
 
     Writes the models and the tables to DIR.
     """
-    from genperf.attribution import explain
+    from genperf.attribution import explain, written_lines
     from genperf.datasets import load
     from genperf.fitting import fit
     from genperf.reporting import View, page
@@ -82,7 +82,7 @@ def command(folder: str, seed: int, workers: int, quiet: bool, no_color: bool) -
     generic = fit(table, "generic", seed=seed)
     if not isinstance(generic, FitResult):
         raise TypeError("a table without groups gives one model")
-    tell(f"{generic.schema.target.name} = {generic.best.expression.text(generic.best.values, digits=3)}")
+    tell("\n".join(written_lines(generic)))
     show_frame(explain(generic).terms, "what a step at the centre of the data is made of", plain=no_color)
     scores = validate(table, "generic,last-point,random-forest,svr", "kfold:5", seed=seed, workers=workers)
     show_frame(scores.frame(timing=False), "5-fold cross-validation: errors in %", plain=no_color)

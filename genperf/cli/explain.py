@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from genperf.cli.command import WritingCommand
-from genperf.cli.explained import for_people, show_terms
+from genperf.cli.explained import doublings_for_people, for_people, show_terms
 from genperf.cli.figures import of_explanation, plot_option, write_figure
-from genperf.cli.fitted import formula_line, is_formula, shares_line
+from genperf.cli.fitted import formula_lines, is_formula, shares_line
 from genperf.cli.options import grid, names_of, number, once, one_group, output_options
 from genperf.cli.output import show_frame, show_json
 from genperf.cli.shown import values_at
@@ -219,7 +219,7 @@ def _show(explanation: Explanation, chosen: FitResult, *, members: bool, plain: 
     """
     target = chosen.schema.target
     if is_formula(chosen):
-        tell(formula_line(chosen))
+        tell("\n".join(formula_lines(chosen)))
     else:
         tell(f"{target.name}: the average of {shares_line(chosen)}")
     what = "seconds" if target.is_time else target.unit or target.name
@@ -230,6 +230,9 @@ def _show(explanation: Explanation, chosen: FitResult, *, members: bool, plain: 
         show_frame(named, "the same by each member of the ensemble", plain=plain)
     heading = f"elasticity: the change of {target.name} in %, for one % more of a factor"
     show_frame(for_people(explanation.elasticities, settings)[0], heading, plain=plain)
+    if len(explanation.doublings):
+        heading = f"by what doubling a factor multiplies the {target.name}, at each level"
+        show_frame(doublings_for_people(explanation.doublings), heading, plain=plain)
     for a, b in explanation.aliased:
         tell(f"'{a}' and '{b}' cannot be told apart by this data; their sum can")
     if chosen.best.unidentified and (members or is_formula(chosen)):

@@ -74,7 +74,7 @@ def fitted_lines(result: FitResult, verbose: bool = False) -> list[str]:
     if is_formula(result):
         from genperf.attribution.levels import level_exponents
 
-        lines.append(formula_line(result))
+        lines += formula_lines(result)
         lines += [str(exponent) for exponent in level_exponents(result)]
         lines.append(f"error on the configurations it was fitted to: {result.metrics.get('mape', float('nan')):.1f} %")
     elif len(result.members) > 1:
@@ -118,11 +118,16 @@ def doubling_lines(result: FitResult) -> list[str]:
     return [*lines, *([f"and {counted(more, 'factor')} more: genperf explain MODEL"] if more else [])]
 
 
-def formula_line(result: FitResult) -> str:
-    """Return the heaviest member's formula, headed by the target's name and unit."""
+def formula_lines(result: FitResult) -> list[str]:
+    """Return the heaviest member's formula, headed by the target's name and unit; a generic one a term a line."""
+    from genperf.attribution import written_lines
+
+    written = written_lines(result)
+    if written:
+        return written
     target = result.schema.target
     unit = f" ({target.unit})" if target.unit else ""
-    return f"{target.name}{unit} = {result.best.expression.text(result.best.values)}"
+    return [f"{target.name}{unit} = {result.best.expression.text(result.best.values)}"]
 
 
 def shares_line(result: FitResult) -> str:

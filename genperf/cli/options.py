@@ -60,7 +60,7 @@ _ROLES = (
 )
 
 _FIT = (
-    click.option("--structure", default="auto", show_default=True, help="separable, per-term, product or auto."),
+    click.option("--structure", default="auto", show_default=True, help="separable, per-term, product, grown or auto."),
     click.option("--loss", default="relative", show_default=True, help="relative, log, absolute, squared or huber."),
     click.option("--penalty", default="l2", show_default=True, help="l2, l1 or elastic-net."),
     click.option("--lambda", "lam", metavar="X|cv", help="Strength of the penalty; cv chooses by cross-validation."),

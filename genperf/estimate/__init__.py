@@ -3,6 +3,7 @@
 from genperf.estimate.alike import estimate_alike
 from genperf.estimate.feasibility import feasibility_of
 from genperf.estimate.fit import at_once, estimate
+from genperf.estimate.grow import NO_GROWTH, Growth
 from genperf.estimate.options import FitOptions
 from genperf.estimate.outcome import Estimate
 from genperf.estimate.phases import estimate_phases
@@ -10,8 +11,10 @@ from genperf.estimate.relevance import fewer_factors
 from genperf.estimate.select import affordable
 
 __all__ = [
+    "NO_GROWTH",
     "Estimate",
     "FitOptions",
+    "Growth",
     "affordable",
     "at_once",
     "estimate",

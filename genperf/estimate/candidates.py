@@ -1,7 +1,7 @@
 """Fitting every expression that is worth trying, and predicting held-out configurations with each.
 
 The search halves: every expression is fitted with the weakest penalty, and those that predict held-out configurations
-nearly as well as the best one go on along the path of λ.
+nearly as well as the best one go on along the path of λ. Some may grow interactions before.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from genperf.errors import FitError
+from genperf.estimate.grow import NO_GROWTH, Growth, grow, soil_of
 from genperf.estimate.options import DEFAULTS, FitOptions
 from genperf.estimate.order import CONTENT_SEED
 from genperf.estimate.problem import problem_of
@@ -77,7 +78,12 @@ HALVING = HalvingSettings()
 
 
 def candidates_of(
-    expressions: Sequence[Expression], table: Table, options: FitOptions, seed: int, robust: bool = False
+    expressions: Sequence[Expression],
+    table: Table,
+    options: FitOptions,
+    seed: int,
+    robust: bool = False,
+    growth: Growth = NO_GROWTH,
 ) -> list[Candidate]:
     """Fit expressions with the requested λ, and compute their errors on held-out rows.
 
@@ -97,11 +103,13 @@ def candidates_of(
     seed : int
     robust : bool
         Whether the rows have Huber's weights too, from the residuals of each part.
+    growth : Growth
+        Which of the expressions may grow interactions, each part of the rows by itself.
 
     Returns
     -------
     list of Candidate
-        In the order tried.
+        In the order tried; the grown ones last.
 
     Raises
     ------
@@ -116,14 +124,21 @@ def candidates_of(
     first = _with_the_weakest(expressions, parts, path[0])
     if not first:
         raise FitError("no constants within the bounds give finite values", hint="check the formula and its bounds")
-    limit = min(f.candidate.error for f in first) * (1.0 + HALVING.promising)
+    grown = _grown(first, parts, growth)
+    if growth.alone and grown:
+        return list(grown.values())
+    # One that has grown stands for itself without interactions too: their sizes may come to nothing.
+    judged = [grown.get(id(f.candidate.expression), f.candidate) for f in first]
+    limit = min(c.error for c in judged) * (1.0 + HALVING.promising)
     candidates = []
     for fitted in first:
+        if id(fitted.candidate.expression) in grown:
+            continue
         candidates.append(fitted.candidate)
         # Without folds there is no error, and nothing is chosen.
         if fitted.candidate.error <= limit:
             candidates += _stronger(fitted, parts, path[1:])
-    return candidates
+    return candidates + list(grown.values())
 
 
 @dataclass(frozen=True, eq=False)
@@ -219,6 +234,46 @@ def _first_fit(expression: Expression, parts: _Parts, strength: float, before: S
     return _fit(expression, problem, sets, parts)
 
 
+def _grown(first: Sequence[_Fitted], parts: _Parts, growth: Growth) -> dict[int, Candidate]:
+    """Let expressions grow, fewest terms first, until one with more terms errs more; by the identity of each.
+
+    Parameters
+    ----------
+    first : sequence of _Fitted
+        With the weakest penalty.
+    parts : _Parts
+    growth : Growth
+    """
+    out: dict[int, Candidate] = {}
+    fitted = {id(f.candidate.expression): f for f in first}
+    for base in growth.bases if growth.offered else ():
+        if id(base) not in fitted:
+            continue
+        out[id(base)] = _grown_candidate(fitted[id(base)], parts, growth)
+        if out[id(base)].error > min(c.error for c in out.values()) * (1.0 + HALVING.worse):
+            break
+    return out
+
+
+def _grown_candidate(fitted: _Fitted, parts: _Parts, growth: Growth) -> Candidate:
+    """Let an expression grow on every part of the rows, and predict what each holds out.
+
+    Parameters
+    ----------
+    fitted : _Fitted
+    parts : _Parts
+    growth : Growth
+    """
+    base, table = fitted.candidate.expression, parts.table
+    soil = soil_of(base, fitted.problem, growth.offered, table)
+    grown = [grow(soil, constants, rows) for constants, rows in zip(fitted.sets[:, 0], parts.rows, strict=True)]
+    with np.errstate(all="ignore"):
+        predicted = np.vstack([one.problem.predict(one.constants[None, :]) for one in grown])
+    whole = grown[0]
+    judged = _judged(whole.expression(base), whole.strength, whole.constants, predicted, parts)
+    return replace(judged, robust=True)
+
+
 def _stronger(fitted: _Fitted, parts: _Parts, strengths: Sequence[float]) -> list[Candidate]:
     """Fit an expression with stronger penalties, from its fits on, until it errs more.
 
@@ -255,7 +310,6 @@ def _fit(expression: Expression, problem: Problem, sets: Array, parts: _Parts) -
     sets : ndarray of shape (parts, starts, n)
     parts : _Parts
     """
-    table = parts.table
     weights = np.where(parts.rows, problem.weights, 0.0)
     sets, cost = fit_parts(problem, sets, weights)
     if not cost[0, 0] < 0.1 * IMPOSSIBLE_COST:
@@ -263,18 +317,36 @@ def _fit(expression: Expression, problem: Problem, sets: Array, parts: _Parts) -
     fitted = reweighted(problem, sets[:, 0], weights)[0] if parts.robust else sets[:, 0]
     with np.errstate(all="ignore"):
         predicted = problem.predict(fitted)
-    fit_error = float(np.mean(np.abs(predicted[0] / table.measured - 1.0)))
-    held_out = np.full(len(table), np.nan)
+    candidate = _judged(expression, problem.penalty.strength, fitted[0], predicted, parts)
+    return _Fitted(problem, sets[:, : HALVING.kept_starts], candidate)
+
+
+def _judged(expression: Expression, strength: float, constants: Array, predicted: Array, parts: _Parts) -> Candidate:
+    """Return a candidate with its errors on the rows that each fold holds out.
+
+    Parameters
+    ----------
+    expression : Expression
+    strength : float
+        λ.
+    constants : ndarray of shape (n,)
+        Fitted to all rows.
+    predicted : ndarray of shape (parts, rows)
+        By the fit of each part.
+    parts : _Parts
+    """
+    measured = parts.table.measured
+    fit_error = float(np.mean(np.abs(predicted[0] / measured - 1.0)))
+    held_out = np.full(len(measured), np.nan)
     for train, of_fold in zip(parts.rows[1:], predicted[1:], strict=True):
         held_out[~train] = of_fold[~train]
-    errors = np.abs(held_out / table.measured - 1.0)
+    errors = np.abs(held_out / measured - 1.0)
     if len(parts.rows) > 1:
         errors = SELECTION.limited(errors)
     with np.errstate(all="ignore"):
-        residuals, by_fold = np.log(table.measured / held_out), np.log(predicted[1:])
-    strength = problem.penalty.strength
-    candidate = Candidate(expression, strength, fitted[0], residuals, errors, parts.rows[1:], by_fold, fit_error)
-    return _Fitted(problem, sets[:, : HALVING.kept_starts], candidate)
+        residuals, by_fold = np.log(measured / held_out), np.log(predicted[1:])
+    folds = parts.rows[1:]
+    return Candidate(expression, strength, constants, residuals, errors, folds, by_fold, fit_error, parts.robust)
 
 
 def fit_parts(problem: Problem, starts: Array, weights: Array) -> tuple[Array, Array]:

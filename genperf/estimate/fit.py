@@ -13,12 +13,14 @@ from genperf.estimate.alike import estimate_alike
 from genperf.estimate.bootstrap import bootstrap
 from genperf.estimate.candidates import candidates_of
 from genperf.estimate.diagnose import at_bounds, unidentified
+from genperf.estimate.grow import NO_GROWTH, Growth
 from genperf.estimate.linear import solved_at_once
 from genperf.estimate.look_back import Mask, look_back
 from genperf.estimate.options import FitOptions
 from genperf.estimate.order import CONTENT_SEED, in_order
 from genperf.estimate.outcome import Estimate, spread_of
 from genperf.estimate.problem import problem_of
+from genperf.estimate.robust import huber_weights
 from genperf.estimate.select import Candidate, affordable, best_of
 from genperf.estimate.starts import spread_starts
 from genperf.expression import Expression
@@ -34,7 +36,13 @@ Array = npt.NDArray[np.float64]
 
 
 def estimate(
-    expressions: Sequence[Expression], table: Table, options: FitOptions, seed: int, choice: Choice = "search"
+    expressions: Sequence[Expression],
+    table: Table,
+    options: FitOptions,
+    seed: int,
+    choice: Choice = "search",
+    growth: Growth = NO_GROWTH,
+    robust: bool = False,
 ) -> Estimate:
     """Fit the best of some expressions to a table.
 
@@ -48,6 +56,10 @@ def estimate(
     seed : int
     choice : {"search", "laws", "largest"}
         What the expressions are, where there are several.
+    growth : Growth
+        Which of them may grow interactions.
+    robust : bool
+        Whether a few wild rows count less where one of several is chosen (`genperf.estimate.robust`).
 
     Returns
     -------
@@ -68,10 +80,10 @@ def estimate(
     table = in_order(table)
     medians = table.medians()
     held_out = None
-    if len(usable) == 1 and options.lam != "cv":
+    if len(usable) == 1 and options.lam != "cv" and not growth.offered:
         solved = _solved(usable[0], medians, options, _Start(seed, options.strength))
     else:
-        candidates = candidates_of(usable, medians, options, seed)
+        candidates = candidates_of(usable, medians, options, seed, __import__("os").environ.get("ROB") == "1", growth)
         solved = _solved_candidate(best_of(candidates), medians, options, seed)
         if choice == "laws":
             solved = _reaching(solved, candidates, options, seed)
@@ -115,11 +127,14 @@ class _Start:
         λ.
     starts : ndarray of shape (sets, n), optional
         Constants that are polished beside the searches.
+    robust : bool
+        Whether the rows have Huber's weights, from the residuals of the first start.
     """
 
     seed: int
     strength: float
     starts: Array | None = None
+    robust: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,7 +180,7 @@ def _solved_candidate(candidate: Candidate, medians: Table, options: FitOptions,
     options : FitOptions
     seed : int
     """
-    start = _Start(seed, candidate.strength, candidate.constants[None, :])
+    start = _Start(seed, candidate.strength, candidate.constants[None, :], candidate.robust)
     search = _solved if options.solver == "de" else _continued
     return search(candidate.expression, medians, options, start)
 
@@ -268,7 +283,11 @@ def _problem(expression: Expression, medians: Table, options: FitOptions, start:
         With λ.
     """
     loss, penalty = loss_named(options.loss), penalty_named(options.penalty, start.strength)
-    return problem_of(expression, medians, loss, penalty)
+    problem = problem_of(expression, medians, loss, penalty)
+    if not start.robust or start.starts is None:
+        return problem
+    fitted = problem.predict(start.starts[:1])
+    return problem.reweighted(huber_weights(fitted, problem.measured, problem.weights[None, :])[0])
 
 
 def _estimate_of(solved: _Solved, table: Table, options: FitOptions) -> Estimate:

@@ -45,7 +45,7 @@ class FitOptions:
 
     Attributes
     ----------
-    structure : {"auto", "separable", "per-term", "product"}
+    structure : {"auto", "separable", "per-term", "product", "grown"}
         Of the generic expression; `auto` chooses by cross-validation.
     loss : {"relative", "log", "absolute", "squared", "huber"}
     penalty : {"l2", "l1", "elastic-net"}

@@ -87,6 +87,8 @@ class Candidate:
         ln of each fold's predictions of all rows.
     fit_error : float
         Mean of |fitted/measured − 1| over all rows.
+    robust : bool
+        Whether the rows have Huber's weights in its last fit too.
     """
 
     expression: Expression
@@ -97,6 +99,7 @@ class Candidate:
     folds: Mask
     by_fold: Array
     fit_error: float = 0.0
+    robust: bool = False
 
     @property
     def error(self) -> float:
@@ -207,8 +210,8 @@ def _simplicity(candidate: Candidate) -> tuple[float, float, int]:
 
 def _undetermined(candidate: Candidate) -> bool:
     """Return whether a fold was fitted to fewer configurations than the expression has constants."""
-    constants = len(candidate.expression.constants)
-    return bool(candidate.folds.sum(axis=1).min(initial=constants) < constants)
+    constants = candidate.expression.freedom
+    return bool(candidate.folds.sum(axis=1).min(initial=len(candidate.expression.constants)) < constants)
 
 
 def _maxima(node: Node) -> int:

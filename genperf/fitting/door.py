@@ -55,7 +55,7 @@ def fit(
     model : str
         `auto`, the ensemble that predicts best; a family's name (`genperf models` lists them); or a formula of your
         own, whose constants are found by name: `a*batch/workers + b*log2(workers) + c`.
-    structure : {"auto", "separable", "per-term", "product"}
+    structure : {"auto", "separable", "per-term", "product", "grown"}
         Of the generic expression; `auto` chooses by cross-validation inside the table.
     loss : {"relative", "log", "absolute", "squared", "huber"}
     penalty : {"l2", "l1", "elastic-net"}

@@ -10,8 +10,10 @@ from typing import ClassVar
 
 from genperf.errors import FitError, GenperfError, Note
 from genperf.estimate import (
+    NO_GROWTH,
     Estimate,
     FitOptions,
+    Growth,
     affordable,
     at_once,
     estimate,
@@ -22,7 +24,8 @@ from genperf.estimate import (
 from genperf.expression import Expression
 from genperf.fitting.assemble import Request, assembled
 from genperf.models import MODELS, Family, family_named, held_at
-from genperf.models.generic import generic, structure_named, structures
+from genperf.models.generic import GENERIC, generic, products_of, structure_named, structures
+from genperf.models.interactions import interactions
 from genperf.models.scale import following_counts
 from genperf.models.user import user_expression
 from genperf.prediction import Ensemble
@@ -235,10 +238,35 @@ class GenericModel(ExpressionModel):
         """Return one: structures are chosen for each group by itself."""
         return 1
 
+    def _estimate(self, expressions: Sequence[Expression], table: Table, seed: int) -> Estimate:
+        """Fit one table; where the structure is free, products may grow interactions, and wild rows count less.
+
+        Parameters
+        ----------
+        expressions : sequence of Expression
+        table : Table
+        seed : int
+        """
+        growth, robust = NO_GROWTH, False
+        if self.options.structure in ("auto", "grown"):
+            medians = table.medians()
+            kept = {name for e in expressions for name in e.factors}
+            offered = interactions(
+                [f for f in table.factors if f.name in kept], medians.columns, following_counts(medians)
+            )
+            bases = tuple(e for e in expressions if products_of(e) in range(1, GENERIC.max_grown + 1))
+            growth = Growth(bases, offered, self.options.structure == "grown")
+            # Another loss was asked for, with the weights that it gives.
+            robust = self.options.loss == FitOptions().loss
+        return estimate(expressions, table, self.options, seed, growth=growth, robust=robust)
+
     def _structures(self, factors: Sequence[Factor], following: frozenset[str]) -> list[Expression]:
         wanted = self.options.structure
         candidates = structures(factors)
-        if wanted != "auto":
+        if wanted == "grown":
+            most = GENERIC.max_grown
+            candidates = [replace(s, name="grown") for s in candidates if s.name == "product" and s.products <= most]
+        elif wanted != "auto":
             candidates = [s for s in candidates if s.name == wanted] or [structure_named(wanted)]
         return [generic(factors, s, following=following).with_fixed(self.options.fix) for s in candidates]
 

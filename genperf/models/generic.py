@@ -13,10 +13,14 @@ from genperf.models.compose import unused_name
 from genperf.models.family import Family
 from genperf.table import Factor
 
-StructureName = Literal["separable", "per-term", "product"]
-STRUCTURES: tuple[StructureName, ...] = ("separable", "per-term", "product")
+StructureName = Literal["separable", "per-term", "product", "grown"]
+STRUCTURES: tuple[StructureName, ...] = ("separable", "per-term", "product", "grown")
 
 
+#: How the terms of the `product` structure are called, before their number.
+PRODUCT_TERM = "term "
+#: Name of the term that no factor changes.
+CONSTANT_TERM = "constant"
 #: Names of the constants by which an exponent, or the step of a count, differs at a level.
 VARIED = "p_{factor}_{categorical}[{level}]"
 VARIED_STEP = "d_{factor}_{categorical}[{level}]"
@@ -40,9 +44,15 @@ class GenericSettings:
         Largest number of product terms that is tried. A guess: with more, every constant has too few rows.
     max_levels : int
         Largest number of levels of all categorical factors together. A guess: each is a constant of every term.
-    varied : tuple of float
-        Sizes that are tried of what an exponent may vary between levels. With 0.2 and more the held-out errors rise
-        (`docs/decisions/levels-with-exponents.md`).
+    max_grown : int
+        Largest number of terms of a `grown` structure: with interactions two or three are enough
+        (`docs/decisions/grown-interactions.md`).
+    combined_share : float
+        Combinations of levels for each configuration, at most, where combinations may differ: three configurations of
+        each. A guess.
+    max_effects : int
+        Constants of all interactions that are offered together: learning their sizes takes the cube of this. 170 of the
+        largest bundled table take 0.2 s. A guess.
     max_factors : int
         Largest number of factors that vary. 100 factors took 5 s; 200 took 10 to 100 s, and expressions of 400 are
         nested deeper than they can be read (300 and 900 configurations, one shared core, docs/reliability.md).
@@ -53,7 +63,9 @@ class GenericSettings:
     level_bounds: tuple[float, float] = (-3.0, 3.0)
     max_products: int = 6
     max_levels: int = 200
-    varied: tuple[float, ...] = (0.03, 0.1)
+    max_grown: int = 3
+    combined_share: float = 1.0 / 3.0
+    max_effects: int = 300
     max_factors: int = 100
 
 
@@ -66,24 +78,20 @@ class Structure:
 
     Attributes
     ----------
-    name : {"separable", "per-term", "product"}
+    name : {"separable", "per-term", "product", "grown"}
         `separable`: one term per intrinsic factor, one exponent per extrinsic factor shared by all terms (the fewest
         constants). `per-term`: each term has separate extrinsic exponents. `product`: each term holds every factor,
-        intrinsic and extrinsic, with separate exponents.
+        intrinsic and extrinsic, with separate exponents. `grown`: the same, to which a fit adds the interactions
+        (`genperf.models.interactions`) that the configurations speak for.
     products : int
-        Terms of the `product` structure.
-    varied : float
-        How much an exponent may vary between the levels of a categorical factor: the size of a deviation from the
-        shared exponent that the penalty counts as one. 0 is not at all.
+        Terms of the `product` and the `grown` structure.
     """
 
     name: StructureName = "separable"
     products: int = 1
-    varied: float = 0.0
 
     def __str__(self) -> str:
-        name = f"product {self.products}" if self.name == "product" else self.name
-        return f"{name}, exponents by level" if self.varied else name
+        return f"{self.name} {self.products}" if self.name in ("product", "grown") else self.name
 
 
 def generic(
@@ -101,8 +109,7 @@ def generic(
     mean, rounded to three digits, so that coefficients are seconds at the centre of the data. A factor with values of
     zero enters as `1 + x/centre`. In the `product` structure an extrinsic count that was measured at 1 and at two or
     more larger values has, in each term, besides its power, a step exp(d) between alone and together: communication
-    begins with the second worker. With `Structure.varied` each level of a categorical factor multiplies all
-    terms by (x/centre)^δ for each factor x: its exponent is δ more than the shared one, toward which the penalty pulls.
+    begins with the second worker. A `grown` structure is written as `product`: its interactions are added by a fit.
 
     Parameters
     ----------
@@ -164,7 +171,7 @@ class _Writer:
         """Sort the factors by their part in the expression; the parameters are those of `generic`."""
         self.intrinsic = [f for f in factors if f.role == "intrinsic"]
         self.extrinsic = [f for f in factors if f.role == "extrinsic" and f.name not in following]
-        self.steps = [f for f in factors if has_step(f) or (f.name in following and _alone_and_together(f))]
+        self.steps = steps_of(factors, following)
         self.following = [f for f in self.steps if f.name in following]
         self.categorical = [f for f in factors if not f.numeric]
         self.structure = structure
@@ -174,13 +181,13 @@ class _Writer:
 
     def write(self) -> Expression:
         """Return the expression of the structure."""
-        terms = [Term("constant", self.constant(coefficient("C")))]
-        if self.structure.name == "product":
+        terms = [Term(CONSTANT_TERM, self.constant(coefficient("C")))]
+        if self.structure.name in ("product", "grown"):
             for k in range(1, self.structure.products + 1):
                 powers = [self.power(f, f"p{k}") for f in self.intrinsic]
                 powers += [self.power(f, f"q{k}") for f in self.extrinsic]
                 powers += [self.step(f, f"d{k}") for f in self.steps]
-                terms.append(self.term(f"term {k}", f"a{k}", [*powers, *self.levels(f"d{k}"), *self.deviations()]))
+                terms.append(self.term(f"{PRODUCT_TERM}{k}", f"a{k}", [*powers, *self.levels(f"d{k}")]))
         else:
             shared = self.structure.name == "separable"
             for f in self.intrinsic:
@@ -220,75 +227,48 @@ class _Writer:
     def power(self, factor: Factor, prefix: str) -> Node:
         """Return a power of the factor over its centre, with the exponent `prefix_factor`."""
         bounds = GENERIC.intrinsic_exponents if factor.role == "intrinsic" else self.extrinsic_exponents
-        return call("power", self.relative(factor), self.constant(exponent(f"{prefix}_{factor.name}", *bounds)))
-
-    def relative(self, factor: Factor) -> Node:
-        """Return the factor over its centre; 1 more where the factor may be zero."""
-        relative: Node = call("divide", Name(factor.name), rounded(factor.centre))
-        return relative if factor.positive else call("add", 1.0, relative)
+        return call("power", relative(factor), self.constant(exponent(f"{prefix}_{factor.name}", *bounds)))
 
     def step(self, factor: Factor, prefix: str) -> Node:
         """Return exp(d) where the count is above 1, and 1 elsewhere."""
-        return self.exponential(f"{prefix}_{factor.name}", _together(factor))
+        return self.exponential(f"{prefix}_{factor.name}", together(factor))
 
-    def exponential(self, name: str, column: Node, size: float = 1.0) -> Node:
-        """Return exp(d·column), with the constant d of that name.
-
-        Parameters
-        ----------
-        name : str
-        column : Node
-            1 where a level is, and 0 elsewhere, for example.
-        size : float
-            What counts as one in the penalty.
-        """
-        effect = self.constant(Constant(name, "level", *GENERIC.level_bounds, start=0.0, size=size))
+    def exponential(self, name: str, column: Node) -> Node:
+        """Return exp(d·column), with the constant d of that name: column is 1 where a level is, and 0 elsewhere."""
+        effect = self.constant(Constant(name, "level", *GENERIC.level_bounds, start=0.0))
         return call("exp", call("multiply", effect, column))
 
     def followers(self, prefix: str) -> list[Node]:
         """Return the step of each count that follows from another factor."""
         return [self.step(f, prefix) for f in self.following]
 
-    def deviations(self) -> list[Node]:
-        """Return (x/centre)^δ where a level is, for each numeric factor and step: a level has one δ, in all terms."""
-        if not self.structure.varied:
-            return []
-        columns: list[tuple[str, Factor, Node]]
-        columns = [(VARIED, f, call("log", self.relative(f))) for f in (*self.intrinsic, *self.extrinsic)]
-        columns += [(VARIED_STEP, f, _together(f)) for f in self.steps]
-        size = self.structure.varied
-        return [
-            self.exponential(
-                name.format(factor=varied.name, categorical=factor.name, level=level),
-                call("multiply", _is_level(factor, level), column),
-                size,
-            )
-            for name, varied, column in columns
-            for factor in self.categorical
-            for level in (factor.levels if len(factor.levels) > 2 else factor.levels[1:])
-        ]
-
     def levels(self, prefix: str) -> list[Node]:
         """Return exp(d) for each level of each categorical factor except the first, which is the reference."""
         return [
-            self.exponential(f"{prefix}_{factor.name}[{level}]", _is_level(factor, level))
+            self.exponential(f"{prefix}_{factor.name}[{level}]", is_level(factor, level))
             for factor in self.categorical
             for level in factor.levels[1:]
         ]
 
 
-def _is_level(factor: Factor, level: str) -> Node:
+def is_level(factor: Factor, level: str) -> Node:
     """Return 1 where a categorical factor has a level, and 0 elsewhere."""
     return Call("where", (call("equal", Name(factor.name), Text(level)), Number(1.0), Number(0.0)))
 
 
-def _together(factor: Factor) -> Node:
+def relative(factor: Factor) -> Node:
+    """Return the factor over its centre; 1 more where the factor may be zero."""
+    over: Node = call("divide", Name(factor.name), rounded(factor.centre))
+    return over if factor.positive else call("add", 1.0, over)
+
+
+def together(factor: Factor) -> Node:
     """Return 1 where a count is above 1, and 0 elsewhere."""
     return call("where", call("greater", Name(factor.name), 1.0), 1.0, 0.0)
 
 
 def structures(factors: Sequence[Factor]) -> list[Structure]:
-    """Return the structures to try for some factors, simplest first.
+    """Return the structures to try for some factors, simplest first; `grown` ones are grown from the products.
 
     With fewer than two intrinsic factors the separable and per-term structures are a single product. With one or two
     factors no more than two products are tried.
@@ -302,11 +282,21 @@ def structures(factors: Sequence[Factor]) -> list[Structure]:
     products = [Structure("product", k) for k in range(1, GENERIC.max_products + 1)]
     if len(varying) < 3:
         products = products[:2]
-    if any(not f.numeric for f in varying) and any(f.numeric for f in varying):
-        products = [replace(s, varied=size) for s in products for size in (0.0, *GENERIC.varied)]
     if sum(f.role == "intrinsic" for f in varying) < 2:
         return products
     return [Structure("separable"), Structure("per-term"), *products]
+
+
+def products_of(expression: Expression) -> int:
+    """Return how many products an expression of the `product` structure sums; 0 for another structure.
+
+    Examples
+    --------
+    >>> workers = Factor("workers", "extrinsic", 1, 16, centre=4.0, distinct=5, positive=True)
+    >>> products_of(generic([workers], Structure("product", 2))), products_of(generic([workers]))
+    (2, 0)
+    """
+    return sum(term.name.startswith(PRODUCT_TERM) for term in expression.terms)
 
 
 def structure_named(name: str) -> Structure:
@@ -320,7 +310,7 @@ def structure_named(name: str) -> Structure:
     Examples
     --------
     >>> structure_named("per-term")
-    Structure(name='per-term', products=1, varied=0.0)
+    Structure(name='per-term', products=1)
     """
     for known in STRUCTURES:
         if name == known:
@@ -333,6 +323,11 @@ def structure_named(name: str) -> Structure:
 def has_step(factor: Factor) -> bool:
     """Tell whether an extrinsic count was measured alone and at two or more larger values."""
     return _alone_and_together(factor) and factor.distinct >= 3
+
+
+def steps_of(factors: Sequence[Factor], following: Collection[str] = ()) -> list[Factor]:
+    """Return the counts with a step between alone and together; one that follows from another needs two values."""
+    return [f for f in factors if has_step(f) or (f.name in following and _alone_and_together(f))]
 
 
 def _alone_and_together(factor: Factor) -> bool:
@@ -356,15 +351,22 @@ FAMILY = Family(
 )
 
 __all__ = [
+    "CONSTANT_TERM",
     "FAMILY",
     "GENERIC",
     "STRUCTURES",
     "VARIED",
+    "VARIED_STEP",
     "GenericSettings",
     "Structure",
     "generic",
     "has_step",
+    "is_level",
+    "products_of",
+    "relative",
     "rounded",
+    "steps_of",
     "structure_named",
     "structures",
+    "together",
 ]

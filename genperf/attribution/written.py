@@ -1,0 +1,228 @@
+"""The generic expression as a person reads it: a term a line, three digits, and levels as factors."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from genperf.errors import counted
+from genperf.expression import Expression, Term
+from genperf.formula import Call, Name, Node, Number, Text, bind_values, names_in, render
+from genperf.models.generic import CONSTANT_TERM, products_of
+from genperf.result import FitResult
+
+
+@dataclass(frozen=True)
+class WrittenSettings:
+    """What is left out of a written expression.
+
+    Attributes
+    ----------
+    digits : int
+        Significant digits of a number.
+    least_exponent : float
+        A power with a smaller exponent is left out: a doubling changes the term by less than 0.4 %.
+    least_effect : float
+        A level or a step that changes the logarithm of a term by less is left out.
+    max_shared : int
+        Factors of all terms, such as interactions, that are listed, the largest effect first. A guess: a screen.
+    """
+
+    digits: int = 3
+    least_exponent: float = 0.005
+    least_effect: float = 0.005
+    max_shared: int = 12
+
+
+WRITTEN = WrittenSettings()
+
+
+@dataclass(frozen=True)
+class _Factor:
+    """A factor of a term.
+
+    Attributes
+    ----------
+    text : str
+        Empty where it is left out.
+    effect : float
+        What it changes ln T by, about.
+    levels : str
+        The categorical factor whose levels it lists; empty for another kind.
+    """
+
+    text: str
+    effect: float
+    levels: str = ""
+
+
+def written_lines(result: FitResult) -> list[str]:
+    """Return the fitted generic expression, a term a line; nothing for another family.
+
+    Each factor is divided by its mean over the runs, so that a coefficient is the term's value at the centre of the
+    measured runs.
+
+    Examples
+    --------
+    >>> import genperf as gp
+    >>> import pandas as pd
+    >>> rows = [(batch, n, net) for net in ("resnet", "vgg") for batch in (8, 16, 32, 64) for n in (1, 2, 4)]
+    >>> runs = pd.DataFrame(rows, columns=["batch", "n", "net"])
+    >>> runs["t"] = 0.01 * runs.batch * runs.net.map({"resnet": 1.0, "vgg": 3.0}) * runs.n ** 0.1
+    >>> table = gp.read_table(runs, time="t", intrinsic="batch", extrinsic="n", categorical="net")
+    >>> for line in written_lines(gp.fit(table, "generic", structure="separable", draws=5)):
+    ...     print(line)
+    time (s) =
+      0.242 * (batch/22.6) * (n/2)^0.1 * [net: vgg 3]
+    """
+    expression, target = result.best.expression, result.schema.target
+    if expression.family != "generic":
+        return []
+    values = {name: float(value) for name, value in result.best.values.items()}
+    terms = [t for t in expression.terms if t.name == CONSTANT_TERM or _not_zero(t, expression, values)]
+    powered = [t for t in terms if t.name != CONSTANT_TERM]
+    shared = {node for t in powered for node in _product(t.node)[1:] if _is_interaction(node, expression)}
+    unit = f" ({target.unit})" if target.unit else ""
+    lines = [f"{target.name}{unit} ="]
+    for term in terms:
+        text = _term_text([node for node in _product(term.node) if node not in shared], values)
+        if term.name != CONSTANT_TERM or float(text) != 0.0:
+            lines.append(f"  {'+ ' if len(lines) > 1 else ''}{text}")
+    factors = [f for f in (_factor(node, values) for node in _ordered(powered, shared)) if f.text]
+    if factors:
+        ranked = sorted(factors, key=lambda f: -f.effect)
+        lines.append("every term but a constant one times")
+        lines += [f"    {_joined([factor])}" for factor in ranked[: WRITTEN.max_shared]]
+        more = len(ranked) - WRITTEN.max_shared
+        lines += [f"    and {counted(more, 'smaller factor')}"] if more > 0 else []
+    return lines
+
+
+def _is_interaction(node: Node, expression: Expression) -> bool:
+    """Return whether a factor of a product is an interaction, which all terms have."""
+    if not products_of(expression):
+        return False
+    names = names_in(node) & set(expression.constant_names)
+    return all(re.match(r"[pqd]\d", name) is None for name in names)
+
+
+def _ordered(terms: list[Term], shared: set[Node]) -> list[Node]:
+    """Return the shared factors in the order in which they stand in a term."""
+    return [node for node in _product(terms[0].node) if node in shared] if terms else []
+
+
+def _not_zero(term: Term, expression: Expression, values: Mapping[str, float]) -> bool:
+    """Return whether the coefficient of a term is not zero.
+
+    Parameters
+    ----------
+    term : Term
+    expression : Expression
+    values : mapping of str to float
+        Of the constants.
+    """
+    coefficients = [c.name for c in expression.constants if c.kind == "coefficient" and c.name in names_in(term.node)]
+    return not coefficients or any(values[name] != 0.0 for name in coefficients)
+
+
+def _product(node: Node) -> list[Node]:
+    """Return the factors of a product, from left to right."""
+    if isinstance(node, Call) and node.function == "multiply":
+        return [*_product(node.arguments[0]), *_product(node.arguments[1])]
+    return [node]
+
+
+def _term_text(factors: list[Node], values: Mapping[str, float]) -> str:
+    coefficient, *others = factors
+    parts = [f for f in (_factor(node, values) for node in others) if f.text]
+    value = bind_values(coefficient, values)
+    head = _number(value.value) if isinstance(value, Number) else render(value)
+    return " * ".join([head, *([_joined(parts)] if parts else [])])
+
+
+def _joined(factors: list[_Factor]) -> str:
+    """Return factors with a sign between, the levels of one categorical factor in one bracket."""
+    texts: dict[str, list[str]] = {}
+    for k, factor in enumerate(factors):
+        texts.setdefault(factor.levels or f"\0{k}", []).append(factor.text)
+    return " * ".join(
+        f"[{name}: {', '.join(parts)}]" if not name.startswith("\0") else parts[0] for name, parts in texts.items()
+    )
+
+
+def _factor(node: Node, values: Mapping[str, float]) -> _Factor:
+    """Return a factor of a term as text: a power, the levels of a categorical factor, a step, an interaction.
+
+    Parameters
+    ----------
+    node : Node
+    values : mapping of str to float
+        Of the constants.
+    """
+    if isinstance(node, Call) and node.function == "power":
+        return _power(node.arguments[0], _value(node.arguments[1], values))
+    if not (isinstance(node, Call) and node.function == "exp" and isinstance(node.arguments[0], Call)):
+        return _Factor(_number(_value(node, values)), 0.0)
+    exponent, column = node.arguments[0].arguments
+    size = _value(exponent, values)
+    if abs(size) < WRITTEN.least_effect:
+        return _Factor("", 0.0)
+    levels, conditions, base = _column(column)
+    if base is not None:
+        power = _power(base, size)
+        if not conditions or not power.text:
+            return power
+        return _Factor(f"({power.text} where {' and '.join(conditions)})", power.effect)
+    ratio = _number(math.exp(size))
+    if len(levels) == 1 and len(conditions) == 1:
+        name, level = levels[0]
+        return _Factor(f"{level} {ratio}", abs(size), name)
+    return _Factor(f"({ratio} where {' and '.join(conditions)})", abs(size))
+
+
+def _column(node: Node) -> tuple[list[tuple[str, str]], list[str], Node | None]:
+    """Return what a column of an effect is made of.
+
+    Returns
+    -------
+    levels : list of (str, str)
+        Categorical factors and their level.
+    conditions : list of str
+        These, and steps of counts, in words.
+    base : Node or None
+        x/centre, where the column is its logarithm.
+    """
+    levels: list[tuple[str, str]] = []
+    conditions: list[str] = []
+    base: Node | None = None
+    for part in _product(node):
+        if isinstance(part, Call) and part.function == "log":
+            base = part.arguments[0]
+        elif isinstance(part, Call) and part.function == "where":
+            name, other = part.arguments[0].arguments  # type: ignore[union-attr]
+            if isinstance(name, Name) and isinstance(other, Text):
+                levels.append((name.name, other.value))
+                conditions.append(f"{name.name} = {other.value}")
+            elif isinstance(name, Name) and isinstance(other, Number):
+                conditions.append(f"{name.name} > {other.value:g}")
+    return levels, conditions, base
+
+
+def _power(base: Node, exponent: float) -> _Factor:
+    """Return a factor over its centre, to a power."""
+    if abs(exponent) < WRITTEN.least_exponent:
+        return _Factor("", 0.0)
+    power = _number(exponent)
+    inside = f"({render(base).replace(' ', '')})"
+    return _Factor(inside if power == "1" else f"{inside}^{power}", abs(exponent))
+
+
+def _value(node: Node, values: Mapping[str, float]) -> float:
+    bound = bind_values(node, values)
+    return bound.value if isinstance(bound, Number) else float("nan")
+
+
+def _number(value: float) -> str:
+    return f"{value:.{WRITTEN.digits}g}"

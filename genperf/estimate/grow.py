@@ -1,0 +1,328 @@
+"""Growing an expression by the interactions that the configurations speak for, and pruning the others.
+
+ln T is linear in the interactions' constants where the shares of the terms are held. So all interactions are offered at
+once to a linear fit that learns how large each kind of them is (`shrinkage`); those that come to nothing are pruned,
+and the expression with the others is polished.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from genperf.estimate.robust import huber_weights
+from genperf.estimate.shrinkage import shrunk
+from genperf.expression import Expression
+from genperf.formula import Name, Node, evaluate
+from genperf.models.generic import CONSTANT_TERM, GENERIC
+from genperf.models.interactions import Interaction, with_interactions
+from genperf.solver import Problem, polish
+from genperf.table import Table
+
+Array = npt.NDArray[np.float64]
+Mask = npt.NDArray[np.bool_]
+Index = npt.NDArray[np.intp]
+
+
+@dataclass(frozen=True)
+class GrowSettings:
+    """Growing and pruning; `docs/decisions/grown-interactions.md` has the figures.
+
+    Attributes
+    ----------
+    start_size : float
+        Size at which every group of constants begins.
+    least_effect : float
+        Root mean square of what an interaction changes ln T by: below it the interaction is pruned.
+    cycles : int
+        Times the interactions' sizes are learned, each time about the last polish.
+    coefficient_reach : float
+        Standard deviation of a coefficient beforehand, in units of its scale or its value, whichever is larger.
+    max_steps : int
+        Steps of a polish at most.
+    relative_tolerance : float
+        Share of the cost that may be left to gain.
+    least_strength : float
+        λ at least: below it the polish of a perfect fit does not end.
+    """
+
+    start_size: float = 0.05
+    least_effect: float = 0.003
+    cycles: int = 2
+    coefficient_reach: float = 3.0
+    max_steps: int = 60
+    relative_tolerance: float = 1e-5
+    least_strength: float = 1e-7
+
+
+GROW = GrowSettings()
+
+
+@dataclass(frozen=True)
+class Growth:
+    """Which expressions may grow, and by what.
+
+    Attributes
+    ----------
+    bases : tuple of Expression
+        Fewest terms first.
+    offered : tuple of Interaction
+    alone : bool
+        Whether an expression that has grown is wanted, and none without interactions.
+    """
+
+    bases: tuple[Expression, ...] = ()
+    offered: tuple[Interaction, ...] = ()
+    alone: bool = False
+
+
+NO_GROWTH = Growth()
+
+
+@dataclass(frozen=True, eq=False)
+class Grown:
+    """The interactions that an expression has grown, and its constants with theirs.
+
+    Attributes
+    ----------
+    interactions : tuple of Interaction
+    sizes : ndarray of shape (interactions,)
+    problem : Problem
+        Of the rows, with their robust weights, λ and the interactions' sizes.
+    constants : ndarray of shape (n,)
+        The expression's, then the interactions'.
+    """
+
+    interactions: tuple[Interaction, ...]
+    sizes: Array
+    problem: Problem
+    constants: Array
+
+    @property
+    def strength(self) -> float:
+        """λ, which follows from the noise: twice its variance for each row."""
+        return self.problem.penalty.strength
+
+    def expression(self, base: Expression) -> Expression:
+        """Return the expression with the interactions, whose constants have their learned sizes."""
+        whole = with_interactions(base, self.interactions)
+        plain = len(base.constants)
+        each = np.repeat(self.sizes, np.array([len(one.effects) for one in self.interactions], np.intp))
+        sized = (replace(c, size=float(s)) for c, s in zip(whole.constants[plain:], each, strict=True))
+        return replace(whole, constants=(*whole.constants[:plain], *sized))
+
+
+@dataclass(frozen=True, eq=False)
+class Soil:
+    """An expression on a table, and the columns of the interactions that it may grow.
+
+    Attributes
+    ----------
+    base : Expression
+    problem : Problem
+        Of the expression alone.
+    offered : tuple of Interaction
+    columns : tuple of ndarray of shape (rows, effects)
+        Of each interaction.
+    """
+
+    base: Expression
+    problem: Problem
+    offered: tuple[Interaction, ...]
+    columns: tuple[Array, ...]
+
+    @cached_property
+    def constant(self) -> int | None:
+        """The place of the constant that is the constant term; None where it is held at a value."""
+        node = self._constant_term
+        return self.base.constant_names.index(node.name) if isinstance(node, Name) else None
+
+    @property
+    def held(self) -> float:
+        """The value at which the constant term is held."""
+        return float(evaluate(self._constant_term, {}))
+
+    @property
+    def _constant_term(self) -> Node:
+        return next(term.node for term in self.base.terms if term.name == CONSTANT_TERM)
+
+
+def soil_of(base: Expression, problem: Problem, offered: Sequence[Interaction], table: Table) -> Soil:
+    """Evaluate the columns of the offered interactions.
+
+    Parameters
+    ----------
+    base : Expression
+    problem : Problem
+        Of the expression on the table.
+    offered : sequence of Interaction
+    table : Table
+        One row per configuration.
+    """
+    rows = len(table)
+    columns = tuple(
+        np.column_stack([np.broadcast_to(evaluate(node, table.columns), rows) for _, node in one.effects])
+        for one in offered
+    )
+    return Soil(base, problem, tuple(offered), columns)
+
+
+def grow(soil: Soil, constants: Array, rows: Mask) -> Grown:
+    """Grow an expression on some rows of a table.
+
+    Parameters
+    ----------
+    soil : Soil
+    constants : ndarray of shape (n,)
+        Of the expression without interactions, fitted to the rows.
+    rows : ndarray of bool of shape (rows,)
+        Those that count.
+    """
+    plain, kept = len(constants), np.arange(len(soil.offered))
+    sizes = np.full(kept.size, GROW.start_size)
+    at = np.concatenate([constants, np.zeros(sum(c.shape[1] for c in soil.columns))])
+    before, weights = soil.problem, np.where(rows, soil.problem.weights, 0.0)
+    strength = before.penalty.strength
+    for _ in range(GROW.cycles):
+        problem = _problem(soil, kept, sizes, weights, strength)
+        robust = huber_weights(problem.predict(at[None, :]), problem.measured, weights[None, :])[0]
+        problem = problem.reweighted(robust)
+        groups = _groups(soil, kept, plain)
+        at, effects, sizes, variance = _learned(problem, at, groups, sizes)
+        alive = effects >= GROW.least_effect
+        at = np.concatenate([at[:plain], at[plain:][alive[groups[plain:]]]])
+        kept, sizes = kept[alive], sizes[alive]
+        strength = max(2.0 * variance / rows.sum(), GROW.least_strength)
+        problem = _problem(soil, kept, sizes, robust, strength)
+        starts = np.vstack([at, np.concatenate([constants, at[plain:]])])
+        end = polish(problem, starts, None, GROW.max_steps, GROW.relative_tolerance)
+        at = end.constants[end.cost.argmin()]
+        constants = at[:plain]
+    return Grown(tuple(soil.offered[k] for k in kept), sizes, problem, at)
+
+
+def _groups(soil: Soil, kept: Index, plain: int) -> Index:
+    """Return the place among the kept interactions of each constant; −1 for those of the expression alone.
+
+    Parameters
+    ----------
+    soil : Soil
+    kept : ndarray of int of shape (interactions,)
+        Places of the interactions.
+    plain : int
+        Constants of the expression alone.
+    """
+    counts = [soil.columns[k].shape[1] for k in kept]
+    return np.concatenate([np.full(plain, -1), np.repeat(np.arange(kept.size), counts)]).astype(np.intp)
+
+
+def _problem(soil: Soil, kept: Index, sizes: Array, weights: Array, strength: float) -> Problem:
+    """Return the problem of the expression with some interactions.
+
+    Every term but the constant one is multiplied by exp(Φe), with Φ the columns and e the constants of the
+    interactions: T = C + (B − C)·exp(Φe), with B the expression alone. So its tree is bound to the table only once.
+
+    Parameters
+    ----------
+    soil : Soil
+    kept : ndarray of int of shape (interactions,)
+        Places of the interactions.
+    sizes : ndarray of shape (interactions,)
+    weights : ndarray of shape (rows,)
+    strength : float
+        λ.
+    """
+    base, plain = soil.problem, soil.problem.lower.size
+    columns = np.hstack([np.zeros((base.measured.size, 0)), *(soil.columns[k] for k in kept)])
+    effects = columns.shape[1]
+    place = soil.constant
+
+    def apart(constants: Array) -> Array:
+        return np.full((len(constants), 1), soil.held) if place is None else constants[:, place : place + 1]
+
+    def growth(constants: Array) -> Array:
+        return np.asarray(np.exp(constants[:, plain:] @ columns.T))
+
+    def predict(constants: Array) -> Array:
+        alone = apart(constants)
+        return np.asarray(alone + (base.predict(constants[:, :plain]) - alone) * growth(constants))
+
+    def slopes(constants: Array, of_base: tuple[Array, Array], places: Index) -> tuple[Array, Array]:
+        alone, factor = apart(constants), growth(constants)
+        grown = (of_base[0] - alone) * factor
+        by_base = of_base[1] * factor[:, :, None]
+        if place is not None:
+            by_base[:, :, np.flatnonzero(places == place)] = 1.0
+        return alone + grown, by_base
+
+    def jacobian(constants: Array) -> tuple[Array, Array]:
+        predicted, by_base = slopes(constants, base.jacobian(constants[:, :plain]), np.arange(plain))
+        grown = predicted - apart(constants)
+        return predicted, np.concatenate([by_base, grown[:, :, None] * columns], axis=2)
+
+    def basis(constants: Array) -> tuple[Array, Array]:
+        of_base = (base.basis or base.jacobian)(constants[:, :plain])
+        return slopes(constants, of_base, np.flatnonzero(base.coefficient))
+
+    each = np.repeat(sizes, [soil.columns[k].shape[1] for k in kept])
+    bounds = GENERIC.level_bounds
+    return replace(
+        base,
+        predict=predict,
+        jacobian=jacobian,
+        basis=basis,
+        weights=weights,
+        lower=np.concatenate([base.lower, np.full(effects, bounds[0])]),
+        upper=np.concatenate([base.upper, np.full(effects, bounds[1])]),
+        scale=np.concatenate([base.scale, each]),
+        penalised=np.concatenate([base.penalised, np.ones(effects, bool)]),
+        coefficient=np.concatenate([base.coefficient, np.zeros(effects, bool)]),
+        start=np.concatenate([base.start, np.zeros(effects)]),
+        penalty=replace(base.penalty, strength=strength),
+    )
+
+
+def _learned(problem: Problem, at: Array, groups: Index, sizes: Array) -> tuple[Array, Array, Array, float]:
+    """Learn the sizes of the interactions in ln T, linear about some constants.
+
+    Parameters
+    ----------
+    problem : Problem
+    at : ndarray of shape (n,)
+    groups : ndarray of int of shape (n,)
+        Interaction of each constant; −1 for those of the expression without any.
+    sizes : ndarray of shape (interactions,)
+
+    Returns
+    -------
+    constants : ndarray of shape (n,)
+    effects : ndarray of shape (interactions,)
+        Root mean square of what each changes ln T by.
+    sizes : ndarray of shape (interactions,)
+    variance : float
+        Of the noise of ln T.
+    """
+    counted = problem.weights > 0.0
+    predicted, slopes = problem.jacobian(at[None, :])
+    predicted, slopes = predicted[0][counted], slopes[0][counted]
+    measured = problem.measured[counted]
+    weights = problem.weights[counted] / problem.weights[counted].mean()
+    # The loss of a row in units of its relative error, at a perfect fit.
+    mean = float(np.average(measured, weights=weights))
+    weights = weights * problem.loss.curvature(measured[None, :], measured, mean)[0] * measured**2
+    design = slopes / predicted[:, None]
+    free = ((at > problem.lower) & (at < problem.upper)) | (groups >= 0)
+    target = np.log(measured / predicted) + design[:, free] @ at[free]
+    reach = GROW.coefficient_reach * np.maximum(problem.scale, np.abs(at))
+    prior_sd = np.where(problem.coefficient, reach, problem.scale)
+    fitted = shrunk(design[:, free], target, weights, groups[free], prior_sd[free], sizes)
+    constants = at.copy()
+    constants[free] = fitted.constants
+    constants = np.clip(constants, problem.lower, problem.upper)
+    changes = [design[:, groups == k] @ constants[groups == k] for k in range(len(sizes))]
+    effects = np.array([np.sqrt(np.mean(change**2)) for change in changes])
+    return constants, effects, fitted.sizes, fitted.variance

@@ -1,0 +1,67 @@
+"""What doubling a factor does at each level: recovered from planted exponents, with intervals, in every output."""
+
+import itertools
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from helpers import shell_of
+
+import genperf as gp
+from genperf.attribution.doublings import doublings, doublings_by_level
+
+EXPONENTS = {"resnet": -0.9, "vgg": -0.5, "bert": -0.7}
+
+
+def runs() -> pd.DataFrame:
+    """T = batch·workers^e with an exponent for each network, and 1 % of noise."""
+    rows = list(itertools.product(EXPONENTS, (8, 16, 32, 64), (2, 4, 8, 16)))
+    frame = pd.DataFrame(rows, columns=["net", "batch", "workers"])
+    noise = np.exp(np.random.default_rng(1).normal(0.0, 0.01, len(frame)))
+    return frame.assign(t=0.01 * frame.batch * frame.workers ** frame.net.map(EXPONENTS) * noise)
+
+
+RESULT = gp.fit(
+    gp.read_table(runs(), time="t", intrinsic="batch", extrinsic="workers", categorical="net"), "generic", draws=50
+)
+BY_LEVEL = doublings_by_level(RESULT)
+
+
+@pytest.mark.parametrize("net", EXPONENTS)
+def test_a_level_has_the_doubling_of_its_exponent(net: str) -> None:
+    row = BY_LEVEL.query(f"factor == 'workers' and level == '{net}'").iloc[0]
+    assert row.times == pytest.approx(2.0 ** EXPONENTS[net], rel=0.02)
+    assert row.lower <= row.times <= row.upper
+    assert row.upper / row.lower < 1.2
+
+
+def test_there_is_a_row_for_each_factor_and_level() -> None:
+    assert sorted(zip(BY_LEVEL.factor, BY_LEVEL.level, strict=True)) == sorted(
+        itertools.product(("batch", "workers"), EXPONENTS)
+    )
+
+
+def test_a_level_agrees_with_the_doubling_of_its_run() -> None:
+    row = BY_LEVEL.query("factor == 'workers' and level == 'vgg'").iloc[0]
+    assert doublings(RESULT, {"net": "vgg"})["workers"] == pytest.approx(row.times)
+
+
+def test_without_categories_there_is_none() -> None:
+    one = runs().query("net == 'vgg'").drop(columns="net")
+    table = gp.read_table(one, time="t", intrinsic="batch", extrinsic="workers")
+    explanation = gp.explain(gp.fit(table, "generic", draws=5))
+    assert len(explanation.doublings) == 0
+    assert "doublings" not in explanation.to_dict()
+
+
+def test_explain_prints_and_writes_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    gp.save_model(RESULT, tmp_path / "model.json")
+    shell = shell_of(capsys)
+    status, printed, _ = shell("explain", str(tmp_path / "model.json"))
+    assert status == 0
+    assert "by what doubling a factor multiplies the time, at each level" in printed
+    assert "net = vgg" in printed
+    _, written, _ = shell("explain", str(tmp_path / "model.json"), "--json")
+    assert len(json.loads(written)["doublings"]) == len(BY_LEVEL)
