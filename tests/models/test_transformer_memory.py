@@ -27,10 +27,23 @@ def parts(**changes):
 def test_the_parts_worked_by_hand():
     memory = parts()
     assert memory["states"] == pytest.approx(8e9 / 8)
-    # 40/4 layers a stage, 4 micro-batches in flight, 2 samples × 1000 tokens × 4000 wide, over 2 tensor ways.
-    assert memory["activations"] == pytest.approx(10 * 4 * 2 * 1000 * 4000 / 2)
+    # 40/4 layers a stage, 4 micro-batches in flight, 2 samples × 1000 tokens × 4000 wide: 10 of 34 bytes whole, and 24
+    # over 2 tensor ways.
+    assert memory["activations"] == pytest.approx(10 * 4 * 2 * 1000 * 4000 * 22 / 34)
+    assert memory["buckets"] == pytest.approx(8e9 / 8)
     assert memory["attention"] == pytest.approx(10 * 4 * 2 * 1000**2 * 32 / 2)
     assert memory["constant"] == 1.0
+
+
+def test_one_replica_exchanges_no_gradients():
+    assert parts(dp=1.0)["buckets"] == 0.0
+
+
+def test_expert_ways_divide_the_experts_and_nothing_else():
+    dense, one, four = parts(), parts(ep=1.0), parts(ep=4.0)
+    assert one.pop("experts") == pytest.approx(dense["states"])
+    assert four.pop("experts") == pytest.approx(dense["states"] / 4)
+    assert one == four == dense
 
 
 def test_few_micro_batches_fill_a_pipeline_only_in_part():

@@ -11,6 +11,8 @@ from genperf.models.transformer.levels import level_effects, scaled
 
 #: Micro-batches whose activations the first stage of a pipeline holds at once, over its stages.
 _IN_FLIGHT = "min(pipeline_parallel, micro_batches)/pipeline_parallel"
+#: Activations of a layer on one of t tensor ways, over those on one device (Korthikanti et al. 2022, equation 2).
+_OF_SHARDS = "(10 + 24/tensor_parallel)/34"
 _KEPT = "(1 - recomputed)"
 #: Bytes of each part's size in 16-bit training with Adam (Korthikanti et al. 2022). The constant, 2 GiB of context and
 #: buffers, is a guess.
@@ -19,6 +21,8 @@ BYTES = {
     "gradients": 2.0,
     "optimizer": 12.0,
     "states": 16.0,
+    "experts": 16.0,
+    "buckets": 2.0,
     "activations": 34.0,
     "attention": 5.0,
     "inputs": 2.0,
@@ -33,12 +37,15 @@ def build(factors: Factors) -> Expression:
         weights      w·P/(t·p), over d with ZeRO-3
         gradients    g·P/(t·p), over d from ZeRO-2 on
         optimizer    o·P/(t·p), over d from ZeRO-1 on, and on the host where it is offloaded
-        activations  a·b·s·h·(L/p)·f/t, f = min(p, m) micro-batches in flight, and e·b·s²·heads·(L/p)·f/t of attention
+        experts      x·P/(t·p·ε), the states of what ε expert-parallel ways divide
+        buckets      q·P/(t·p) where d > 1: the gradients once more, as the exchange takes them
+        activations  a·b·s·h·(L/p)·f·(10 + 24/t)/34, f = min(p, m) micro-batches in flight: norms and dropout are whole
+                     in each tensor way; and e·b·s²·heads·(L/p)·f/t of attention
         inputs       i·b·s·h·(L/p)·f, all that is left of a layer whose activations are recomputed
         constant     c
 
-    In 16-bit training w and g are 2 bytes and o is 12, a is 34/t of Korthikanti et al. (2022), "Reducing activation
-    recomputation in large transformer models", and e is 5, or 0 where attention is fused. The three states are one term
+    In 16-bit training w and g are 2 bytes and o is 12, a is 34 (10 + 24/t) of Korthikanti et al. (2022), "Reducing
+    activation recomputation in large transformer models", and e is 5, or 0 where attention is fused. The three states are one term
     where no run divides them. The parts are after them and Rajbhandari et al. (2020), "ZeRO"; the formula is our
     derivation.
 
@@ -47,7 +54,7 @@ def build(factors: Factors) -> Expression:
     >>> from genperf.table import Factor
     >>> factors = [Factor(n, "extrinsic") for n in ("dp", "pp", "mbs", "gbs", "params", "zero_stage")]
     >>> [term.name for term in build(Factors(tuple(factors))).terms]
-    ['weights', 'gradients', 'optimizer', 'activations', 'constant']
+    ['weights', 'gradients', 'optimizer', 'buckets', 'activations', 'constant']
     """
     layout = Layout(factors)
     columns = {f.name for f in factors.factors}
@@ -74,9 +81,13 @@ def _formulas(layout: Layout) -> dict[str, str]:
         formulas["optimizer"] = f"o*{HELD}*(1 - sharded*{_SPREAD}){host}"
     elif layout.known("parameters") or layout.split("tensor_parallel") or layout.split("pipeline_parallel"):
         formulas["states"] = f"w*{HELD}"
+    if layout.split("expert_parallel"):
+        formulas["experts"] = f"x*{HELD}/expert_parallel"
+    if layout.split("data_parallel"):
+        formulas["buckets"] = f"q*{HELD}*min(data_parallel - 1, 1)"
     kept = f"*{_KEPT}" if "recomputed" in switches else ""
     layers = f"layers*{_IN_FLIGHT}"
-    formulas["activations"] = f"a*{TOKENS}*hidden*{layers}/tensor_parallel{kept}"
+    formulas["activations"] = f"a*{TOKENS}*hidden*{layers}*{_OF_SHARDS}{kept}"
     if layout.known("sequence") and layout.known("heads"):
         formulas["attention"] = f"e*{TOKENS}*sequence*heads*{layers}/tensor_parallel{kept}"
     if "recomputed" in switches:
@@ -88,7 +99,7 @@ def _formulas(layout: Layout) -> dict[str, str]:
 FAMILY = Family(
     name="transformer-memory",
     equation=(
-        "w·P/(t·p) + g·P/(t·p) + o·P/(t·p) + a·b·s·h·(L/p)·min(p, m)/t + e·b·s²·heads·(L/p)·min(p, m)/t + c,"
+        "w·P/(t·p) + g·P/(t·p) + o·P/(t·p) + q·P/(t·p) + a·b·s·h·(L/p)·min(p, m)·(10 + 24/t)/34 + e·b·s²·heads·(L/p)·min(p, m)/t + c,"
         " the states over d as ZeRO divides them"
     ),
     source="Korthikanti et al. 2022, Rajbhandari et al. 2020",
@@ -99,7 +110,7 @@ FAMILY = Family(
         Need("parameters", False),
         *(Need(name, False) for name in ("tensor_parallel", "pipeline_parallel", "global_batch")),
         *(Need(name, False) for name in ("sequence", "layers", "hidden", "heads")),
-        *(Need(name, False, supposed=True) for name in ("context_parallel", "micro_batches")),
+        *(Need(name, False, supposed=True) for name in ("context_parallel", "expert_parallel", "micro_batches")),
         *(Need(name, False, supposed=True) for name in ("zero", "recomputation", "offload")),
     ),
     build=build,
