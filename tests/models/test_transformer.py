@@ -66,6 +66,14 @@ def test_a_step_worked_by_hand():
     assert step["update"] == pytest.approx(1e9 / 8)
 
 
+def test_the_batch_of_a_pass_is_not_that_of_a_device():
+    ways = ("dp", "tp", "pp", "mbs")
+    assert not factors_of({name: np.array([2.0]) for name in ways}).has("global_batch")
+    assert factors_of({name: np.array([2.0]) for name in (*ways, "grad_accumulation")}).has("global_batch")
+    # Where every device has a replica of its own, it is.
+    assert factors_of({name: np.array([2.0]) for name in ("devices", "micro_batch")}).has("global_batch")
+
+
 def test_interleaved_stages_shorten_the_bubble_and_nothing_else():
     plain, interleaved = terms(columns(virtual_stages=[1.0])), terms(columns(virtual_stages=[4.0]))
     assert interleaved.pop("bubble") == pytest.approx(plain.pop("bubble") / 4)
@@ -131,13 +139,16 @@ def test_an_overlapped_exchange_is_hidden_behind_the_last_backward_pass():
         assert hidden.evaluate(run, constants)[0] == pytest.approx(expected)
 
 
-def test_the_short_form_has_fewer_constants_and_the_same_work():
+@pytest.mark.parametrize("form", ["plain", "short"])
+def test_a_shorter_form_has_fewer_constants_and_the_same_work(form):
     run = columns()
-    short, serial = build(factors_of(run), "short"), build(factors_of(run))
+    short, serial = build(factors_of(run), form), build(factors_of(run))
     assert len(short.constants) < len(serial.constants) - 4
     ones = dict.fromkeys(serial.constant_names, 1.0)
     whole, part = serial.term_values(run, ones), short.term_values(run, ones)
     assert set(part) < set(whole)
+    # It waits for passes that have fewer parts.
+    assert part.pop("bubble") < whole.pop("bubble")
     assert all(part[name] == pytest.approx(whole[name]) for name in part)
 
 

@@ -27,9 +27,9 @@ def parts(**changes):
 def test_the_parts_worked_by_hand():
     memory = parts()
     assert memory["states"] == pytest.approx(8e9 / 8)
-    # 40/4 layers a stage, 4 micro-batches in flight, 2 samples × 1000 tokens × 4000 wide: 10 of 34 bytes whole, and 24
-    # over 2 tensor ways.
-    assert memory["activations"] == pytest.approx(10 * 4 * 2 * 1000 * 4000 * 22 / 34)
+    # 40/4 layers a stage, 4 micro-batches in flight, 2 samples × 1000 tokens × 4000 wide, over 2 tensor ways or whole.
+    assert memory["activations"] == pytest.approx(10 * 4 * 2 * 1000 * 4000 / 2)
+    assert memory["norms"] == pytest.approx(10 * 4 * 2 * 1000 * 4000)
     assert memory["buckets"] == pytest.approx(8e9 / 8)
     assert memory["attention"] == pytest.approx(10 * 4 * 2 * 1000**2 * 32 / 2)
     assert memory["constant"] == 1.0
@@ -68,7 +68,7 @@ def test_zero_divides_the_states_stage_by_stage(stage, divided):
 def test_recomputed_layers_keep_their_inputs_alone():
     kept, recomputed = parts(recompute=0.0), parts(recompute=1.0)
     assert kept["inputs"] == 0.0
-    assert recomputed["activations"] == recomputed["attention"] == 0.0
+    assert recomputed["activations"] == recomputed["norms"] == recomputed["attention"] == 0.0
     assert recomputed["inputs"] == pytest.approx(10 * 4 * 2 * 1000 * 4000)
 
 

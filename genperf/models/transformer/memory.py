@@ -11,8 +11,6 @@ from genperf.models.transformer.levels import level_effects, scaled
 
 #: Micro-batches whose activations the first stage of a pipeline holds at once, over its stages.
 _IN_FLIGHT = "min(pipeline_parallel, micro_batches)/pipeline_parallel"
-#: Activations of a layer on one of t tensor ways, over those on one device (Korthikanti et al. 2022, equation 2).
-_OF_SHARDS = "(10 + 24/tensor_parallel)/34"
 _KEPT = "(1 - recomputed)"
 #: Bytes of each part's size in 16-bit training with Adam (Korthikanti et al. 2022). The constant, 2 GiB of context and
 #: buffers, is a guess.
@@ -24,6 +22,7 @@ BYTES = {
     "experts": 16.0,
     "buckets": 2.0,
     "activations": 34.0,
+    "norms": 10.0,
     "attention": 5.0,
     "inputs": 2.0,
     "constant": 2.0 * 2.0**30,
@@ -39,15 +38,15 @@ def build(factors: Factors) -> Expression:
         optimizer    o·P/(t·p), over d from ZeRO-1 on, and on the host where it is offloaded
         experts      x·P/(t·p·ε), the states of what ε expert-parallel ways divide
         buckets      q·P/(t·p) where d > 1: the gradients once more, as the exchange takes them
-        activations  a·b·s·h·(L/p)·f·(10 + 24/t)/34, f = min(p, m) micro-batches in flight: norms and dropout are whole
-                     in each tensor way; and e·b·s²·heads·(L/p)·f/t of attention
+        activations  a·b·s·h·(L/p)·f/t, f = min(p, m) micro-batches in flight, and e·b·s²·heads·(L/p)·f/t of attention
+        norms        n·b·s·h·(L/p)·f: norms and dropout, whole in each tensor way unless they are split by sequence
         inputs       i·b·s·h·(L/p)·f, all that is left of a layer whose activations are recomputed
         constant     c
 
-    In 16-bit training w and g are 2 bytes and o is 12, a is 34 (10 + 24/t) of Korthikanti et al. (2022), "Reducing
-    activation recomputation in large transformer models", and e is 5, or 0 where attention is fused. The three states are one term
-    where no run divides them. The parts are after them and Rajbhandari et al. (2020), "ZeRO"; the formula is our
-    derivation.
+    In 16-bit training w and g are 2 bytes and o is 12, a is 24 and n is 10 (Korthikanti et al. 2022, "Reducing
+    activation recomputation in large transformer models", equation 2), and e is 5, or 0 where attention is fused. The
+    three states are one term where no run divides them. The parts are after them and Rajbhandari et al. (2020), "ZeRO";
+    the formula is our derivation.
 
     Examples
     --------
@@ -87,7 +86,9 @@ def _formulas(layout: Layout) -> dict[str, str]:
         formulas["buckets"] = f"q*{HELD}*min(data_parallel - 1, 1)"
     kept = f"*{_KEPT}" if "recomputed" in switches else ""
     layers = f"layers*{_IN_FLIGHT}"
-    formulas["activations"] = f"a*{TOKENS}*hidden*{layers}*{_OF_SHARDS}{kept}"
+    formulas["activations"] = f"a*{TOKENS}*hidden*{layers}/tensor_parallel{kept}"
+    if layout.split("tensor_parallel"):
+        formulas["norms"] = f"n*{TOKENS}*hidden*{layers}{kept}"
     if layout.known("sequence") and layout.known("heads"):
         formulas["attention"] = f"e*{TOKENS}*sequence*heads*{layers}/tensor_parallel{kept}"
     if "recomputed" in switches:
@@ -99,7 +100,8 @@ def _formulas(layout: Layout) -> dict[str, str]:
 FAMILY = Family(
     name="transformer-memory",
     equation=(
-        "w·P/(t·p) + g·P/(t·p) + o·P/(t·p) + q·P/(t·p) + a·b·s·h·(L/p)·min(p, m)·(10 + 24/t)/34 + e·b·s²·heads·(L/p)·min(p, m)/t + c,"
+        "w·P/(t·p) + g·P/(t·p) + o·P/(t·p) + q·P/(t·p)"
+        " + a·b·s·h·(L/p)·min(p, m)/t + n·b·s·h·(L/p)·min(p, m) + e·b·s²·heads·(L/p)·min(p, m)/t + c,"
         " the states over d as ZeRO divides them"
     ),
     source="Korthikanti et al. 2022, Rajbhandari et al. 2020",

@@ -13,10 +13,13 @@ from genperf.models.transformer.levels import level_effects, scaled
 
 #: `serial` and `overlapped` have every term, with the exchange after the backward pass or behind it. `short`, for few
 #: runs, goes without those that are mostly small, computes scores as fast as matrix products, and has one latency.
-Form = Literal["short", "serial", "overlapped"]
-_DETAILS = frozenset({"launches", "pipeline", "update", "offload share"})
-#: Coefficients that the short form has one of.
-_ALIKE = {"a_s": "a", "alpha_p": "alpha_t", "alpha_x": "alpha_t", "alpha_d": "alpha_t"}
+#: `plain` has none, and knows no product too small for a device.
+Form = Literal["plain", "short", "serial", "overlapped"]
+_LEFT_OUT = {"short": frozenset({"launches", "pipeline", "update", "offload share"})}
+_LATENCIES = frozenset(f"{name} latency" for name in ("tensor", "pipeline", "experts", "data"))
+_LEFT_OUT["plain"] = _LEFT_OUT["short"] | _LATENCIES | {"kernels"}
+#: Coefficients that the shorter forms have one of.
+_ALIKE = {"a_s": "a", "alpha_p": "alpha_t", "alpha_x": "alpha_t"}
 
 #: Operations of a micro-batch on one device: the matrix products, and the scores of the attention.
 _MATRIX = f"6*parameters*{TOKENS}/(tensor_parallel*pipeline_parallel)"
@@ -36,11 +39,11 @@ def build(factors: Factors, form: Form = "serial") -> Expression:
         launches    l·L/p: what a layer takes whatever its size
         recomputation  r·W/3 where activations are recomputed
         tensor      β·(L/p)·b·s·h·(t − 1)/t, again where t spans nodes, and α·(L/p)·(t − 1) steps of the rings
-        experts     β·(L/p)·b·s·h·(ε − 1)/ε, the all-to-all of tokens between ε expert-parallel ways, and α of its messages
+        experts     β·(L/p)·b·s·h·(ε − 1)/ε, tokens to all and back between ε expert-parallel ways, and α a message
         pipeline    b·s·h at a stage's boundary, and α of its messages
         bubble      (a pass)·(p − 1)/v: a stage waits while others compute and exchange, v stages interleaved
-        data        P/(t·p)·(d − 1)/d inside nodes, (ν − 1)/ν between the ν nodes that d spans; 2·(d − 1)·α; the experts'
-                    gradients P/(t·p·ε)·(1 − ε/d), as d/ε devices hold the same ones
+        data        P/(t·p)·(d − 1)/d inside nodes, (ν − 1)/ν between the ν nodes that d spans; 2·(d − 1)·α;
+                    the experts' gradients P/(t·p·ε)·(1 − ε/d), as d/ε devices hold the same ones
         gather      the weights once more for every micro-batch, with ZeRO-3 or FSDP
         update      P/(t·p), over d from ZeRO-1 on; P/(t·p·ε) of the experts
         offload     the same through the host, whole and over d
@@ -49,7 +52,7 @@ def build(factors: Factors, form: Form = "serial") -> Expression:
     micro-batch. Shape of the terms after Narayanan et al. (2021), "Efficient large-scale language model training on GPU
     clusters using Megatron-LM"; the equations are our derivation. Categorical factors that are no switch of the
     layout (hardware, framework) multiply all terms by exp(level). What the table lacks is supposed (`layout.SUPPOSED`).
-    The short form leaves out `_DETAILS`.
+    Two forms are shorter (`Form`).
 
     Examples
     --------
@@ -68,8 +71,11 @@ class _Writer:
         self.factors, self.form = factors, form
         self.layout = Layout(factors)
         columns = {f.name for f in factors.factors}
-        counted = self.layout.known("micro_batch")
-        units = {**dict.fromkeys(_OF_SAMPLES, "s/sample"), **dict.fromkeys(_OF_PASSES, "s" if counted else "s/sample")}
+        self.counted = self.layout.known("micro_batch")
+        units = {
+            **dict.fromkeys(_OF_SAMPLES, "s/sample"),
+            **dict.fromkeys(_OF_PASSES, "s" if self.counted else "s/sample"),
+        }
         self.coefficients = {n: coefficient(unused_name(n, columns), units.get(n, "s")) for n in _COEFFICIENTS}
         levels = level_effects(factors, columns)
         formulas = self._formulas()
@@ -90,13 +96,21 @@ class _Writer:
         if self.layout.split("pipeline_parallel"):
             formulas["bubble"] = f"({' + '.join(passes.values())})*{_SLOTS}"
         formulas |= {name: text for name, text in self._once().items() if self._kept(name)}
-        if self.form == "short":
-            formulas = {name: _with_fewer(text) for name, text in formulas.items()}
+        if self.form in _LEFT_OUT:
+            formulas = {name: self._with_fewer(text) for name, text in formulas.items()}
         return formulas
 
     def _kept(self, name: str) -> bool:
         """Tell whether the form has a term."""
-        return self.form != "short" or name not in _DETAILS
+        return name not in _LEFT_OUT.get(self.form, ())
+
+    def _with_fewer(self, text: str) -> str:
+        """Return a formula with the coefficients of the shorter forms."""
+        # Without a micro-batch a latency of passes is one of samples, and that of a step's exchange is not.
+        alike = {**_ALIKE, "alpha_d": "alpha_t" if self.counted else "alpha_d"}
+        for name, other in alike.items():
+            text = text.replace(f"{name}*", f"{other}*")
+        return text
 
     def _passes(self) -> dict[str, str]:
         """Return what a micro-batch takes on one stage."""
@@ -165,13 +179,6 @@ class _Writer:
         return substitute(parse(text).node, {slots: self.layout.over_columns(slots)})
 
 
-def _with_fewer(text: str) -> str:
-    """Return a formula with the coefficients of the short form."""
-    for name, other in _ALIKE.items():
-        text = text.replace(f"{name}*", f"{other}*")
-    return text
-
-
 #: Coefficients of what is in proportion to the samples of a step, and to its micro-batches; then the others.
 _OF_SAMPLES = ("a", "a_s", "r", "beta_p", "beta_t", "beta_tn", "beta_x")
 _OF_PASSES = ("k", "l", "alpha_t", "alpha_p", "alpha_x", "beta_g")
@@ -179,15 +186,15 @@ _COEFFICIENTS = (*_OF_SAMPLES, *_OF_PASSES, "beta_d", "alpha_d", "beta_e", "beta
 
 
 def _builds(factors: Factors) -> list[Expression]:
-    """Return the short form, that with the exchange behind the backward pass, and that with it after the pass."""
-    forms: tuple[Form, ...] = ("short", "overlapped", "serial")
+    """Return the shorter forms, that with the exchange behind the backward pass, and that with it after the pass."""
+    forms: tuple[Form, ...] = ("plain", "short", "overlapped", "serial")
     expressions = [build(factors, form) for form in forms]
     return [e for k, e in enumerate(expressions) if e not in expressions[k + 1 :]]
 
 
 NEEDS = (
     Need("data_parallel"),
-    Need("global_batch", False),
+    Need("global_batch"),
     Need("parameters", False),
     *(Need(name, False) for name in ("tensor_parallel", "pipeline_parallel", "micro_batch", "nodes")),
     *(Need(name, False) for name in ("sequence", "layers", "hidden")),
