@@ -12,17 +12,15 @@ from genperf.models.transformer.levels import level_effects, scaled
 #: Micro-batches whose activations the first stage of a pipeline holds at once, over its stages.
 _IN_FLIGHT = "min(pipeline_parallel, micro_batches)/pipeline_parallel"
 _KEPT = "(1 - recomputed)"
-#: Bytes of each part's size in 16-bit training with Adam (Korthikanti et al. 2022). The constant, 2 GiB of context and
-#: buffers, is a guess.
+#: Bytes of a part's size in 16-bit training with Adam (Korthikanti et al. 2022): activations with norms, and states
+#: with buckets. The constant, 2 GiB of context and buffers, is a guess.
 BYTES = {
     "weights": 2.0,
     "gradients": 2.0,
     "optimizer": 12.0,
     "states": 16.0,
     "experts": 16.0,
-    "buckets": 2.0,
     "activations": 34.0,
-    "norms": 10.0,
     "attention": 5.0,
     "inputs": 2.0,
     "constant": 2.0 * 2.0**30,
