@@ -93,7 +93,7 @@ _ROLES: dict[str, dict[str, str]] = {
         "repeat": "repeat",
     },
     "partitioned": {
-        "intrinsic": "hidden_size,seq_length,micro_batch",
+        "intrinsic": "num_layers,hidden_size,seq_length,micro_batch,global_batch",
         "extrinsic": "devices,data_parallel,tensor_parallel,pipeline_parallel",
         "repeat": "repeat",
     },

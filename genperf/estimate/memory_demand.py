@@ -162,12 +162,15 @@ def memory_demand(factors: Factors, runs: Runs, scaled: Array, bounds: Array, le
 
 
 def _parts(factors: Factors) -> dict[str, Node]:
-    """Return the size of each part over the columns: its scale factor is 1, and other levels have no effect."""
+    """Return the size of each part over the columns: its scale factor is 1, and other levels have no effect.
+
+    Outcomes do not tell norms from activations, nor buckets from states: parts without known bytes are left out.
+    """
     switches = [factor for name in MEANINGS if (factor := factors.named(name)) is not None]
     without = tuple(f for f in factors.factors if f.numeric or f in switches)
     expression = build(replace(factors, factors=without, mapping={}))
     ones = {constant.name: Number(1.0) for constant in expression.constants}
-    return {term.name: substitute(term.node, ones) for term in expression.terms}
+    return {term.name: substitute(term.node, ones) for term in expression.terms if term.name in BYTES}
 
 
 def _scales(names: list[str], sizes: Array, measured: Array, *, known: bool) -> Array:

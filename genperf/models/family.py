@@ -157,12 +157,19 @@ class Factors:
         """Return the factor as a formula over the table's columns, derived from others where it has no column."""
         return self._node(canonical, frozenset())
 
+    @property
+    def _is_of_a_pass(self) -> bool:
+        """Whether the batch is that of one pass: several devices share it, and a step has several."""
+        batch = self.find("batch")
+        ways = ("tensor_parallel", "pipeline_parallel", "micro_batches")
+        return batch is not None and batch == self.find("micro_batch") and any(map(self.find, ways))
+
     def _node(self, canonical: str, trying: frozenset[str]) -> Node | None:
         factor = self.find(canonical)
         if factor is not None:
             return Name(factor.name)
         for target, text in DERIVED:
-            if target != canonical or target in trying:
+            if target != canonical or target in trying or (text == "batch*workers" and self._is_of_a_pass):
                 continue
             formula = parse(text)
             parts = {name: self._node(name, trying | {canonical}) for name in formula.names}

@@ -48,16 +48,30 @@ def test_a_step_worked_by_hand():
     step = terms(columns())
     assert step["matrix"] == pytest.approx(8 * 1.5e12)
     assert step["attention"] == pytest.approx(8 * 1.2e11)
-    assert step["bubble"] == pytest.approx(1.5e12 + 1.2e11)
+    # Small products: 6·1e9/(2·2000); and 10 layers to launch.
+    assert (step["kernels"], step["launches"]) == pytest.approx((8 * 1.5e6, 80))
     # 10 layers a stage, 2 samples × 1000 tokens × 2000 wide, (4 − 1)/4 of them to others.
     assert step["tensor"] == pytest.approx(8 * 10 * 4e6 * 0.75)
-    assert step["tensor latency"] == pytest.approx(80)
+    # 3 steps of a ring of 4.
+    assert step["tensor latency"] == pytest.approx(8 * 10 * 3)
     assert step["tensor between nodes"] == 0.0
-    assert step["pipeline"] == pytest.approx(8 * 4e6)
+    assert (step["pipeline"], step["pipeline latency"]) == pytest.approx((8 * 4e6, 8))
+    # The second stage waits for one whole pass of the first, with its exchange.
+    passes = ("matrix", "attention", "kernels", "launches", "tensor", "tensor latency", "pipeline", "pipeline latency")
+    assert step["bubble"] == pytest.approx(sum(step[name] for name in passes) / 8)
     # 1e9/8 weights on a device; 2 × 4 devices fill a node of 8, so that nothing goes between nodes.
     assert step["data"] == pytest.approx(1e9 / 8 * 0.5)
     assert step["data between nodes"] == 0.0
+    assert step["data latency"] == pytest.approx(2)
     assert step["update"] == pytest.approx(1e9 / 8)
+
+
+def test_the_batch_of_a_pass_is_not_that_of_a_device():
+    ways = ("dp", "tp", "pp", "mbs")
+    assert not factors_of({name: np.array([2.0]) for name in ways}).has("global_batch")
+    assert factors_of({name: np.array([2.0]) for name in (*ways, "grad_accumulation")}).has("global_batch")
+    # Where every device has a replica of its own, it is.
+    assert factors_of({name: np.array([2.0]) for name in ("devices", "micro_batch")}).has("global_batch")
 
 
 def test_interleaved_stages_shorten_the_bubble_and_nothing_else():
@@ -68,7 +82,8 @@ def test_interleaved_stages_shorten_the_bubble_and_nothing_else():
 
 def test_one_device_exchanges_nothing():
     one = terms(columns(devices=[1.0], dp=[1.0], tp=[1.0], pp=[1.0], nodes=[1.0]))
-    silent = ("bubble", "pipeline", "tensor", "tensor latency", "tensor between nodes", "data", "data between nodes")
+    exchanges = [f"{way}{part}" for way in ("pipeline", "tensor", "data") for part in ("", " latency")]
+    silent = ("bubble", *exchanges, "tensor between nodes", "data between nodes")
     assert {name: one[name] for name in silent} == dict.fromkeys(silent, 0.0)
 
 
@@ -76,6 +91,28 @@ def test_tensor_ways_beyond_a_node_pay_for_it():
     wide = terms(columns(tp=[8.0], pp=[1.0], devices=[16.0], nodes=[4.0]))
     assert wide["tensor between nodes"] == pytest.approx(8 * 20 * 4e6)
     assert wide["data between nodes"] == pytest.approx(1e9 / 8 * 0.75)
+
+
+def test_one_expert_way_is_a_network_without_experts():
+    dense, single = terms(columns()), terms(columns(ep=[1.0]))
+    assert single["experts"] == single["experts latency"] == 0.0
+    # The experts' part is exchanged and updated as the rest, with coefficients of its own.
+    assert single["data of experts"] == pytest.approx(single["data"])
+    assert single["update of experts"] == pytest.approx(single["update"])
+    of_experts = ("experts", "experts latency", "data of experts", "update of experts")
+    assert {name: value for name, value in single.items() if name not in of_experts} == pytest.approx(dense)
+
+
+def test_experts_are_divided_and_their_tokens_go_to_them():
+    step = terms(columns(dp=[8.0], ep=[4.0], gbs=[128.0], devices=[64.0], nodes=[8.0]))
+    # 10 layers a stage, 2 samples × 1000 tokens × 2000 wide, of which 3/4 belong to experts elsewhere.
+    assert step["experts"] == pytest.approx(8 * 10 * 4e6 * 0.75)
+    assert step["experts latency"] == pytest.approx(8 * 10 * 3)
+    # A device has a quarter of its share of the experts, and 8/4 = 2 devices have the same: (1/4)·(1 − 1/2).
+    assert step["data of experts"] == pytest.approx(1e9 / 8 / 8)
+    assert step["update of experts"] == pytest.approx(1e9 / 8 / 4)
+    everywhere = terms(columns(dp=[8.0], ep=[8.0], gbs=[128.0], devices=[64.0], nodes=[8.0]))
+    assert everywhere["data of experts"] == 0.0
 
 
 def test_switches_add_what_they_cost():
@@ -102,13 +139,16 @@ def test_an_overlapped_exchange_is_hidden_behind_the_last_backward_pass():
         assert hidden.evaluate(run, constants)[0] == pytest.approx(expected)
 
 
-def test_the_short_form_has_fewer_constants_and_the_same_work():
+@pytest.mark.parametrize("form", ["plain", "short"])
+def test_a_shorter_form_has_fewer_constants_and_the_same_work(form):
     run = columns()
-    short, serial = build(factors_of(run), "short"), build(factors_of(run))
+    short, serial = build(factors_of(run), form), build(factors_of(run))
     assert len(short.constants) < len(serial.constants) - 4
     ones = dict.fromkeys(serial.constant_names, 1.0)
     whole, part = serial.term_values(run, ones), short.term_values(run, ones)
     assert set(part) < set(whole)
+    # It waits for passes that have fewer parts.
+    assert part.pop("bubble") < whole.pop("bubble")
     assert all(part[name] == pytest.approx(whole[name]) for name in part)
 
 

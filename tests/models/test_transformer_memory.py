@@ -27,10 +27,23 @@ def parts(**changes):
 def test_the_parts_worked_by_hand():
     memory = parts()
     assert memory["states"] == pytest.approx(8e9 / 8)
-    # 40/4 layers a stage, 4 micro-batches in flight, 2 samples × 1000 tokens × 4000 wide, over 2 tensor ways.
+    # 40/4 layers a stage, 4 micro-batches in flight, 2 samples × 1000 tokens × 4000 wide, over 2 tensor ways or whole.
     assert memory["activations"] == pytest.approx(10 * 4 * 2 * 1000 * 4000 / 2)
+    assert memory["norms"] == pytest.approx(10 * 4 * 2 * 1000 * 4000)
+    assert memory["buckets"] == pytest.approx(8e9 / 8)
     assert memory["attention"] == pytest.approx(10 * 4 * 2 * 1000**2 * 32 / 2)
     assert memory["constant"] == 1.0
+
+
+def test_one_replica_exchanges_no_gradients():
+    assert parts(dp=1.0)["buckets"] == 0.0
+
+
+def test_expert_ways_divide_the_experts_and_nothing_else():
+    dense, one, four = parts(), parts(ep=1.0), parts(ep=4.0)
+    assert one.pop("experts") == pytest.approx(dense["states"])
+    assert four.pop("experts") == pytest.approx(dense["states"] / 4)
+    assert one == four == dense
 
 
 def test_few_micro_batches_fill_a_pipeline_only_in_part():
@@ -55,7 +68,7 @@ def test_zero_divides_the_states_stage_by_stage(stage, divided):
 def test_recomputed_layers_keep_their_inputs_alone():
     kept, recomputed = parts(recompute=0.0), parts(recompute=1.0)
     assert kept["inputs"] == 0.0
-    assert recomputed["activations"] == recomputed["attention"] == 0.0
+    assert recomputed["activations"] == recomputed["norms"] == recomputed["attention"] == 0.0
     assert recomputed["inputs"] == pytest.approx(10 * 4 * 2 * 1000 * 4000)
 
 

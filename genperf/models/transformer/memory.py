@@ -12,13 +12,14 @@ from genperf.models.transformer.levels import level_effects, scaled
 #: Micro-batches whose activations the first stage of a pipeline holds at once, over its stages.
 _IN_FLIGHT = "min(pipeline_parallel, micro_batches)/pipeline_parallel"
 _KEPT = "(1 - recomputed)"
-#: Bytes of each part's size in 16-bit training with Adam (Korthikanti et al. 2022). The constant, 2 GiB of context and
-#: buffers, is a guess.
+#: Bytes of a part's size in 16-bit training with Adam (Korthikanti et al. 2022): activations with norms, and states
+#: with buckets. The constant, 2 GiB of context and buffers, is a guess.
 BYTES = {
     "weights": 2.0,
     "gradients": 2.0,
     "optimizer": 12.0,
     "states": 16.0,
+    "experts": 16.0,
     "activations": 34.0,
     "attention": 5.0,
     "inputs": 2.0,
@@ -33,21 +34,24 @@ def build(factors: Factors) -> Expression:
         weights      w·P/(t·p), over d with ZeRO-3
         gradients    g·P/(t·p), over d from ZeRO-2 on
         optimizer    o·P/(t·p), over d from ZeRO-1 on, and on the host where it is offloaded
+        experts      x·P/(t·p·ε), the states of what ε expert-parallel ways divide
+        buckets      q·P/(t·p) where d > 1: the gradients once more, as the exchange takes them
         activations  a·b·s·h·(L/p)·f/t, f = min(p, m) micro-batches in flight, and e·b·s²·heads·(L/p)·f/t of attention
+        norms        n·b·s·h·(L/p)·f: norms and dropout, whole in each tensor way unless they are split by sequence
         inputs       i·b·s·h·(L/p)·f, all that is left of a layer whose activations are recomputed
         constant     c
 
-    In 16-bit training w and g are 2 bytes and o is 12, a is 34/t of Korthikanti et al. (2022), "Reducing activation
-    recomputation in large transformer models", and e is 5, or 0 where attention is fused. The three states are one term
-    where no run divides them. The parts are after them and Rajbhandari et al. (2020), "ZeRO"; the formula is our
-    derivation.
+    In 16-bit training w and g are 2 bytes and o is 12, a is 24 and n is 10 (Korthikanti et al. 2022, "Reducing
+    activation recomputation in large transformer models", equation 2), and e is 5, or 0 where attention is fused. The
+    three states are one term where no run divides them. The parts are after them and Rajbhandari et al. (2020), "ZeRO";
+    the formula is our derivation.
 
     Examples
     --------
     >>> from genperf.table import Factor
     >>> factors = [Factor(n, "extrinsic") for n in ("dp", "pp", "mbs", "gbs", "params", "zero_stage")]
     >>> [term.name for term in build(Factors(tuple(factors))).terms]
-    ['weights', 'gradients', 'optimizer', 'activations', 'constant']
+    ['weights', 'gradients', 'optimizer', 'buckets', 'activations', 'constant']
     """
     layout = Layout(factors)
     columns = {f.name for f in factors.factors}
@@ -74,9 +78,15 @@ def _formulas(layout: Layout) -> dict[str, str]:
         formulas["optimizer"] = f"o*{HELD}*(1 - sharded*{_SPREAD}){host}"
     elif layout.known("parameters") or layout.split("tensor_parallel") or layout.split("pipeline_parallel"):
         formulas["states"] = f"w*{HELD}"
+    if layout.split("expert_parallel"):
+        formulas["experts"] = f"x*{HELD}/expert_parallel"
+    if layout.split("data_parallel"):
+        formulas["buckets"] = f"q*{HELD}*min(data_parallel - 1, 1)"
     kept = f"*{_KEPT}" if "recomputed" in switches else ""
     layers = f"layers*{_IN_FLIGHT}"
     formulas["activations"] = f"a*{TOKENS}*hidden*{layers}/tensor_parallel{kept}"
+    if layout.split("tensor_parallel"):
+        formulas["norms"] = f"n*{TOKENS}*hidden*{layers}{kept}"
     if layout.known("sequence") and layout.known("heads"):
         formulas["attention"] = f"e*{TOKENS}*sequence*heads*{layers}/tensor_parallel{kept}"
     if "recomputed" in switches:
@@ -88,7 +98,8 @@ def _formulas(layout: Layout) -> dict[str, str]:
 FAMILY = Family(
     name="transformer-memory",
     equation=(
-        "w·P/(t·p) + g·P/(t·p) + o·P/(t·p) + a·b·s·h·(L/p)·min(p, m)/t + e·b·s²·heads·(L/p)·min(p, m)/t + c,"
+        "w·P/(t·p) + g·P/(t·p) + o·P/(t·p) + q·P/(t·p)"
+        " + a·b·s·h·(L/p)·min(p, m)/t + n·b·s·h·(L/p)·min(p, m) + e·b·s²·heads·(L/p)·min(p, m)/t + c,"
         " the states over d as ZeRO divides them"
     ),
     source="Korthikanti et al. 2022, Rajbhandari et al. 2020",
@@ -99,7 +110,7 @@ FAMILY = Family(
         Need("parameters", False),
         *(Need(name, False) for name in ("tensor_parallel", "pipeline_parallel", "global_batch")),
         *(Need(name, False) for name in ("sequence", "layers", "hidden", "heads")),
-        *(Need(name, False, supposed=True) for name in ("context_parallel", "micro_batches")),
+        *(Need(name, False, supposed=True) for name in ("context_parallel", "expert_parallel", "micro_batches")),
         *(Need(name, False, supposed=True) for name in ("zero", "recomputation", "offload")),
     ),
     build=build,

@@ -12,9 +12,14 @@ from genperf.models.transformer.layout import HELD, TOKENS, Layout
 from genperf.models.transformer.levels import level_effects, scaled
 
 #: `serial` and `overlapped` have every term, with the exchange after the backward pass or behind it. `short`, for few
-#: runs, goes without those that are mostly small, and computes scores as fast as matrix products.
-Form = Literal["short", "serial", "overlapped"]
-_DETAILS = frozenset({"kernels", "pipeline", "tensor latency", "update", "offload share"})
+#: runs, goes without those that are mostly small, computes scores as fast as matrix products, and has one latency.
+#: `plain` has none, and knows no product too small for a device.
+Form = Literal["plain", "short", "serial", "overlapped"]
+_LEFT_OUT = {"short": frozenset({"launches", "pipeline", "update", "offload share"})}
+_LATENCIES = frozenset(f"{name} latency" for name in ("tensor", "pipeline", "experts", "data"))
+_LEFT_OUT["plain"] = _LEFT_OUT["short"] | _LATENCIES | {"kernels"}
+#: Coefficients that the shorter forms have one of.
+_ALIKE = {"a_s": "a", "alpha_p": "alpha_t", "alpha_x": "alpha_t"}
 
 #: Operations of a micro-batch on one device: the matrix products, and the scores of the attention.
 _MATRIX = f"6*parameters*{TOKENS}/(tensor_parallel*pipeline_parallel)"
@@ -27,31 +32,34 @@ _SPANNED = "max(1, data_parallel*tensor_parallel*context_parallel*nodes/workers)
 def build(factors: Factors, form: Form = "serial") -> Expression:
     """Write the time of a step, with m micro-batches of b samples of s tokens on t·p·d·c devices.
 
-        T = Σ over the slots of a micro-batch + what the data-parallel ways exchange + the update + a constant
-        matrix      a·m·W, W = 6·P·s·b/(t·p·c) operations
-        attention   a₂·m·A, A = 12·L·h·s²·b/(t·p·c)
-        kernels     k·m·W·t/(b·s·h): small products use a device badly, a saturating efficiency 1/(1 + κ/(b·s·h/t))
-        recomputation  r·m·W/3 where activations are recomputed
-        bubble      (a·W + a₂·A)·(p − 1)/v slots in which a stage waits, v stages interleaved
-        tensor      β·m·(L/p)·b·s·h·(t − 1)/t, and α·m·L/p where t > 1; again where t spans nodes
-        pipeline    m·b·s·h at a stage's boundary
-        data        P/(t·p)·(d − 1)/d inside nodes, (ν − 1)/ν between the ν nodes that d spans
+        T = m·(a pass) + bubble + what the data-parallel ways exchange + the update + a constant
+        matrix      a·W, W = 6·P·s·b/(t·p·c) operations
+        attention   a₂·A, A = 12·L·h·s²·b/(t·p·c)
+        kernels     k·W·t/(b·s·h): small products use a device badly, a saturating efficiency 1/(1 + κ/(b·s·h/t))
+        launches    l·L/p: what a layer takes whatever its size
+        recomputation  r·W/3 where activations are recomputed
+        tensor      β·(L/p)·b·s·h·(t − 1)/t, again where t spans nodes, and α·(L/p)·(t − 1) steps of the rings
+        experts     β·(L/p)·b·s·h·(ε − 1)/ε, tokens to all and back between ε expert-parallel ways, and α a message
+        pipeline    b·s·h at a stage's boundary, and α of its messages
+        bubble      (a pass)·(p − 1)/v: a stage waits while others compute and exchange, v stages interleaved
+        data        P/(t·p)·(d − 1)/d inside nodes, (ν − 1)/ν between the ν nodes that d spans; 2·(d − 1)·α;
+                    the experts' gradients P/(t·p·ε)·(1 − ε/d), as d/ε devices hold the same ones
         gather      the weights once more for every micro-batch, with ZeRO-3 or FSDP
-        update      P/(t·p), over d from ZeRO-1 on
+        update      P/(t·p), over d from ZeRO-1 on; P/(t·p·ε) of the experts
         offload     the same through the host, whole and over d
 
     Overlapped, data = max(0, data − ⅔·(a·W + a₂·A)): the exchange hides behind the backward pass of the last
     micro-batch. Shape of the terms after Narayanan et al. (2021), "Efficient large-scale language model training on GPU
     clusters using Megatron-LM"; the equations are our derivation. Categorical factors that are no switch of the
     layout (hardware, framework) multiply all terms by exp(level). What the table lacks is supposed (`layout.SUPPOSED`).
-    The short form leaves out kernels, pipeline, the latency of tensor ways, update and the share of an offload.
+    Two forms are shorter (`Form`).
 
     Examples
     --------
     >>> from genperf.table import Factor
     >>> factors = [Factor(n, "extrinsic") for n in ("dp", "gbs", "params")]
     >>> [term.name for term in build(Factors(tuple(factors))).terms]
-    ['matrix', 'kernels', 'data', 'update', 'constant']
+    ['matrix', 'kernels', 'data', 'data latency', 'update', 'constant']
     """
     return _Writer(factors, form).expression
 
@@ -63,8 +71,11 @@ class _Writer:
         self.factors, self.form = factors, form
         self.layout = Layout(factors)
         columns = {f.name for f in factors.factors}
-        counted = self.layout.known("micro_batch")
-        units = {**dict.fromkeys(_OF_SAMPLES, "s/sample"), **dict.fromkeys(_OF_PASSES, "s" if counted else "s/sample")}
+        self.counted = self.layout.known("micro_batch")
+        units = {
+            **dict.fromkeys(_OF_SAMPLES, "s/sample"),
+            **dict.fromkeys(_OF_PASSES, "s" if self.counted else "s/sample"),
+        }
         self.coefficients = {n: coefficient(unused_name(n, columns), units.get(n, "s")) for n in _COEFFICIENTS}
         levels = level_effects(factors, columns)
         formulas = self._formulas()
@@ -80,44 +91,80 @@ class _Writer:
 
     def _formulas(self) -> dict[str, str]:
         """Return the terms as formulas over canonical names, without those that no run has."""
-        split, known = self.layout.split, self.layout.known
-        tensor, pipeline, data = (split(f"{way}_parallel") for way in ("tensor", "pipeline", "data"))
-        several_nodes = known("nodes") and split("nodes")
-        formulas = {"matrix": f"a*micro_batches*{_MATRIX}"}
-        if known("sequence"):
-            formulas["attention"] = f"a_s*micro_batches*{_SCORES}"
-        shaped = known("parameters")
-        if shaped or known("micro_batch"):
-            formulas["kernels"] = "k*micro_batches*6*parameters/(pipeline_parallel*hidden)"
-        if "recomputed" in self.layout.switches:
-            formulas["recomputation"] = f"r*micro_batches*{_MATRIX}/3*recomputed"
-        if pipeline:
-            scores = f" + a_s*{_SCORES}" if known("sequence") else ""
-            formulas["bubble"] = f"(a*{_MATRIX}{scores})*{_SLOTS}"
-            formulas["pipeline"] = f"beta_p*micro_batches*{TOKENS}*hidden*min(pipeline_parallel - 1, 1)"
-        if tensor:
-            each = "micro_batches*layers/pipeline_parallel"
-            formulas["tensor"] = f"beta_t*{each}*{TOKENS}*hidden*(1 - 1/tensor_parallel)"
-            formulas["tensor latency"] = f"alpha_t*{each}*min(tensor_parallel - 1, 1)"
-            if several_nodes:
-                beyond = "min(max(tensor_parallel*nodes/workers - 1, 0), 1)"
-                formulas["tensor between nodes"] = f"beta_tn*{each}*{TOKENS}*hidden*{beyond}"
-        if data:
-            formulas["data"] = f"beta_d*{HELD}*(1 - 1/data_parallel)"
-            if several_nodes:
-                formulas["data between nodes"] = f"beta_n*{HELD}*(1 - 1/{_SPANNED})"
-            if "gathered" in self.layout.switches:
-                formulas["gather"] = f"beta_g*micro_batches*{HELD}*(1 - 1/data_parallel)*gathered"
-        if shaped or tensor or pipeline or "sharded" in self.layout.switches:
-            formulas["update"] = f"u*{HELD}*(1 - sharded*(1 - 1/data_parallel))"
-        if "offloaded" in self.layout.switches:
-            formulas["offload"] = f"o*{HELD}*offloaded"
-            formulas["offload share"] = f"o_d*{HELD}*offloaded/data_parallel"
-        formulas["constant"] = "c"
-        if self.form == "short":
-            kept = {name: text.replace("a_s*", "a*") for name, text in formulas.items() if name not in _DETAILS}
-            return {**kept, "constant": kept.pop("constant")}
+        passes = self._passes()
+        formulas = {name: f"micro_batches*{text}" for name, text in passes.items()}
+        if self.layout.split("pipeline_parallel"):
+            formulas["bubble"] = f"({' + '.join(passes.values())})*{_SLOTS}"
+        formulas |= {name: text for name, text in self._once().items() if self._kept(name)}
+        if self.form in _LEFT_OUT:
+            formulas = {name: self._with_fewer(text) for name, text in formulas.items()}
         return formulas
+
+    def _kept(self, name: str) -> bool:
+        """Tell whether the form has a term."""
+        return name not in _LEFT_OUT.get(self.form, ())
+
+    def _with_fewer(self, text: str) -> str:
+        """Return a formula with the coefficients of the shorter forms."""
+        # Without a micro-batch a latency of passes is one of samples, and that of a step's exchange is not.
+        alike = {**_ALIKE, "alpha_d": "alpha_t" if self.counted else "alpha_d"}
+        for name, other in alike.items():
+            text = text.replace(f"{name}*", f"{other}*")
+        return text
+
+    def _passes(self) -> dict[str, str]:
+        """Return what a micro-batch takes on one stage."""
+        split, known = self.layout.split, self.layout.known
+        passes = {"matrix": f"a*{_MATRIX}"}
+        if known("sequence"):
+            passes["attention"] = f"a_s*{_SCORES}"
+        if known("parameters") or known("micro_batch"):
+            passes["kernels"] = "k*6*parameters/(pipeline_parallel*hidden)"
+        if known("hidden") and known("layers"):
+            passes["launches"] = "l*layers/pipeline_parallel"
+        if "recomputed" in self.layout.switches:
+            passes["recomputation"] = f"r*{_MATRIX}/3*recomputed"
+        if split("tensor_parallel"):
+            each = "layers/pipeline_parallel"
+            passes["tensor"] = f"beta_t*{each}*{TOKENS}*hidden*(1 - 1/tensor_parallel)"
+            passes["tensor latency"] = f"alpha_t*{each}*(tensor_parallel - 1)"
+            if self._several_nodes:
+                beyond = "min(max(tensor_parallel*nodes/workers - 1, 0), 1)"
+                passes["tensor between nodes"] = f"beta_tn*{each}*{TOKENS}*hidden*{beyond}"
+        if split("expert_parallel"):
+            passes["experts"] = f"beta_x*layers/pipeline_parallel*{TOKENS}*hidden*(1 - 1/expert_parallel)"
+            passes["experts latency"] = "alpha_x*layers/pipeline_parallel*(expert_parallel - 1)"
+        if split("pipeline_parallel"):
+            passes["pipeline"] = f"beta_p*{TOKENS}*hidden*min(pipeline_parallel - 1, 1)"
+            passes["pipeline latency"] = "alpha_p*min(pipeline_parallel - 1, 1)"
+        return {name: text for name, text in passes.items() if self._kept(name)}
+
+    def _once(self) -> dict[str, str]:
+        """Return what a step takes beside its passes."""
+        split, known, switches = self.layout.split, self.layout.known, self.layout.switches
+        once = {}
+        if split("data_parallel"):
+            once["data"] = f"beta_d*{HELD}*(1 - 1/data_parallel)"
+            once["data latency"] = "alpha_d*2*(data_parallel - 1)"
+            if split("expert_parallel"):
+                once["data of experts"] = f"beta_e*{HELD}*max(1/expert_parallel - 1/data_parallel, 0)"
+            if self._several_nodes:
+                once["data between nodes"] = f"beta_n*{HELD}*(1 - 1/{_SPANNED})"
+            if "gathered" in switches:
+                once["gather"] = f"beta_g*micro_batches*{HELD}*(1 - 1/data_parallel)*gathered"
+        divided = split("tensor_parallel") or split("pipeline_parallel") or "sharded" in switches
+        if known("parameters") or divided:
+            once["update"] = f"u*{HELD}*(1 - sharded*(1 - 1/data_parallel))"
+            if split("expert_parallel"):
+                once["update of experts"] = f"u_e*{HELD}/expert_parallel"
+        if "offloaded" in switches:
+            once["offload"] = f"o*{HELD}*offloaded"
+            once["offload share"] = f"o_d*{HELD}*offloaded/data_parallel"
+        return {**once, "constant": "c"}
+
+    @property
+    def _several_nodes(self) -> bool:
+        return self.layout.known("nodes") and self.layout.split("nodes")
 
     def _total(self, formulas: dict[str, str]) -> Node | None:
         """Return the sum, with the exchange hidden behind the last backward pass where it overlaps."""
@@ -133,14 +180,14 @@ class _Writer:
 
 
 #: Coefficients of what is in proportion to the samples of a step, and to its micro-batches; then the others.
-_OF_SAMPLES = ("a", "a_s", "r", "beta_p", "beta_t", "beta_tn")
-_OF_PASSES = ("k", "alpha_t", "beta_g")
-_COEFFICIENTS = (*_OF_SAMPLES, *_OF_PASSES, "beta_d", "beta_n", "u", "o", "o_d", "c")
+_OF_SAMPLES = ("a", "a_s", "r", "beta_p", "beta_t", "beta_tn", "beta_x")
+_OF_PASSES = ("k", "l", "alpha_t", "alpha_p", "alpha_x", "beta_g")
+_COEFFICIENTS = (*_OF_SAMPLES, *_OF_PASSES, "beta_d", "alpha_d", "beta_e", "beta_n", "u", "u_e", "o", "o_d", "c")
 
 
 def _builds(factors: Factors) -> list[Expression]:
-    """Return the short form, that with the exchange behind the backward pass, and that with it after the pass."""
-    forms: tuple[Form, ...] = ("short", "overlapped", "serial")
+    """Return the shorter forms, that with the exchange behind the backward pass, and that with it after the pass."""
+    forms: tuple[Form, ...] = ("plain", "short", "overlapped", "serial")
     expressions = [build(factors, form) for form in forms]
     return [e for k, e in enumerate(expressions) if e not in expressions[k + 1 :]]
 
@@ -151,7 +198,8 @@ NEEDS = (
     Need("parameters", False),
     *(Need(name, False) for name in ("tensor_parallel", "pipeline_parallel", "micro_batch", "nodes")),
     *(Need(name, False) for name in ("sequence", "layers", "hidden")),
-    *(Need(name, False, supposed=True) for name in ("context_parallel", "virtual_stages", "micro_batches")),
+    *(Need(name, False, supposed=True) for name in ("context_parallel", "expert_parallel", "virtual_stages")),
+    Need("micro_batches", False, supposed=True),
     *(Need(name, False, supposed=True) for name in ("zero", "recomputation", "offload")),
 )
 
