@@ -24,7 +24,7 @@ Positions = npt.NDArray[np.intp]
 
 #: Stands for the position of the constant in a term without one.
 NO_CONSTANT = -1
-#: Terms that a product of two sums is multiplied out to at most; more are left to the tree. A transformer needs 12.
+#: Terms that a product of two sums is multiplied out to at most; more are left to the tree. A transformer needs 14.
 MAX_TERMS = 32
 
 
