@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 from simulate.job import Cluster, run_job
 
@@ -14,6 +16,8 @@ import genperf as gp
 from claims.claim import MEASURED, NOT_TESTABLE, NOTHING, SIMULATED, Claim, Section, verdict
 from genperf.attribution import Knee
 from genperf.table import Table
+
+Array = npt.NDArray[np.float64]
 
 CLUSTERS = 40
 COUNTS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
@@ -24,6 +28,8 @@ DATA = 2e10
 NOISE, DISTANCES = 0.02, 10
 #: The batch whose knee is sought.
 TARGET = 128
+#: So many workers that only the server counts, and so many iterations that initialisation does not.
+MANY, LONG = 1e6, 1e12
 #: The family that is fitted to the measured server, and the term of initialisation, fitted to measured starts.
 SERVED, READING = "cntk", "i0 + i1*samples*workers**q"
 SIMULATOR = "experiments/simulate/job.py"
@@ -34,10 +40,17 @@ WORK, WORK_BATCH, KNOWN, UPTO = 48, 2, 8, 64
 CHANGED = (
     "Claims 2 to 4 were first tried on 40 simulated clusters, and so was a claim that the named count is within 5 % of "
     "the shortest job in nine of ten: it was in 88 %. What is asked of the measured jobs in claims 2, 4 and 6 was "
-    "written before they were measured, with jobs on 24 hosts and asynchronous ones on 6, for which there was no time; "
-    "the limit of claim 3 is that of the simulator, for every case. Of claim 7 the "
+    "written before they were measured; those on 24 hosts and the asynchronous ones on 6 were measured later, when "
+    "results of the others had been seen. That asynchronous workers are in step at first became a law of `cntk` after "
+    "that: claim 2 was at 50 % of 10 jobs and claim 6 at 5 of 6 without it. Claim 6 "
+    "took an iteration of a very long job for the model's; now it takes that of the jobs in which the knee is "
+    "measured, which is what their knee depends on. With the new law but without the runs on 6 hosts it is 5 of 6. "
+    "So claims 2 and 6 are no tests of the new law, which awaits other clusters. "
+    "The limit of claim 3 is that of the simulator, for every case; it held in 4 of 4 before the runs on 6 hosts. "
+    "Of claim 7 the "
     f"iterations of the simulated jobs were doubled, to {' and '.join(map(str, ITERATIONS))}, after a first run had "
-    "stood at 90 %, the very limit of nine clusters in ten; that has not been tried on clusters other than these."
+    "stood at 90 %, the very limit of nine clusters in ten; that has not been tried on clusters other than these. "
+    "Before the common start was a law it stood at 92 %: of two clusters more the sum is taken, which fits as well."
 )
 
 
@@ -70,10 +83,9 @@ def section() -> Section:
         "in which one "
         "server serves all workers. It is set against runs on a small cluster and on Blue Waters.",
         "`T = i0 + i1·D·n^q + K·max(a·b + c, s·n)`, or the sum in place of the maximum where workers and server wait "
-        "for each other: n workers read D bytes through shared storage; the server is busy "
-        "s seconds for "
-        "each worker and iteration, so that beyond the knee `n* = (a·b + c)/s` an iteration lasts as long as the "
-        "server's round.",
+        "for each other, as they always do or in the first rounds after a common start: n workers read D bytes through "
+        "shared storage; the server is busy s seconds for each worker and iteration, so that beyond the knee "
+        "`n* = (a·b + c)/s` an iteration lasts as long as the server's round.",
         [_starts(), _dominates(), *_scaling(), _server(), _knees(), _knee(cases), _elsewhere()],
     )
 
@@ -186,10 +198,12 @@ def _whole(known: Table) -> gp.FitResult:
 
 
 def _dominates() -> Claim:
-    rows, errors, measured = [], [], []
+    rows, errors, measured, without_stalls = [], [], [], []
     for server in SERVERS:
         jobs = _jobs(server).several
         workers = jobs.columns["workers"]
+        alone = jobs.frame[jobs.frame["workers"] == 1].astype({"initialisation_s": float})
+        one = alone.groupby("samples")["initialisation_s"].median()
         result, asked = _whole(jobs.take(workers <= 12)), jobs.take(workers > 12)
         truth = asked.frame.assign(share=asked.frame["initialisation_s"].astype(float) / asked.frame["job_s"])
         for at, runs in truth.groupby([f.name for f in asked.factors]):
@@ -197,6 +211,9 @@ def _dominates() -> Claim:
             shares = gp.explain(result, point).terms.set_index("term")["share"]
             fitted = float(shares.reindex(["initialisation", "reading"]).sum())
             true = float(runs["share"].median())
+            reading = float(one[point["samples"]]) * point["workers"]
+            at_the_rate = float(np.median(reading / (reading + runs["iterations_s"].astype(float))))
+            without_stalls.append(100 * abs(at_the_rate - true))
             errors.append(100 * abs(fitted - true))
             measured.append(100 * true)
             rows.append([server, *(f"{value:g}" for value in at), f"{100 * true:.0f} %", f"{100 * fitted:.0f} %"])
@@ -204,13 +221,15 @@ def _dominates() -> Claim:
     return Claim(
         "Initialisation is excessive and dominates the whole execution time",
         "whether the model, fitted to the times of whole jobs on at most 12 hosts (`whole_jobs.csv`), tells the share "
-        "of the same jobs on 16 that is initialisation, which is measured and not shown to it. Refuted if more than "
-        "one in ten is off by more than 5 points (docs/decisions/whole-jobs-campaign.md, written before the first "
+        "of the same jobs on 16 and 24 that is initialisation, which is measured and not shown to it. Refuted if more "
+        "than one in ten is off by more than 5 points (docs/decisions/whole-jobs-campaign.md, written before the first "
         "run). How large the share is, the storage and the length of the jobs decide, so that is no test.",
         verdict(close >= 0.9),
         f"within 5 points in {100 * close:.0f} % of {len(errors)} jobs, of which {min(measured):.0f} to "
         f"{max(measured):.0f} % are initialisation; the median error is {float(np.median(errors)):.1f} points, the "
-        f"largest {max(errors):.1f}.",
+        f"largest {max(errors):.1f}. Most of the starts on 16 and 24 hosts stall for packets that are lost: with the "
+        "rate at which one host reads and the iterations as measured it would be "
+        f"{100 * float(np.mean(np.array(without_stalls) <= 5.0)):.0f} %.",
         MEASURED,
         WHOLE,
         ["server", "batch", "iterations", "samples", "workers", "measured", "from the times of jobs"],
@@ -240,7 +259,7 @@ def _scaling() -> list[Claim]:
             shown = [f"{value:g}" for value in (samples, best, without, counts[guess])]
             rows.append([server, *shown, f"{100 * excess:.1f} %"])
     head = ["server", "samples", "shortest job", "shortest iterations", "named", "the named one takes longer by"]
-    work = f"jobs of one work, {WORK} iterations of batch {WORK_BATCH} shared by 1 to 16 hosts (`whole_jobs.csv`)"
+    work = f"jobs of one work, {WORK} iterations of batch {WORK_BATCH} shared by 1 to 24 hosts (`whole_jobs.csv`)"
     limited = Claim(
         "Because of it the system does not scale beyond a few nodes",
         f"{work}. Refuted if without reading, whose time is measured, the count of the shortest job is not larger for "
@@ -278,9 +297,8 @@ def _knees() -> Claim:
             slow = float(np.interp(2.0 * times.iloc[0], times.to_numpy(), times.index.to_numpy(float), right=np.inf))
             result = _whole(jobs.take(jobs.columns["workers"] < slow))
             counts = np.arange(1, 1 + UPTO)
-            asked = pd.DataFrame({"workers": counts, "batch_per_worker": batch, "samples": frame["samples"].min()})
-            longer, once = (result.predict(asked.assign(iterations=k))["time"].to_numpy() for k in (101, 1))
-            each = (longer - once) / 100
+            kinds = runs[["batch_per_worker", "iterations", "samples"]].drop_duplicates()
+            each = np.median([_iteration(result, kind, counts) for kind in kinds.to_dict("records")], axis=0)
             knee = float(counts[np.argmax(each >= 2 * each[0])]) if each[-1] >= 2 * each[0] else math.inf
             reached = math.isfinite(slow)
             close.append(abs(knee - math.ceil(slow)) <= 1.0 if reached else knee > times.index.max())
@@ -291,9 +309,9 @@ def _knees() -> Claim:
     return Claim(
         "The knee follows from whole jobs below it",
         "the first count at which an iteration takes twice as long as with one worker, for each batch and server "
-        f"(`whole_jobs.csv`); `{SERVED}` is fitted to the times of all jobs at the counts below. Refuted if one named "
-        "knee is more than one worker off, or inside the measured counts where there is none "
-        "(docs/decisions/whole-jobs-campaign.md, written before the first run).",
+        f"(`whole_jobs.csv`), over the same jobs, as measured and as `{SERVED}` has it, fitted to the times of all "
+        "jobs at the counts below. Refuted if one named knee is more than one worker off, or inside the measured "
+        "counts where there is none (docs/decisions/whole-jobs-campaign.md, written before the first run).",
         verdict(all(close)),
         f"within one worker for {sum(close)} of {len(close)}.",
         MEASURED,
@@ -301,6 +319,29 @@ def _knees() -> Claim:
         ["server", "batch", "measured knee", "known up to", "named"],
         rows,
     )
+
+
+def _iteration(result: gp.FitResult, job: Mapping[str, float], counts: Array) -> Array:
+    """Return how long an iteration of a job lasts in the mean: what the job takes without initialisation and reading.
+
+    Parameters
+    ----------
+    result : FitResult
+    job : mapping of str to float
+        Its factors but the workers.
+    counts : ndarray of shape (n,)
+        Workers.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+        Seconds.
+    """
+    asked = pd.DataFrame({"workers": counts, **job})
+    columns = {name: asked[name].to_numpy(float) for name in asked}
+    terms = result.best.expression.term_values(columns, result.best.values)
+    start = terms["initialisation"] + terms["reading"]
+    return np.asarray((result.predict(asked)["time"].to_numpy() - start) / job["iterations"])
 
 
 def _knee(cases: list[Case]) -> Claim:
@@ -341,9 +382,16 @@ def _knee(cases: list[Case]) -> Claim:
 
 
 def _fitted_knee(result: gp.FitResult) -> float:
-    values = result.best.values
-    service = values.get("s", 0.0)
-    return (values.get("a", 0.0) * TARGET + values.get("c", 0.0)) / service if service > 0 else math.inf
+    """Return how many times longer an iteration of one worker is than the server's part in it, after a long time."""
+    one, many = (_lasting(result, workers) for workers in (1.0, MANY))
+    return one / (many / MANY) if many > one else math.inf
+
+
+def _lasting(result: gp.FitResult, workers: float) -> float:
+    """Return how long an iteration of the target batch lasts in a job so long that its start does not count."""
+    asked = {"workers": workers, "batch": TARGET, "iterations": LONG, "samples": DATA}
+    columns = {name: np.array([value], float) for name, value in asked.items()}
+    return float(result.best.expression.evaluate(columns, result.best.values)[0]) / LONG
 
 
 def _place(count: float) -> int:

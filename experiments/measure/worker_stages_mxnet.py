@@ -63,6 +63,9 @@ class Step(Profiled):
             mx.nd.waitall()
             watch.lap("update")
         else:
+            # Once for nothing: after a long pause the connections send slowly at first, and in a step they do not.
+            self._exchange()
+            mx.nd.waitall()
             self.store._barrier()
             watch.skip()
             self._exchange()

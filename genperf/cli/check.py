@@ -86,7 +86,7 @@ def command(table: str, as_json: bool, quiet: bool, no_color: bool, **given: Any
     show_frame(measured.summary(), plain=no_color)
     if measured.phases:
         known = set(measured.phases)
-        families = [f.name for f in MODELS.values() if f.phases and (not f.shown_by or known & set(f.shown_by))]
+        families = [f.name for f in MODELS.values() if f.phases and f.shown(known)]
         tell(f"phases: {shown_phases(measured.phases)}; {', '.join(families)} fit each on its own column")
     unused = [name for name in measured.unused if name not in measured.phases.values()]
     if unused:

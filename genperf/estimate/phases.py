@@ -250,6 +250,11 @@ class _Composed:
         return Status(solver, cost, converged and of_total.converged, evaluations, of_total.restarts, of_total.agreed)
 
     @property
+    def free(self) -> int:
+        """How many constants are fitted to the total."""
+        return int(np.sum(~self.held))
+
+    @property
     def errors(self) -> Array:
         """|composed/measured − 1| of each configuration's total."""
         return np.asarray(np.abs(self.total.predict(self.constants[None, :])[0] / self.total.measured - 1.0))
@@ -383,19 +388,21 @@ def _nearer(names: Sequence[str], whole: _Composed, request: _Request, medians: 
     tuple of str and float, or None
         None where no overlap is clearly nearer than that of `whole`.
     """
-    errors: dict[str, Array] = {}
+    others: dict[str, _Composed] = {}
     measured = {part.column.phase for part in whole.parts}
     for family in map(family_named, names):
-        if family.shown_by and not measured & set(family.shown_by):
+        if not family.shown(measured):
             continue
         try:
-            errors[family.name] = _overlapped(family, whole.parts, medians, request).errors
+            others[family.name] = _overlapped(family, whole.parts, medians, request)
         except FitError:
             continue  # the total does not determine the constants that this overlap leaves to it
-    best = min(errors, key=lambda name: errors[name].mean(), default=None)
-    if best is None:
-        return None
-    gain = whole.errors - errors[best]
-    if gain.mean() <= max(PHASES.min_gain, gain.std() / np.sqrt(gain.size)):
-        return None
-    return best, float(errors[best].mean())
+    nearest: tuple[str, Array] | None = None
+    # A further constant can only bring a fitted total nearer, so it has to be clearly nearer than the simpler ones.
+    for free in sorted({other.free for other in others.values()}):
+        errors = {name: other.errors for name, other in others.items() if other.free == free}
+        best = min(errors, key=lambda name: errors[name].mean())
+        gain = (whole.errors if nearest is None else nearest[1]) - errors[best]
+        if gain.mean() > max(PHASES.min_gain, gain.std() / np.sqrt(gain.size)):
+            nearest = best, errors[best]
+    return None if nearest is None else (nearest[0], float(nearest[1].mean()))

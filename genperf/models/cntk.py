@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-from genperf.expression import Expression, coefficient, exponent
+from genperf.expression import Constant, Expression, coefficient, exponent
 from genperf.models.alone import measured_alone, together
 from genperf.models.compose import compose
 from genperf.models.family import Factors, Family, Need, share, times
@@ -13,23 +13,31 @@ from genperf.models.family import Factors, Family, Need, share, times
 #: Bounds of q, how reading slows down as more workers share the storage: 0 not at all, 1 one after another. A guess: 2
 #: leaves room for storage that thrashes.
 CONTENTION = (0.0, 2.0)
-#: What an iteration has of the server: the longer of its time and the workers', or both.
-Server = Literal["queue", "sum"]
+#: Rounds in which asynchronous workers are in step after a common start. One is enough where a server takes one after
+#: another; on links that all share at once it took four (`data/whole_jobs.csv`). A guess: 20 leaves room.
+IN_STEP = Constant("rounds", "shape", 0.0, 20.0, start=1.0, penalised=False)
+#: What an iteration has of the server: the longer of its time and the workers', or both. A `queue` has workers that are
+#: never in step; in a `started queue` they begin so.
+Server = Literal["queue", "started queue", "sum"]
 
 
 def build(factors: Factors, server: Server = "queue", job: bool = True, alone: bool = True) -> Expression:
     """Write the time of a whole job.
 
-        T = i0 + i1·D·n^q + K·max(a·w + c, s·n)
-        T = i0 + i1·D·n^q + K·(a·w + c + s·n)
+        queue           T = i0 + i1·D·n^q + K·max(t_w, s·n)
+        started queue   T = i0 + i1·D·n^q + k·(t_w + s·n) + (K − k)·max(t_w + s, s·n),      k = min(r, K)
+        sum             T = i0 + i1·D·n^q + K·(t_w + s·n)
 
-    with D samples in the data set, K iterations and one worker's work w in each. After Hashemi et al. (2016),
-    "Performance modeling of distributed deep neural networks" (CNTK): initialisation reads the data on every worker
-    through shared storage, and a server serves the n workers one after another, so that it is what an iteration waits
-    for beyond the knee n* = (a·w + c)/s. The formula is our derivation. Asynchronous workers queue at the server while
-    others compute; synchronous ones compute first and then wait for it, so that the two times add up, and beyond n*
-    the server takes the larger part. S servers share the load, n/S each; with fewer workers than servers the workers'
-    links carry it, as in `parameter-server`.
+    with D samples in the data set, K iterations, and t_w = a·w + c of one worker's work w in each. After Hashemi et al.
+    (2016), "Performance modeling of distributed deep neural networks" (CNTK): initialisation reads the data on every
+    worker through shared storage, and a server serves the n workers one after another, so that it is what an iteration
+    waits for beyond the knee n* = t_w/s. The formula is our derivation.
+
+    Asynchronous workers queue at the server while others compute; synchronous ones compute first and then wait for it,
+    so that the two times add up, and beyond t_w/s the server takes the larger part. Asynchronous workers that start
+    together compute together as well: for r rounds, until the queue has drawn them apart, they are like synchronous
+    ones, and a worker's round alone is t_w + s; in the plain queue that s is in t_w. S servers share the load, n/S
+    each; with fewer workers than servers the workers' links carry it, as in `parameter-server`.
 
     Without iterations their number is in the coefficients, and follows from the samples and the batch where these are
     there; c is left out where it is always the same.
@@ -37,7 +45,7 @@ def build(factors: Factors, server: Server = "queue", job: bool = True, alone: b
     Parameters
     ----------
     factors : Factors
-    server : {"queue", "sum"}
+    server : {"queue", "started queue", "sum"}
         Asynchronous workers, or synchronous ones.
     job : bool
         Whether a row is a whole job; otherwise it is one iteration of it.
@@ -48,15 +56,16 @@ def build(factors: Factors, server: Server = "queue", job: bool = True, alone: b
     --------
     >>> from genperf.table import Factor
     >>> factors = [Factor(n, "extrinsic") for n in ("workers", "samples", "iterations", "batch")]
-    >>> print(build(Factors(tuple(factors))))
-    i0 + i1*samples*workers**q + max(iterations*a*batch + iterations*c, iterations*s*workers)
-    >>> print(build(Factors(tuple(factors[::3])), "sum", job=False))
-    a*batch + c + s*workers
+    >>> print(build(Factors(tuple(factors)), "sum"))
+    i0 + i1*samples*workers**q + iterations*a*batch + iterations*c + iterations*s*workers
+    >>> print(build(Factors(tuple(factors[::3])), job=False))
+    max(a*batch + c, s*workers)
     """
     work = share(factors)
     data, data_unit = times(factors, "samples")
     iterations, _ = times(factors, "iterations") if job else ("", "")
-    served = f"{iterations}s*" + ("max(workers/servers, 1)" if factors.has("servers") else "workers")
+    load = "max(workers/servers, 1)" if factors.has("servers") else "workers"
+    served = f"{iterations}s*{load}"
     initialisation = {"initialisation": "i0", "reading": f"i1*{data}workers**q"} if job else {}
     start = " + ".join([*initialisation, ""])
     return compose(
@@ -74,27 +83,52 @@ def build(factors: Factors, server: Server = "queue", job: bool = True, alone: b
             coefficient("a", work.unit),
             coefficient("c"),
             coefficient("s"),
+            IN_STEP,
         ],
         factors,
-        total=f"{start}max(compute + overhead, server)" if server == "queue" else None,
+        total=None if server == "sum" else start + _queued(server, load, iterations),
         spare={"overhead": "overhead" if job else "compute"},
     )
 
 
-def candidates(factors: Factors) -> Sequence[Expression]:
-    """Return the expressions of both servers, for jobs and, where the table does not show jobs, for single iterations.
+def _queued(server: Server, load: str, iterations: str) -> str:
+    """Return the time of the iterations of asynchronous workers, over the names of the terms.
 
-    Where neither samples nor iterations vary, reading cannot be separated from a server whose time adds up.
+    Parameters
+    ----------
+    server : {"queue", "started queue"}
+    load : str
+        Workers at each server.
+    iterations : str
+        Head of a product; empty where the iterations are in the coefficients.
     """
-    whole_jobs = any(factors.has(name) and factors.varies(name) for name in ("samples", "iterations"))
+    if server == "queue":
+        return "max(compute + overhead, server)"
+    in_step = f"min({IN_STEP.name}/{iterations.rstrip('*')}, 1)"
+    apart = f"max(compute + overhead + server/{load}, server)"
+    return f"{in_step}*(compute + overhead + server) + (1 - {in_step})*{apart}"
+
+
+def candidates(factors: Factors) -> Sequence[Expression]:
+    """Return the expressions of the servers, for jobs and, where the table does not show jobs, for single iterations.
+
+    Where neither samples nor iterations vary, reading cannot be separated from a server whose time adds up. Only jobs
+    of different lengths show how a start differs from what comes after it.
+    """
+    lengths = factors.has("iterations") and factors.varies("iterations")
+    whole_jobs = lengths or (factors.has("samples") and factors.varies("samples"))
     sums = (True, False) if measured_alone(factors) else (True,)
-    queues = [build(factors), *([] if whole_jobs else [build(factors, job=False)])]
-    return [*queues, *(build(factors, "sum", job=whole_jobs, alone=alone) for alone in sums)]
+    return [
+        build(factors),
+        *([build(factors, "started queue")] if lengths else []),
+        *([] if whole_jobs else [build(factors, job=False)]),
+        *(build(factors, "sum", job=whole_jobs, alone=alone) for alone in sums),
+    ]
 
 
 FAMILY = Family(
     name="cntk",
-    equation="i0 + i1·samples·workers^q + iterations·max(a·batch + c, s·workers), or the sum of the two",
+    equation="i0 + i1·samples·workers^q + iterations·max(a·batch + c, s·workers), after some in step, or the sum",
     source="Hashemi et al. 2016",
     purpose="whole jobs: initialisation that does not scale, and a server with a knee",
     needs=(

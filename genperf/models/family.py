@@ -302,8 +302,9 @@ class Family:
         one phase share no constant with those of another.
     overlaps : tuple of str
         Names of the families that combine the same phases in another way.
-    shown_by : tuple of str
-        Phases of which one must be measured where the family is compared with its `overlaps`; any where empty.
+    shown_by : tuple of tuple of str
+        Phases of which one in each tuple must be measured where the family is compared with its `overlaps`; any phase
+        where there is no tuple.
     partial : bool
         Whether the family competes in `auto` also where it does not know every factor that varies: the discrepancy
         carries what it leaves out.
@@ -321,10 +322,14 @@ class Family:
     choice: Choice = "laws"
     phases: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     overlaps: tuple[str, ...] = ()
-    shown_by: tuple[str, ...] = ()
+    shown_by: tuple[tuple[str, ...], ...] = ()
     partial: bool = False
     quantity: Literal["time", "memory"] = "time"
     overheads: tuple[Overhead, ...] = ()
+
+    def shown(self, phases: Collection[str]) -> bool:
+        """Tell whether these measured phases show what the family hides behind what; see `shown_by`."""
+        return all(not set(alternatives).isdisjoint(phases) for alternatives in self.shown_by)
 
     def missing(self, factors: Factors) -> list[str]:
         """Return the required factors that the table lacks."""

@@ -5,21 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-from genperf.expression import Constant, Expression, coefficient
+from genperf.expression import Expression, coefficient
 from genperf.models.alone import SYNCHRONISATION, SYNCHRONISATION_COST, measured_alone, synchronisation
 from genperf.models.compose import compose
 from genperf.models.family import Factors, Family, Need, share, times
+from genperf.models.overlap import SERIAL, hidden, partly_hidden
 
 #: What of the ring hides behind the backward pass: all that is as long, all but a share, nothing.
 Overlap = Literal["full", "part", "none"]
 
-#: The share of backward pass and exchange that one follows the other in: a layer of as many equal ones. All values that
-#: it may have; a search begins at a quarter, as four layers have it.
-SERIAL = Constant("serial", "shape", 0.0, 1.0, start=0.25, penalised=False)
 _EXCHANGE = "bandwidth + latency"
 TOTALS: dict[Overlap, str | None] = {
-    "full": f"forward + max(backward, {_EXCHANGE})",
-    "part": f"forward + serial*(backward + {_EXCHANGE}) + (1 - serial)*max(backward, {_EXCHANGE})",
+    "full": f"forward + {hidden('backward', _EXCHANGE)}",
+    "part": f"forward + {partly_hidden('backward', _EXCHANGE)}",
     "none": None,
 }
 
@@ -32,9 +30,8 @@ def build(factors: Factors, synchronised: bool = False, overlap: Overlap = "full
         none   T = c + a·w/3 + t_b + t_c
 
     with t_b = 2·a·w/3 and t_c = 2·β·M·(n−1)/n + 2·α·(n−1): the gradients are exchanged during the backward pass or
-    after it. Of L equal layers the last gradients leave when the pass is done, and the first ones when one layer is:
-    T − a·w/3 − c = max(t_b + t_c/L, t_b/L + t_c), which is `part` with s = 1/L. With `synchronised` there is a cost d
-    of several workers that nothing hides and that one alone saves.
+    after it. Of L equal layers one cannot hide, which is `part` with s = 1/L (`overlap.partly_hidden`). With
+    `synchronised` there is a cost d of several workers that nothing hides and that one alone saves.
 
     After Alqahtani & Demirbas (2019), "Performance analysis and comparison of distributed machine learning systems":
     the ring keeps every link's traffic below 2·M bytes whatever n, and gradients travel while the backward pass

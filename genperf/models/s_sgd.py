@@ -8,13 +8,17 @@ from typing import Literal
 from genperf.expression import Expression, coefficient
 from genperf.models.compose import compose
 from genperf.models.family import Factors, Family, Need, Share, share, times
+from genperf.models.overlap import SERIAL, hidden, partly_hidden
 
-Overlap = Literal["full", "input", "gradients", "none"]
+Overlap = Literal["full", "part", "input", "gradients", "gradients-part", "none"]
 
+_HIDDEN, _PARTLY_HIDDEN = (law("backward", "{exchange}") for law in (hidden, partly_hidden))
 TOTALS: dict[Overlap, str | None] = {
-    "full": "max({input}, forward + max(backward, {exchange}) + update)",
+    "full": f"max({{input}}, forward + {_HIDDEN} + update)",
+    "part": f"max({{input}}, forward + {_PARTLY_HIDDEN} + update)",
     "input": "max({input}, forward + backward + {exchange} + update)",
-    "gradients": "{input} + forward + max(backward, {exchange}) + update",
+    "gradients": f"{{input}} + forward + {_HIDDEN} + update",
+    "gradients-part": f"{{input}} + forward + {_PARTLY_HIDDEN} + update",
     "none": None,
 }
 
@@ -26,6 +30,9 @@ def build(factors: Factors, overlap: Overlap = "full", family: str = "s-sgd") ->
         input       T = max(t_io + t_h2d, t_f + t_b + t_c + t_u)
         gradients   T = t_io + t_h2d + t_f + max(t_b, t_c) + t_u
         full        T = max(t_io + t_h2d, t_f + max(t_b, t_c) + t_u)
+
+    and `part` and `gradients-part`, in which s·(t_b + t_c) + (1 − s)·max(t_b, t_c) stands for max(t_b, t_c): the
+    gradients of the layer that is computed last have nothing to hide behind.
 
     After Shi, Wang & Chu (2018), "Performance modeling and evaluation of distributed deep learning frameworks on GPUs":
     frameworks differ in whether they prefetch the input, and whether they exchange gradients during the backward pass
@@ -47,7 +54,7 @@ def build(factors: Factors, overlap: Overlap = "full", family: str = "s-sgd") ->
     Parameters
     ----------
     factors : Factors
-    overlap : {"full", "input", "gradients", "none"}
+    overlap : {"full", "part", "input", "gradients", "gradients-part", "none"}
     family : str
         Name of the expression.
 
@@ -82,6 +89,7 @@ def build(factors: Factors, overlap: Overlap = "full", family: str = "s-sgd") ->
             coefficient("beta_n", unit),
             coefficient("alpha"),
             coefficient("u"),
+            SERIAL,
         ],
         factors,
         total and total.format(input=_sum(reading), exchange=_sum(exchange)),
@@ -90,9 +98,8 @@ def build(factors: Factors, overlap: Overlap = "full", family: str = "s-sgd") ->
 
 
 def candidates(factors: Factors) -> Sequence[Expression]:
-    """Return the expressions of the overlaps: the exchange alone only where an input is measured, which tells it."""
-    shown = factors.phases & set(READING)
-    return [build(factors, overlap) for overlap in NAMES if shown or overlap != "gradients"]
+    """Return the expressions of the overlaps that the measured phases can show."""
+    return [build(factors, overlap) for overlap, family in OVERLAPS.items() if family.shown(factors.phases)]
 
 
 def _reading(factors: Factors, work: Share, overlap: Overlap) -> dict[str, str]:
@@ -102,7 +109,7 @@ def _reading(factors: Factors, work: Share, overlap: Overlap) -> dict[str, str]:
     ----------
     factors : Factors
     work : Share
-    overlap : {"full", "input", "gradients", "none"}
+    overlap : {"full", "part", "input", "gradients", "gradients-part", "none"}
 
     Returns
     -------
@@ -145,13 +152,6 @@ def _sum(terms: dict[str, str]) -> str:
 
 PASSES = ("forward", "backward")
 READING = ("input", "transfer")
-#: The families of one overlap.
-NAMES: dict[Overlap, str] = {
-    "full": "s-sgd-full",
-    "input": "s-sgd-input",
-    "gradients": "s-sgd-gradients",
-    "none": "s-sgd-none",
-}
 #: Phase → the terms that a column of it measures.
 _PHASES = {
     **{name: (name,) for name in ("input", "transfer", *PASSES, "update")},
@@ -161,52 +161,74 @@ _NEEDS = (Need("workers"), Need("nodes", False), Need("batch", False), Need("wor
 
 _SOURCE = "Shi, Wang & Chu 2018"
 
+#: The phases that an input, and a last layer's exchange, are told from others by: one of each tuple is measured.
+_READ, _EXCHANGED = (READING,), (("backward",), ("exchange",))
+_TOTAL = "max(t_io + t_h2d, t_f + max(t_b, t_c) + t_u)"
+_PART = "s·(t_b + t_c) + (1 − s)·max(t_b, t_c)"
+
+
+def _of_one(overlap: Overlap, equation: str, purpose: str, shown_by: tuple[tuple[str, ...], ...] = ()) -> Family:
+    """Return the family of one overlap.
+
+    Parameters
+    ----------
+    overlap : {"full", "part", "input", "gradients", "gradients-part", "none"}
+    equation : str
+    purpose : str
+        What comes after the phases of a step.
+    shown_by : tuple of tuple of str
+        As in `Family`.
+    """
+    return Family(
+        name=_name(overlap),
+        equation=equation,
+        source=_SOURCE,
+        purpose=f"phases of a step{purpose}",
+        needs=_NEEDS,
+        build=lambda factors: build(factors, overlap, _name(overlap)),
+        phases=_PHASES,
+        overlaps=tuple(_name(other) for other in TOTALS if other != overlap),
+        shown_by=shown_by,
+    )
+
+
+def _name(overlap: Overlap) -> str:
+    return f"s-sgd-{overlap}"
+
+
+#: The families of one overlap.
+OVERLAPS: dict[Overlap, Family] = {
+    "full": _of_one("full", _TOTAL, "; input prefetched, gradients exchanged during the backward pass"),
+    "part": _of_one(
+        "part",
+        f"max(t_io + t_h2d, t_f + {_PART} + t_u)",
+        "; input prefetched, gradients of all but the last layer exchanged during the backward pass",
+        _EXCHANGED,
+    ),
+    "input": _of_one("input", "max(t_io + t_h2d, t_f + t_b + t_c + t_u)", "; only the input is prefetched"),
+    "gradients": _of_one(
+        "gradients",
+        "t_io + t_h2d + t_f + max(t_b, t_c) + t_u",
+        "; only gradients are exchanged during the backward pass",
+        _READ,
+    ),
+    "gradients-part": _of_one(
+        "gradients-part",
+        f"t_io + t_h2d + t_f + {_PART} + t_u",
+        "; only gradients of all but the last layer are exchanged during the backward pass",
+        (*_READ, *_EXCHANGED),
+    ),
+    "none": _of_one("none", "t_io + t_f + t_b + t_c + t_u", ", one after another"),
+}
+
 FAMILY = Family(
     name="s-sgd",
-    equation="max(t_io + t_h2d, t_f + max(t_b, t_c) + t_u), or with less overlap",
+    equation=f"{_TOTAL}, or with less overlap",
     source=_SOURCE,
     purpose="phases of a step, with the overlap that predicts held-out runs best",
     needs=_NEEDS,
     build=build,
     candidates=candidates,
     phases=_PHASES,
-    overlaps=tuple(NAMES.values()),
-)
-
-
-def _of_one(overlap: Overlap, equation: str, purpose: str, shown_by: tuple[str, ...] = ()) -> Family:
-    """Return the family of one overlap.
-
-    Parameters
-    ----------
-    overlap : {"full", "input", "gradients", "none"}
-    equation, purpose : str
-    shown_by : tuple of str
-        As in `Family`.
-    """
-    return Family(
-        name=NAMES[overlap],
-        equation=equation,
-        source=_SOURCE,
-        purpose=purpose,
-        needs=_NEEDS,
-        build=lambda factors: build(factors, overlap, NAMES[overlap]),
-        phases=_PHASES,
-        overlaps=tuple(name for other, name in NAMES.items() if other != overlap),
-        shown_by=shown_by,
-    )
-
-
-INPUT = _of_one("input", "max(t_io + t_h2d, t_f + t_b + t_c + t_u)", "phases of a step; only the input is prefetched")
-GRADIENTS = _of_one(
-    "gradients",
-    "t_io + t_h2d + t_f + max(t_b, t_c) + t_u",
-    "phases of a step; only gradients are exchanged during the backward pass",
-    READING,
-)
-NONE = _of_one("none", "t_io + t_f + t_b + t_c + t_u", "phases of a step, one after another")
-FULL = _of_one(
-    "full",
-    "max(t_io + t_h2d, t_f + max(t_b, t_c) + t_u)",
-    "phases of a step; input prefetched, gradients exchanged during the backward pass",
+    overlaps=tuple(family.name for family in OVERLAPS.values()),
 )

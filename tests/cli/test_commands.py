@@ -250,7 +250,7 @@ def test_phase_columns_are_named_and_fitted(shell: Shell) -> None:
     roles = ["phases.csv", "--time", "seconds", "--extrinsic", "workers"]
     status, out, _ = shell("check", *roles)
     assert status == 0
-    assert "phases: forward_s (forward), comm_s (exchange); s-sgd, s-sgd-input, s-sgd-none, s-sgd-full fit each" in out
+    assert "phases: forward_s (forward), comm_s (exchange); s-sgd, s-sgd-full, s-sgd-input, s-sgd-none fit each" in out
     assert "left out, in no role: host\n" in out
     assert json.loads(shell("check", *roles, "--json")[1])["phases"] == {"forward": "forward_s", "exchange": "comm_s"}
     status, out, err = shell("fit", *roles, "--model", "s-sgd-none", "--verbose")

@@ -113,6 +113,25 @@ def test_one_name_takes_the_overlap_of_the_measured_total(name: str, total: Any)
     assert result.metrics["mape"] < 0.1
 
 
+def of_layers(p: pd.DataFrame, layers: int) -> pd.Series:
+    """A backward pass of equal layers: each is exchanged once it is computed and the one before it is exchanged."""
+    sent = np.zeros(len(p))
+    for number in range(1, layers + 1):
+        sent = np.maximum(sent, p.backward_s * number / layers) + p.exchange_s / layers
+    return pd.Series(p.forward_s + sent + p.update_s)
+
+
+@pytest.mark.parametrize(("prefetched", "name"), [(True, "s-sgd-part"), (False, "s-sgd-gradients-part")])
+def test_the_last_layer_has_nothing_to_hide_behind(prefetched: bool, name: str) -> None:
+    phases = phases_of_grid()
+    reading, rest = phases.io_s + phases.h2d_s, of_layers(phases, 8)
+    total = np.maximum(reading, rest) if prefetched else reading + rest
+    result = fitted(pd.concat([GRID, phases], axis=1).assign(t=total), "s-sgd")
+    assert result.best.expression.family == name
+    assert result.best.values["serial"] == pytest.approx(1 / 8, abs=1e-3)
+    assert result.metrics["mape"] < 0.1
+
+
 @pytest.mark.parametrize("model", ["s-sgd-none", "s-sgd-input"])
 def test_the_overlap_that_the_total_speaks_for_is_named(model: str) -> None:
     result = fitted(of_grid(*ALL), model)

@@ -22,6 +22,12 @@ UNIDENTIFIED = {
     ("s-sgd-input", "least"): {"a", "beta_n", "u", "h"},
     # A prefetched input that falls as the computation does never takes longer than it.
     ("s-sgd-full", "least"): {"h"},
+    # The same, and a share of two proportional times.
+    ("s-sgd-part", "least"): {"a", "beta_n", "serial", "u"},
+    ("s-sgd-gradients-part", "least"): {"a", "beta_n", "serial", "u", "h"},
+    # The rest of a step takes longer than its input in every row.
+    ("s-sgd-part", "batch"): {"h", "i"},
+    ("s-sgd-part", "work"): {"h", "i"},
     # The last of its candidates is that of "s-sgd-none".
     ("s-sgd", "least"): {"a", "beta_n", "u"},
 }

@@ -1,10 +1,14 @@
 """`cntk`: an asynchronous server that workers queue at, or a synchronous one whose time adds up."""
 
+import heapq
+
 import numpy as np
 import pytest
 from helpers import runs_of
 
 import genperf as gp
+from genperf.models import Factors, cntk
+from genperf.table import Factor
 
 ROLES = {"time": "s", "extrinsic": "workers", "intrinsic": "batch,iterations,samples", "seed": 0, "draws": 10}
 JOBS = {"workers": [1, 2, 4, 8, 16], "batch": [16, 64], "iterations": [50, 200], "samples": [1e4, 4e4]}
@@ -32,6 +36,45 @@ def test_the_server_is_chosen_by_held_out_jobs(law, maxima):
     asked = runs_of(law, {**JOBS, "workers": [32]})
     predicted = result.predict(asked.drop(columns="s")).time
     assert np.abs(predicted / asked.s - 1).max() < 0.1
+
+
+def simulated(workers: int, computation: float, service: float, iterations: int) -> float:
+    """The time at which the last worker has done its iterations at a server that takes one after another."""
+    waiting = [(computation, worker, 0) for worker in range(workers)]
+    free = 0.0
+    while waiting:
+        came, worker, done = heapq.heappop(waiting)
+        free = max(free, came) + service
+        if done + 1 < iterations:
+            heapq.heappush(waiting, (free + computation, worker, done + 1))
+    return free
+
+
+@pytest.mark.parametrize("workers", [1, 2, 5, 6, 7, 20])
+@pytest.mark.parametrize("iterations", [1, 4])
+def test_workers_that_start_together_are_in_step_for_one_round(workers, iterations):
+    """With 0.5 s of computation and 0.1 s of service the server has no pause from 6 workers on."""
+    factors = Factors(tuple(Factor(name, "extrinsic") for name in ("workers", "iterations", "batch")))
+    law = cntk.build(factors, "started queue")
+    columns = {"workers": np.array([float(workers)]), "iterations": np.array([float(iterations)]), "batch": np.ones(1)}
+    values = {"i0": 0.0, "i1": 0.0, "q": 1.0, "a": 0.5, "c": 0.0, "s": 0.1, "rounds": 1.0}
+    assert law.evaluate(columns, values)[0] == pytest.approx(simulated(workers, 0.5, 0.1, iterations))
+
+
+def started(f):
+    """Three rounds in step."""
+    computation, service = 0.001 * f.batch, 0.004 * f.workers
+    start = initialisation(f) + 3 * (computation + service)
+    return start + (f.iterations - 3) * np.maximum(computation + 0.004, service)
+
+
+def test_a_common_start_is_found_in_jobs_of_different_lengths():
+    jobs = {**JOBS, "iterations": [5, 50], "samples": [1e4, 2e4]}
+    result = gp.fit(runs_of(started, jobs, noise=0.005), "cntk", **ROLES)
+    assert result.best.values["rounds"] == pytest.approx(3.0, rel=0.15)
+    assert result.best.values["s"] == pytest.approx(0.004, rel=0.05)
+    asked = runs_of(started, {**jobs, "workers": [32]})
+    assert np.abs(result.predict(asked.drop(columns="s")).time / asked.s - 1).max() < 0.1
 
 
 def test_the_note_says_how_the_server_was_judged():
