@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
+from statistics import NormalDist
 
 import numpy as np
 import numpy.typing as npt
@@ -33,7 +34,7 @@ RESULTS = HERE.parent / "docs" / "results"
 FOLDS, CLOSE = 5, 0.1
 #: Factors with fewer pairs are left out.
 FEWEST = 10
-DRAWS, INTERVAL = 100, 0.9
+DRAWS, INTERVAL = 50, 0.9
 
 Pair = tuple[int, int]
 Mask = npt.NDArray[np.bool_]
@@ -56,6 +57,11 @@ class Slopes:
     lower: float
     upper: float
     noise: float
+
+    def inside(self, deviations: float) -> bool:
+        """Return whether the measured one lies in the interval, widened by so many deviations of its noise."""
+        below, above = (np.hypot(end - self.predicted, deviations * self.noise) for end in (self.lower, self.upper))
+        return bool(self.predicted - below <= self.measured <= self.predicted + above)
 
 
 def neighbours(table: gp.Table, factor: str) -> list[list[Pair]]:
@@ -144,10 +150,11 @@ def rows() -> list[list[str]]:
             found = held_out(table, factor)
             measured, predicted = (np.array([getattr(s, name) for s in found]) for name in ("measured", "predicted"))
             off = np.abs(predicted - measured)
-            inside = np.array([s.lower <= s.measured <= s.upper for s in found])
+            inside = np.array([s.inside(0.0) for s in found])
+            with_noise = np.array([s.inside(NormalDist().inv_cdf(0.5 + 0.5 * INTERVAL)) for s in found])
             sign = np.sign(measured) == np.sign(predicted)
             middles = (np.median(v) for v in (measured, predicted, off, [s.noise for s in found]))
-            parts = (100.0 * np.mean(v) for v in (off <= CLOSE, sign, inside))
+            parts = (100.0 * np.mean(v) for v in (off <= CLOSE, sign, inside, with_noise))
             lines.append([title, factor, str(len(found)), *(f"{v:.2f}" for v in middles), *(f"{v:.0f}" for v in parts)])
             print(" ".join(lines[-1]), flush=True)
     return lines
@@ -156,7 +163,7 @@ def rows() -> list[list[str]]:
 def page(lines: list[list[str]]) -> str:
     """Return the page."""
     head = ["table", "factor", "pairs", "median measured", "median predicted", "median off", "noise"]
-    head += [f"within {CLOSE:g} %", "sign right %", "inside %"]
+    head += [f"within {CLOSE:g} %", "sign right %", "inside %", "with noise %"]
     table = ["| " + " | ".join(cells) + " |" for cells in (head, ["---"] * len(head), *lines)]
     return (
         "\n".join(
@@ -167,7 +174,8 @@ def page(lines: list[list[str]]) -> str:
                 "ln(T₂/T₁)/ln(x₂/x₁) is measured, and predicted by a `generic` fit that has neither (every second pair",
                 "of a fifth of the lines at a time). `noise` is the standard deviation of a measured one that repeats",
                 "explain (median over the pairs). `inside` tells how many lie in the 90 % interval of the fit, which",
-                f"holds no noise of the measurement. Factors with fewer than {FEWEST} pairs are left out.",
+                "holds no noise of the measurement, and `with noise` in one that is widened by it.",
+                f"Factors with fewer than {FEWEST} pairs are left out.",
                 "",
                 *table,
             ]

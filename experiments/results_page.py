@@ -42,7 +42,6 @@ PAGES = (
     "transformers-fits",
     "partitioned",
     "generic-constants",
-    "elasticities",
     "solvers",
     "measured-cluster",
     "advice",

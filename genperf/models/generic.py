@@ -45,7 +45,7 @@ class GenericSettings:
     max_levels : int
         Largest number of levels of all categorical factors together. A guess: each is a constant of every term.
     max_grown : int
-        Largest number of terms of a `grown` structure: with interactions two or three are enough
+        Largest number of terms of a `grown` structure: with interactions a third lowers no error
         (`docs/decisions/grown-interactions.md`).
     combined_share : float
         Combinations of levels for each configuration, at most, where combinations may differ: three configurations of
@@ -63,7 +63,7 @@ class GenericSettings:
     level_bounds: tuple[float, float] = (-3.0, 3.0)
     max_products: int = 6
     max_levels: int = 200
-    max_grown: int = 3
+    max_grown: int = 2
     combined_share: float = 1.0 / 3.0
     max_effects: int = 300
     max_factors: int = 100
