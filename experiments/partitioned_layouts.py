@@ -153,7 +153,7 @@ def main() -> None:
     given = parser.parse_args()
     errors, choices = drawn(given.draws)
     reading = f"""Made by `{COMMAND}`, as [the protocol](../protocols/partitioned.md) has it. Two transformers in every
-layout of replicas, pipeline stages, tensor shards and micro-batch on 1, 2 and 4 emulated hosts, and some on 8
+layout of replicas, pipeline stages, tensor shards and micro-batch on 1, 2, 4 and 8 emulated hosts
 ([`partitioned.csv`](../../data/README.md#partitioned)). Cells with two figures are the median and nine tenths of
 {given.draws} random draws of a fifth of the layouts."""
     text = "\n\n".join([
