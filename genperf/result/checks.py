@@ -27,10 +27,14 @@ class CheckSettings:
         Relative distance of a number from its bound: files keep nine digits of a cell.
     largest_logarithm : float
         Size of a standard deviation of ln T. Times are 1e-30 to 1e30, so that ln T spans 140.
+    most_variance : float
+        Variance of a process, in variances of the noise, up to which its covariance surely has a square root: a double
+        has 16 digits, and a model 500 anchors. Above it that root is tried.
     """
 
     rounding: float = 1e-6
     largest_logarithm: float = 1000.0
+    most_variance: float = 1e10
 
 
 CHECKS = CheckSettings()
@@ -229,6 +233,21 @@ def _check_discrepancy(discrepancy: Discrepancy, factors: tuple[Factor, ...]) ->
     offsets = discrepancy.offsets
     if offsets is not None and (offsets.ndim != 2 or len(offsets) != len(scales) or not 0 < offsets.shape[1] < count):
         raise refusal("discrepancies.offsets: what is borrowed does not match the draws or the anchors")
+    if not all(map(_computable, (discrepancy, discrepancy.ground))):
+        raise refusal("discrepancies.kernel: a size is so large beside the noise that nothing can be computed")
+
+
+def _computable(discrepancy: Discrepancy | None) -> bool:
+    """Tell whether the covariance of a process at its anchors has a square root, as every fitted one has."""
+    if discrepancy is None:
+        return True
+    if float(discrepancy.kernel.variance(discrepancy.anchors).max()) <= CHECKS.most_variance * discrepancy.noise**2:
+        return True
+    try:
+        with np.errstate(all="ignore"):
+            return bool(np.isfinite(discrepancy.geometry.whiten).all())
+    except np.linalg.LinAlgError:
+        return False
 
 
 def _check_feasibility(feasibility: Feasibility, factors: tuple[Factor, ...]) -> None:

@@ -297,3 +297,11 @@ def test_anchors_of_a_series_hold_every_factor_that_a_term_reads() -> None:
     del plain["groups"][0]["model"]["discrepancies"][0]["anchors"]["nodes"]
     with pytest.raises(ModelError, match=r"discrepancies.anchors: 'nodes' is not among them, and a term reads it"):
         parse_model(json.dumps(plain))
+
+
+def test_a_process_that_nothing_can_be_computed_with_is_refused() -> None:
+    plain = json.loads(dump_model(parse_model((EARLIER / "kriged.json").read_text())))
+    # Of an effect that some anchors share: beside it, they are one anchor many times.
+    plain["groups"][0]["model"]["discrepancies"][0]["kernel"]["effects"][1]["size"] = 1e99
+    with pytest.raises(ModelError, match=r"discrepancies.kernel: a size is so large beside the noise"):
+        parse_model(json.dumps(plain))
