@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from genperf.errors import Note, TableError
 from genperf.table.clean import Reasons, above_zero, too_large, too_small
+from genperf.table.headers import header_of
 from genperf.table.target import SECONDS, TIME, Target
 
 Kind = Literal["time", "throughput", "quantity"]
@@ -93,7 +94,12 @@ class Measurement:
         }
 
     def notes(self) -> tuple[Note, ...]:
-        """Say that the column was converted."""
+        """Say that the column was converted, or that its name says another unit than seconds."""
+        named = header_of(self.column).unit if self.kind == "time" else ""
+        if not self.converted and named in TIME_UNITS and named != SECONDS:
+            return (
+                Note(f"'{self.column}' is read in seconds, and its name says {named}: --unit {named}", "unit_named"),
+            )
         if not self.converted:
             return ()
         numerator, denominator = TIME_UNITS[self.unit]

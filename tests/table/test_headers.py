@@ -1,7 +1,9 @@
 """What a column's header says: kind, unit, what is counted, whether it is that of one worker or of a whole job."""
 
+import pandas as pd
 import pytest
 
+from genperf.table import read_table
 from genperf.table.headers import Header, bare, header_of
 from genperf.table.names import canonical_of, column_of, noun_of
 
@@ -79,3 +81,12 @@ def test_names_in_other_words(column: str, canonical: str | None, noun: str) -> 
 
 def test_a_name_as_it_is_comes_before_one_in_other_words() -> None:
     assert column_of("batch", ["bs", "local_batch"]) == "local_batch"
+
+
+def test_times_in_another_unit_than_their_name_says_are_noted() -> None:
+    runs = pd.DataFrame({"gpus": [1, 2, 4], "step_ms": [100.0, 60.0, 40.0]})
+    (note,) = read_table(runs, time="step_ms", extrinsic="gpus").notes
+    assert note.text == "'step_ms' is read in seconds, and its name says ms: --unit ms"
+    assert not [
+        n for n in read_table(runs, time="step_ms", unit="ms", extrinsic="gpus").notes if n.kind == "unit_named"
+    ]
