@@ -37,7 +37,7 @@ def test_the_server_is_chosen_by_held_out_jobs(law, maxima):
 def test_the_note_says_how_the_server_was_judged():
     result = gp.fit(runs_of(added, JOBS, noise=0.01), "cntk", **ROLES)
     (note,) = [n.text for n in result.notes if n.kind == "overlap_chosen"]
-    assert note.startswith("how the terms of 'cntk' overlap was chosen by the error on held-out configurations")
+    assert note.startswith("how the terms of 'cntk' overlap was chosen by the error on held-out runs")
     assert note.endswith(": T = initialisation + reading + compute + overhead + server")
 
 
