@@ -185,12 +185,19 @@ def _solved_candidate(candidate: Candidate, medians: Table, options: FitOptions,
     return search(candidate.expression, medians, options, start)
 
 
+#: Characters of a total that a note shows whole. Beyond it shows the overlap alone: a note has two lines of a screen.
+MOST_SHOWN = 100
+
+
 def _chosen_total(chosen: Expression, usable: Sequence[Expression]) -> list[Note]:
     """Return a note on how the terms of the chosen law make up the total, where the laws differ in that."""
     if len({e.total for e in usable}) == 1:
         return []
     total = " + ".join(t.name for t in chosen.terms) if chosen.total is None else render(chosen.total)
-    how = f"how the terms of '{chosen.family}' overlap was chosen by the error on held-out configurations"
+    overlap = total.find("max(")
+    if len(total) > MOST_SHOWN:
+        total = f"the other terms + {total[overlap:]}" if overlap > 0 else "the sum of all terms"
+    how = f"how the terms of '{chosen.family}' overlap was chosen by the error on held-out runs"
     return [Note(f"{how}: T = {total}", "overlap_chosen")]
 
 

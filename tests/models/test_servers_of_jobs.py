@@ -80,7 +80,7 @@ def test_a_common_start_is_found_in_jobs_of_different_lengths():
 def test_the_note_says_how_the_server_was_judged():
     result = gp.fit(runs_of(added, JOBS, noise=0.01), "cntk", **ROLES)
     (note,) = [n.text for n in result.notes if n.kind == "overlap_chosen"]
-    assert note.startswith("how the terms of 'cntk' overlap was chosen by the error on held-out configurations")
+    assert note.startswith("how the terms of 'cntk' overlap was chosen by the error on held-out runs")
     assert note.endswith(": T = initialisation + reading + compute + overhead + server")
 
 
