@@ -14,6 +14,7 @@ from genperf.estimate import FitOptions
 from genperf.fitting.continuation import continuation
 from genperf.prediction.predict import central_times
 from genperf.result import FitResult
+from genperf.result.file import dump_model, parse_model
 
 COUNTS = [1, 2, 4, 8, 16]
 #: Of the computation, by program.
@@ -113,6 +114,18 @@ def test_series_that_erred_more_have_a_part_of_the_prediction() -> None:
     inside = continuation(as_factors(step_times([1, 2, 4])), FitOptions())
     assert inside is not None
     assert inside.share(0.5 * inside.error) == 1.0
+
+
+def test_a_model_without_residuals_is_saved_and_read() -> None:
+    """An expression holds of every run, so that only the series' anchors are kriged."""
+    rows = [(p, n, work / n + 0.5) for p, work in (("a", 8.0), ("b", 12.0), ("c", 8.02)) for n in (1, 2, 4, 8)]
+    frame = pd.DataFrame(rows, columns=["program", "gpus", "seconds"])
+    frame = frame.assign(seconds=frame.seconds * (1.0 + 0.004 * np.sin(7.0 * frame.index)))
+    result = gp.fit(gp.read_table(frame, time="seconds", extrinsic="gpus", categorical="program"))
+    read = parse_model(dump_model(result))
+    assert isinstance(read, FitResult)
+    asked = frame.assign(gpus=2.0 * frame.gpus)
+    pd.testing.assert_frame_equal(read.predict(asked), result.predict(asked))
 
 
 def test_an_unknown_network_reaches_farther_up_than_down() -> None:
