@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from helpers import shell_of
+from helpers import runs_of, shell_of
 
 import genperf as gp
 from genperf.averaging import fit_factors
@@ -118,10 +118,12 @@ def test_series_that_erred_more_have_a_part_of_the_prediction() -> None:
 
 def test_a_model_without_residuals_is_saved_and_read() -> None:
     """An expression holds of every run, so that only the series' anchors are kriged."""
-    rows = [(p, n, work / n + 0.5) for p, work in (("a", 8.0), ("b", 12.0), ("c", 8.02)) for n in (1, 2, 4, 8)]
-    frame = pd.DataFrame(rows, columns=["program", "gpus", "seconds"])
-    frame = frame.assign(seconds=frame.seconds * (1.0 + 0.004 * np.sin(7.0 * frame.index)))
-    result = gp.fit(gp.read_table(frame, time="seconds", extrinsic="gpus", categorical="program"))
+    work = {"a": 8.0, "b": 12.0, "c": 8.02}
+    levels = {"program": tuple(work), "gpus": (1, 2, 4, 8)}
+    frame = runs_of(lambda f: f.program.map(work) / f.gpus + 0.5, levels, noise=0.02, repeats=3)
+    result = gp.fit(gp.read_table(frame, time="s", extrinsic="gpus", categorical="program"))
+    assert result.best.discrepancy is not None
+    assert set(result.best.discrepancy.anchors["gpus"]) == {16.0, 32.0}
     read = parse_model(dump_model(result))
     assert isinstance(read, FitResult)
     asked = frame.assign(gpus=2.0 * frame.gpus)
