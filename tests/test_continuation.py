@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from helpers import shell_of
+from helpers import runs_of, shell_of
 
 import genperf as gp
 from genperf.averaging import fit_factors
@@ -14,6 +14,7 @@ from genperf.estimate import FitOptions
 from genperf.fitting.continuation import continuation
 from genperf.prediction.predict import central_times
 from genperf.result import FitResult
+from genperf.result.file import dump_model, parse_model
 
 COUNTS = [1, 2, 4, 8, 16]
 #: Of the computation, by program.
@@ -113,6 +114,20 @@ def test_series_that_erred_more_have_a_part_of_the_prediction() -> None:
     inside = continuation(as_factors(step_times([1, 2, 4])), FitOptions())
     assert inside is not None
     assert inside.share(0.5 * inside.error) == 1.0
+
+
+def test_a_model_without_residuals_is_saved_and_read() -> None:
+    """An expression holds of every run, so that only the series' anchors are kriged."""
+    work = {"a": 8.0, "b": 12.0, "c": 8.02}
+    levels = {"program": tuple(work), "gpus": (1, 2, 4, 8)}
+    frame = runs_of(lambda f: f.program.map(work) / f.gpus + 0.5, levels, noise=0.02, repeats=3)
+    result = gp.fit(gp.read_table(frame, time="s", extrinsic="gpus", categorical="program"))
+    assert result.best.discrepancy is not None
+    assert set(result.best.discrepancy.anchors["gpus"]) == {16.0, 32.0}
+    read = parse_model(dump_model(result))
+    assert isinstance(read, FitResult)
+    asked = frame.assign(gpus=2.0 * frame.gpus)
+    pd.testing.assert_frame_equal(read.predict(asked), result.predict(asked))
 
 
 def test_an_unknown_network_reaches_farther_up_than_down() -> None:

@@ -289,7 +289,7 @@ def continuation(table: Table, options: FitOptions) -> Continued | None:
             continue
         if ensemble.evidence and ensemble.evidence[0].last_point is not None:
             middle, below, above = _forecast(ensemble.members, further)
-            of_key = {name: np.repeat(chosen.columns[name][row], len(middle)) for name in keys}
+            of_key = {name: np.repeat(chosen.columns[name][row : row + 1], len(middle)) for name in keys}
             answers.append(({**further, **of_key}, middle, below, above, ensemble.evidence[0]))
     if not answers:
         return None
