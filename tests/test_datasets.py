@@ -12,7 +12,7 @@ KEY = ["config", "batch_per_device", "nodes", "devices"]
 ROWS = {
     "allreduce_vs_server": 918,
     "bigscience": 259,
-    "causes": 154,
+    "causes": 216,
     "core_experiment": 1440,
     "dlperf": 953,
     "dlperf_gpt": 50,
@@ -27,12 +27,12 @@ ROWS = {
     "rubick": 535,
     "server_knee": 96,
     "single_worker": 576,
-    "whole_jobs": 206,
+    "whole_jobs": 252,
 }
 CONFIGURATIONS = {
     "allreduce_vs_server": 306,
     "bigscience": 125,
-    "causes": 77,
+    "causes": 108,
     "core_experiment": 480,
     "dlperf": 468,
     "dlperf_gpt": 46,
@@ -47,7 +47,7 @@ CONFIGURATIONS = {
     "rubick": 522,
     "server_knee": 32,
     "single_worker": 192,
-    "whole_jobs": 103,
+    "whole_jobs": 126,
 }
 #: Rows that a load leaves out: the source does not state their layout.
 #: A transformer's shape and batch tell how many micro-batches and layers a step has, also where they never vary.

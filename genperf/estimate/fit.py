@@ -83,7 +83,7 @@ def estimate(
     if len(usable) == 1 and options.lam != "cv" and not growth.offered:
         solved = _solved(usable[0], medians, options, _Start(seed, options.strength))
     else:
-        candidates = candidates_of(usable, medians, options, seed, __import__("os").environ.get("ROB") == "1", growth)
+        candidates = candidates_of(usable, medians, options, seed, robust, growth)
         solved = _solved_candidate(best_of(candidates), medians, options, seed)
         if choice == "laws":
             solved = _reaching(solved, candidates, options, seed)
