@@ -37,6 +37,9 @@ class TrendSettings:
     prior, prior_sd : float
         Mean and standard deviation of s before the larger counts are looked at. Guesses: half of a trend that nothing
         has confirmed, and little conviction.
+    prior_of_layouts : float
+        The mean where a transformer's ways are columns: how a layout divides the work is known, and the last point is
+        one of another layout (`docs/decisions/share-of-the-trend.md`).
     together : int
         Counts above one that a turn is predicted from at least: a trend has two ends.
     most_turns : int
@@ -53,6 +56,7 @@ class TrendSettings:
 
     prior: float = 0.5
     prior_sd: float = 0.5
+    prior_of_layouts: float = 1.0
     together: int = 2
     most_turns: int = 3
     wild: float = 1.5
@@ -74,10 +78,14 @@ class Axis:
         Columns, the scale first.
     work : Node or None
         One worker's work as a formula over the columns. None where nothing tells it.
+    ways : str or None
+        The column of a transformer's data-parallel ways, which the devices of c are fewer by: with its other ways x
+        keeps at least the devices that hold one replica.
     """
 
     names: tuple[str, ...]
     work: Node | None
+    ways: str | None = None
 
     def limits(self, columns: Mapping[str, Any]) -> dict[str, float]:
         """Return the largest value of each count."""
@@ -85,15 +93,23 @@ class Axis:
 
     def limited(self, columns: Mapping[str, Any], limits: Mapping[str, float]) -> dict[str, Any]:
         """Return columns whose counts are at most as large as some limits."""
-        return {
-            name: np.minimum(values, limits[name]) if name in limits else values for name, values in columns.items()
-        }
+        moved = self._moved(limits)
+        return {name: evaluate(moved[name], columns) if name in moved else values for name, values in columns.items()}
+
+    def _moved(self, limits: Mapping[str, float]) -> dict[str, Node]:
+        """Return the columns that differ between x and c, as formulas over those of x."""
+        moved: dict[str, Node] = {name: call("min", Name(name), most) for name, most in limits.items()}
+        if self.ways is not None and self.names[0] in limits:
+            scale, ways = Name(self.names[0]), Name(self.ways)
+            moved[self.names[0]] = call("max", moved[self.names[0]], call("divide", scale, ways))
+            moved[self.ways] = call("divide", call("multiply", ways, moved[self.names[0]]), scale)
+        return moved
 
     def work_ratio(self, limits: Mapping[str, float]) -> Node | None:
         """Return the work at a configuration over that at its limited counts; None where it is the same."""
         if self.work is None:
             return None
-        there = substitute(self.work, _limited_names(limits))
+        there = substitute(self.work, self._moved(limits))
         return None if there == self.work else call("divide", self.work, there)
 
     def log_work_ratio(self, columns: Mapping[str, Any], limits: Mapping[str, float]) -> Array | float:
@@ -113,15 +129,12 @@ class Axis:
         'a*min(gpus, 16)'
         """
         ratio = self.work_ratio(limits)
-        terms = [Term(t.name, substitute(t.node, _limited_names(limits))) for t in expression.terms]
+        moved = self._moved(limits)
+        terms = [Term(t.name, substitute(t.node, moved)) for t in expression.terms]
         if ratio is not None:
             terms = [Term(t.name, call("multiply", t.node, ratio)) for t in terms]
-        total = None if expression.total is None else substitute(expression.total, _limited_names(limits))
+        total = None if expression.total is None else substitute(expression.total, moved)
         return replace(expression, terms=tuple(terms), total=total)
-
-
-def _limited_names(limits: Mapping[str, float]) -> dict[str, Node]:
-    return {name: call("min", Name(name), most) for name, most in limits.items()}
 
 
 def axis_of(table: Table, mapping: Mapping[str, str] | None = None) -> Axis | None:
@@ -140,6 +153,11 @@ def axis_of(table: Table, mapping: Mapping[str, str] | None = None) -> Axis | No
     >>> runs = pd.DataFrame({"gpus": [1, 2, 4], "nodes": [1, 1, 2], "batch": [8, 16, 8], "t": [1.0, 2.0, 1.1]})
     >>> axis_of(read_table(runs, time="t", extrinsic="gpus,nodes", intrinsic="batch")).names
     ('gpus', 'nodes')
+    >>> layouts = pd.DataFrame({"gpus": [2, 4, 8], "dp": [2, 2, 4], "tp": [1, 2, 2], "t": [1.0, 0.6, 0.4]})
+    >>> axis = axis_of(read_table(layouts, time="t", extrinsic="gpus,dp,tp"))
+    >>> inside = axis.limited({"gpus": np.array([8.0, 8.0]), "dp": np.array([4.0, 1.0])}, {"gpus": 4.0})
+    >>> inside["gpus"].tolist(), inside["dp"].tolist()
+    ([4.0, 8.0], [2.0, 1.0])
     """
     scale = scale_of(table.factors, mapping, kind=table.scaling)
     known = {f.name for f in table.factors if f.role == "extrinsic" and f.positive}
@@ -149,7 +167,8 @@ def axis_of(table: Table, mapping: Mapping[str, str] | None = None) -> Axis | No
     names = dict.fromkeys([scale.column, *([nodes.name] if nodes is not None and nodes.name in known else [])])
     work = scale.works[0]
     formula = parse(scale.over_columns(work.formula)).node if work.from_table else None
-    return Axis(tuple(names), formula)
+    ways = scale.factors.find("data_parallel")
+    return Axis(tuple(names), formula, ways.name if ways is not None and ways.name in known else None)
 
 
 @dataclass(frozen=True)
@@ -262,15 +281,15 @@ def share_of_trend(changes: Sequence[Array], errors: Sequence[Array], axis: Axis
     change, error = np.concatenate([*changes, []]), np.concatenate([*errors, []])
     finite = np.isfinite(change) & np.isfinite(error)
     change, error = change[finite], error[finite]
+    share = prior = TREND.prior if axis.ways is None else TREND.prior_of_layouts
     if not change.size:
-        return TREND.prior if axis.work is not None else 1.0
-    share = TREND.prior
+        return prior if axis.work is not None else 1.0
     for _ in range(TREND.rounds):
         left = error - share * change
         sd = max(float(robust_sd(left)), TREND.smallest_sd)
         weights = np.minimum(1.0, TREND.wild * sd / np.maximum(np.abs(left), TREND.smallest_sd)) / sd**2
         precision = weights @ change**2 + TREND.prior_sd**-2
-        share = float((weights @ (change * error) + TREND.prior * TREND.prior_sd**-2) / precision)
+        share = float((weights @ (change * error) + prior * TREND.prior_sd**-2) / precision)
     # More digits than two are those of the search, which ends where the cost hardly changes.
     share = round(min(max(share, 0.0), 1.0), 2)
     near = round(share)

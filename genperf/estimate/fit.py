@@ -42,7 +42,6 @@ def estimate(
     seed: int,
     choice: Choice = "search",
     growth: Growth = NO_GROWTH,
-    robust: bool = False,
 ) -> Estimate:
     """Fit the best of some expressions to a table.
 
@@ -58,8 +57,6 @@ def estimate(
         What the expressions are, where there are several.
     growth : Growth
         Which of them may grow interactions.
-    robust : bool
-        Whether a few wild rows count less where one of several is chosen (`genperf.estimate.robust`).
 
     Returns
     -------
@@ -83,7 +80,7 @@ def estimate(
     if len(usable) == 1 and options.lam != "cv" and not growth.offered:
         solved = _solved(usable[0], medians, options, _Start(seed, options.strength))
     else:
-        candidates = candidates_of(usable, medians, options, seed, robust, growth)
+        candidates = candidates_of(usable, medians, options, seed, growth=growth)
         solved = _solved_candidate(best_of(candidates), medians, options, seed)
         if choice == "laws":
             solved = _reaching(solved, candidates, options, seed)

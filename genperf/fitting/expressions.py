@@ -239,7 +239,7 @@ class GenericModel(ExpressionModel):
         return 1
 
     def _estimate(self, expressions: Sequence[Expression], table: Table, seed: int) -> Estimate:
-        """Fit one table; where the structure is free, products may grow interactions, and wild rows count less.
+        """Fit one table; where the structure is free, products may grow interactions.
 
         Parameters
         ----------
@@ -247,7 +247,7 @@ class GenericModel(ExpressionModel):
         table : Table
         seed : int
         """
-        growth, robust = NO_GROWTH, False
+        growth = NO_GROWTH
         if self.options.structure in ("auto", "grown"):
             medians = table.medians()
             kept = {name for e in expressions for name in e.factors}
@@ -256,9 +256,7 @@ class GenericModel(ExpressionModel):
             )
             bases = tuple(e for e in expressions if products_of(e) in range(1, GENERIC.max_grown + 1))
             growth = Growth(bases, offered, self.options.structure == "grown")
-            # Another loss was asked for, with the weights that it gives.
-            robust = self.options.loss == FitOptions().loss
-        return estimate(expressions, table, self.options, seed, growth=growth, robust=robust)
+        return estimate(expressions, table, self.options, seed, growth=growth)
 
     def _structures(self, factors: Sequence[Factor], following: frozenset[str]) -> list[Expression]:
         wanted = self.options.structure
