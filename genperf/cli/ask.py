@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -13,7 +12,6 @@ from genperf.cli.output import show_json
 from genperf.cli.shown import training_of
 from genperf.cli.tell import tell
 from genperf.errors import GenperfError
-from genperf.table.names import canonical_of
 
 if TYPE_CHECKING:
     from genperf.table import Table
@@ -53,6 +51,7 @@ def command(
     from genperf.attribution.words import join_values, samples_called
     from genperf.fitting import fit_group
     from genperf.models.guess import guess_roles
+    from genperf.table.jobs import taken_as_job
     from genperf.table.source import open_source
 
     paid = None if price is None else price_of(price, per)
@@ -69,7 +68,7 @@ def command(
     given["skip_bad_rows"] = True
     # Standard input is read once.
     whole = read(table if table != "-" else source.frame, given)
-    whole = _with_job(whole)
+    whole = taken_as_job(whole)
     wanted = guess.at(once(at, "--at"))
     _refuse_several(wanted, whole)
     values = _one_series(whole, wanted)
@@ -95,13 +94,6 @@ def command(
         if answer.taken:
             tell(f"not given, and taken at: {join_values(answer.taken)}; --at sets them")
     tell(str(answer))
-
-
-def _with_job(table: Table) -> Table:
-    """Take times as those of a whole job where they fall too much for steps of the one batch that there is."""
-    likely = any(note.kind == "job_likely" for note in table.notes)
-    batches = [f for f in table.numeric if canonical_of(f.name) == "batch"]
-    return replace(table, scaling="job") if likely and all(f.distinct == 1 for f in batches) else table
 
 
 def _refuse_several(wanted: dict[str, str], table: Table) -> None:

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from genperf.errors import FitError
-from genperf.estimate.grow import NO_GROWTH, Growth, grow, soil_of
+from genperf.estimate.grow import NO_GROWTH, Growth, grow, growth_problem
 from genperf.estimate.options import DEFAULTS, FitOptions
 from genperf.estimate.order import CONTENT_SEED
 from genperf.estimate.problem import problem_of
@@ -265,8 +265,8 @@ def _grown_candidate(fitted: _Fitted, parts: _Parts, growth: Growth) -> Candidat
     growth : Growth
     """
     base, table = fitted.candidate.expression, parts.table
-    soil = soil_of(base, fitted.problem, growth.offered, table)
-    grown = [grow(soil, constants, rows) for constants, rows in zip(fitted.sets[:, 0], parts.rows, strict=True)]
+    growing = growth_problem(base, fitted.problem, growth.offered, table)
+    grown = [grow(growing, constants, rows) for constants, rows in zip(fitted.sets[:, 0], parts.rows, strict=True)]
     with np.errstate(all="ignore"):
         predicted = np.vstack([one.problem.predict(one.constants[None, :]) for one in grown])
     whole = grown[0]

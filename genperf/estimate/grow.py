@@ -117,7 +117,7 @@ class Grown:
 
 
 @dataclass(frozen=True, eq=False)
-class Soil:
+class GrowthProblem:
     """An expression on a table, and the columns of the interactions that it may grow.
 
     Attributes
@@ -151,7 +151,7 @@ class Soil:
         return next(term.node for term in self.base.terms if term.name == CONSTANT_TERM)
 
 
-def soil_of(base: Expression, problem: Problem, offered: Sequence[Interaction], table: Table) -> Soil:
+def growth_problem(base: Expression, problem: Problem, offered: Sequence[Interaction], table: Table) -> GrowthProblem:
     """Evaluate the columns of the offered interactions.
 
     Parameters
@@ -168,59 +168,59 @@ def soil_of(base: Expression, problem: Problem, offered: Sequence[Interaction], 
         np.column_stack([np.broadcast_to(evaluate(node, table.columns), rows) for _, node in one.effects])
         for one in offered
     )
-    return Soil(base, problem, tuple(offered), columns)
+    return GrowthProblem(base, problem, tuple(offered), columns)
 
 
-def grow(soil: Soil, constants: Array, rows: Mask) -> Grown:
+def grow(growing: GrowthProblem, constants: Array, rows: Mask) -> Grown:
     """Grow an expression on some rows of a table.
 
     Parameters
     ----------
-    soil : Soil
+    growing : GrowthProblem
     constants : ndarray of shape (n,)
         Of the expression without interactions, fitted to the rows.
     rows : ndarray of bool of shape (rows,)
         Those that count.
     """
-    plain, kept = len(constants), np.arange(len(soil.offered))
+    plain, kept = len(constants), np.arange(len(growing.offered))
     sizes = np.full(kept.size, GROW.start_size)
-    at = np.concatenate([constants, np.zeros(sum(c.shape[1] for c in soil.columns))])
-    before, weights = soil.problem, np.where(rows, soil.problem.weights, 0.0)
+    at = np.concatenate([constants, np.zeros(sum(c.shape[1] for c in growing.columns))])
+    before, weights = growing.problem, np.where(rows, growing.problem.weights, 0.0)
     strength = before.penalty.strength
     for _ in range(GROW.cycles):
-        problem = _problem(soil, kept, sizes, weights, strength)
+        problem = _problem(growing, kept, sizes, weights, strength)
         robust = huber_weights(problem.predict(at[None, :]), problem.measured, weights[None, :])[0]
         problem = problem.reweighted(robust)
-        groups = _groups(soil, kept, plain)
+        groups = _groups(growing, kept, plain)
         at, effects, sizes, variance = _learned(problem, at, groups, sizes)
         alive = effects >= GROW.least_effect
         at = np.concatenate([at[:plain], at[plain:][alive[groups[plain:]]]])
         kept, sizes = kept[alive], sizes[alive]
         strength = max(2.0 * variance / rows.sum(), GROW.least_strength)
-        problem = _problem(soil, kept, sizes, robust, strength)
+        problem = _problem(growing, kept, sizes, robust, strength)
         starts = np.vstack([at, np.concatenate([constants, at[plain:]])])
         end = polish(problem, starts, None, GROW.max_steps, GROW.relative_tolerance)
         at = end.constants[end.cost.argmin()]
         constants = at[:plain]
-    return Grown(tuple(soil.offered[k] for k in kept), sizes, problem, at)
+    return Grown(tuple(growing.offered[k] for k in kept), sizes, problem, at)
 
 
-def _groups(soil: Soil, kept: Index, plain: int) -> Index:
+def _groups(growing: GrowthProblem, kept: Index, plain: int) -> Index:
     """Return the place among the kept interactions of each constant; −1 for those of the expression alone.
 
     Parameters
     ----------
-    soil : Soil
+    growing : GrowthProblem
     kept : ndarray of int of shape (interactions,)
         Places of the interactions.
     plain : int
         Constants of the expression alone.
     """
-    counts = [soil.columns[k].shape[1] for k in kept]
+    counts = [growing.columns[k].shape[1] for k in kept]
     return np.concatenate([np.full(plain, -1), np.repeat(np.arange(kept.size), counts)]).astype(np.intp)
 
 
-def _problem(soil: Soil, kept: Index, sizes: Array, weights: Array, strength: float) -> Problem:
+def _problem(growing: GrowthProblem, kept: Index, sizes: Array, weights: Array, strength: float) -> Problem:
     """Return the problem of the expression with some interactions.
 
     Every term but the constant one is multiplied by exp(Φe), with Φ the columns and e the constants of the
@@ -228,7 +228,7 @@ def _problem(soil: Soil, kept: Index, sizes: Array, weights: Array, strength: fl
 
     Parameters
     ----------
-    soil : Soil
+    growing : GrowthProblem
     kept : ndarray of int of shape (interactions,)
         Places of the interactions.
     sizes : ndarray of shape (interactions,)
@@ -236,13 +236,13 @@ def _problem(soil: Soil, kept: Index, sizes: Array, weights: Array, strength: fl
     strength : float
         λ.
     """
-    base, plain = soil.problem, soil.problem.lower.size
-    columns = np.hstack([np.zeros((base.measured.size, 0)), *(soil.columns[k] for k in kept)])
+    base, plain = growing.problem, growing.problem.lower.size
+    columns = np.hstack([np.zeros((base.measured.size, 0)), *(growing.columns[k] for k in kept)])
     effects = columns.shape[1]
-    place = soil.constant
+    place = growing.constant
 
     def apart(constants: Array) -> Array:
-        return np.full((len(constants), 1), soil.held) if place is None else constants[:, place : place + 1]
+        return np.full((len(constants), 1), growing.held) if place is None else constants[:, place : place + 1]
 
     def growth(constants: Array) -> Array:
         return np.asarray(np.exp(constants[:, plain:] @ columns.T))
@@ -268,7 +268,7 @@ def _problem(soil: Soil, kept: Index, sizes: Array, weights: Array, strength: fl
         of_base = (base.basis or base.jacobian)(constants[:, :plain])
         return slopes(constants, of_base, np.flatnonzero(base.coefficient))
 
-    each = np.repeat(sizes, [soil.columns[k].shape[1] for k in kept])
+    each = np.repeat(sizes, [growing.columns[k].shape[1] for k in kept])
     bounds = GENERIC.level_bounds
     return replace(
         base,

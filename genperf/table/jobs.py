@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -96,6 +96,20 @@ def by_times(table: Table) -> Note | None:
         f"too much for a batch each; --scaling job for an epoch, --map global_batch={batch} for a batch of all"
     )
     return Note(text, "job_likely")
+
+
+def taken_as_job(table: Table) -> Table:
+    """Return the table with times of a job, where they fall too much for steps and there is one batch alone.
+
+    Of several batches nothing is taken: their steps may share one batch of all workers.
+    """
+    likely = next((note for note in table.notes if note.kind == "job_likely"), None)
+    batches = [f for f in table.numeric if canonical_of(f.name) == "batch"]
+    if likely is None or any(f.distinct > 1 for f in batches):
+        return table
+    reason = likely.text.partition(";")[0]
+    taken = Note(f"{reason}, so all are taken to share one amount of work; --scaling weak says otherwise", "job")
+    return replace(table, scaling="job", notes=tuple(taken if note is likely else note for note in table.notes))
 
 
 def _counts(table: Table) -> list[Factor]:

@@ -8,7 +8,7 @@ import pytest
 
 import genperf as gp
 from genperf.estimate import FitOptions
-from genperf.estimate.grow import GROW, grow, soil_of
+from genperf.estimate.grow import GROW, grow, growth_problem
 from genperf.estimate.problem import problem_of
 from genperf.estimate.shrinkage import SHRINKAGE, shrunk
 from genperf.expression import Expression
@@ -39,8 +39,8 @@ def test_the_arrays_are_the_values_of_the_expression() -> None:
     table = runs(1.5)
     base, problem = base_of(table)
     start = problem.project(problem.start[None, :])[0]
-    soil = soil_of(base, problem, interactions(table.factors, table.columns), table)
-    grown = grow(soil, start, np.ones(len(table), bool))
+    growing = growth_problem(base, problem, interactions(table.factors, table.columns), table)
+    grown = grow(growing, start, np.ones(len(table), bool))
     expression = grown.expression(base)
     values = dict(zip(expression.constant_names, grown.constants, strict=True))
     predicted = expression.evaluate(table.columns, values)
@@ -69,7 +69,7 @@ def test_what_explains_nothing_is_pruned() -> None:
     base, problem = base_of(table)
     start = problem.project(problem.start[None, :])[0]
     offered = interactions(table.factors, table.columns)
-    grown = grow(soil_of(base, problem, offered, table), start, np.ones(len(table), bool))
+    grown = grow(growth_problem(base, problem, offered, table), start, np.ones(len(table), bool))
     assert len(grown.interactions) < len(offered)
     of_each = [grown.sizes[k] for k in range(len(grown.interactions))]
     assert all(size < 2.0 * SHRINKAGE.usual_size for size in of_each)
@@ -81,7 +81,7 @@ def test_rows_that_do_not_count_change_nothing() -> None:
     start = problem.project(problem.start[None, :])[0]
     counted = np.arange(len(table)) % 5 != 0
     offered = interactions(table.factors, table.columns)
-    first = grow(soil_of(base, problem, offered, table), start, counted)
+    first = grow(growth_problem(base, problem, offered, table), start, counted)
     # Only the scale of the coefficients, which hardly are penalised, knows the other rows.
     wild = gp.read_table(
         table.frame.assign(t=np.where(counted, table.frame.t, 1.2 * table.frame.t)),
@@ -89,7 +89,7 @@ def test_rows_that_do_not_count_change_nothing() -> None:
         intrinsic="batch",
         categorical="net,precision",
     )
-    second = grow(soil_of(base, base_of(wild)[1], offered, wild), start, counted)
+    second = grow(growth_problem(base, base_of(wild)[1], offered, wild), start, counted)
     assert [one.name for one in second.interactions] == [one.name for one in first.interactions]
     assert second.constants == pytest.approx(first.constants, abs=1e-3)
 

@@ -9,6 +9,7 @@ import pytest
 import genperf as gp
 from genperf.attribution import scaling
 from genperf.table import read_table
+from genperf.table.jobs import taken_as_job
 
 COUNTS = np.array([1, 2, 4, 8, 16])
 
@@ -70,3 +71,6 @@ def test_times_that_fall_too_much_are_said() -> None:
     ]
     said = read_table(falling, time="time", extrinsic="gpus", intrinsic="batch_per_gpu", scaling="weak")
     assert not any(n.kind == "job_likely" for n in said.notes)
+    assert taken_as_job(table).scaling == "job"
+    several = pd.concat([falling, falling.assign(batch_per_gpu=64)])
+    assert taken_as_job(read_table(several, time="time", extrinsic="gpus", intrinsic="batch_per_gpu")).scaling is None

@@ -85,7 +85,7 @@ class Guess:
     roles : dict of str to str
         For `read_table`: `time`, `throughput`, `quantity`, `unit`, `intrinsic`, `extrinsic`, …; columns with commas.
     mapping : dict of str to str
-        Field's name → column, for counts with a name such as `num_gpus`.
+        Field's name → column, for counts whose name is in the singular, such as `gpu`.
     counts : str or None
         The column that counts the workers, or else the nodes.
     left_out : tuple of str
