@@ -92,7 +92,7 @@ def by_times(table: Table) -> Note | None:
     slow, fast = (float(ends[target.column].iloc[widest]) for ends in (first, last))
     scales = f"{few:g} to {many:g} {noun_of(workers)}"
     text = (
-        f"at the same {batch} the time falls from {slow:.3g} to {fast:.3g} s from {scales}: "
+        f"at the same {batch} the time falls from {_seconds(slow)} to {_seconds(fast)} s from {scales}: "
         f"too much for a batch each; --scaling job for an epoch, --map global_batch={batch} for a batch of all"
     )
     return Note(text, "job_likely")
@@ -115,3 +115,7 @@ def taken_as_job(table: Table) -> Table:
 def _counts(table: Table) -> list[Factor]:
     """Return the factors that count workers, nodes or servers by their names."""
     return [f for f in table.factors if f.numeric and canonical_of(f.name) in COUNTED]
+
+
+def _seconds(value: float) -> str:
+    return f"{value:,.0f}" if value >= 1000.0 else f"{value:.3g}"
