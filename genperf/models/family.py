@@ -181,8 +181,8 @@ class Factors:
         if text == "batch*workers":
             return not self.batch_is_of_a_pass
         if (target, text) == ("data_parallel", "workers"):
-            # Where nothing is split but the samples.
-            return not any(map(self.find, WAYS[1:]))
+            # Where nothing is split but the samples: runs in passes of micro-batches, without other ways.
+            return self.find("micro_batches") is not None and not any(map(self.find, WAYS[1:]))
         return True
 
     def _node(self, canonical: str, trying: frozenset[str]) -> Node | None:
