@@ -27,6 +27,7 @@ _SCORES = f"12*layers*hidden*sequence*{TOKENS}/(tensor_parallel*pipeline_paralle
 _SLOTS = "(pipeline_parallel - 1)/virtual_stages"
 #: Nodes that a group of data-parallel ways spans: tensor- and context-parallel ways come first inside a node.
 _SPANNED = "max(1, data_parallel*tensor_parallel*context_parallel*nodes/workers)"
+_SHARING = "min(tensor_parallel*context_parallel, workers/nodes)"
 
 
 def build(factors: Factors, form: Form = "serial") -> Expression:
@@ -145,13 +146,15 @@ class _Writer:
         once = {}
         if split("data_parallel"):
             once["data"] = f"beta_d*{HELD}*(1 - 1/data_parallel)"
-            once["data latency"] = "alpha_d*2*(data_parallel - 1)"
+            once["data latency"] = "alpha_d*log(data_parallel)"
             if split("expert_parallel"):
                 once["data of experts"] = f"beta_e*{HELD}*max(1/expert_parallel - 1/data_parallel, 0)"
             if self._several_nodes:
-                once["data between nodes"] = f"beta_n*{HELD}*(1 - 1/{_SPANNED})"
+                once["data between nodes"] = f"beta_n*{HELD}*{_SHARING}*(1 - 1/{_SPANNED})"
             if "gathered" in switches:
                 once["gather"] = f"beta_g*micro_batches*{HELD}*(1 - 1/data_parallel)*gathered"
+                if self._several_nodes:
+                    once["gather between nodes"] = f"beta_gn*micro_batches*{HELD}*{_SHARING}*(1 - 1/{_SPANNED})*gathered"
         divided = split("tensor_parallel") or split("pipeline_parallel") or "sharded" in switches
         if known("parameters") or divided:
             once["update"] = f"u*{HELD}*(1 - sharded*(1 - 1/data_parallel))"
@@ -181,7 +184,7 @@ class _Writer:
 
 #: Coefficients of what is in proportion to the samples of a step, and to its micro-batches; then the others.
 _OF_SAMPLES = ("a", "a_s", "r", "beta_p", "beta_t", "beta_tn", "beta_x")
-_OF_PASSES = ("k", "l", "alpha_t", "alpha_p", "alpha_x", "beta_g")
+_OF_PASSES = ("k", "l", "alpha_t", "alpha_p", "alpha_x", "beta_g", "beta_gn")
 _COEFFICIENTS = (*_OF_SAMPLES, *_OF_PASSES, "beta_d", "alpha_d", "beta_e", "beta_n", "u", "u_e", "o", "o_d", "c")
 
 
