@@ -3,7 +3,8 @@
     python experiments/transformers.py [TABLE...] [--models A,B] [--write]
 
 Without a table: all of them. Prints the tables; `--write` writes docs/results/transformers.md, or the
-rows and columns of the tables and models that were run. A table alone takes seconds to minutes: enough to see what a change does.
+rows of the tables and the columns of the models that were run. A table alone takes seconds to minutes: enough to see
+what a change does.
 """
 
 from __future__ import annotations

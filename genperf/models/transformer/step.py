@@ -27,7 +27,9 @@ _SCORES = f"12*layers*hidden*sequence*{TOKENS}/(tensor_parallel*pipeline_paralle
 _SLOTS = "(pipeline_parallel - 1)/virtual_stages"
 #: Nodes that a group of data-parallel ways spans: tensor- and context-parallel ways come first inside a node.
 _SPANNED = "max(1, data_parallel*tensor_parallel*context_parallel*nodes/workers)"
-_SHARING = "min(tensor_parallel*context_parallel, workers/nodes)"
+#: What such a group exchanges between its nodes: groups of different tensor-parallel ways share a node's links.
+_SHARED = f"{HELD}*min(tensor_parallel*context_parallel, workers/nodes)"
+_BETWEEN = f"{_SHARED}*(1 - 1/{_SPANNED})"
 
 
 def build(factors: Factors, form: Form = "serial") -> Expression:
@@ -43,9 +45,10 @@ def build(factors: Factors, form: Form = "serial") -> Expression:
         experts     β·(L/p)·b·s·h·(ε − 1)/ε, tokens to all and back between ε expert-parallel ways, and α a message
         pipeline    b·s·h at a stage's boundary, and α of its messages
         bubble      (a pass)·(p − 1)/v: a stage waits while others compute and exchange, v stages interleaved
-        data        P/(t·p)·(d − 1)/d inside nodes, (ν − 1)/ν between the ν nodes that d spans; 2·(d − 1)·α;
+        data        P/(t·p)·(d − 1)/d inside nodes, t·c times as much·(ν − 1)/ν between the ν nodes that d spans, as
+                    the groups of t·c ways share a node's links (at most its devices do); 2·log₂(d)·α;
                     the experts' gradients P/(t·p·ε)·(1 − ε/d), as d/ε devices hold the same ones
-        gather      the weights once more for every micro-batch, with ZeRO-3 or FSDP
+        gather      the weights once more for every micro-batch, with ZeRO-3 or FSDP, inside nodes and between them
         update      P/(t·p), over d from ZeRO-1 on; P/(t·p·ε) of the experts
         offload     the same through the host, whole and over d
 
@@ -146,15 +149,15 @@ class _Writer:
         once = {}
         if split("data_parallel"):
             once["data"] = f"beta_d*{HELD}*(1 - 1/data_parallel)"
-            once["data latency"] = "alpha_d*log(data_parallel)"
+            once["data latency"] = "alpha_d*2*log2(data_parallel)"
             if split("expert_parallel"):
                 once["data of experts"] = f"beta_e*{HELD}*max(1/expert_parallel - 1/data_parallel, 0)"
             if self._several_nodes:
-                once["data between nodes"] = f"beta_n*{HELD}*{_SHARING}*(1 - 1/{_SPANNED})"
+                once["data between nodes"] = f"beta_n*{_BETWEEN}"
             if "gathered" in switches:
                 once["gather"] = f"beta_g*micro_batches*{HELD}*(1 - 1/data_parallel)*gathered"
                 if self._several_nodes:
-                    once["gather between nodes"] = f"beta_gn*micro_batches*{HELD}*{_SHARING}*(1 - 1/{_SPANNED})*gathered"
+                    once["gather between nodes"] = f"beta_gn*micro_batches*{_BETWEEN}*gathered"
         divided = split("tensor_parallel") or split("pipeline_parallel") or "sharded" in switches
         if known("parameters") or divided:
             once["update"] = f"u*{HELD}*(1 - sharded*(1 - 1/data_parallel))"
