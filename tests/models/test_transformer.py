@@ -7,7 +7,7 @@ import pytest
 import genperf as gp
 from genperf.errors import ModelError
 from genperf.models import MODELS, Factors
-from genperf.models.transformer.step import build
+from genperf.models.transformer.step import LATENCY, build
 from genperf.models.transformer.words import OFFLOAD, RECOMPUTATION, ZERO
 from genperf.table.factor import measure
 
@@ -105,6 +105,12 @@ def test_the_groups_of_a_node_share_its_links_whatever_the_tensor_ways():
 def test_steps_of_a_reduction_grow_with_the_logarithm_of_its_ways():
     few, many = terms(columns(dp=[8.0], gbs=[128.0])), terms(columns(dp=[512.0], gbs=[8192.0]))
     assert many["data latency"] == pytest.approx(3 * few["data latency"])
+
+
+def test_no_latency_is_longer_than_a_network_can_be():
+    expression = build(factors_of(columns()))
+    upper = {c.name: c.upper for c in expression.constants}
+    assert {name for name, most in upper.items() if most == LATENCY.most} == {"alpha_t", "alpha_p", "alpha_d"}
 
 
 def test_gathered_weights_go_between_nodes_for_every_micro_batch():

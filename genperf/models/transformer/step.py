@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from genperf.expression import Expression, Term, coefficient
@@ -30,6 +31,24 @@ _SPANNED = "max(1, data_parallel*tensor_parallel*context_parallel*nodes/workers)
 #: What such a group exchanges between its nodes: groups of different tensor-parallel ways share a node's links.
 _SHARED = f"{HELD}*min(tensor_parallel*context_parallel, workers/nodes)"
 _BETWEEN = f"{_SHARED}*(1 - 1/{_SPANNED})"
+
+
+@dataclass(frozen=True)
+class LatencySettings:
+    """What a message may take whatever its size.
+
+    Attributes
+    ----------
+    most : float
+        Seconds. Networks of accelerators take some 10⁻⁵ s; processes that share a core, as on the emulated cluster of
+        `docs/protocols/partitioned.md`, 8·10⁻³. Without a bound a table of long steps lets a latency of seconds stand for
+        what it cannot tell (`docs/decisions/transformer-links.md`).
+    """
+
+    most: float = 0.01
+
+
+LATENCY = LatencySettings()
 
 
 def build(factors: Factors, form: Form = "serial") -> Expression:
@@ -80,7 +99,9 @@ class _Writer:
             **dict.fromkeys(_OF_SAMPLES, "s/sample"),
             **dict.fromkeys(_OF_PASSES, "s" if self.counted else "s/sample"),
         }
-        self.coefficients = {n: coefficient(unused_name(n, columns), units.get(n, "s")) for n in _COEFFICIENTS}
+        of_all = {n: coefficient(unused_name(n, columns), units.get(n, "s")) for n in _COEFFICIENTS}
+        slowest = {n: replace(c, upper=LATENCY.most) for n, c in of_all.items() if n.startswith("alpha")}
+        self.coefficients = of_all | slowest
         levels = level_effects(factors, columns)
         formulas = self._formulas()
         terms = tuple(Term(name, scaled(self._node(text), levels)) for name, text in formulas.items())
