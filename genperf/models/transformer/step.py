@@ -41,8 +41,8 @@ class LatencySettings:
     ----------
     most : float
         Seconds. Networks of accelerators take some 10⁻⁵ s; processes that share a core, as on the emulated cluster of
-        `docs/protocols/partitioned.md`, 8·10⁻³. Without a bound a table of long steps lets a latency of seconds stand for
-        what it cannot tell (`docs/decisions/transformer-links.md`).
+        `docs/protocols/partitioned.md`, 8·10⁻³. Without a bound a latency of seconds stands for what a table of long
+        steps cannot tell (`docs/decisions/transformer-links.md`).
     """
 
     most: float = 0.01
