@@ -130,9 +130,9 @@ def laws(factors: Factors, overlap: Overlap, family: str) -> Sequence[Expression
     h*batch + (a_f*batch + c_f) + (a_b*batch + c_b) + 2*beta*workers + u
     h*batch + (a_f*batch + c_f) + (a_b*batch + c_b) + beta*(workers - 1) + u
     """
-    told = "exchange" in factors.phases and factors.varies("workers", LEAST_COUNTS)
+    distinguishable = "exchange" in factors.phases and factors.varies("workers", LEAST_COUNTS)
     updates = (True,) if "update" in factors.phases else (False, True)
-    carriers = tuple(_EXCHANGES) if told else tuple(_EXCHANGES)[:1]
+    carriers = tuple(_EXCHANGES) if distinguishable else tuple(_EXCHANGES)[:1]
     return [build(factors, overlap, family, by, updated) for by in carriers for updated in updates]
 
 
