@@ -223,7 +223,8 @@ def _check_discrepancy(discrepancy: Discrepancy, factors: tuple[Factor, ...]) ->
     if surface is not None and (fault is not None or discrepancy.per_draw):
         raise refusal(f"discrepancies.surface: {fault or 'it belongs to a discrepancy that all draws share'}")
     for factor in factors:
-        if factor.positive and factor.name in anchors and np.any(anchors[factor.name] <= 0.0):
+        above_zero = factor.numeric and factor.positive
+        if above_zero and factor.name in anchors and np.any(anchors[factor.name] <= 0.0):
             raise refusal(f"discrepancies.anchors: an anchor's '{factor.name}' is not above zero")
     beyond = discrepancy.extrapolation
     for text in () if beyond is None else (*beyond.axes, beyond.work, beyond.nodes):

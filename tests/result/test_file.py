@@ -312,3 +312,10 @@ def test_a_kriging_of_version_1_has_an_axis() -> None:
     plain["groups"][0]["model"]["krigings"][0]["axes"] = []
     with pytest.raises(ModelError, match="is not a whole model file: a part is of another kind"):
         parse_model(json.dumps(plain))
+
+
+def test_a_name_is_not_compared_with_zero() -> None:
+    plain = json.loads(dump_model(parse_model((EARLIER / "kriged.json").read_text())))
+    (net,) = [f for f in plain["groups"][0]["model"]["table"]["factors"] if f["role"] == "categorical"]
+    net["positive"] = True
+    parse_model(json.dumps(plain))
