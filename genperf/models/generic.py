@@ -36,8 +36,8 @@ class GenericSettings:
         Lower and upper bound of p. A guess: the operations of a convolution grow with the square of its width and of
         its kernel, and 4 leaves room above.
     extrinsic_exponents : tuple of float
-        Lower and upper bound of q: the time grows at most in proportion to a count (a single serial resource is the worst
-        case) and falls at most in inverse proportion (the work perfectly shared).
+        Lower and upper bound of q: the time grows at most in proportion to a count (a single serial resource is the
+        worst case) and falls at most in inverse proportion (the work perfectly shared).
     level_bounds : tuple of float
         Lower and upper bound of d, in logarithms: a level of a categorical factor, or several workers instead of one,
         changes a term by at most exp(3) = 20 times. A guess.
