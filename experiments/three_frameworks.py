@@ -169,7 +169,7 @@ def page(rows: list[dict[str, str]]) -> str:
 configurations of 40 sampled networks on 1 to 8 workers ([`core_experiment.csv`](../../data/README.md#core_experiment)),
 the same in each framework. Mean |predicted / measured − 1| in %; in bold the least of `generic` and the learners.
 `auto`'s intervals are nominal 90 %."""
-    summary = "Medians over split seeds, or over the three kinds of combinations; the best learner last:"
+    summary = "Medians over split seeds, or over the kinds of combinations in the table; the best learner last:"
     head = "# Does one expression hold for sampled networks in three frameworks?"
     return "\n\n".join([head, reading, summary, "\n".join(verdicts(rows)), markdown(rows)]) + "\n"
 
