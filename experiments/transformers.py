@@ -3,7 +3,8 @@
     python experiments/transformers.py [TABLE...] [--models A,B] [--write]
 
 Without a table: all of them. Prints the tables; `--write` writes docs/results/transformers.md, or the
-rows of the tables that were run. A table alone takes seconds to minutes: enough to see what a change does.
+rows of the tables and the columns of the models that were run. A table alone takes seconds to minutes: enough to see
+what a change does.
 """
 
 from __future__ import annotations
@@ -91,14 +92,16 @@ def markdown(frame: pd.DataFrame) -> str:
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
-def rows_kept(rows: list[dict[str, str]]) -> list[dict[str, str]]:
-    """Return the rows that the page has of the tables that were not run now."""
-    if not PAGE.exists():
-        return []
+def with_kept(rows: list[dict[str, str]]) -> list[dict[str, str]]:
+    """Return rows with what the page has beside them: other tables, and models that were not run now."""
     lines = [line.strip("| ").split(" | ") for line in PAGE.read_text(encoding="utf-8").splitlines() if "|" in line]
-    lines = [line for line in lines if line[0] in {*CASES, "table"}]
-    run = {row["table"] for row in rows}
-    return [dict(zip(lines[0], line, strict=False)) for line in lines[1:] if line[0] not in run]
+    head = next(line for line in lines if line[0] == "table")
+    kept = [dict(zip(head, line, strict=False)) for line in lines if line[0] in CASES]
+    known = {(row["table"], row["predicted"]): row for row in kept}
+    for row in rows:
+        place = row["table"], row["predicted"]
+        known[place] = {**known.get(place, {}), **{name: cell for name, cell in row.items() if cell}}
+    return [{name: row.get(name, "") for name in head} for row in known.values()]
 
 
 def main() -> None:
@@ -113,7 +116,7 @@ def main() -> None:
             rows += rows_of(name, case, options.models)
             print(markdown(pd.DataFrame(rows[-1 - len(case.splits) :])), flush=True)
     if options.write:
-        rows = [*rows_kept(rows), *rows]
+        rows = with_kept(rows) if PAGE.exists() else rows
         rows.sort(key=lambda row: list(CASES).index(row["table"]))
         head = f"# How near are predictions of a transformer's step and memory?\n\nMade by `{COMMAND}`. {READING}"
         PAGE.write_text(f"{head}\n\n{markdown(pd.DataFrame(rows))}\n", encoding="utf-8")

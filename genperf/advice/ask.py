@@ -469,9 +469,10 @@ def _limit(result: FitResult, columns: Mapping[str, Any], places: str, interval:
     first, *others = sorted(shares.items(), key=lambda item: -item[1])
     whole = float(parts.central[0])
     largest = next(j for j, term in enumerate(parts.names) if _in_words(term, result) == first[0])
-    ends = parts.share_quantiles(largest, interval)[:, 0]
-    note = interval_note(interval, f"{100 * ends[0]:.0f}", f"{100 * ends[1]:.0f}", f"{100 * first[1] / whole:.0f}", "%")
-    text = f"at {places}, {first[0]} makes {100 * first[1] / whole:.0f} % of the {name}{note}"
+    # Where the terms add up to more than the value, the largest is told as all of it.
+    low, high, middle = np.minimum([*parts.share_quantiles(largest, interval)[:, 0], first[1] / whole], 1.0)
+    note = interval_note(interval, f"{100 * low:.0f}", f"{100 * high:.0f}", f"{100 * middle:.0f}", "%")
+    text = f"at {places}, {first[0]} makes {100 * middle:.0f} % of the {name}{note}"
     if not others or others[0][1] / whole < ASK.least_share:
         # Where no term explains much of the rest, nothing is claimed of it.
         explained = sum(shares.values()) / whole

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from genperf.attribution.scale import group_kind, scale_factor
-from genperf.formula import Name, Node, Number, call, parse, quote_name
+from genperf.formula import Name, Node, Number, call, names_in, parse, quote_name, render
 from genperf.formula.amounts import amount
 from genperf.models import ALIASES, Factors
 from genperf.prediction import Query
@@ -48,6 +48,9 @@ def samples_formula(factors: Factors) -> tuple[str, set[str]] | None:
     batch, workers = factors.find("batch"), factors.find("workers")
     if batch is None or factors.has("samples"):
         return None
+    if factors.batch_is_of_a_pass:
+        whole = factors.node("global_batch")
+        return None if whole is None else (render(whole), set(names_in(whole)))
     columns = {f.name for f in (batch, workers) if f is not None}
     return quote_name(batch.name) + (f"*{quote_name(workers.name)}" if workers is not None else ""), columns
 

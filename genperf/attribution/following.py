@@ -26,8 +26,8 @@ def following(
     """Return the columns that follow from the count of workers (or nodes), so that the configurations can exist.
 
     The devices of a node are as at the largest measured scale (`workers_of_node`). One node is filled before the next
-    begins. The global batch is the batch per worker times the workers; a transformer's layout follows as `_layout`
-    says.
+    begins. The global batch is the batch per worker times the workers, or grows with them as in every measured run; a
+    transformer's layout follows as `_layout` says.
 
     Parameters
     ----------
@@ -62,10 +62,14 @@ def following(
             out[inside.name] = np.minimum(counts, inside.upper)
     elif count == nodes and workers is not None and workers.name not in given:
         out[workers.name] = counts * (workers.upper / count.upper if per_node is None else per_node)
+    whole, samples = factors.find("global_batch"), factors.samples
+    grown = out.get(samples.count, columns.get(samples.count))
+    if samples.each is not None and grown is not None and whole is not None and whole.name not in given:
+        out[whole.name] = samples.each * np.asarray(grown, float)
     worker_counts = None if workers is None else out.get(workers.name, columns.get(workers.name))
     if worker_counts is None:
         return out
-    batch, whole, passes = factors.find("batch"), factors.find("global_batch"), factors.find("micro_batch")
+    batch, passes = factors.find("batch"), factors.find("micro_batch")
     if whole is not None and whole.name not in given and batch not in (None, passes) and batch.name in columns:
         out[whole.name] = np.asarray(columns[batch.name], float) * worker_counts
     return out | _layout(factors, {**columns, **out}, worker_counts, given)
@@ -100,7 +104,8 @@ def _layout(
     """Return the columns of a transformer's layout that follow from its devices.
 
     More devices are more data-parallel ways: tensor, pipeline and context ways stay as they are. The global batch
-    stays, in fewer passes of micro-batches, and grows only where a way would have less than one micro-batch.
+    stays, in fewer passes of micro-batches, and grows only where a way would have less than one micro-batch. So do the
+    passes of a table that splits nothing but the samples, where its global batch is known or was always the same.
 
     Parameters
     ----------
@@ -122,20 +127,29 @@ def _layout(
     data = factors.find("data_parallel")
     named = {name: factors.find(name) for name in WAYS[1:]}
     others = [factor for factor in named.values() if factor is not None]
-    if data is None or not others or any(factor.name not in columns for factor in others):
+    one, whole, passes = (factors.find(name) for name in ("micro_batch", "global_batch", "micro_batches"))
+    unsplit = data is None and not others and passes is not None
+    if not unsplit and (data is None or not others or any(factor.name not in columns for factor in others)):
         return {}
     out: dict[str, Array] = {}
-    ways = np.asarray(columns[data.name], float) if data.name in given else workers
-    if data.name not in given:
-        ways = np.maximum(1.0, workers / np.prod([np.asarray(columns[f.name], float) for f in others], axis=0))
-        out[data.name] = ways
-    one, whole, passes = (factors.find(name) for name in ("micro_batch", "global_batch", "micro_batches"))
-    if one is None or one.name not in columns or whole is None or whole.name not in columns:
+    ways = workers
+    if data is not None:
+        if data.name in given:
+            ways = np.asarray(columns[data.name], float)
+        else:
+            ways = np.maximum(1.0, workers / np.prod([np.asarray(columns[f.name], float) for f in others], axis=0))
+            out[data.name] = ways
+    if one is None or one.name not in columns:
         return out
-    samples = np.asarray(columns[whole.name], float)
     at_once = ways * np.asarray(columns[one.name], float)
-    if whole.name not in given:
-        samples = out[whole.name] = np.maximum(samples, at_once)
+    if whole is not None and whole.name in columns:
+        samples = np.asarray(columns[whole.name], float)
+        if whole.name not in given:
+            samples = out[whole.name] = np.maximum(samples, at_once)
+    elif factors.samples.same is None:
+        return out
+    else:
+        samples = np.full(len(workers), factors.samples.same)
     if passes is not None and passes.name not in given:
         out[passes.name] = np.maximum(1.0, samples / at_once)
     return out

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from genperf.cli.options import once, output_options, pairs, read, table_options
+from genperf.cli.options import HINT, once, output_options, pairs, read, table_options
 from genperf.cli.output import show_json
 from genperf.cli.shown import training_of
 from genperf.cli.tell import tell
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 @click.option("--tokens", metavar="N", help="Of a transformer: the days and the cost of so many tokens, as 300B.")
 @click.option("--peak", metavar="DEVICE", help="Of a transformer: MFU, of a device's peak; a100, or 312T operations/s.")
 @click.option("--map", "mapping", metavar="FACTOR=COL", multiple=True, help="The column of a field's name.")
+@HINT
 @click.option("--seed", default=0, show_default=True, type=click.IntRange(min=0))
 @table_options
 @output_options
@@ -36,6 +37,7 @@ def command(
     tokens: str | None,
     peak: str | None,
     mapping: tuple[str, ...],
+    hints: tuple[str, ...],
     seed: int,
     as_json: bool,
     quiet: bool,
@@ -72,7 +74,7 @@ def command(
     wanted = guess.at(once(at, "--at"))
     _refuse_several(wanted, whole)
     values = _one_series(whole, wanted)
-    result = fit_group(whole, tuple(values.values()), guess.mapping, seed)
+    result = fit_group(whole, tuple(values.values()), guess.mapping, seed, once(hints, "--hint"))
     constants = {name: float(text) for name, text in values.items() if text.replace(".", "", 1).isdigit()}
     configuration = {name: value for name, value in wanted.items() if name not in values}
     sample = samples_called(measured) if measured else "samples"
@@ -90,6 +92,9 @@ def command(
         tell(f"{guess}{left}")
         for note in whole.notes:
             if note.kind in ("rows_rejected", "runs_failed", "job", "job_likely"):
+                tell(note.text)
+        for note in result.notes:
+            if note.kind in ("hint", "hint_contradicted"):
                 tell(note.text)
         if answer.taken:
             tell(f"not given, and taken at: {join_values(answer.taken)}; --at sets them")

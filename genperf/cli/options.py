@@ -59,6 +59,15 @@ _ROLES = (
     click.option("--delimiter", metavar="CHAR", help="What separates columns, where it is not recognised."),
 )
 
+#: What is known of the network; `ask` has it as well.
+HINT = click.option(
+    "--hint",
+    "hints",
+    metavar="NAME=VALUE",
+    multiple=True,
+    help='The network between nodes: "bandwidth=25Gbit/s", latency=20us, parameters=110M, "devices per node=8".',
+)
+
 _FIT = (
     click.option("--structure", default="auto", show_default=True, help="separable, per-term, product, grown or auto."),
     click.option("--loss", default="relative", show_default=True, help="relative, log, absolute, squared or huber."),
@@ -67,6 +76,7 @@ _FIT = (
     click.option("--solver", default="projected", show_default=True, help="projected or de."),
     click.option("--map", "mapping", metavar="FACTOR=COL", multiple=True, help="The column of a family's factor."),
     click.option("--fix", metavar="NAME=X", multiple=True, help="Hold a constant of the model at a value."),
+    HINT,
     click.option("--seed", default=0, show_default=True, type=click.IntRange(min=0)),
     click.option("--workers", default=1, show_default=True, type=click.IntRange(min=1), help="Processes to fit with."),
     click.option("--engine", default="local", show_default=True, help="Where fits run: local, dask or ray."),
@@ -250,6 +260,7 @@ def fit_arguments(given: dict[str, Any]) -> dict[str, Any]:
         "lam": lam if lam in (None, "cv") else number(lam, "--lambda"),
         "mapping": pairs(given.pop("mapping"), "--map"),
         "fix": {name: number(value, "--fix") for name, value in fixed.items()},
+        "hints": once(given.pop("hints"), "--hint"),
     }
 
 

@@ -9,6 +9,7 @@ from typing import Literal
 from genperf.errors import FitError, suggest
 from genperf.losses import loss_named, penalty_named
 from genperf.models.generic import STRUCTURES
+from genperf.models.network import checked_hints
 from genperf.solver import SOLVERS
 
 
@@ -58,6 +59,8 @@ class FitOptions:
         Canonical factor name → column.
     fix : mapping of str to float
         Constants held at a value.
+    hints : mapping of str to str
+        What is known of the network between nodes (`genperf.models.network.HINTS`); `auto` alone reads it.
     """
 
     structure: str = "auto"
@@ -68,8 +71,10 @@ class FitOptions:
     draws: int = DEFAULTS.draws
     mapping: Mapping[str, str] = field(default_factory=dict)
     fix: Mapping[str, float] = field(default_factory=dict)
+    hints: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "hints", checked_hints(self.hints))
         loss_named(self.loss)
         penalty_named(self.penalty, self.strength if self.lam != "cv" else 0.0)
         if self.solver not in SOLVERS:
@@ -90,7 +95,8 @@ class FitOptions:
         >>> FitOptions(fix={"c": 1.0}).request
         'structure=auto loss=relative penalty=l2 lam=None solver=projected draws=200 mapping={} fix={c: 1.0}'
         """
-        options = [(f.name, getattr(self, f.name)) for f in fields(self)]
+        # Requests of earlier versions know no hints.
+        options = [(f.name, getattr(self, f.name)) for f in fields(self) if f.name != "hints" or self.hints]
         return " ".join(f"{name}={_plain(value)}" for name, value in options)
 
     @property

@@ -16,6 +16,7 @@ from genperf.fitting.auto import AUTO
 from genperf.fitting.models import Model, model_named
 from genperf.fleet import fit_fleet
 from genperf.models import Factors
+from genperf.models.network import with_devices_per_node
 from genperf.result import FitResult, GroupedResult
 from genperf.table import Table, read_table
 
@@ -34,6 +35,7 @@ def fit(
     seed: int = 0,
     mapping: Mapping[str, str] | None = None,
     fix: Mapping[str, float] | None = None,
+    hints: Mapping[str, str] | None = None,
     draws: int | None = None,
     pool: bool = False,
     workers: int = 1,
@@ -71,6 +73,10 @@ def fit(
         Canonical factor name → column, where a family does not find it by name.
     fix : mapping of str to float, optional
         Constants held at a value.
+    hints : mapping of str to str, optional
+        What is known of the network between nodes, for `auto`: `{"bandwidth between nodes": "25Gbit/s", "parameters":
+        "110M"}`; also `latency between nodes`, `message bytes` (a number or a column), and `devices per node` of a
+        table that counts no nodes.
     draws : int, optional
         Bootstrap replicates.
     pool : bool
@@ -126,8 +132,10 @@ def fit(
         solver=solver,
         mapping=dict(mapping or {}),
         fix=dict(fix or {}),
+        hints=hints or {},
         **({} if draws is None else {"draws": draws}),
     )
+    table = with_devices_per_node(table, options.hints)
     where = Engine(engine, workers, address)
     # A mapping must name factors of the table, also where a model reads no factor by name: the result keeps it.
     Factors(table.factors, options.mapping)
@@ -148,7 +156,11 @@ def fit(
 
 
 def fit_group(
-    table: Table, group: tuple[str, ...], mapping: Mapping[str, str] | None = None, seed: int = 0
+    table: Table,
+    group: tuple[str, ...],
+    mapping: Mapping[str, str] | None = None,
+    seed: int = 0,
+    hints: Mapping[str, str] | None = None,
 ) -> FitResult:
     """Fit `auto` to one group of a table, with what the other groups show of the cluster, as `fit` of all does.
 
@@ -160,6 +172,8 @@ def fit_group(
     mapping : mapping of str to str, optional
         Canonical factor name → column.
     seed : int
+    hints : mapping of str to str, optional
+        See `fit`.
 
     Raises
     ------
@@ -173,7 +187,8 @@ def fit_group(
     >>> fit_group(read_table(runs, time="s", extrinsic="gpus", group="net"), ("a",)).schema.rows
     3
     """
-    options = FitOptions(mapping=dict(mapping or {}))
+    options = FitOptions(mapping=dict(mapping or {}), hints=hints or {})
+    table = with_devices_per_node(table, options.hints)
     with one_blas_thread():
         task = Task(model_named(AUTO, options).prepared(table), seed, further_models(table, {}, options, False))
         if not table.group:
@@ -257,7 +272,8 @@ def further_models(table: Table, also_models: Mapping[str, str], options: FitOpt
             known = ", ".join(table.further) or "none"
             raise FitError(f"'{name}' is no further quantity of the table ({known})", hint=f"--also {name}=COLUMN:UNIT")
     named = {name: also_models.get(name, AUTO) for name in table.further}
-    free = replace(options, fix={})
+    # A hint is about the time of a step.
+    free = replace(options, fix={}, hints={})
     return {
         name: model_named(model, free, pool and model == AUTO).prepared(table.further[name])
         for name, model in named.items()

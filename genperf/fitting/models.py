@@ -10,6 +10,7 @@ from genperf.estimate import FitOptions
 from genperf.fitting.auto import AUTO, Auto
 from genperf.fitting.expressions import ExpressionModel, FamilyModel, FormulaModel, GenericModel
 from genperf.models import MODELS
+from genperf.models.network import network_of
 from genperf.result import FitResult
 from genperf.table import Table
 
@@ -63,7 +64,7 @@ def model_named(name: str, options: FitOptions, pool: bool = False) -> Model:
     Raises
     ------
     FitError
-        For another model that is to pool.
+        For another model that is to pool, or that is given hints.
 
     Examples
     --------
@@ -72,6 +73,8 @@ def model_named(name: str, options: FitOptions, pool: bool = False) -> Model:
     """
     if name == AUTO:
         return Auto(options, pool)
+    if network_of(options.hints) is not None:
+        raise FitError("only auto reads hints of the network", hint="leave --hint out, or --model auto")
     if pool:
         raise FitError("only auto can pool groups", hint="--group A,B with --model auto")
     kind: type[ExpressionModel] = FamilyModel

@@ -1,11 +1,11 @@
-"""Amounts as people write them: `30B`, `80GB`, `1.5M`, `2h`, `30d`."""
+"""Amounts as people write them: `30B`, `80GB`, `1.5M`, `2h`, `30d`, `25Gbit/s`."""
 
 from __future__ import annotations
 
 import re
 
 #: Seconds in a unit of time.
-DURATIONS: dict[str, float] = {"ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
+DURATIONS: dict[str, float] = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
 #: Powers of a thousand; B is a billion, as of parameters. Of bytes as well: 80GB is 80·10⁹ bytes.
 MULTIPLES: dict[str, float] = {"k": 1e3, "K": 1e3, "M": 1e6, "B": 1e9, "G": 1e9, "T": 1e12}
 BYTES: dict[str, float] = {
@@ -16,6 +16,8 @@ UNITS: dict[str, float] = {**DURATIONS, **MULTIPLES, **BYTES}
 _NUMBER = r"(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 _UNIT = "|".join(sorted(UNITS, key=len, reverse=True))
 _AMOUNT = re.compile(rf"^\s*([-+]?{_NUMBER})\s*({_UNIT})?\s*$")
+#: A bandwidth: a small b or "bit" are bits, a large B bytes.
+_BANDWIDTH = re.compile(rf"^\s*({_NUMBER})\s*([kKMGT]?)(bit|b|B)(?:/s|ps)\s*$")
 #: An amount within a formula: behind no name, number or point, and before none.
 _WITHIN = re.compile(rf"(?<![\w.])({_NUMBER})({_UNIT})(?![\w.(])")
 #: Texts and quoted names of a formula.
@@ -32,6 +34,20 @@ def amount(text: str) -> float | None:
     """
     match = _AMOUNT.match(text)
     return None if match is None else float(match[1]) * UNITS.get(match[2] or "", 1.0)
+
+
+def bandwidth(text: str) -> float | None:
+    """Return the bytes per second that a text stands for; None where it is no bandwidth.
+
+    Examples
+    --------
+    >>> bandwidth("25Gbit/s"), bandwidth("100 Gbps"), bandwidth("3GB/s"), bandwidth("25")
+    (3125000000.0, 12500000000.0, 3000000000.0, None)
+    """
+    match = _BANDWIDTH.match(text)
+    if match is None:
+        return None
+    return float(match[1]) * MULTIPLES.get(match[2], 1.0) / (1.0 if match[3] == "B" else 8.0)
 
 
 def with_amounts(text: str) -> str:

@@ -13,6 +13,7 @@ from genperf.formula import Name, Node, names_in, parse, render, substitute
 from genperf.models.overhead import Overhead
 from genperf.table import Factor
 from genperf.table.names import ALIASES, column_of
+from genperf.table.samples import StepSamples
 from genperf.table.transformer_names import WAYS
 
 #: Factors that follow from others, tried in order where a table lacks them.
@@ -37,6 +38,7 @@ DERIVED: tuple[tuple[str, str], ...] = (
     ("data_parallel", "workers/(tensor_parallel*pipeline_parallel)"),
     ("data_parallel", "workers/tensor_parallel"),
     ("data_parallel", "workers/pipeline_parallel"),
+    ("data_parallel", "workers"),
 )
 
 #: What a factor is counted in; the others are numbers.
@@ -95,6 +97,8 @@ class Factors:
         Canonical name → column, as the user mapped it.
     phases : frozenset of str
         The phases with a measured column.
+    samples : StepSamples
+        How the samples of a step changed with the workers; known of a fitted model.
 
     Examples
     --------
@@ -108,6 +112,7 @@ class Factors:
     factors: tuple[Factor, ...]
     mapping: Mapping[str, str] = field(default_factory=dict)
     phases: frozenset[str] = frozenset()
+    samples: StepSamples = field(default_factory=StepSamples)
 
     def __post_init__(self) -> None:
         names = [f.name for f in self.factors]
@@ -158,18 +163,34 @@ class Factors:
         return self._node(canonical, frozenset())
 
     @property
-    def _is_of_a_pass(self) -> bool:
+    def batch_is_of_a_pass(self) -> bool:
         """Whether the batch is that of one pass: several devices share it, and a step has several."""
         batch = self.find("batch")
         ways = ("tensor_parallel", "pipeline_parallel", "micro_batches")
         return batch is not None and batch == self.find("micro_batch") and any(map(self.find, ways))
 
+    def _follows(self, target: str, text: str) -> bool:
+        """Whether a factor follows from others in this table, as `DERIVED` has it.
+
+        Parameters
+        ----------
+        target : str
+        text : str
+            The formula.
+        """
+        if text == "batch*workers":
+            return not self.batch_is_of_a_pass
+        if (target, text) == ("data_parallel", "workers"):
+            # Where nothing is split but the samples: runs in passes of micro-batches, without other ways.
+            return self.find("micro_batches") is not None and not any(map(self.find, WAYS[1:]))
+        return True
+
     def _node(self, canonical: str, trying: frozenset[str]) -> Node | None:
         factor = self.find(canonical)
-        if factor is not None:
+        if factor is not None and not (canonical == "batch" and self.batch_is_of_a_pass):
             return Name(factor.name)
         for target, text in DERIVED:
-            if target != canonical or target in trying or (text == "batch*workers" and self._is_of_a_pass):
+            if target != canonical or target in trying or not self._follows(target, text):
                 continue
             formula = parse(text)
             parts = {name: self._node(name, trying | {canonical}) for name in formula.names}

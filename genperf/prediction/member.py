@@ -203,7 +203,7 @@ def log_times(members: Sequence[Member], columns: Mapping[str, Any]) -> Array:
             if shared.surface is not None:
                 with np.errstate(all="ignore"):
                     there = np.log(member.expression.evaluate(shared.surface.inside(columns), member.values))
-                curve = curve - shared.surface.share(columns) * there
+                curve = _beside(curve, there, shared.surface.share(columns))
         logarithms.append(curve)
     return np.array(logarithms)
 
@@ -230,6 +230,29 @@ def forecasts(members: Sequence[Member], columns: Mapping[str, Any]) -> list[tup
             mean, variance = shared[id(discrepancy)]
             if discrepancy.surface is not None:
                 there = member.log_draws(discrepancy.surface.inside(columns))
-                curve = curve - discrepancy.surface.share(columns) * there
+                curve = _beside(curve, there, discrepancy.surface.share(columns))
             out.append((curve + mean, np.broadcast_to(variance, curve.shape).copy()))
     return out
+
+
+def _beside(curve: Array, there: Array, share: Array) -> Array:
+    """Return ln f(x) − v·ln f(c), what an expression adds beside a surface.
+
+    An expression whose coefficients are zero for a layout says no time at all: ln f is −∞. It stays so at x, and at c
+    alone ln f(x) stands in its place.
+
+    Parameters
+    ----------
+    curve, there : ndarray of shape (rows,) or (draws, rows)
+        ln f at x, and inside the measured range.
+    share : ndarray of shape (rows,)
+        v.
+
+    Examples
+    --------
+    >>> _beside(np.array([1.0, -np.inf, 2.0]), np.array([1.0, -np.inf, -np.inf]), np.array([0.5, 0.5, 0.5]))
+    array([ 0.5, -inf,  1. ])
+    """
+    with np.errstate(invalid="ignore"):
+        beside = curve - share * np.where(np.isneginf(there), curve, there)
+    return np.asarray(np.where(np.isneginf(curve), curve, beside))

@@ -240,7 +240,8 @@ def _values(
         formula = parse(schema.derived[factor.name])
         inputs = {name: numbers(given[name])[0] for name in formula.names if name in given}
         if len(inputs) == len(formula.names):
-            return np.asarray(formula.evaluate(inputs), float)
+            # A formula of no column, `devices_per_node=8`, is one number.
+            return np.broadcast_to(np.asarray(formula.evaluate(inputs), float), (len(source.lines),))
     if factor.distinct == 1:
         notes.append(Note(f"'{factor.name}' is taken as {_only(factor)}, its one measured value", "filled"))
         filled = factor.lower if factor.numeric else factor.levels[0]

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from genperf.errors import Note, TableError, counted
 from genperf.prediction import Band, Evidence, Feasibility, Member, Schema, Spread, beside, cells_of, predict
+from genperf.prediction.following import samples_of
 from genperf.prediction.further import further_columns, further_names
 from genperf.result.shortcuts import GroupShortcuts, Shortcuts, data_or_values
 from genperf.table.cells import Cells, frame_of
@@ -106,7 +107,7 @@ class FitResult(Shortcuts):
         """The factors, to be looked up by the field's names or those that the user mapped."""
         from genperf.models import Factors
 
-        return Factors(self.schema.factors, self.schema.mapping)
+        return Factors(self.schema.factors, self.schema.mapping, samples=samples_of(self.schema))
 
     def predict(
         self,

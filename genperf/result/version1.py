@@ -98,6 +98,8 @@ def _kriging(kriging: Plain) -> Plain:
         if axis["kind"] == "level":
             values = np.array([*axis["labels"], None], dtype=object)[:-1][values.astype(int)]
         anchors[axis["factor"]], metrics[axis["factor"]] = values, axis["kind"]
+    if not anchors:
+        raise ValueError("a kriging without an axis")
     effects = tuple(Effect(e["size"], dict(e["rates"])) for e in kriging["effects"])
     weights = np.array(kriging["weights"], dtype=float)
     across = Exponential(metrics, effects).covariance(anchors, anchors)

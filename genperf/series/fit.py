@@ -17,6 +17,7 @@ from genperf.pooling import Borrowed
 from genperf.prediction import Ensemble, Evidence, Member, Spread, Status, mixture_quantiles
 from genperf.series.borrowing import borrowing_note, borrowing_options, led, with_loans
 from genperf.series.families import Family, Layout, Work, families
+from genperf.series.hints import hint_notes, with_hint
 from genperf.series.measured import Series, mixture_notes, outliers, repeat_noise, scale_note
 from genperf.series.prior import PRIOR, Prior
 from genperf.series.quadrature import QUADRATURE, Targets, WeightedPoints, log_sum, weighted_points
@@ -77,7 +78,7 @@ def fit_series(
     """
     noise = float(np.sqrt(repeat_noise(table)[0]))
     options: dict[str, str | float | None] = {"approach": "series", "scale": series.column}
-    notes = [*scale_note(series), *outliers(table), *mixture_notes(table, series)]
+    notes = [*scale_note(series), *outliers(table), *mixture_notes(table, series), *hint_notes(series)]
     whole = series if borrowed is None else with_loans(series, borrowed.loans)
     smaller = _without_largest(series)
     parts = [whole] if smaller is None else [whole, smaller[0]]
@@ -259,7 +260,7 @@ def _problems(part: int, series: Series, prior: Prior) -> list[_Problem]:
         shapes = np.array([same[overhead.name] for overhead in family.overheads])
         shapes = shapes.reshape(len(units), len(series.logarithms))
         longer = longer_than_usual(series, last, prior)
-        medians, roots = moments_of(family, prior, longer)
+        medians, roots = with_hint(series, family, *moments_of(family, prior, longer))
         problems.append(
             _Problem(
                 part, family, of_family, np.log([share for _, share in prior.noises]),

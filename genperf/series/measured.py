@@ -12,6 +12,7 @@ from genperf.errors import FitError, Note
 from genperf.estimate import FitOptions
 from genperf.formula import names_in, parse, render, substitute
 from genperf.models import Factors, scale_of
+from genperf.models.network import network_of
 from genperf.table import Table
 from genperf.table.names import canonical_of
 from genperf.table.table import REPEATS
@@ -66,6 +67,11 @@ class Series:
         How one worker's work may change: formulas over canonical names, and whether it is a factor of the table.
     in_seconds : bool
         Whether the values are seconds, so that their absolute size tells something.
+    hinted : bool
+        Whether the user says how fast the network between nodes is (`--hint`).
+    exchange : float or None
+        Seconds in which two nodes exchange the message of a step, by the hint; None without one, or where the bytes
+        are not known.
     """
 
     factors: Factors
@@ -76,6 +82,8 @@ class Series:
     variances: Array
     works: tuple[tuple[str, bool], ...]
     in_seconds: bool = True
+    hinted: bool = False
+    exchange: float | None = None
 
     def take(self, rows: npt.NDArray[np.bool_]) -> Series:
         """Return some of the configurations."""
@@ -138,6 +146,7 @@ def series_of(table: Table, options: FitOptions, borrowing: bool = False) -> Ser
     medians = table.medians()
     columns = {f.name: medians.columns[f.name] for f in medians.numeric}
     order = np.argsort(columns[scale.column], kind="stable")
+    network = network_of(options.hints)
     series = Series(
         scale.factors,
         scale.canonical,
@@ -147,8 +156,23 @@ def series_of(table: Table, options: FitOptions, borrowing: bool = False) -> Ser
         _variances(table, medians)[order],
         tuple((work.formula, work.from_table) for work in scale.works),
         table.target.true_seconds,
+        network is not None,
+        None if network is None else network.exchange(table, scale.factors),
     )
     return series if borrowing or len(np.unique(series.values(series.scale))) > 1 else None
+
+
+def nodes_of(series: Series) -> Array | None:
+    """Return the numbers of nodes of a series; None where they are not known beside the workers."""
+    if series.factors.node("nodes") is None or series.factors.node("workers") is None:
+        return None
+    return series.values("nodes")
+
+
+def on_one_node(series: Series) -> bool:
+    """Whether the nodes of a series are known, and it never left one."""
+    nodes = nodes_of(series)
+    return nodes is not None and bool(np.all(nodes <= 1.0))
 
 
 def refuse_one_scale(table: Table) -> None:

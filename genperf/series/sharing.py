@@ -14,7 +14,7 @@ from genperf.errors import GenperfError, Note
 from genperf.estimate import FitOptions
 from genperf.models import scale_of
 from genperf.series.empirical_bayes import Counts, counts_of, informed
-from genperf.series.measured import Series, series_of
+from genperf.series.measured import Series, nodes_of, on_one_node, series_of
 from genperf.series.prior import PRIOR, Prior
 from genperf.table import Table
 from genperf.table.describe import number_rows
@@ -146,19 +146,6 @@ def table_prior(table: Table, options: FitOptions, prior: Prior = PRIOR) -> Tabl
             if nodes_of(series) is not None and not on_one_node(series):
                 beyond.add(key)
     return TablePrior(prior, counts if len(counts) > 1 else {}, frozenset(beyond))
-
-
-def nodes_of(series: Series) -> npt.NDArray[np.float64] | None:
-    """Return the numbers of nodes of a series; None where they are not known beside the workers."""
-    if series.factors.node("nodes") is None or series.factors.node("workers") is None:
-        return None
-    return series.values("nodes")
-
-
-def on_one_node(series: Series) -> bool:
-    """Whether the nodes of a series are known, and it never left one."""
-    nodes = nodes_of(series)
-    return nodes is not None and bool(np.all(nodes <= 1.0))
 
 
 def _sampled_rows(table: Table, options: FitOptions) -> npt.NDArray[np.bool_]:

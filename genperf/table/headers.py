@@ -51,6 +51,14 @@ _COUNTED = {
     **dict.fromkeys(("word", "wps"), "words"),
     **dict.fromkeys(("sentence", "sent"), "sentences"),
 }
+#: What is counted, in the words that are not said of a time: `img_s` are images per second, `sample_s` is a time.
+_NEVER_A_TIME = frozenset({*_COUNTED, *_COUNTED.values()} - {"sample", "example", "sequence", "frame", "word", "token"})
+#: Amounts of data: so much of them per second is the bandwidth of a link, and no throughput of a training.
+_DATA = frozenset(
+    f"{prefix}{unit}"
+    for prefix in ("", "k", "m", "g", "t")
+    for unit in ("b", "bit", "bits", "byte", "bytes", "ib", "bps")
+) - {"b"}
 #: Words before a unit of time that say nothing of what is counted.
 _PLAIN = frozenset({*_RATES, "total", "avg", "average", "mean", "training", "train", "global", "aggregate", "overall"})
 
@@ -115,10 +123,24 @@ def header_of(column: str) -> Header:
     if not main or not (unit and _is_unit(unit)):
         main, unit = column, ""
     names, last = _chain(main), _chain(unit)
+    if _is_bandwidth(last or names):
+        return Header()
     for header in (_rate(last, names), _rate(names, []), _time(names, last), _quantity(names, last)):
         if header is not None:
             return header
     return Header()
+
+
+def is_bandwidth(column: str) -> bool:
+    """Tell whether a header is that of data per second.
+
+    Examples
+    --------
+    >>> is_bandwidth("AllReduce (GB/s)"), is_bandwidth("link_gbit_s"), is_bandwidth("images/s")
+    (True, True, False)
+    """
+    main, unit = _bracketed(column.strip())
+    return _is_bandwidth(_chain(unit) if main and unit and _is_unit(unit) else _chain(column))
 
 
 def _bracketed(text: str) -> tuple[str, str]:
@@ -153,6 +175,14 @@ def _chain(text: str) -> list[list[str]]:
     return [part for part in words if part]
 
 
+def _is_bandwidth(chain: list[list[str]]) -> bool:
+    """Tell whether a chain of words is data per second: that of a link or a disk, and no throughput of a training."""
+    first, *others = chain or [[]]
+    if others:
+        return bool(first) and first[-1] in _DATA
+    return len(first) > 1 and first[-1] in TIME_WORDS and first[-2] in _DATA
+
+
 def _rate(chain: list[list[str]], before: list[list[str]]) -> Header | None:
     """Return the header of a throughput: something per second, perhaps of each worker.
 
@@ -173,8 +203,11 @@ def _rate(chain: list[list[str]], before: list[list[str]]) -> Header | None:
         if counted in _PLAIN or counted in TIME_WORDS:
             counted = ""
         return Header("rate", TIME_WORDS[timed[0]], _COUNTED.get(counted, counted), shared)
+    if len(first) > 1 and TIME_WORDS.get(first[-1]) == "s" and first[-2] in _NEVER_A_TIME and not before:
+        return Header("rate", "s", _COUNTED.get(first[-2], first[-2]), shared)
     named = {*first, *(word for part in before[:1] for word in part)} & (_RATES | {"tgs"})
-    if not named or any(word in TIME_WORDS for word in first) or before:
+    timed_name = any(word in TIME_WORDS for word in first) and first[0] != "throughput"
+    if not named or timed_name or before:
         return None
     word = min(named)
     return Header("rate", "s", _UNIT_OF_RATE.get(word, ""), shared or word == "tgs")

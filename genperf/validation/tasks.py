@@ -12,6 +12,8 @@ import pandas as pd
 
 from genperf.errors import FitError, FormulaError, GenperfError
 from genperf.fitting import fit
+from genperf.fitting.auto import AUTO
+from genperf.models.network import about_devices
 from genperf.result import FitResult, GroupedResult
 from genperf.table import Table
 from genperf.table.clean import label
@@ -129,7 +131,11 @@ def keys_of(frame: pd.DataFrame, names: Sequence[str]) -> list[tuple[str, ...]]:
 
 def _by_fit(task: Task) -> Answer:
     """Predict by a family, a formula or ``auto``."""
-    result = fit(task.train, model=task.model, seed=task.seed, **task.options)
+    options = dict(task.options)
+    if task.model != AUTO and options.get("hints"):
+        # Hints of the network are for `auto` alone.
+        options["hints"] = about_devices(options["hints"])
+    result = fit(task.train, model=task.model, seed=task.seed, **options)
     if not isinstance(result, GroupedResult):
         return _answer_of(result, task.data, task.interval)
 

@@ -1,5 +1,7 @@
 """Kriging of ln T beside the expressions: what it weighs, and that everything that predicts knows it."""
 
+from dataclasses import replace
+
 import msgspec
 import numpy as np
 import pandas as pd
@@ -52,6 +54,17 @@ def test_a_surface_of_no_weight_changes_nothing() -> None:
     asked = {"gpus": np.array([1.0, 3.0, 64.0])}
     assert central_times([none], asked) == pytest.approx(central_times([member(PLAIN)], asked))
     assert np.allclose(forecasts([none], asked)[0][1], forecasts([member(PLAIN)], asked)[0][1])
+
+
+def test_an_expression_that_says_no_time_at_all_says_so_without_a_warning() -> None:
+    # One of two draws has a coefficient of zero: its logarithm is −∞ inside the range and outside.
+    half = member(msgspec.structs.replace(PLAIN, surface=SURFACE_OF_THREE))
+    nothing = replace(half, constants=np.zeros(1), draws=np.array([[0.0], [2.0]]))
+    asked = {"gpus": np.array([1.0, 8.0])}
+    assert np.all(central_times([nothing], asked) == 0.0)
+    ((mean, _),) = forecasts([nothing], asked)
+    assert np.all(np.isneginf(mean[0]))
+    assert mean[1] == pytest.approx(forecasts([half], asked)[0][0][1])
 
 
 def test_the_covariance_has_the_variances_of_the_forecast() -> None:

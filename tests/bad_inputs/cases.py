@@ -293,6 +293,14 @@ OPTIONS: dict[tuple[str, ...], tuple[str, tuple[str, ...]]] = {
     ("fit", "runs.csv", *TABLE, "--weight"): ("", ("absent", "seconds")),
     ("fit", "runs.csv", *TABLE, "--let"): ("", ("x", "x=", "=1", "x==1", "x=secret", "workers=1", "x=1/0")),
     ("fit", "runs.csv", *TABLE, "--where"): ("", ("workers", "workers > 99", "secret > 1", "'x' == 'x'")),
+    ("fit", "runs.csv", *TABLE, "--hint"): (
+        "",
+        ("bandwidth", "bandwidth=25", "bandwith=25Gbit/s", "parameters=1M", "devices per node=0", "latency=1ms"),
+    ),
+    ("fit", "runs.csv", *TABLE, "--hint", "bandwidth=1Gbit/s", "--hint"): (
+        "",
+        ("message=absent", "message=workers", "message=-1", "network=2Gbit/s", "latency=nan"),
+    ),
     ("fit", "runs.csv", *TABLE, "--map"): ("", ("workers", "workers=ranks", "wrkers=workers")),
     ("validate", "runs.csv", *TABLE, "--models", "amdahl", "--scheme"): (
         "",

@@ -33,6 +33,7 @@ def scaled(counts: tuple[int, ...], work: float = 8.0) -> list[str]:
     return [f"{n},{work / n + 1 + 0.02 * n:.6g}" for n in counts]
 
 
+LINK = ("--hint", "bandwidth=10Gbit/s", "--hint", "parameters=25M")
 COUNTS = (1, 2, 4, 8, 16)
 #: Groups, and by how much each is slower.
 NETS = (("a", 1), ("b", 9))
@@ -87,6 +88,8 @@ FILES = {
         *(f"{f},{n},{(8 / n + 1) * s:.6g}" for f, s in (("tf", 1), ("mx", 2)) for n in COUNTS),
     ),
     "boxes.csv": runs("boxes,seconds", *scaled(COUNTS)),
+    "onenode.csv": runs("gpus,seconds", "1,0.30", "2,0.31", "4,0.32"),
+    "twonodes.csv": runs("gpus,nodes,seconds", "1,1,0.30", "2,1,0.31", "4,1,0.32", "8,2,1.52"),
     "cards.csv": runs(
         "net,card,workers,seconds",
         *(
@@ -281,6 +284,8 @@ CASES: dict[str, list[Case]] = {
         Case(["fit", "few.csv", *TIME, "--model", "ernest"], 1),
         Case(["fit", "few.csv", *TIME, "--model", "generic"], 1),
         Case(["fit", "onescale.csv", *TIME, "--intrinsic", "batch"]),
+        Case(["fit", "onenode.csv", "--time", "seconds", "--extrinsic", "gpus", *LINK, "--hint", "devices per node=4"]),
+        Case(["fit", "twonodes.csv", "--time", "seconds", "--extrinsic", "gpus,nodes", *LINK]),
         Case(["fit", "runs.csv", *TIME, "--where", "workers == 1"], 1),
         Case(["fit", *LEVELS, "-o", "levels.json"]),
         Case(["fit", "runs.csv", *TIME, "--model", "amdal"], 1),

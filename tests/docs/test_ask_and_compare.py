@@ -20,7 +20,8 @@ def blocks(language: str) -> list[str]:
 @pytest.fixture
 def shell(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shell:
     monkeypatch.chdir(tmp_path)
-    Path("runs.csv").write_text(blocks("csv")[0])
+    for name, text in zip(("runs.csv", "node.csv"), blocks("csv"), strict=True):
+        Path(name).write_text(text)
     Path("data").symlink_to(ROOT / "data")
     return shell_of(capsys)
 
@@ -29,9 +30,10 @@ def shell(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytes
     ("task", "answer"),
     [
         (0, r"Expect [\d,]+ images/s at gpus=64"),
+        (1, r"what two nodes cost rests on the hint(?s:.*)Expect [\d,]+ samples/s at gpus=64"),
         # The best configuration with its days and its cost.
-        (1, r"(?s)total +cost.*\n +32 +256 .* \d[\d.]* d +[\d,]+ "),
-        (2, r"is the best of 7 with a probability of \d+ %"),
+        (2, r"(?s)total +cost.*\n +32 +256 .* \d[\d.]* d +[\d,]+ "),
+        (3, r"is the best of 7 with a probability of \d+ %"),
     ],
 )
 def test_a_task_takes_at_most_two_commands(shell: Shell, task: int, answer: str) -> None:

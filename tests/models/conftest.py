@@ -89,14 +89,17 @@ def slopes_of_terms(expression, columns, at):
 
 
 def true_constants(expression, columns=COLUMNS, seed=1):
-    """Return constants with which every term matters: between half and twice a second on average."""
+    """Return constants of terms of half to twice a second on average, where their bounds let them be as large."""
     rng = np.random.default_rng(seed)
     nonlinear = {
         c.name: NONLINEAR.get(c.name, rng.uniform(0.3, 0.9)) for c in expression.constants if c.kind != "coefficient"
     }
     ones = {**nonlinear, **{c.name: 1.0 for c in expression.constants if c.kind == "coefficient"}}
     reach = slopes_of_terms(expression, columns, ones)
-    return {c.name: nonlinear.get(c.name) or rng.uniform(0.5, 2.0) / reach[c.name] for c in expression.constants}
+    return {
+        c.name: nonlinear.get(c.name) or min(rng.uniform(0.5, 2.0) / reach[c.name], 0.5 * c.upper)
+        for c in expression.constants
+    }
 
 
 def problem_of(expression, columns, seconds):

@@ -7,7 +7,7 @@ import pytest
 import genperf as gp
 from genperf.errors import ModelError
 from genperf.models import MODELS, Factors
-from genperf.models.transformer.step import build
+from genperf.models.transformer.step import LATENCY, build
 from genperf.models.transformer.words import OFFLOAD, RECOMPUTATION, ZERO
 from genperf.table.factor import measure
 
@@ -90,7 +90,33 @@ def test_one_device_exchanges_nothing():
 def test_tensor_ways_beyond_a_node_pay_for_it():
     wide = terms(columns(tp=[8.0], pp=[1.0], devices=[16.0], nodes=[4.0]))
     assert wide["tensor between nodes"] == pytest.approx(8 * 20 * 4e6)
-    assert wide["data between nodes"] == pytest.approx(1e9 / 8 * 0.75)
+    # Each of 4 devices of a node is in another group of data-parallel ways, and they share its links.
+    assert wide["data between nodes"] == pytest.approx(1e9 / 8 * 4 * 0.75)
+
+
+def test_the_groups_of_a_node_share_its_links_whatever_the_tensor_ways():
+    # The 1e9/2 weights of a stage go between the 2 nodes that it spans, as whole gradients or as those of 4 shards.
+    alone = terms(columns(dp=[16.0], tp=[1.0], pp=[2.0], gbs=[256.0], devices=[32.0], nodes=[4.0]))
+    split = terms(columns(dp=[4.0], tp=[4.0], pp=[2.0], devices=[32.0], nodes=[4.0]))
+    assert alone["data between nodes"] == pytest.approx(1e9 / 2 * (1 - 1 / 2))
+    assert split["data between nodes"] == pytest.approx(1e9 / 2 * (1 - 1 / 2))
+
+
+def test_steps_of_a_reduction_grow_with_the_logarithm_of_its_ways():
+    few, many = terms(columns(dp=[8.0], gbs=[128.0])), terms(columns(dp=[512.0], gbs=[8192.0]))
+    assert many["data latency"] == pytest.approx(3 * few["data latency"])
+
+
+def test_no_latency_is_longer_than_a_network_can_be():
+    expression = build(factors_of(columns()))
+    upper = {c.name: c.upper for c in expression.constants}
+    assert {name for name, most in upper.items() if most == LATENCY.most} == {"alpha_t", "alpha_p", "alpha_d"}
+
+
+def test_gathered_weights_go_between_nodes_for_every_micro_batch():
+    run = columns(dp=[8.0], gbs=[128.0], devices=[64.0], nodes=[8.0], zero=np.array(["stage3"]))
+    step = terms(run)
+    assert step["gather between nodes"] == pytest.approx(8 * step["data between nodes"])
 
 
 def test_one_expert_way_is_a_network_without_experts():

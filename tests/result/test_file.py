@@ -305,3 +305,10 @@ def test_a_process_that_nothing_can_be_computed_with_is_refused() -> None:
     plain["groups"][0]["model"]["discrepancies"][0]["kernel"]["effects"][1]["size"] = 1e99
     with pytest.raises(ModelError, match=r"discrepancies.kernel: a size is so large beside the noise"):
         parse_model(json.dumps(plain))
+
+
+def test_a_kriging_of_version_1_has_an_axis() -> None:
+    plain = json.loads((EARLIER / "kriged.json").read_text())
+    plain["groups"][0]["model"]["krigings"][0]["axes"] = []
+    with pytest.raises(ModelError, match="is not a whole model file: a part is of another kind"):
+        parse_model(json.dumps(plain))

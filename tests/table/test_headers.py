@@ -27,6 +27,10 @@ from genperf.table.names import canonical_of, column_of, noun_of
         ("samples/min", Header("rate", "min", "samples")),
         ("tokens_per_s_per_gpu", Header("rate", "s", "tokens", shared=True)),
         ("throughput [samples/s/GPU]", Header("rate", "s", "samples", shared=True)),
+        ("throughput_img_s", Header("rate", "s", "images")),
+        ("tokens_sec", Header("rate", "s", "tokens")),
+        ("samples_s", Header("rate", "s", "samples")),
+        ("sample_s", Header("time", "s")),
         ("throughput per device", Header("rate", "s", "", shared=True)),
         ("TGS", Header("rate", "s", "tokens", shared=True)),
         ("peak memory (GB)", Header("quantity", "GB")),
@@ -40,7 +44,10 @@ def test_headers_of_measurements(column: str, header: Header) -> None:
 
 @pytest.mark.parametrize(
     "column",
-    ["gpus", "message_mb", "model_size_gb", "learning_rate", "ms_per_image", "epochs", "layers", "tflops_per_gpu"],
+    [
+        *("gpus", "message_mb", "model_size_gb", "learning_rate", "ms_per_image", "epochs", "layers", "tflops_per_gpu"),
+        *("AllReduce (GB/s)", "net_gb_s", "GB/s"),
+    ],
 )
 def test_headers_of_settings(column: str) -> None:
     assert header_of(column) == Header()

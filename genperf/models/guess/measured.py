@@ -9,15 +9,19 @@ from dataclasses import dataclass, field
 from genperf.errors import TableError
 from genperf.formula import quote_name
 from genperf.table import phase_columns
-from genperf.table.headers import DEVICE_WORDS, STEP_WORDS, Header, header_of
+from genperf.table.headers import DEVICE_WORDS, STEP_WORDS, Header, header_of, is_bandwidth
 from genperf.table.measurement import TIME_UNITS
 from genperf.table.names import column_of, plain_name
 
 #: What is computed from measurements, or describes their spread: never a factor, and never what was measured.
 _RESULTS = re.compile(
-    r"(^|.*_)(mfu|hfu|tflops|gflops|loss|accuracy|speedup|efficiency|std|stdev|stddev|var|ci|p\d\d|"
-    r"utilization|util|startup)(_.*)?"
+    r"(^|.*_)([mh]?mfu|[mh]?hfu|[mhp]?tflops?|pflops?|(peta|tera|giga)_?flops?|gflops|loss|accuracy|speedup|efficiency|std|stdev|stddev|var|ci|p\d\d|"
+    r"utilization|util|startup|busbw|algbw)(_.*)?"
 )
+#: A bandwidth that a collective reached: measured, unlike that of a link.
+_COLLECTIVE = re.compile(r"all_?reduce|all_?gather|reduce_?scatter|all_?to_?all|nccl|measured|achieved")
+#: Numbers of a run: `job_id`, `uuid`.
+_NUMBER_OF_A_RUN = re.compile(r"(job|slurm_job|exp|experiment|log|wandb|mlflow|uu)?_?id|job|index|timestamp|date")
 #: Of several times the one with such a word is that of a whole step or run; another one may be a part of it.
 _WHOLE = re.compile(r"(^|_)(time|total|duration|elapsed|runtime|latency|seconds)(_|$)")
 #: A column for each count, as in a table of a paper: "8 GPUs".
@@ -46,8 +50,18 @@ class Measured:
 
 
 def is_result(name: str) -> bool:
-    """Tell whether a column is computed from measurements: an efficiency, a loss, a deviation."""
-    return bool(_RESULTS.fullmatch(plain_name(name)))
+    """Tell whether a column tells of a run what no one chose: an efficiency, a loss, a deviation, its number.
+
+    Examples
+    --------
+    >>> names = ("hMFU", "TFLOPs/GPU", "AllReduce (GB/s)", "link (GB/s)", "job_id", "zero_stage")
+    >>> [name for name in names if is_result(name)]
+    ['hMFU', 'TFLOPs/GPU', 'AllReduce (GB/s)', 'job_id']
+    """
+    plain = plain_name(name).replace("/", "_")
+    if is_bandwidth(name) and _COLLECTIVE.search(plain):
+        return True
+    return bool(_RESULTS.fullmatch(plain) or _NUMBER_OF_A_RUN.fullmatch(plain))
 
 
 def is_measurement(name: str) -> bool:

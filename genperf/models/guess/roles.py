@@ -102,11 +102,12 @@ class Guess:
     derived: dict[str, str] = field(default_factory=dict)
 
     def at(self, values: Mapping[str, str]) -> dict[str, str]:
-        """Return a configuration under the columns' names: `gpu=64` also where the column is `num_gpus`."""
+        """Return a configuration under the columns' names: `gpu=64` for `num_gpus`, `model=bert` for `Model`."""
         columns = [n for role in _SEVERAL for n in names_of(self.roles.get(role, ""))]
-        by_meaning = {canonical_of(n): n for n in reversed(columns)}
-        meant = {n: canonical_of(n) or canonical_of(f"{n}s") or n for n in values}
-        return {n if n in columns else by_meaning.get(meant[n], n): v for n, v in values.items()}
+        by_meaning = {key: n for n in reversed(columns) for key in (plain_name(n), canonical_of(n)) if key is not None}
+        meant = {n: (plain_name(n), canonical_of(n), canonical_of(f"{n}s")) for n in values}
+        columns_of = {n: next((by_meaning[key] for key in meant[n] if key in by_meaning), n) for n in values}
+        return {n if n in columns else columns_of[n]: v for n, v in values.items()}
 
     @property
     def options(self) -> str:

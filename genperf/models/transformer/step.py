@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from genperf.expression import Expression, Term, coefficient
@@ -27,6 +28,27 @@ _SCORES = f"12*layers*hidden*sequence*{TOKENS}/(tensor_parallel*pipeline_paralle
 _SLOTS = "(pipeline_parallel - 1)/virtual_stages"
 #: Nodes that a group of data-parallel ways spans: tensor- and context-parallel ways come first inside a node.
 _SPANNED = "max(1, data_parallel*tensor_parallel*context_parallel*nodes/workers)"
+#: What such a group exchanges between its nodes: groups of different tensor-parallel ways share a node's links.
+_SHARED = f"{HELD}*min(tensor_parallel*context_parallel, workers/nodes)"
+_BETWEEN = f"{_SHARED}*(1 - 1/{_SPANNED})"
+
+
+@dataclass(frozen=True)
+class LatencySettings:
+    """What a message may take whatever its size.
+
+    Attributes
+    ----------
+    most : float
+        Seconds. Networks of accelerators take some 10⁻⁵ s; processes that share a core, as on the emulated cluster of
+        `docs/protocols/partitioned.md`, 8·10⁻³. Without a bound a latency of seconds stands for what a table of long
+        steps cannot tell (`docs/decisions/transformer-links.md`).
+    """
+
+    most: float = 0.01
+
+
+LATENCY = LatencySettings()
 
 
 def build(factors: Factors, form: Form = "serial") -> Expression:
@@ -42,9 +64,10 @@ def build(factors: Factors, form: Form = "serial") -> Expression:
         experts     β·(L/p)·b·s·h·(ε − 1)/ε, tokens to all and back between ε expert-parallel ways, and α a message
         pipeline    b·s·h at a stage's boundary, and α of its messages
         bubble      (a pass)·(p − 1)/v: a stage waits while others compute and exchange, v stages interleaved
-        data        P/(t·p)·(d − 1)/d inside nodes, (ν − 1)/ν between the ν nodes that d spans; 2·(d − 1)·α;
+        data        P/(t·p)·(d − 1)/d inside nodes, t·c times as much·(ν − 1)/ν between the ν nodes that d spans, as
+                    the groups of t·c ways share a node's links (at most its devices do); 2·log₂(d)·α;
                     the experts' gradients P/(t·p·ε)·(1 − ε/d), as d/ε devices hold the same ones
-        gather      the weights once more for every micro-batch, with ZeRO-3 or FSDP
+        gather      the weights once more for every micro-batch, with ZeRO-3 or FSDP, inside nodes and between them
         update      P/(t·p), over d from ZeRO-1 on; P/(t·p·ε) of the experts
         offload     the same through the host, whole and over d
 
@@ -76,7 +99,9 @@ class _Writer:
             **dict.fromkeys(_OF_SAMPLES, "s/sample"),
             **dict.fromkeys(_OF_PASSES, "s" if self.counted else "s/sample"),
         }
-        self.coefficients = {n: coefficient(unused_name(n, columns), units.get(n, "s")) for n in _COEFFICIENTS}
+        of_all = {n: coefficient(unused_name(n, columns), units.get(n, "s")) for n in _COEFFICIENTS}
+        slowest = {n: replace(c, upper=LATENCY.most) for n, c in of_all.items() if n.startswith("alpha")}
+        self.coefficients = of_all | slowest
         levels = level_effects(factors, columns)
         formulas = self._formulas()
         terms = tuple(Term(name, scaled(self._node(text), levels)) for name, text in formulas.items())
@@ -145,13 +170,15 @@ class _Writer:
         once = {}
         if split("data_parallel"):
             once["data"] = f"beta_d*{HELD}*(1 - 1/data_parallel)"
-            once["data latency"] = "alpha_d*2*(data_parallel - 1)"
+            once["data latency"] = "alpha_d*2*log2(data_parallel)"
             if split("expert_parallel"):
                 once["data of experts"] = f"beta_e*{HELD}*max(1/expert_parallel - 1/data_parallel, 0)"
             if self._several_nodes:
-                once["data between nodes"] = f"beta_n*{HELD}*(1 - 1/{_SPANNED})"
+                once["data between nodes"] = f"beta_n*{_BETWEEN}"
             if "gathered" in switches:
                 once["gather"] = f"beta_g*micro_batches*{HELD}*(1 - 1/data_parallel)*gathered"
+                if self._several_nodes:
+                    once["gather between nodes"] = f"beta_gn*micro_batches*{_BETWEEN}*gathered"
         divided = split("tensor_parallel") or split("pipeline_parallel") or "sharded" in switches
         if known("parameters") or divided:
             once["update"] = f"u*{HELD}*(1 - sharded*(1 - 1/data_parallel))"
@@ -181,7 +208,7 @@ class _Writer:
 
 #: Coefficients of what is in proportion to the samples of a step, and to its micro-batches; then the others.
 _OF_SAMPLES = ("a", "a_s", "r", "beta_p", "beta_t", "beta_tn", "beta_x")
-_OF_PASSES = ("k", "l", "alpha_t", "alpha_p", "alpha_x", "beta_g")
+_OF_PASSES = ("k", "l", "alpha_t", "alpha_p", "alpha_x", "beta_g", "beta_gn")
 _COEFFICIENTS = (*_OF_SAMPLES, *_OF_PASSES, "beta_d", "alpha_d", "beta_e", "beta_n", "u", "u_e", "o", "o_d", "c")
 
 

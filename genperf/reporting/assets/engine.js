@@ -32,8 +32,10 @@ class Member {
   }
   // ln of the expression, less what a surface takes the place of.
   curve(x, c) {
-    const surface = this.shared && this.shared.surface;
-    return this.log(x, c) - (surface ? this.shared.share(x) * this.log(this.shared.inside(x), c) : 0);
+    const here = this.log(x, c);
+    if (!(this.shared && this.shared.surface) || here === -Infinity) return here;
+    const there = this.log(this.shared.inside(x), c);
+    return here - this.shared.share(x) * (there === -Infinity ? here : there);
   }
   // Mean and variance of ln T for every draw; `shared` has what each shared discrepancy forecasts at x.
   forecast(x, shared) {

@@ -1,0 +1,131 @@
+"""What a hint of the network between nodes (`--hint`) changes: how much the second node of an unseen network may cost.
+
+Without a hint, an unseen network costs anything: the step to the second node is log-normal about a tenth of the time,
+with a spread of 3.3 of ln. With one it is about four times the exchange of a ring at the hinted bandwidth, with a
+spread of 2: links are shared, messages are cut, part of the exchange is hidden behind computation. Only this heavy
+setting of the prior changes, and only for a series that never left one node: measured times count more than any hint.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from genperf.errors import Note
+from genperf.series.families import Family
+from genperf.series.measured import Series, nodes_of, on_one_node
+from genperf.series.prior import STEP, STEP_BESIDE_DOUBLING
+
+Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class HintSettings:
+    """What a hinted exchange says of the step to the second node.
+
+    Attributes
+    ----------
+    median, spread : float
+        Of the step over the exchange: the median, and the standard deviation of its ln. On four clusters with the
+        rates of their data sheets ln of the ratio has a mean of 1.33 and a standard deviation of 1.55; four clusters
+        are few, so it is wider (`experiments/hints.py`).
+    contradiction : float
+        A measured step so many times the hinted exchange, or so small a part of it, contradicts the hint.
+    """
+
+    median: float = 4.0
+    spread: float = 2.0
+    contradiction: float = 3.0
+
+
+HINT = HintSettings()
+
+
+def with_hint(series: Series, family: Family, medians: Array, roots: Array) -> tuple[Array, Array]:
+    """Return the moments of a family's overheads, in which a hint tells the step to the second node.
+
+    Parameters
+    ----------
+    series : Series
+    family : Family
+    medians : ndarray of shape (settings, overheads)
+        Means of the overheads' logarithms, relative to the computation.
+    roots : ndarray of shape (settings, overheads, overheads)
+        Cholesky factors of their covariances.
+    """
+    steps = [j for j, name in enumerate(family.sizes) if name in (STEP, STEP_BESIDE_DOUBLING)]
+    if series.exchange is None or not series.in_seconds or not steps or not on_one_node(series):
+        return medians, roots
+    medians, roots = medians.copy(), roots.copy()
+    largest = float(series.logarithms[int(np.argmax(series.values(series.scale)))])
+    for j in steps:
+        medians[1:, j] = np.log(HINT.median * series.exchange) - largest
+        roots[1:, j, :] = 0.0
+        roots[1:, :, j] = 0.0
+        roots[1:, j, j] = HINT.spread
+    return medians, roots
+
+
+def hint_notes(series: Series) -> tuple[Note, ...]:
+    """Say what a hint was used for, why it was not, and where the measured times contradict it.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from genperf.estimate import FitOptions
+    >>> from genperf.series import series_of
+    >>> from genperf.table import read_table
+    >>> runs = pd.DataFrame({"gpus": [1, 2, 4, 8], "nodes": [1, 1, 1, 2], "s": [0.30, 0.31, 0.32, 1.52]})
+    >>> table = read_table(runs, time="s", extrinsic="gpus,nodes")
+    >>> series = series_of(table, FitOptions(hints={"bandwidth": "10Gbit/s", "parameters": "25M"}))
+    >>> print(hint_notes(series)[0].text)
+    the hint says that two nodes exchange the message in 0.08 s; the step to nodes=2 was measured as 1.2 s, 15 times as
+    much: the measured times count
+    """
+    if not series.hinted:
+        return ()
+    exchange = series.exchange
+    if exchange is None:
+        text = 'the bandwidth is not used: how many bytes a step exchanges is not known; --hint "parameters=110M"'
+    elif not series.in_seconds:
+        text = "the bandwidth is not used: the time of one step is not known; --work gives its samples"
+    elif (nodes := nodes_of(series)) is None:
+        text = 'the bandwidth is not used: the table does not tell nodes from workers; --hint "devices per node=8"'
+    elif on_one_node(series):
+        text = f"no run beyond one node: what two nodes cost rests on the hint, an exchange of {exchange:.3g} s"
+    else:
+        return _contradicted(series, exchange, nodes)
+    return (Note(text, "hint"),)
+
+
+def _contradicted(series: Series, exchange: float, nodes: Array) -> tuple[Note, ...]:
+    """Compare the measured step to the second count of nodes with the hinted exchange.
+
+    Parameters
+    ----------
+    series : Series
+    exchange : float
+        Seconds.
+    nodes : ndarray of shape (configurations,)
+    """
+    inside = np.flatnonzero(nodes == nodes.min())[-1]
+    first = np.flatnonzero(nodes > nodes.min())[:1]
+    if nodes.min() > 1.0 or not first.size:
+        return ()
+    each = series.values(series.works[0][0])
+    seconds = np.exp(series.logarithms)
+    step = float(seconds[first[0]] - seconds[inside] * each[first[0]] / each[inside])
+    low, high = exchange / HINT.contradiction, exchange * HINT.contradiction
+    if low <= step <= high:
+        return ()
+    if step > high:
+        much = f"{step / exchange:.2g} times as much"
+    else:
+        much = f"1/{exchange / step:.2g} of it" if step > 0.0 else "none of it"
+    text = (
+        f"the hint says that two nodes exchange the message in {exchange:.3g} s; the step to "
+        f"nodes={nodes[first[0]]:g} was measured as {max(step, 0.0):.3g} s, {much}: the measured times count"
+    )
+    return (Note(text, "hint_contradicted"),)
