@@ -133,13 +133,26 @@ def _absolute_curvature(T: Array, t: Array, scale: Scale) -> Array:
     return np.asarray(0.5 / (scale**2 * np.hypot((T - t) / scale, LOSS_SETTINGS.absolute_rounding)))
 
 
+def _squared_curvature(T: Array, t: Array, scale: Scale) -> Array:
+    """ω of the squared loss.
+
+    Parameters
+    ----------
+    T : ndarray of shape (sets, rows) or (1, rows)
+        Predicted values.
+    t : ndarray of shape (rows,)
+        Measured values.
+    scale : float or ndarray of shape (sets, 1)
+        Weighted mean measured value.
+    """
+    return np.broadcast_to(1.0 / scale**2, np.broadcast_shapes(T.shape, np.shape(scale)))
+
+
 LOSSES: dict[str, Loss] = {
     "relative": Loss(lambda T, t, _: (T / t - 1.0) ** 2, lambda T, t, _: np.broadcast_to(1.0 / t**2, T.shape), True),
     "log": _of_ratio(_log_value, _log_weight),
     "absolute": Loss(_absolute_value, _absolute_curvature, False),
-    "squared": Loss(
-        lambda T, t, scale: ((T - t) / scale) ** 2, lambda T, _, scale: np.broadcast_to(1.0 / scale**2, T.shape), True
-    ),
+    "squared": Loss(lambda T, t, scale: ((T - t) / scale) ** 2, _squared_curvature, True),
     "huber": _of_ratio(_huber_value, _huber_weight),
 }
 

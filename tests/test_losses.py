@@ -94,6 +94,16 @@ def test_each_set_may_have_a_time_scale_of_its_own(loss: str) -> None:
         np.testing.assert_array_equal(both[1], function(predicted[:1], measured, 3.0)[0])
 
 
+@pytest.mark.parametrize("loss", LOSSES)
+def test_one_prediction_has_a_curvature_for_each_set(loss: str) -> None:
+    """The first step of several sets starts from one prediction."""
+    curvature = LOSSES[loss].curvature
+    one, scales = np.array([[2.0, 4.0, 5.0]]), np.array([[1.0], [2.0]])
+    both = np.broadcast_to(curvature(one, one[0], scales), (2, 3))
+    alone = np.vstack([np.broadcast_to(curvature(one, one[0], float(scale)), (1, 3)) for (scale,) in scales])
+    assert both == pytest.approx(alone)
+
+
 def test_log_loss_is_the_relative_loss_near_a_perfect_fit() -> None:
     ratios = 1.0 + np.array([[-1e-9, -1e-15, 0.0, 1e-15, 1e-12, 1e-8]])
     curvature = LOSSES["log"].curvature(ratios, np.ones(6), 1.0)

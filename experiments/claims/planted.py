@@ -26,7 +26,7 @@ SOUND, LARGER = "none", "larger batch"
 TERMS = {
     "input": ("input", "transfer"),
     "computation": ("forward", "backward", "update"),
-    "exchange": ("ring", "latency"),
+    "exchange": ("ring", "latency", "bandwidth"),
 }
 #: A missing overlap → the phase that is no longer hidden.
 OVERLAPS = {"no prefetch": "input", "no overlap": "exchange"}

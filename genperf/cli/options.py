@@ -294,7 +294,8 @@ def once(given: tuple[str, ...], option: str, names: Iterable[str] = ()) -> dict
     first = [_split(value, names)[0].strip() for value in given]
     twice = {name for name in first if first.count(name) > 1}
     if twice:
-        hint = "give each once" if option == "--target" else "list values with commas: workers=32,64"
+        several = option in ("--at", "--over", "--versus")
+        hint = "list values with commas: workers=32,64" if several else "give each once"
         raise GenperfError(f"{option} names {', '.join(sorted(twice))} twice", hint=hint)
     return pairs(given, option, names)
 

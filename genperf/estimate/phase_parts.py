@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -23,6 +23,7 @@ from genperf.table import Table, Target, phase_seconds
 from genperf.table.cells import with_columns
 
 Array = npt.NDArray[np.float64]
+Mask = npt.NDArray[np.bool_]
 Positions = npt.NDArray[np.int64]
 
 #: Losses that are defined where the measured time is zero.
@@ -56,8 +57,8 @@ class Part:
     Attributes
     ----------
     column : Column
-    names : tuple of str
-        Names of its constants.
+    expression : Expression
+        The sum of its terms.
     constants : ndarray of shape (n,)
     problem : Problem or None
         None where the phase takes no time wherever it was measured: there is nothing to fit.
@@ -74,7 +75,7 @@ class Part:
     """
 
     column: Column
-    names: tuple[str, ...]
+    expression: Expression
     constants: Array
     problem: Problem | None
     rows: Positions
@@ -83,6 +84,11 @@ class Part:
     evaluations: int = 0
     converged: bool = True
     unidentified: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of its constants."""
+        return self.expression.constant_names
 
 
 def read_columns(table: Table, phases: Collection[str]) -> tuple[list[Column], list[Note]]:
@@ -129,13 +135,11 @@ def part_of(
     Part or str
         Why the phase cannot be fitted to its column, where it cannot.
     """
-    part = _only(expression, terms)
+    part = of_phase(expression, terms)
     if part is None:
         return "the table does not show what it depends on, or its constants are held"
     medians, rows = column.medians, column.rows
-    # Where the phase is zero whatever its constants (an exchange of one worker) a row does not depend on them.
-    ones: Mapping[str, float] = dict.fromkeys(part.constant_names, 1.0)
-    informative = part.evaluate(medians.columns, ones) != 0.0
+    informative = _informative(part, medians)
     if not informative.any() or not medians.weights[informative].any():
         return "it was measured only where it takes no time"
     medians, rows = medians.take(informative), rows[informative]
@@ -143,7 +147,7 @@ def part_of(
         return f"it was measured in too few configurations ({len(medians)}) for its {len(part.constants)} constants"
     if not medians.measured.any():
         zeros = np.zeros(len(part.constants))
-        return Part(column, part.constant_names, zeros, None, rows, options.strength, "zero throughout")
+        return Part(column, part, zeros, None, rows, options.strength, "zero throughout")
     loss, remark = options.loss, ""
     if not medians.measured.all() and loss not in DEFINED_AT_ZERO:
         loss, remark = "squared", "zero in places, so by squared errors"
@@ -154,7 +158,7 @@ def part_of(
     solution = solve(problem, options.solver, seed)
     return Part(
         column,
-        part.constant_names,
+        part,
         solution.constants,
         problem,
         rows,
@@ -166,7 +170,43 @@ def part_of(
     )
 
 
-def _only(expression: Expression, names: Collection[str]) -> Expression | None:
+def by_its_column(
+    column: Column, terms: Collection[str], expressions: Sequence[Expression], options: FitOptions, seed: int
+) -> list[Expression]:
+    """Return the expressions with the law of a phase that predicts its column best, from configurations held out.
+
+    Parameters
+    ----------
+    column : Column
+    terms : collection of str
+        Names of the terms that it measures.
+    expressions : sequence of Expression
+        Of the whole family; the first has the usual law, which is kept where the column cannot be compared with all.
+    options : FitOptions
+    seed : int
+
+    Returns
+    -------
+    list of Expression
+    """
+    sums = [of_phase(expression, terms) for expression in expressions]
+    laws = list(dict.fromkeys(law for law in sums if law is not None))
+    best = sums[0]
+    if len(laws) > 1 and sums[0] is not None:
+        informative = np.logical_and.reduce([_informative(law, column.medians) for law in laws])
+        comparable = column.medians.measured[informative]
+        if comparable.all() and comparable.size > max(len(law.constants) for law in laws):
+            best = best_of(candidates_of(laws, column.medians.take(informative), options, seed)).expression
+    return [expression for expression, law in zip(expressions, sums, strict=True) if law == best]
+
+
+def _informative(part: Expression, medians: Table) -> Mask:
+    """Tell which rows depend on a phase's constants: not those where it is zero whatever they are (one worker)."""
+    ones: Mapping[str, float] = dict.fromkeys(part.constant_names, 1.0)
+    return np.asarray(part.evaluate(medians.columns, ones) != 0.0)
+
+
+def of_phase(expression: Expression, names: Collection[str]) -> Expression | None:
     """Return the sum of some terms; None where there are none, or no constant in them."""
     terms = tuple(t for t in expression.terms if t.name in names)
     used = frozenset[str]().union(*(names_in(t.node) for t in terms))

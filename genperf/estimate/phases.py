@@ -16,7 +16,7 @@ from genperf.estimate.fit import estimate
 from genperf.estimate.look_back import Mask, look_back
 from genperf.estimate.options import FitOptions
 from genperf.estimate.outcome import Estimate, spread_of
-from genperf.estimate.phase_parts import Part, part_of, read_columns
+from genperf.estimate.phase_parts import Part, by_its_column, of_phase, part_of, read_columns
 from genperf.estimate.problem import problem_of
 from genperf.estimate.select import affordable, best_of
 from genperf.expression import Expression
@@ -49,9 +49,10 @@ PHASES = PhaseSettings()
 def estimate_phases(family: Family, table: Table, options: FitOptions, seed: int) -> Estimate:
     """Fit a family to a table that measures some of its phases.
 
-    Each measured phase is fitted to its column. The other constants are fitted to the total, with those of the phases
-    held. A bootstrap replicate draws the same configurations for every phase and for the total, so that the draws of
-    different phases belong together. The errors of predictions are those of the composed total.
+    Each measured phase is fitted to its column, by the law that predicts it best where the family has several. The
+    other constants are fitted to the total, with those of the phases held. A bootstrap replicate draws the same
+    configurations for every phase and for the total, so that the draws of different phases belong together. The errors
+    of predictions are those of the composed total.
 
     Parameters
     ----------
@@ -67,15 +68,19 @@ def estimate_phases(family: Family, table: Table, options: FitOptions, seed: int
         With notes: the column of each phase, the error of the composed total, and whether another overlap of the same
         phases has a smaller one. A family of several overlaps takes that of the smallest error.
     """
-    if family.candidates is not None:
-        return _chosen_overlap(family, table, options, seed)
-    expression, parts, notes = _parts(family, table, options, seed)
+    chooses = family.candidates is not None
+    overlaps = [family_named(name) for name in family.overlaps] if chooses else [family]
+    expressions, parts, notes = _parts(overlaps[0], table, options, seed)
     if not parts:
-        estimated = estimate([expression], table, options, seed)
+        laws = held_at(family.expressions(table.factors, options.mapping), options.fix) if chooses else expressions
+        estimated = estimate(laws, table, options, seed, family.choice)
         return replace(estimated, notes=(*notes, *estimated.notes))
-    medians = table.medians()
-    whole = _composed(expression, parts, medians, _Request(options, seed))
-    total, best = whole.total, whole.constants
+    medians, request = table.medians(), _Request(options, seed)
+    composed = _composed_laws(expressions, parts, medians, request)
+    whole = _nearest([*composed, *_overlapped(overlaps[1:], parts, medians, request)])
+    if not chooses:
+        notes += _better_overlap(family, whole, medians, request)
+    expression, total, best = whole.expression, whole.total, whole.constants
     counts = resampled(len(medians), options.draws, np.random.default_rng([seed, 1]))
     draws = whole.refit(counts)
     residuals = np.log(total.measured / total.predict(best[None, :])[0])
@@ -92,35 +97,13 @@ def estimate_phases(family: Family, table: Table, options: FitOptions, seed: int
         at_bounds(total, expression, best),
         tuple(name for name in expression.constant_names if name in unknown),
     )
-    notes += [_composition_note(whole, medians), *_better_overlap(family, whole, medians, _Request(options, seed))]
-    return Estimate(member, whole.strength, spread, evidence, tuple(notes))
+    return Estimate(member, whole.strength, spread, evidence, (_composition_note(whole, medians), *notes))
 
 
-def _chosen_overlap(family: Family, table: Table, options: FitOptions, seed: int) -> Estimate:
-    """Fit the overlap whose composed total is nearest to the measured one.
-
-    Parameters
-    ----------
-    family : Family
-        Of several overlaps.
-    table : Table
-    options : FitOptions
-    seed : int
-    """
-    medians, request = table.medians(), _Request(options, seed)
-    first, *others = (family_named(name) for name in family.overlaps)
-    expression, parts, notes = _parts(first, table, options, seed)
-    if not parts:
-        overlaps = held_at(family.expressions(table.factors, options.mapping), options.fix)
-        estimated = estimate(overlaps, table, options, seed, family.choice)
-        return replace(estimated, notes=(*notes, *estimated.notes))
-    other = _nearer([o.name for o in others], _composed(expression, parts, medians, request), request, medians)
-    best = first if other is None else family_named(other[0])
-    return estimate_phases(best, table, options, seed)
-
-
-def _parts(family: Family, table: Table, options: FitOptions, seed: int) -> tuple[Expression, list[Part], list[Note]]:
-    """Fit the phases to their columns, and write the family's expression for these phases.
+def _parts(
+    family: Family, table: Table, options: FitOptions, seed: int
+) -> tuple[list[Expression], list[Part], list[Note]]:
+    """Fit the phases to their columns, and write the family's expressions for these phases.
 
     Parameters
     ----------
@@ -131,19 +114,22 @@ def _parts(family: Family, table: Table, options: FitOptions, seed: int) -> tupl
 
     Returns
     -------
-    expression : Expression
+    expressions : list of Expression
+        With the same laws of the phases; one or more of what the total shows.
     parts : list of Part
     notes : list of Note
         Cells and columns that are left out.
     """
     columns, notes = read_columns(table, [p for p in table.phases if p in family.phases])
     while True:
-        (expression,) = family.expressions(table.factors, options.mapping, [c.phase for c in columns])
-        expression = expression.with_fixed(options.fix)
-        fitted = {c.phase: part_of(c, family.phases[c.phase], expression, options, seed) for c in columns}
+        written = family.expressions(table.factors, options.mapping, [c.phase for c in columns])
+        expressions = held_at(written, options.fix)
+        for column in columns:
+            expressions = by_its_column(column, family.phases[column.phase], expressions, options, seed)
+        fitted = {c.phase: part_of(c, family.phases[c.phase], expressions[0], options, seed) for c in columns}
         left_out = {phase: why for phase, why in fitted.items() if isinstance(why, str)}
         if not left_out:
-            return expression, [part for part in fitted.values() if isinstance(part, Part)], notes
+            return expressions, [part for part in fitted.values() if isinstance(part, Part)], notes
         # The terms of a phase depend on the other measured phases, so fit again without those left out.
         notes += [
             Note(
@@ -250,9 +236,10 @@ class _Composed:
         return Status(solver, cost, converged and of_total.converged, evaluations, of_total.restarts, of_total.agreed)
 
     @property
-    def free(self) -> int:
-        """How many constants are fitted to the total."""
-        return int(np.sum(~self.held))
+    def unmeasured(self) -> tuple[int, int]:
+        """How many terms have no column, and how many constants are fitted to the total."""
+        measured = {term.name for part in self.parts for term in part.expression.terms}
+        return sum(term.name not in measured for term in self.expression.terms), int(np.sum(~self.held))
 
     @property
     def errors(self) -> Array:
@@ -309,25 +296,73 @@ def _composed(expression: Expression, parts: Sequence[Part], medians: Table, req
     return _Composed(expression, parts, total, remainder.constants, held, remainder, strength)
 
 
-def _overlapped(family: Family, parts: Sequence[Part], medians: Table, request: _Request) -> _Composed:
-    """Compose fitted phases with another family's overlap, which may lack a constant that is fixed.
+def _composed_laws(
+    expressions: Sequence[Expression], parts: Sequence[Part], medians: Table, request: _Request
+) -> list[_Composed]:
+    """Compose fitted phases by each law of what the total shows.
 
     Parameters
     ----------
-    family : Family
-        The other one.
+    expressions : sequence of Expression
     parts : sequence of Part
     medians : Table
     request : _Request
 
     Returns
     -------
-    _Composed
+    list of _Composed
+
+    Raises
+    ------
+    FitError
+        Where the total determines the constants of none.
     """
-    options = request.options
-    (expression,) = family.expressions(medians.factors, options.mapping, [part.column.phase for part in parts])
-    fix = {name: value for name, value in options.fix.items() if name in expression.constant_names}
-    return _composed(expression.with_fixed(fix), parts, medians, request)
+    out, failure = [], None
+    for expression in expressions:
+        try:
+            out.append(_composed(expression, parts, medians, request))
+        except FitError as error:
+            failure = failure or error
+    if failure is not None and not out:
+        raise failure
+    return out
+
+
+def _overlapped(
+    families: Sequence[Family], parts: Sequence[Part], medians: Table, request: _Request
+) -> list[_Composed]:
+    """Compose fitted phases with other families' overlaps, which may lack a constant that is fixed.
+
+    Parameters
+    ----------
+    families : sequence of Family
+        The other ones.
+    parts : sequence of Part
+    medians : Table
+    request : _Request
+
+    Returns
+    -------
+    list of _Composed
+        Of the overlaps that the measured phases show, and whose other constants the total determines.
+    """
+    options, measured = request.options, [part.column.phase for part in parts]
+    out: list[_Composed] = []
+    for family in families:
+        if not family.shown(measured):
+            continue
+        expressions = []
+        for written in family.expressions(medians.factors, options.mapping, measured):
+            fix = {name: value for name, value in options.fix.items() if name in written.constant_names}
+            expression = written.with_fixed(fix)
+            laws = (of_phase(expression, family.phases[part.column.phase]) for part in parts)
+            if all(law and law.terms == part.expression.terms for law, part in zip(laws, parts, strict=True)):
+                expressions.append(expression)
+        try:
+            out += _composed_laws(expressions, parts, medians, request)
+        except FitError:
+            continue  # the total does not determine the constants that this overlap leaves to it
+    return out
 
 
 def _composition_note(whole: _Composed, medians: Table) -> Note:
@@ -363,46 +398,28 @@ def _better_overlap(family: Family, whole: _Composed, medians: Table, request: _
     list of Note
         At most one: how the check of the overlap ended.
     """
-    nearer = _nearer(family.overlaps, whole, request, medians)
-    if nearer is None:
+    others = _overlapped([family_named(name) for name in family.overlaps], whole.parts, medians, request)
+    nearest = _nearest([whole, *others])
+    if nearest is whole:
         return []
-    name, error = nearer
+    name, error = nearest.expression.family, float(nearest.errors.mean())
     text = f"with the overlap of '{name}' the composed total has a mean error of {100.0 * error:.1f} %"
     return [Note(f"{text}: try --model {name}", "overlap")]
 
 
-def _nearer(names: Sequence[str], whole: _Composed, request: _Request, medians: Table) -> tuple[str, float] | None:
-    """Return the family whose overlap brings the total clearly nearest to the measured one, and its mean error.
+def _nearest(composed: Sequence[_Composed]) -> _Composed:
+    """Return the first composition, or the one that is clearly nearest to the measured total.
 
     Parameters
     ----------
-    names : sequence of str
-        Of families with other overlaps of the same phases.
-    whole : _Composed
-        The phases composed with one overlap.
-    request : _Request
-    medians : Table
-
-    Returns
-    -------
-    tuple of str and float, or None
-        None where no overlap is clearly nearer than that of `whole`.
+    composed : sequence of _Composed
+        Of the same phases.
     """
-    others: dict[str, _Composed] = {}
-    measured = {part.column.phase for part in whole.parts}
-    for family in map(family_named, names):
-        if not family.shown(measured):
-            continue
-        try:
-            others[family.name] = _overlapped(family, whole.parts, medians, request)
-        except FitError:
-            continue  # the total does not determine the constants that this overlap leaves to it
-    nearest: tuple[str, Array] | None = None
-    # A further constant can only bring a fitted total nearer, so it has to be clearly nearer than the simpler ones.
-    for free in sorted({other.free for other in others.values()}):
-        errors = {name: other.errors for name, other in others.items() if other.free == free}
-        best = min(errors, key=lambda name: errors[name].mean())
-        gain = (whole.errors if nearest is None else nearest[1]) - errors[best]
+    nearest, *others = composed
+    # What no column shows can only bring a fitted total nearer, so it has to be clearly nearer than without.
+    for size in sorted({other.unmeasured for other in others}):
+        best = min((o for o in others if o.unmeasured == size), key=lambda other: float(other.errors.mean()))
+        gain = nearest.errors - best.errors
         if gain.mean() > max(PHASES.min_gain, gain.std() / np.sqrt(gain.size)):
-            nearest = best, errors[best]
-    return None if nearest is None else (nearest[0], float(nearest[1].mean()))
+            nearest = best
+    return nearest

@@ -321,6 +321,9 @@ class Family:
     phases : mapping of str to tuple of str
         Phase (`genperf.table.PHASES`) → the terms that a column of it measures. With measured phases, the terms of
         one phase share no constant with those of another.
+    laws : callable, optional
+        Matched factors → the expressions for measured phases, the usual one first: other laws of a phase, among which
+        its column decides, and terms that no column measures, among which the total decides.
     overlaps : tuple of str
         Names of the families that combine the same phases in another way.
     shown_by : tuple of tuple of str
@@ -342,6 +345,7 @@ class Family:
     candidates: Callable[[Factors], Sequence[Expression]] | None = None
     choice: Choice = "laws"
     phases: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    laws: Callable[[Factors], Sequence[Expression]] | None = None
     overlaps: tuple[str, ...] = ()
     shown_by: tuple[tuple[str, ...], ...] = ()
     partial: bool = False
@@ -400,7 +404,9 @@ class Family:
                 f"and none of the factors ({', '.join(columns) or 'none'}) is named so",
                 hint=f"--map {first}=COLUMN, name a column {also}, or derive it: --let '{first}=…'",
             )
-        return list(self.candidates(matched)) if self.candidates else [self.build(matched)]
+        if self.candidates:
+            return list(self.candidates(matched))
+        return list(self.laws(matched)) if self.laws and phases else [self.build(matched)]
 
 
 def held_at(expressions: Sequence[Expression], values: Mapping[str, float]) -> list[Expression]:

@@ -28,6 +28,8 @@ HINTS: dict[str, tuple[str, ...]] = {
 BANDWIDTH, LATENCY, MESSAGE, PARAMETERS, DEVICES = HINTS
 #: Bytes of a parameter's gradient, where the message is told by the parameters: single precision.
 GRADIENT_BYTES = 4.0
+#: Seconds of an exchange above which a unit is more likely wrong than the hint right.
+LONGEST = 3600.0
 
 
 @dataclass(frozen=True)
@@ -68,7 +70,8 @@ class Network:
         Raises
         ------
         FitError
-            Where a column of the message is missing, is no number above zero, or changes along the series.
+            Where a column of the message is missing, is no number above zero, or changes along the series, and for an
+            exchange of more than an hour.
 
         Examples
         --------
@@ -80,7 +83,13 @@ class Network:
         0.08
         """
         message = self._bytes(table, factors)
-        return None if message is None else message / self.bandwidth + 2.0 * self.latency
+        if message is None:
+            return None
+        seconds = message / self.bandwidth + 2.0 * self.latency
+        if not seconds <= LONGEST:
+            text = f"--hint: an exchange of {message:.3g} bytes would take {seconds:.3g} s, more than an hour"
+            raise FitError(text, hint="look at the units: 25Gbit/s, 100MB, 20us")
+        return seconds
 
     def _bytes(self, table: Table, factors: Factors) -> float | None:
         if isinstance(self.message, float):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-from genperf.expression import Expression, coefficient
+from genperf.expression import Constant, Expression, coefficient
 from genperf.models.alone import SYNCHRONISATION_COST, measured_alone, synchronisation, together
 from genperf.models.compose import compose
 from genperf.models.family import Factors, Family, Need, share, times
@@ -36,11 +36,7 @@ def build(factors: Factors, alone: Alone = "exchanges") -> Expression:
     c + a/workers + where(workers > 1, 2*beta*workers, 0) + where(workers > 1, d, 0)
     """
     work = share(factors)
-    message, unit = times(factors, "bytes")
-    served = factors.has("servers")
-    exchange = {"bandwidth": f"2*beta*{message}{'max(workers/servers, 1)' if served else 'workers'}"}
-    if factors.varies("bytes"):
-        exchange["requests"] = "alpha*workers/servers" if served else "alpha*workers"
+    exchange, constants = through_servers(factors)
     if alone != "exchanges":
         exchange = {name: together(formula) for name, formula in exchange.items()}
     if alone == "saves synchronisation":
@@ -51,13 +47,31 @@ def build(factors: Factors, alone: Alone = "exchanges") -> Expression:
         [
             coefficient("c"),
             coefficient("a", work.unit),
-            coefficient("beta", unit),
-            coefficient("alpha"),
+            *constants,
             SYNCHRONISATION_COST,
         ],
         factors,
         spare={"constant": "compute"},
     )
+
+
+def through_servers(factors: Factors) -> tuple[dict[str, str], list[Constant]]:
+    """Return the terms of an exchange with servers, and their constants.
+
+        t_c = 2·β·M·max(n/S, 1) + α·n/S
+
+    Examples
+    --------
+    >>> from genperf.table import Factor
+    >>> through_servers(Factors((Factor("workers", "extrinsic"),)))[0]
+    {'bandwidth': '2*beta*workers'}
+    """
+    message, unit = times(factors, "bytes")
+    served = factors.has("servers")
+    terms = {"bandwidth": f"2*beta*{message}{'max(workers/servers, 1)' if served else 'workers'}"}
+    if factors.varies("bytes"):
+        terms["requests"] = "alpha*workers/servers" if served else "alpha*workers"
+    return terms, [coefficient("beta", unit), coefficient("alpha")]
 
 
 def candidates(factors: Factors) -> Sequence[Expression]:

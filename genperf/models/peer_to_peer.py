@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from genperf.expression import Expression, coefficient
+from genperf.expression import Constant, Expression, coefficient
 from genperf.models.alone import SYNCHRONISATION_COST, measured_alone, synchronisation
 from genperf.models.compose import compose
 from genperf.models.family import Factors, Family, Need, share, times
@@ -28,10 +28,8 @@ def build(factors: Factors, synchronised: bool = False) -> Expression:
     c + a/workers + beta*(4*parameters)*(workers - 1) + alpha*(workers - 1)
     """
     work = share(factors)
-    message, unit = times(factors, "bytes")
-    terms = {"constant": "c", "compute": work.of("a"), "bandwidth": f"beta*{message}(workers - 1)"}
-    if factors.varies("bytes"):
-        terms["messages"] = "alpha*(workers - 1)"
+    exchange, constants = among_peers(factors)
+    terms = {"constant": "c", "compute": work.of("a"), **exchange}
     if synchronised:
         terms |= synchronisation()
     return compose(
@@ -40,13 +38,30 @@ def build(factors: Factors, synchronised: bool = False) -> Expression:
         [
             coefficient("c"),
             coefficient("a", work.unit),
-            coefficient("beta", unit),
-            coefficient("alpha"),
+            *constants,
             SYNCHRONISATION_COST,
         ],
         factors,
         spare={"constant": "compute"},
     )
+
+
+def among_peers(factors: Factors) -> tuple[dict[str, str], list[Constant]]:
+    """Return the terms of an exchange of every worker with every other, and their constants.
+
+        t_c = β·M·(n−1) + α·(n−1)
+
+    Examples
+    --------
+    >>> from genperf.table import Factor
+    >>> among_peers(Factors((Factor("workers", "extrinsic"),)))[0]
+    {'bandwidth': 'beta*(workers - 1)'}
+    """
+    message, unit = times(factors, "bytes")
+    terms = {"bandwidth": f"beta*{message}(workers - 1)"}
+    if factors.varies("bytes"):
+        terms["messages"] = "alpha*(workers - 1)"
+    return terms, [coefficient("beta", unit), coefficient("alpha")]
 
 
 def candidates(factors: Factors) -> Sequence[Expression]:

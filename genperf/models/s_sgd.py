@@ -2,28 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Literal
 
-from genperf.expression import Expression, coefficient
+from genperf.expression import Constant, Expression, coefficient
 from genperf.models.compose import compose
 from genperf.models.family import Factors, Family, Need, Share, share, times
 from genperf.models.overlap import SERIAL, hidden, partly_hidden
+from genperf.models.parameter_server import through_servers
+from genperf.models.peer_to_peer import among_peers
 
 Overlap = Literal["full", "part", "input", "gradients", "gradients-part", "none"]
 
 _HIDDEN, _PARTLY_HIDDEN = (law("backward", "{exchange}") for law in (hidden, partly_hidden))
 TOTALS: dict[Overlap, str | None] = {
-    "full": f"max({{input}}, forward + {_HIDDEN} + update)",
-    "part": f"max({{input}}, forward + {_PARTLY_HIDDEN} + update)",
-    "input": "max({input}, forward + backward + {exchange} + update)",
-    "gradients": f"{{input}} + forward + {_HIDDEN} + update",
-    "gradients-part": f"{{input}} + forward + {_PARTLY_HIDDEN} + update",
+    "full": f"max({{input}}, forward + {_HIDDEN}{{update}})",
+    "part": f"max({{input}}, forward + {_PARTLY_HIDDEN}{{update}})",
+    "input": "max({input}, forward + backward + {exchange}{update})",
+    "gradients": f"{{input}} + forward + {_HIDDEN}{{update}}",
+    "gradients-part": f"{{input}} + forward + {_PARTLY_HIDDEN}{{update}}",
     "none": None,
 }
+#: What carries the gradients.
+Exchange = Literal["ring", "servers", "peers"]
+#: Counts of workers from which on a ring's column shows that it is one: a ring has two constants.
+LEAST_COUNTS = 3
 
 
-def build(factors: Factors, overlap: Overlap = "full", family: str = "s-sgd") -> Expression:
+def build(
+    factors: Factors,
+    overlap: Overlap = "full",
+    family: str = "s-sgd",
+    exchanged: Exchange = "ring",
+    updated: bool = True,
+) -> Expression:
     """Write one iteration of synchronous SGD on m nodes of g = n/m devices.
 
         none        T = t_io + t_f + t_b + t_c + t_u
@@ -49,7 +61,8 @@ def build(factors: Factors, overlap: Overlap = "full", family: str = "s-sgd") ->
     ring of n.
 
     A phase with a measured column stands by itself. Then t_io and t_h2d are as above, even where the total alone cannot
-    show them. The two passes have separate constants and no fixed proportion: t_f = a_f·w + c_f, t_b = a_b·w + c_b.
+    show them. The two passes have separate constants and no fixed proportion: t_f = a_f·w + c_f, t_b = a_b·w + c_b. A
+    measured exchange may be one with servers or among peers, as `parameter-server` and `peer-to-peer` have it.
 
     Parameters
     ----------
@@ -57,6 +70,10 @@ def build(factors: Factors, overlap: Overlap = "full", family: str = "s-sgd") ->
     overlap : {"full", "part", "input", "gradients", "gradients-part", "none"}
     family : str
         Name of the expression.
+    exchanged : {"ring", "servers", "peers"}
+        What carries the gradients.
+    updated : bool
+        Whether the update takes time.
 
     Examples
     --------
@@ -68,33 +85,75 @@ def build(factors: Factors, overlap: Overlap = "full", family: str = "s-sgd") ->
     a*batch/3 + 2*a*batch/3 + 2*beta_n*(1 - 1/workers) + 2*alpha*(workers - 1) + u
     """
     work = share(factors)
-    message, unit = times(factors, "bytes")
-    ring, latency = f"2*beta_n*{message}", "2*alpha*(workers - 1)"
-    if factors.has("nodes"):
-        exchange = {"inside nodes": f"2*beta_r*{message}(1 - nodes/workers)", "between nodes": f"{ring}(1 - 1/nodes)"}
-    else:
-        exchange = {"ring": f"{ring}(1 - 1/workers)"}
-    exchange["latency"] = latency
+    exchange, constants = _EXCHANGES[exchanged](factors)
     reading, passes = _reading(factors, work, overlap), _passes(factors, work)
     total = TOTALS[overlap]
+    update = {"update": "u"} if updated else {}
     return compose(
         family,
-        {**reading, **passes, **exchange, "update": "u"},
+        {**reading, **passes, **exchange, **update},
         [
             coefficient("i", work.unit),
             coefficient("h", work.unit),
             *(coefficient(name, work.unit) for name in ("a", "a_f", "a_b")),
             *(coefficient(name) for name in ("c_f", "c_b")),
-            coefficient("beta_r", unit),
-            coefficient("beta_n", unit),
-            coefficient("alpha"),
+            *constants,
             coefficient("u"),
             SERIAL,
         ],
         factors,
-        total and total.format(input=_sum(reading), exchange=_sum(exchange)),
+        total and total.format(input=_sum(reading), exchange=_sum(exchange), update=" + update" if updated else ""),
         spare=_spare(factors, reading),
     )
+
+
+def laws(factors: Factors, overlap: Overlap, family: str) -> Sequence[Expression]:
+    """Return the expressions of an overlap for measured phases.
+
+    A column of the exchange shows whether it is that of a ring, of servers or of peers. An update without a column is
+    what the other phases leave of the total, so that it may be none.
+
+    Parameters
+    ----------
+    factors : Factors
+    overlap : {"full", "part", "input", "gradients", "gradients-part", "none"}
+    family : str
+
+    Examples
+    --------
+    >>> from genperf.table import Factor
+    >>> factors = Factor("workers", "extrinsic"), Factor("batch", "extrinsic")
+    >>> measured = frozenset({"forward", "backward", "exchange", "update"})
+    >>> for one in laws(Factors(factors, {}, measured), "none", "s-sgd-none"):
+    ...     print(one)
+    h*batch + (a_f*batch + c_f) + (a_b*batch + c_b) + 2*beta_n*(1 - 1/workers) + 2*alpha*(workers - 1) + u
+    h*batch + (a_f*batch + c_f) + (a_b*batch + c_b) + 2*beta*workers + u
+    h*batch + (a_f*batch + c_f) + (a_b*batch + c_b) + beta*(workers - 1) + u
+    """
+    distinguishable = "exchange" in factors.phases and factors.varies("workers", LEAST_COUNTS)
+    updates = (True,) if "update" in factors.phases else (False, True)
+    carriers = tuple(_EXCHANGES) if distinguishable else tuple(_EXCHANGES)[:1]
+    return [build(factors, overlap, family, by, updated) for by in carriers for updated in updates]
+
+
+def _in_rings(factors: Factors) -> tuple[dict[str, str], list[Constant]]:
+    """Return the terms of an all-reduce, a ring inside the nodes and one between them, and their constants."""
+    message, unit = times(factors, "bytes")
+    ring = f"2*beta_n*{message}"
+    if factors.has("nodes"):
+        terms = {"inside nodes": f"2*beta_r*{message}(1 - nodes/workers)", "between nodes": f"{ring}(1 - 1/nodes)"}
+    else:
+        terms = {"ring": f"{ring}(1 - 1/workers)"}
+    constants = [coefficient("beta_r", unit), coefficient("beta_n", unit), coefficient("alpha")]
+    return {**terms, "latency": "2*alpha*(workers - 1)"}, constants
+
+
+#: The usual one first.
+_EXCHANGES: dict[Exchange, Callable[[Factors], tuple[dict[str, str], list[Constant]]]] = {
+    "ring": _in_rings,
+    "servers": through_servers,
+    "peers": among_peers,
+}
 
 
 def candidates(factors: Factors) -> Sequence[Expression]:
@@ -155,7 +214,7 @@ READING = ("input", "transfer")
 #: Phase → the terms that a column of it measures.
 _PHASES = {
     **{name: (name,) for name in ("input", "transfer", *PASSES, "update")},
-    "exchange": ("inside nodes", "between nodes", "ring", "latency"),
+    "exchange": ("inside nodes", "between nodes", "ring", "latency", "bandwidth", "requests", "messages"),
 }
 _NEEDS = (Need("workers"), Need("nodes", False), Need("batch", False), Need("work", False), Need("bytes", False))
 
@@ -187,6 +246,7 @@ def _of_one(overlap: Overlap, equation: str, purpose: str, shown_by: tuple[tuple
         needs=_NEEDS,
         build=lambda factors: build(factors, overlap, _name(overlap)),
         phases=_PHASES,
+        laws=lambda factors: laws(factors, overlap, _name(overlap)),
         overlaps=tuple(_name(other) for other in TOTALS if other != overlap),
         shown_by=shown_by,
     )

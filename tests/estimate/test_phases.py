@@ -132,6 +132,34 @@ def test_the_last_layer_has_nothing_to_hide_behind(prefetched: bool, name: str) 
     assert result.metrics["mape"] < 0.1
 
 
+@pytest.mark.parametrize(
+    ("exchange", "constants"),
+    [
+        (lambda n, M: 2 * 8e-10 * M * n + 1e-3 * n, {"beta": 8e-10, "alpha": 1e-3}),
+        (lambda n, M: 8e-10 * M * (n - 1) + 1e-3 * (n - 1), {"beta": 8e-10, "alpha": 1e-3}),
+        (lambda n, M: 2 * 8e-10 * M * (1 - 1 / n) + 2 * 1e-3 * (n - 1), {"beta_n": 8e-10, "alpha": 1e-3}),
+    ],
+    ids=["servers", "peers", "ring"],
+)
+def test_the_column_of_the_exchange_tells_what_carries_it(exchange: Any, constants: dict[str, float]) -> None:
+    phases, at = phases_of_grid().assign(exchange_s=exchange(GRID.workers, GRID.bytes)), GRID.drop(columns="nodes")
+    phases["io_s"] = 2e-4 * GRID.batch
+    result = fitted(pd.concat([at, phases], axis=1).assign(t=overlapped(phases)), "s-sgd")
+    assert result.best.expression.family == "s-sgd-full"
+    assert {name: result.best.values[name] for name in constants} == pytest.approx(constants, rel=0.01)
+    assert result.metrics["mape"] < 0.1
+
+
+def test_an_update_without_a_column_is_what_is_left_of_the_total() -> None:
+    measured = [name for name in ALL if name != "update_s"]
+    for update in (0.0, 0.02):
+        phases = phases_of_grid().assign(update_s=update)
+        frame = pd.concat([GRID, phases[measured]], axis=1).assign(t=overlapped(phases))
+        best = fitted(frame, "s-sgd").best
+        assert ("u" in best.values) == (update > 0)
+        assert best.values.get("u", 0.0) == pytest.approx(update, rel=0.01)
+
+
 @pytest.mark.parametrize("model", ["s-sgd-none", "s-sgd-input"])
 def test_the_overlap_that_the_total_speaks_for_is_named(model: str) -> None:
     result = fitted(of_grid(*ALL), model)

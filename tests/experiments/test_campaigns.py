@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from environments import REQUIREMENTS, interpreter
 from problems import MeasureError
-from test_cluster import needs_cluster
+from test_cluster import needs_cluster, needs_tun
 
 import genperf as gp
 
@@ -123,6 +123,27 @@ def test_the_campaign_of_whole_jobs_on_two_hosts(tmp_path: Path) -> None:
     frame = pd.read_csv(out)
     assert len(frame) == 14
     assert frame.job_s.to_numpy() == pytest.approx((frame.initialisation_s + frame.iterations_s).to_numpy(), rel=1e-4)
+
+
+@needs_cluster
+@needs("mxnet")
+def test_the_campaign_of_knees_on_two_hosts(tmp_path: Path) -> None:
+    out = tmp_path / "t.csv"
+    ran("server_knee.py", "--out", out, "--hosts", 2, "--servers", 1)
+    frame = pd.read_csv(out)
+    assert frame.groupby(["servers", "compute_s"]).size().tolist() == [3, 3]
+    assert (frame.step_time_s > frame.compute_s).all()
+
+
+@needs_cluster
+@needs_tun
+def test_the_links_are_as_fast_as_they_are_told(tmp_path: Path) -> None:
+    out = tmp_path / "t.csv"
+    ran("links.py", "--out", out)
+    frame = pd.read_csv(out)
+    assert frame.groupby(["link_mbit", "link_latency_ms"]).size().tolist() == [5, 5, 5]
+    # A token bucket lets no more through than its rate, but for what it holds at the start.
+    assert (frame.transfer_s > 0.9 * 8 * frame.bytes / (1e6 * frame.link_mbit)).all()
 
 
 @needs_cluster

@@ -52,6 +52,12 @@ def test_refused_hints(hints: dict[str, str], message: str) -> None:
         checked_hints(hints)
 
 
+def test_an_exchange_of_more_than_an_hour_is_refused() -> None:
+    runs = pd.DataFrame({"gpus": [1, 2, 4], "s": [0.30, 0.31, 0.32]})
+    with pytest.raises(FitError, match="more than an hour"):
+        gp.fit(runs, time="s", extrinsic="gpus", hints={"bandwidth": "1bit/s", "parameters": "1M"})
+
+
 def test_a_message_that_changes_along_a_series_is_refused() -> None:
     runs = pd.DataFrame({"gpus": [1, 2, 4], "grads": [1e6, 2e6, 2e6], "s": [0.30, 0.31, 0.32]})
     with pytest.raises(FitError, match="changes along the series"):
