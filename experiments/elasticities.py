@@ -163,7 +163,7 @@ def rows() -> list[list[str]]:
 def page(lines: list[list[str]]) -> str:
     """Return the page."""
     head = ["table", "factor", "pairs", "median measured", "median predicted", "median off", "noise"]
-    head += [f"within {CLOSE:g} %", "sign right %", "inside %", "with noise %"]
+    head += [f"% within {CLOSE:g}", "% sign right", "% inside", "% with noise"]
     table = ["| " + " | ".join(cells) + " |" for cells in (head, ["---"] * len(head), *lines)]
     return (
         "\n".join(

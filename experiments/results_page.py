@@ -37,6 +37,7 @@ PAGES = (
     "pooling-priors",
     "generic",
     "three-frameworks",
+    "elasticities",
     "other-tables",
     "transformers",
     "transformers-choice",

@@ -1,17 +1,17 @@
 """The core experiment: `generic`, `auto` and five learners on sampled networks in PyTorch, TensorFlow and MXNet.
 
-    python experiments/three_frameworks.py [--only WORDS] [--write]
+    python experiments/three_frameworks.py [--only WORDS] [--models NAMES] [--write]
 
 The protocol is docs/protocols/core-experiment.md. Prints the errors; `--write` writes docs/results/three-frameworks.md.
 With `--only` some of the rows are made anew (those whose framework or question has one of the words, between
-semicolons), and the page keeps the others.
+semicolons), and the page keeps the others. With `--models` so are the columns of these models alone.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -88,9 +88,15 @@ def table_of(frameworks: str) -> gp.Table:
     return gp.read_table(frame, **roles)
 
 
-def rows_of(question: Question) -> list[dict[str, str]]:
-    """Return the errors of every model: a row of the table's, and of each framework where there are three."""
-    scores = gp.validate(table_of(question.frameworks), MODELS, question.scheme, seed=question.seed).models
+def rows_of(question: Question, models: Sequence[str] = MODELS) -> list[dict[str, str]]:
+    """Return the errors of models: a row of the table's, and of each framework where there are three.
+
+    Parameters
+    ----------
+    question : Question
+    models : sequence of str
+    """
+    scores = gp.validate(table_of(question.frameworks), models, question.scheme, seed=question.seed).models
     rows = []
     for name in (question.frameworks, *(FRAMEWORKS if question.frameworks == ALL else ())):
         row = {"rows": name if name == question.frameworks else f"{name}, of all three", "predicted": question.words}
@@ -163,7 +169,7 @@ def page(rows: list[dict[str, str]]) -> str:
 configurations of 40 sampled networks on 1 to 8 workers ([`core_experiment.csv`](../../data/README.md#core_experiment)),
 the same in each framework. Mean |predicted / measured − 1| in %; in bold the least of `generic` and the learners.
 `auto`'s intervals are nominal 90 %."""
-    summary = "Medians over split seeds, or over the three kinds of combinations; the best learner last:"
+    summary = "Medians over split seeds, or over the kinds of combinations in the table; the best learner last:"
     head = "# Does one expression hold for sampled networks in three frameworks?"
     return "\n\n".join([head, reading, summary, "\n".join(verdicts(rows)), markdown(rows)]) + "\n"
 
@@ -171,15 +177,20 @@ the same in each framework. Mean |predicted / measured − 1| in %; in bold the 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", default="", help="words with semicolons between them, of which a row has one")
+    parser.add_argument("--models", default=",".join(MODELS), help="with commas between them")
     parser.add_argument("--write", action="store_true")
     given = parser.parse_args()
     wanted = [q for q in questions() if any(word in f"{q.frameworks}: {q.words}" for word in given.only.split(";"))]
-    rows = {(row["rows"], row["predicted"]): row for row in kept()} if given.only else {}
+    models = given.models.split(",")
+    anew = not given.only and len(models) == len(MODELS)
+    rows = {} if anew else {(row["rows"], row["predicted"]): row for row in kept()}
     order = [(r, q.words) for q in questions() for r in _rows_named(q)]
     for question in wanted:
-        new = rows_of(question)
+        new = rows_of(question, models)
         print(markdown(new), flush=True)
-        rows |= {(row["rows"], row["predicted"]): row for row in new}
+        for row in new:
+            place = row["rows"], row["predicted"]
+            rows[place] = row if len(models) == len(MODELS) else rows.get(place, {}) | row
         if given.write:
             PAGE.write_text(page([rows[key] for key in order if key in rows]), encoding="utf-8")
 

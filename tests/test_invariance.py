@@ -139,6 +139,27 @@ def test_names_of_levels(name: str, plain: Callable[[str], np.ndarray]) -> None:
     np.testing.assert_allclose(predicted(renamed, case.model, at), plain(name), rtol=SEARCHED)
 
 
+def test_names_of_levels_draw_nothing_of_the_generic_expression() -> None:
+    # Five levels of which none is told by its count: their names would order folds, constants and starts.
+    rng = np.random.default_rng(0)
+    nets = ("alexnet", "bert", "gpt", "resnet", "vgg")
+    runs = runs_of(
+        lambda f: f.net.map(dict(zip(nets, (1.0, 3.0, 5.0, 2.0, 4.0), strict=True))) * (0.1 + 0.02 * f.batch**0.9),
+        {"net": nets, "batch": (8, 16, 32, 64)},
+        noise=0.1,
+        repeats=1,
+    )
+    names = dict(zip(nets, rng.permutation([f"n{i}" for i in range(5)]), strict=True))
+    asked = pd.DataFrame({"net": nets, "batch": 128.0})
+    given = {"time": "s", "intrinsic": "batch", "categorical": "net", "draws": 20}
+    plain = gp.fit(runs, "generic", **given).predict(asked)
+    renamed = gp.fit(runs.assign(net=runs.net.map(names)), "generic", **given).predict(
+        asked.assign(net=asked.net.map(names))
+    )
+    for column in ("time", "lower", "upper"):
+        np.testing.assert_allclose(renamed[column].to_numpy(), plain[column].to_numpy(), rtol=SAME)
+
+
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.parametrize(("unit", "factor"), [("ms", 1e3), ("min", 1 / 60)])
 def test_unit_of_the_time(name: str, unit: str, factor: float, plain: Callable[[str], np.ndarray]) -> None:

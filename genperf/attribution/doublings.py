@@ -134,6 +134,29 @@ def doublings_by_level(
     return pd.DataFrame(rows, columns=["factor", "from", "categorical", "level", "times", "lower", "upper"])
 
 
+def doublings_for_people(doublings: pd.DataFrame) -> pd.DataFrame:
+    """Return what a doubling does by level: a row per level, and a column per factor with the interval behind.
+
+    Parameters
+    ----------
+    doublings : DataFrame
+        As `explain` returns it.
+
+    Examples
+    --------
+    >>> row = {"factor": "gpus", "from": 8.0, "categorical": "net", "level": "vgg"}
+    >>> print(doublings_for_people(pd.DataFrame([{**row, "times": 1.05, "lower": 1.01, "upper": 1.1}])))
+           level            gpus
+    0  net = vgg  1.05 (1.01–1.10)
+    """
+    rows: dict[str, dict[str, str]] = {}
+    for one in doublings.to_dict("records"):
+        level = f"{one['categorical']} = {one['level']}"
+        text = f"{one['times']:.2f} ({one['lower']:.2f}–{one['upper']:.2f})"
+        rows.setdefault(level, {"level": level})[one["factor"]] = text
+    return pd.DataFrame(list(rows.values()))
+
+
 def doubled_factors(result: FitResult, frame: pd.DataFrame) -> list[str]:
     """Return the numeric factors above zero that were measured at several values, and follow from no other column."""
     names = [f.name for f in result.schema.factors if f.numeric and f.positive and f.distinct > 1]

@@ -210,7 +210,7 @@ def _expressions(factors: Sequence[Factor], options: FitOptions, following: froz
     if options.structure != "auto":
         wanted = "product" if options.structure == "grown" else options.structure
         worth_trying = [s for s in worth_trying if s.name == wanted] or [structure_named(wanted)]
-    return [generic(factors, s, AVERAGE.count_powers, following).with_fixed(options.fix) for s in worth_trying]
+    return [generic(factors, s, following).with_fixed(options.fix) for s in worth_trying]
 
 
 def literature(

@@ -37,9 +37,6 @@ class AverageSettings:
         Constants per configuration, at most, of a `partial` family. Coefficients of physical terms that are not
         negative need fewer configurations than powers: on the 16 of `docs/transformers.md` the held-out error is
         14.8 % with the family and 26.3 % without. A guess: 0.8 leaves a few to judge with.
-    count_powers : tuple of (float, float)
-        Bounds of a count's power: beyond the data the target grows at most in proportion to a count (a single serial
-        resource is the worst case) and falls at most in inverse proportion (the work perfectly shared).
     starts : int
         Places from which a member is fitted, beside its constants on the rows that it was chosen on.
     agreement : float
@@ -53,7 +50,6 @@ class AverageSettings:
     most_members: int = 4
     close: float = 0.1
     constants_per_row: float = 0.8
-    count_powers: tuple[float, float] = (-1.0, 1.0)
     starts: int = 4
     agreement: float = 1e-3
     settling_rounds: int = 4

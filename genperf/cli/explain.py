@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
+from genperf.attribution.doublings import doublings_for_people
 from genperf.cli.command import WritingCommand
-from genperf.cli.explained import doublings_for_people, for_people, show_terms
+from genperf.cli.explained import for_people, show_terms
 from genperf.cli.figures import of_explanation, plot_option, write_figure
 from genperf.cli.fitted import formula_lines, is_formula, shares_line
 from genperf.cli.options import grid, names_of, number, once, one_group, output_options

@@ -74,29 +74,3 @@ def show_terms(terms: pd.DataFrame, settings: Collection[str], heading: str, pla
     show_frame(shown, heading, plain=plain)
     if gone:
         tell(f"zero here: {', '.join(gone)}")
-
-
-def doublings_for_people(doublings: pd.DataFrame) -> pd.DataFrame:
-    """Return what a doubling does by level: a row per level, and a column per factor with the interval behind.
-
-    Parameters
-    ----------
-    doublings : DataFrame
-        As `explain` returns it.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> row = {"factor": "gpus", "from": 8.0, "categorical": "net", "level": "vgg"}
-    >>> print(doublings_for_people(pd.DataFrame([{**row, "times": 1.05, "lower": 1.01, "upper": 1.1}])))
-           level            gpus
-    0  net = vgg  1.05 (1.01–1.10)
-    """
-    import pandas as pd
-
-    rows: dict[str, dict[str, str]] = {}
-    for one in doublings.to_dict("records"):
-        level = f"{one['categorical']} = {one['level']}"
-        text = f"{one['times']:.2f} ({one['lower']:.2f}–{one['upper']:.2f})"
-        rows.setdefault(level, {"level": level})[one["factor"]] = text
-    return pd.DataFrame(list(rows.values()))

@@ -23,6 +23,7 @@ from genperf.estimate.select import SELECTION, Candidate, folds_of, judged_rows
 from genperf.estimate.starts import continued_starts, smaller_of, spread_starts
 from genperf.expression import Expression
 from genperf.losses import loss_named, penalty_named
+from genperf.models.interactions import Interaction
 from genperf.solver import Polished, Problem, polish
 from genperf.solver.problem import IMPOSSIBLE_COST
 from genperf.table import Table
@@ -104,7 +105,8 @@ def candidates_of(
     robust : bool
         Whether the rows have Huber's weights too, from the residuals of each part.
     growth : Growth
-        Which of the expressions may grow interactions, each part of the rows by itself.
+        Which of the expressions may grow interactions or learn the sizes of their constants, each part of the rows by
+        itself.
 
     Returns
     -------
@@ -127,18 +129,19 @@ def candidates_of(
     grown = _grown(first, parts, growth)
     if growth.alone and grown:
         return list(grown.values())
+    sized = _sized(first, parts, growth)
     # One that has grown stands for itself without interactions too: their sizes may come to nothing.
-    judged = [grown.get(id(f.candidate.expression), f.candidate) for f in first]
+    judged = [grown.get(id(f.candidate.expression), f.candidate) for f in first] + list(sized.values())
     limit = min(c.error for c in judged) * (1.0 + HALVING.promising)
     candidates = []
     for fitted in first:
         if id(fitted.candidate.expression) in grown:
             continue
         candidates.append(fitted.candidate)
-        # Without folds there is no error, and nothing is chosen.
-        if fitted.candidate.error <= limit:
+        # Without folds there is no error, and nothing is chosen. Learned sizes stand for a stronger penalty.
+        if fitted.candidate.error <= limit and id(fitted.candidate.expression) not in sized:
             candidates += _stronger(fitted, parts, path[1:])
-    return candidates + list(grown.values())
+    return candidates + list(sized.values()) + list(grown.values())
 
 
 @dataclass(frozen=True, eq=False)
@@ -249,23 +252,48 @@ def _grown(first: Sequence[_Fitted], parts: _Parts, growth: Growth) -> dict[int,
     for base in growth.bases if growth.offered else ():
         if id(base) not in fitted:
             continue
-        out[id(base)] = _grown_candidate(fitted[id(base)], parts, growth)
+        out[id(base)] = _grown_candidate(fitted[id(base)], parts, growth.offered)
         if out[id(base)].error > min(c.error for c in out.values()) * (1.0 + HALVING.worse):
             break
     return out
 
 
-def _grown_candidate(fitted: _Fitted, parts: _Parts, growth: Growth) -> Candidate:
+def _sized(first: Sequence[_Fitted], parts: _Parts, growth: Growth) -> dict[int, Candidate]:
+    """Learn the sizes of expressions' constants, fewest terms first, until more terms err more; by identity.
+
+    Parameters
+    ----------
+    first : sequence of _Fitted
+        With the weakest penalty.
+    parts : _Parts
+    growth : Growth
+    """
+    out: dict[int, Candidate] = {}
+    fitted = {id(f.candidate.expression): f for f in first}
+    for base, kinds in growth.sized:
+        if id(base) not in fitted:
+            continue
+        out[id(base)] = _grown_candidate(fitted[id(base)], parts, (), kinds)
+        if out[id(base)].error > min(c.error for c in out.values()) * (1.0 + HALVING.worse):
+            break
+    return out
+
+
+def _grown_candidate(
+    fitted: _Fitted, parts: _Parts, offered: Sequence[Interaction], kinds: Sequence[str] = ()
+) -> Candidate:
     """Let an expression grow on every part of the rows, and predict what each holds out.
 
     Parameters
     ----------
     fitted : _Fitted
     parts : _Parts
-    growth : Growth
+    offered : sequence of Interaction
+    kinds : sequence of str
+        Of its constants, where their sizes are to be learned.
     """
     base, table = fitted.candidate.expression, parts.table
-    growing = growth_problem(base, fitted.problem, growth.offered, table)
+    growing = growth_problem(base, fitted.problem, offered, table, kinds)
     grown = [grow(growing, constants, rows) for constants, rows in zip(fitted.sets[:, 0], parts.rows, strict=True)]
     with np.errstate(all="ignore"):
         predicted = np.vstack([one.problem.predict(one.constants[None, :]) for one in grown])

@@ -74,7 +74,7 @@ def estimate(
         if not isinstance(fitted, Estimate):
             raise fitted
         return replace(fitted, notes=tuple(notes))
-    table = in_order(table)
+    table = in_order(table, names=growth is NO_GROWTH)
     medians = table.medians()
     held_out = None
     if len(usable) == 1 and options.lam != "cv" and not growth.offered:

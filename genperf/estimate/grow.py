@@ -1,8 +1,9 @@
-"""Growing an expression by the interactions that the configurations speak for, and pruning the others.
+"""Growing an expression by the interactions that the configurations speak for, and learning how large constants are.
 
 ln T is linear in the interactions' constants where the shares of the terms are held. So all interactions are offered at
 once to a linear fit that learns how large each kind of them is (`shrinkage`); those that come to nothing are pruned,
-and the expression with the others is polished.
+and the expression with the others is polished. In the same way the sizes of an expression's exponents and levels are
+learned, where none are offered: a factor that matters little then has small ones.
 """
 
 from __future__ import annotations
@@ -35,11 +36,15 @@ class GrowSettings:
     Attributes
     ----------
     start_size : float
-        Size at which every group of constants begins.
+        Size at which every interaction begins.
+    kind_size : float
+        Size at which every kind of an expression's constants begins: a usual exponent. A guess.
     least_effect : float
         Root mean square of what an interaction changes ln T by: below it the interaction is pruned.
     cycles : int
         Times the interactions' sizes are learned, each time about the last polish.
+    kind_cycles : int
+        The same for the sizes of an expression's constants, which change the shares of the terms.
     coefficient_reach : float
         Standard deviation of a coefficient beforehand, in units of its scale or its value, whichever is larger.
     max_steps : int
@@ -51,8 +56,10 @@ class GrowSettings:
     """
 
     start_size: float = 0.05
+    kind_size: float = 0.5
     least_effect: float = 0.003
     cycles: int = 2
+    kind_cycles: int = 4
     coefficient_reach: float = 3.0
     max_steps: int = 60
     relative_tolerance: float = 1e-5
@@ -73,11 +80,15 @@ class Growth:
     offered : tuple of Interaction
     alone : bool
         Whether an expression that has grown is wanted, and none without interactions.
+    sized : tuple of (Expression, tuple of str)
+        Expressions whose constants' sizes may be learned, fewest terms first, with the kind of each of their constants;
+        an empty text where a constant keeps its size.
     """
 
     bases: tuple[Expression, ...] = ()
     offered: tuple[Interaction, ...] = ()
     alone: bool = False
+    sized: tuple[tuple[Expression, tuple[str, ...]], ...] = ()
 
 
 NO_GROWTH = Growth()
@@ -90,6 +101,8 @@ class Grown:
     Attributes
     ----------
     interactions : tuple of Interaction
+    plain : ndarray of shape (m,)
+        Sizes of the expression's constants.
     sizes : ndarray of shape (interactions,)
     problem : Problem
         Of the rows, with their robust weights, λ and the interactions' sizes.
@@ -98,6 +111,7 @@ class Grown:
     """
 
     interactions: tuple[Interaction, ...]
+    plain: Array
     sizes: Array
     problem: Problem
     constants: Array
@@ -108,12 +122,13 @@ class Grown:
         return self.problem.penalty.strength
 
     def expression(self, base: Expression) -> Expression:
-        """Return the expression with the interactions, whose constants have their learned sizes."""
+        """Return the expression with the interactions; all constants have their learned sizes."""
         whole = with_interactions(base, self.interactions)
-        plain = len(base.constants)
-        each = np.repeat(self.sizes, np.array([len(one.effects) for one in self.interactions], np.intp))
-        sized = (replace(c, size=float(s)) for c, s in zip(whole.constants[plain:], each, strict=True))
-        return replace(whole, constants=(*whole.constants[:plain], *sized))
+        of_interactions = np.repeat(self.sizes, np.array([len(one.effects) for one in self.interactions], np.intp))
+        each = np.concatenate([self.plain, of_interactions])
+        return replace(
+            whole, constants=tuple(replace(c, size=float(s)) for c, s in zip(whole.constants, each, strict=True))
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,12 +143,15 @@ class GrowthProblem:
     offered : tuple of Interaction
     columns : tuple of ndarray of shape (rows, effects)
         Of each interaction.
+    kinds : ndarray of int of shape (m,)
+        Kind of each constant of the expression, of which the sizes are learned; −1 where a constant keeps its size.
     """
 
     base: Expression
     problem: Problem
     offered: tuple[Interaction, ...]
     columns: tuple[Array, ...]
+    kinds: Index
 
     @cached_property
     def constant(self) -> int | None:
@@ -151,7 +169,9 @@ class GrowthProblem:
         return next(term.node for term in self.base.terms if term.name == CONSTANT_TERM)
 
 
-def growth_problem(base: Expression, problem: Problem, offered: Sequence[Interaction], table: Table) -> GrowthProblem:
+def growth_problem(
+    base: Expression, problem: Problem, offered: Sequence[Interaction], table: Table, kinds: Sequence[str] = ()
+) -> GrowthProblem:
     """Evaluate the columns of the offered interactions.
 
     Parameters
@@ -162,13 +182,17 @@ def growth_problem(base: Expression, problem: Problem, offered: Sequence[Interac
     offered : sequence of Interaction
     table : Table
         One row per configuration.
+    kinds : sequence of str
+        Of each constant of the expression whose size is to be learned; an empty text, or none at all, where it is not.
     """
     rows = len(table)
     columns = tuple(
         np.column_stack([np.broadcast_to(evaluate(node, table.columns), rows) for _, node in one.effects])
         for one in offered
     )
-    return GrowthProblem(base, problem, tuple(offered), columns)
+    learned = sorted(set(kinds) - {""})
+    places = [learned.index(kind) if kind else -1 for kind in kinds] or [-1] * len(base.constants)
+    return GrowthProblem(base, problem, tuple(offered), columns, np.array(places, np.intp))
 
 
 def grow(growing: GrowthProblem, constants: Array, rows: Mask) -> Grown:
@@ -183,41 +207,57 @@ def grow(growing: GrowthProblem, constants: Array, rows: Mask) -> Grown:
         Those that count.
     """
     plain, kept = len(constants), np.arange(len(growing.offered))
-    sizes = np.full(kept.size, GROW.start_size)
+    kinds = int(growing.kinds.max(initial=-1)) + 1
+    sizes = np.concatenate([np.full(kinds, GROW.kind_size), np.full(kept.size, GROW.start_size)])
     at = np.concatenate([constants, np.zeros(sum(c.shape[1] for c in growing.columns))])
     before, weights = growing.problem, np.where(rows, growing.problem.weights, 0.0)
     strength = before.penalty.strength
-    for _ in range(GROW.cycles):
+    for _ in range(GROW.kind_cycles if kinds else GROW.cycles):
         problem = _problem(growing, kept, sizes, weights, strength)
         robust = huber_weights(problem.predict(at[None, :]), problem.measured, weights[None, :])[0]
         problem = problem.reweighted(robust)
-        groups = _groups(growing, kept, plain)
+        groups = _groups(growing, kept, kinds)
         at, effects, sizes, variance = _learned(problem, at, groups, sizes)
-        alive = effects >= GROW.least_effect
-        at = np.concatenate([at[:plain], at[plain:][alive[groups[plain:]]]])
-        kept, sizes = kept[alive], sizes[alive]
+        alive = effects[kinds:] >= GROW.least_effect
+        at = np.concatenate([at[:plain], at[plain:][alive[groups[plain:] - kinds]]])
+        kept, sizes = kept[alive], np.concatenate([sizes[:kinds], sizes[kinds:][alive]])
         strength = max(2.0 * variance / rows.sum(), GROW.least_strength)
         problem = _problem(growing, kept, sizes, robust, strength)
         starts = np.vstack([at, np.concatenate([constants, at[plain:]])])
         end = polish(problem, starts, None, GROW.max_steps, GROW.relative_tolerance)
         at = end.constants[end.cost.argmin()]
         constants = at[:plain]
-    return Grown(tuple(growing.offered[k] for k in kept), sizes, problem, at)
+    plain_sizes = _sized(np.array([c.size for c in growing.base.constants]), growing.kinds, sizes)
+    return Grown(tuple(growing.offered[k] for k in kept), plain_sizes, sizes[kinds:], problem, at)
 
 
-def _groups(growing: GrowthProblem, kept: Index, plain: int) -> Index:
-    """Return the place among the kept interactions of each constant; −1 for those of the expression alone.
+def _groups(growing: GrowthProblem, kept: Index, kinds: int) -> Index:
+    """Return the place of each constant's size among those of the kinds, then of the kept interactions; −1 without one.
 
     Parameters
     ----------
     growing : GrowthProblem
     kept : ndarray of int of shape (interactions,)
         Places of the interactions.
-    plain : int
-        Constants of the expression alone.
+    kinds : int
+        Kinds of the expression's constants.
     """
     counts = [growing.columns[k].shape[1] for k in kept]
-    return np.concatenate([np.full(plain, -1), np.repeat(np.arange(kept.size), counts)]).astype(np.intp)
+    return np.concatenate([growing.kinds, kinds + np.repeat(np.arange(kept.size), counts)]).astype(np.intp)
+
+
+def _sized(scale: Array, kinds: Index, sizes: Array) -> Array:
+    """Return scales with the learned sizes where a constant is of a kind.
+
+    Parameters
+    ----------
+    scale : ndarray of shape (m,)
+    kinds : ndarray of int of shape (m,)
+        −1 where a constant keeps its scale.
+    sizes : ndarray of shape (sizes,)
+        Of the kinds first.
+    """
+    return np.where(kinds >= 0, sizes[kinds], scale) if sizes.size else scale
 
 
 def _problem(growing: GrowthProblem, kept: Index, sizes: Array, weights: Array, strength: float) -> Problem:
@@ -231,13 +271,30 @@ def _problem(growing: GrowthProblem, kept: Index, sizes: Array, weights: Array, 
     growing : GrowthProblem
     kept : ndarray of int of shape (interactions,)
         Places of the interactions.
-    sizes : ndarray of shape (interactions,)
+    sizes : ndarray of shape (kinds + interactions,)
     weights : ndarray of shape (rows,)
     strength : float
         λ.
     """
-    base, plain = growing.problem, growing.problem.lower.size
-    columns = np.hstack([np.zeros((base.measured.size, 0)), *(growing.columns[k] for k in kept)])
+    scale = _sized(growing.problem.scale, growing.kinds, sizes)
+    alone = replace(growing.problem, weights=weights, scale=scale)
+    alone = replace(alone, penalty=replace(alone.penalty, strength=strength))
+    return _with_columns(alone, growing, kept, sizes[sizes.size - kept.size :]) if kept.size else alone
+
+
+def _with_columns(base: Problem, growing: GrowthProblem, kept: Index, sizes: Array) -> Problem:
+    """Return the problem of an expression with interactions from that of the expression alone.
+
+    Parameters
+    ----------
+    base : Problem
+    growing : GrowthProblem
+    kept : ndarray of int of shape (interactions,)
+        Places of the interactions, one at least.
+    sizes : ndarray of shape (interactions,)
+    """
+    plain = base.lower.size
+    columns = np.hstack([growing.columns[k] for k in kept])
     effects = columns.shape[1]
     place = growing.constant
 
@@ -275,34 +332,32 @@ def _problem(growing: GrowthProblem, kept: Index, sizes: Array, weights: Array, 
         predict=predict,
         jacobian=jacobian,
         basis=basis,
-        weights=weights,
         lower=np.concatenate([base.lower, np.full(effects, bounds[0])]),
         upper=np.concatenate([base.upper, np.full(effects, bounds[1])]),
         scale=np.concatenate([base.scale, each]),
         penalised=np.concatenate([base.penalised, np.ones(effects, bool)]),
         coefficient=np.concatenate([base.coefficient, np.zeros(effects, bool)]),
         start=np.concatenate([base.start, np.zeros(effects)]),
-        penalty=replace(base.penalty, strength=strength),
     )
 
 
 def _learned(problem: Problem, at: Array, groups: Index, sizes: Array) -> tuple[Array, Array, Array, float]:
-    """Learn the sizes of the interactions in ln T, linear about some constants.
+    """Learn the sizes of kinds of constants and of interactions in ln T, linear about some constants.
 
     Parameters
     ----------
     problem : Problem
     at : ndarray of shape (n,)
     groups : ndarray of int of shape (n,)
-        Interaction of each constant; −1 for those of the expression without any.
-    sizes : ndarray of shape (interactions,)
+        Place of each constant's size; −1 for those that keep theirs.
+    sizes : ndarray of shape (sizes,)
 
     Returns
     -------
     constants : ndarray of shape (n,)
-    effects : ndarray of shape (interactions,)
-        Root mean square of what each changes ln T by.
-    sizes : ndarray of shape (interactions,)
+    effects : ndarray of shape (sizes,)
+        Root mean square of what the constants of each size change ln T by.
+    sizes : ndarray of shape (sizes,)
     variance : float
         Of the noise of ln T.
     """

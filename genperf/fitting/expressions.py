@@ -20,11 +20,12 @@ from genperf.estimate import (
     estimate_alike,
     estimate_phases,
     fewer_factors,
+    levels_by_content,
 )
 from genperf.expression import Expression
 from genperf.fitting.assemble import Request, assembled
 from genperf.models import MODELS, Family, family_named, held_at
-from genperf.models.generic import GENERIC, generic, products_of, structure_named, structures
+from genperf.models.generic import GENERIC, generic, kinds_of, products_of, structure_named, structures
 from genperf.models.interactions import interactions
 from genperf.models.scale import following_counts
 from genperf.models.user import user_expression
@@ -230,6 +231,7 @@ class GenericModel(ExpressionModel):
     def written(self, table: Table) -> Written:
         """Return the structures that are worth trying, without factors that no configuration can tell."""
         refuse_one_value(table)
+        table = levels_by_content(table)
         following = following_counts(table.medians())
         expressions, notes = fewer_factors(table, lambda factors: self._structures(factors, following))
         return expressions, [*design_notes(table), *notes]
@@ -248,6 +250,7 @@ class GenericModel(ExpressionModel):
         seed : int
         """
         growth = NO_GROWTH
+        table = levels_by_content(table)
         if self.options.structure in ("auto", "grown"):
             medians = table.medians()
             kept = {name for e in expressions for name in e.factors}
@@ -255,7 +258,12 @@ class GenericModel(ExpressionModel):
                 [f for f in table.factors if f.name in kept], medians.columns, following_counts(medians)
             )
             bases = tuple(e for e in expressions if products_of(e) in range(1, GENERIC.max_grown + 1))
-            growth = Growth(bases, offered, self.options.structure == "grown")
+            alone = self.options.structure == "grown"
+            # Where λ is asked for, the sizes of constants are not learned in its place.
+            # One term has the sizes of its interactions.
+            least = 2 if offered else 1
+            free = [] if alone or self.options.lam is not None else [e for e in expressions if products_of(e) >= least]
+            growth = Growth(bases, offered, alone, tuple((e, kinds_of(e, table.factors)) for e in free))
         return estimate(expressions, table, self.options, seed, growth=growth)
 
     def _structures(self, factors: Sequence[Factor], following: frozenset[str]) -> list[Expression]:

@@ -36,7 +36,8 @@ class GenericSettings:
         Lower and upper bound of p. A guess: the operations of a convolution grow with the square of its width and of
         its kernel, and 4 leaves room above.
     extrinsic_exponents : tuple of float
-        Lower and upper bound of q. A guess: perfect sharing is −1, messages between all pairs of workers are 2.
+        Lower and upper bound of q: the time grows at most in proportion to a count (a single serial resource is the
+        worst case) and falls at most in inverse proportion (the work perfectly shared).
     level_bounds : tuple of float
         Lower and upper bound of d, in logarithms: a level of a categorical factor, or several workers instead of one,
         changes a term by at most exp(3) = 20 times. A guess.
@@ -59,7 +60,7 @@ class GenericSettings:
     """
 
     intrinsic_exponents: tuple[float, float] = (-2.0, 4.0)
-    extrinsic_exponents: tuple[float, float] = (-2.0, 3.0)
+    extrinsic_exponents: tuple[float, float] = (-1.0, 1.0)
     level_bounds: tuple[float, float] = (-3.0, 3.0)
     max_products: int = 6
     max_levels: int = 200
@@ -97,7 +98,6 @@ class Structure:
 def generic(
     factors: Sequence[Factor],
     structure: Structure | None = None,
-    extrinsic: tuple[float, float] = GENERIC.extrinsic_exponents,
     following: Collection[str] = (),
 ) -> Expression:
     """Write the generic expression for some factors.
@@ -117,8 +117,6 @@ def generic(
         Those with a single value are left out.
     structure : Structure, optional
         `separable` where omitted.
-    extrinsic : tuple of float
-        Bounds of the exponents of extrinsic factors.
     following : collection of str
         Counts that follow from another factor, as the nodes from the devices. A term has a step for each, and no
         power, which a fit could not tell from a power of the other factor.
@@ -155,7 +153,7 @@ def generic(
             f"the categorical factors have {levels} levels; at most {GENERIC.max_levels} are fitted together",
             hint=f"--group {largest.name} fits one model for each of its {len(largest.levels)} levels",
         )
-    return _Writer(varying, structure, extrinsic, following).write()
+    return _Writer(varying, structure, following).write()
 
 
 class _Writer:
@@ -165,7 +163,6 @@ class _Writer:
         self,
         factors: Sequence[Factor],
         structure: Structure,
-        bounds: tuple[float, float],
         following: Collection[str],
     ) -> None:
         """Sort the factors by their part in the expression; the parameters are those of `generic`."""
@@ -175,7 +172,6 @@ class _Writer:
         self.following = [f for f in self.steps if f.name in following]
         self.categorical = [f for f in factors if not f.numeric]
         self.structure = structure
-        self.extrinsic_exponents = bounds
         self.columns = {f.name for f in factors}
         self.constants: dict[str, Constant] = {}
 
@@ -226,7 +222,8 @@ class _Writer:
 
     def power(self, factor: Factor, prefix: str) -> Node:
         """Return a power of the factor over its centre, with the exponent `prefix_factor`."""
-        bounds = GENERIC.intrinsic_exponents if factor.role == "intrinsic" else self.extrinsic_exponents
+        intrinsic = factor.role == "intrinsic"
+        bounds = GENERIC.intrinsic_exponents if intrinsic else GENERIC.extrinsic_exponents
         return call("power", relative(factor), self.constant(exponent(f"{prefix}_{factor.name}", *bounds)))
 
     def step(self, factor: Factor, prefix: str) -> Node:
@@ -299,6 +296,28 @@ def products_of(expression: Expression) -> int:
     return sum(term.name.startswith(PRODUCT_TERM) for term in expression.terms)
 
 
+def kinds_of(expression: Expression, factors: Sequence[Factor]) -> tuple[str, ...]:
+    """Return the kind of each constant of a sum of products, of which constants are alike in size.
+
+    Of one kind are the exponents of a factor in all terms, the steps of a count in all terms, and the levels of a
+    categorical factor in one term. A coefficient has no kind, and an empty text.
+
+    Examples
+    --------
+    >>> workers = Factor("workers", "extrinsic", 1, 16, centre=4.0, distinct=5, positive=True)
+    >>> net = Factor("net", "categorical", levels=("resnet", "vgg", "bert"), distinct=3)
+    >>> expression = generic([workers, net], Structure("product", 1))
+    >>> [kind for kind in kinds_of(expression, [workers, net]) if kind]
+    ['q_workers', 'd1_net[]', 'd1_net[]']
+    """
+    kinds: dict[str, str] = {}
+    for k in range(1, products_of(expression) + 1):
+        for f in factors:
+            kinds |= {f"{kind}{k}_{f.name}": f"{kind}_{f.name}" for kind in ("p", "q", "d")}
+            kinds |= {f"d{k}_{f.name}[{level}]": f"d{k}_{f.name}[]" for level in f.levels}
+    return tuple(kinds.get(c.name, "") for c in expression.constants)
+
+
 def structure_named(name: str) -> Structure:
     """Return a structure by its name.
 
@@ -362,6 +381,7 @@ __all__ = [
     "generic",
     "has_step",
     "is_level",
+    "kinds_of",
     "products_of",
     "relative",
     "rounded",

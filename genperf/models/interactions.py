@@ -155,7 +155,13 @@ def _combinations(categorical: Sequence[Factor], columns: Mapping[str, Any]) -> 
     if len(kept) < 2 or len(whole) > GENERIC.combined_share * rows:
         return []
     levels = []
-    for combination in sorted(_distinct(kept, columns)):
+    places = [{level: place for place, level in enumerate(f.levels)} for f in kept]
+
+    def place(combination: tuple[str, ...]) -> list[int]:
+        """Return the places of its levels: the order is that of the factors' levels, and not of their names."""
+        return [of_factor[level] for of_factor, level in zip(places, combination, strict=True)]
+
+    for combination in sorted(_distinct(kept, columns), key=place):
         nodes = [is_level(f, level) for f, level in zip(kept, combination, strict=True)]
         levels.append((JOINT.join(combination), reduce(lambda a, b: call("multiply", a, b), nodes)))
     return [_Levels(JOINT.join(f.name for f in kept), tuple(levels))]

@@ -14,9 +14,11 @@ from genperf.errors import GenperfError
 from genperf.prediction.bands import mixture_quantiles
 from genperf.prediction.feasibility import Feasibility
 from genperf.prediction.member import Member, Spread, forecasts, log_times
+from genperf.prediction.new_levels import combined, new_levels, stand_ins
+from genperf.prediction.new_levels import reasons as new_level_reasons
 from genperf.prediction.query import Query, read_query
 from genperf.prediction.schema import Schema
-from genperf.prediction.verdict import STEP, Evidence, Standing, distance_beyond, single_node, verdicts
+from genperf.prediction.verdict import STEP, VERDICTS, Evidence, Standing, distance_beyond, single_node, verdicts
 from genperf.table import Target
 from genperf.table.cells import Cells
 from genperf.table.source import Source
@@ -362,20 +364,70 @@ def predict(
     if band not in ("prediction", "confidence"):
         raise GenperfError(f"unknown band '{band}'", hint="prediction or confidence")
     schema = model.schema
-    whole = read_query(source, schema)
+    whole = read_query(source, schema, new_levels=True)
     first, inverse = distinct_rows(whole)
-    parts = []
-    for start in range(0, len(first), PREDICTION.rows):
-        doing("predicting configurations", start, len(first))
-        query = whole.take(first[start : start + PREDICTION.rows])
-        parts.append(_answers(model, query, interval, band))
-    value, lower, upper, fits, log_width = (np.concatenate(columns) for columns in zip(*parts, strict=True))
-    verdict, reason = _words(model, whole.take(first), log_width)
-    answers = [column[inverse] for column in (value, lower, upper, verdict, reason, fits)]
+    query = whole.take(first)
+    new = new_levels(schema, query)
+    judged = _with_new_levels(model, query, new, interval, band) if new else _judged(model, query, interval, band)
+    answers = [column[inverse] for column in judged]
     predicted = dict(zip((schema.target.name, *BESIDE_VALUE), answers, strict=True))
     names = predicted_columns(schema.target)
     read = {n: whole.columns[n] for n in whole.given if n in whole.columns and n not in names}
     return {**read, **throughputs(schema.target, whole.columns, predicted), **predicted}
+
+
+def _judged(model: Fitted, query: Query, interval: float, band: Band) -> list[npt.NDArray[Any]]:
+    """Return the value, the ends of the band, the verdict, the reason and the probability of fitting of each row.
+
+    Parameters
+    ----------
+    model : Fitted
+    query : Query
+        Whose levels were measured.
+    interval : float
+    band : {"prediction", "confidence"}
+    """
+    parts = []
+    for start in range(0, query.rows, PREDICTION.rows):
+        doing("predicting configurations", start, query.rows)
+        rows = np.arange(start, min(start + PREDICTION.rows, query.rows))
+        parts.append(_answers(model, query.take(rows), interval, band))
+    value, lower, upper, fits, log_width = (np.concatenate(columns) for columns in zip(*parts, strict=True))
+    verdict, reason = _words(model, query, log_width)
+    return [value, lower, upper, verdict, reason, fits]
+
+
+def _with_new_levels(
+    model: Fitted, query: Query, new: Mapping[str, npt.NDArray[np.bool_]], interval: float, band: Band
+) -> list[npt.NDArray[Any]]:
+    """Return what `_judged` does, where some rows have levels that were not measured: those are answered blind.
+
+    Parameters
+    ----------
+    model : Fitted
+    query : Query
+    new : mapping of str to ndarray of bool of shape (rows,)
+        Of `new_levels`.
+    interval : float
+    band : {"prediction", "confidence"}
+    """
+    unknown = np.any(list(new.values()), axis=0)
+    rows = np.flatnonzero(unknown)
+    stand = stand_ins(model.schema, query, new)
+    value, lower, upper, _, _, fits = _judged(model, stand.query, interval, band)
+    answers = combined(stand, rows, (value, lower, upper, fits), interval)
+    texts = np.array(new_level_reasons(model.schema, query, new, stand, rows, value), dtype=object)
+    blind = np.full(len(rows), VERDICTS[-1], dtype=object)
+    filled = [*answers[:3], blind, texts, answers[3]]
+    if unknown.all():
+        return filled
+    known = _judged(model, query.take(~unknown), interval, band)
+    out = []
+    for with_known, with_new in zip(known, filled, strict=True):
+        column = np.empty(query.rows, dtype=with_known.dtype)
+        column[~unknown], column[unknown] = with_known, with_new
+        out.append(column)
+    return out
 
 
 def distinct_rows(query: Query) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:

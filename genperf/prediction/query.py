@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
 #: More combinations than this are refused: they are a job for `optimize`.
 MOST_ROWS = 1_000_000
+#: Similarity of two spellings, from 0 to 1, from which on one is taken for a typing error of the other. A guess: one
+#: letter of six that is missing has 0.9, another generation of a device (A100, H100) 0.75.
+TYPING_ERROR = 0.8
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +76,9 @@ def cells_of(data: Source | str | Path | pd.DataFrame | Mapping[str, Any], schem
     return source if list(mapped) == list(mapped.values()) else source.renamed(mapped)
 
 
-def read_query(data: Source | str | Path | pd.DataFrame | Mapping[str, Any], schema: Schema) -> Query:
+def read_query(
+    data: Source | str | Path | pd.DataFrame | Mapping[str, Any], schema: Schema, new_levels: bool = False
+) -> Query:
     """Check the rows that are asked for.
 
     Parameters
@@ -84,6 +89,9 @@ def read_query(data: Source | str | Path | pd.DataFrame | Mapping[str, Any], sch
         that the given workers settle (`settled`).
     schema : Schema
         Of the table the model was fitted to.
+    new_levels : bool
+        Whether a level that was not measured is let through. One that is spelled nearly as a measured one never is, nor
+        one of a factor with a single level.
 
     Raises
     ------
@@ -103,7 +111,7 @@ def read_query(data: Source | str | Path | pd.DataFrame | Mapping[str, Any], sch
     absent: list[Factor] = []
     formulas = {n: text for n, text in settled(schema, source.columns).items() if n not in schema.derived}
     for factor in [f for f in schema.factors if f.name not in formulas]:
-        values = _values(factor, source, schema, notes)
+        values = _values(factor, source, schema, notes, new_levels)
         if values is None:
             absent.append(factor)
         else:
@@ -210,7 +218,9 @@ def checked_values(values: Mapping[str, Any], schema: Schema) -> dict[str, Any]:
     return known
 
 
-def _values(factor: Factor, source: Source, schema: Schema, notes: list[Note]) -> npt.NDArray[Any] | None:
+def _values(
+    factor: Factor, source: Source, schema: Schema, notes: list[Note], new_levels: bool
+) -> npt.NDArray[Any] | None:
     """Return the values of a factor: given, derived, or its one measured value; None where it has none of these.
 
     Parameters
@@ -220,10 +230,12 @@ def _values(factor: Factor, source: Source, schema: Schema, notes: list[Note]) -
     schema : Schema
     notes : list of Note
         What was filled in is added.
+    new_levels : bool
+        Whether a level that was not measured is let through.
     """
     given = source.columns
     if factor.name in given:
-        return _checked(factor, source, given[factor.name])
+        return _checked(factor, source, given[factor.name], new_levels)
     if factor.name in schema.derived:
         formula = parse(schema.derived[factor.name])
         inputs = {name: numbers(given[name])[0] for name in formula.names if name in given}
@@ -259,7 +271,20 @@ def _shown(factor: Factor) -> str:
     return "one of " + ", ".join(factor.levels[:8]) + (", …" if len(factor.levels) > 8 else "")
 
 
-def _checked(factor: Factor, source: Source, cells: Cells) -> npt.NDArray[Any]:
+def misspelt(level: str, levels: Sequence[str]) -> bool:
+    """Tell whether a level is spelled so nearly as a measured one that it may be a typing error.
+
+    Examples
+    --------
+    >>> misspelt("pytorh", ["pytorch", "mxnet"]), misspelt("PyTorch", ["pytorch"]), misspelt("jax", ["pytorch"])
+    (True, True, False)
+    """
+    import difflib
+
+    return bool(difflib.get_close_matches(level.casefold(), [one.casefold() for one in levels], 1, TYPING_ERROR))
+
+
+def _checked(factor: Factor, source: Source, cells: Cells, new_levels: bool = False) -> npt.NDArray[Any]:
     """Return the given cells of a factor as numbers or labels that the model can take.
 
     Parameters
@@ -268,10 +293,15 @@ def _checked(factor: Factor, source: Source, cells: Cells) -> npt.NDArray[Any]:
     source : Source
         For the place of an error.
     cells : ndarray of shape (rows,)
+    new_levels : bool
+        Whether a level that was not measured is let through.
     """
     if not factor.numeric:
         texts = labels(cells)
         unknown = np.flatnonzero(~np.isin(texts.astype(str), factor.levels))
+        if new_levels and unknown.size and len(factor.levels) > 1:
+            refused = {level for level in set(texts[unknown].tolist()) if not level or misspelt(level, factor.levels)}
+            unknown = unknown[[texts[row] in refused for row in unknown]]
         if unknown.size:
             value = str(texts[unknown[0]])
             raise TableError(

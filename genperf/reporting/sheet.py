@@ -11,6 +11,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from genperf.attribution import Scaling, completed, scaling
+from genperf.attribution.doublings import doublings_by_level, doublings_for_people
 from genperf.attribution.following import following
 from genperf.attribution.ladder import Ladder, ladder
 from genperf.attribution.members import by_label
@@ -231,6 +232,7 @@ def sheet(
         "stops": None if engine is not None else stops(result, place, interval),
         "judging": judging,
         "constants": _constants(result, interval),
+        "doublings": _doublings(result, interval),
         "members": [[entry.label, round(entry.weight, 4)] for entry in by_label(result.members)],
         "facts": _facts(result),
         "evidence": [_evidence(result, k) for k in range(len(result.evidence))],
@@ -417,6 +419,15 @@ def _constants(result: FitResult, interval: float) -> list[list[Any]]:
         for place, (member, name, *ends, unit, state) in rows
         if place in heaviest
     ][: SHEET.max_constants]
+
+
+def _doublings(result: FitResult, interval: float) -> dict[str, Any] | None:
+    """Return by what doubling each factor multiplies the value at each level; None where no categorical one varies."""
+    by_level = doublings_by_level(result, interval=interval)
+    if by_level.empty:
+        return None
+    shown = doublings_for_people(by_level).fillna("–")
+    return {"head": list(shown.columns), "rows": shown.to_numpy().tolist()}
 
 
 def _facts(result: FitResult) -> dict[str, Any]:

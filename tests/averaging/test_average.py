@@ -7,11 +7,11 @@ import pytest
 
 import genperf as gp
 from genperf.averaging.average import fit_factors, literature
-from genperf.averaging.fitted import AVERAGE, fit_member
+from genperf.averaging.fitted import fit_member
 from genperf.errors import FitError
 from genperf.estimate import FitOptions
 from genperf.estimate.candidates import candidates_of
-from genperf.models.generic import Structure, generic
+from genperf.models.generic import GENERIC, Structure, generic
 from genperf.prediction import central_times
 from genperf.result import dump_model
 from genperf.result.file import parse_model
@@ -79,7 +79,7 @@ def test_far_beyond_the_data_growth_is_bounded_by_the_count() -> None:
     for step in (times[:, 1] / times[:, 0], times[:, 2] / times[:, 1]):
         assert np.all((step <= 10.0 * (1 + 1e-9)) & (step >= 0.1 * (1 - 1e-9)))
     bounds = {(c.lower, c.upper) for m in FITTED.members for c in m.expression.constants if c.name.startswith("q")}
-    assert bounds == {AVERAGE.count_powers}
+    assert bounds == {GENERIC.extrinsic_exponents}
 
 
 def test_bands_widen_with_distance_and_stay_above_zero() -> None:
@@ -203,7 +203,7 @@ def test_nothing_varies() -> None:
 
 
 def test_a_member_is_fitted_to_the_rows_that_count() -> None:
-    expression = generic(TABLE.factors, Structure("product", 1), AVERAGE.count_powers)
+    expression = generic(TABLE.factors, Structure("product", 1))
     (chosen,) = candidates_of([expression], TABLE, FitOptions(lam=1e-4), 0, robust=True)
     counted = TABLE.columns["workers"] < 16
     one = fit_member(chosen, TABLE, counted, FitOptions(), 0)

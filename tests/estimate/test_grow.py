@@ -13,9 +13,9 @@ from genperf.estimate.problem import problem_of
 from genperf.estimate.shrinkage import SHRINKAGE, shrunk
 from genperf.expression import Expression
 from genperf.losses import loss_named, penalty_named
-from genperf.models.generic import Structure, generic
+from genperf.models.generic import Structure, generic, kinds_of
 from genperf.models.interactions import interactions
-from genperf.solver import Problem
+from genperf.solver import Problem, solve
 
 GRID = list(itertools.product([8.0, 16.0, 32.0, 64.0, 128.0], ("bert", "resnet", "vgg"), ("fp16", "fp32")))
 
@@ -120,3 +120,40 @@ def test_sizes_are_learned_the_same_in_any_order_of_the_rows() -> None:
     )
     assert other.sizes == pytest.approx(one.sizes)
     assert other.constants == pytest.approx(one.constants)
+
+
+def test_the_exponents_of_a_factor_that_changes_nothing_are_learned_small() -> None:
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame(rng.choice([1.0, 2.0, 4.0, 8.0, 16.0], (120, 3)), columns=["batch", "hidden", "idle"])
+    frame["kernel"] = rng.choice(["a", "b", "c", "d"], 120)
+    frame["t"] = (0.1 * frame.batch**0.8 + 0.3 * frame.hidden**1.1) * np.exp(rng.normal(0.0, 0.1, 120))
+    table = gp.read_table(frame, time="t", intrinsic="batch,hidden,idle", categorical="kernel")
+    base = generic(table.factors, Structure("product", 2))
+    options = FitOptions()
+    problem = problem_of(base, table, loss_named(options.loss), penalty_named(options.penalty, options.strength))
+    kinds = kinds_of(base, table.factors)
+    start = solve(problem, seed=0).constants
+    grown = grow(growth_problem(base, problem, (), table, kinds), start, np.ones(len(table), bool))
+    size = dict(zip(kinds, grown.plain, strict=True))
+    assert size["p_idle"] < 0.1 < 0.3 < min(size["p_batch"], size["p_hidden"])
+    assert max(size["d1_kernel[]"], size["d2_kernel[]"]) < 0.1
+    # A coefficient keeps its size, and the noise gives λ.
+    assert [s for kind, s in zip(kinds, grown.plain, strict=True) if not kind] == [1.0] * kinds.count("")
+    assert grown.strength == pytest.approx(2.0 * 0.1**2 / len(table), rel=0.5)
+
+
+def test_learned_sizes_err_less_where_most_factors_change_nothing() -> None:
+    rng = np.random.default_rng(2)
+    frame = pd.DataFrame(rng.choice([1.0, 2.0, 4.0, 8.0], (80, 4)), columns=["batch", "hidden", "layers", "filters"])
+    for name in ("activation", "optimizer"):
+        frame[name] = rng.choice(["a", "b", "c", "d"], 80)
+    frame["t"] = (0.1 * frame.batch + 0.2 * frame.hidden**1.5) * np.exp(rng.normal(0.0, 0.15, 80))
+    roles = {"time": "t", "intrinsic": "batch,hidden,layers,filters", "categorical": "activation,optimizer"}
+    table = gp.read_table(frame, **roles)
+    learned, fixed = (
+        gp.validate(table, "generic", "kfold:4", draws=2, structure=structure).models[0].mape
+        for structure in ("auto", "product")
+    )
+    assert learned is not None
+    assert fixed is not None
+    assert learned < fixed

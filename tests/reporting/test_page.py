@@ -311,3 +311,14 @@ def test_a_price_that_nothing_counts_is_refused() -> None:
         page(fitted(runs()), View(job=Job(samples="many")))
     with pytest.raises(GenperfError, match="needs its time"):
         page(fitted(runs()), View(job=Job("2")))
+
+
+def test_what_a_doubling_does_at_each_level_is_shown() -> None:
+    frame = runs()
+    both = pd.concat([frame.assign(net="bert"), frame.assign(net="vgg", s=2.0 * frame.s)])
+    result = gp.fit(both, "generic", time="s", extrinsic="workers", categorical="net", draws=20)
+    shown = data_of(page(result))["groups"][0]["sheet"]["doublings"]
+    assert shown["head"] == ["level", "workers"]
+    assert sorted(row[0] for row in shown["rows"]) == ["net = bert", "net = vgg"]
+    assert all("–" in row[1] for row in shown["rows"])
+    assert data_of(page(fitted(runs())))["groups"][0]["sheet"]["doublings"] is None

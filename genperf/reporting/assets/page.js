@@ -239,6 +239,8 @@ function showTables() {
   put("constants", table(`Constants with ${plain(100 * PAGE.interval)} % intervals`,
     [...(several ? ["member"] : []), "constant", "value", "from", "to", "unit", "state"],
     sheet.constants.map((r) => (several ? r : r.slice(1)))));
+  put("doublings", sheet.doublings ? table(`What doubling a factor multiplies the ${QUANTITY.first} by, at a measured run with each level (${plain(100 * PAGE.interval)} % intervals)`,
+    sheet.doublings.head, sheet.doublings.rows) : null);
   put("checked", sheet.evidence.length ? table("Predicting the largest measured scale from the smaller ones: mean error (%)",
     ["factor", "scale", "this model", "'as at the largest scale before'"], sheet.evidence) : null);
   const noise = facts.noise === null ? "unknown: nothing was repeated" : `${plain(100 * facts.noise)} %`;

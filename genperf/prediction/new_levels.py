@@ -1,0 +1,203 @@
+"""A level that was not measured: the measured ones stand for it, and their spread widens the interval."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from genperf.errors import TableError
+from genperf.prediction.query import Query
+from genperf.prediction.schema import Schema
+from genperf.table import Factor
+
+Array = npt.NDArray[np.float64]
+Truth = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class NewLevelSettings:
+    """How a level that was not measured is answered for.
+
+    Attributes
+    ----------
+    nearest : float
+        Similarity of two spellings, from 0 to 1, from which on the nearest measured level is named. A guess.
+    most : int
+        Ways to put measured levels in the place of new ones, at most. A guess: each is a prediction.
+    shown : int
+        Measured levels that a reason lists at most.
+    """
+
+    nearest: float = 0.6
+    most: int = 300
+    shown: int = 4
+
+
+NEW_LEVELS = NewLevelSettings()
+
+
+@dataclass(frozen=True, eq=False)
+class StandIns:
+    """Rows with new levels, each once for every way to put measured levels in their place.
+
+    Attributes
+    ----------
+    query : Query
+    rows : ndarray of int of shape (ways,)
+        Row of the given query that each stands for.
+    levels : ndarray of int of shape (ways,)
+        Measured levels of the factor with the fewest, of those with a new level.
+    """
+
+    query: Query
+    rows: npt.NDArray[np.intp]
+    levels: npt.NDArray[np.intp]
+
+
+def new_levels(schema: Schema, query: Query) -> dict[str, Truth]:
+    """Return the rows in which a categorical factor has a level that was not measured, by the factor's name."""
+    new = {
+        f.name: ~np.isin(query.columns[f.name].astype(str), f.levels)
+        for f in schema.factors
+        if not f.numeric and f.name in query.columns
+    }
+    return {name: rows for name, rows in new.items() if rows.any()}
+
+
+def stand_ins(schema: Schema, query: Query, new: Mapping[str, Truth]) -> StandIns:
+    """Put every measured level in the place of a new one; of several new ones in a row, every combination.
+
+    Parameters
+    ----------
+    schema : Schema
+    query : Query
+    new : mapping of str to ndarray of bool of shape (rows,)
+        Of `new_levels`.
+
+    Raises
+    ------
+    TableError
+        Where a row has so many new levels that the combinations are too many.
+    """
+    factors = {f.name: f for f in schema.factors}
+    names = list(new)
+    pattern = np.array([new[name] for name in names])
+    kinds, kind = np.unique(pattern, axis=1, return_inverse=True)
+    rows: list[npt.NDArray[np.intp]] = []
+    levels: list[npt.NDArray[np.intp]] = []
+    replaced: dict[str, list[npt.NDArray[Any]]] = {name: [] for name in names}
+    for k, which in enumerate(kinds.T):
+        here = np.flatnonzero(kind.ravel() == k)
+        varied = [name for name, one in zip(names, which, strict=True) if one]
+        if not varied:
+            continue
+        ways = list(product(*(factors[name].levels for name in varied)))
+        if len(ways) > NEW_LEVELS.most:
+            raise TableError(
+                f"{len(varied)} levels that were never measured in one row: {' and '.join(varied)}",
+                hint="give measured levels for all but one of them",
+            )
+        each = np.repeat(here, len(ways))
+        rows.append(each)
+        levels.append(np.full(len(each), min(len(factors[name].levels) for name in varied)))
+        for name in names:
+            kept = query.columns[name][each]
+            if name in varied:
+                kept = np.tile(np.array([way[varied.index(name)] for way in ways], dtype=object), len(here))
+            replaced[name].append(kept)
+    places = np.concatenate(rows)
+    columns = {name: values[places] for name, values in query.columns.items()}
+    columns |= {name: np.concatenate(parts) for name, parts in replaced.items()}
+    return StandIns(Query(len(places), columns), places, np.concatenate(levels))
+
+
+def combined(
+    stand: StandIns, rows: npt.NDArray[np.intp], answers: Sequence[npt.NDArray[Any]], interval: float
+) -> tuple[Array, Array, Array, Array]:
+    """Return the value, the ends of the band and the probability of fitting for a level that was not measured.
+
+        ln T = mean_l ln T_l,   half² = mean_l half_l² + t²·s²·(1 + 1/L)
+
+    with T_l the prediction at measured level l of L, half_l the half of its band on either side, s the standard
+    deviation of ln T_l, and t Student's quantile with L − 1 degrees of freedom: a level drawn from where the measured
+    ones come from.
+
+    Parameters
+    ----------
+    stand : StandIns
+    rows : ndarray of int of shape (rows,)
+        Places of the rows with new levels.
+    answers : sequence of ndarray of shape (ways,)
+        Value, lower, upper and probability of fitting of each way.
+    interval : float
+        Nominal coverage.
+
+    Returns
+    -------
+    tuple of ndarray of shape (rows,)
+    """
+    from scipy.special import stdtrit
+
+    value, lower, upper, fits = answers
+    place = np.searchsorted(rows, stand.rows)
+    ways = np.bincount(place, minlength=len(rows)).astype(float)
+
+    def mean(values: Array) -> Array:
+        return np.asarray(np.bincount(place, values, len(rows)) / ways)
+
+    logarithms = np.log(value)
+    centre = mean(logarithms)
+    variance = mean((logarithms - centre[place]) ** 2) * ways / np.maximum(ways - 1.0, 1.0)
+    count = mean(stand.levels.astype(float))
+    between = stdtrit(count - 1.0, 0.5 + 0.5 * interval) ** 2 * variance * (1.0 + 1.0 / count)
+    below = np.sqrt(mean((logarithms - np.log(lower)) ** 2) + between)
+    above = np.sqrt(mean((np.log(upper) - logarithms) ** 2) + between)
+    return np.exp(centre), np.exp(centre - below), np.exp(centre + above), mean(fits)
+
+
+def reasons(
+    schema: Schema,
+    query: Query,
+    new: Mapping[str, Truth],
+    stand: StandIns,
+    rows: npt.NDArray[np.intp],
+    value: Array,
+) -> list[str]:
+    """Say of each row which level was not measured, and what the answer is.
+
+    Parameters
+    ----------
+    schema : Schema
+    query : Query
+    new : mapping of str to ndarray of bool of shape (rows,)
+    stand : StandIns
+    rows : ndarray of int
+        Places of the rows with new levels.
+    value : ndarray of shape (ways,)
+        The prediction of each way.
+    """
+    factors = {f.name: f for f in schema.factors}
+    place = np.searchsorted(rows, stand.rows)
+    largest, smallest = np.zeros(len(rows)), np.full(len(rows), np.inf)
+    np.maximum.at(largest, place, value)
+    np.minimum.at(smallest, place, value)
+    out = []
+    for row, ratio in zip(rows, largest / smallest, strict=True):
+        texts = [_text(factors[name], str(query.columns[name][row])) for name, where in new.items() if where[row]]
+        out.append("; ".join([*texts, f"predictions at measured levels differ {ratio:.2g}-fold here"]))
+    return out
+
+
+def _text(factor: Factor, level: str) -> str:
+    """Return that a level was not measured, of whose mean the answer is, and which level it may be."""
+    near = difflib.get_close_matches(level.casefold(), [one.casefold() for one in factor.levels], 1, NEW_LEVELS.nearest)
+    spelled = next((one for one in factor.levels if near and one.casefold() == near[0]), None)
+    shown = ", ".join(factor.levels[: NEW_LEVELS.shown]) + (", …" if len(factor.levels) > NEW_LEVELS.shown else "")
+    text = f"{factor.name}={level} was not measured: the mean of the {len(factor.levels)} measured levels ({shown})"
+    return text if spelled is None else f"{text}, or did you mean '{spelled}'?"
