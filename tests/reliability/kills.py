@@ -10,6 +10,7 @@ from pathlib import Path
 from genperf.cli.writing import write_whole
 
 SIZE = 10_000_000
+UNFINISHED = ".m.json.*.part"
 WRITER = f"""
 import sys
 from genperf.cli.writing import write_whole
@@ -25,11 +26,15 @@ def main(kills: int) -> None:
     write_whole(target, "A" * SIZE)
     in_mid_write = lost = 0
     for _ in range(kills):
+        before = {*folder.glob(UNFINISHED)}
         writer = subprocess.Popen([sys.executable, "-c", WRITER, str(target)])
-        time.sleep(0.25 + 0.15 * random.random())
+        # Python starts slowly on a busy machine: the clock begins with the first file.
+        while not {*folder.glob(UNFINISHED)} - before and writer.poll() is None:
+            time.sleep(0.001)
+        time.sleep(0.15 * random.random())
         writer.kill()
         writer.wait()
-        in_mid_write += bool(list(folder.glob(".m.json.*.part")))
+        in_mid_write += bool({*folder.glob(UNFINISHED)} - before)
         text = target.read_bytes()
         lost += len(text) != SIZE or text[:1] != text[-1:]
     write_whole(target, "C")
