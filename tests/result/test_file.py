@@ -133,7 +133,21 @@ def test_printing(result: FitResult) -> None:
     assert str(result).splitlines()[1].startswith("time = ")
     constants = result.constants()
     assert (constants.lower <= constants.upper).all()
-    assert "tensor &lt;flow&gt;" in result._repr_html_()
+
+
+def test_names_are_escaped_in_a_notebook() -> None:
+    frame = runs().replace({"framework": {"mxnet": "mx <net>"}})
+    fitted = gp.fit(
+        gp.read_table(frame, time="s", extrinsic="gpu count", intrinsic="batch", categorical="framework"),
+        "generic",
+        structure="separable",
+        draws=20,
+    )
+    page = fitted._repr_html_()
+    # One of the two is the reference, which no constant names.
+    assert "mx &lt;net&gt;" in page or "tensor &lt;flow&gt;" in page
+    assert "<net>" not in page
+    assert "<flow>" not in page
 
 
 def test_what_was_measured_is_kept_for_drawing(result: FitResult) -> None:
