@@ -126,10 +126,10 @@ def candidates_of(
     first = _with_the_weakest(expressions, parts, path[0])
     if not first:
         raise FitError("no constants within the bounds give finite values", hint="check the formula and its bounds")
-    grown = _grown(first, parts, growth)
+    grown = _enlarged(first, parts, [(base, ()) for base in growth.bases if growth.offered], growth.offered)
     if growth.alone and grown:
         return list(grown.values())
-    sized = _sized(first, parts, growth)
+    sized = _enlarged(first, parts, growth.sized)
     # One that has grown stands for itself without interactions too: their sizes may come to nothing.
     judged = [grown.get(id(f.candidate.expression), f.candidate) for f in first] + list(sized.values())
     limit = min(c.error for c in judged) * (1.0 + HALVING.promising)
@@ -237,43 +237,30 @@ def _first_fit(expression: Expression, parts: _Parts, strength: float, before: S
     return _fit(expression, problem, sets, parts)
 
 
-def _grown(first: Sequence[_Fitted], parts: _Parts, growth: Growth) -> dict[int, Candidate]:
-    """Let expressions grow, fewest terms first, until one with more terms errs more; by the identity of each.
+def _enlarged(
+    first: Sequence[_Fitted],
+    parts: _Parts,
+    bases: Sequence[tuple[Expression, tuple[str, ...]]],
+    offered: tuple[Interaction, ...] = (),
+) -> dict[int, Candidate]:
+    """Let expressions grow, or learn the sizes of their constants, until one with more terms errs more; by identity.
 
     Parameters
     ----------
     first : sequence of _Fitted
         With the weakest penalty.
     parts : _Parts
-    growth : Growth
+    bases : sequence of (Expression, tuple of str)
+        Fewest terms first, with the kinds of their constants of which sizes are learned; none where none are.
+    offered : tuple of Interaction
+        What they may grow by.
     """
     out: dict[int, Candidate] = {}
     fitted = {id(f.candidate.expression): f for f in first}
-    for base in growth.bases if growth.offered else ():
+    for base, kinds in bases:
         if id(base) not in fitted:
             continue
-        out[id(base)] = _grown_candidate(fitted[id(base)], parts, growth.offered)
-        if out[id(base)].error > min(c.error for c in out.values()) * (1.0 + HALVING.worse):
-            break
-    return out
-
-
-def _sized(first: Sequence[_Fitted], parts: _Parts, growth: Growth) -> dict[int, Candidate]:
-    """Learn the sizes of expressions' constants, fewest terms first, until more terms err more; by identity.
-
-    Parameters
-    ----------
-    first : sequence of _Fitted
-        With the weakest penalty.
-    parts : _Parts
-    growth : Growth
-    """
-    out: dict[int, Candidate] = {}
-    fitted = {id(f.candidate.expression): f for f in first}
-    for base, kinds in growth.sized:
-        if id(base) not in fitted:
-            continue
-        out[id(base)] = _grown_candidate(fitted[id(base)], parts, (), kinds)
+        out[id(base)] = _grown_candidate(fitted[id(base)], parts, offered, kinds)
         if out[id(base)].error > min(c.error for c in out.values()) * (1.0 + HALVING.worse):
             break
     return out

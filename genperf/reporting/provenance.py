@@ -17,11 +17,12 @@ _ROLES: tuple[Role, ...] = ("intrinsic", "extrinsic", "categorical")
 #: The options of a fit, as `FitOptions.request` writes them.
 _OPTIONS = re.compile(
     r"structure=(?P<structure>.*) loss=(?P<loss>.*) penalty=(?P<penalty>.*) lam=(?P<lam>.*) solver=(?P<solver>.*) "
-    r"draws=(?P<draws>\d+) mapping=\{(?P<mapping>.*)\} fix=\{(?P<fix>.*)\}"
+    r"draws=(?P<draws>\d+) mapping=\{(?P<mapping>.*)\} fix=\{(?P<fix>.*?)\}(?: hints=\{(?P<hints>.*)\})?"
+    r"(?: table prior \w+)?$"
 )
 #: The defaults of the command line.
 _USUAL = {"structure": "auto", "loss": "relative", "penalty": "l2", "lam": "None", "solver": "projected"}
-_OPTION = {"lam": "lambda", "mapping": "map"}
+_OPTION = {"lam": "lambda", "mapping": "map", "hints": "hint"}
 
 
 def command_of(result: FitResult, *, pooled: bool = False) -> str:
@@ -80,8 +81,8 @@ def _changed_options(text: str) -> list[str]:
     words = ["--quick"] if match["draws"] == str(DEFAULTS.quick_draws) else []
     for name, usual in _USUAL.items():
         words += [f"--{_OPTION.get(name, name)}", match[name]] if match[name] != usual else []
-    for name in ("mapping", "fix"):
-        for pair in filter(None, match[name].split(", ")):
+    for name in ("mapping", "fix", "hints"):
+        for pair in filter(None, (match[name] or "").split(", ")):
             words += [f"--{_OPTION.get(name, name)}", "=".join(pair.split(": ", 1))]
     return words
 

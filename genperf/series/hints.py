@@ -96,11 +96,11 @@ def hint_notes(series: Series) -> tuple[Note, ...]:
     elif on_one_node(series):
         text = f"no run beyond one node: what two nodes cost rests on the hint, an exchange of {exchange:.3g} s"
     else:
-        return _contradicted(series, exchange, nodes)
+        return _compared(series, exchange, nodes)
     return (Note(text, "hint"),)
 
 
-def _contradicted(series: Series, exchange: float, nodes: Array) -> tuple[Note, ...]:
+def _compared(series: Series, exchange: float, nodes: Array) -> tuple[Note, ...]:
     """Compare the measured step to the second count of nodes with the hinted exchange.
 
     Parameters
@@ -119,7 +119,9 @@ def _contradicted(series: Series, exchange: float, nodes: Array) -> tuple[Note, 
     step = float(seconds[first[0]] - seconds[inside] * each[first[0]] / each[inside])
     low, high = exchange / HINT.contradiction, exchange * HINT.contradiction
     if low <= step <= high:
-        return ()
+        factor = f"{HINT.contradiction:g}"
+        text = f"runs on several nodes agree with the hint within a factor of {factor}: it changes nothing"
+        return (Note(text, "hint"),)
     if step > high:
         much = f"{step / exchange:.2g} times as much"
     else:

@@ -282,6 +282,30 @@ def test_command_reads_the_same_rows(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert command_of(again) == command_of(before)
 
 
+def test_command_repeats_hints_byte_for_byte(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import shlex
+
+    from genperf.cli.main import run
+
+    monkeypatch.chdir(tmp_path)
+    pd.DataFrame({"gpus": [1, 2, 4], "s": [0.30, 0.31, 0.32]}).to_csv("runs.csv", index=False)
+    hints = ["--hint", "bandwidth=10Gbit/s", "--hint", "parameters=25M", "--hint", "devices per node=4"]
+    assert run(["fit", "runs.csv", "--time", "s", "--extrinsic", "gpus", *hints, "-o", "model.json", "-q"]) == 0
+    before = Path("model.json").read_bytes()
+    result = gp.load_model("model.json")
+    assert isinstance(result, FitResult)
+    command = shlex.split(command_of(result))
+    assert "bandwidth between nodes=10Gbit/s" in command
+    assert "--fix" not in command
+    assert run([*command[1:], "-q"]) == 0
+    again = gp.load_model("model.json")
+    assert isinstance(again, FitResult)
+    assert again.predict({"gpus": 8}).equals(result.predict({"gpus": 8}))
+    assert command_of(again) == command_of(result)
+    assert run(["fit", "runs.csv", "--time", "s", "--extrinsic", "gpus", *hints, "-o", "model.json", "-q"]) == 0
+    assert Path("model.json").read_bytes() == before
+
+
 def test_members_with_equal_labels_are_one() -> None:
     result = fitted(runs())
     labels = [("growing overheads", 0.3), ("growing overheads (2)", 0.45), ("overheads", 0.25)]
