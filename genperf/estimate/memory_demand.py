@@ -25,7 +25,7 @@ from genperf.errors import ModelError
 from genperf.formula import Node, Number, call, evaluate, substitute
 from genperf.models import MODELS, Factors
 from genperf.models.transformer.levels import MEANINGS
-from genperf.models.transformer.memory import BYTES, build
+from genperf.models.transformer.memory import BYTES, OPTIONAL, build
 
 Array = npt.NDArray[np.float64]
 Truth = npt.NDArray[np.bool_]
@@ -61,6 +61,7 @@ class MemorySettings:
     """
 
     part_sd: float = 1.0
+    optional_part_sd: float = 2.0
     unknown_part_sd: float = 2.0
     factor_sd: float = 0.1
     level_sd: float = 1.0
@@ -149,7 +150,8 @@ def memory_demand(factors: Factors, runs: Runs, scaled: Array, bounds: Array, le
     known = all(factors.has(name) for name in ("parameters", "sequence", "layers", "hidden"))
     scales = _scales(list(parts), sizes, runs.measured, known=known)
     sd = MEMORY.part_sd if known else MEMORY.unknown_part_sd
-    problem = _Problem(np.log(np.maximum(sizes * scales[:, None], 1e-300)), sd, runs, scaled, levels)
+    sds = np.array([MEMORY.optional_part_sd if known and name in OPTIONAL else sd for name in parts])
+    problem = _Problem(np.log(np.maximum(sizes * scales[:, None], 1e-300)), sds, runs, scaled, levels)
     answer = problem.solved(bounds)
     theta, slope, capacity, powers, offsets = problem.split(answer)
     margins = problem.margins(answer)
@@ -214,13 +216,13 @@ class _Problem:
     ----------
     parts : ndarray of shape (parts, rows)
         ln u_k, scaled so that θ = 0 is the middle of the prior.
-    part_sd : float
+    part_sd : ndarray of shape (parts,)
     runs : Runs
     scaled : ndarray of shape (rows, numeric factors)
     levels : ndarray of shape (rows, levels)
     """
 
-    def __init__(self, parts: Array, part_sd: float, runs: Runs, scaled: Array, levels: Array) -> None:
+    def __init__(self, parts: Array, part_sd: Array, runs: Runs, scaled: Array, levels: Array) -> None:
         self.parts, self.runs, self.scaled, self.levels = parts, runs, scaled, levels
         self.signs = np.where(runs.succeeded, 1.0, -1.0)
         self.there = np.isfinite(runs.measured)
@@ -234,7 +236,7 @@ class _Problem:
         )
         self.sds = np.concatenate(
             [
-                np.full(count, part_sd),
+                part_sd,
                 [MEMORY.scatter_sd, np.inf, MEMORY.scatter_sd],
                 np.full(scaled.shape[1], MEMORY.factor_sd),
                 np.full(levels.shape[1], MEMORY.level_sd),

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from genperf.formula import Node, Number, parse, substitute
 from genperf.models.family import Factors
-from genperf.models.transformer.words import offloaded, recomputed, zero_at_least
+from genperf.models.transformer.words import layers_recomputed, offloaded, recomputed, scores_recomputed, zero_at_least
 from genperf.table.names import ALIASES
 from genperf.table.transformer_names import WAYS
 
@@ -22,6 +22,7 @@ SUPPOSED: dict[str, str] = {
     "heads": "hidden/128",
     "hidden": "2*parameters**0.3333333",
     "layers": "parameters/(12*hidden**2)",
+    "vocabulary": "50000",
 }
 #: Parameters that a device computes with, and samples × tokens of a micro-batch on one device.
 HELD = "parameters/(tensor_parallel*pipeline_parallel)"
@@ -29,8 +30,12 @@ TOKENS = "micro_batch*sequence/context_parallel"
 #: The width where the layers are known.
 WIDTH_OF_LAYERS = "(parameters/(12*layers))**0.5"
 SHAPE = ("parameters", "layers", "hidden")
-#: Switches of a layout as numbers: ZeRO at least 1, 2, 3, the recomputed share, and whether the optimizer is offloaded.
-SWITCHES = ("sharded", "gradients_sharded", "gathered", "recomputed", "offloaded")
+#: Switches of a layout as numbers: ZeRO at least 1, 2, 3; the recomputed share of the forward pass, whether whole layers
+#: are recomputed, and whether the scores of the attention are; and whether the optimizer is offloaded.
+SWITCHES = (
+    *("sharded", "gradients_sharded", "gathered"),
+    *("recomputed", "layers_recomputed", "scores_recomputed", "offloaded"),
+)
 
 
 class Layout:
@@ -52,7 +57,8 @@ class Layout:
     def __init__(self, factors: Factors) -> None:
         self.factors = factors
         stages = (zero_at_least(factors, stage) for stage in (1, 2, 3))
-        switches = zip(SWITCHES, (*stages, recomputed(factors), offloaded(factors)), strict=True)
+        again = (recomputed(factors), layers_recomputed(factors), scores_recomputed(factors))
+        switches = zip(SWITCHES, (*stages, *again, offloaded(factors)), strict=True)
         self.switches: Mapping[str, Node] = {name: node for name, node in switches if node is not None}
 
     def known(self, name: str) -> bool:

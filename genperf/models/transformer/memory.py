@@ -11,7 +11,10 @@ from genperf.models.transformer.levels import level_effects, scaled
 
 #: Micro-batches whose activations the first stage of a pipeline holds at once, over its stages.
 _IN_FLIGHT = "min(pipeline_parallel, micro_batches)/pipeline_parallel"
-_KEPT = "(1 - recomputed)"
+#: Layers whose activations, and whose scores, are held at once: of those that are recomputed one at a time.
+_LAYERS = f"layers*{_IN_FLIGHT}"
+_KEPT = f"({_LAYERS}*(1 - layers_recomputed) + layers_recomputed)"
+_SCORED = f"({_LAYERS}*(1 - scores_recomputed) + scores_recomputed)"
 #: Bytes of a part's size in 16-bit training with Adam (Korthikanti et al. 2022): activations with norms, and states
 #: with buckets. The constant, 2 GiB of context and buffers, is a guess.
 BYTES = {
@@ -20,11 +23,16 @@ BYTES = {
     "optimizer": 12.0,
     "states": 16.0,
     "experts": 16.0,
-    "activations": 34.0,
+    "buckets": 2.0,
+    "activations": 24.0,
+    "norms": 10.0,
     "attention": 5.0,
     "inputs": 2.0,
+    "logits": 6.0,
     "constant": 2.0 * 2.0**30,
 }
+#: Parts that some programs do without: scores where attention is fused, norms in whole where the sequence is split too.
+OPTIONAL = frozenset({"attention", "norms", "buckets", "logits"})
 _SPREAD = "(1 - 1/data_parallel)"
 
 
@@ -82,15 +90,16 @@ def _formulas(layout: Layout) -> dict[str, str]:
         formulas["experts"] = f"x*{HELD}/expert_parallel"
     if layout.split("data_parallel"):
         formulas["buckets"] = f"q*{HELD}*min(data_parallel - 1, 1)"
-    kept = f"*{_KEPT}" if "recomputed" in switches else ""
-    layers = f"layers*{_IN_FLIGHT}"
-    formulas["activations"] = f"a*{TOKENS}*hidden*{layers}/tensor_parallel{kept}"
+    again = "recomputed" in switches
+    formulas["activations"] = f"a*{TOKENS}*hidden*{_KEPT if again else _LAYERS}/tensor_parallel"
     if layout.split("tensor_parallel"):
-        formulas["norms"] = f"n*{TOKENS}*hidden*{layers}{kept}"
+        formulas["norms"] = f"n*{TOKENS}*hidden*{_KEPT if again else _LAYERS}"
     if layout.known("sequence") and layout.known("heads"):
-        formulas["attention"] = f"e*{TOKENS}*sequence*heads*{layers}/tensor_parallel{kept}"
-    if "recomputed" in switches:
-        formulas["inputs"] = f"i*{TOKENS}*hidden*{layers}*recomputed"
+        formulas["attention"] = f"e*{TOKENS}*sequence*heads*{_SCORED if again else _LAYERS}/tensor_parallel"
+    if again:
+        formulas["inputs"] = f"i*{TOKENS}*hidden*{_LAYERS}*layers_recomputed"
+    if layout.known("sequence"):
+        formulas["logits"] = f"v*{TOKENS}*vocabulary/tensor_parallel*max(2 - pipeline_parallel, 0)"
     formulas["constant"] = "c*1"
     return formulas
 
