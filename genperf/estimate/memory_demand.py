@@ -25,7 +25,7 @@ from genperf.errors import ModelError
 from genperf.formula import Node, Number, call, evaluate, substitute
 from genperf.models import MODELS, Factors
 from genperf.models.transformer.levels import MEANINGS
-from genperf.models.transformer.memory import BYTES, OPTIONAL, build
+from genperf.models.transformer.memory import BYTES, OF_TOKENS, OPTIONAL, STATES, build
 
 Array = npt.NDArray[np.float64]
 Truth = npt.NDArray[np.bool_]
@@ -61,6 +61,8 @@ class MemorySettings:
     """
 
     part_sd: float = 1.0
+    supposed_part_sd: float = 1.5
+    supposed_sequence: float = 2048.0
     optional_part_sd: float = 2.0
     unknown_part_sd: float = 2.0
     factor_sd: float = 0.1
@@ -147,10 +149,10 @@ def memory_demand(factors: Factors, runs: Runs, scaled: Array, bounds: Array, le
     sizes = np.array([np.broadcast_to(_evaluated(node, runs.columns), rows) for node in parts.values()])
     if not np.all(np.isfinite(sizes)) or np.any(sizes < 0.0) or not np.all(sizes.sum(axis=0) > 0.0):
         return None
-    known = all(factors.has(name) for name in ("parameters", "sequence", "layers", "hidden"))
-    scales = _scales(list(parts), sizes, runs.measured, known=known)
-    sd = MEMORY.part_sd if known else MEMORY.unknown_part_sd
-    sds = np.array([MEMORY.optional_part_sd if known and name in OPTIONAL else sd for name in parts])
+    tokens = 1.0 if factors.has("sequence") else MEMORY.supposed_sequence
+    known = factors.has("parameters")
+    scales = _scales(list(parts), sizes, runs.measured, tokens if known else None)
+    sds = np.array([_part_sd(name, factors) for name in parts])
     problem = _Problem(np.log(np.maximum(sizes * scales[:, None], 1e-300)), sds, runs, scaled, levels)
     answer = problem.solved(bounds)
     theta, slope, capacity, powers, offsets = problem.split(answer)
@@ -175,7 +177,17 @@ def _parts(factors: Factors) -> dict[str, Node]:
     return {term.name: substitute(term.node, ones) for term in expression.terms if term.name in BYTES}
 
 
-def _scales(names: list[str], sizes: Array, measured: Array, *, known: bool) -> Array:
+def _part_sd(name: str, factors: Factors) -> float:
+    """Return the standard deviation of ln of a part's bytes about the known ones."""
+    if not factors.has("parameters"):
+        return MEMORY.unknown_part_sd
+    if name in OPTIONAL:
+        return MEMORY.optional_part_sd
+    shape = all(factors.has(one) for one in ("sequence", "layers", "hidden"))
+    return MEMORY.part_sd if shape or name in STATES else MEMORY.supposed_part_sd
+
+
+def _scales(names: list[str], sizes: Array, measured: Array, tokens: float | None) -> Array:
     """Return the scale factors that the prior is about, shape (parts,): known bytes or equal shares.
 
     Together they give the middle of the measured memory, or 1 where none was measured.
@@ -185,11 +197,11 @@ def _scales(names: list[str], sizes: Array, measured: Array, *, known: bool) -> 
     names : list of str
     sizes : ndarray of shape (parts, rows)
     measured : ndarray of shape (rows,)
-    known : bool
-        Whether sizes are in samples × tokens × widths and parameters.
+    tokens : float or None
+        Tokens of a sample that the sizes lack; None where they are not in parameters.
     """
-    if known:
-        scales = np.array([BYTES[name] for name in names])
+    if tokens is not None:
+        scales = np.array([BYTES[name] * (tokens if name in OF_TOKENS else 1.0) for name in names])
     else:
         scales = np.array([1.0 / _middle(row[row > 0.0]) for row in sizes])
     return np.asarray(scales * _middle(measured[np.isfinite(measured)]) / _middle(scales @ sizes))

@@ -33,6 +33,8 @@ BYTES = {
 }
 #: Parts that some programs do without: scores where attention is fused, norms in whole where the sequence is split too.
 OPTIONAL = frozenset({"attention", "norms", "buckets", "logits"})
+STATES = frozenset({"weights", "gradients", "optimizer", "states", "experts"})
+OF_TOKENS = frozenset({"activations", "norms", "attention", "inputs", "logits"})
 _SPREAD = "(1 - 1/data_parallel)"
 
 
