@@ -25,7 +25,7 @@ from genperf.errors import ModelError
 from genperf.formula import Node, Number, call, evaluate, substitute
 from genperf.models import MODELS, Factors
 from genperf.models.transformer.levels import MEANINGS
-from genperf.models.transformer.memory import BYTES, OF_TOKENS, OPTIONAL, STATES, build
+from genperf.models.transformer.memory import PARTS, build
 
 Array = npt.NDArray[np.float64]
 Truth = npt.NDArray[np.bool_]
@@ -39,8 +39,12 @@ class MemorySettings:
     ----------
     part_sd : float
         Standard deviation of ln of a part's bytes about the known ones, where the network's shape is known.
+    supposed_part_sd, supposed_sequence : float
+        The same of parts in proportion to tokens where it is supposed of the parameters, and the tokens of a sample.
+    optional_part_sd : float
+        The same of parts that some programs do without.
     unknown_part_sd : float
-        The same where it is not: the parts then begin with equal shares.
+        The same where the parameters are not known: the parts then begin with equal shares.
     factor_sd : float
         Of the power β of a factor beside the parts.
     level_sd, need_level_sd : float
@@ -50,8 +54,9 @@ class MemorySettings:
         logarithm. Fragmentation and what no part has are about a tenth.
     least_noise : float
         σ is no less: memory is often read in whole gigabytes.
-    most_wrong : float
-        Share of the measured outcomes that may lie on the wrong side: beyond, it was not memory that failed.
+    doubt : float
+        By how much the logarithm of the likelihood of held-out outcomes is to be larger without the need before it is
+        taken that something else than memory failed. A guess: odds of seven.
     folds : int
         In which κ is learned.
     calibrations : tuple of float
@@ -71,7 +76,7 @@ class MemorySettings:
     scatter: float = 0.1
     scatter_sd: float = 0.7
     least_noise: float = 0.01
-    most_wrong: float = 0.1
+    doubt: float = 2.0
     folds: int = 5
     calibrations: tuple[float, ...] = tuple(10.0 ** (-k / 10) for k in range(16))
     max_steps: int = 1000
@@ -113,8 +118,8 @@ class MemoryDemand:
         s·β.
     levels : ndarray of shape (levels,)
         −s·γ.
-    wrong : int
-        How many of the runs lie on the wrong side.
+    likely : float
+        The logarithm of how likely it makes held-out outcomes.
     """
 
     need: Node
@@ -122,7 +127,7 @@ class MemoryDemand:
     headroom: float
     powers: Array
     levels: Array
-    wrong: int
+    likely: float
 
 
 def memory_demand(factors: Factors, runs: Runs, scaled: Array, bounds: Array, levels: Array) -> MemoryDemand | None:
@@ -156,35 +161,60 @@ def memory_demand(factors: Factors, runs: Runs, scaled: Array, bounds: Array, le
     problem = _Problem(np.log(np.maximum(sizes * scales[:, None], 1e-300)), sds, runs, scaled, levels)
     answer = problem.solved(bounds)
     theta, slope, capacity, powers, offsets = problem.split(answer)
-    margins = problem.margins(answer)
-    slope *= problem.calibration(bounds)
+    kappa, likely = calibration(problem.held_out(bounds))
+    slope *= kappa
     values = [Number(_rounded(float(value))) for value in scales * np.exp(theta)]
     products = [call("multiply", value, node) for value, node in zip(values, parts.values(), strict=True)]
     need = reduce(lambda a, b: call("add", a, b), products)
-    wrong = int(np.sum(np.where(runs.succeeded, margins, -margins) <= 0.0))
-    return MemoryDemand(need, slope, slope * capacity, slope * powers, -slope * offsets, wrong)
+    return MemoryDemand(need, slope, slope * capacity, slope * powers, -slope * offsets, likely)
+
+
+def held_out_folds(count: int) -> list[Truth]:
+    """Return which of some runs each fold holds out."""
+    fold = np.random.default_rng(0).permutation(count) % MEMORY.folds
+    return [fold == k for k in range(MEMORY.folds)]
+
+
+def calibration(margins: Array) -> tuple[float, float]:
+    """Return κ, which makes held-out outcomes most likely, and the logarithm of how likely.
+
+    Parameters
+    ----------
+    margins : ndarray of shape (rows,)
+        By how much each run lies on the side of its outcome.
+    """
+    likely = [float(log_ndtr(kappa * margins).sum()) for kappa in MEMORY.calibrations]
+    best = int(np.argmax(likely))
+    return MEMORY.calibrations[best], likely[best]
 
 
 def _parts(factors: Factors) -> dict[str, Node]:
     """Return the size of each part over the columns: its scale factor is 1, and other levels have no effect.
 
-    Outcomes do not tell norms from activations, nor buckets from states: parts without known bytes are left out.
+    Outcomes alone do not tell norms from activations, nor buckets from states: without parameters, which give the known
+    bytes a meaning, what some programs do without is left out.
     """
     switches = [factor for name in MEANINGS if (factor := factors.named(name)) is not None]
     without = tuple(f for f in factors.factors if f.numeric or f in switches)
-    expression = build(replace(factors, factors=without, mapping={}))
+    names = {f.name for f in without}
+    mapping = {canonical: column for canonical, column in factors.mapping.items() if column in names}
+    expression = build(replace(factors, factors=without, mapping=mapping))
+
+    def keeps(name: str) -> bool:
+        return factors.has("parameters") or not PARTS[name].optional
+
     ones = {constant.name: Number(1.0) for constant in expression.constants}
-    return {term.name: substitute(term.node, ones) for term in expression.terms if term.name in BYTES}
+    return {term.name: substitute(term.node, ones) for term in expression.terms if keeps(term.name)}
 
 
 def _part_sd(name: str, factors: Factors) -> float:
     """Return the standard deviation of ln of a part's bytes about the known ones."""
     if not factors.has("parameters"):
         return MEMORY.unknown_part_sd
-    if name in OPTIONAL:
+    if PARTS[name].optional:
         return MEMORY.optional_part_sd
     shape = all(factors.has(one) for one in ("sequence", "layers", "hidden"))
-    return MEMORY.part_sd if shape or name in STATES else MEMORY.supposed_part_sd
+    return MEMORY.part_sd if shape or PARTS[name].of != "tokens" else MEMORY.supposed_part_sd
 
 
 def _scales(names: list[str], sizes: Array, measured: Array, tokens: float | None) -> Array:
@@ -201,7 +231,7 @@ def _scales(names: list[str], sizes: Array, measured: Array, tokens: float | Non
         Tokens of a sample that the sizes lack; None where they are not in parameters.
     """
     if tokens is not None:
-        scales = np.array([BYTES[name] * (tokens if name in OF_TOKENS else 1.0) for name in names])
+        scales = np.array([PARTS[n].per_size * (tokens if PARTS[n].of == "tokens" else 1.0) for n in names])
     else:
         scales = np.array([1.0 / _middle(row[row > 0.0]) for row in sizes])
     return np.asarray(scales * _middle(measured[np.isfinite(measured)]) / _middle(scales @ sizes))
@@ -302,16 +332,14 @@ class _Problem:
         )
         return float(value), slopes + np.where(np.isfinite(self.sds), off / self.sds, 0.0)
 
-    def calibration(self, bounds: Array) -> float:
-        """Return κ: the factor of the margins that makes the outcomes of held-out runs most likely."""
-        fold = np.random.default_rng(0).permutation(len(self.signs)) % MEMORY.folds
+    def held_out(self, bounds: Array) -> Array:
+        """Return by how much each run lies on the side of its outcome, fitted to the runs of other folds."""
         margins = np.zeros(len(self.signs))
-        for k in range(MEMORY.folds):
-            self.counted = (fold != k).astype(float)
-            margins[fold == k] = self.margins(self.solved(bounds))[fold == k]
+        for held in held_out_folds(len(self.signs)):
+            self.counted = (~held).astype(float)
+            margins[held] = self.margins(self.solved(bounds))[held]
         self.counted = np.ones(len(self.signs))
-        likely = [log_ndtr(kappa * self.signs * margins).sum() for kappa in MEMORY.calibrations]
-        return MEMORY.calibrations[int(np.argmax(likely))]
+        return self.signs * margins
 
     def solved(self, bounds: Array) -> Array:
         """Return the most likely constants, β inside its bounds."""

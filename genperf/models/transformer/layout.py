@@ -30,8 +30,8 @@ TOKENS = "micro_batch*sequence/context_parallel"
 #: The width where the layers are known.
 WIDTH_OF_LAYERS = "(parameters/(12*layers))**0.5"
 SHAPE = ("parameters", "layers", "hidden")
-#: Switches of a layout as numbers: ZeRO at least 1, 2, 3; the recomputed share of the forward pass, whether whole layers
-#: are recomputed, and whether the scores of the attention are; and whether the optimizer is offloaded.
+#: Switches of a layout as numbers: ZeRO at least 1, 2, 3; the recomputed share of the forward pass, whether whole
+#: layers are recomputed, and whether the scores of the attention are; and whether the optimizer is offloaded.
 SWITCHES = (
     *("sharded", "gradients_sharded", "gathered"),
     *("recomputed", "layers_recomputed", "scores_recomputed", "offloaded"),
