@@ -101,9 +101,10 @@ class Stacked:
         rows = _rows_of(discrepancy.anchors, table)
         process, level = _process(self.kernel, discrepancy.anchors, np.log(table.measured[rows]))
         ranges = {f.name: (f.lower, f.upper) for f in table.numeric if f.distinct > 1 or f.name in known}
+        anchors = {name: discrepancy.anchors.get(name, table.columns[name][rows]) for name in ranges}
         scale = float(np.sqrt(self.scale) * process.scales[0])
         surface = Surface(self.weight, level, self.kernel, process.logarithms, scale, ranges)
-        return msgspec.structs.replace(discrepancy, surface=surface)
+        return msgspec.structs.replace(discrepancy, surface=surface, anchors={**discrepancy.anchors, **anchors})
 
 
 def stacked(residuals: Residuals, folds: Mask, kriged: HeldOut) -> Stacked:

@@ -74,6 +74,8 @@ def test_auto_goes_on_as_its_family_does_where_a_factor_had_one_value() -> None:
     at = {"dp": 4.0, "tp": 4.0, "pp": 1.0, "mbs": 2.0, "layers": 24.0, "gas": np.array([1.0, 32.0])}
     few, many = fitted.predict(pd.DataFrame(at))["time"]
     assert 10.0 < many / few < 32.0
+    again = parse_model(dump_model(fitted), "again").predict(pd.DataFrame(at))["time"]
+    assert again.to_list() == pytest.approx([few, many], rel=1e-6)
 
 
 def test_a_surface_of_no_weight_changes_nothing() -> None:

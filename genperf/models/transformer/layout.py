@@ -22,7 +22,6 @@ SUPPOSED: dict[str, str] = {
     "heads": "hidden/128",
     "hidden": "2*parameters**0.3333333",
     "layers": "parameters/(12*hidden**2)",
-    "vocabulary": "50000",
 }
 #: Parameters that a device computes with, and samples × tokens of a micro-batch on one device.
 HELD = "parameters/(tensor_parallel*pipeline_parallel)"

@@ -123,7 +123,7 @@ def _formulas(layout: Layout) -> dict[str, str]:
         formulas["attention"] = f"e*{TOKENS}*sequence*heads*{_SCORED if again else _LAYERS}/tensor_parallel"
     if again:
         formulas["inputs"] = f"i*{TOKENS}*hidden*{_LAYERS}*layers_recomputed"
-    if layout.known("sequence"):
+    if layout.known("vocabulary"):
         formulas["logits"] = f"v*{TOKENS}*vocabulary/tensor_parallel*max(2 - pipeline_parallel, 0)"
     formulas["constant"] = "c*1"
     return formulas
