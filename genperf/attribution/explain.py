@@ -96,7 +96,7 @@ def explain(
     if not 0.0 < interval < 1.0:
         raise GenperfError(f"the interval must lie between 0 and 1, not {interval}", hint="--interval 0.9")
     at = known_names(at, result.schema) if isinstance(at, Mapping) else at
-    result = answering(result, at, versus)
+    fitted, result = result, answering(result, at, versus)
     query = read_query(completed(result, at), result.schema)
     tail = (1.0 - interval) / 2.0
     levels = (tail, 1.0 - tail)
@@ -113,7 +113,7 @@ def explain(
         quantity=result.schema.target,
         terms=pd.concat([table.ensemble() for table in tables], ignore_index=True),
         elasticities=elasticities,
-        aliased=aliased(result, query.columns),
+        aliased=aliased(fitted, query.columns),
         members=pd.concat([table.members(result.members) for table in tables], ignore_index=True),
         scaling=scaling(
             result,

@@ -47,10 +47,10 @@ class GrowSettings:
         The same for the sizes of an expression's constants, which change the shares of the terms.
     coefficient_reach : float
         Standard deviation of a coefficient beforehand, in units of its scale or its value, whichever is larger.
-    middle_steps, max_steps : int
-        Steps of a polish at most, before the last cycle and in it.
-    middle_tolerance, relative_tolerance : float
-        Share of the cost that may be left to gain, before the last cycle and in it.
+    max_steps : int
+        Steps of a polish at most.
+    relative_tolerance : float
+        Share of the cost that may be left to gain.
     least_strength : float
         λ at least: below it the polish of a perfect fit does not end.
     """
@@ -61,8 +61,6 @@ class GrowSettings:
     cycles: int = 2
     kind_cycles: int = 4
     coefficient_reach: float = 3.0
-    middle_steps: int = 15
-    middle_tolerance: float = 1e-3
     max_steps: int = 60
     relative_tolerance: float = 1e-5
     least_strength: float = 1e-7
@@ -209,15 +207,9 @@ def grow(growing: GrowthProblem, constants: Array, rows: Mask) -> list[Grown]:
         Those that count in each.
     """
     kinds = int(growing.kinds.max(initial=-1)) + 1
-    cycles = GROW.kind_cycles if kinds else GROW.cycles
     parts = [_begun(growing, alone, counted, kinds) for alone, counted in zip(constants, rows, strict=True)]
-    for cycle in range(cycles):
-        parts = [_relearned(growing, part, kinds) for part in parts]
-        last = cycle == cycles - 1
-        steps, tolerance = (
-            (GROW.max_steps, GROW.relative_tolerance) if last else (GROW.middle_steps, GROW.middle_tolerance)
-        )
-        parts = _polished(growing, parts, steps, tolerance)
+    for _ in range(GROW.kind_cycles if kinds else GROW.cycles):
+        parts = _polished(growing, [_relearned(growing, part, kinds) for part in parts])
     unlearned = np.array([c.size for c in growing.base.constants])
     return [
         Grown(
@@ -298,17 +290,15 @@ def _relearned(growing: GrowthProblem, part: _Part, kinds: int) -> _Part:
     return _Part(part.counted, kept, sizes, _problem(growing, kept, sizes, robust, strength), part.alone, at)
 
 
-def _polished(growing: GrowthProblem, parts: Sequence[_Part], steps: int, tolerance: float) -> list[_Part]:
+def _polished(growing: GrowthProblem, parts: Sequence[_Part]) -> list[_Part]:
     """Polish each part from what was learned, and from the constants of the last polish.
 
     Parameters
     ----------
     growing : GrowthProblem
     parts : sequence of _Part
-    steps : int
-    tolerance : float
-        Share of the cost that may be left to gain.
     """
+    steps, tolerance = GROW.max_steps, GROW.relative_tolerance
     plain = len(parts[0].alone)
     starts = [np.vstack([part.at, np.concatenate([part.alone, part.at[plain:]])]) for part in parts]
     if any(part.kept.size for part in parts):

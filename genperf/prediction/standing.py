@@ -97,8 +97,9 @@ def standing_feasibility(feasibility: Feasibility | None, new: New) -> Feasibili
 
 
 def standing_notes(schema: Schema) -> list[str]:
-    """Return which levels were not measured, and which stand for them."""
-    return [not_measured(f, level) for f in schema.factors for level in schema.standing.get(f.name, ())]
+    """Return which levels were not measured, which stand for them, and what their intervals hold."""
+    texts = [not_measured(f, level) for f in schema.factors for level in schema.standing.get(f.name, ())]
+    return [f"{text}; intervals here hold what these differ by, those of predict are wider" for text in texts]
 
 
 def _standing_expression(expression: Expression, stands: Mapping[str, Mapping[str, str]]) -> Expression:

@@ -276,9 +276,8 @@ def _costs(problem: Problem, trials: Array, conditions: _Conditions) -> Array:
     -------
     ndarray of shape (2, sets)
     """
-    if conditions.weights is None and conditions.penalties is None:
-        return problem.cost(trials.reshape(-1, trials.shape[2])).reshape(2, -1)
-    return np.stack([problem.cost(trial, conditions.weights, conditions.penalties) for trial in trials])
+    both = conditions[np.tile(np.arange(trials.shape[1]), 2)]
+    return problem.cost(trials.reshape(-1, trials.shape[2]), both.weights, both.penalties).reshape(2, -1)
 
 
 @dataclass(frozen=True)
