@@ -24,6 +24,7 @@ from genperf.attribution.words import (
     capitalised,
     count_text,
     duration_text,
+    durations_text,
     fits_text,
     interval_note,
     join_values,
@@ -381,8 +382,10 @@ def _sure(result: FitResult, ends: tuple[float, float], curve: _Curve, verdict: 
     percent = f"{100 * curve.question.interval:g} %"
     trust = {"ok": "it can be trusted", "caution": "be careful"}.get(verdict, "do not rely on it")
     reason = reason.strip().rstrip(".")
-    low, high = map(duration_text if curve.fixed else three_digits, ends)
-    unit = "" if curve.fixed else unit
+    low, high = map(three_digits, ends)
+    if curve.fixed:
+        _, low, high, unit = durations_text(float(curve.values[2]), *ends)
+        unit = f" {unit}"
     return (
         f"a new run lies between {low} and {high}{unit} ({percent} interval); {tested}; "
         f"{trust} ({verdict}){f': {reason}' if reason else ''}"

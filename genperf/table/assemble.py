@@ -178,7 +178,8 @@ def _add_target(measurement: Measurement, options: ReadOptions, columns: Columns
         raise TableError("a work formula goes with a throughput", hint="--throughput COL --work FORMULA")
     if measurement.kind == "throughput" and (TIME in dict(options.roles.named) or TIME in columns.derived):
         raise TableError("the time made from a throughput is named 'time'", hint="name the other column otherwise")
-    columns.reject(column, measurement.faults(columns.number(column)))
+    in_seconds = measurement.kind == "time" and not measurement.converted
+    columns.reject(column, measurement.faults(columns.number(column, durations=in_seconds)))
     if measurement.kind != "throughput":
         return ""
     if work is None:

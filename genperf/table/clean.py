@@ -19,6 +19,7 @@ MISSING = frozenset({"nan", "na", "n/a", "#n/a", "null", "none", "<na>", "nat", 
 _GAP = " \u00a0\u2009\u202f"
 _COMMA = re.compile(rf"[+-]?\d[\d.'’{_GAP}]*(,\d+)+(\.\d+)?([eE][+-]?\d+)?|[+-]?\d{{1,3}}(['’{_GAP}]\d{{3}})+(\.\d+)?")
 _DATE = re.compile(r"\d{4}-\d\d?-\d\d?([T ].*)?|\d\d?[./]\d\d?[./]\d{4}([T ].*)?|(\d+:)?\d\d?:\d\d?(\.\d+)?")
+_DURATION = re.compile(r"(?:(\d+)-)?(\d+):([0-5]\d):([0-5]\d(?:\.\d+)?)", re.ASCII)
 _WITH_UNIT = re.compile(r"(?!0[xob])[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*([^\W\d_]|[%$€/])[\w%/]*")
 
 Reasons = dict[int, str]
@@ -145,6 +146,25 @@ def numbers(cells: Sequence[Any] | Cells) -> tuple[npt.NDArray[np.float64], Reas
     bad = np.flatnonzero(~np.isfinite(values)).tolist()
     values[bad] = np.nan
     return values, {i: _why_not_a_number(cells[i]) for i in bad}
+
+
+def seconds_of(cells: Sequence[Any] | Cells) -> list[Any]:
+    """Return cells with the seconds in the place of a duration, `hh:mm:ss` or `days-hh:mm:ss` as Slurm writes it.
+
+    Examples
+    --------
+    >>> seconds_of(["00:01:30", "1-02:00:00", "2:03:04.5", "12:30", 7.5])
+    [90.0, 93600.0, 7384.5, '12:30', 7.5]
+    """
+    return [_seconds(cell) for cell in cells]
+
+
+def _seconds(cell: Any) -> Any:
+    found = _DURATION.fullmatch(cell.strip()) if isinstance(cell, str) else None
+    if found is None:
+        return cell
+    days, hours, minutes, seconds = (float(part or 0.0) for part in found.groups())
+    return ((days * 24.0 + hours) * 60.0 + minutes) * 60.0 + seconds
 
 
 def labels(cells: Sequence[Any] | Cells) -> npt.NDArray[np.object_]:

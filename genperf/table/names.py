@@ -14,14 +14,26 @@ from genperf.table.transformer_names import TRANSFORMER
 GENERAL: dict[str, tuple[str, ...]] = {
     "workers": (
         *("workers", "devices", "gpus", "accelerators", "ranks", "processes", "chips", "replicas", "world_size"),
-        *("tpus", "npus", "cards", "procs", "np", "nproc", "total_gpus", "total_devices"),
+        *(
+            "tpus",
+            "npus",
+            "cards",
+            "procs",
+            "np",
+            "nproc",
+            "tasks",
+            "ntasks",
+            "mpi_ranks",
+            "total_gpus",
+            "total_devices",
+        ),
     ),
-    "nodes": ("nodes", "hosts", "machines", "nnodes"),
+    "nodes": ("nodes", "hosts", "machines", "nnodes", "vms", "instance_count", "slurm_nnodes"),
     "devices_per_node": (
         *("devices_per_node", "gpus_per_node", "workers_per_node", "local_workers"),
         *("gpus_per_host", "gpus_per_machine", "processes_per_node", "nproc_per_node"),
     ),
-    "servers": ("servers", "parameter_servers"),
+    "servers": ("servers", "parameter_servers", "ps", "param_servers"),
     "batch": (
         "batch",
         "batch_per_worker",
@@ -33,6 +45,12 @@ GENERAL: dict[str, tuple[str, ...]] = {
         "batch_size",
         "batch_size_per_worker",
         "per_worker_batch_size",
+        "train_batch_size_per_worker",
+        "train_batch_size_per_device",
+        "train_batch_size_per_gpu",
+        "samples_per_gpu",
+        "images_per_gpu",
+        "imgs_per_gpu",
     ),
     "global_batch": (
         "global_batch",
@@ -40,6 +58,7 @@ GENERAL: dict[str, tuple[str, ...]] = {
         "total_batch",
         "total_batch_size",
         "train_batch_size",
+        "global_train_batch_size",
         "effective_batch_size",
         "overall_batch_size",
         "gbs",
@@ -157,12 +176,14 @@ def noun_of(column: str) -> str:
     --------
     >>> noun_of("num_gpus"), noun_of("# GPUs"), noun_of("world_size"), noun_of("node_count"), noun_of("cores")
     ('gpus', 'GPUs', 'workers', 'nodes', 'cores')
+    >>> noun_of("NTasks"), noun_of("config.num_gpus")
+    ('Tasks', 'gpus')
     """
     canonical = counted_by(column)
     if canonical not in ("workers", "nodes", "servers"):
         return column
     plain = re.sub(r"(?<=[a-z0-9])(?=[A-Z][a-z])", "_", bare(column))
-    words = r"^(num|number[ _]of|n|no[ _]of|total)[ _]|^n(?=nodes$)|[ _](count|num)$"
+    words = r"^(num|number[ _]of|n|no[ _]of|total)[ _]|^n(?=(nodes|tasks|procs|gpus|ranks)$)|[ _](count|num)$"
     counted = re.sub(words, "", plain, flags=re.IGNORECASE)
     for noun in (counted, f"{counted}s"):
         if noun.lower().endswith("s") and column_of(canonical, [noun]) is not None and " " not in noun:

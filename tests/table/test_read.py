@@ -1,3 +1,5 @@
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -306,3 +308,12 @@ def test_any_scrambled_text_is_a_table_or_an_explained_error(tmp_path_factory, t
         assert np.all(table.measured > 0)
         assert np.all(np.isfinite(table.columns["n"]))
     assert refused is None or "runs.csv" in refused
+
+
+def test_durations_are_read_as_seconds(tmp_path: Path) -> None:
+    path = tmp_path / "jobs.csv"
+    path.write_text("nodes,elapsed\n1,1-00:00:10\n2,12:00:05\n4,06:00:02.5\n8,10801\n")
+    table = read_table(path, time="elapsed", extrinsic="nodes")
+    assert table.measured.tolist() == [86410.0, 43205.0, 21602.5, 10801.0]
+    with pytest.raises(TableError, match="'1-00:00:10' is not a number"):
+        read_table(path, time="elapsed", unit="min", extrinsic="nodes")

@@ -52,14 +52,16 @@ class Measured:
 def is_result(name: str) -> bool:
     """Tell whether a column tells of a run what no one chose: an efficiency, a loss, a deviation, its number.
 
+    A name that begins with `_` is one that a tracker wrote for itself.
+
     Examples
     --------
-    >>> names = ("hMFU", "TFLOPs/GPU", "AllReduce (GB/s)", "link (GB/s)", "job_id", "zero_stage")
+    >>> names = ("hMFU", "TFLOPs/GPU", "AllReduce (GB/s)", "link (GB/s)", "job_id", "_step", "zero_stage")
     >>> [name for name in names if is_result(name)]
-    ['hMFU', 'TFLOPs/GPU', 'AllReduce (GB/s)', 'job_id']
+    ['hMFU', 'TFLOPs/GPU', 'AllReduce (GB/s)', 'job_id', '_step']
     """
     plain = plain_name(name).replace("/", "_")
-    if is_bandwidth(name) and _COLLECTIVE.search(plain):
+    if plain.startswith("_") or (is_bandwidth(name) and _COLLECTIVE.search(plain)):
         return True
     return bool(_RESULTS.fullmatch(plain) or _NUMBER_OF_A_RUN.fullmatch(plain))
 

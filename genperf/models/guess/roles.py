@@ -226,11 +226,13 @@ def guess_roles(
     implied = repeated_kinds(kinds, wanted)
     texts = [n for n in texts if n not in implied]
     rest = [n for n in rest if n in wanted or not _whole_batch(n, rest, counted, columns)]
-    batches = [n for n in rest if canonical_of(n) in ("batch", "global_batch")]
+    if (of_a_pass := _batch_of_a_pass(columns)) in rest and "batch" not in mapped:
+        mapped["batch"] = of_a_pass
+    batches = [n for n in rest if canonical_of(n) in ("batch", "global_batch") or n == mapped.get("batch")]
     others = [n for n in rest if n not in batches and _varies(columns[n])]
     if texts and not others and "categorical" not in roles and "group" not in roles:
         # Nothing but the scale varies within these names: each combination is a series.
-        per_worker = [n for n in batches if canonical_of(n) == "batch" and _varies(columns[n])]
+        per_worker = [n for n in batches if canonical_of(n) != "global_batch" and _varies(columns[n])]
         cells = {n: labels(columns[n]) for n in [*texts, *per_worker]}
         for name in [n for n in texts if plain_name(n) in _PROVENANCE and n not in wanted]:
             if alone(cells) and len(cells) > 1:
@@ -273,6 +275,18 @@ def _whole_batch(
         return False
     batches = [n for n in names if canonical_of(n) == "batch"]
     return any(is_product(columns[name], columns[n], columns[counted]) for n in batches)
+
+
+def _batch_of_a_pass(names: Collection[str]) -> str | None:
+    """Return the column of the batch of a pass, where it is that of a worker: nothing says of several passes, or ways.
+
+    Parameters
+    ----------
+    names : collection of str
+        All columns.
+    """
+    others = ("batch", "global_batch", "micro_batches", *WAYS[1:])
+    return None if any(column_of(other, names) for other in others) else column_of("micro_batch", names)
 
 
 def _listed(value: Any) -> str:
