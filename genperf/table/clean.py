@@ -160,10 +160,10 @@ def seconds_of(cells: Sequence[Any] | Cells) -> list[Any]:
 
 
 def _seconds(cell: Any) -> Any:
-    found = _DURATION.fullmatch(cell.strip()) if isinstance(cell, str) else None
-    if found is None:
+    duration = _DURATION.fullmatch(cell.strip()) if isinstance(cell, str) else None
+    if duration is None:
         return cell
-    days, hours, minutes, seconds = (float(part or 0.0) for part in found.groups())
+    days, hours, minutes, seconds = (float(part or 0.0) for part in duration.groups())
     return ((days * 24.0 + hours) * 60.0 + minutes) * 60.0 + seconds
 
 

@@ -14,19 +14,8 @@ from genperf.table.transformer_names import TRANSFORMER
 GENERAL: dict[str, tuple[str, ...]] = {
     "workers": (
         *("workers", "devices", "gpus", "accelerators", "ranks", "processes", "chips", "replicas", "world_size"),
-        *(
-            "tpus",
-            "npus",
-            "cards",
-            "procs",
-            "np",
-            "nproc",
-            "tasks",
-            "ntasks",
-            "mpi_ranks",
-            "total_gpus",
-            "total_devices",
-        ),
+        *("tpus", "npus", "cards", "procs", "np", "nproc", "tasks", "ntasks", "mpi_ranks", "slurm_ntasks"),
+        *("ngpus", "ngpu", "total_gpus", "total_devices"),
     ),
     "nodes": ("nodes", "hosts", "machines", "nnodes", "vms", "instance_count", "slurm_nnodes"),
     "devices_per_node": (
