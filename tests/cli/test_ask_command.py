@@ -252,3 +252,10 @@ def test_rows_that_cannot_be_read_are_left_out_and_counted(shell: Shell) -> None
     status, out, err = shell("ask", "odd.csv", "--at", "gpus=32", "--work", "64")
     assert status == 0, err
     assert "2 rows left out because they cannot be used; the first: line 4, column 'seconds': 'fast'" in out
+
+
+def test_days_of_so_many_tokens_follow_from_a_throughput_of_tokens(shell: Shell) -> None:
+    rows = "\n".join(f"{n},{3200 - 20 * i}" for i, n in enumerate((8, 16, 32, 64)))
+    Path("runs.csv").write_text(f"num_gpus,tokens_per_sec_per_gpu\n{rows}\n")
+    loaded = answer(shell, "--tokens", "1B", at="num_gpus=128")
+    assert float(str(loaded["days"])) == pytest.approx(1e9 / float(str(loaded["throughput"])) / 86400.0)

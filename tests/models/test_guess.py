@@ -198,3 +198,36 @@ def test_a_column_for_each_count_is_told() -> None:
 def test_options_are_quoted_for_a_shell() -> None:
     options = guess_roles({"world size": NUMBERS, "Time per epoch (s)": NUMBERS}).options
     assert options == "--time 'Time per epoch (s)' --extrinsic 'world size'"
+
+
+def test_another_name_of_the_count_is_no_factor() -> None:
+    columns = {"cluster_size": NUMBERS, "gpus": NUMBERS, "gpu_hours": [3.0, 2.0, 2.5, 4.0], "step_s": NUMBERS}
+    guess = guess_roles(columns)
+    assert (guess.roles, guess.left_out) == ({"time": "step_s", "extrinsic": "gpus"}, ("cluster_size", "gpu_hours"))
+    assert "cluster_size" in guess_roles(columns, wanted=["cluster_size"]).roles["intrinsic"]
+
+
+def test_the_batch_of_a_pass_is_that_of_a_worker_where_no_step_has_several() -> None:
+    columns = {"gpus": NUMBERS, "per_device_train_batch_size": [4, 4, 8, 8], "step_s": NUMBERS}
+    assert guess_roles(columns).mapping == {"batch": "per_device_train_batch_size"}
+    passes = {**columns, "gradient_accumulation_steps": [1, 2, 1, 2]}
+    assert guess_roles(passes).mapping == {}
+
+
+@pytest.mark.parametrize(
+    ("columns", "message", "hint"),
+    [
+        ({"gpus": NUMBERS, "t1": NUMBERS, "t2": NUMBERS}, "t1, t2 look like repeats", "a row for each run"),
+        (
+            {"hardware": ["1xV100", "2xV100", "4xV100", "8xV100"], "images/s": NUMBERS},
+            "no column is known to count the workers",
+            "'hardware' tells counts among words",
+        ),
+    ],
+)
+def test_tables_of_another_form_are_told_what_to_write(
+    columns: dict[str, list[float]], message: str, hint: str
+) -> None:
+    with pytest.raises(TableError, match=message) as caught:
+        guess_roles(columns)
+    assert hint in str(caught.value.hint)

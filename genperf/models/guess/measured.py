@@ -16,7 +16,7 @@ from genperf.table.names import column_of, plain_name
 #: What is computed from measurements, or describes their spread: never a factor, and never what was measured.
 _RESULTS = re.compile(
     r"(^|.*_)([mh]?mfu|[mh]?hfu|[mhp]?tflops?|pflops?|(peta|tera|giga)_?flops?|gflops|loss|accuracy|speedup|efficiency|std|stdev|stddev|var|ci|p\d\d|"
-    r"utilization|util|startup|busbw|algbw)(_.*)?"
+    r"utilization|util|startup|busbw|algbw|(node|gpu|device|worker|core|cpu|machine)_?(hours?|days?|seconds?))(_.*)?"
 )
 #: A bandwidth that a collective reached: measured, unlike that of a link.
 _COLLECTIVE = re.compile(r"all_?reduce|all_?gather|reduce_?scatter|all_?to_?all|nccl|measured|achieved")
@@ -26,6 +26,8 @@ _NUMBER_OF_A_RUN = re.compile(r"(job|slurm_job|exp|experiment|log|wandb|mlflow|u
 _WHOLE = re.compile(r"(^|_)(time|total|duration|elapsed|runtime|latency|seconds)(_|$)")
 #: A column for each count, as in a table of a paper: "8 GPUs".
 _ONE_COUNT = re.compile(rf"\d+\s*(x|-|_)?\s*({'|'.join(sorted(DEVICE_WORDS))}|nodes?|hosts?|machines?)|\d+")
+#: A column for each repeat: `t1`, `run 2`, `time_3`.
+_ONE_REPEAT = re.compile(r"([a-z][a-z _-]*?)[ _-]?(\d+)")
 #: The name of the step's time that is derived from steps per second.
 _STEP = "step_time_s"
 
@@ -171,6 +173,12 @@ def _none(names: Sequence[str]) -> TableError:
         return TableError(
             f"no column is known to be a time or a throughput: {', '.join(wide)} hold one count each",
             hint="write a row for each run, with columns such as gpus and images_per_s",
+        )
+    repeats = [n for n in names if _ONE_REPEAT.fullmatch(n.strip().lower())]
+    if len(repeats) > 1 and len({_ONE_REPEAT.sub(r"\1", n.strip().lower()) for n in repeats}) == 1:
+        return TableError(
+            f"no column is known to be a time or a throughput: {', '.join(repeats)} look like repeats",
+            hint="write a row for each run, with columns such as gpus, run and time_s",
         )
     return TableError(
         f"no column is known to be a time or a throughput ({listed})",

@@ -11,7 +11,15 @@ from typing import Any
 from genperf.errors import TableError
 from genperf.models.guess.endings import ending_column
 from genperf.models.guess.measured import Measured, is_measurement, is_result, measured_column
-from genperf.models.guess.settings import SETTINGS, alone, is_product, is_switch, mostly_empty, repeated_kinds
+from genperf.models.guess.settings import (
+    SETTINGS,
+    alone,
+    is_product,
+    is_switch,
+    mostly_empty,
+    repeated_kinds,
+    same_numbers,
+)
 from genperf.table import phase_columns
 from genperf.table.cells import Cells
 from genperf.table.clean import labels, mostly_numbers
@@ -214,11 +222,11 @@ def guess_roles(
     counted = mapped.get("workers") or next((n for c in ("workers", "nodes") for n in named if named[n] == c), None)
     if counted is None and not roles.get("extrinsic"):
         listed = ", ".join(numeric) or "no numbers"
-        example = numeric[0] if numeric else "COLUMN"
-        raise TableError(
-            f"no column is known to count the workers ({listed})",
-            hint=f"name the one that does: --extrinsic {example}",
-        )
+        hint = f"name the one that does: --extrinsic {numeric[0] if numeric else 'COLUMN'}"
+        inside = next((n for n in left if n not in numeric and _counts_devices(columns[n])), None)
+        if inside is not None:
+            hint = f"'{inside}' tells counts among words: write them as numbers in a column of their own, such as gpus"
+        raise TableError(f"no column is known to count the workers ({listed})", hint=hint)
     _add(roles, "extrinsic", [n for n in numeric if n in named or n in mapped.values()])
     rest = [n for n in numeric if n not in names_of(roles["extrinsic"])]
     texts = [n for n in left if n not in numeric and n != roles.get("repeat") and _names_kinds(columns[n])]
@@ -226,6 +234,8 @@ def guess_roles(
     implied = repeated_kinds(kinds, wanted)
     texts = [n for n in texts if n not in implied]
     rest = [n for n in rest if n in wanted or not _whole_batch(n, rest, counted, columns)]
+    # A number that is the count of workers in every row is that count by another name.
+    rest = [n for n in rest if n in wanted or counted is None or not same_numbers(columns[n], columns[counted])]
     if (of_a_pass := _batch_of_a_pass(columns)) in rest and "batch" not in mapped:
         mapped["batch"] = of_a_pass
     batches = [n for n in rest if canonical_of(n) in ("batch", "global_batch") or n == mapped.get("batch")]
@@ -312,6 +322,12 @@ def _numbers_runs(cells: Cells | Sequence[Any]) -> bool:
         return True
     matches = [_NUMBERED.fullmatch(text.lower()) for text in {*labels(cells).tolist()} - {""}]
     return bool(matches) and all(matches) and len({m[1] for m in matches if m is not None}) == 1
+
+
+def _counts_devices(cells: Cells | Sequence[Any]) -> bool:
+    """Tell whether a column of texts begins each with a count: `8xA100`, `4 x V100`."""
+    texts = {*labels(cells).tolist()} - {""}
+    return bool(texts) and all(re.match(r"\d+\s?[x×*]\s?[A-Za-z]", text) for text in texts)
 
 
 def _in_the_singular(names: Sequence[str]) -> dict[str, str]:

@@ -112,6 +112,18 @@ def _combinations(codes: Sequence[npt.NDArray[np.intp]]) -> int:
     return len(np.unique(np.stack(codes), axis=1).T)
 
 
+def same_numbers(cells: Cells | Sequence[Any], others: Cells | Sequence[Any]) -> bool:
+    """Tell whether two columns hold the same numbers in all rows, and more than one of them.
+
+    Examples
+    --------
+    >>> same_numbers([1, 2, 4], ["1", "2", "4"]), same_numbers([1, 2, 4], [1, 2, 8]), same_numbers([4, 4], [4, 4])
+    (True, False, False)
+    """
+    values, repeated = numbers(cells)[0], numbers(others)[0]
+    return bool(np.array_equal(values, repeated) and len(np.unique(values)) > 1)
+
+
 def is_product(whole: Cells | Sequence[Any], *factors: Cells | Sequence[Any]) -> bool:
     """Tell whether a column is the product of others wherever all are numbers.
 
