@@ -231,3 +231,17 @@ def test_tables_of_another_form_are_told_what_to_write(
     with pytest.raises(TableError, match=message) as caught:
         guess_roles(columns)
     assert hint in str(caught.value.hint)
+
+
+@pytest.mark.parametrize(
+    ("columns", "taken"),
+    [
+        (("step_time_s", "step_time_mean_s"), "step_time_s"),
+        (("time_min", "time_mean", "time_max"), "time_mean"),
+        (("Mean step time (ms)", "Median step time (ms)"), "Median step time (ms)"),
+        (("images_per_s_best", "images_per_s_avg"), "images_per_s_avg"),
+    ],
+)
+def test_of_several_statistics_one_is_measured(columns: tuple[str, ...], taken: str) -> None:
+    roles = guess_roles({"gpus": NUMBERS, **dict.fromkeys(columns, NUMBERS)}).roles
+    assert {roles.get("time"), roles.get("throughput")} == {taken, None}

@@ -51,9 +51,11 @@ def test_headers_of_measurements(column: str, header: Header) -> None:
         ("Elapsed (h:mm:ss)", "Elapsed"),
         ("training/s", "training/s"),
         ("time/step (s)", "time/step (s)"),
+        ("step_time_mean", "step_time"),
+        ("iteration_ms_max", "iteration_ms"),
     ],
 )
-def test_sections_of_a_tracker_say_nothing(column: str, plain: str) -> None:
+def test_sections_of_a_tracker_and_statistics_say_nothing(column: str, plain: str) -> None:
     assert header_of(column) == header_of(plain)
     assert header_of(column).kind
 

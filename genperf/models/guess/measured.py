@@ -24,6 +24,10 @@ _COLLECTIVE = re.compile(r"all_?reduce|all_?gather|reduce_?scatter|all_?to_?all|
 _NUMBER_OF_A_RUN = re.compile(r"(job|slurm_job|exp|experiment|log|wandb|mlflow|uu)?_?id|job|index|timestamp|date")
 #: Of several times the one with such a word is that of a whole step or run; another one may be a part of it.
 _WHOLE = re.compile(r"(^|_)(time|total|duration|elapsed|runtime|latency|seconds)(_|$)")
+#: Statistics of one measurement, the better one to fit first; a name without such a word comes before all. `min` comes
+#: last: in a name that ends in it, it may be minutes.
+_STATISTICS = ("median", "p50", "mean", "avg", "average", "best", "max", "maximum", "worst", "minimum", "min")
+_STATISTIC = re.compile(rf"(?<![a-z0-9])({'|'.join(_STATISTICS)})(?![a-z0-9])")
 #: A column for each count, as in a table of a paper: "8 GPUs".
 _ONE_COUNT = re.compile(rf"\d+\s*(x|-|_)?\s*({'|'.join(sorted(DEVICE_WORDS))}|nodes?|hosts?|machines?)|\d+")
 #: A column for each repeat: `t1`, `run 2`, `time_3`.
@@ -111,12 +115,27 @@ def measured_column(names: Sequence[str], counted: str | None) -> Measured:
     vague = len(times) > 1 or not all(headers[n].of for n in times)
     if len(rates) == 1 and (vague or not batched):
         times = []
-    for kind, candidates in (("time", times), ("throughput", rates), ("quantity", quantities)):
+    for kind, several in (("time", times), ("throughput", rates), ("quantity", quantities)):
+        candidates = _one_statistic(several)
         if len(candidates) > 1:
             raise _several(kind, candidates)
         if candidates:
             return _taken(kind, candidates[0], header_of(candidates[0]), counted)
     raise _none(names)
+
+
+def _one_statistic(names: Sequence[str]) -> Sequence[str]:
+    """Return the one column of several statistics of the same measurement, such as its mean, shortest and longest.
+
+    Parameters
+    ----------
+    names : sequence of str
+    """
+    spaced = {n: re.sub(r"[\s_-]+", " ", re.sub(r"(?<=[a-z0-9])(?=[A-Z][a-z])", " ", n)).lower() for n in names}
+    if len({re.sub(r"\s+", " ", _STATISTIC.sub("", text)).strip() for text in spaced.values()}) != 1:
+        return names
+    ranks = {n: _STATISTICS.index(m[1]) if (m := _STATISTIC.search(text)) else -1 for n, text in spaced.items()}
+    return [min(names, key=lambda n: ranks[n])]
 
 
 def _taken(kind: str, name: str, header: Header, counted: str | None) -> Measured:
