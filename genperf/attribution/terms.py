@@ -82,17 +82,17 @@ class Parts:
         """The part of each term, all members by weight, shape (terms, rows); they add up to the predicted value."""
         return _weighed(self.weights, self.shares, self.central)
 
-    def share_quantiles(self, term: int, interval: float) -> Array:
-        """Return the ends of the interval of a term's share of the value, by the draws; shape (2, rows).
+    def share_quantiles(self, terms: Sequence[int], interval: float) -> Array:
+        """Return the ends of the interval of the share of some terms together, by the draws; shape (2, rows).
 
         Parameters
         ----------
-        term : int
-            Its place in `names`.
+        terms : sequence of int
+            Their places in `names`.
         interval : float
             Nominal coverage.
         """
-        share = self.drawn[:, term] / self.drawn.sum(axis=1)
+        share = self.drawn[:, list(terms)].sum(axis=1) / self.drawn.sum(axis=1)
         tail = (1.0 - interval) / 2.0
         return quantiles(share, self.draw_shares, (tail, 1.0 - tail))
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 
 from genperf.table.headers import bare
-from genperf.table.transformer_names import TRANSFORMER
+from genperf.table.transformer_names import TRANSFORMER, WAYS
 
 #: Names that tables of any program use. `batch` is one worker's samples in a step, `work` one worker's operations in a
 #: step, `samples` the whole data set.
@@ -62,6 +62,8 @@ GENERAL: dict[str, tuple[str, ...]] = {
     "work": ("work", "flops", "forward_flops"),
 }
 
+#: Where one of these is known, the batch of a pass is not that of a worker.
+_BESIDE_A_PASS = ("global_batch", "micro_batches", *WAYS[1:])
 #: The field's names for a factor, the canonical one first. Families use the canonical one.
 ALIASES: dict[str, tuple[str, ...]] = {**GENERAL, **TRANSFORMER}
 
@@ -91,7 +93,8 @@ def column_of(canonical: str, columns: Iterable[str]) -> str | None:
     """Return which column has one of the field's names for a factor; None where none has.
 
     If no column has such a name as it is, one may have it behind `num_` or before `_count`, or in other words for a
-    batch and for what it is of (`bs_per_gpu`, `batchSize`).
+    batch and for what it is of (`bs_per_gpu`, `batchSize`). The batch of a pass is that of a worker, where no column
+    tells of several passes, of a batch of all, or of another split than that of the samples.
 
     Parameters
     ----------
@@ -107,6 +110,8 @@ def column_of(canonical: str, columns: Iterable[str]) -> str | None:
     ('node_count', None)
     >>> column_of("batch", ["bs_per_gpu"]), column_of("global_batch", ["globalBatchSize"])
     ('bs_per_gpu', 'globalBatchSize')
+    >>> column_of("batch", ["gpus", "mbs"]), column_of("batch", ["gpus", "mbs", "grad_accumulation"])
+    ('mbs', None)
     """
     listed = list(columns)
     for spelled in _SPELLINGS:
@@ -114,6 +119,8 @@ def column_of(canonical: str, columns: Iterable[str]) -> str | None:
         column = next((by_name[alias] for alias in ALIASES[canonical] if alias in by_name), None)
         if column is not None:
             return column
+    if canonical == "batch" and not any(column_of(name, listed) for name in _BESIDE_A_PASS):
+        return column_of("micro_batch", listed)
     return None
 
 

@@ -8,6 +8,9 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 from genperf.errors import TableError
 from genperf.models.guess.endings import ending_column
 from genperf.models.guess.measured import Measured, is_measurement, is_result, measured_column
@@ -19,6 +22,7 @@ from genperf.models.guess.settings import (
     mostly_empty,
     repeated_kinds,
     same_numbers,
+    sparse,
 )
 from genperf.table import phase_columns
 from genperf.table.cells import Cells
@@ -236,22 +240,20 @@ def guess_roles(
     rest = [n for n in rest if n in wanted or not _whole_batch(n, rest, counted, columns)]
     # A number that is the count of workers in every row is that count by another name.
     rest = [n for n in rest if n in wanted or counted is None or not same_numbers(columns[n], columns[counted])]
-    if (of_a_pass := _batch_of_a_pass(columns)) in rest and "batch" not in mapped:
-        mapped["batch"] = of_a_pass
-    batches = [n for n in rest if canonical_of(n) in ("batch", "global_batch") or n == mapped.get("batch")]
+    of_a_worker = column_of("batch", columns)
+    batches = [n for n in rest if n == of_a_worker or canonical_of(n) in ("batch", "global_batch")]
     others = [n for n in rest if n not in batches and _varies(columns[n])]
+    series: dict[str, npt.NDArray[np.object_]] = {}
     if texts and not others and "categorical" not in roles and "group" not in roles:
         # Nothing but the scale varies within these names: each combination is a series.
         per_worker = [n for n in batches if canonical_of(n) != "global_batch" and _varies(columns[n])]
-        cells = {n: labels(columns[n]) for n in [*texts, *per_worker]}
-        for name in [n for n in texts if plain_name(n) in _PROVENANCE and n not in wanted]:
-            if alone(cells) and len(cells) > 1:
-                # Each run is written down in a place of its own: that tells no series apart.
-                del cells[name]
-        texts = [n for n in texts if n in cells]
-        roles["group"] = ",".join(cells)
-        rest = [n for n in rest if n not in per_worker and (n in batches or _varies(columns[n]))]
-        rest = [n for n in rest if not (per_worker and canonical_of(n) == "global_batch")]
+        series = _series({n: labels(columns[n]) for n in [*texts, *per_worker]}, texts, wanted)
+        if counted is not None and sparse(series, columns[counted]):
+            series = {}
+    if series:
+        roles["group"] = ",".join(series)
+        rest = [n for n in rest if n not in series and (n in batches or _varies(columns[n]))]
+        rest = [n for n in rest if not (set(series) & set(batches) and canonical_of(n) == "global_batch")]
     elif texts:
         grouped = names_of(roles.get("group", ""))
         _add(roles, "categorical", [n for n in texts if n not in grouped and plain_name(n) not in _PROVENANCE])
@@ -260,6 +262,27 @@ def guess_roles(
     kept = {role: text for role, text in roles.items() if text}
     used |= {measured.column, *ending}
     return Guess(kept, mapped, counted, tuple(n for n in columns if n not in used), measured.derived)
+
+
+def _series(
+    cells: dict[str, npt.NDArray[np.object_]], texts: Sequence[str], wanted: Collection[str]
+) -> dict[str, npt.NDArray[np.object_]]:
+    """Return the columns whose combinations are series: without those that tell where a run was written down.
+
+    Parameters
+    ----------
+    cells : dict of str to ndarray of shape (rows,)
+    texts : sequence of str
+        Those of `cells` that hold texts.
+    wanted : collection of str
+        Columns that a question names.
+    """
+    kept = dict(cells)
+    for name in [n for n in texts if plain_name(n) in _PROVENANCE and n not in wanted]:
+        if alone(kept) and len(kept) > 1:
+            # Each run is written down in a place of its own: that tells no series apart.
+            del kept[name]
+    return kept
 
 
 def _is_number(name: str, cells: Cells | Sequence[Any]) -> bool:
@@ -285,18 +308,6 @@ def _whole_batch(
         return False
     batches = [n for n in names if canonical_of(n) == "batch"]
     return any(is_product(columns[name], columns[n], columns[counted]) for n in batches)
-
-
-def _batch_of_a_pass(names: Collection[str]) -> str | None:
-    """Return the column of the batch of a pass, where it is that of a worker: nothing says of several passes, or ways.
-
-    Parameters
-    ----------
-    names : collection of str
-        All columns.
-    """
-    others = ("batch", "global_batch", "micro_batches", *WAYS[1:])
-    return None if any(column_of(other, names) for other in others) else column_of("micro_batch", names)
 
 
 def _listed(value: Any) -> str:
