@@ -58,7 +58,8 @@ def alike_terms(result: FitResult, columns: Mapping[str, Any]) -> list[tuple[str
             return []
         ones = dict.fromkeys(member.expression.constant_names, 1.0)
         there, here = (member.expression.term_values(at, ones) for at in (discrepancy.anchors, columns))
-        shapes |= {name: np.concatenate([there[name], here[name]]) for name in there}
+        # Members may read a term's work in other ways: the heaviest, which comes first, decides.
+        shapes = {name: np.concatenate([there[name], here[name]]) for name in there} | shapes
     groups: list[list[str]] = []
     for name, shape in shapes.items():
         alike = next((group for group in groups if _proportional(shapes[group[0]], shape)), None)
