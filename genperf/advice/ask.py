@@ -458,11 +458,11 @@ def _limit(result: FitResult, columns: Mapping[str, Any], places: str, interval:
     """
     name = result.schema.target.name
     parts = parts_of(result, columns)
+    terms = parts.names
+    parts = parts.together(alike_terms(result, columns))
     amounts = parts.amounts[:, 0].tolist()
-    groups = alike_terms(result, columns) or [(term,) for term in parts.names]
-    amount_of = dict(zip(parts.names, amounts, strict=True))
-    shares = {group: sum(amount_of[term] for term in group) for group in groups if group != (FORM,)}
-    if not {"computation", "matrix"} & {*parts.names}:
+    shares = {term: share for term, share in zip(parts.names, amounts, strict=True) if term != FORM}
+    if not {"computation", "matrix"} & {*terms}:
         ratios = doublings(result, {factor: cells[0] for factor, cells in columns.items()})
         workers, moved = result.named.find("workers"), following_the_count(result, pd.DataFrame(columns))
         with_it = {workers.name: f" (and {' and '.join(moved)} with it)"} if workers is not None and moved else {}
@@ -474,7 +474,7 @@ def _limit(result: FitResult, columns: Mapping[str, Any], places: str, interval:
         return f"what the {name} depends on at {places}: doubling {', '.join(effects)}" if effects else ""
     first, *others = sorted(shares.items(), key=lambda item: -item[1])
     whole = float(parts.central[0])
-    largest = [parts.names.index(term) for term in first[0]]
+    largest = parts.names.index(first[0])
     # Where the terms add up to more than the value, the largest is told as all of it.
     low, high, middle = np.minimum([*parts.share_quantiles(largest, interval)[:, 0], first[1] / whole], 1.0)
     note = interval_note(interval, f"{100 * low:.0f}", f"{100 * high:.0f}", f"{100 * middle:.0f}", "%")
@@ -486,17 +486,18 @@ def _limit(result: FitResult, columns: Mapping[str, Any], places: str, interval:
     return f"{text}; next comes {_in_words(others[0][0], result)} ({100 * others[0][1] / whole:.0f} %)"
 
 
-def _in_words(group: tuple[str, ...], result: FitResult) -> str:
-    """Return what terms of one shape are; where the table knows no nodes, each worker counts as one.
+def _in_words(term: str, result: FitResult) -> str:
+    """Return what a term of a series is; where the table knows no nodes, each worker counts as one.
 
     Parameters
     ----------
-    group : tuple of str
+    term : str
+        Or several of one shape.
     result : FitResult
     """
-    if len(group) > 1 and group[0] == "computation":
+    if term.startswith("computation + "):
         return "computation, with what else stays the same at every scale,"
-    text = _PLAIN.get(group[0], group[0])
+    text = _PLAIN.get(term.partition(" + ")[0], term)
     if result.named.has("nodes"):
         return text
     count = noun_of(scale_factor(result, None).name)

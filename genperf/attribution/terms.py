@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -82,19 +82,35 @@ class Parts:
         """The part of each term, all members by weight, shape (terms, rows); they add up to the predicted value."""
         return _weighed(self.weights, self.shares, self.central)
 
-    def share_quantiles(self, terms: Sequence[int], interval: float) -> Array:
-        """Return the ends of the interval of the share of some terms together, by the draws; shape (2, rows).
+    def share_quantiles(self, term: int, interval: float) -> Array:
+        """Return the ends of the interval of a term's share of the value, by the draws; shape (2, rows).
 
         Parameters
         ----------
-        terms : sequence of int
-            Their places in `names`.
+        term : int
+            Its place in `names`.
         interval : float
             Nominal coverage.
         """
-        share = self.drawn[:, list(terms)].sum(axis=1) / self.drawn.sum(axis=1)
+        share = self.drawn[:, term] / self.drawn.sum(axis=1)
         tail = (1.0 - interval) / 2.0
         return quantiles(share, self.draw_shares, (tail, 1.0 - tail))
+
+    def together(self, groups: Sequence[Sequence[str]]) -> Parts:
+        """Return the parts with some terms added up, under their names with a `+` between them.
+
+        Parameters
+        ----------
+        groups : sequence of sequence of str
+            The terms of each sum; a term in none stays as it is.
+        """
+        of_terms = {term: tuple(group) for group in groups for term in group}
+        kept = list(dict.fromkeys(of_terms.get(name, (name,)) for name in self.names))
+        places = [[self.names.index(term) for term in group if term in self.names] for group in kept]
+        of_members, drawn = (
+            np.stack([parts[:, rows].sum(axis=1) for rows in places], axis=1) for parts in (self.shares, self.drawn)
+        )
+        return replace(self, names=tuple(" + ".join(group) for group in kept), shares=of_members, drawn=drawn)
 
 
 def parts_of(result: FitResult, columns: Mapping[str, Any]) -> Parts:
