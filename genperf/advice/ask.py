@@ -12,6 +12,7 @@ import pandas as pd
 from genperf.advice.scale import work_of_columns, work_of_group
 from genperf.advice.suggest import suggest
 from genperf.attribution import completed
+from genperf.attribution.alike import alike_terms
 from genperf.attribution.derived import Price
 from genperf.attribution.doublings import doublings, following_the_count
 from genperf.attribution.following import divisible
@@ -24,6 +25,7 @@ from genperf.attribution.words import (
     capitalised,
     count_text,
     duration_text,
+    durations_text,
     fits_text,
     interval_note,
     join_values,
@@ -382,8 +384,10 @@ def _sure(result: FitResult, ends: tuple[float, float], curve: _Curve, verdict: 
     percent = f"{100 * curve.question.interval:g} %"
     trust = {"ok": "it can be trusted", "caution": "be careful"}.get(verdict, "do not rely on it")
     reason = reason.strip().rstrip(".")
-    low, high = map(duration_text if curve.fixed else three_digits, ends)
-    unit = "" if curve.fixed else unit
+    low, high = map(three_digits, ends)
+    if curve.fixed:
+        _, low, high, unit = durations_text(float(curve.values[2]), *ends)
+        unit = f" {unit}"
     return (
         f"a new run lies between {low} and {high}{unit} ({percent} interval); {tested}; "
         f"{trust} ({verdict}){f': {reason}' if reason else ''}"
@@ -455,9 +459,11 @@ def _limit(result: FitResult, columns: Mapping[str, Any], places: str, interval:
     """
     name = result.schema.target.name
     parts = parts_of(result, columns)
+    terms = parts.names
+    parts = parts.together(alike_terms(result, columns))
     amounts = parts.amounts[:, 0].tolist()
-    shares = {_in_words(term, result): share for term, share in zip(parts.names, amounts, strict=True) if term != FORM}
-    if not {"computation", "matrix"} & {*parts.names}:
+    shares = {term: share for term, share in zip(parts.names, amounts, strict=True) if term != FORM}
+    if not {"computation", "matrix"} & {*terms}:
         ratios = doublings(result, {factor: cells[0] for factor, cells in columns.items()})
         workers, moved = result.named.find("workers"), following_the_count(result, pd.DataFrame(columns))
         with_it = {workers.name: f" (and {' and '.join(moved)} with it)"} if workers is not None and moved else {}
@@ -469,21 +475,30 @@ def _limit(result: FitResult, columns: Mapping[str, Any], places: str, interval:
         return f"what the {name} depends on at {places}: doubling {', '.join(effects)}" if effects else ""
     first, *others = sorted(shares.items(), key=lambda item: -item[1])
     whole = float(parts.central[0])
-    largest = next(j for j, term in enumerate(parts.names) if _in_words(term, result) == first[0])
+    largest = parts.names.index(first[0])
     # Where the terms add up to more than the value, the largest is told as all of it.
     low, high, middle = np.minimum([*parts.share_quantiles(largest, interval)[:, 0], first[1] / whole], 1.0)
     note = interval_note(interval, f"{100 * low:.0f}", f"{100 * high:.0f}", f"{100 * middle:.0f}", "%")
-    text = f"at {places}, {first[0]} makes {100 * middle:.0f} % of the {name}{note}"
+    text = f"at {places}, {_in_words(first[0], result)} makes {100 * middle:.0f} % of the {name}{note}"
     if not others or others[0][1] / whole < ASK.least_share:
         # Where no term explains much of the rest, nothing is claimed of it.
         explained = sum(shares.values()) / whole
         return text if abs(1.0 - explained) > ASK.least_share else f"{text}: nothing else limits it"
-    return f"{text}; next comes {others[0][0]} ({100 * others[0][1] / whole:.0f} %)"
+    return f"{text}; next comes {_in_words(others[0][0], result)} ({100 * others[0][1] / whole:.0f} %)"
 
 
 def _in_words(term: str, result: FitResult) -> str:
-    """Return what a term of a series is; where the table knows no nodes, each worker counts as one."""
-    text = _PLAIN.get(term, term)
+    """Return what a term of a series is; where the table knows no nodes, each worker counts as one.
+
+    Parameters
+    ----------
+    term : str
+        Or several of one shape.
+    result : FitResult
+    """
+    if term.startswith("computation + "):
+        return "computation, with what else stays the same at every scale,"
+    text = _PLAIN.get(term.partition(" + ")[0], term)
     if result.named.has("nodes"):
         return text
     count = noun_of(scale_factor(result, None).name)

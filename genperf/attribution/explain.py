@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from genperf.attribution.alike import alike_terms
 from genperf.attribution.answers import Explanation, Sensitivity
 from genperf.attribution.comparison import compare
 from genperf.attribution.configurations import completed
@@ -139,7 +140,8 @@ def explain(
 def terms_at(result: FitResult, at: pd.DataFrame, interval: float) -> tuple[pd.DataFrame, tuple[tuple[str, str], ...]]:
     """Return the parts of the predicted value at one configuration, and the terms that the data cannot tell apart.
 
-    They are `terms` and `aliased` of `explain`, without the time for its other tables.
+    They are `terms` and `aliased` of `explain`, without the time for its other tables; terms of one shape are told
+    together, as `computation + constant`.
 
     Parameters
     ----------
@@ -151,8 +153,11 @@ def terms_at(result: FitResult, at: pd.DataFrame, interval: float) -> tuple[pd.D
     """
     query = read_query(completed(result, at), result.schema)
     tail = (1.0 - interval) / 2.0
-    tables = TermTables(parts_of(result, query.columns), query, (), (tail, 1.0 - tail), result.schema.target)
-    return tables.ensemble(), aliased(result, query.columns)
+    groups = alike_terms(result, query.columns)
+    parts = parts_of(result, query.columns).together(groups)
+    tables = TermTables(parts, query, (), (tail, 1.0 - tail), result.schema.target)
+    pairs = aliased(result, query.columns)
+    return tables.ensemble(), tuple(pair for pair in pairs if not any({*pair} <= {*group} for group in groups))
 
 
 def _knee(knee: bool | float | Knee) -> Knee | None:

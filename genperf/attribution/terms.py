@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -95,6 +95,22 @@ class Parts:
         share = self.drawn[:, term] / self.drawn.sum(axis=1)
         tail = (1.0 - interval) / 2.0
         return quantiles(share, self.draw_shares, (tail, 1.0 - tail))
+
+    def together(self, groups: Sequence[Sequence[str]]) -> Parts:
+        """Return the parts with some terms added up, under their names with a `+` between them.
+
+        Parameters
+        ----------
+        groups : sequence of sequence of str
+            The terms of each sum; a term in none stays as it is.
+        """
+        of_terms = {term: tuple(group) for group in groups for term in group}
+        kept = list(dict.fromkeys(of_terms.get(name, (name,)) for name in self.names))
+        places = [[self.names.index(term) for term in group if term in self.names] for group in kept]
+        of_members, drawn = (
+            np.stack([parts[:, rows].sum(axis=1) for rows in places], axis=1) for parts in (self.shares, self.drawn)
+        )
+        return replace(self, names=tuple(" + ".join(group) for group in kept), shares=of_members, drawn=drawn)
 
 
 def parts_of(result: FitResult, columns: Mapping[str, Any]) -> Parts:

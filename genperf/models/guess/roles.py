@@ -8,10 +8,22 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 from genperf.errors import TableError
 from genperf.models.guess.endings import ending_column
 from genperf.models.guess.measured import Measured, is_measurement, is_result, measured_column
-from genperf.models.guess.settings import SETTINGS, alone, is_product, is_switch, mostly_empty, repeated_kinds
+from genperf.models.guess.settings import (
+    SETTINGS,
+    alone,
+    is_product,
+    is_switch,
+    mostly_empty,
+    repeated_kinds,
+    same_numbers,
+    sparse,
+)
 from genperf.table import phase_columns
 from genperf.table.cells import Cells
 from genperf.table.clean import labels, mostly_numbers
@@ -214,11 +226,11 @@ def guess_roles(
     counted = mapped.get("workers") or next((n for c in ("workers", "nodes") for n in named if named[n] == c), None)
     if counted is None and not roles.get("extrinsic"):
         listed = ", ".join(numeric) or "no numbers"
-        example = numeric[0] if numeric else "COLUMN"
-        raise TableError(
-            f"no column is known to count the workers ({listed})",
-            hint=f"name the one that does: --extrinsic {example}",
-        )
+        hint = f"name the one that does: --extrinsic {numeric[0] if numeric else 'COLUMN'}"
+        inside = next((n for n in left if n not in numeric and _counts_devices(columns[n])), None)
+        if inside is not None:
+            hint = f"'{inside}' tells counts among words: write them as numbers in a column of their own, such as gpus"
+        raise TableError(f"no column is known to count the workers ({listed})", hint=hint)
     _add(roles, "extrinsic", [n for n in numeric if n in named or n in mapped.values()])
     rest = [n for n in numeric if n not in names_of(roles["extrinsic"])]
     texts = [n for n in left if n not in numeric and n != roles.get("repeat") and _names_kinds(columns[n])]
@@ -226,20 +238,22 @@ def guess_roles(
     implied = repeated_kinds(kinds, wanted)
     texts = [n for n in texts if n not in implied]
     rest = [n for n in rest if n in wanted or not _whole_batch(n, rest, counted, columns)]
-    batches = [n for n in rest if canonical_of(n) in ("batch", "global_batch")]
+    # A number that is the count of workers in every row is that count by another name.
+    rest = [n for n in rest if n in wanted or counted is None or not same_numbers(columns[n], columns[counted])]
+    of_a_worker = column_of("batch", columns)
+    batches = [n for n in rest if n == of_a_worker or canonical_of(n) in ("batch", "global_batch")]
     others = [n for n in rest if n not in batches and _varies(columns[n])]
+    series: dict[str, npt.NDArray[np.object_]] = {}
     if texts and not others and "categorical" not in roles and "group" not in roles:
         # Nothing but the scale varies within these names: each combination is a series.
-        per_worker = [n for n in batches if canonical_of(n) == "batch" and _varies(columns[n])]
-        cells = {n: labels(columns[n]) for n in [*texts, *per_worker]}
-        for name in [n for n in texts if plain_name(n) in _PROVENANCE and n not in wanted]:
-            if alone(cells) and len(cells) > 1:
-                # Each run is written down in a place of its own: that tells no series apart.
-                del cells[name]
-        texts = [n for n in texts if n in cells]
-        roles["group"] = ",".join(cells)
-        rest = [n for n in rest if n not in per_worker and (n in batches or _varies(columns[n]))]
-        rest = [n for n in rest if not (per_worker and canonical_of(n) == "global_batch")]
+        per_worker = [n for n in batches if canonical_of(n) != "global_batch" and _varies(columns[n])]
+        series = _series({n: labels(columns[n]) for n in [*texts, *per_worker]}, texts, wanted)
+        if counted is not None and sparse(series, columns[counted]):
+            series = {}
+    if series:
+        roles["group"] = ",".join(series)
+        rest = [n for n in rest if n not in series and (n in batches or _varies(columns[n]))]
+        rest = [n for n in rest if not (set(series) & set(batches) and canonical_of(n) == "global_batch")]
     elif texts:
         grouped = names_of(roles.get("group", ""))
         _add(roles, "categorical", [n for n in texts if n not in grouped and plain_name(n) not in _PROVENANCE])
@@ -248,6 +262,27 @@ def guess_roles(
     kept = {role: text for role, text in roles.items() if text}
     used |= {measured.column, *ending}
     return Guess(kept, mapped, counted, tuple(n for n in columns if n not in used), measured.derived)
+
+
+def _series(
+    cells: dict[str, npt.NDArray[np.object_]], texts: Sequence[str], wanted: Collection[str]
+) -> dict[str, npt.NDArray[np.object_]]:
+    """Return the columns whose combinations are series: without those that tell where a run was written down.
+
+    Parameters
+    ----------
+    cells : dict of str to ndarray of shape (rows,)
+    texts : sequence of str
+        Those of `cells` that hold texts.
+    wanted : collection of str
+        Columns that a question names.
+    """
+    kept = dict(cells)
+    for name in [n for n in texts if plain_name(n) in _PROVENANCE and n not in wanted]:
+        if alone(kept) and len(kept) > 1:
+            # Each run is written down in a place of its own: that tells no series apart.
+            del kept[name]
+    return kept
 
 
 def _is_number(name: str, cells: Cells | Sequence[Any]) -> bool:
@@ -298,6 +333,12 @@ def _numbers_runs(cells: Cells | Sequence[Any]) -> bool:
         return True
     matches = [_NUMBERED.fullmatch(text.lower()) for text in {*labels(cells).tolist()} - {""}]
     return bool(matches) and all(matches) and len({m[1] for m in matches if m is not None}) == 1
+
+
+def _counts_devices(cells: Cells | Sequence[Any]) -> bool:
+    """Tell whether a column of texts begins each with a count: `8xA100`, `4 x V100`."""
+    texts = {*labels(cells).tolist()} - {""}
+    return bool(texts) and all(re.match(r"\d+\s?[x×*]\s?[A-Za-z]", text) for text in texts)
 
 
 def _in_the_singular(names: Sequence[str]) -> dict[str, str]:

@@ -1,0 +1,77 @@
+"""Terms of a series that have one shape: no run and no asked configuration tells them apart."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from genperf.result import FitResult
+
+Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class AlikeSettings:
+    """When two terms have one shape.
+
+    Attributes
+    ----------
+    tolerance : float
+        Relative difference of their ratios up to which these are equal: of rounding.
+    """
+
+    tolerance: float = 1e-9
+
+
+ALIKE = AlikeSettings()
+
+
+def alike_terms(result: FitResult, columns: Mapping[str, Any]) -> list[tuple[str, ...]]:
+    """Return the terms of a series in groups whose terms are in one ratio at every run and at some configurations.
+
+    Of a series at one batch for each worker, the computation and what stays the same at every scale are such a group:
+    only what other clusters showed parts them. Terms of other models are not compared, and none is returned.
+
+    Parameters
+    ----------
+    result : FitResult
+    columns : mapping of str to ndarray of shape (rows,)
+        The configurations, by factor.
+
+    Examples
+    --------
+    >>> import genperf as gp
+    >>> import pandas as pd
+    >>> runs = pd.DataFrame({"gpus": [8, 16, 32], "batch": 32, "step_s": [0.40, 0.42, 0.44]})
+    >>> result = gp.fit(gp.read_table(runs, time="step_s", extrinsic="gpus", intrinsic="batch"))
+    >>> alike_terms(result, {"gpus": np.array([64.0]), "batch": np.array([32.0])})[0]
+    ('computation', 'constant', 'leaving the node')
+    """
+    shapes: dict[str, Array] = {}
+    for member in result.members:
+        discrepancy = member.series_discrepancy
+        if discrepancy is None:
+            return []
+        ones = dict.fromkeys(member.expression.constant_names, 1.0)
+        there, here = (member.expression.term_values(at, ones) for at in (discrepancy.anchors, columns))
+        # Members may read a term's work in other ways: the heaviest, which comes first, decides.
+        shapes = {name: np.concatenate([there[name], here[name]]) for name in there} | shapes
+    groups: list[list[str]] = []
+    for name, shape in shapes.items():
+        alike = next((group for group in groups if _proportional(shapes[group[0]], shape)), None)
+        if alike is None:
+            groups.append([name])
+        else:
+            alike.append(name)
+    return [tuple(group) for group in groups]
+
+
+def _proportional(one: Array, other: Array) -> bool:
+    if not (np.all(one > 0.0) and np.all(other > 0.0)):
+        return False
+    ratios = one / other
+    return bool(np.ptp(ratios) <= ALIKE.tolerance * ratios.max())
