@@ -42,7 +42,7 @@ def answering(result: FitResult, *configurations: Mapping[str, Any] | pd.DataFra
     >>> import pandas as pd
     >>> rows = [(n, gpu, t / n + 1.0) for gpu, t in (("A100", 8.0), ("V100", 18.0)) for n in (1, 2, 4, 8)]
     >>> table = gp.read_table(pd.DataFrame(rows, columns=["n", "gpu", "t"]), time="t", extrinsic="n", categorical="gpu")
-    >>> result = gp.fit(table, "where(gpu = 'A100', a, b)/n + c")
+    >>> result = gp.fit(table, "where(gpu == 'A100', a, b)/n + c")
     >>> model = answering(result, {"gpu": "B200"})
     >>> [round(float(member.times({"n": np.ones(1), "gpu": np.array(["B200"])})[0])) for member in model.members]
     [9, 19]
