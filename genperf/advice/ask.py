@@ -78,6 +78,8 @@ class AskSettings:
     most_marginal_cost : float
         A further sample that costs at most so many times one at the smaller scale pays. A convention, as that of the
         knee: half of the efficiency.
+    most_efficiency : float
+        Above it an efficiency is doubted: caches and batches give a tenth more than in proportion, not more. A guess.
     least_share : float
         A smaller part of a step is not named: it would be written as 0 %.
     sample_count : float
@@ -88,6 +90,7 @@ class AskSettings:
 
     most_marginal_cost: float = 2.0
     sample_count: float = 1e6
+    most_efficiency: float = 1.15
     least_share: float = 0.005
     max_factors: int = 3
 
@@ -353,14 +356,17 @@ def _expect(curve: _Curve, places: str, value: float, numbers: dict[str, Any]) -
     speedup = rate / first
     efficiency = speedup * curve.counts[0] / curve.counts[2]
     numbers.update(speedup=speedup, efficiency=efficiency)
+    judged = f"an efficiency of {100 * efficiency:.0f} %"
+    if efficiency > ASK.most_efficiency:
+        judged += f", which is hardly so: the runs say little of what {noun_of(curve.count.name)} alone change"
     if curve.fixed:
         text = f"expect {with_article(curve.sample)} of {plain} at {places}"
-        faster = f": {three_digits(speedup)} x as fast as on {reference}, an efficiency of {100 * efficiency:.0f} %"
+        faster = f": {three_digits(speedup)} x as fast as on {reference}, {judged}"
         return text + (faster if curve.counts[2] > curve.counts[0] else "")
     numbers["throughput"] = rate
     text = f"expect {three_digits(rate)} {curve.question.sample}/s at {places}"
     if curve.counts[2] > curve.counts[0]:
-        text += f": {three_digits(speedup)} x that of {reference}, an efficiency of {100 * efficiency:.0f} %"
+        text += f": {three_digits(speedup)} x that of {reference}, {judged}"
     return f"{text}; a step takes {plain}" if curve.question.steps else text
 
 

@@ -259,3 +259,12 @@ def test_days_of_so_many_tokens_follow_from_a_throughput_of_tokens(shell: Shell)
     Path("runs.csv").write_text(f"num_gpus,tokens_per_sec_per_gpu\n{rows}\n")
     loaded = answer(shell, "--tokens", "1B", at="num_gpus=128")
     assert float(str(loaded["days"])) == pytest.approx(1e9 / float(str(loaded["throughput"])) / 86400.0)
+
+
+def test_more_than_in_proportion_is_doubted(shell: Shell) -> None:
+    """Twice the workers, three times the speed: no cluster does that."""
+    Path("runs.csv").write_text("gpus,images_per_s\n1,100\n2,290\n4,850\n8,2500\n")
+    _, out, _ = shell("ask", "runs.csv", "--at", "gpus=16")
+    assert re.search(r"an efficiency of \d+ %, which is hardly so: the runs say little of what gpus alone change", out)
+    Path("runs.csv").write_text(FOUR)
+    assert "hardly so" not in shell("ask", "runs.csv", "--at", "gpus=16")[1]

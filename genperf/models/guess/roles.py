@@ -19,7 +19,7 @@ from genperf.models.guess.settings import (
     alone,
     is_product,
     is_switch,
-    mostly_empty,
+    often_empty,
     repeated_kinds,
     same_numbers,
     sparse,
@@ -213,7 +213,7 @@ def guess_roles(
     if not any((given or {}).get(option) for option in ("status", "failed")):
         roles.update(ending_column({n: columns[n] for n in left}))
     ending = {roles.get("status", ""), roles.get("failed", "").partition("=")[0]} - {""}
-    left = [n for n in left if n not in ending and (n in wanted or not mostly_empty(columns[n]))]
+    left = [n for n in left if n not in ending and (n in wanted or not often_empty(columns[n]))]
     repeats = [n for n in left if plain_name(n) in _REPEATS and _numbers_runs(columns[n])]
     if "repeat" not in roles and repeats:
         roles["repeat"] = repeats[0]

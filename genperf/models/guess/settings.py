@@ -22,7 +22,7 @@ class SettingSettings:
     Attributes
     ----------
     max_empty : float
-        The share of empty cells above which a column belongs to another kind of run. A guess.
+        The share of empty cells above which a column is of no use: its rows would be lost. A guess.
     max_combinations : float
         Different combinations of kinds per row up to which they may tell another column: with more of them any column
         seems to follow. A guess.
@@ -34,7 +34,7 @@ class SettingSettings:
         Columns of a table whose roles are guessed: 1,000 take 3 s, and ten times as many a hundred times as long.
     """
 
-    max_empty: float = 0.5
+    max_empty: float = 0.2
     max_combinations: float = 0.75
     same_product: float = 1e-6
     least_counts: float = 3.0
@@ -44,12 +44,12 @@ class SettingSettings:
 SETTINGS = SettingSettings()
 
 
-def mostly_empty(cells: Cells | Sequence[Any]) -> bool:
-    """Tell whether a column belongs to another kind of run: most rows leave it empty.
+def often_empty(cells: Cells | Sequence[Any]) -> bool:
+    """Tell whether a column would lose too many rows: many leave it empty, as it belongs to another kind of run.
 
     Examples
     --------
-    >>> mostly_empty(["", "", "8"]), mostly_empty(["4", "", "8"])
+    >>> often_empty(["", "", "8"]), often_empty(["4", "", "8", "1", "1"])
     (True, False)
     """
     return bool(np.mean(labels(cells) == "") > SETTINGS.max_empty)
