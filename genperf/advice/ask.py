@@ -171,7 +171,8 @@ def ask(result: FitResult, at: Mapping[str, Any], question: Question | None = No
     ----------
     result : FitResult
     at : mapping
-        The configuration; factors left out are those of a measured run (`typical_run`).
+        The configuration; factors left out are those of a measured run (`typical_run`). For a level that was not
+        measured the measured ones stand (`genperf.result.answering`).
     question : Question, optional
 
     Raises

@@ -143,7 +143,8 @@ def compare(
     fitted : FitResult or GroupedResult
         Of groups, each is an alternative; those that `at` names are left.
     at : mapping
-        The configuration; factors left out are those of a measured run (`typical_run`).
+        The configuration; factors left out are those of a measured run (`typical_run`). For a level that was not
+        measured the measured ones stand (`genperf.result.answering`).
     over : str, optional
         A categorical factor whose levels are alternatives. The only one where omitted and there are no groups.
     maximize : bool

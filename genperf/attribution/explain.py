@@ -55,7 +55,8 @@ def explain(
     ----------
     result : FitResult
     at : mapping or DataFrame, optional
-        Configurations to explain; factors left out are those of a measured run (`typical_run`).
+        Configurations to explain; factors left out are those of a measured run (`typical_run`). For a level that was
+        not measured the measured ones stand (`genperf.result.answering`).
     interval : float
         Nominal coverage of the intervals, which hold the uncertainty of the constants and families.
     versus : mapping, optional

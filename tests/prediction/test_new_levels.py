@@ -155,6 +155,21 @@ def test_a_new_level_is_not_known_to_fit() -> None:
     assert result.predict({"gpu": "B200", **there}).fits[0] < 1.0
 
 
+def test_a_further_quantity_is_answered_where_the_model_is() -> None:
+    frame = runs().assign(memory=lambda d: d.gpu.map({"A100": 40.0, "H100": 80.0, "V100": 20.0}))
+    frame.loc[frame.bits == "fp16", "memory"] = np.nan
+    roles = {"time": "s", "extrinsic": "workers", "categorical": "gpu,bits", "also": "memory:GB"}
+    result = gp.fit(frame, "generic", draws=20, **roles)
+    asked = pd.DataFrame({"gpu": ["A100", "B200", "A100"], "bits": ["fp32", "fp32", "fp16"], "workers": 4.0})
+    measured, new, unknown = result.predict(asked).memory
+    assert measured == pytest.approx(40.0, rel=0.02)
+    assert new == pytest.approx(40.0, rel=0.02)
+    # fp16 was measured of the time alone, and no verdict would tell that its memory is a guess.
+    assert np.isnan(unknown)
+    best = optimize(result, {"gpu": "B200", "bits": "fp32", "workers": "1:8:*2"}).best
+    assert best.memory.to_numpy() == pytest.approx(np.full(len(best), new), rel=0.02)
+
+
 def test_what_cannot_answer_says_who_does(model: gp.FitResult) -> None:
     with pytest.raises(gp.GenperfError, match="never measured") as refused:
         gp.suggest(model, {"gpu": "B200", "bits": "fp32", "workers": 16})
