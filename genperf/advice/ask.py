@@ -37,7 +37,7 @@ from genperf.formula import parse, quote_name, render
 from genperf.prediction import read_query
 from genperf.prediction.following import follows
 from genperf.prediction.measured import values_with_levels
-from genperf.result import FitResult
+from genperf.result import FitResult, answering
 from genperf.table import Factor
 from genperf.table.names import noun_of
 
@@ -188,6 +188,7 @@ def ask(result: FitResult, at: Mapping[str, Any], question: Question | None = No
     Expect 12,800 samples/s at gpus=64: 40 x that of 1 gpu, an efficiency of 62 %; a step takes 0.16 s.
     """
     question = question or Question()
+    result = answering(result, at)
     query = read_query(completed(result, at), result.schema)
     if query.rows != 1:
         raise GenperfError(f"ask answers for one configuration, not {query.rows}", hint="one value for each factor")
@@ -513,6 +514,9 @@ def _in_words(label: str, groups: Mapping[str, Sequence[str]], result: FitResult
 
 
 def _next(result: FitResult, at: Mapping[str, Any]) -> str:
+    new = {name: level for name, levels in result.schema.standing.items() for level in levels}
+    if new:
+        return f"measure a run with {join_values(new)}: no measured run shows it"
     try:
         return suggest(result, at).sentence
     except GenperfError as error:

@@ -19,7 +19,7 @@ from genperf.errors import GenperfError, suggest
 from genperf.formula import evaluate, names_in
 from genperf.prediction import read_query
 from genperf.prediction.predict import THROUGHPUT
-from genperf.result import FitResult, GroupedResult
+from genperf.result import FitResult, GroupedResult, answering
 from genperf.table import Target
 from genperf.table.names import canonical_of
 
@@ -170,6 +170,7 @@ def compare(
     1     mxnet  3.25
     """
     models, rest = _models(fitted, at)
+    models = {key: answering(result, rest) for key, result in models.items()}
     first = next(iter(models.values()))
     groups = fitted.group if isinstance(fitted, GroupedResult) else ()
     column = _over(first, over, rest, groups)

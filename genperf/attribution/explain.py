@@ -19,9 +19,9 @@ from genperf.attribution.scaling import Knee, scaling
 from genperf.attribution.sensitivity import Of, Sobol, sensitivity
 from genperf.attribution.terms import TermTables, aliased, parts_of
 from genperf.errors import GenperfError
-from genperf.prediction import Query, read_query
+from genperf.prediction import Query, read_query, standing_notes
 from genperf.prediction.query import known_names
-from genperf.result import FitResult
+from genperf.result import FitResult, answering
 
 
 @dataclass(frozen=True)
@@ -97,6 +97,7 @@ def explain(
     if not 0.0 < interval < 1.0:
         raise GenperfError(f"the interval must lie between 0 and 1, not {interval}", hint="--interval 0.9")
     at = known_names(at, result.schema) if isinstance(at, Mapping) else at
+    fitted, result = result, answering(result, at, versus)
     query = read_query(completed(result, at), result.schema)
     tail = (1.0 - interval) / 2.0
     levels = (tail, 1.0 - tail)
@@ -113,7 +114,7 @@ def explain(
         quantity=result.schema.target,
         terms=pd.concat([table.ensemble() for table in tables], ignore_index=True),
         elasticities=elasticities,
-        aliased=aliased(result, query.columns),
+        aliased=aliased(fitted, query.columns),
         members=pd.concat([table.members(result.members) for table in tables], ignore_index=True),
         scaling=scaling(
             result,
@@ -200,7 +201,7 @@ def _sensitivity(result: FitResult, sobol: bool | Of | Sobol, interval: float) -
 
 def _notes(result: FitResult, elasticities: pd.DataFrame) -> list[str]:
     """Return what a reader of the elasticities should know."""
-    notes = []
+    notes = standing_notes(result.schema)
     if (elasticities["method"] == DOUBLING).any():
         notes.append("the elasticities marked 'doubling' are those of the step from the value to twice it")
     named = set(elasticities["factor"])
