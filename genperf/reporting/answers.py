@@ -399,10 +399,8 @@ def _named(label: str, groups: Mapping[str, Sequence[str]]) -> str:
     *others, last = (f"'{term}'" for term in groups.get(label, (label,)))
     if not others:
         return last
-    together = f"{', '.join(others)} and {last}"
-    return (
-        f"{label} ({together}, which no run tells apart)" if label == SAME else f"{together}, which no run tells apart,"
-    )
+    together = f"{', '.join(others)} and {last}, which no run tells apart"
+    return f"{label} ({together})" if label == SAME else f"{together},"
 
 
 def _next(result: FitResult, at: dict[str, Any], along: str, interval: float) -> Answer:
