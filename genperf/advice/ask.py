@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,7 +12,7 @@ import pandas as pd
 from genperf.advice.scale import work_of_columns, work_of_group
 from genperf.advice.suggest import suggest
 from genperf.attribution import completed
-from genperf.attribution.alike import alike_terms
+from genperf.attribution.alike import SAME, alike_terms
 from genperf.attribution.derived import Price
 from genperf.attribution.doublings import doublings, following_the_count
 from genperf.attribution.following import divisible
@@ -465,9 +465,8 @@ def _limit(result: FitResult, columns: Mapping[str, Any], places: str, interval:
         Nominal coverage.
     """
     name = result.schema.target.name
-    parts = parts_of(result, columns)
-    terms = parts.names
-    parts = parts.together(alike_terms(result, columns))
+    parts, groups = parts_of(result, columns), alike_terms(result, columns)
+    terms, parts = parts.names, parts.together(groups)
     amounts = parts.amounts[:, 0].tolist()
     shares = {term: share for term, share in zip(parts.names, amounts, strict=True) if term != FORM}
     if not {"computation", "matrix"} & {*terms}:
@@ -486,26 +485,29 @@ def _limit(result: FitResult, columns: Mapping[str, Any], places: str, interval:
     # Where the terms add up to more than the value, the largest is told as all of it.
     low, high, middle = np.minimum([*parts.share_quantiles(largest, interval)[:, 0], first[1] / whole], 1.0)
     note = interval_note(interval, f"{100 * low:.0f}", f"{100 * high:.0f}", f"{100 * middle:.0f}", "%")
-    text = f"at {places}, {_in_words(first[0], result)} makes {100 * middle:.0f} % of the {name}{note}"
+    text = f"at {places}, {_in_words(first[0], groups, result)} makes {100 * middle:.0f} % of the {name}{note}"
     if not others or others[0][1] / whole < ASK.least_share:
         # Where no term explains much of the rest, nothing is claimed of it.
         explained = sum(shares.values()) / whole
         return text if abs(1.0 - explained) > ASK.least_share else f"{text}: nothing else limits it"
-    return f"{text}; next comes {_in_words(others[0][0], result)} ({100 * others[0][1] / whole:.0f} %)"
+    return f"{text}; next comes {_in_words(others[0][0], groups, result)} ({100 * others[0][1] / whole:.0f} %)"
 
 
-def _in_words(term: str, result: FitResult) -> str:
-    """Return what a term of a series is; where the table knows no nodes, each worker counts as one.
+def _in_words(label: str, groups: Mapping[str, Sequence[str]], result: FitResult) -> str:
+    """Return what a term of a series is, or several of one shape; without nodes in the table, a worker counts as one.
 
     Parameters
     ----------
-    term : str
-        Or several of one shape.
+    label : str
+    groups : mapping of str to sequence of str
+        The terms by label, as `alike_terms` gives them.
     result : FitResult
     """
-    if term.startswith("computation + "):
-        return "computation, with what else stays the same at every scale,"
-    text = _PLAIN.get(term.partition(" + ")[0], term)
+    terms = groups.get(label, (label,))
+    if label == SAME:
+        fixed = "stays the same at every scale"
+        return f"computation with what else {fixed}" if "computation" in terms else f"a part that {fixed}"
+    text = " and ".join(_PLAIN.get(term, term) for term in terms)
     if result.named.has("nodes"):
         return text
     count = noun_of(scale_factor(result, None).name)

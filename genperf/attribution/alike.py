@@ -30,7 +30,11 @@ class AlikeSettings:
 ALIKE = AlikeSettings()
 
 
-def alike_terms(result: FitResult, columns: Mapping[str, Any]) -> list[tuple[str, ...]]:
+#: The label of terms that stay the same at every scale, told together.
+SAME = "what stays the same at every scale"
+
+
+def alike_terms(result: FitResult, columns: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
     """Return the terms of a series in groups whose terms are in one ratio at every run and at some configurations.
 
     Of a series at one batch for each worker, the computation and what stays the same at every scale are such a group:
@@ -42,20 +46,25 @@ def alike_terms(result: FitResult, columns: Mapping[str, Any]) -> list[tuple[str
     columns : mapping of str to ndarray of shape (rows,)
         The configurations, by factor.
 
+    Returns
+    -------
+    dict of str to tuple of str
+        The terms by label: the term alone, `SAME`, or the names with a `+` between them.
+
     Examples
     --------
     >>> import genperf as gp
     >>> import pandas as pd
     >>> runs = pd.DataFrame({"gpus": [8, 16, 32], "batch": 32, "step_s": [0.40, 0.42, 0.44]})
     >>> result = gp.fit(gp.read_table(runs, time="step_s", extrinsic="gpus", intrinsic="batch"))
-    >>> alike_terms(result, {"gpus": np.array([64.0]), "batch": np.array([32.0])})[0]
+    >>> alike_terms(result, {"gpus": np.array([64.0]), "batch": np.array([32.0])})[SAME]
     ('computation', 'constant', 'leaving the node')
     """
     shapes: dict[str, Array] = {}
     for member in result.members:
         discrepancy = member.series_discrepancy
         if discrepancy is None:
-            return []
+            return {}
         ones = dict.fromkeys(member.expression.constant_names, 1.0)
         there, here = (member.expression.term_values(at, ones) for at in (discrepancy.anchors, columns))
         # Members may read a term's work in other ways: the heaviest, which comes first, decides.
@@ -67,7 +76,13 @@ def alike_terms(result: FitResult, columns: Mapping[str, Any]) -> list[tuple[str
             groups.append([name])
         else:
             alike.append(name)
-    return [tuple(group) for group in groups]
+    return {_label(group, shapes[group[0]]): tuple(group) for group in groups}
+
+
+def _label(group: list[str], shape: Array) -> str:
+    if len(group) == 1:
+        return group[0]
+    return SAME if _proportional(shape, np.ones(len(shape))) else " + ".join(group)
 
 
 def _proportional(one: Array, other: Array) -> bool:

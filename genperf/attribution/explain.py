@@ -138,11 +138,27 @@ def explain(
     )
 
 
-def terms_at(result: FitResult, at: pd.DataFrame, interval: float) -> tuple[pd.DataFrame, tuple[tuple[str, str], ...]]:
-    """Return the parts of the predicted value at one configuration, and the terms that the data cannot tell apart.
+@dataclass(frozen=True, eq=False)
+class TermsAt:
+    """The parts of a predicted value at one configuration.
 
-    They are `terms` and `aliased` of `explain`, without the time for its other tables; terms of one shape are told
-    together, as `computation + constant`.
+    Attributes
+    ----------
+    terms : DataFrame
+        As `Explanation.terms`; terms of one shape are one row.
+    groups : dict of str to tuple of str
+        The terms of each row that stands for several.
+    aliased : tuple of tuple of str
+        Other pairs of terms that the data cannot tell apart.
+    """
+
+    terms: pd.DataFrame
+    groups: dict[str, tuple[str, ...]]
+    aliased: tuple[tuple[str, str], ...]
+
+
+def terms_at(result: FitResult, at: pd.DataFrame, interval: float) -> TermsAt:
+    """Return the parts of the predicted value at one configuration, without the time for the other tables of `explain`.
 
     Parameters
     ----------
@@ -154,11 +170,11 @@ def terms_at(result: FitResult, at: pd.DataFrame, interval: float) -> tuple[pd.D
     """
     query = read_query(completed(result, at), result.schema)
     tail = (1.0 - interval) / 2.0
-    groups = alike_terms(result, query.columns)
+    groups = {label: terms for label, terms in alike_terms(result, query.columns).items() if len(terms) > 1}
     parts = parts_of(result, query.columns).together(groups)
     tables = TermTables(parts, query, (), (tail, 1.0 - tail), result.schema.target)
-    pairs = aliased(result, query.columns)
-    return tables.ensemble(), tuple(pair for pair in pairs if not any({*pair} <= {*group} for group in groups))
+    apart = [pair for pair in aliased(result, query.columns) if not any({*pair} <= {*g} for g in groups.values())]
+    return TermsAt(tables.ensemble(), groups, tuple(apart))
 
 
 def _knee(knee: bool | float | Knee) -> Knee | None:

@@ -96,21 +96,22 @@ class Parts:
         tail = (1.0 - interval) / 2.0
         return quantiles(share, self.draw_shares, (tail, 1.0 - tail))
 
-    def together(self, groups: Sequence[Sequence[str]]) -> Parts:
-        """Return the parts with some terms added up, under their names with a `+` between them.
+    def together(self, groups: Mapping[str, Sequence[str]]) -> Parts:
+        """Return the parts with some terms added up.
 
         Parameters
         ----------
-        groups : sequence of sequence of str
-            The terms of each sum; a term in none stays as it is.
+        groups : mapping of str to sequence of str
+            The terms of each sum, by its name; a term in none stays as it is.
         """
-        of_terms = {term: tuple(group) for group in groups for term in group}
-        kept = list(dict.fromkeys(of_terms.get(name, (name,)) for name in self.names))
-        places = [[self.names.index(term) for term in group if term in self.names] for group in kept]
+        label_of = {term: label for label, terms in groups.items() for term in terms}
+        labels = [label_of.get(name, name) for name in self.names]
+        kept = tuple(dict.fromkeys(labels))
+        of_label = [[i for i, label in enumerate(labels) if label == name] for name in kept]
         of_members, drawn = (
-            np.stack([parts[:, rows].sum(axis=1) for rows in places], axis=1) for parts in (self.shares, self.drawn)
+            np.stack([parts[:, rows].sum(axis=1) for rows in of_label], axis=1) for parts in (self.shares, self.drawn)
         )
-        return replace(self, names=tuple(" + ".join(group) for group in kept), shares=of_members, drawn=drawn)
+        return replace(self, names=kept, shares=of_members, drawn=drawn)
 
 
 def parts_of(result: FitResult, columns: Mapping[str, Any]) -> Parts:

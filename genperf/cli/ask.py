@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 #: The kinds of notes that an answer repeats, of the table and of the fit.
 TABLE_NOTES = ("rows_rejected", "runs_failed", "job", "job_likely", "repeats_apart")
-HINT_NOTES = ("hint", "hint_contradicted")
+FIT_NOTES = ("hint", "hint_contradicted", "outlier", "mixture")
 
 
 @click.command("ask")
@@ -94,7 +94,7 @@ def command(
     if not quiet:
         left = f"; left out: {', '.join(guess.left_out)}" if guess.left_out else ""
         tell(f"{guess}{left}")
-        for notes, kinds in ((whole.notes, TABLE_NOTES), (result.notes, HINT_NOTES)):
+        for notes, kinds in ((whole.notes, TABLE_NOTES), (result.notes, FIT_NOTES)):
             for note in notes:
                 if note.kind in kinds:
                     tell(note.text)

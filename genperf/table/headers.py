@@ -300,6 +300,9 @@ def _quantity(chain: list[list[str]], unit: list[list[str]]) -> Header | None:
     words = [word for part in chain for word in part]
     units = {**_MEMORY_UNITS, **_OTHER_UNITS}
     end = unit[0][-1] if unit else words[-1] if len(words) > 1 else ""
+    if len(chain) == 2 and chain[0][-1] in units and chain[1][0] in STEP_WORDS | JOB_WORDS:
+        # Joules per step.
+        end = chain[0][-1]
     if end in units:
         given = end in _MEMORY_UNITS and bool(_GIVEN_AMOUNTS & {*words}) and not _QUANTITIES & {*words}
         return None if given else Header("quantity", units[end])

@@ -36,6 +36,7 @@ from genperf.table.names import canonical_of, column_of, noun_of
         ("peak memory (GB)", Header("quantity", "GB")),
         ("max_mem_allocated_GiB", Header("quantity", "GiB")),
         ("power_w", Header("quantity", "W")),
+        ("joules_per_step", Header("quantity", "J")),
     ],
 )
 def test_headers_of_measurements(column: str, header: Header) -> None:

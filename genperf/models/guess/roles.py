@@ -142,7 +142,7 @@ class Guess:
             columns = self.derived.get(columns, columns).replace("`", "")
             unit = self.roles.get("unit", "") if role == "time" else ""
             if columns:
-                shown.append(f"{role} = {columns}{f' ({unit})' if unit and f'({unit})' not in columns else ''}")
+                shown.append(f"{role} = {columns}{f' ({unit})' if unit and columns[-1] not in ')]' else ''}")
         return f"read as: {', '.join([*workers, *shown])}"
 
 
