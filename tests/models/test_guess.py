@@ -257,3 +257,12 @@ def test_series_of_too_few_counts_are_rows_of_one_table() -> None:
     }
     roles = guess_roles(columns).roles
     assert (roles.get("categorical"), roles.get("group")) == ("model", None)
+
+
+def test_steps_of_slurm_jobs_are_no_runs() -> None:
+    columns = {"JobID": ["7", "7.batch", "8", "8.batch"], "NNodes": [2, 1, 4, 1], "Elapsed": ["00:10:00"] * 4}
+    with pytest.raises(TableError, match=r"steps of jobs beside the jobs, such as 7\.batch"):
+        guess_roles(columns)
+    jobs = {name: cells[::2] for name, cells in columns.items()}
+    assert guess_roles(jobs).roles["time"] == "Elapsed"
+    assert guess_roles({**jobs, "JobID": [7.0, 8.0]}).roles["time"] == "Elapsed"
