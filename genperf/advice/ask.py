@@ -12,7 +12,7 @@ import pandas as pd
 from genperf.advice.scale import work_of_columns, work_of_group
 from genperf.advice.suggest import suggest
 from genperf.attribution import completed
-from genperf.attribution.alike import SAME, alike_terms
+from genperf.attribution.alike import SAME, SAME_WITH_COMPUTATION, alike_terms
 from genperf.attribution.derived import Price
 from genperf.attribution.doublings import doublings, following_the_count
 from genperf.attribution.following import divisible
@@ -504,9 +504,8 @@ def _in_words(label: str, groups: Mapping[str, Sequence[str]], result: FitResult
     result : FitResult
     """
     terms = groups.get(label, (label,))
-    if label == SAME:
-        fixed = "stays the same at every scale"
-        return f"computation with what else {fixed}" if "computation" in terms else f"a part that {fixed}"
+    if label in (SAME, SAME_WITH_COMPUTATION):
+        return label
     text = " and ".join(_PLAIN.get(term, term) for term in terms)
     if result.named.has("nodes"):
         return text

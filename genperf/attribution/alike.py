@@ -30,7 +30,8 @@ class AlikeSettings:
 ALIKE = AlikeSettings()
 
 
-#: The label of terms that stay the same at every scale, told together.
+#: The labels of terms that stay the same at every scale, told together: with the computation among them, and without.
+SAME_WITH_COMPUTATION = "computation with what else stays the same at every scale"
 SAME = "what stays the same at every scale"
 
 
@@ -49,7 +50,7 @@ def alike_terms(result: FitResult, columns: Mapping[str, Any]) -> dict[str, tupl
     Returns
     -------
     dict of str to tuple of str
-        The terms by label: the term alone, `SAME`, or the names with a `+` between them.
+        The terms by label: the term alone, one of the labels of what stays the same, or the names with a `+` between.
 
     Examples
     --------
@@ -57,7 +58,7 @@ def alike_terms(result: FitResult, columns: Mapping[str, Any]) -> dict[str, tupl
     >>> import pandas as pd
     >>> runs = pd.DataFrame({"gpus": [8, 16, 32], "batch": 32, "step_s": [0.40, 0.42, 0.44]})
     >>> result = gp.fit(gp.read_table(runs, time="step_s", extrinsic="gpus", intrinsic="batch"))
-    >>> alike_terms(result, {"gpus": np.array([64.0]), "batch": np.array([32.0])})[SAME]
+    >>> alike_terms(result, {"gpus": np.array([64.0]), "batch": np.array([32.0])})[SAME_WITH_COMPUTATION]
     ('computation', 'constant', 'leaving the node')
     """
     shapes: dict[str, Array] = {}
@@ -82,7 +83,9 @@ def alike_terms(result: FitResult, columns: Mapping[str, Any]) -> dict[str, tupl
 def _label(group: list[str], shape: Array) -> str:
     if len(group) == 1:
         return group[0]
-    return SAME if _proportional(shape, np.ones(len(shape))) else " + ".join(group)
+    if not _proportional(shape, np.ones(len(shape))):
+        return " + ".join(group)
+    return SAME_WITH_COMPUTATION if "computation" in group else SAME
 
 
 def _proportional(one: Array, other: Array) -> bool:

@@ -6,7 +6,7 @@ import pytest
 
 import genperf as gp
 from genperf.attribution import explain
-from genperf.attribution.alike import SAME
+from genperf.attribution.alike import SAME_WITH_COMPUTATION
 from genperf.attribution.explain import terms_at
 from genperf.attribution.terms import amounts_of, parts_of
 from genperf.prediction import central_times
@@ -42,8 +42,8 @@ def test_terms_of_one_shape_are_told_together() -> None:
     result = gp.fit(gp.read_table(runs, time="s", extrinsic="workers", intrinsic="batch"))
     at = pd.DataFrame({"workers": [256.0], "batch": [32.0]})
     parts = terms_at(result, at, 0.9)
-    assert parts.groups == {SAME: ("computation", "constant", "leaving the node")}
-    together = parts.terms.set_index("term").loc[SAME]
+    assert parts.groups == {SAME_WITH_COMPUTATION: ("computation", "constant", "leaving the node")}
+    together = parts.terms.set_index("term").loc[SAME_WITH_COMPUTATION]
     apart = explain(result, at, 0.9).terms.set_index("term")
     summed = apart.loc[["computation", "constant", "leaving the node"], "seconds"].sum()
     assert together["seconds"] == pytest.approx(summed)
