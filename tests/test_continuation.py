@@ -180,3 +180,19 @@ def test_through_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert shell("predict", model, "--data", str(tmp_path / "asked.csv"), "-o", str(out))[0] == 0
     answer = pd.read_csv(out)
     np.testing.assert_allclose(answer.time, step_times([32]).seconds, rtol=0.1)
+
+
+def test_from_one_node_rows_have_the_band_of_groups() -> None:
+    """Nothing tells of the network: whether the names of the series are groups or levels, the band is as wide."""
+    devices = np.array([1.0, 2.0, 4.0, 8.0])
+    rows = [
+        pd.DataFrame({"network": name, "devices": devices, "nodes": 1.0, "s": size * (1.0 + cost * np.log2(devices))})
+        for name, size, cost in (("a", 0.2, 0.03), ("b", 0.5, 0.05), ("c", 0.3, 0.02), ("d", 0.8, 0.04))
+    ]
+    frame = pd.concat(rows, ignore_index=True)
+    asked = pd.DataFrame({"network": ["a", "b", "c", "d"], "devices": 16.0, "nodes": 2.0})
+    widths = []
+    for roles in ({"group": "network"}, {"categorical": "network"}):
+        predicted = gp.fit(gp.read_table(frame, time="s", extrinsic="devices,nodes", **roles)).predict(asked)
+        widths.append(float(np.median(np.log(predicted["upper"] / predicted["lower"]))))
+    assert max(widths) <= 1.3 * min(widths)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,6 +12,7 @@ import pandas as pd
 from genperf.advice.scale import work_of_columns, work_of_group
 from genperf.advice.suggest import suggest
 from genperf.attribution import completed
+from genperf.attribution.alike import SAME, SAME_WITH_COMPUTATION, alike_terms
 from genperf.attribution.derived import Price
 from genperf.attribution.doublings import doublings, following_the_count
 from genperf.attribution.following import divisible
@@ -24,6 +25,7 @@ from genperf.attribution.words import (
     capitalised,
     count_text,
     duration_text,
+    durations_text,
     fits_text,
     interval_note,
     join_values,
@@ -35,7 +37,7 @@ from genperf.formula import parse, quote_name, render
 from genperf.prediction import read_query
 from genperf.prediction.following import follows
 from genperf.prediction.measured import values_with_levels
-from genperf.result import FitResult
+from genperf.result import FitResult, answering
 from genperf.table import Factor
 from genperf.table.names import noun_of
 
@@ -76,6 +78,8 @@ class AskSettings:
     most_marginal_cost : float
         A further sample that costs at most so many times one at the smaller scale pays. A convention, as that of the
         knee: half of the efficiency.
+    most_efficiency : float
+        Above it an efficiency is doubted: caches and batches give a tenth more than in proportion, not more. A guess.
     least_share : float
         A smaller part of a step is not named: it would be written as 0 %.
     sample_count : float
@@ -86,6 +90,7 @@ class AskSettings:
 
     most_marginal_cost: float = 2.0
     sample_count: float = 1e6
+    most_efficiency: float = 1.15
     least_share: float = 0.005
     max_factors: int = 3
 
@@ -166,7 +171,8 @@ def ask(result: FitResult, at: Mapping[str, Any], question: Question | None = No
     ----------
     result : FitResult
     at : mapping
-        The configuration; factors left out are those of a measured run (`typical_run`).
+        The configuration; factors left out are those of a measured run (`typical_run`). For a level that was not
+        measured the measured ones stand (`genperf.result.answering`).
     question : Question, optional
 
     Raises
@@ -183,6 +189,7 @@ def ask(result: FitResult, at: Mapping[str, Any], question: Question | None = No
     Expect 12,800 samples/s at gpus=64: 40 x that of 1 gpu, an efficiency of 62 %; a step takes 0.16 s.
     """
     question = question or Question()
+    result = answering(result, at)
     query = read_query(completed(result, at), result.schema)
     if query.rows != 1:
         raise GenperfError(f"ask answers for one configuration, not {query.rows}", hint="one value for each factor")
@@ -350,14 +357,17 @@ def _expect(curve: _Curve, places: str, value: float, numbers: dict[str, Any]) -
     speedup = rate / first
     efficiency = speedup * curve.counts[0] / curve.counts[2]
     numbers.update(speedup=speedup, efficiency=efficiency)
+    judged = f"an efficiency of {100 * efficiency:.0f} %"
+    if efficiency > ASK.most_efficiency:
+        judged += f", which is hardly so: the runs say little of what {noun_of(curve.count.name)} alone change"
     if curve.fixed:
         text = f"expect {with_article(curve.sample)} of {plain} at {places}"
-        faster = f": {three_digits(speedup)} x as fast as on {reference}, an efficiency of {100 * efficiency:.0f} %"
+        faster = f": {three_digits(speedup)} x as fast as on {reference}, {judged}"
         return text + (faster if curve.counts[2] > curve.counts[0] else "")
     numbers["throughput"] = rate
     text = f"expect {three_digits(rate)} {curve.question.sample}/s at {places}"
     if curve.counts[2] > curve.counts[0]:
-        text += f": {three_digits(speedup)} x that of {reference}, an efficiency of {100 * efficiency:.0f} %"
+        text += f": {three_digits(speedup)} x that of {reference}, {judged}"
     return f"{text}; a step takes {plain}" if curve.question.steps else text
 
 
@@ -381,8 +391,10 @@ def _sure(result: FitResult, ends: tuple[float, float], curve: _Curve, verdict: 
     percent = f"{100 * curve.question.interval:g} %"
     trust = {"ok": "it can be trusted", "caution": "be careful"}.get(verdict, "do not rely on it")
     reason = reason.strip().rstrip(".")
-    low, high = map(duration_text if curve.fixed else three_digits, ends)
-    unit = "" if curve.fixed else unit
+    low, high = map(three_digits, ends)
+    if curve.fixed:
+        _, low, high, unit = durations_text(float(curve.values[2]), *ends)
+        unit = f" {unit}"
     return (
         f"a new run lies between {low} and {high}{unit} ({percent} interval); {tested}; "
         f"{trust} ({verdict}){f': {reason}' if reason else ''}"
@@ -453,10 +465,11 @@ def _limit(result: FitResult, columns: Mapping[str, Any], places: str, interval:
         Nominal coverage.
     """
     name = result.schema.target.name
-    parts = parts_of(result, columns)
+    parts, groups = parts_of(result, columns), alike_terms(result, columns)
+    terms, parts = parts.names, parts.together(groups)
     amounts = parts.amounts[:, 0].tolist()
-    shares = {_in_words(term, result): share for term, share in zip(parts.names, amounts, strict=True) if term != FORM}
-    if not {"computation", "matrix"} & {*parts.names}:
+    shares = {term: share for term, share in zip(parts.names, amounts, strict=True) if term != FORM}
+    if not {"computation", "matrix"} & {*terms}:
         ratios = doublings(result, {factor: cells[0] for factor, cells in columns.items()})
         workers, moved = result.named.find("workers"), following_the_count(result, pd.DataFrame(columns))
         with_it = {workers.name: f" (and {' and '.join(moved)} with it)"} if workers is not None and moved else {}
@@ -468,21 +481,32 @@ def _limit(result: FitResult, columns: Mapping[str, Any], places: str, interval:
         return f"what the {name} depends on at {places}: doubling {', '.join(effects)}" if effects else ""
     first, *others = sorted(shares.items(), key=lambda item: -item[1])
     whole = float(parts.central[0])
-    largest = next(j for j, term in enumerate(parts.names) if _in_words(term, result) == first[0])
+    largest = parts.names.index(first[0])
     # Where the terms add up to more than the value, the largest is told as all of it.
     low, high, middle = np.minimum([*parts.share_quantiles(largest, interval)[:, 0], first[1] / whole], 1.0)
     note = interval_note(interval, f"{100 * low:.0f}", f"{100 * high:.0f}", f"{100 * middle:.0f}", "%")
-    text = f"at {places}, {first[0]} makes {100 * middle:.0f} % of the {name}{note}"
+    text = f"at {places}, {_in_words(first[0], groups, result)} makes {100 * middle:.0f} % of the {name}{note}"
     if not others or others[0][1] / whole < ASK.least_share:
         # Where no term explains much of the rest, nothing is claimed of it.
         explained = sum(shares.values()) / whole
         return text if abs(1.0 - explained) > ASK.least_share else f"{text}: nothing else limits it"
-    return f"{text}; next comes {others[0][0]} ({100 * others[0][1] / whole:.0f} %)"
+    return f"{text}; next comes {_in_words(others[0][0], groups, result)} ({100 * others[0][1] / whole:.0f} %)"
 
 
-def _in_words(term: str, result: FitResult) -> str:
-    """Return what a term of a series is; where the table knows no nodes, each worker counts as one."""
-    text = _PLAIN.get(term, term)
+def _in_words(label: str, groups: Mapping[str, Sequence[str]], result: FitResult) -> str:
+    """Return what a term of a series is, or several of one shape; without nodes in the table, a worker counts as one.
+
+    Parameters
+    ----------
+    label : str
+    groups : mapping of str to sequence of str
+        The terms by label, as `alike_terms` gives them.
+    result : FitResult
+    """
+    terms = groups.get(label, (label,))
+    if label in (SAME, SAME_WITH_COMPUTATION):
+        return label
+    text = " and ".join(_PLAIN.get(term, term) for term in terms)
     if result.named.has("nodes"):
         return text
     count = noun_of(scale_factor(result, None).name)
@@ -490,6 +514,9 @@ def _in_words(term: str, result: FitResult) -> str:
 
 
 def _next(result: FitResult, at: Mapping[str, Any]) -> str:
+    new = {name: level for name, levels in result.schema.standing.items() for level in levels}
+    if new:
+        return f"measure a run with {join_values(new)}: no measured run shows it"
     try:
         return suggest(result, at).sentence
     except GenperfError as error:

@@ -19,7 +19,7 @@ from genperf.errors import GenperfError, suggest
 from genperf.formula import evaluate, names_in
 from genperf.prediction import read_query
 from genperf.prediction.predict import THROUGHPUT
-from genperf.result import FitResult, GroupedResult
+from genperf.result import FitResult, GroupedResult, answering
 from genperf.table import Target
 from genperf.table.names import canonical_of
 
@@ -143,7 +143,8 @@ def compare(
     fitted : FitResult or GroupedResult
         Of groups, each is an alternative; those that `at` names are left.
     at : mapping
-        The configuration; factors left out are those of a measured run (`typical_run`).
+        The configuration; factors left out are those of a measured run (`typical_run`). For a level that was not
+        measured the measured ones stand (`genperf.result.answering`).
     over : str, optional
         A categorical factor whose levels are alternatives. The only one where omitted and there are no groups.
     maximize : bool
@@ -170,6 +171,7 @@ def compare(
     1     mxnet  3.25
     """
     models, rest = _models(fitted, at)
+    models = {key: answering(result, rest) for key, result in models.items()}
     first = next(iter(models.values()))
     groups = fitted.group if isinstance(fitted, GroupedResult) else ()
     column = _over(first, over, rest, groups)

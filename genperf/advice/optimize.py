@@ -40,7 +40,8 @@ def optimize(
     over : mapping of str to values
         Values by name, combined each with each: sequences, single values, or text as `1:256` (ends included),
         `0:64:8`, `1:256:*2`, `32,64,128` or `fp16,fp32`. Names that are not the model's may be used where a
-        formula reads them, as `samples=1281167`. A factor with one measured value may be left out.
+        formula reads them, as `samples=1281167`. A factor with one measured value may be left out. For a level that
+        was not measured the measured ones stand (`genperf.result.answering`).
     where : str or sequence of str
         What must hold: comparisons over the configuration and the quantities below, such as
         `workers*batch <= 8192`, `batch % workers == 0`, `replicas*partitions + servers <= 64` or

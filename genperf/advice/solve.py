@@ -14,12 +14,12 @@ from genperf.advice.goal import Goal, capacity_constraints
 from genperf.advice.objective import Job, Predicted, Problem, Vocabulary, read_problem
 from genperf.advice.scale import samples_formula, work_of_step
 from genperf.advice.search import DEADLINE, Evaluation, Positions, Search
-from genperf.advice.space import Space, in_model_names, read_space
+from genperf.advice.space import Space, in_model_names, levels_over, read_space
 from genperf.attribution.quantity import only_for_times
 from genperf.errors import GenperfError, Note, counted
 from genperf.formula import Node, names_in
 from genperf.prediction import Schema
-from genperf.result import FitResult
+from genperf.result import FitResult, answering
 
 
 @dataclass(frozen=True)
@@ -115,6 +115,7 @@ def solve(result: FitResult, task: Task, group: Mapping[str, str] | None = None)
     GenperfError
         Where no configuration is feasible.
     """
+    result = answering(result, levels_over(task.over, result.schema))
     schema, goal, minimize = result.schema, task.goal, task.minimize
     _check_deadline(schema, goal, task.job)
     constraints = [in_model_names(text, schema) for text in task.where]

@@ -153,6 +153,20 @@ def read_space(
     return Space(Grid(axes), derived, held, tuple(f.name for f in schema.factors))
 
 
+def levels_over(over: Mapping[str, Any], schema: Schema) -> dict[str, list[Any]]:
+    """Return the levels of categorical factors that a grid has, measured or not.
+
+    Parameters
+    ----------
+    over : mapping of str to values
+        As `read_grid` takes them.
+    schema : Schema
+    """
+    kinds = {f.name for f in schema.factors if not f.numeric}
+    given = {name: values for name, values in over.items() if schema.column(name) in kinds}
+    return {axis.name: axis.values.tolist() for axis in read_grid(given).axes} if given else {}
+
+
 def _derived(schema: Schema, given: set[str]) -> dict[str, Formula]:
     """Return the formulas of the factors that follow from what is given."""
     formulas = {name: parse(text) for name, text in (*schema.derived.items(), *settled(schema, given).items())}

@@ -126,9 +126,12 @@ class SuggestSettings:
     least_share : float
         Candidates with less than this share of the largest gain stand behind the others, however little they cost. A
         guess: half of what can be had is worth a run.
+    noticeable : float
+        Relative narrowing below which no run is worth its name. A guess.
     """
 
     least_share: float = 0.5
+    noticeable: float = 0.05
 
 
 SUGGEST = SuggestSettings()
@@ -222,7 +225,7 @@ def _sentence(
     places = "; ".join(join_values({str(n): row[n] for n in differing}) for row in chosen[differing].to_dict("records"))
     after = float(chosen["width"].iloc[-1])
     then = f"±{100 * after:.3g} %"
-    if then == now:
+    if after > (1.0 - SUGGEST.noticeable) * width:
         return f"no candidate narrows the interval at {where}, {now}, noticeably; the most for its cost has {places}"
     text = f"measure {places}: the interval at {where} is expected to narrow from {now} to {then}"
     if within is None:

@@ -19,7 +19,7 @@ from genperf.attribution.terms import FORM, HIDDEN, Parts, parts_of
 from genperf.attribution.words import interval_note
 from genperf.errors import GenperfError
 from genperf.prediction import Query, read_query
-from genperf.result import FitResult
+from genperf.result import FitResult, answering
 from genperf.table import Target
 
 Array = npt.NDArray[np.float64]
@@ -85,6 +85,10 @@ def compare(
     0  parallel  4.0  1.0    -3.0
     1  constant  1.0  1.0     0.0
     """
+    if other is None:
+        result = answering(result, a, b)
+    else:
+        result, other = answering(result, a), answering(other, b)
     query_a, query_b = _one(a, result), _one(b, other or result)
     if other is None:
         if all(query_a.columns[k][0] == query_b.columns[k][0] for k in query_a.columns):

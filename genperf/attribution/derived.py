@@ -13,6 +13,7 @@ import numpy.typing as npt
 from genperf.attribution.quantity import heading
 from genperf.attribution.scale import factors_along, scale_factor
 from genperf.attribution.scaling import scaling
+from genperf.attribution.words import samples_called
 from genperf.errors import FormulaError, GenperfError, counted
 from genperf.formula import Formula, Text, evaluate, parse, render
 from genperf.formula.amounts import DURATIONS, amount, with_amounts
@@ -288,7 +289,9 @@ class _Paths:
         return np.asarray(evaluated(work, self.query.columns, self.query.rows) / self.columns[self.target])
 
     def _tokens_per_s(self) -> Array:
-        """Return the samples of a second times the tokens of one."""
+        """Return the samples of a second times the tokens of one; a throughput of tokens is the answer itself."""
+        if samples_called(self.result.schema.target.throughput) == "tokens":
+            return self._throughput()
         node = self.result.named.node("sequence")
         if node is None:
             raise GenperfError(

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from genperf.attribution.alike import alike_terms
 from genperf.attribution.answers import Explanation, Sensitivity
 from genperf.attribution.comparison import compare
 from genperf.attribution.configurations import completed
@@ -18,9 +19,9 @@ from genperf.attribution.scaling import Knee, scaling
 from genperf.attribution.sensitivity import Of, Sobol, sensitivity
 from genperf.attribution.terms import TermTables, aliased, parts_of
 from genperf.errors import GenperfError
-from genperf.prediction import Query, read_query
+from genperf.prediction import Query, read_query, standing_notes
 from genperf.prediction.query import known_names
-from genperf.result import FitResult
+from genperf.result import FitResult, answering
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,8 @@ def explain(
     ----------
     result : FitResult
     at : mapping or DataFrame, optional
-        Configurations to explain; factors left out are those of a measured run (`typical_run`).
+        Configurations to explain; factors left out are those of a measured run (`typical_run`). For a level that was
+        not measured the measured ones stand (`genperf.result.answering`).
     interval : float
         Nominal coverage of the intervals, which hold the uncertainty of the constants and families.
     versus : mapping, optional
@@ -96,6 +98,7 @@ def explain(
     if not 0.0 < interval < 1.0:
         raise GenperfError(f"the interval must lie between 0 and 1, not {interval}", hint="--interval 0.9")
     at = known_names(at, result.schema) if isinstance(at, Mapping) else at
+    fitted, result = result, answering(result, at, versus)
     query = read_query(completed(result, at), result.schema)
     tail = (1.0 - interval) / 2.0
     levels = (tail, 1.0 - tail)
@@ -112,7 +115,7 @@ def explain(
         quantity=result.schema.target,
         terms=pd.concat([table.ensemble() for table in tables], ignore_index=True),
         elasticities=elasticities,
-        aliased=aliased(result, query.columns),
+        aliased=aliased(fitted, query.columns),
         members=pd.concat([table.members(result.members) for table in tables], ignore_index=True),
         scaling=scaling(
             result,
@@ -135,10 +138,27 @@ def explain(
     )
 
 
-def terms_at(result: FitResult, at: pd.DataFrame, interval: float) -> tuple[pd.DataFrame, tuple[tuple[str, str], ...]]:
-    """Return the parts of the predicted value at one configuration, and the terms that the data cannot tell apart.
+@dataclass(frozen=True, eq=False)
+class TermsAt:
+    """The parts of a predicted value at one configuration.
 
-    They are `terms` and `aliased` of `explain`, without the time for its other tables.
+    Attributes
+    ----------
+    terms : DataFrame
+        As `Explanation.terms`; terms of one shape are one row.
+    groups : dict of str to tuple of str
+        The terms of each row that stands for several.
+    aliased : tuple of tuple of str
+        Other pairs of terms that the data cannot tell apart.
+    """
+
+    terms: pd.DataFrame
+    groups: dict[str, tuple[str, ...]]
+    aliased: tuple[tuple[str, str], ...]
+
+
+def terms_at(result: FitResult, at: pd.DataFrame, interval: float) -> TermsAt:
+    """Return the parts of the predicted value at one configuration, without the time for the other tables of `explain`.
 
     Parameters
     ----------
@@ -150,8 +170,11 @@ def terms_at(result: FitResult, at: pd.DataFrame, interval: float) -> tuple[pd.D
     """
     query = read_query(completed(result, at), result.schema)
     tail = (1.0 - interval) / 2.0
-    tables = TermTables(parts_of(result, query.columns), query, (), (tail, 1.0 - tail), result.schema.target)
-    return tables.ensemble(), aliased(result, query.columns)
+    groups = {label: terms for label, terms in alike_terms(result, query.columns).items() if len(terms) > 1}
+    parts = parts_of(result, query.columns).together(groups)
+    tables = TermTables(parts, query, (), (tail, 1.0 - tail), result.schema.target)
+    apart = [pair for pair in aliased(result, query.columns) if not any({*pair} <= {*g} for g in groups.values())]
+    return TermsAt(tables.ensemble(), groups, tuple(apart))
 
 
 def _knee(knee: bool | float | Knee) -> Knee | None:
@@ -179,7 +202,7 @@ def _sensitivity(result: FitResult, sobol: bool | Of | Sobol, interval: float) -
 
 def _notes(result: FitResult, elasticities: pd.DataFrame) -> list[str]:
     """Return what a reader of the elasticities should know."""
-    notes = []
+    notes = standing_notes(result.schema)
     if (elasticities["method"] == DOUBLING).any():
         notes.append("the elasticities marked 'doubling' are those of the step from the value to twice it")
     named = set(elasticities["factor"])

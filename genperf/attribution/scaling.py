@@ -20,7 +20,7 @@ from genperf.attribution.scale import Kind
 from genperf.attribution.words import count_text, interval_note, range_text, with_article
 from genperf.errors import GenperfError
 from genperf.prediction import central_times, throughputs
-from genperf.result import FitResult
+from genperf.result import FitResult, answering
 
 Array = npt.NDArray[np.float64]
 
@@ -132,6 +132,7 @@ def scaling(
     """
     if not 0.0 < level < 1.0:
         raise GenperfError(f"an efficiency level lies between 0 and 1, not {level:g}", hint="0.5")
+    result = answering(result, at)
     steps = ladder(result, at, along, upto, kind, given)
     target = result.schema.target
     tail = (1.0 - interval) / 2.0

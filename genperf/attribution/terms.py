@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -95,6 +95,23 @@ class Parts:
         share = self.drawn[:, term] / self.drawn.sum(axis=1)
         tail = (1.0 - interval) / 2.0
         return quantiles(share, self.draw_shares, (tail, 1.0 - tail))
+
+    def together(self, groups: Mapping[str, Sequence[str]]) -> Parts:
+        """Return the parts with some terms added up.
+
+        Parameters
+        ----------
+        groups : mapping of str to sequence of str
+            The terms of each sum, by its name; a term in none stays as it is.
+        """
+        label_of = {term: label for label, terms in groups.items() for term in terms}
+        labels = [label_of.get(name, name) for name in self.names]
+        kept = tuple(dict.fromkeys(labels))
+        of_label = [[i for i, label in enumerate(labels) if label == name] for name in kept]
+        of_members, drawn = (
+            np.stack([parts[:, rows].sum(axis=1) for rows in of_label], axis=1) for parts in (self.shares, self.drawn)
+        )
+        return replace(self, names=kept, shares=of_members, drawn=drawn)
 
 
 def parts_of(result: FitResult, columns: Mapping[str, Any]) -> Parts:

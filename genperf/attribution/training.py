@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from genperf.attribution.derived import Price, derived_columns
-from genperf.attribution.words import duration_text, three_digits
+from genperf.attribution.words import durations_text, three_digits
 from genperf.result import FitResult
 
 
@@ -72,8 +72,9 @@ class Training:
         numbers = {name: float(values[0]) for name, values in columns.items()}
         text = f"{_amount(numbers['tokens_per_s'])} tokens/s"
         if self.tokens is not None:
-            middle, least, most = (duration_text(86400.0 * numbers[f"days{end}"]) for end in ("", "_lower", "_upper"))
-            text = f"{_amount(self.tokens)} tokens take {middle} ({least} to {most}) at {text}"
+            seconds = (86400.0 * numbers[f"days{end}"] for end in ("", "_lower", "_upper"))
+            middle, least, most, unit = durations_text(*seconds)
+            text = f"{_amount(self.tokens)} tokens take {middle} {unit} ({least} to {most} {unit}) at {text}"
             if price is not None:
                 text += f", and cost {_amount(numbers['training_cost'])}"
         if self.peak is not None:

@@ -91,9 +91,20 @@ def duration_text(seconds: float) -> str:
     >>> duration_text(0.0123), duration_text(90.0), duration_text(15_741.0), duration_text(2.0e6)
     ('0.0123 s', '90 s', '4.37 h', '23.1 d')
     """
+    return " ".join(durations_text(seconds))
+
+
+def durations_text(first: float, *others: float) -> tuple[str, ...]:
+    """Return durations in the unit that suits the first, and that unit last.
+
+    Examples
+    --------
+    >>> durations_text(362.0, 232.0, 509.0), durations_text(0.5, 0.25)
+    (('6.03', '3.87', '8.48', 'min'), ('0.5', '0.25', 's'))
+    """
     units = ((172_800.0, 86_400.0, "d"), (7_200.0, 3_600.0, "h"), (300.0, 60.0, "min"), (-np.inf, 1.0, "s"))
-    size, name = next((size, name) for least, size, name in units if seconds >= least)
-    return f"{three_digits(seconds / size)} {name}"
+    size, name = next((size, name) for least, size, name in units if first >= least)
+    return *(three_digits(seconds / size) for seconds in (first, *others)), name
 
 
 def three_digits(value: float) -> str:

@@ -16,6 +16,10 @@ from genperf.errors import GenperfError
 if TYPE_CHECKING:
     from genperf.table import Table
 
+#: The kinds of notes that an answer repeats, of the table and of the fit.
+TABLE_NOTES = ("rows_rejected", "runs_failed", "job", "job_likely", "repeats_apart")
+FIT_NOTES = ("hint", "hint_contradicted", "outlier", "mixture")
+
 
 @click.command("ask")
 @click.argument("table")
@@ -90,12 +94,10 @@ def command(
     if not quiet:
         left = f"; left out: {', '.join(guess.left_out)}" if guess.left_out else ""
         tell(f"{guess}{left}")
-        for note in whole.notes:
-            if note.kind in ("rows_rejected", "runs_failed", "job", "job_likely"):
-                tell(note.text)
-        for note in result.notes:
-            if note.kind in ("hint", "hint_contradicted"):
-                tell(note.text)
+        for notes, kinds in ((whole.notes, TABLE_NOTES), (result.notes, FIT_NOTES)):
+            for note in notes:
+                if note.kind in kinds:
+                    tell(note.text)
         if answer.taken:
             tell(f"not given, and taken at: {join_values(answer.taken)}; --at sets them")
     tell(str(answer))

@@ -81,10 +81,13 @@ def of_predictions(fitted: FitResult | GroupedResult, predicted: pd.DataFrame, i
     from genperf.attribution import scaling
     from genperf.plots import scaling as drawn
     from genperf.prediction import read_query
+    from genperf.result import answering
 
     result, rows = _one_group(fitted, predicted)
     names = [f.name for f in result.schema.factors if f.name in rows]
-    query = read_query(rows[names].head(1).reset_index(drop=True), result.schema)
+    first = rows[names].head(1).reset_index(drop=True)
+    result = answering(result, first)
+    query = read_query(first, result.schema)
     at = {name: values[0] for name, values in query.columns.items()}
     answer = scaling(result, at, interval=interval)
     largest = float(rows[answer.along].max()) if answer.along in rows else answer.upto
@@ -122,6 +125,7 @@ def of_explanation(
     """
     from genperf import plots
     from genperf.attribution import completed, scaling
+    from genperf.result import answering
 
     if explanation.comparison is not None:
         return plots.waterfall(explanation.comparison)
@@ -129,6 +133,7 @@ def of_explanation(
         return plots.sobol(explanation.sensitivity)
     if explanation.scaling is not None:
         return plots.efficiency(explanation.scaling)
+    result = answering(result, at)
     here = {str(name): value for name, value in completed(result, at).iloc[0].items()}
     return plots.terms(result, scaling(result, here, interval=interval), interval)
 

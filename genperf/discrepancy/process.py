@@ -254,10 +254,25 @@ class Discrepancy(msgspec.Struct, frozen=True, eq=False, dict=True, omit_default
         return self._changed(noise=noise)
 
     def _changed(self, **fields: Any) -> Discrepancy:
-        """Return the discrepancy with other scales or noise, which the ends of a series do not depend on."""
+        """Return the discrepancy with other fields, which the ends of a series do not depend on."""
         changed = msgspec.structs.replace(self, **fields)
         if self.extrapolation is not None:
             vars(changed)["_ends"] = self._ends
+        return changed
+
+    def standing(self, stands: Mapping[str, Mapping[str, str]]) -> Discrepancy:
+        """Return the discrepancy that reads a measured level where another stands.
+
+        Parameters
+        ----------
+        stands : mapping of str to mapping of str to str
+            By factor: a level that is no anchor's → the measured one.
+        """
+        surface = self.surface
+        if surface is not None:
+            surface = msgspec.structs.replace(surface, kernel=surface.kernel.standing(stands))
+        changed = self._changed(kernel=self.kernel.standing(stands), surface=surface)
+        vars(changed)["geometry"] = self.geometry
         return changed
 
     def kept(self, draws: npt.NDArray[Any]) -> Discrepancy:

@@ -281,7 +281,7 @@ def _grown_candidate(
     """
     base, table = fitted.candidate.expression, parts.table
     growing = growth_problem(base, fitted.problem, offered, table, kinds)
-    grown = [grow(growing, constants, rows) for constants, rows in zip(fitted.sets[:, 0], parts.rows, strict=True)]
+    grown = grow(growing, fitted.sets[:, 0], parts.rows)
     with np.errstate(all="ignore"):
         predicted = np.vstack([one.problem.predict(one.constants[None, :]) for one in grown])
     whole = grown[0]

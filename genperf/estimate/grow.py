@@ -21,7 +21,7 @@ from genperf.expression import Expression
 from genperf.formula import Name, Node, evaluate
 from genperf.models.generic import CONSTANT_TERM, GENERIC
 from genperf.models.interactions import Interaction, with_interactions
-from genperf.solver import Problem, polish
+from genperf.solver import Penalties, Problem, polish, polish_apart
 from genperf.table import Table
 
 Array = npt.NDArray[np.float64]
@@ -195,40 +195,126 @@ def growth_problem(
     return GrowthProblem(base, problem, tuple(offered), columns, np.array(places, np.intp))
 
 
-def grow(growing: GrowthProblem, constants: Array, rows: Mask) -> Grown:
-    """Grow an expression on some rows of a table.
+def grow(growing: GrowthProblem, constants: Array, rows: Mask) -> list[Grown]:
+    """Grow an expression on parts of the rows of a table, each by itself.
 
     Parameters
     ----------
     growing : GrowthProblem
-    constants : ndarray of shape (n,)
-        Of the expression without interactions, fitted to the rows.
-    rows : ndarray of bool of shape (rows,)
-        Those that count.
+    constants : ndarray of shape (parts, n)
+        Of the expression without interactions, fitted to each part.
+    rows : ndarray of bool of shape (parts, rows)
+        Those that count in each.
     """
-    plain, kept = len(constants), np.arange(len(growing.offered))
     kinds = int(growing.kinds.max(initial=-1)) + 1
-    sizes = np.concatenate([np.full(kinds, GROW.kind_size), np.full(kept.size, GROW.start_size)])
-    at = np.concatenate([constants, np.zeros(sum(c.shape[1] for c in growing.columns))])
-    before, weights = growing.problem, np.where(rows, growing.problem.weights, 0.0)
-    strength = before.penalty.strength
+    parts = [_begun(growing, alone, counted, kinds) for alone, counted in zip(constants, rows, strict=True)]
     for _ in range(GROW.kind_cycles if kinds else GROW.cycles):
-        problem = _problem(growing, kept, sizes, weights, strength)
-        robust = huber_weights(problem.predict(at[None, :]), problem.measured, weights[None, :])[0]
-        problem = problem.reweighted(robust)
-        groups = _groups(growing, kept, kinds)
-        at, effects, sizes, variance = _learned(problem, at, groups, sizes)
-        alive = effects[kinds:] >= GROW.least_effect
-        at = np.concatenate([at[:plain], at[plain:][alive[groups[plain:] - kinds]]])
-        kept, sizes = kept[alive], np.concatenate([sizes[:kinds], sizes[kinds:][alive]])
-        strength = max(2.0 * variance / rows.sum(), GROW.least_strength)
-        problem = _problem(growing, kept, sizes, robust, strength)
-        starts = np.vstack([at, np.concatenate([constants, at[plain:]])])
-        end = polish(problem, starts, None, GROW.max_steps, GROW.relative_tolerance)
-        at = end.constants[end.cost.argmin()]
-        constants = at[:plain]
-    plain_sizes = _sized(np.array([c.size for c in growing.base.constants]), growing.kinds, sizes)
-    return Grown(tuple(growing.offered[k] for k in kept), plain_sizes, sizes[kinds:], problem, at)
+        parts = _polished(growing, [_relearned(growing, part, kinds) for part in parts])
+    unlearned = np.array([c.size for c in growing.base.constants])
+    return [
+        Grown(
+            tuple(growing.offered[k] for k in part.kept),
+            _sized(unlearned, growing.kinds, part.sizes),
+            part.sizes[kinds:],
+            part.problem,
+            part.at,
+        )
+        for part in parts
+    ]
+
+
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """How far an expression has grown on a part of the rows.
+
+    Attributes
+    ----------
+    counted : ndarray of bool of shape (rows,)
+    kept : ndarray of int of shape (interactions,)
+        Places of the interactions.
+    sizes : ndarray of shape (kinds + interactions,)
+    problem : Problem
+    alone : ndarray of shape (n,)
+        Constants of the expression at the last polish.
+    at : ndarray of shape (m,)
+        The expression's, then the interactions'.
+    """
+
+    counted: Mask
+    kept: Index
+    sizes: Array
+    problem: Problem
+    alone: Array
+    at: Array
+
+
+def _begun(growing: GrowthProblem, alone: Array, counted: Mask, kinds: int) -> _Part:
+    """Offer all interactions to an expression on a part of the rows.
+
+    Parameters
+    ----------
+    growing : GrowthProblem
+    alone : ndarray of shape (n,)
+        Constants of the expression, fitted to the part.
+    counted : ndarray of bool of shape (rows,)
+    kinds : int
+        Kinds of the expression's constants.
+    """
+    kept = np.arange(len(growing.offered))
+    sizes = np.concatenate([np.full(kinds, GROW.kind_size), np.full(kept.size, GROW.start_size)])
+    at = np.concatenate([alone, np.zeros(sum(c.shape[1] for c in growing.columns))])
+    weights = np.where(counted, growing.problem.weights, 0.0)
+    problem = _problem(growing, kept, sizes, weights, growing.problem.penalty.strength)
+    return _Part(counted, kept, sizes, problem, alone, at)
+
+
+def _relearned(growing: GrowthProblem, part: _Part, kinds: int) -> _Part:
+    """Learn the sizes about the last polish, and prune the interactions that come to nothing.
+
+    Parameters
+    ----------
+    growing : GrowthProblem
+    part : _Part
+    kinds : int
+        Kinds of the expression's constants.
+    """
+    plain, before = len(part.alone), part.problem
+    weights = np.where(part.counted, growing.problem.weights, 0.0)
+    robust = huber_weights(before.predict(part.at[None, :]), before.measured, weights[None, :])[0]
+    groups = _groups(growing, part.kept, kinds)
+    at, effects, sizes, variance = _learned(before.reweighted(robust), part.at, groups, part.sizes)
+    alive = effects[kinds:] >= GROW.least_effect
+    at = np.concatenate([at[:plain], at[plain:][alive[groups[plain:] - kinds]]])
+    kept, sizes = part.kept[alive], np.concatenate([sizes[:kinds], sizes[kinds:][alive]])
+    strength = max(2.0 * variance / part.counted.sum(), GROW.least_strength)
+    return _Part(part.counted, kept, sizes, _problem(growing, kept, sizes, robust, strength), part.alone, at)
+
+
+def _polished(growing: GrowthProblem, parts: Sequence[_Part]) -> list[_Part]:
+    """Polish each part from what was learned, and from the constants of the last polish.
+
+    Parameters
+    ----------
+    growing : GrowthProblem
+    parts : sequence of _Part
+    """
+    steps, tolerance = GROW.max_steps, GROW.relative_tolerance
+    plain = len(parts[0].alone)
+    starts = [np.vstack([part.at, np.concatenate([part.alone, part.at[plain:]])]) for part in parts]
+    if any(part.kept.size for part in parts):
+        ends = [polish(part.problem, two, None, steps, tolerance) for part, two in zip(parts, starts, strict=True)]
+        best = [end.constants[end.cost.argmin()] for end in ends]
+    else:
+        # One expression, whose parts differ in their weights and sizes only: one batch.
+        penalties = Penalties(
+            np.repeat([part.problem.scale for part in parts], 2, axis=0),
+            np.repeat([part.problem.penalty.strength for part in parts], 2),
+        )
+        weights = np.repeat([part.problem.weights for part in parts], 2, axis=0)
+        end = polish_apart(growing.problem, np.vstack(starts), weights, penalties, steps, tolerance)
+        places = end.cost.reshape(-1, 2).argmin(axis=1) + 2 * np.arange(len(parts))
+        best = list(end.constants[places])
+    return [replace(part, alone=at[:plain], at=at) for part, at in zip(parts, best, strict=True)]
 
 
 def _groups(growing: GrowthProblem, kept: Index, kinds: int) -> Index:

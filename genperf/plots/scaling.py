@@ -33,7 +33,7 @@ from genperf.plots.style import (
 from genperf.prediction import central_times, read_query
 from genperf.prediction.measured import measured_along
 from genperf.prediction.predict import THROUGHPUT
-from genperf.result import FitResult
+from genperf.result import FitResult, answering
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -95,6 +95,7 @@ def scaling(
     -------
     matplotlib Figure
     """
+    result = answering(result, answer.at)
     x = answer.curve[answer.along].to_numpy(float)
     target = answer.quantity
     # A measured throughput is drawn as such: its time is that of one unit of the work.
@@ -171,7 +172,7 @@ def _families(ax: Any, result: FitResult, answer: Scaling, work: Array | None) -
         return
     x = answer.curve[answer.along].to_numpy(float)
     columns = read_query(rows_of(result, answer), result.schema).columns
-    name: str | None = "families"
+    name: str | None = "measured levels" if result.schema.standing else "families"
     for member in result.members:
         if member.weight >= CURVES.least_weight:
             times = central_times([member], columns)
@@ -264,6 +265,7 @@ def terms(result: FitResult, answer: Scaling, interval: float = 0.9) -> Figure:
     -------
     matplotlib Figure
     """
+    result = answering(result, answer.at)
     x, stack, hidden = term_stack(result, rows_of(result, answer), answer.along, interval)
     figure, axes = new_figure(7.2, 6.0, nrows=2, sharex=True, height_ratios=[3, 2])
     colors = [*PALETTE[: len(stack)], FAINT][: len(stack)]

@@ -16,6 +16,7 @@ from genperf.prediction.predict import (
 )
 from genperf.prediction.query import Query, cells_of, read_query
 from genperf.prediction.schema import Schema, schema_of
+from genperf.prediction.standing import standing_feasibility, standing_members, standing_notes
 from genperf.prediction.verdict import VERDICTS, Evidence, Verdict, distance_beyond, doublings_beyond, verdicts
 
 __all__ = [
@@ -44,6 +45,9 @@ __all__ = [
     "predicted_columns",
     "read_query",
     "schema_of",
+    "standing_feasibility",
+    "standing_members",
+    "standing_notes",
     "throughputs",
     "verdicts",
 ]

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from genperf.prediction.predict import Band, Fitted, central_times, predict
+from genperf.prediction.schema import Schema
 from genperf.table.clean import labels
 from genperf.table.source import Source
 
@@ -26,6 +27,8 @@ def further_names(model: Fitted) -> list[str]:
 def further_columns(model: Fitted, source: Source, interval: float, band: Band) -> dict[str, Array]:
     """Predict further quantities: of each its value, `NAME_lower` and `NAME_upper`; NaN where a level is unknown.
 
+    A level that is new to the model itself is answered of further quantities too: the verdict of the row says so.
+
     Parameters
     ----------
     model : Fitted
@@ -35,7 +38,7 @@ def further_columns(model: Fitted, source: Source, interval: float, band: Band) 
     """
     columns: dict[str, Array] = {}
     for name, one in model.further.items():
-        known = known_rows(one, source.columns, len(source.lines))
+        known = known_rows(one, source.columns, len(source.lines), new_levels=model.schema)
         parts = predict(one, source.take(np.flatnonzero(known)), interval, band) if known.any() else {}
         for end, column in ENDS.items():
             values = np.full(len(known), np.nan)
@@ -64,17 +67,24 @@ def central_values(model: Fitted, columns: Mapping[str, Any], rows: int) -> dict
     return out
 
 
-def known_rows(model: Fitted, columns: Mapping[str, Any], rows: int) -> Truth:
-    """Return the rows whose levels were all measured, shape (rows,).
+def known_rows(model: Fitted, columns: Mapping[str, Any], rows: int, new_levels: Schema | None = None) -> Truth:
+    """Return the rows whose levels were all measured, or have measured ones that stand for them, shape (rows,).
 
     Parameters
     ----------
     model : Fitted
     columns : mapping of str to cells
     rows : int
+    new_levels : Schema, optional
+        Of a model whose new levels are let through too, where this one can answer them.
     """
     known = np.ones(rows, dtype=bool)
+    elsewhere = {} if new_levels is None else {f.name: f.levels for f in new_levels.factors}
     for factor in model.schema.factors:
         if not factor.numeric and factor.name in columns:
-            known &= np.isin(labels(columns[factor.name]).astype(str), factor.levels)
+            levels = labels(columns[factor.name]).astype(str)
+            measured = np.isin(levels, [*factor.levels, *model.schema.standing.get(factor.name, ())])
+            if factor.name in elsewhere and len(factor.levels) > 1:
+                measured |= ~np.isin(levels, elsewhere[factor.name])
+            known &= measured
     return known

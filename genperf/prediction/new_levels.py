@@ -97,12 +97,7 @@ def stand_ins(schema: Schema, query: Query, new: Mapping[str, Truth]) -> StandIn
         varied = [name for name, one in zip(names, which, strict=True) if one]
         if not varied:
             continue
-        ways = list(product(*(factors[name].levels for name in varied)))
-        if len(ways) > NEW_LEVELS.most:
-            raise TableError(
-                f"{len(varied)} levels that were never measured in one row: {' and '.join(varied)}",
-                hint="give measured levels for all but one of them",
-            )
+        ways = ways_of(factors, varied)
         each = np.repeat(here, len(ways))
         rows.append(each)
         levels.append(np.full(len(each), min(len(factors[name].levels) for name in varied)))
@@ -115,6 +110,30 @@ def stand_ins(schema: Schema, query: Query, new: Mapping[str, Truth]) -> StandIn
     columns = {name: values[places] for name, values in query.columns.items()}
     columns |= {name: np.concatenate(parts) for name, parts in replaced.items()}
     return StandIns(Query(len(places), columns), places, np.concatenate(levels))
+
+
+def ways_of(factors: Mapping[str, Factor], varied: Sequence[str]) -> list[tuple[str, ...]]:
+    """Return every way to put measured levels in the place of new ones: the levels in the order of the factors.
+
+    Parameters
+    ----------
+    factors : mapping of str to Factor
+    varied : sequence of str
+        The factors with new levels.
+
+    Raises
+    ------
+    TableError
+        Where the ways are too many.
+    """
+    ways = list(product(*(factors[name].levels for name in varied)))
+    if len(ways) > NEW_LEVELS.most:
+        raise TableError(
+            f"levels that were never measured, of {' and '.join(varied)}, and {len(ways)} ways to put measured ones "
+            "in their place",
+            hint="give measured levels for all but one of them",
+        )
+    return ways
 
 
 def combined(
@@ -189,13 +208,20 @@ def reasons(
     np.minimum.at(smallest, place, value)
     out = []
     for row, ratio in zip(rows, largest / smallest, strict=True):
-        texts = [_text(factors[name], str(query.columns[name][row])) for name, where in new.items() if where[row]]
+        of_row = [name for name, where in new.items() if where[row]]
+        texts = [not_measured(factors[name], str(query.columns[name][row])) for name in of_row]
         out.append("; ".join([*texts, f"predictions at measured levels differ {ratio:.2g}-fold here"]))
     return out
 
 
-def _text(factor: Factor, level: str) -> str:
-    """Return that a level was not measured, of whose mean the answer is, and which level it may be."""
+def not_measured(factor: Factor, level: str) -> str:
+    """Return that a level was not measured, of whose mean the answer is, and which level it may be.
+
+    Examples
+    --------
+    >>> not_measured(Factor("gpu", "categorical", levels=("A100", "H100"), distinct=2), "B200")
+    'gpu=B200 was not measured: the mean of the 2 measured levels (A100, H100)'
+    """
     near = difflib.get_close_matches(level.casefold(), [one.casefold() for one in factor.levels], 1, NEW_LEVELS.nearest)
     spelled = next((one for one in factor.levels if near and one.casefold() == near[0]), None)
     shown = ", ".join(factor.levels[: NEW_LEVELS.shown]) + (", …" if len(factor.levels) > NEW_LEVELS.shown else "")

@@ -277,16 +277,17 @@ def standing_of(members: Sequence[Member], schema: Schema, query: Query) -> Stan
     query : Query
     """
     constants = sorted({name for m in members if m.series_discrepancy is None for name in m.unidentified})
+    following = led_followers(members)
+    several = len(members) > 1 or following is not None
     # The constants of one formula are known by their names; of an average only the factors whose effects they are.
-    unidentified = constants if len(members) == 1 else effects_of(constants, [f.name for f in schema.factors])
+    unidentified = effects_of(constants, [f.name for f in schema.factors]) if several else constants
     series = [(m, m.series_discrepancy) for m in members if m.series_discrepancy is not None]
     if not series:
-        following = led_followers(members)
         nodes = single_node(schema, following or ())
         unseen = {} if nodes is None else {STEP: query.columns[nodes] > 1.0}
         unseen = {name: rows for name, rows in unseen.items() if rows.any()}
         # The series weighed several forms, and the interval is theirs.
-        return Standing(len(members) > 1 or following is not None, following or (), unseen, unidentified)
+        return Standing(several, following or (), unseen, unidentified)
     read = {name for _, discrepancy in series for name in discrepancy.factors}
     followers = [f.name for f in schema.factors if f.numeric and f.name not in read]
     unmeasured: dict[str, npt.NDArray[np.bool_]] = {}

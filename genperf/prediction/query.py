@@ -28,6 +28,8 @@ MOST_ROWS = 1_000_000
 #: Similarity of two spellings, from 0 to 1, from which on one is taken for a typing error of the other. A guess: one
 #: letter of six that is missing has 0.9, another generation of a device (A100, H100) 0.75.
 TYPING_ERROR = 0.8
+#: What a user may do instead, where a level that was not measured has no answer.
+ANSWERED = "; predict, explain, ask, compare and optimize answer for it by the spread of these"
 
 
 @dataclass(frozen=True, eq=False)
@@ -235,7 +237,8 @@ def _values(
     """
     given = source.columns
     if factor.name in given:
-        return _checked(factor, source, given[factor.name], new_levels)
+        standing = schema.standing.get(factor.name, ())
+        return _checked(factor, source, given[factor.name], new_levels, standing)
     if factor.name in schema.derived:
         formula = parse(schema.derived[factor.name])
         inputs = {name: numbers(given[name])[0] for name in formula.names if name in given}
@@ -284,7 +287,23 @@ def misspelt(level: str, levels: Sequence[str]) -> bool:
     return bool(difflib.get_close_matches(level.casefold(), [one.casefold() for one in levels], 1, TYPING_ERROR))
 
 
-def _checked(factor: Factor, source: Source, cells: Cells, new_levels: bool = False) -> npt.NDArray[Any]:
+def answered(factor: Factor, level: str) -> bool:
+    """Tell whether a level that was not measured is answered by the spread of those that were.
+
+    A factor needs two measured levels to have a spread, and a near spelling is taken for a typing error.
+
+    Examples
+    --------
+    >>> gpu = Factor("gpu", "categorical", levels=("A100", "H100"), distinct=2)
+    >>> answered(gpu, "B200"), answered(gpu, "h100"), answered(gpu, "")
+    (True, False, False)
+    """
+    return len(factor.levels) > 1 and level != "" and not misspelt(level, factor.levels)
+
+
+def _checked(
+    factor: Factor, source: Source, cells: Cells, new_levels: bool = False, standing: Sequence[str] = ()
+) -> npt.NDArray[Any]:
     """Return the given cells of a factor as numbers or labels that the model can take.
 
     Parameters
@@ -295,18 +314,20 @@ def _checked(factor: Factor, source: Source, cells: Cells, new_levels: bool = Fa
     cells : ndarray of shape (rows,)
     new_levels : bool
         Whether a level that was not measured is let through.
+    standing : sequence of str
+        Levels that were not measured, and are let through.
     """
     if not factor.numeric:
         texts = labels(cells)
-        unknown = np.flatnonzero(~np.isin(texts.astype(str), factor.levels))
-        if new_levels and unknown.size and len(factor.levels) > 1:
-            refused = {level for level in set(texts[unknown].tolist()) if not level or misspelt(level, factor.levels)}
+        unknown = np.flatnonzero(~np.isin(texts.astype(str), [*factor.levels, *standing]))
+        if new_levels and unknown.size:
+            refused = {level for level in set(texts[unknown].tolist()) if not answered(factor, level)}
             unknown = unknown[[texts[row] in refused for row in unknown]]
         if unknown.size:
             value = str(texts[unknown[0]])
             raise TableError(
                 source.rejection(int(unknown[0]), factor.name, value, "is a level that was never measured").complaint,
-                hint=suggest(value, factor.levels) or _shown(factor),
+                hint=suggest(value, factor.levels) or _shown(factor) + (ANSWERED if answered(factor, value) else ""),
             )
         return texts
     values, reasons = numbers(cells)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from genperf.table import Table
 
 
-class Schema(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Schema(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     """The table behind a model, without its rows: what a prediction, or a picture of one, needs.
 
     Attributes
@@ -44,6 +44,9 @@ class Schema(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         Options by which the rows were read, beside the roles: a filter, the column of repeats, a unit.
     scaling : {"weak", "strong", "job"} or None
         As `Table.scaling`. The work of a step is the target's, a formula over the factors.
+    standing : dict of str to tuple of str
+        By factor: levels that were not measured, and that measured ones stand for (`standing_members`). A model file
+        has none.
     """
 
     factors: tuple[Factor, ...]
@@ -62,6 +65,7 @@ class Schema(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     mapping: dict[str, str] = {}
     reading: tuple[tuple[str, str], ...] = ()
     scaling: Scaling | None = None
+    standing: dict[str, tuple[str, ...]] = {}
 
     def column(self, name: str) -> str:
         """Return the column that a name stands for: a field's name that the user mapped is as good as its column's.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,6 +11,7 @@ import pandas as pd
 
 from genperf.advice import suggest
 from genperf.attribution import Scaling
+from genperf.attribution.alike import SAME, SAME_WITH_COMPUTATION
 from genperf.attribution.explain import terms_at
 from genperf.attribution.quantity import further_words, only_for_times, term_column, timed, with_unit
 from genperf.attribution.terms import FORM, HIDDEN
@@ -350,8 +352,8 @@ def _largest_part(result: FitResult, answer: Scaling | None, target: pd.DataFram
         Nominal coverage.
     """
     quantity = result.schema.target
-    terms, aliased = terms_at(result, target, interval)
-    terms = terms[~terms["term"].isin([HIDDEN, FORM])]
+    parts = terms_at(result, target, interval)
+    terms = parts.terms[~parts.terms["term"].isin([HIDDEN, FORM])]
     terms = terms.sort_values("share", ascending=False, kind="stable")
     first, column = terms.iloc[0], term_column(quantity)
     part, low, high = (f"{first[c]:.3g}" for c in (column, "lower", "upper"))
@@ -367,12 +369,11 @@ def _largest_part(result: FitResult, answer: Scaling | None, target: pd.DataFram
         # The seconds of one unit of the work mean nothing to anybody: only the shares do.
         ends, amounts = "", ["", ""]
     shares = [f"{100 * share:.0f} %" for share in terms["share"].head(2)]
-    if amounts[0]:
-        sentences = [f"At {place}, '{first['term']}' {verb} {amounts[0]} of {whole}, {shares[0]}{ends}."]
-    else:
-        sentences = [f"At {place}, '{first['term']}' {verb} {shares[0]} of {whole}."]
+    names = [_named(term, parts.groups) for term in terms["term"].head(2)]
+    amount = f"{amounts[0]} of {whole}, {shares[0]}{ends}" if amounts[0] else f"{shares[0]} of {whole}"
+    sentences = [f"At {place}, {names[0]} {verb} {amount}."]
     if len(terms) > 1:
-        sentences.append(f"Next is '{terms.iloc[1]['term']}' with {', '.join(filter(None, [amounts[1], shares[1]]))}.")
+        sentences.append(f"Next is {names[1]} with {', '.join(filter(None, [amounts[1], shares[1]]))}.")
     crossed = answer.crossovers.head(1) if answer is not None else None
     if crossed is not None and len(crossed):
         # Which member says so belongs to the expert parts.
@@ -380,10 +381,26 @@ def _largest_part(result: FitResult, answer: Scaling | None, target: pd.DataFram
         sentences.append(capitalised(text.removeprefix(prefix)))
     sentences += [
         f"'{a}' and '{b}' cannot be told apart by this data; their sum can."
-        for a, b in aliased[: ANSWERS.aliased_pairs]
+        for a, b in parts.aliased[: ANSWERS.aliased_pairs]
     ]
     question = Questions(quantity).largest_part
     return Answer(question, f"{first['term']}: {100 * first['share']:.0f} %", tuple(sentences))
+
+
+def _named(label: str, groups: Mapping[str, Sequence[str]]) -> str:
+    """Return a term as a sentence names it; of several of one shape all.
+
+    Parameters
+    ----------
+    label : str
+    groups : mapping of str to sequence of str
+        The terms by label, where there are several.
+    """
+    *others, last = (f"'{term}'" for term in groups.get(label, (label,)))
+    if not others:
+        return last
+    together = f"{', '.join(others)} and {last}, which no run tells apart"
+    return f"{label} ({together})" if label in (SAME, SAME_WITH_COMPUTATION) else f"{together},"
 
 
 def _next(result: FitResult, at: dict[str, Any], along: str, interval: float) -> Answer:

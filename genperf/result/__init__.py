@@ -2,14 +2,17 @@
 
 from genperf.result.file import dump_model, load_model, model_pieces, parse_model, save_model
 from genperf.result.fit_result import FitResult, GroupedResult, with_scaling
+from genperf.result.standing import answering, predicting_levels
 
 __all__ = [
     "FitResult",
     "GroupedResult",
+    "answering",
     "dump_model",
     "load_model",
     "model_pieces",
     "parse_model",
+    "predicting_levels",
     "save_model",
     "with_scaling",
 ]

@@ -62,6 +62,8 @@ def check_record(record: ModelRecord, discrepancies: Iterable[Discrepancy]) -> N
         For a formula that is refused.
     """
     schema = record.table
+    if schema.standing:
+        raise refusal("table.standing: a fitted model has no levels that stand for others")
     _check_schema(schema)
     if not record.members:
         raise refusal("members: there is none")

@@ -125,7 +125,7 @@ def _plain(text: str | bytes, where: str) -> dict[str, Any]:
         plain = msgspec.json.decode(text)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         if _is_table(text):
-            hint = f"fit it first: genperf fit {where} --time COLUMN --extrinsic workers -o model.json"
+            hint = f"fit it first: genperf fit {where} -o model.json, which says what is missing"
             raise ModelError("is a table of runs, not a model", where=where, hint=hint) from None
         hint = "it may be cut off: fit again with -o, or restore it"
         raise ModelError("is not a whole model file", where=where, hint=hint) from None

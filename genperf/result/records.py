@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from genperf.discrepancy import Discrepancy
+from genperf.errors import ModelError
 from genperf.expression import Constant, Expression, Term
 from genperf.formula import Node, names_in, parse, render
 from genperf.prediction import Member, discrepancies_of
@@ -30,7 +31,16 @@ DEFAULTS = {f.name: f.default for f in msgspec.structs.fields(ConstantRecord) if
 
 
 def record_of(result: FitResult) -> ModelRecord:
-    """Return the record of a result."""
+    """Return the record of a result.
+
+    Raises
+    ------
+    ModelError
+        For a model in which measured levels stand for others (`answering`): the constants would be there many times.
+    """
+    if result.schema.standing:
+        shown = ", ".join(f"{name}={levels[0]}" for name, levels in result.schema.standing.items())
+        raise ModelError(f"a model that answers for {shown} is not written", hint="write the fitted model")
     discrepancies = discrepancies_of(result.members)
     places = {id(d): k for k, d in enumerate(discrepancies)}
     return ModelRecord(

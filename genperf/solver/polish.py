@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from genperf.solver.nonnegative import diagonal, nonnegative_least_squares
-from genperf.solver.problem import Problem
+from genperf.solver.problem import Penalties, Problem
 
 Array = npt.NDArray[np.float64]
 
@@ -112,16 +112,83 @@ def polish(
     -------
     Polished
     """
-    sets, n = starts.shape
     settings = replace(POLISH, max_steps=steps, relative_tolerance=tolerance, damping=damping)
+    fixed = np.zeros(starts.shape[1], bool) if held is None else held
+    return _polish_all(problem, starts, _Conditions(weights, None), fixed, settings, watch)
+
+
+def polish_apart(
+    problem: Problem, starts: Array, weights: Array, penalties: Penalties, steps: int, tolerance: float
+) -> Polished:
+    """Polish sets whose weights and penalties differ, as `polish` does.
+
+    Parameters
+    ----------
+    problem : Problem
+        Its own penalty does not count.
+    starts : ndarray of shape (sets, n)
+    weights : ndarray of shape (sets, rows)
+    penalties : Penalties
+        Of each set.
+    steps : int
+        Steps of a set at most.
+    tolerance : float
+        Share of the cost.
+
+    Returns
+    -------
+    Polished
+    """
+    settings = replace(POLISH, max_steps=steps, relative_tolerance=tolerance)
+    nothing = np.zeros(starts.shape[1], bool)
+    return _polish_all(problem, starts, _Conditions(weights, penalties), nothing, settings, None)
+
+
+@dataclass(frozen=True, eq=False)
+class _Conditions:
+    """What sets of constants differ in beside their start.
+
+    Attributes
+    ----------
+    weights : ndarray of shape (sets, rows) or None
+    penalties : Penalties or None
+    """
+
+    weights: Array | None
+    penalties: Penalties | None
+
+    def __getitem__(self, sets: slice | npt.NDArray[np.intp] | npt.NDArray[np.bool_]) -> _Conditions:
+        """Return those of some sets."""
+        weights, penalties = self.weights, self.penalties
+        return _Conditions(None if weights is None else weights[sets], None if penalties is None else penalties[sets])
+
+
+def _polish_all(
+    problem: Problem,
+    starts: Array,
+    conditions: _Conditions,
+    held: npt.NDArray[np.bool_],
+    settings: PolishSettings,
+    watch: Callable[[float], None] | None,
+) -> Polished:
+    """Polish sets of constants in blocks that fit in memory.
+
+    Parameters
+    ----------
+    problem : Problem
+    starts : ndarray of shape (sets, n)
+    conditions : _Conditions
+    held : ndarray of bool of shape (n,)
+        Constants that keep their value.
+    settings : PolishSettings
+    watch : callable or None
+        Called with the least cost after every step.
+    """
+    sets, n = starts.shape
     constants = np.clip(starts, problem.lower, problem.upper)
-    cost = np.empty(sets)
-    converged = np.zeros(sets, bool)
-    evaluations = 0
-    fixed = np.zeros(n, bool) if held is None else held
+    cost, converged, evaluations = np.empty(sets), np.zeros(sets, bool), 0
     for block in problem.blocks(sets, problem.measured.size * (n + 2)):
-        block_weights = None if weights is None else weights[block]
-        polished = _polish_block(problem, constants[block], block_weights, fixed, settings, watch)
+        polished = _polish_block(problem, constants[block], conditions[block], held, settings, watch)
         constants[block], cost[block] = polished.constants, polished.cost
         converged[block] = polished.converged
         evaluations += polished.evaluations
@@ -131,7 +198,7 @@ def polish(
 def _polish_block(
     problem: Problem,
     x: Array,
-    weights: Array | None,
+    conditions: _Conditions,
     held: npt.NDArray[np.bool_],
     settings: PolishSettings,
     watch: Callable[[float], None] | None,
@@ -143,7 +210,7 @@ def _polish_block(
     problem : Problem
     x : ndarray of shape (sets, n)
         Starts within the bounds; overwritten.
-    weights : ndarray of shape (sets, rows) or None
+    conditions : _Conditions
     held : ndarray of bool of shape (n,)
         Constants that keep their value.
     settings : PolishSettings
@@ -154,8 +221,8 @@ def _polish_block(
     -------
     Polished
     """
-    cost = problem.cost(x, weights)
-    gradient, normal = problem.derivatives(x, weights)
+    cost = problem.cost(x, conditions.weights, conditions.penalties)
+    gradient, normal = problem.derivatives(x, conditions.weights, conditions.penalties)
     secant = np.zeros_like(normal)
     damping = np.full(len(x), settings.damping)
     converged = cost <= settings.zero_cost
@@ -164,10 +231,10 @@ def _polish_block(
         active = np.flatnonzero(~converged)
         if active.size == 0:
             break
-        active_weights = None if weights is None else weights[active]
+        active_conditions = conditions[active]
         model = _Quadratic(gradient[active], normal[active], secant[active], damping[active])
         trials, promised = _steps(problem, x[active], model, held)
-        costs = _costs(problem, trials, active_weights)
+        costs = _costs(problem, trials, active_conditions)
         trial = np.where((costs[1] < costs[0])[:, None], trials[1], trials[0])
         gain = cost[active] - costs.min(axis=0)
         evaluations += 2 * active.size
@@ -179,8 +246,10 @@ def _polish_block(
         if moved.size:
             before = x[moved], gradient[moved]
             x[moved], cost[moved] = trial[improved], costs.min(axis=0)[improved]
-            moved_weights = None if active_weights is None else active_weights[improved]
-            gradient[moved], normal[moved] = problem.derivatives(x[moved], moved_weights)
+            moved_conditions = active_conditions[improved]
+            gradient[moved], normal[moved] = problem.derivatives(
+                x[moved], moved_conditions.weights, moved_conditions.penalties
+            )
             step = (x[moved] - before[0]) / problem.scale
             secant[moved] = _rank_one(secant[moved], step, gradient[moved] - before[1], normal[moved])
         after_good = np.where(ratio > settings.good_ratio, settings.decrease, 1.0)
@@ -194,22 +263,21 @@ def _polish_block(
     return Polished(x, cost, converged, evaluations)
 
 
-def _costs(problem: Problem, trials: Array, weights: Array | None) -> Array:
+def _costs(problem: Problem, trials: Array, conditions: _Conditions) -> Array:
     """Return the cost of two trials of every set.
 
     Parameters
     ----------
     problem : Problem
     trials : ndarray of shape (2, sets, n)
-    weights : ndarray of shape (sets, rows) or None
+    conditions : _Conditions
 
     Returns
     -------
     ndarray of shape (2, sets)
     """
-    if weights is None:
-        return problem.cost(trials.reshape(-1, trials.shape[2])).reshape(2, -1)
-    return np.stack([problem.cost(trial, weights) for trial in trials])
+    both = conditions[np.tile(np.arange(trials.shape[1]), 2)]
+    return problem.cost(trials.reshape(-1, trials.shape[2]), both.weights, both.penalties).reshape(2, -1)
 
 
 @dataclass(frozen=True)

@@ -50,6 +50,25 @@ np.empty(EVALUATION.block_numbers)
 Weighing: TypeAlias = tuple[Array, Array]
 
 
+@dataclass(frozen=True, eq=False)
+class Penalties:
+    """A strength of the penalty and scales of the constants for each set of constants, in the place of the problem's.
+
+    Attributes
+    ----------
+    scale : ndarray of shape (sets, n)
+    strength : ndarray of shape (sets,)
+        λ.
+    """
+
+    scale: Array
+    strength: Array
+
+    def __getitem__(self, sets: slice | npt.NDArray[np.intp] | npt.NDArray[np.bool_]) -> Penalties:
+        """Return those of some sets."""
+        return Penalties(self.scale[sets], self.strength[sets])
+
+
 @dataclass(frozen=True)
 class Problem:
     """Predicted values as a function of constants, and the measured values they should match.
@@ -104,7 +123,14 @@ class Problem:
 
     def scaled(self, constants: Array) -> Array:
         """Return the constants on their scales, zero where there is no penalty."""
-        return np.asarray(np.where(self.penalised, constants / self.scale, 0.0))
+        return self._scaled_by(self.scale, constants)
+
+    def _scaled_by(self, scale: Array, constants: Array) -> Array:
+        return np.asarray(np.where(self.penalised, constants / scale, 0.0))
+
+    @cached_property
+    def _unit_penalty(self) -> Penalty:
+        return replace(self.penalty, strength=1.0)
 
     def blocks(self, sets: int, numbers_per_set: int, max_numbers: int | None = None) -> list[slice]:
         """Cut sets of constants into blocks of bounded memory.
@@ -125,7 +151,7 @@ class Problem:
         step = max(1, limit // max(1, numbers_per_set))
         return [slice(i, min(i + step, sets)) for i in range(0, sets, step)]
 
-    def cost(self, constants: Array, weights: Array | None = None) -> Array:
+    def cost(self, constants: Array, weights: Array | None = None, penalties: Penalties | None = None) -> Array:
         """Return the cost of each set of constants, shape (sets, n) → (sets,).
 
         Parameters
@@ -133,10 +159,14 @@ class Problem:
         constants : ndarray of shape (sets, n)
         weights : ndarray of shape (sets, rows), optional
             Weights for each set; by default the problem's weights for all.
+        penalties : Penalties, optional
+            Of each set; by default the problem's for all.
         """
         out = np.empty(len(constants))
         for block in self.blocks(len(constants), self.measured.size):
-            out[block] = self._cost_of(self.predict(constants[block]), constants[block], self._weighing(weights, block))
+            of_block = None if penalties is None else penalties[block]
+            weighing = self._weighing(weights, block)
+            out[block] = self._cost_of(self.predict(constants[block]), constants[block], weighing, of_block)
         return out
 
     def _weighing(self, weights: Array | None, block: slice = slice(None)) -> Weighing:
@@ -146,7 +176,9 @@ class Problem:
     def _default_weighing(self) -> Weighing:
         return _weighing(self.weights[None, :], self.measured)
 
-    def _cost_of(self, predicted: Array, constants: Array, weighing: Weighing) -> Array:
+    def _cost_of(
+        self, predicted: Array, constants: Array, weighing: Weighing, penalties: Penalties | None = None
+    ) -> Array:
         """Return the cost of sets whose predictions are known.
 
         Parameters
@@ -155,6 +187,8 @@ class Problem:
         constants : ndarray of shape (sets, n)
         weighing : pair of ndarray
             Shares of the rows, and the mean measured value.
+        penalties : Penalties, optional
+            Of each set; by default the problem's for all.
 
         Returns
         -------
@@ -165,10 +199,15 @@ class Problem:
         with np.errstate(all="ignore"):
             losses = self.loss.value(predicted, self.measured, mean)
             total = np.einsum("sr,sr->s", np.broadcast_to(shares, losses.shape), losses)
-            total += self.penalty.value(self.scaled(constants))
+            if penalties is None:
+                total += self.penalty.value(self.scaled(constants))
+            else:
+                total += penalties.strength * self._unit_penalty.value(self._scaled_by(penalties.scale, constants))
         return np.asarray(np.where(np.isfinite(total), np.minimum(total, IMPOSSIBLE_COST), IMPOSSIBLE_COST))
 
-    def derivatives(self, constants: Array, weights: Array | None = None) -> tuple[Array, Array]:
+    def derivatives(
+        self, constants: Array, weights: Array | None = None, penalties: Penalties | None = None
+    ) -> tuple[Array, Array]:
         """Return the cost's gradient and its Gauss-Newton curvature, both by the scaled constants.
 
         The gradient is exact. The curvature is `JᵀωJ` of the loss's ω plus the penalty's: exact where the loss is
@@ -179,6 +218,8 @@ class Problem:
         constants : ndarray of shape (sets, n)
             As many as fit in memory: only the jacobian is computed in blocks.
         weights : ndarray of shape (sets, rows), optional
+        penalties : Penalties, optional
+            Of each set; by default the problem's for all.
 
         Returns
         -------
@@ -190,10 +231,17 @@ class Problem:
         for block in self.blocks(len(constants), self.measured.size * (n + 2), EVALUATION.cached_numbers):
             weighing = self._weighing(weights, block)
             gradient[block], curvature[block] = self._slopes(constants[block], weighing)
-        scaled = self.scaled(constants)
-        of_penalty = np.where(self.penalised, self.penalty.curvature(scaled), 0.0)
-        diagonal(curvature)[:] += of_penalty
-        return gradient + of_penalty * scaled, curvature
+        if penalties is None:
+            scaled = self.scaled(constants)
+            of_penalty = np.where(self.penalised, self.penalty.curvature(scaled), 0.0)
+            diagonal(curvature)[:] += of_penalty
+            return gradient + of_penalty * scaled, curvature
+        scaled = self._scaled_by(penalties.scale, constants)
+        of_penalty = np.where(self.penalised, self._unit_penalty.curvature(scaled) * penalties.strength[:, None], 0.0)
+        # The chain rule from these scales to the problem's.
+        ratio = self.scale / penalties.scale
+        diagonal(curvature)[:] += of_penalty * ratio**2
+        return gradient + of_penalty * ratio * scaled, curvature
 
     @cached_property
     def _scales(self) -> Array:

@@ -14,12 +14,13 @@ from genperf.errors import Note, TableError
 from genperf.formula import quote_name
 from genperf.table.clean import Rejection, above_zero, mostly_numbers, not_negative, too_large, too_small
 from genperf.table.columns import Columns
-from genperf.table.describe import constant_notes, measure_factors, number_rows, zero_count_notes
+from genperf.table.describe import constant_notes, measure_factors, zero_count_notes
 from genperf.table.failures import failure_notes, groups_that_only_failed, refuse_only_failures
 from genperf.table.jobs import by_header, by_times
 from genperf.table.layout import refuse_contradictions
 from genperf.table.measurement import Measurement
 from genperf.table.names import counted_by
+from genperf.table.repeats import with_repeat_notes
 from genperf.table.roles import ReadOptions, Roles
 from genperf.table.source import Source
 from genperf.table.table import Table
@@ -35,16 +36,9 @@ class AssemblySettings:
     ----------
     max_shown_faults : int
         Bad rows that an error lists before it counts the others. A guess: they fit on a screen.
-    max_setting_values : int
-        A column in no role with more values than this is taken for a measurement, and not for a setting of the run that
-        was forgotten. A guess: settings have few values, measurements as many as rows.
-    max_shown_columns : int
-        Columns that a note lists. A guess: they fit on a line.
     """
 
     max_shown_faults: int = 5
-    max_setting_values: int = 20
-    max_shown_columns: int = 6
 
 
 ASSEMBLY = AssemblySettings()
@@ -115,7 +109,7 @@ def assemble(opened: Source, options: ReadOptions) -> Table:
         scaling=checked_scaling(options.scaling, kind, work),
     )
     _ = table.weights  # that all are zero is an error of the file, and is raised now
-    return _with_mixture_note(_with_job(table))
+    return with_repeat_notes(_with_job(table))
 
 
 def columns_of(opened: Source, options: ReadOptions) -> Columns:
@@ -180,7 +174,8 @@ def _add_target(measurement: Measurement, options: ReadOptions, columns: Columns
         raise TableError("a work formula goes with a throughput", hint="--throughput COL --work FORMULA")
     if measurement.kind == "throughput" and (TIME in dict(options.roles.named) or TIME in columns.derived):
         raise TableError("the time made from a throughput is named 'time'", hint="name the other column otherwise")
-    columns.reject(column, measurement.faults(columns.number(column)))
+    in_seconds = measurement.kind == "time" and not measurement.converted
+    columns.reject(column, measurement.faults(columns.number(column, durations=in_seconds)))
     if measurement.kind != "throughput":
         return ""
     if work is None:
@@ -284,27 +279,3 @@ def _with_job(table: Table) -> Table:
         return replace(table, scaling="job", notes=(*table.notes, note))
     likely = by_times(table)
     return table if likely is None else replace(table, notes=(*table.notes, likely))
-
-
-def _with_mixture_note(table: Table) -> Table:
-    """Say where rows that count as repeats differ in a setting that is in no role."""
-    names = [*(f.name for f in table.factors), *table.group, *([table.repeat] if table.repeat else [])]
-    _, first, configuration = np.unique(number_rows(table.frame, names), return_index=True, return_inverse=True)
-    if len(first) == len(table.frame):
-        return table
-    mixed = []
-    for name in table.unused:
-        if name not in table.phases.values():
-            codes, values = pd.factorize(table.frame[name], use_na_sentinel=False)
-            differs = codes != codes[first][configuration]
-            if len(values) <= ASSEMBLY.max_setting_values and differs.any():
-                mixed.append(name)
-    if not mixed:
-        return table
-    shown = ", ".join(f"'{c}'" for c in mixed[: ASSEMBLY.max_shown_columns])
-    shown += ", …" if len(mixed) > ASSEMBLY.max_shown_columns else ""
-    text = (
-        f"rows with equal factors, taken for repeats, differ in {shown}: name what matters as a factor or --group"
-        + ("" if table.repeat is not None else ", or the number of the run as --repeat")
-    )
-    return replace(table, notes=(*table.notes, Note(text, "configuration_mixed")))

@@ -19,6 +19,16 @@ MISSING = frozenset({"nan", "na", "n/a", "#n/a", "null", "none", "<na>", "nat", 
 _GAP = " \u00a0\u2009\u202f"
 _COMMA = re.compile(rf"[+-]?\d[\d.'’{_GAP}]*(,\d+)+(\.\d+)?([eE][+-]?\d+)?|[+-]?\d{{1,3}}(['’{_GAP}]\d{{3}})+(\.\d+)?")
 _DATE = re.compile(r"\d{4}-\d\d?-\d\d?([T ].*)?|\d\d?[./]\d\d?[./]\d{4}([T ].*)?|(\d+:)?\d\d?:\d\d?(\.\d+)?")
+#: `hh:mm:ss`, behind days as Slurm writes it.
+_CLOCK = re.compile(r"(?:(\d+)-)?(\d+):([0-5]\d):([0-5]\d(?:\.\d+)?)", re.ASCII)
+#: Numbers with units of time, the larger ones first: `8h20m`, `1 d 2 h`.
+_PARTS = {
+    "d(?:ays?)?": 86400.0,
+    "h(?:rs?|ours?)?": 3600.0,
+    "m(?:in(?:ute)?s?)?": 60.0,
+    "s(?:ec(?:ond)?s?)?": 1.0,
+}
+_SEVERAL_UNITS = re.compile(r"\s*".join(rf"(?:(\d+(?:\.\d+)?)\s*{unit}(?![^\W\d_]))?" for unit in _PARTS), re.ASCII)
 _WITH_UNIT = re.compile(r"(?!0[xob])[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*([^\W\d_]|[%$€/])[\w%/]*")
 
 Reasons = dict[int, str]
@@ -145,6 +155,33 @@ def numbers(cells: Sequence[Any] | Cells) -> tuple[npt.NDArray[np.float64], Reas
     bad = np.flatnonzero(~np.isfinite(values)).tolist()
     values[bad] = np.nan
     return values, {i: _why_not_a_number(cells[i]) for i in bad}
+
+
+def seconds_of(cells: Sequence[Any] | Cells) -> list[Any]:
+    """Return cells with the seconds in the place of a duration in several units, or as a clock has it.
+
+    A number with one unit stays: that belongs to the header, or to `--unit`.
+
+    Examples
+    --------
+    >>> seconds_of(["00:01:30", "1-02:00:00", "2:03:04.5", "12:30", 7.5])
+    [90.0, 93600.0, 7384.5, '12:30', 7.5]
+    >>> seconds_of(["8h20m", "1 d 2 h", "3min 20.5s", "5 s", "3 epochs", ""])
+    [30000.0, 93600.0, 200.5, '5 s', '3 epochs', '']
+    """
+    return [_seconds(cell) for cell in cells]
+
+
+def _seconds(cell: Any) -> Any:
+    text = cell.strip().lower() if isinstance(cell, str) else ""
+    clock, units = _CLOCK.fullmatch(text), _SEVERAL_UNITS.fullmatch(text)
+    if clock is not None:
+        parts = zip(clock.groups(), (86400.0, 3600.0, 60.0, 1.0), strict=True)
+    elif units is not None and sum(map(bool, units.groups())) > 1:
+        parts = zip(units.groups(), _PARTS.values(), strict=True)
+    else:
+        return cell
+    return sum(float(part) * size for part, size in parts if part)
 
 
 def labels(cells: Sequence[Any] | Cells) -> npt.NDArray[np.object_]:

@@ -10,9 +10,10 @@ import numpy.typing as npt
 
 from genperf.errors import FormulaError, TableError, listed, suggest
 from genperf.formula import Formula, parse, parse_number
-from genperf.table.clean import Reasons, Rejection, label, labels, mostly_numbers, numbers
+from genperf.table.clean import Reasons, Rejection, label, labels, mostly_numbers, numbers, seconds_of
 from genperf.table.source import Source
 
+_DURATION_HINT = "a measured time is written in seconds, or as hh:mm:ss"
 #: What to do where no cell of a column is a number, by a word of the reason.
 _HINTS = {
     "unit": "write plain numbers; --unit ms says what --time is in",
@@ -53,13 +54,20 @@ class Columns:
         """All columns: the source's, then the derived ones."""
         return [*(str(c) for c in self.source.frame.columns if c not in self.derived), *self.derived]
 
-    def number(self, name: str) -> npt.NDArray[np.float64]:
-        """Return a column as numbers, NaN where a cell is none."""
+    def number(self, name: str, durations: bool = False) -> npt.NDArray[np.float64]:
+        """Return a column as numbers, NaN where a cell is none.
+
+        Parameters
+        ----------
+        name : str
+        durations : bool
+            Whether hours, minutes and seconds between colons are read, as seconds.
+        """
         if name not in self._numbers:
             cells = self._cells(name)
-            values, reasons = numbers(cells)
+            values, reasons = numbers(seconds_of(cells) if durations else cells)
             if reasons and len(reasons) == len(values):
-                self._refuse(name, cells, reasons)
+                self._refuse(name, cells, reasons, durations)
             self._numbers[name] = values
             self.reject(name, reasons)
         return self._numbers[name]
@@ -192,7 +200,7 @@ class Columns:
                 mask |= self.unusable[name]
         return mask
 
-    def _refuse(self, name: str, cells: Any, reasons: Reasons) -> NoReturn:
+    def _refuse(self, name: str, cells: Any, reasons: Reasons, durations: bool) -> NoReturn:
         """Refuse a column that holds no number at all: leaving rows out would not help.
 
         Parameters
@@ -201,6 +209,8 @@ class Columns:
         cells : Series
         reasons : dict of int to str
             Why each cell is no number.
+        durations : bool
+            Whether a duration would have been read.
 
         Raises
         ------
@@ -212,6 +222,8 @@ class Columns:
         fault = self.source.rejection(first, name, cells.iloc[first], reasons[first])
         shown = fault.value if len(fault.value) <= 40 else f"{fault.value[:37]}…"
         other = f"name another column, or --categorical {name} if it names kinds of runs"
+        if durations and "time of day" in fault.reason:
+            other = _DURATION_HINT
         raise TableError(
             f"no cell of the column is a number; the first, '{shown}', {fault.reason}",
             hint=next((text for word, text in _HINTS.items() if word in fault.reason), other),

@@ -62,6 +62,19 @@ _DATA = frozenset(
 #: Words before a unit of time that say nothing of what is counted.
 _PLAIN = frozenset({*_RATES, "total", "avg", "average", "mean", "training", "train", "global", "aggregate", "overall"})
 
+#: At the end of a name: which statistic of the measurement it is. `min` is not among them, that may be minutes.
+_STATISTICS = frozenset({"mean", "avg", "average", "median", "best", "worst", "max", "maximum", "minimum"})
+#: Before a dot or a slash: the part of a tracker's or a settings file's record that a column is from.
+_SECTIONS = frozenset(
+    {
+        *("config", "cfg", "conf", "args", "arguments", "hparams", "hyperparameters", "params", "param", "settings"),
+        *("metrics", "metric", "tags", "summary", "stats", "timing", "timings", "perf", "performance", "system"),
+        *("train", "training", "trainer"),
+    }
+)
+_SECTION = re.compile(rf"({'|'.join(sorted(_SECTIONS))})[./](?=[a-z_])", re.IGNORECASE)
+_OF_A_CLOCK = re.compile(r"(d+-)?h{1,2}:mm:ss")
+
 Kind = Literal["time", "rate", "quantity", ""]
 
 
@@ -92,14 +105,17 @@ class Header:
 
 
 def bare(column: str) -> str:
-    """Return a header without the unit in brackets at its end, and with a word for `#`.
+    """Return a header without its section and the unit in brackets at its end, and with a word for `#`.
 
     Examples
     --------
     >>> bare("Step time [ms]"), bare("# GPUs"), bare("peak memory (GB)"), bare("batch size (per GPU)")
     ('Step time', 'num GPUs', 'peak memory', 'batch size (per GPU)')
+    >>> bare("config.world_size"), bare("Elapsed (hh:mm:ss)")
+    ('world_size', 'Elapsed')
     """
-    text = re.sub(r"^(#|n[or]\.)\s*(of\s+)?(?=[A-Za-z])", "num ", column.strip(), flags=re.IGNORECASE)
+    text = _without_section(column)
+    text = re.sub(r"^(#|n[or]\.)\s*(of\s+)?(?=[A-Za-z])", "num ", text, flags=re.IGNORECASE)
     main, unit = _bracketed(text)
     return main if main and unit and _is_unit(unit) else text
 
@@ -118,10 +134,13 @@ def header_of(column: str) -> Header:
     Header(kind='rate', unit='s', counted='tokens', shared=True, of='')
     >>> header_of("throughput (images/s)").counted, header_of("peak memory (GB)").unit, header_of("layers").kind
     ('images', 'GB', '')
+    >>> header_of("train/tokens_per_second").counted, header_of("metrics.step_time").of
+    ('tokens', 'step')
     """
-    main, unit = _bracketed(column.strip())
+    whole = _without_section(column)
+    main, unit = _bracketed(whole)
     if not main or not (unit and _is_unit(unit)):
-        main, unit = column, ""
+        main, unit = whole, ""
     names, last = _chain(main), _chain(unit)
     if _is_bandwidth(last or names):
         return Header()
@@ -143,6 +162,19 @@ def is_bandwidth(column: str) -> bool:
     return _is_bandwidth(_chain(unit) if main and unit and _is_unit(unit) else _chain(column))
 
 
+def _without_section(column: str) -> str:
+    """Return a header without the sections before it: `config.num_gpus`, `train/perf/step_time`; `train/s` is a rate.
+
+    Parameters
+    ----------
+    column : str
+    """
+    text = column.strip()
+    while (section := _SECTION.match(text)) and text[section.end() :].lower() not in TIME_WORDS:
+        text = text[section.end() :]
+    return text
+
+
 def _bracketed(text: str) -> tuple[str, str]:
     """Return a header in two: before the brackets at its end, and what is in them."""
     start = max(text.rfind("("), text.rfind("["))
@@ -153,6 +185,8 @@ def _bracketed(text: str) -> tuple[str, str]:
 
 
 def _is_unit(text: str) -> bool:
+    if _OF_A_CLOCK.fullmatch(text.lower()):
+        return True
     chain = _chain(text)
     words = [word for part in chain for word in part]
     known = {*TIME_WORDS, *_MEMORY_UNITS, *_OTHER_UNITS}
@@ -223,6 +257,8 @@ def _time(chain: list[list[str]], unit: list[list[str]]) -> Header | None:
     """
     if not chain:
         return None
+    if chain[-1][-1] in _STATISTICS and len(chain[-1]) > 1:
+        chain = [*chain[:-1], chain[-1][:-1]]
     first, *others = chain
     words = [word for part in chain for word in part]
     inside = unit[0][-1] if unit else ""
@@ -264,6 +300,9 @@ def _quantity(chain: list[list[str]], unit: list[list[str]]) -> Header | None:
     words = [word for part in chain for word in part]
     units = {**_MEMORY_UNITS, **_OTHER_UNITS}
     end = unit[0][-1] if unit else words[-1] if len(words) > 1 else ""
+    if len(chain) == 2 and chain[0][-1] in units and chain[1][0] in STEP_WORDS | JOB_WORDS:
+        # Joules per step.
+        end = chain[0][-1]
     if end in units:
         given = end in _MEMORY_UNITS and bool(_GIVEN_AMOUNTS & {*words}) and not _QUANTITIES & {*words}
         return None if given else Header("quantity", units[end])

@@ -1,4 +1,4 @@
-"""Times of an epoch or a whole job: told by the header, or by times that fall while the batch of each worker stays."""
+"""Times of an epoch or a whole job: told by the header, or by times that fall too much for a batch of each worker."""
 
 from __future__ import annotations
 
@@ -60,7 +60,8 @@ def by_header(table: Table) -> Note | None:
 def by_times(table: Table) -> Note | None:
     """Say that times fall as the workers grow, though the batch of each stays: all share one amount of work.
 
-    None where they do not, where no column is the batch of one worker, and where the kind of scaling is known.
+    So they are read where no column is a batch as well: nothing then says that each worker has one of its own. None
+    where they do not fall, where a column is the batch of all, and where the kind of scaling is known.
 
     Examples
     --------
@@ -75,7 +76,7 @@ def by_times(table: Table) -> Note | None:
     batch = column_of("batch", [*names, *table.group])
     workers = column_of("workers", names) or column_of("nodes", names)
     other = column_of("global_batch", [*names, *table.group])
-    if not target.true_seconds or table.scaling is not None or batch is None or workers is None or other is not None:
+    if not target.true_seconds or table.scaling is not None or workers is None or other is not None:
         return None
     counts = {f.name for f in _counts(table)}
     keys = list(dict.fromkeys([*(f.name for f in table.factors if f.name not in counts), *table.group]))
@@ -91,11 +92,11 @@ def by_times(table: Table) -> Note | None:
     few, many = (float(ends[workers].iloc[widest]) for ends in (first, last))
     slow, fast = (float(ends[target.column].iloc[widest]) for ends in (first, last))
     scales = f"{few:g} to {many:g} {noun_of(workers)}"
-    text = (
-        f"at the same {batch} the time falls from {_seconds(slow)} to {_seconds(fast)} s from {scales}: "
-        f"too much for a batch each; --scaling job for an epoch, --map global_batch={batch} for a batch of all"
-    )
-    return Note(text, "job_likely")
+    falls_so = f"the time falls from {_seconds(slow)} to {_seconds(fast)} s from {scales}: too much for a batch each"
+    if batch is None:
+        return Note(f"{falls_so}; --scaling job for work that all share", "job_likely")
+    remedy = f"--scaling job for an epoch, --map global_batch={batch} for a batch of all"
+    return Note(f"at the same {batch} {falls_so}; {remedy}", "job_likely")
 
 
 def taken_as_job(table: Table) -> Table:

@@ -7,21 +7,22 @@ from collections.abc import Iterable
 from functools import lru_cache
 
 from genperf.table.headers import bare
-from genperf.table.transformer_names import TRANSFORMER
+from genperf.table.transformer_names import TRANSFORMER, WAYS
 
 #: Names that tables of any program use. `batch` is one worker's samples in a step, `work` one worker's operations in a
 #: step, `samples` the whole data set.
 GENERAL: dict[str, tuple[str, ...]] = {
     "workers": (
         *("workers", "devices", "gpus", "accelerators", "ranks", "processes", "chips", "replicas", "world_size"),
-        *("tpus", "npus", "cards", "procs", "np", "nproc", "total_gpus", "total_devices"),
+        *("tpus", "npus", "cards", "procs", "np", "nproc", "tasks", "ntasks", "mpi_ranks", "slurm_ntasks"),
+        *("ngpus", "ngpu", "total_gpus", "total_devices"),
     ),
-    "nodes": ("nodes", "hosts", "machines", "nnodes"),
+    "nodes": ("nodes", "hosts", "machines", "nnodes", "vms", "instance_count", "slurm_nnodes"),
     "devices_per_node": (
         *("devices_per_node", "gpus_per_node", "workers_per_node", "local_workers"),
         *("gpus_per_host", "gpus_per_machine", "processes_per_node", "nproc_per_node"),
     ),
-    "servers": ("servers", "parameter_servers"),
+    "servers": ("servers", "parameter_servers", "ps", "param_servers"),
     "batch": (
         "batch",
         "batch_per_worker",
@@ -33,6 +34,12 @@ GENERAL: dict[str, tuple[str, ...]] = {
         "batch_size",
         "batch_size_per_worker",
         "per_worker_batch_size",
+        "train_batch_size_per_worker",
+        "train_batch_size_per_device",
+        "train_batch_size_per_gpu",
+        "samples_per_gpu",
+        "images_per_gpu",
+        "imgs_per_gpu",
     ),
     "global_batch": (
         "global_batch",
@@ -40,6 +47,7 @@ GENERAL: dict[str, tuple[str, ...]] = {
         "total_batch",
         "total_batch_size",
         "train_batch_size",
+        "global_train_batch_size",
         "effective_batch_size",
         "overall_batch_size",
         "gbs",
@@ -54,6 +62,8 @@ GENERAL: dict[str, tuple[str, ...]] = {
     "work": ("work", "flops", "forward_flops"),
 }
 
+#: Where one of these is known, the batch of a pass is not that of a worker.
+_BESIDE_A_PASS = ("global_batch", "micro_batches", *WAYS[1:])
 #: The field's names for a factor, the canonical one first. Families use the canonical one.
 ALIASES: dict[str, tuple[str, ...]] = {**GENERAL, **TRANSFORMER}
 
@@ -83,7 +93,8 @@ def column_of(canonical: str, columns: Iterable[str]) -> str | None:
     """Return which column has one of the field's names for a factor; None where none has.
 
     If no column has such a name as it is, one may have it behind `num_` or before `_count`, or in other words for a
-    batch and for what it is of (`bs_per_gpu`, `batchSize`).
+    batch and for what it is of (`bs_per_gpu`, `batchSize`). The batch of a pass is that of a worker, where no column
+    tells of several passes, of a batch of all, or of another split than that of the samples.
 
     Parameters
     ----------
@@ -99,6 +110,8 @@ def column_of(canonical: str, columns: Iterable[str]) -> str | None:
     ('node_count', None)
     >>> column_of("batch", ["bs_per_gpu"]), column_of("global_batch", ["globalBatchSize"])
     ('bs_per_gpu', 'globalBatchSize')
+    >>> column_of("batch", ["gpus", "mbs"]), column_of("batch", ["gpus", "mbs", "grad_accumulation"])
+    ('mbs', None)
     """
     listed = list(columns)
     for spelled in _SPELLINGS:
@@ -106,6 +119,8 @@ def column_of(canonical: str, columns: Iterable[str]) -> str | None:
         column = next((by_name[alias] for alias in ALIASES[canonical] if alias in by_name), None)
         if column is not None:
             return column
+    if canonical == "batch" and not any(column_of(name, listed) for name in _BESIDE_A_PASS):
+        return column_of("micro_batch", listed)
     return None
 
 
@@ -157,12 +172,14 @@ def noun_of(column: str) -> str:
     --------
     >>> noun_of("num_gpus"), noun_of("# GPUs"), noun_of("world_size"), noun_of("node_count"), noun_of("cores")
     ('gpus', 'GPUs', 'workers', 'nodes', 'cores')
+    >>> noun_of("NTasks"), noun_of("config.num_gpus")
+    ('Tasks', 'gpus')
     """
     canonical = counted_by(column)
     if canonical not in ("workers", "nodes", "servers"):
         return column
     plain = re.sub(r"(?<=[a-z0-9])(?=[A-Z][a-z])", "_", bare(column))
-    words = r"^(num|number[ _]of|n|no[ _]of|total)[ _]|^n(?=nodes$)|[ _](count|num)$"
+    words = r"^(num|number[ _]of|n|no[ _]of|total)[ _]|^n(?=(nodes|tasks|procs|gpus|ranks)$)|[ _](count|num)$"
     counted = re.sub(words, "", plain, flags=re.IGNORECASE)
     for noun in (counted, f"{counted}s"):
         if noun.lower().endswith("s") and column_of(canonical, [noun]) is not None and " " not in noun:

@@ -75,14 +75,14 @@ class Table:
     --------
     >>> import pandas as pd
     >>> from genperf.table import read_table
-    >>> runs = pd.DataFrame({"workers": [1, 1, 2, 2], "seconds": [1.0, 1.1, 0.6, 0.6], "run": [0, 1, 0, 1]})
+    >>> runs = pd.DataFrame({"workers": [1, 1, 2, 2], "seconds": [1.0, 1.1, 1.2, 1.2], "run": [0, 1, 0, 1]})
     >>> table = read_table(runs, time="seconds", extrinsic="workers", repeat="run")
     >>> table.configuration
     array([0, 0, 1, 1])
     >>> table.medians().measured
-    array([1.05, 0.6 ])
+    array([1.05, 1.2 ])
     >>> print(table)
-    DataFrame: 4 rows, 2 configurations, noise 4.8 %; time 'seconds' 0.6 to 1.1 s
+    DataFrame: 4 rows, 2 configurations, noise 4.8 %; time 'seconds' 1 to 1.2 s
        factor      role  min  max  distinct levels
       workers extrinsic    1    2         2
     """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -35,7 +36,8 @@ class _Fold:
     held_out : ndarray of int, shape (held_out,)
         Numbers of the configurations.
     unknown : sequence of str or None, length held_out
-        Why no model can predict a configuration: its group or one of its levels is not in the training part.
+        Why no model can predict a configuration: its group is not in the training part, or one of its levels is not
+        and that has one level only.
     """
 
     name: str
@@ -93,8 +95,9 @@ def validate(
     Returns
     -------
     Validation
-        A model that cannot be applied is reported with its reason, and the others go on. A configuration of a group or
-        with a categorical level that the training part does not have is left unpredicted, with a note.
+        A model that cannot be applied is reported with its reason, and the others go on. For a categorical level that
+        the training part does not have, its levels stand, as in `genperf.predict`, for every model. A configuration of
+        a group that it does not have, or of such a level where it has one level only, is left unpredicted, with a note.
 
     Raises
     ------
@@ -218,9 +221,11 @@ def _fold(table: Table, medians: Table, part: Split) -> _Fold:
     frame = medians.frame.iloc[held_out]
     unknown: list[str | None] = [None] * len(held_out)
     for name, trained in levels.items():
+        # Several levels of a group can stand for another one.
+        count = Counter(key[:-1] for key in trained)
         for i, key in enumerate(keys_of(frame, (*table.group, name))):
-            if key not in trained:
-                unknown[i] = f"level '{key[-1]}' of '{name}' is not in the training part"
+            if key not in trained and count[key[:-1]] < 2:
+                unknown[i] = f"level '{key[-1]}' of '{name}' is not in the training part, which has one"
     for i, key in enumerate(keys_of(frame, table.group)):
         if key not in groups:
             unknown[i] = "its group has no configuration in the training part"

@@ -14,9 +14,11 @@ from genperf.errors import FitError, FormulaError, GenperfError
 from genperf.fitting import fit
 from genperf.fitting.auto import AUTO
 from genperf.models.network import about_devices
-from genperf.result import FitResult, GroupedResult
+from genperf.prediction import Query, schema_of
+from genperf.prediction.new_levels import combined, new_levels, stand_ins
+from genperf.result import FitResult, GroupedResult, predicting_levels
 from genperf.table import Table
-from genperf.table.clean import label
+from genperf.table.clean import label, labels
 from genperf.validation.features import Forecast
 from genperf.validation.learners import LEARNERS
 
@@ -168,7 +170,7 @@ def _answer_of(result: FitResult, data: pd.DataFrame, interval: float) -> Answer
     interval : float
         Nominal coverage.
     """
-    frame = result.predict(data, interval=interval)
+    frame = predicting_levels(result, data).predict(data, interval=interval)
     verdicts = [None if pd.isna(v) else str(v) for v in frame["verdict"]]
     reasons = [None if pd.isna(r) else str(r) or None for r in frame["reason"]]
     columns = (frame[c].to_numpy(dtype=float) for c in (result.schema.target.name, "lower", "upper"))
@@ -190,13 +192,46 @@ def _by_learner(task: Task) -> Answer:
         data : DataFrame
         """
         try:
-            forecast = LEARNERS[task.model](train, data, task.interval, task.seed, mapping)
+            forecast = _with_new_levels(train, data, task, mapping)
         except (ValueError, FloatingPointError) as error:
             # The errors of scikit-learn and LAPACK for data that they cannot use.
             raise FitError(f"{task.model} cannot use this data: {error}", where=train.source) from error
         return Answer(forecast, [None] * len(data), [None] * len(data))
 
     return _by_group(task, task.train.medians(), predict)
+
+
+def _with_new_levels(train: Table, data: pd.DataFrame, task: Task, mapping: Mapping[str, str] | None) -> Forecast:
+    """Predict by a learner; levels of the training part stand for others, as for a fitted model.
+
+    Parameters
+    ----------
+    train : Table
+    data : DataFrame
+        The configurations.
+    task : Task
+        With the learner's name.
+    mapping : mapping of str to str or None
+        Canonical factor name → column.
+    """
+
+    def learned(rows: pd.DataFrame) -> Forecast:
+        return LEARNERS[task.model](train, rows, task.interval, task.seed, mapping)
+
+    schema = schema_of(train)
+    query = Query(len(data), {f.name: labels(data[f.name]) for f in train.categorical})
+    new = new_levels(schema, query)
+    if not new:
+        return learned(data)
+    stand, unknown = stand_ins(schema, query, new), np.any(list(new.values()), axis=0)
+    expanded = data.iloc[stand.rows].reset_index(drop=True).assign(**stand.query.columns)
+    whole = learned(pd.concat([data[~unknown], expanded], ignore_index=True))
+    known, ways = np.split(np.array([whole.predicted, whole.lower, whole.upper]), [int((~unknown).sum())], axis=1)
+    columns = np.empty((3, len(data)))
+    columns[:, ~unknown] = known
+    answers = (*ways, np.ones(len(stand.rows)))
+    columns[:, unknown] = combined(stand, np.flatnonzero(unknown), answers, task.interval)[:3]
+    return Forecast(*columns)
 
 
 def _by_group(task: Task, train: Table, predict: Predict) -> Answer:

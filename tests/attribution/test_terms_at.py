@@ -6,6 +6,7 @@ import pytest
 
 import genperf as gp
 from genperf.attribution import explain
+from genperf.attribution.alike import SAME_WITH_COMPUTATION
 from genperf.attribution.explain import terms_at
 from genperf.attribution.terms import amounts_of, parts_of
 from genperf.prediction import central_times
@@ -25,11 +26,29 @@ def series() -> FitResult:
 
 def test_terms_at_are_those_of_explain(series: FitResult) -> None:
     at = pd.DataFrame({"workers": [32.0]})
-    terms, aliased = terms_at(series, at, 0.8)
+    parts = terms_at(series, at, 0.8)
+    terms = parts.terms
     whole = explain(series, at, 0.8)
-    columns = list(terms.columns)
-    pd.testing.assert_frame_equal(terms, whole.terms[columns])
-    assert aliased == whole.aliased
+    assert terms["seconds"].sum() == pytest.approx(whole.terms["seconds"].sum())
+    alone = terms[~terms["term"].isin(list(parts.groups))]
+    expected = whole.terms[whole.terms["term"].isin(alone["term"])][list(terms.columns)]
+    pd.testing.assert_frame_equal(alone.reset_index(drop=True), expected.reset_index(drop=True))
+    assert {*parts.aliased} <= {*whole.aliased}
+
+
+def test_terms_of_one_shape_are_told_together() -> None:
+    """From 8 workers on, at one batch each, nothing tells the computation from a constant or from the second worker."""
+    runs = pd.DataFrame({"workers": [8.0, 16.0, 32.0, 64.0], "batch": 32.0, "s": [0.42, 0.437, 0.454, 0.47]})
+    result = gp.fit(gp.read_table(runs, time="s", extrinsic="workers", intrinsic="batch"))
+    at = pd.DataFrame({"workers": [256.0], "batch": [32.0]})
+    parts = terms_at(result, at, 0.9)
+    assert parts.groups == {SAME_WITH_COMPUTATION: ("computation", "constant", "leaving the node")}
+    together = parts.terms.set_index("term").loc[SAME_WITH_COMPUTATION]
+    apart = explain(result, at, 0.9).terms.set_index("term")
+    summed = apart.loc[["computation", "constant", "leaving the node"], "seconds"].sum()
+    assert together["seconds"] == pytest.approx(summed)
+    assert together["upper"] - together["lower"] < (apart["upper"] - apart["lower"])["leaving the node"]
+    assert ("computation", "leaving the node") not in parts.aliased
 
 
 def test_members_together_are_those_one_by_one(series: FitResult) -> None:

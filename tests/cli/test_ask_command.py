@@ -101,6 +101,37 @@ def test_an_epoch_is_told_as_such(shell: Shell) -> None:
     assert "throughput" not in told
 
 
+def test_an_export_of_slurm_is_read_as_it_is(shell: Shell) -> None:
+    """600 + 7200/n s on n nodes of four tasks: 32 nodes take 825 s, 13.75 min; the interval has the same unit."""
+    times = [f"{s // 3600:02d}:{s % 3600 // 60:02d}:{s % 60:02d}" for s in (600 + 7200 // n for n in (1, 2, 4, 8))]
+    rows = [f"{i}|{n}|{4 * n}|{t}|COMPLETED" for i, (n, t) in enumerate(zip((1, 2, 4, 8), times, strict=True))]
+    Path("runs.csv").write_text("\n".join(["JobID|NNodes|NTasks|Elapsed|State", *rows, "9|16|64|00:00:05|FAILED", ""]))
+    status, out, _ = shell("ask", "runs.csv", "--at", "NNodes=32")
+    assert status == 0
+    assert "workers = NTasks, time = Elapsed, extrinsic = NNodes, status = State" in out
+    assert "too much for a batch each, so all are taken to share one amount of work" in out
+    found = re.search(r"Expect a job of ([\d.]+) min .* as fast as on 4 Tasks", out)
+    assert found is not None
+    assert float(found[1]) == pytest.approx(13.75, rel=0.25)
+    assert re.search(r"a new run lies between [\d.]+ and [\d.]+ min \(90 % interval\)", out)
+
+
+def test_an_export_of_a_tracker_is_read_as_it_is(shell: Shell) -> None:
+    """A step of 1 + 0.03·n s, with four sequences a worker: 32 workers take 1.96 s, and 65.3 sequences a second."""
+    head = "Name,State,_step,config.world_size,config.per_device_train_batch_size,config.model,train/step_time"
+    rows = [f"run-{m}{n},finished,100,{n},4,{m},{1 + 0.03 * n:.3f}" for m in "ab" for n in (1, 2, 4, 8)]
+    Path("runs.csv").write_text("\n".join([head, *rows, "run-z,crashed,3,16,4,a,", ""]))
+    status, out, _ = shell("ask", "runs.csv", "--at", "world_size=32", "--at", "model=b")
+    assert status == 0
+    roles = (
+        "intrinsic = config.per_device_train_batch_size, group = config.model, status = State; left out: Name, _step"
+    )
+    assert out.startswith(f"read as: workers = config.world_size, time = train/step_time, {roles}\n")
+    found = re.search(r"Expect ([\d.]+) samples/s at config\.world_size=32", out)
+    assert found is not None
+    assert float(found[1]) == pytest.approx(65.3, rel=0.3)
+
+
 def test_a_throughput_of_one_worker_is_made_that_of_all(shell: Shell) -> None:
     Path("runs.csv").write_text("gpus,tokens/s/gpu\n8,1000\n16,980\n32,960\n64,945\n")
     assert answer(shell, at="gpus=64")["throughput"] == pytest.approx(64 * 945, rel=0.03)
@@ -221,3 +252,19 @@ def test_rows_that_cannot_be_read_are_left_out_and_counted(shell: Shell) -> None
     status, out, err = shell("ask", "odd.csv", "--at", "gpus=32", "--work", "64")
     assert status == 0, err
     assert "2 rows left out because they cannot be used; the first: line 4, column 'seconds': 'fast'" in out
+
+
+def test_days_of_so_many_tokens_follow_from_a_throughput_of_tokens(shell: Shell) -> None:
+    rows = "\n".join(f"{n},{3200 - 20 * i}" for i, n in enumerate((8, 16, 32, 64)))
+    Path("runs.csv").write_text(f"num_gpus,tokens_per_sec_per_gpu\n{rows}\n")
+    loaded = answer(shell, "--tokens", "1B", at="num_gpus=128")
+    assert float(str(loaded["days"])) == pytest.approx(1e9 / float(str(loaded["throughput"])) / 86400.0)
+
+
+def test_more_than_in_proportion_is_doubted(shell: Shell) -> None:
+    """Twice the workers, three times the speed: no cluster does that."""
+    Path("runs.csv").write_text("gpus,images_per_s\n1,100\n2,290\n4,850\n8,2500\n")
+    _, out, _ = shell("ask", "runs.csv", "--at", "gpus=16")
+    assert re.search(r"an efficiency of \d+ %, which is hardly so: the runs say little of what gpus alone change", out)
+    Path("runs.csv").write_text(FOUR)
+    assert "hardly so" not in shell("ask", "runs.csv", "--at", "gpus=16")[1]

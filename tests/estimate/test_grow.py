@@ -40,7 +40,7 @@ def test_the_arrays_are_the_values_of_the_expression() -> None:
     base, problem = base_of(table)
     start = problem.project(problem.start[None, :])[0]
     growing = growth_problem(base, problem, interactions(table.factors, table.columns), table)
-    grown = grow(growing, start, np.ones(len(table), bool))
+    grown = grow(growing, start[None], np.ones((1, len(table)), bool))[0]
     expression = grown.expression(base)
     values = dict(zip(expression.constant_names, grown.constants, strict=True))
     predicted = expression.evaluate(table.columns, values)
@@ -69,7 +69,7 @@ def test_what_explains_nothing_is_pruned() -> None:
     base, problem = base_of(table)
     start = problem.project(problem.start[None, :])[0]
     offered = interactions(table.factors, table.columns)
-    grown = grow(growth_problem(base, problem, offered, table), start, np.ones(len(table), bool))
+    grown = grow(growth_problem(base, problem, offered, table), start[None], np.ones((1, len(table)), bool))[0]
     assert len(grown.interactions) < len(offered)
     of_each = [grown.sizes[k] for k in range(len(grown.interactions))]
     assert all(size < 2.0 * SHRINKAGE.usual_size for size in of_each)
@@ -81,7 +81,7 @@ def test_rows_that_do_not_count_change_nothing() -> None:
     start = problem.project(problem.start[None, :])[0]
     counted = np.arange(len(table)) % 5 != 0
     offered = interactions(table.factors, table.columns)
-    first = grow(growth_problem(base, problem, offered, table), start, counted)
+    first = grow(growth_problem(base, problem, offered, table), start[None], counted[None])[0]
     # Only the scale of the coefficients, which hardly are penalised, knows the other rows.
     wild = gp.read_table(
         table.frame.assign(t=np.where(counted, table.frame.t, 1.2 * table.frame.t)),
@@ -89,7 +89,7 @@ def test_rows_that_do_not_count_change_nothing() -> None:
         intrinsic="batch",
         categorical="net,precision",
     )
-    second = grow(growth_problem(base, base_of(wild)[1], offered, wild), start, counted)
+    second = grow(growth_problem(base, base_of(wild)[1], offered, wild), start[None], counted[None])[0]
     assert [one.name for one in second.interactions] == [one.name for one in first.interactions]
     assert second.constants == pytest.approx(first.constants, abs=1e-3)
 
@@ -133,13 +133,30 @@ def test_the_exponents_of_a_factor_that_changes_nothing_are_learned_small() -> N
     problem = problem_of(base, table, loss_named(options.loss), penalty_named(options.penalty, options.strength))
     kinds = kinds_of(base, table.factors)
     start = solve(problem, seed=0).constants
-    grown = grow(growth_problem(base, problem, (), table, kinds), start, np.ones(len(table), bool))
+    grown = grow(growth_problem(base, problem, (), table, kinds), start[None], np.ones((1, len(table)), bool))[0]
     size = dict(zip(kinds, grown.plain, strict=True))
     assert size["p_idle"] < 0.1 < 0.3 < min(size["p_batch"], size["p_hidden"])
     assert max(size["d1_kernel[]"], size["d2_kernel[]"]) < 0.1
     # A coefficient keeps its size, and the noise gives λ.
     assert [s for kind, s in zip(kinds, grown.plain, strict=True) if not kind] == [1.0] * kinds.count("")
     assert grown.strength == pytest.approx(2.0 * 0.1**2 / len(table), rel=0.5)
+
+
+def test_parts_of_the_rows_learn_sizes_by_themselves() -> None:
+    table = runs(1.5, noise=0.1)
+    base, problem = base_of(table)
+    kinds = kinds_of(base, table.factors)
+    start = solve(problem, seed=0).constants
+    number = np.arange(len(table))
+    rows = np.array([number % 3 != 0, number % 3 != 1, number >= 0])
+    growing = growth_problem(base, problem, (), table, kinds)
+    together = grow(growing, np.tile(start, (3, 1)), rows)
+    alone = [grow(growing, start[None], counted[None])[0] for counted in rows]
+    for one, other in zip(together, alone, strict=True):
+        assert one.constants == pytest.approx(other.constants, rel=1e-6, abs=1e-8)
+        assert one.plain == pytest.approx(other.plain, rel=1e-6)
+        assert one.strength == pytest.approx(other.strength, rel=1e-6)
+    assert together[0].strength != pytest.approx(together[1].strength, rel=1e-3)
 
 
 def test_learned_sizes_err_less_where_most_factors_change_nothing() -> None:

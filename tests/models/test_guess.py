@@ -87,10 +87,11 @@ def test_where_a_run_was_written_down_is_no_factor() -> None:
     assert guess.roles["categorical"] == "network"
     assert guess.left_out == ("source",)
     # It may tell series apart.
-    series = {k: v * 2 for k, v in columns.items() if k != "layers"}
+    several = {"network": [n for n in ("vgg", "bert") for _ in range(8)], "source": (["a.md"] * 4 + ["b.md"] * 4) * 2}
+    series = {"gpus": NUMBERS * 4, "step_s": NUMBERS * 4, **several}
     assert guess_roles(series).roles["group"] == "network,source"
-    # Not where each run was written down in a place of its own: 2 networks x 4 lines are 8 runs.
-    lines = ["a.md:1", "a.md:1", "a.md:2", "a.md:2", "a.md:3", "a.md:3", "a.md:4", "a.md:4"]
+    # Not where each run was written down in a place of its own: 2 networks x 8 lines are 16 runs.
+    lines = [f"a.md:{line}" for line in range(8)] * 2
     assert guess_roles({**series, "source": lines}).roles["group"] == "network"
 
 
@@ -222,3 +223,70 @@ def test_tokens_per_second_of_a_layout_are_a_step(names: list[str], derived: str
 def test_samples_per_second_beside_a_global_batch_stay_a_throughput() -> None:
     cells = {name: [1.0, 2.0, 4.0, 8.0] for name in ("gpus", "dp", "gbs")} | {"samples/s": [93.1, 85.2, 71.3, 60.4]}
     assert guess_roles(cells).roles["throughput"] == "samples/s"
+
+
+def test_another_name_of_the_count_is_no_factor() -> None:
+    columns = {"cluster_size": NUMBERS, "gpus": NUMBERS, "gpu_hours": [3.0, 2.0, 2.5, 4.0], "step_s": NUMBERS}
+    guess = guess_roles(columns)
+    assert (guess.roles, guess.left_out) == ({"time": "step_s", "extrinsic": "gpus"}, ("cluster_size", "gpu_hours"))
+    assert "cluster_size" in guess_roles(columns, wanted=["cluster_size"]).roles["intrinsic"]
+
+
+def test_the_batch_of_a_pass_is_that_of_a_worker_where_no_step_has_several() -> None:
+    columns = {"gpus": NUMBERS, "per_device_train_batch_size": [4, 4, 4, 4], "step_s": NUMBERS}
+    assert guess_roles(columns).roles["intrinsic"] == "per_device_train_batch_size"
+    networks = {n: cells * 4 for n, cells in columns.items()} | {"model": ["a"] * 8 + ["b"] * 8}
+    networks["per_device_train_batch_size"] = ([4] * 4 + [8] * 4) * 2
+    assert guess_roles(networks).roles["group"] == "model,per_device_train_batch_size"
+
+
+@pytest.mark.parametrize(
+    ("columns", "message", "hint"),
+    [
+        ({"gpus": NUMBERS, "t1": NUMBERS, "t2": NUMBERS}, "t1, t2 look like repeats", "a row for each run"),
+        (
+            {"hardware": ["1xV100", "2xV100", "4xV100", "8xV100"], "images/s": NUMBERS},
+            "no column is known to count the workers",
+            "'hardware' tells counts among words",
+        ),
+    ],
+)
+def test_tables_of_another_form_are_told_what_to_write(
+    columns: dict[str, list[float]], message: str, hint: str
+) -> None:
+    with pytest.raises(TableError, match=message) as caught:
+        guess_roles(columns)
+    assert hint in str(caught.value.hint)
+
+
+@pytest.mark.parametrize(
+    ("columns", "taken"),
+    [
+        (("step_time_s", "step_time_mean_s"), "step_time_s"),
+        (("time_min", "time_mean", "time_max"), "time_mean"),
+        (("Mean step time (ms)", "Median step time (ms)"), "Median step time (ms)"),
+        (("images_per_s_best", "images_per_s_avg"), "images_per_s_avg"),
+    ],
+)
+def test_of_several_statistics_one_is_measured(columns: tuple[str, ...], taken: str) -> None:
+    roles = guess_roles({"gpus": NUMBERS, **dict.fromkeys(columns, NUMBERS)}).roles
+    assert {roles.get("time"), roles.get("throughput")} == {taken, None}
+
+
+def test_series_of_too_few_counts_are_rows_of_one_table() -> None:
+    columns = {
+        "gpus": [1, 2, 4, 8, 1, 8],
+        "model": ["a", "a", "b", "b", "c", "c"],
+        "images_per_s": [1.0, 2.0, 4.0, 8.0, 1.5, 9.0],
+    }
+    roles = guess_roles(columns).roles
+    assert (roles.get("categorical"), roles.get("group")) == ("model", None)
+
+
+def test_steps_of_slurm_jobs_are_no_runs() -> None:
+    columns = {"JobID": ["7", "7.batch", "8", "8.batch"], "NNodes": [2, 1, 4, 1], "Elapsed": ["00:10:00"] * 4}
+    with pytest.raises(TableError, match=r"steps of jobs beside the jobs, such as 7\.batch"):
+        guess_roles(columns)
+    jobs = {name: cells[::2] for name, cells in columns.items()}
+    assert guess_roles(jobs).roles["time"] == "Elapsed"
+    assert guess_roles({**jobs, "JobID": [7.0, 8.0]}).roles["time"] == "Elapsed"

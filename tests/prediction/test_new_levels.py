@@ -1,6 +1,7 @@
 """A level that was not measured: the mean of the measured ones, an interval that holds their spread, and a sentence."""
 
 import itertools
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -8,8 +9,10 @@ import pytest
 from scipy.stats import t as student
 
 import genperf as gp
+from genperf.advice import ask, compare, optimize
 from genperf.errors import TableError
 from genperf.prediction.query import TYPING_ERROR, misspelt
+from genperf.result import answering, save_model
 
 #: How long a step takes on each device, in units of a law over the workers.
 SPEEDS = {"A100": 1.0, "H100": 0.5, "V100": 2.0}
@@ -75,9 +78,124 @@ def test_nothing_stands_for_an_empty_cell_or_a_factor_of_one_level(model: gp.Fit
         one.predict({"gpu": "B200", "workers": [4]})
 
 
-def test_other_commands_refuse_it(model: gp.FitResult) -> None:
-    with pytest.raises(gp.GenperfError, match="never measured"):
-        gp.explain(model, at={"gpu": "B200", "bits": "fp32"})
+AT = {"gpu": "B200", "bits": "fp32", "workers": 4}
+
+
+@pytest.fixture(scope="module", params=["generic", "auto"])
+def either(request: pytest.FixtureRequest) -> gp.FitResult:
+    return gp.fit(runs(), request.param, time="s", extrinsic="workers", categorical="gpu,bits", draws=50)
+
+
+def test_explain_takes_the_prediction_apart(either: gp.FitResult) -> None:
+    predicted = either.predict({name: [value] for name, value in AT.items()}).iloc[0]
+    told = gp.explain(either, AT, knee=True)
+    assert told.terms["seconds"].sum() == pytest.approx(predicted.time)
+    assert told.terms["share"].sum() == pytest.approx(1.0)
+    (note,) = [text for text in told.notes if "was not measured" in text]
+    assert note.startswith("gpu=B200 was not measured: the mean of the 3 measured levels (A100, H100, V100)")
+    # The spread between the devices, of 1:4, is in the interval of the term that differs.
+    largest = told.terms.loc[told.terms.seconds.idxmax()]
+    assert largest.upper / largest.lower > 3.0
+    assert told.scaling is not None
+    assert told.scaling.curve.set_index("workers").time[4.0] == pytest.approx(predicted.time)
+    measured = [gp.explain(either, {**AT, "gpu": gpu}).elasticities.elasticity[0] for gpu in SPEEDS]
+    assert told.elasticities.elasticity[0] == pytest.approx(np.mean(measured), abs=1e-9)
+
+
+def test_a_row_of_a_measured_level_is_explained_as_without_the_new_one(model: gp.FitResult) -> None:
+    rows = pd.DataFrame({"gpu": ["A100", "B200"], "bits": "fp32", "workers": 4.0})
+    both, alone = gp.explain(model, rows).terms, gp.explain(model, rows.iloc[:1]).terms
+    of_first = both[both.gpu == "A100"].reset_index(drop=True)
+    pd.testing.assert_frame_equal(of_first[["term", "seconds", "share"]], alone[["term", "seconds", "share"]])
+
+
+def test_a_new_level_is_compared_with_a_measured_one(model: gp.FitResult) -> None:
+    told = gp.explain(model, AT, versus={"gpu": "A100"}).comparison
+    assert told is not None
+    # The A100 is halfway between the two others, in ln T.
+    assert told.value_b / told.value_a == pytest.approx(1.0, rel=0.05)
+    assert told.lower < -0.1 < 0.1 < told.upper
+    assert "gpu=A100" in told.sentence
+
+
+def test_ask_says_that_it_was_not_measured(either: gp.FitResult) -> None:
+    answer = ask(either, AT)
+    assert answer.verdict == "extrapolating-blind"
+    assert "gpu=B200 was not measured" in answer.sentences["sure"]
+    assert answer.sentences["next"] == "Measure a run with gpu=B200: no measured run shows it."
+
+
+def test_alternatives_are_ranked_at_a_new_level(model: gp.FitResult) -> None:
+    ranking = compare(model, {"gpu": "B200", "workers": 4}, over="bits")
+    assert list(ranking.table.verdict) == ["extrapolating-blind"] * 2
+    # They share the unknown device: their ratio is known far better than their times.
+    assert 0.95 < ranking.table.relative[1] < 1.05
+
+
+def test_optimize_searches_at_a_new_level_beside_a_measured_one(either: gp.FitResult) -> None:
+    best = optimize(either, {"gpu": "B200,V100", "bits": "fp32", "workers": "1:8:*2"}).best
+    assert len(best) == 8
+    assert dict(zip(best.gpu, best.verdict, strict=True)) == {"B200": "extrapolating-blind", "V100": "ok"}
+    predicted = either.predict(best[["gpu", "bits", "workers"]])
+    assert best.objective.to_numpy() == pytest.approx(predicted.time.to_numpy())
+
+
+def test_a_new_level_is_not_known_to_fit() -> None:
+    frame = runs().assign(batch=8.0)
+    out_of_memory = frame.assign(batch=64.0, s="OOM")
+    fits = pd.concat([frame, out_of_memory[out_of_memory.gpu == "V100"]]).astype({"s": str})
+    result = gp.fit(fits, "generic", time="s", extrinsic="workers,batch", categorical="gpu,bits", draws=5)
+    assert result.feasibility is not None
+    there = {"bits": "fp32", "workers": [4.0], "batch": [32.0]}
+    stood = answering(result, {"gpu": "B200"}).feasibility
+    assert stood is not None
+    at = {"bits": np.array(["fp32"]), "workers": np.ones(1), "batch": np.array([32.0])}
+    each = {gpu: float(stood.probability({"gpu": np.array([gpu]), **at})[0]) for gpu in (*SPEEDS, "B200")}
+    assert each["B200"] == pytest.approx(min(each[gpu] for gpu in SPEEDS))
+    assert result.predict({"gpu": "B200", **there}).fits[0] < 1.0
+
+
+def test_a_further_quantity_is_answered_where_the_model_is() -> None:
+    frame = runs().assign(memory=lambda d: d.gpu.map({"A100": 40.0, "H100": 80.0, "V100": 20.0}))
+    frame.loc[frame.bits == "fp16", "memory"] = np.nan
+    roles = {"time": "s", "extrinsic": "workers", "categorical": "gpu,bits", "also": "memory:GB"}
+    result = gp.fit(frame, "generic", draws=20, **roles)
+    asked = pd.DataFrame({"gpu": ["A100", "B200", "A100"], "bits": ["fp32", "fp32", "fp16"], "workers": 4.0})
+    measured, new, unknown = result.predict(asked).memory
+    assert measured == pytest.approx(40.0, rel=0.02)
+    assert new == pytest.approx(40.0, rel=0.02)
+    # fp16 was measured of the time alone, and no verdict would tell that its memory is a guess.
+    assert np.isnan(unknown)
+    best = optimize(result, {"gpu": "B200", "bits": "fp32", "workers": "1:8:*2"}).best
+    assert best.memory.to_numpy() == pytest.approx(np.full(len(best), new), rel=0.02)
+
+
+def test_what_cannot_answer_says_who_does(model: gp.FitResult) -> None:
+    with pytest.raises(gp.GenperfError, match="never measured") as refused:
+        gp.suggest(model, {"gpu": "B200", "bits": "fp32", "workers": 16})
+    assert "predict, explain, ask, compare and optimize answer for it" in str(refused.value.hint)
+
+
+@pytest.mark.parametrize("command", ["explain", "ask"])
+def test_a_typing_error_is_refused_everywhere(model: gp.FitResult, command: str) -> None:
+    with pytest.raises(gp.GenperfError, match="never measured") as refused:
+        {"explain": gp.explain, "ask": ask}[command](model, {"gpu": "a100", "bits": "fp32", "workers": 4})
+    assert "did you mean" in str(refused.value.hint)
+
+
+def test_one_model_answers_for_several_new_levels(model: gp.FitResult) -> None:
+    both = answering(model, {"gpu": ["B200", "TPU"], "bits": "tf19"})
+    assert both.schema.standing == {"gpu": ("B200", "TPU"), "bits": ("tf19",)}
+    assert len(both.members) == 6 * len(model.members)
+    assert sum(m.weight for m in both.members) == pytest.approx(1.0)
+    assert answering(both, {"gpu": "B200"}) is both
+    assert answering(model, {"gpu": "A100"}, None) is model
+
+
+def test_a_file_holds_no_level_that_stands(model: gp.FitResult, tmp_path: Path) -> None:
+    stood = answering(model, {"gpu": "B200"})
+    with pytest.raises(gp.GenperfError, match="B200"):
+        save_model(stood, tmp_path / "m.json")
 
 
 def test_auto_answers_it_too() -> None:

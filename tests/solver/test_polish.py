@@ -1,12 +1,14 @@
 """The polish ends where other codes do, within bounds, for many sets at once."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.optimize import least_squares
 from solver_problems import GENERIC, MAXIMUM, P_NORM, Case, problem_of, with_bounds
 
 from genperf.losses import LOSS_SETTINGS, LOSSES, Penalty
-from genperf.solver import Problem, polish
+from genperf.solver import Penalties, Problem, polish, polish_apart
 
 START = np.array([[0.3, 1.5, 1.0, 0.4, 0.5, 0.1]])
 
@@ -99,6 +101,20 @@ def test_replicates_as_weights_are_separate_fits(loss: str) -> None:
     assert len(np.unique(together.cost.round(9))) == 4
     np.testing.assert_array_equal(together.cost, [a.cost[0] for a in alone])
     np.testing.assert_array_equal(together.constants, [a.constants[0] for a in alone])
+
+
+@pytest.mark.parametrize("l1_share", [0.0, 0.5])
+def test_sets_with_penalties_of_their_own_are_separate_fits(l1_share: float) -> None:
+    problem = problem_of(GENERIC, penalty=Penalty(1e-4, l1_share), noise=0.05)
+    strength = np.array([1e-6, 1e-3, 1e-2])
+    scale = problem.scale * np.array([[1.0], [0.3], [2.0]])
+    starts, weights = np.repeat(START, 3, axis=0), np.tile(problem.weights, (3, 1))
+    together = polish_apart(problem, starts, weights, Penalties(scale, strength), 200, 1e-9)
+    alone = [replace(problem, penalty=Penalty(s, l1_share), scale=one) for s, one in zip(strength, scale, strict=True)]
+    each = [polish(one, START) for one in alone]
+    assert len(np.unique(together.cost.round(9))) == 3
+    np.testing.assert_allclose(together.cost, [a.cost[0] for a in each], rtol=1e-7)
+    np.testing.assert_allclose(together.constants, [a.constants[0] for a in each], rtol=1e-3, atol=1e-4)
 
 
 def test_large_residuals_and_a_loss_with_a_kink_come_to_rest() -> None:

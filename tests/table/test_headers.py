@@ -36,10 +36,29 @@ from genperf.table.names import canonical_of, column_of, noun_of
         ("peak memory (GB)", Header("quantity", "GB")),
         ("max_mem_allocated_GiB", Header("quantity", "GiB")),
         ("power_w", Header("quantity", "W")),
+        ("joules_per_step", Header("quantity", "J")),
     ],
 )
 def test_headers_of_measurements(column: str, header: Header) -> None:
     assert header_of(column) == header
+
+
+@pytest.mark.parametrize(
+    ("column", "plain"),
+    [
+        ("train/step_time", "step_time"),
+        ("metrics.perf/images_per_s", "images_per_s"),
+        ("config.epoch_time_s", "epoch_time_s"),
+        ("Elapsed (h:mm:ss)", "Elapsed"),
+        ("training/s", "training/s"),
+        ("time/step (s)", "time/step (s)"),
+        ("step_time_mean", "step_time"),
+        ("iteration_ms_max", "iteration_ms"),
+    ],
+)
+def test_sections_of_a_tracker_and_statistics_say_nothing(column: str, plain: str) -> None:
+    assert header_of(column) == header_of(plain)
+    assert header_of(column).kind
 
 
 @pytest.mark.parametrize(
@@ -77,6 +96,12 @@ def test_units_are_no_part_of_a_name() -> None:
         ("Batch size (per GPU)", "batch", "Batch size (per GPU)"),
         ("global_bs", "global_batch", "global_bs"),
         ("micro_bs", "micro_batch", "micro_bs"),
+        ("config.world_size", "workers", "workers"),
+        ("params/batch_size", "batch", "params/batch_size"),
+        ("NTasks", "workers", "Tasks"),
+        ("num_ps", "servers", "ps"),
+        ("ngpus", "workers", "gpus"),
+        ("samples_per_gpu", "batch", "samples_per_gpu"),
         ("batch_time", None, "batch_time"),
         ("batch_norm", None, "batch_norm"),
     ],
@@ -91,7 +116,7 @@ def test_a_name_as_it_is_comes_before_one_in_other_words() -> None:
 
 
 def test_times_in_another_unit_than_their_name_says_are_noted() -> None:
-    runs = pd.DataFrame({"gpus": [1, 2, 4], "step_ms": [100.0, 60.0, 40.0]})
+    runs = pd.DataFrame({"gpus": [1, 2, 4], "step_ms": [100.0, 110.0, 120.0]})
     (note,) = read_table(runs, time="step_ms", extrinsic="gpus").notes
     assert note.text == "'step_ms' is read in seconds, and its name says ms: --unit ms"
     assert not [

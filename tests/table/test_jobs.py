@@ -74,3 +74,13 @@ def test_times_that_fall_too_much_are_said() -> None:
     assert taken_as_job(table).scaling == "job"
     several = pd.concat([falling, falling.assign(batch_per_gpu=64)])
     assert taken_as_job(read_table(several, time="time", extrinsic="gpus", intrinsic="batch_per_gpu")).scaling is None
+
+
+def test_times_that_fall_too_much_without_a_batch_are_shared_work() -> None:
+    frame = pd.DataFrame({"workers": COUNTS, "time_s": 100.0 / COUNTS + COUNTS})
+    table = taken_as_job(read_table(frame, time="time_s", extrinsic="workers"))
+    assert table.scaling == "job"
+    (note,) = [n.text for n in table.notes if n.kind == "job"]
+    assert note.startswith("the time falls from 101 to 22.2 s from 1 to 16 workers: too much for a batch each, so all")
+    grows = pd.DataFrame({"workers": COUNTS, "time_s": 1.0 + 0.1 * COUNTS})
+    assert taken_as_job(read_table(grows, time="time_s", extrinsic="workers")).scaling is None

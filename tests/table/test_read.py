@@ -1,3 +1,5 @@
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -306,3 +308,21 @@ def test_any_scrambled_text_is_a_table_or_an_explained_error(tmp_path_factory, t
         assert np.all(table.measured > 0)
         assert np.all(np.isfinite(table.columns["n"]))
     assert refused is None or "runs.csv" in refused
+
+
+def test_durations_are_read_as_seconds(tmp_path: Path) -> None:
+    path = tmp_path / "jobs.csv"
+    path.write_text("nodes,elapsed\n1,1-00:00:10\n2,12:00:05\n4,06:00:02.5\n8,10801\n16,1h30m\n")
+    table = read_table(path, time="elapsed", extrinsic="nodes")
+    assert table.measured.tolist() == [86410.0, 43205.0, 21602.5, 10801.0, 5400.0]
+    with pytest.raises(TableError, match="'1-00:00:10' is not a number"):
+        read_table(path, time="elapsed", unit="min", extrinsic="nodes")
+
+
+def test_repeats_that_are_far_apart_are_said() -> None:
+    frame = pd.DataFrame({"gpus": [1, 1, 2, 2], "s": [0.1, 0.32, 0.11, 0.4], "loss": [1, 2, 3, 4]})
+    notes = [n.text for n in read_table(frame, time="s", extrinsic="gpus").notes if n.kind == "repeats_apart"]
+    assert len(notes) == 1
+    assert "differ by a factor of 3.4 in the median" in notes[0]
+    near = frame.assign(s=[0.1, 0.12, 0.11, 0.13])
+    assert not [n for n in read_table(near, time="s", extrinsic="gpus").notes if n.kind == "repeats_apart"]

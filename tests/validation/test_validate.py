@@ -125,19 +125,47 @@ def test_a_group_has_a_model_of_its_own() -> None:
     assert list(apart.predictions[0].values) == ["net", "batch", "workers"]
 
 
-def test_an_unseen_level_is_left_unpredicted_with_a_note(fits: Fits) -> None:
-    data = frame().query("net != 'z' or workers == 8")
+def test_an_unseen_level_is_left_unpredicted_where_one_alone_was_trained(fits: Fits) -> None:
+    data = frame().query("net == 'y' or (net == 'z' and workers == 8)")
     validation = validate(table(data), ["generic", *LEARNERS], "extrapolate:workers")
     for score in validation.models:
         assert [p.predicted is None for p in score.predictions] == [p.values["net"] == "z" for p in score.predictions]
-        assert score.predicted == 4
+        assert score.predicted == 2
         assert [str(n) for n in score.notes] == [
-            "2 of 6 configurations left unpredicted: level 'z' of 'net' is not in the training part"
+            "2 of 4 configurations left unpredicted: level 'z' of 'net' is not in the training part, which has one"
         ]
     assert validation.to_dict()["models"][0]["notes"] == [str(validation.models[0].notes[0])]
     assert f"note: generic: {validation.models[0].notes[0]}" in str(validation)
     assert str(validation).splitlines()[1].split()[:3] == ["model", "predicted", "mape"]
-    assert str(validation).splitlines()[2].split()[:2] == ["generic", "4"]
+    assert str(validation).splitlines()[2].split()[:2] == ["generic", "2"]
+
+
+def test_trained_levels_stand_for_an_unseen_one_in_every_model() -> None:
+    # A law without a batch, whose nets differ by 1, 2 and 4: the mean of two of them is known.
+    data = frame().assign(t=lambda d: d.net.map({"x": 1.0, "y": 2.0, "z": 4.0}) * (1.0 + d.workers / 8))
+    validation = validate(table(data), ["generic", *LEARNERS], "leave-group-out:net", draws=20)
+    for score in validation.models:
+        assert score.predicted == 24
+        ratios = [(p.predicted or 0.0) / p.measured for p in score.predictions if p.values["net"] == "x"]
+        assert ratios == pytest.approx([np.sqrt(2.0 * 4.0)] * 8, rel=0.25)
+    own = validation["generic"].predictions
+    assert {p.verdict for p in own} == {"extrapolating-blind"}
+    assert all((p.lower or 0.0) <= p.measured <= (p.upper or 0.0) for p in own)
+
+
+def test_an_unseen_level_that_is_spelled_nearly_as_a_trained_one_is_predicted() -> None:
+    data = frame().assign(net=lambda d: d.net.map({"x": "resnet50", "y": "resnet101", "z": "resnet152"}))
+    score = validate(table(data), "generic", "leave-group-out:net", draws=5)["generic"]
+    assert score.predicted == 24
+
+
+def test_rows_of_trained_levels_are_as_without_an_unseen_one() -> None:
+    data = frame().query("net != 'z' or workers == 8")
+    with_z = validate(table(data), LEARNERS, "extrapolate:workers")
+    without = validate(table(data.query("net != 'z'")), LEARNERS, "extrapolate:workers")
+    for one, other in zip(with_z.models, without.models, strict=True):
+        known = [p.predicted for p in one.predictions if p.values["net"] != "z"]
+        assert known == pytest.approx([p.predicted for p in other.predictions])
 
 
 def test_a_level_must_be_known_in_its_own_group() -> None:
@@ -154,9 +182,9 @@ def test_an_unseen_group_is_left_unpredicted_with_a_note() -> None:
     assert "its group has no configuration in the training part" in str(validation)
 
 
-def test_nobody_can_predict_kinds_that_were_never_seen() -> None:
-    with pytest.raises(GenperfError, match="level 'x' of 'net' is not in the training part"):
-        validate(table(), SIMPLE, "leave-group-out:net")
+def test_nobody_can_predict_a_kind_from_one_other() -> None:
+    with pytest.raises(GenperfError, match="level 'x' of 'net' is not in the training part, which has one"):
+        validate(table(frame().query("net != 'z'")), SIMPLE, "leave-group-out:net")
 
 
 def test_a_model_that_fails_is_reported_and_the_others_go_on(fits: Fits) -> None:

@@ -1,7 +1,7 @@
 """Covariances of the discrepancy, one small file each.
 
 A kernel is a `msgspec.Struct` with a tag, which names it in the model file. It has the members `factors`, `covariance`,
-`variance`, `fault` and `numbered`. A new kernel is a file here, a name in `Kernel`, a class in
+`standing`, `variance`, `fault` and `numbered`. A new kernel is a file here, a name in `Kernel`, a class in
 `reporting/assets/kernels.js`, a test, and the line that chooses it.
 
 `Exponential` compares configurations by a sum of distances. A kernel of that sum is a covariance for any number of

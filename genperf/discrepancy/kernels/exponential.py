@@ -42,6 +42,8 @@ class Exponential(msgspec.Struct, frozen=True, tag="exponential", omit_defaults=
     carried : dict of str to float
         h, of the factors along which a table is extrapolated: their largest anchors. Beyond h the process stays as it
         is at h. It is carried on unchanged, and does not revert to its mean.
+    stands : dict of str to dict of str to str
+        By factor: the measured level that stands for one that was not measured. A model file has none.
 
     Examples
     --------
@@ -58,6 +60,7 @@ class Exponential(msgspec.Struct, frozen=True, tag="exponential", omit_defaults=
     metrics: dict[str, Metric]
     effects: tuple[Effect, ...]
     carried: dict[str, float] = {}
+    stands: dict[str, dict[str, str]] = {}
 
     @staticmethod
     def correlation(distance: Array) -> Array:
@@ -87,9 +90,25 @@ class Exponential(msgspec.Struct, frozen=True, tag="exponential", omit_defaults=
         return total
 
     def _within(self, name: str, values: Any) -> npt.NDArray[Any]:
-        """Return the values of a factor, none larger than where it is carried from."""
+        """Return the values of a factor: none larger than where it is carried from, and levels that were measured."""
         values = np.asarray(values)
+        if name in self.stands:
+            return np.array([self.stands[name].get(level, level) for level in values.tolist()], dtype=object)
         return np.asarray(np.minimum(values, self.carried[name])) if name in self.carried else values
+
+    def standing(self, stands: Mapping[str, Mapping[str, str]]) -> Exponential:
+        """Return the kernel with measured levels in the place of those that were not.
+
+        Examples
+        --------
+        >>> kernel = Exponential({"gpu": "level"}, (Effect(1.0, {"gpu": 2.0}),)).standing({"gpu": {"B200": "V100"}})
+        >>> measured, new = {"gpu": np.array(["A100", "V100"])}, {"gpu": np.array(["B200"])}
+        >>> kernel.covariance(measured, new).round(3)
+        array([[0.135],
+               [1.   ]])
+        """
+        read = {name: dict(levels) for name, levels in stands.items() if name in self.metrics}
+        return msgspec.structs.replace(self, stands=read)
 
     def variance(self, columns: Mapping[str, Any]) -> Array:
         """Return the diagonal of the covariance, shape (rows,)."""
@@ -100,6 +119,8 @@ class Exponential(msgspec.Struct, frozen=True, tag="exponential", omit_defaults=
         rates = [(name, rate) for effect in self.effects for name, rate in effect.rates.items()]
         if not {name for name, _ in rates} <= set(self.metrics) <= set(anchors) or not self.effects:
             return "the effects do not match the anchors"
+        if self.stands:
+            return "levels stand for others"
         if any(rate <= 0.0 for _, rate in rates) or any(effect.size <= 0.0 for effect in self.effects):
             return "a rate or a size is not above zero"
         if any(self.metrics.get(name, "level") == "level" for name in self.carried):

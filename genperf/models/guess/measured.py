@@ -17,7 +17,7 @@ from genperf.table.transformer_names import WAYS
 #: What is computed from measurements, or describes their spread: never a factor, and never what was measured.
 _RESULTS = re.compile(
     r"(^|.*_)([mh]?mfu|[mh]?hfu|[mhp]?tflops?|pflops?|(peta|tera|giga)_?flops?|gflops|loss|accuracy|speedup|efficiency|std|stdev|stddev|var|ci|p\d\d|"
-    r"utilization|util|startup|busbw|algbw)(_.*)?"
+    r"utilization|util|startup|busbw|algbw|(node|gpu|device|worker|core|cpu|machine)_?(hours?|days?|seconds?))(_.*)?"
 )
 #: A bandwidth that a collective reached: measured, unlike that of a link.
 _COLLECTIVE = re.compile(r"all_?reduce|all_?gather|reduce_?scatter|all_?to_?all|nccl|measured|achieved")
@@ -25,8 +25,14 @@ _COLLECTIVE = re.compile(r"all_?reduce|all_?gather|reduce_?scatter|all_?to_?all|
 _NUMBER_OF_A_RUN = re.compile(r"(job|slurm_job|exp|experiment|log|wandb|mlflow|uu)?_?id|job|index|timestamp|date")
 #: Of several times the one with such a word is that of a whole step or run; another one may be a part of it.
 _WHOLE = re.compile(r"(^|_)(time|total|duration|elapsed|runtime|latency|seconds)(_|$)")
+#: Statistics of one measurement, the better one to fit first; a name without such a word comes before all. `min` comes
+#: last: in a name that ends in it, it may be minutes.
+_STATISTICS = ("median", "p50", "mean", "avg", "average", "best", "max", "maximum", "worst", "minimum", "min")
+_STATISTIC = re.compile(rf"(?<![a-z0-9])({'|'.join(_STATISTICS)})(?![a-z0-9])")
 #: A column for each count, as in a table of a paper: "8 GPUs".
 _ONE_COUNT = re.compile(rf"\d+\s*(x|-|_)?\s*({'|'.join(sorted(DEVICE_WORDS))}|nodes?|hosts?|machines?)|\d+")
+#: A column for each repeat: `t1`, `run 2`, `time_3`.
+_ONE_REPEAT = re.compile(r"([a-z][a-z _-]*?)[ _-]?(\d+)")
 #: The name of the step's time that is derived from steps per second.
 _STEP = "step_time_s"
 #: What a transformer's throughput counts, and the columns that tell how much of it a step has.
@@ -56,14 +62,16 @@ class Measured:
 def is_result(name: str) -> bool:
     """Tell whether a column tells of a run what no one chose: an efficiency, a loss, a deviation, its number.
 
+    A name that begins with `_` is one that a tracker wrote for itself.
+
     Examples
     --------
-    >>> names = ("hMFU", "TFLOPs/GPU", "AllReduce (GB/s)", "link (GB/s)", "job_id", "zero_stage")
+    >>> names = ("hMFU", "TFLOPs/GPU", "AllReduce (GB/s)", "link (GB/s)", "job_id", "_step", "zero_stage")
     >>> [name for name in names if is_result(name)]
-    ['hMFU', 'TFLOPs/GPU', 'AllReduce (GB/s)', 'job_id']
+    ['hMFU', 'TFLOPs/GPU', 'AllReduce (GB/s)', 'job_id', '_step']
     """
     plain = plain_name(name).replace("/", "_")
-    if is_bandwidth(name) and _COLLECTIVE.search(plain):
+    if plain.startswith("_") or (is_bandwidth(name) and _COLLECTIVE.search(plain)):
         return True
     return bool(_RESULTS.fullmatch(plain) or _NUMBER_OF_A_RUN.fullmatch(plain))
 
@@ -113,7 +121,8 @@ def measured_column(names: Sequence[str], counted: str | None) -> Measured:
     vague = len(times) > 1 or not all(headers[n].of for n in times)
     if len(rates) == 1 and (vague or not batched):
         times = []
-    for kind, candidates in (("time", times), ("throughput", rates), ("quantity", quantities)):
+    for kind, several in (("time", times), ("throughput", rates), ("quantity", quantities)):
+        candidates = _one_statistic(several)
         if len(candidates) > 1:
             raise _several(kind, candidates)
         if candidates:
@@ -121,6 +130,20 @@ def measured_column(names: Sequence[str], counted: str | None) -> Measured:
             of_layout = _step_of_layout(name, header, names, counted) if kind == "throughput" else None
             return of_layout or _taken(kind, name, header, counted)
     raise _none(names)
+
+
+def _one_statistic(names: Sequence[str]) -> Sequence[str]:
+    """Return the one column of several statistics of the same measurement, such as its mean, shortest and longest.
+
+    Parameters
+    ----------
+    names : sequence of str
+    """
+    spaced = {n: re.sub(r"[\s_-]+", " ", re.sub(r"(?<=[a-z0-9])(?=[A-Z][a-z])", " ", n)).lower() for n in names}
+    if len({re.sub(r"\s+", " ", _STATISTIC.sub("", text)).strip() for text in spaced.values()}) != 1:
+        return names
+    ranks = {n: _STATISTICS.index(m[1]) if (m := _STATISTIC.search(text)) else -1 for n, text in spaced.items()}
+    return [min(names, key=lambda n: ranks[n])]
 
 
 def _taken(kind: str, name: str, header: Header, counted: str | None) -> Measured:
@@ -207,6 +230,12 @@ def _none(names: Sequence[str]) -> TableError:
         return TableError(
             f"no column is known to be a time or a throughput: {', '.join(wide)} hold one count each",
             hint="write a row for each run, with columns such as gpus and images_per_s",
+        )
+    repeats = [n for n in names if _ONE_REPEAT.fullmatch(n.strip().lower())]
+    if len(repeats) > 1 and len({_ONE_REPEAT.sub(r"\1", n.strip().lower()) for n in repeats}) == 1:
+        return TableError(
+            f"no column is known to be a time or a throughput: {', '.join(repeats)} look like repeats",
+            hint="write a row for each run, with columns such as gpus, run and time_s",
         )
     return TableError(
         f"no column is known to be a time or a throughput ({listed})",

@@ -2,62 +2,40 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 from genperf.errors import TableError
+from genperf.models.guess.counts import EXTRINSIC, in_the_singular, not_counted
 from genperf.models.guess.endings import ending_column
 from genperf.models.guess.measured import Measured, is_measurement, is_result, measured_column
-from genperf.models.guess.settings import SETTINGS, alone, is_product, is_switch, mostly_empty, repeated_kinds
+from genperf.models.guess.runs import is_provenance, is_repeat, refuse_job_steps, series_columns
+from genperf.models.guess.settings import (
+    SETTINGS,
+    is_product,
+    is_switch,
+    often_empty,
+    repeated_kinds,
+    same_numbers,
+    sparse,
+)
 from genperf.table import phase_columns
 from genperf.table.cells import Cells
 from genperf.table.clean import labels, mostly_numbers
 from genperf.table.headers import header_of
 from genperf.table.names import canonical_of, column_of, plain_name
 from genperf.table.roles import names_of
-from genperf.table.transformer_names import WAYS
 
 #: The roles of `read_table` that name columns.
 _SINGLE = ("time", "throughput", "quantity", "weight", "repeat")
 _SEVERAL = ("intrinsic", "extrinsic", "categorical", "group")
-#: Factors of how a run is executed; the field's other names are those of the program.
-_EXTRINSIC = (
-    *("workers", "nodes", "devices_per_node", "servers", "partitions", "threads"),
-    *(*WAYS, "expert_parallel", "virtual_stages"),
-)
 #: Switches of a run: names of kinds even where they are written 0 and 1.
 _SWITCHES = ("zero", "recomputation", "precision", "offload")
-_REPEATS = frozenset(
-    {
-        *("repeat", "repetition", "rep", "run", "trial", "seed", "replicate"),
-        # Lines of a log.
-        *("iteration", "iter", "step", "global_step", "epoch"),
-    }
-)
-#: A run by its number or letter: `run1`, `trial-2`, `a`.
-_NUMBERED = re.compile(r"([a-z]*[ _-]?)(\d+|[a-z])")
-#: Columns that tell where a run was written down: they may tell series apart, and are no factor.
-_PROVENANCE = frozenset(
-    {
-        *("source", "file", "filename", "path", "url", "link", "reference", "note", "notes", "comment", "document"),
-        *(
-            "run_set",
-            "session",
-            "campaign",
-            "experiment",
-            "date",
-            "timestamp",
-            "commit",
-            "user",
-            "job",
-            "job_id",
-            "run_id",
-        ),
-    }
-)
 
 
 @dataclass(frozen=True)
@@ -130,7 +108,7 @@ class Guess:
             columns = self.derived.get(columns, columns).replace("`", "")
             unit = self.roles.get("unit", "") if role == "time" else ""
             if columns:
-                shown.append(f"{role} = {columns}{f' ({unit})' if unit and f'({unit})' not in columns else ''}")
+                shown.append(f"{role} = {columns}{f' ({unit})' if unit and columns[-1] not in ')]' else ''}")
         return f"read as: {', '.join([*workers, *shown])}"
 
 
@@ -182,6 +160,7 @@ def guess_roles(
             f"the roles of at most {SETTINGS.max_columns:,} columns are guessed, and there are {len(columns):,}",
             hint="genperf fit with the roles by name: --time COL --extrinsic COL; or a table with fewer columns",
         )
+    refuse_job_steps(columns)
     known = (*_SINGLE, *_SEVERAL, "unit")
     roles = {role: text for role in known if (value := (given or {}).get(role)) and (text := _listed(value))}
     mapped = dict(mapping or {})
@@ -201,48 +180,45 @@ def guess_roles(
     if not any((given or {}).get(option) for option in ("status", "failed")):
         roles.update(ending_column({n: columns[n] for n in left}))
     ending = {roles.get("status", ""), roles.get("failed", "").partition("=")[0]} - {""}
-    left = [n for n in left if n not in ending and (n in wanted or not mostly_empty(columns[n]))]
-    repeats = [n for n in left if plain_name(n) in _REPEATS and _numbers_runs(columns[n])]
+    left = [n for n in left if n not in ending and (n in wanted or not often_empty(columns[n]))]
+    repeats = [n for n in left if is_repeat(n, columns[n])]
     if "repeat" not in roles and repeats:
         roles["repeat"] = repeats[0]
         left.remove(repeats[0])
     numeric = [n for n in left if _is_number(n, columns[n])]
-    named = {n: c for n in [*names_of(roles.get("extrinsic", "")), *numeric] if (c := canonical_of(n)) in _EXTRINSIC}
-    if not {"workers", "nodes"} & {*named.values(), *mapped} and (single := _in_the_singular(numeric)):
+    named = {n: c for n in [*names_of(roles.get("extrinsic", "")), *numeric] if (c := canonical_of(n)) in EXTRINSIC}
+    if not {"workers", "nodes"} & {*named.values(), *mapped} and (single := in_the_singular(numeric)):
         named |= single
     mapped.update({c: n for n, c in named.items() if c not in mapped and canonical_of(n) is None})
     counted = mapped.get("workers") or next((n for c in ("workers", "nodes") for n in named if named[n] == c), None)
     if counted is None and not roles.get("extrinsic"):
-        listed = ", ".join(numeric) or "no numbers"
-        example = numeric[0] if numeric else "COLUMN"
-        raise TableError(
-            f"no column is known to count the workers ({listed})",
-            hint=f"name the one that does: --extrinsic {example}",
-        )
+        raise not_counted(numeric, {n: columns[n] for n in left if n not in numeric})
     _add(roles, "extrinsic", [n for n in numeric if n in named or n in mapped.values()])
     rest = [n for n in numeric if n not in names_of(roles["extrinsic"])]
     texts = [n for n in left if n not in numeric and n != roles.get("repeat") and _names_kinds(columns[n])]
-    kinds = {n: labels(columns[n]) for n in texts if plain_name(n) not in _PROVENANCE}
+    kinds = {n: labels(columns[n]) for n in texts if not is_provenance(n)}
     implied = repeated_kinds(kinds, wanted)
     texts = [n for n in texts if n not in implied]
     rest = [n for n in rest if n in wanted or not _whole_batch(n, rest, counted, columns)]
-    batches = [n for n in rest if canonical_of(n) in ("batch", "global_batch")]
+    # A number that is the count of workers in every row is that count by another name.
+    rest = [n for n in rest if n in wanted or counted is None or not same_numbers(columns[n], columns[counted])]
+    of_a_worker = column_of("batch", columns)
+    batches = [n for n in rest if n == of_a_worker or canonical_of(n) in ("batch", "global_batch")]
     others = [n for n in rest if n not in batches and _varies(columns[n])]
+    series: dict[str, npt.NDArray[np.object_]] = {}
     if texts and not others and "categorical" not in roles and "group" not in roles:
         # Nothing but the scale varies within these names: each combination is a series.
-        per_worker = [n for n in batches if canonical_of(n) == "batch" and _varies(columns[n])]
-        cells = {n: labels(columns[n]) for n in [*texts, *per_worker]}
-        for name in [n for n in texts if plain_name(n) in _PROVENANCE and n not in wanted]:
-            if alone(cells) and len(cells) > 1:
-                # Each run is written down in a place of its own: that tells no series apart.
-                del cells[name]
-        texts = [n for n in texts if n in cells]
-        roles["group"] = ",".join(cells)
-        rest = [n for n in rest if n not in per_worker and (n in batches or _varies(columns[n]))]
-        rest = [n for n in rest if not (per_worker and canonical_of(n) == "global_batch")]
+        per_worker = [n for n in batches if canonical_of(n) != "global_batch" and _varies(columns[n])]
+        series = series_columns({n: labels(columns[n]) for n in [*texts, *per_worker]}, texts, wanted)
+        if counted is not None and sparse(series, columns[counted]):
+            series = {}
+    if series:
+        roles["group"] = ",".join(series)
+        rest = [n for n in rest if n not in series and (n in batches or _varies(columns[n]))]
+        rest = [n for n in rest if not (set(series) & set(batches) and canonical_of(n) == "global_batch")]
     elif texts:
         grouped = names_of(roles.get("group", ""))
-        _add(roles, "categorical", [n for n in texts if n not in grouped and plain_name(n) not in _PROVENANCE])
+        _add(roles, "categorical", [n for n in texts if n not in grouped and not is_provenance(n)])
     _add(roles, "intrinsic", rest)
     used = {n.partition(":")[0] for role in (*_SINGLE, *_SEVERAL) for n in names_of(roles.get(role, ""))}
     kept = {role: text for role, text in roles.items() if text}
@@ -290,26 +266,6 @@ def _add(roles: dict[str, str], role: str, names: Collection[str]) -> None:
     names : collection of str
     """
     roles[role] = ",".join(dict.fromkeys([*names_of(roles.get(role, "")), *names]))
-
-
-def _numbers_runs(cells: Cells | Sequence[Any]) -> bool:
-    """Tell whether a column numbers the runs: by numbers or letters, perhaps behind one and the same word."""
-    if mostly_numbers(list(cells)):
-        return True
-    matches = [_NUMBERED.fullmatch(text.lower()) for text in {*labels(cells).tolist()} - {""}]
-    return bool(matches) and all(matches) and len({m[1] for m in matches if m is not None}) == 1
-
-
-def _in_the_singular(names: Sequence[str]) -> dict[str, str]:
-    """Return the columns of numbers that count workers or nodes by a name in the singular: `gpu`, `node`.
-
-    Parameters
-    ----------
-    names : sequence of str
-        Columns of numbers.
-    """
-    meant = {n: canonical_of(f"{plain_name(n)}s") for n in names}
-    return {n: c for n, c in meant.items() if c in ("workers", "nodes")}
 
 
 def _varies(cells: Cells | Sequence[Any]) -> bool:

@@ -22,31 +22,34 @@ class SettingSettings:
     Attributes
     ----------
     max_empty : float
-        The share of empty cells above which a column belongs to another kind of run. A guess.
+        The share of empty cells above which a column is of no use: its rows would be lost. A guess.
     max_combinations : float
         Different combinations of kinds per row up to which they may tell another column: with more of them any column
         seems to follow. A guess.
     same_product : float
         Relative difference below which a batch of all workers is that of one worker times their number: of rounding.
+    least_counts : float
+        Counts of workers in the median of the series below which they are rows of one table: from two no curve is told.
     max_columns : int
         Columns of a table whose roles are guessed: 1,000 take 3 s, and ten times as many a hundred times as long.
     """
 
-    max_empty: float = 0.5
+    max_empty: float = 0.2
     max_combinations: float = 0.75
     same_product: float = 1e-6
+    least_counts: float = 3.0
     max_columns: int = 1000
 
 
 SETTINGS = SettingSettings()
 
 
-def mostly_empty(cells: Cells | Sequence[Any]) -> bool:
-    """Tell whether a column belongs to another kind of run: most rows leave it empty.
+def often_empty(cells: Cells | Sequence[Any]) -> bool:
+    """Tell whether a column would lose too many rows: many leave it empty, as it belongs to another kind of run.
 
     Examples
     --------
-    >>> mostly_empty(["", "", "8"]), mostly_empty(["4", "", "8"])
+    >>> often_empty(["", "", "8"]), often_empty(["4", "", "8", "1", "1"])
     (True, False)
     """
     return bool(np.mean(labels(cells) == "") > SETTINGS.max_empty)
@@ -108,8 +111,44 @@ def alone(columns: Texts) -> bool:
     return _combinations(codes) > SETTINGS.max_combinations * len(codes[0])
 
 
+def sparse(columns: Texts, counts: Cells | Sequence[Any]) -> bool:
+    """Tell whether the series of some kinds have too few counts each, though the table has enough of them.
+
+    Parameters
+    ----------
+    columns : mapping of str to ndarray of shape (rows,)
+        Each combination of their levels is a series.
+    counts : sequence
+        Of workers, in the same rows.
+
+    Examples
+    --------
+    >>> net = np.array(["a", "a", "b", "b", "c", "c"], dtype=object)
+    >>> sparse({"net": net}, [1, 2, 4, 8, 1, 8]), sparse({"net": net}, [1, 2, 1, 2, 1, 2])
+    (True, False)
+    """
+    codes = [np.unique(cells.astype(str), return_inverse=True)[1] for cells in columns.values()]
+    series = np.unique(np.stack(codes), axis=1, return_inverse=True)[1].ravel()
+    scales = np.unique(numbers(counts)[0], return_inverse=True)[1]
+    pairs = np.unique(np.stack([series, scales]), axis=1)
+    each = np.bincount(pairs[0])
+    return len(np.unique(scales)) >= SETTINGS.least_counts > float(np.median(each))
+
+
 def _combinations(codes: Sequence[npt.NDArray[np.intp]]) -> int:
     return len(np.unique(np.stack(codes), axis=1).T)
+
+
+def same_numbers(cells: Cells | Sequence[Any], others: Cells | Sequence[Any]) -> bool:
+    """Tell whether two columns hold the same numbers in all rows, and more than one of them.
+
+    Examples
+    --------
+    >>> same_numbers([1, 2, 4], ["1", "2", "4"]), same_numbers([1, 2, 4], [1, 2, 8]), same_numbers([4, 4], [4, 4])
+    (True, False, False)
+    """
+    values, repeated = numbers(cells)[0], numbers(others)[0]
+    return bool(np.array_equal(values, repeated) and len(np.unique(values)) > 1)
 
 
 def is_product(whole: Cells | Sequence[Any], *factors: Cells | Sequence[Any]) -> bool:

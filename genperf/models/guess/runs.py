@@ -1,0 +1,118 @@
+"""Columns that number the runs, or tell where they were written down: they are no factors."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from genperf.errors import TableError
+from genperf.models.guess.settings import alone
+from genperf.table.cells import Cells
+from genperf.table.clean import labels, mostly_numbers
+from genperf.table.names import plain_name
+
+_REPEATS = frozenset(
+    {
+        *("repeat", "repetition", "rep", "run", "trial", "seed", "replicate"),
+        # Lines of a log.
+        *("iteration", "iter", "step", "global_step", "epoch"),
+    }
+)
+#: A run by its number or letter: `run1`, `trial-2`, `a`.
+_NUMBERED = re.compile(r"([a-z]*[ _-]?)(\d+|[a-z])")
+#: A part of a job, as Slurm numbers it.
+_JOB_STEP = re.compile(r"\d+(_\d+)?\.(batch|extern|\d+)")
+#: Columns that tell where a run was written down: they may tell series apart, and are no factor.
+_PROVENANCE = frozenset(
+    {
+        *("source", "file", "filename", "path", "url", "link", "reference", "note", "notes", "comment", "document"),
+        *(
+            "run_set",
+            "session",
+            "campaign",
+            "experiment",
+            "date",
+            "timestamp",
+            "commit",
+            "user",
+            "job",
+            "job_id",
+            "run_id",
+        ),
+    }
+)
+
+
+def is_repeat(name: str, cells: Cells | Sequence[Any]) -> bool:
+    """Tell whether a column numbers the repeats of a configuration, or the lines of a log, by its name and its cells.
+
+    Examples
+    --------
+    >>> is_repeat("run", ["run1", "run2"]), is_repeat("run", ["baseline", "tuned"]), is_repeat("epoch", [0, 1, 2])
+    (True, False, True)
+    """
+    return plain_name(name) in _REPEATS and _numbers_runs(cells)
+
+
+def is_provenance(name: str) -> bool:
+    """Tell whether a column says where a run was written down: it may tell series apart, and is no factor.
+
+    Examples
+    --------
+    >>> is_provenance("Source"), is_provenance("network")
+    (True, False)
+    """
+    return plain_name(name) in _PROVENANCE
+
+
+def refuse_job_steps(columns: Mapping[str, Cells | Sequence[Any]]) -> None:
+    """Refuse a list of Slurm's that has the steps of jobs beside the jobs: each would count as a run.
+
+    Parameters
+    ----------
+    columns : mapping of str to cells
+
+    Raises
+    ------
+    TableError
+    """
+    for name in (n for n in columns if plain_name(n) in ("jobid", "job_id")):
+        step = next((text for text in labels(columns[name]) if _JOB_STEP.fullmatch(text)), None)
+        if step is not None:
+            raise TableError(
+                f"column '{name}' holds steps of jobs beside the jobs, such as {step}: each would count as a run",
+                hint="sacct -X writes the jobs alone",
+            )
+
+
+def series_columns(
+    cells: dict[str, npt.NDArray[np.object_]], texts: Sequence[str], wanted: Collection[str]
+) -> dict[str, npt.NDArray[np.object_]]:
+    """Return the columns whose combinations are series: without those that tell where a run was written down.
+
+    Parameters
+    ----------
+    cells : dict of str to ndarray of shape (rows,)
+    texts : sequence of str
+        Those of `cells` that hold texts.
+    wanted : collection of str
+        Columns that a question names.
+    """
+    kept = dict(cells)
+    for name in [n for n in texts if is_provenance(n) and n not in wanted]:
+        if alone(kept) and len(kept) > 1:
+            # Each run is written down in a place of its own: that tells no series apart.
+            del kept[name]
+    return kept
+
+
+def _numbers_runs(cells: Cells | Sequence[Any]) -> bool:
+    """Tell whether a column numbers the runs: by numbers or letters, perhaps behind one and the same word."""
+    if mostly_numbers(list(cells)):
+        return True
+    matches = [_NUMBERED.fullmatch(text.lower()) for text in {*labels(cells).tolist()} - {""}]
+    return bool(matches) and all(matches) and len({m[1] for m in matches if m is not None}) == 1

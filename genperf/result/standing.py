@@ -1,0 +1,100 @@
+"""The model that answers for levels that were not measured."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from genperf.prediction import standing_feasibility, standing_members
+from genperf.prediction.query import answered
+from genperf.result.fit_result import FitResult
+from genperf.table.clean import label
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def answering(result: FitResult, *configurations: Mapping[str, Any] | pd.DataFrame | None) -> FitResult:
+    """Return a model whose members take the levels in some configurations that were not measured.
+
+    Measured levels stand for them, as in `predict`: the value is the mean of ln T over the measured levels, and the
+    draws spread as these do. Where all levels were measured, or none can stand for one (a near spelling, a factor of
+    one level), the model is the same.
+
+    Parameters
+    ----------
+    result : FitResult
+    *configurations : mapping, DataFrame or None
+        Values by name, single ones or lists; or a column per factor.
+
+    Raises
+    ------
+    TableError
+        Where the ways to put measured levels in their place are too many.
+
+    Examples
+    --------
+    >>> import genperf as gp
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> rows = [(n, gpu, t / n + 1.0) for gpu, t in (("A100", 8.0), ("V100", 18.0)) for n in (1, 2, 4, 8)]
+    >>> table = gp.read_table(pd.DataFrame(rows, columns=["n", "gpu", "t"]), time="t", extrinsic="n", categorical="gpu")
+    >>> result = gp.fit(table, "where(gpu == 'A100', a, b)/n + c")
+    >>> model = answering(result, {"gpu": "B200"})
+    >>> [round(float(member.times({"n": np.ones(1), "gpu": np.array(["B200"])})[0])) for member in model.members]
+    [9, 19]
+    """
+    new: dict[str, tuple[str, ...]] = dict(result.schema.standing)
+    for factor in result.schema.factors:
+        if factor.numeric:
+            continue
+        given_levels = [label(v) for values in configurations for v in _values(values, factor.name, result)]
+        known = {*factor.levels, *new.get(factor.name, ())}
+        added = tuple(level for level in dict.fromkeys(given_levels) if level not in known and answered(factor, level))
+        if added:
+            new[factor.name] = (*new.get(factor.name, ()), *added)
+    if new == result.schema.standing:
+        return result
+    return replace(
+        result,
+        schema=msgspec.structs.replace(result.schema, standing=new),
+        members=standing_members(result.schema, result.members, new),
+        feasibility=standing_feasibility(result.feasibility, new),
+        further={name: answering(one, *configurations) for name, one in result.further.items()},
+    )
+
+
+def predicting_levels(result: FitResult, data: pd.DataFrame) -> FitResult:
+    """Return the model that predicts every level in some rows, also one that is spelled nearly as a measured one.
+
+    Parameters
+    ----------
+    result : FitResult
+    data : DataFrame
+        A column per factor, whose levels are known to be no typing errors.
+    """
+    standing = {
+        f.name: tuple(sorted({label(v) for v in data[f.name]} - set(f.levels)))
+        for f in result.schema.factors
+        if not f.numeric and f.name in data
+    }
+    standing = {name: levels for name, levels in standing.items() if levels}
+    return replace(result, schema=msgspec.structs.replace(result.schema, standing=standing)) if standing else result
+
+
+def _values(given: Mapping[str, Any] | pd.DataFrame | None, factor: str, result: FitResult) -> list[Any]:
+    """Return what is given of a factor, by its name or the one that the user mapped to it.
+
+    Parameters
+    ----------
+    given : mapping, DataFrame or None
+    factor : str
+    result : FitResult
+    """
+    if given is None:
+        return []
+    values: Any = next((v for name, v in given.items() if result.schema.column(str(name)) == factor), [])
+    return [values] if isinstance(values, str) or not hasattr(values, "__iter__") else list(values)
