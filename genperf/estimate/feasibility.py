@@ -93,6 +93,8 @@ def feasibility_of(table: Table, mapping: Mapping[str, str] | None = None) -> Fe
     physical = _of_memory(table, outcomes, mapping or {})
     if physical is None:
         return _bounded(_of_factors(table, outcomes, calibrated=False)[0], outcomes)
+    if physical[1] >= -MEMORY.doubt:
+        return _bounded(physical[0], outcomes)  # nothing is likelier than certain
     plain = _of_factors(table, outcomes, calibrated=True)
     return _bounded(plain[0] if plain[1] > physical[1] + MEMORY.doubt else physical[0], outcomes)
 
