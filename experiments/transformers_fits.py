@@ -1,8 +1,9 @@
 """Which layouts of a transformer run out of memory: outcomes of held-out runs, on tables with emulated failures.
 
-    python experiments/transformers_fits.py [--write]
+    python experiments/transformers_fits.py [TABLE...] [--write]
 
-Runs whose measured memory is above a capacity are declared failed. `--write` writes docs/results/transformers-fits.md.
+Without a table: all of them. Runs whose measured memory is above a capacity are declared failed. `--write` writes
+docs/results/transformers-fits.md, or the rows of the tables that were run.
 """
 
 from __future__ import annotations
@@ -176,13 +177,29 @@ def percent(values: Any) -> str:
     return f"{100 * np.mean(values):.0f}"
 
 
+def kept() -> dict[str, list[dict[str, str]]]:
+    """Return the rows of the page by table."""
+    lines = [line.strip("| ").split(" | ") for line in PAGE.read_text(encoding="utf-8").splitlines() if " | " in line]
+    rows: dict[str, list[dict[str, str]]] = {}
+    for line in lines:
+        if line[0] not in ("table", "---"):
+            rows.setdefault(line[0], []).append(dict(zip(COLUMNS, line, strict=True)))
+    return rows
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("tables", nargs="*", help=f"some of {', '.join([*TABLES, *PROGRAMS])}")
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
-    measured = [row for name in TABLES for row in rows_of(name)]
-    rows = pd.DataFrame(measured + [row for name, how in PROGRAMS.items() for row in simulated(name, *how)])
-    print(markdown(rows))
+    known: dict[str, list[dict[str, str]]] = kept() if options.tables else {}
+    for name in [*TABLES, *PROGRAMS]:
+        if not options.tables or name in options.tables:
+            made = simulated(name, *PROGRAMS[name]) if name in PROGRAMS else rows_of(name)
+            known[made[0]["table"]] = made
+            print(markdown(pd.DataFrame(made)), flush=True)
+    order = [name.removesuffix(", memory") for name in [*TABLES, *PROGRAMS]]
+    rows = pd.DataFrame([row for name in order for row in known.get(name, [])])
     if options.write:
         head = f"# Which layouts run out of memory?\n\nMade by `{COMMAND}`. {READING}"
         PAGE.write_text(f"{head}\n\n{markdown(rows)}\n", encoding="utf-8")

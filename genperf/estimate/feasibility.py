@@ -162,7 +162,8 @@ def _of_memory(table: Table, outcomes: _Outcomes, mapping: Mapping[str, str]) ->
     lower, upper = _bounds(demands, count, False)
     runs = Runs(outcomes.columns, outcomes.succeeded, _measured_memory(table, outcomes))
     bounds = np.column_stack([lower, upper])
-    fitted = memory_demand(Factors(table.factors, mapping), runs, design[:, :count], bounds, design[:, count:])
+    names = [name for name, _ in levels]
+    fitted = memory_demand(Factors(table.factors, mapping), runs, design[:, :count], bounds, design[:, count:], names)
     text = "" if fitted is None else render(fitted.need)
     if fitted is None or len(text) > LIMITS.max_characters:
         return None

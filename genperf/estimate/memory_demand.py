@@ -12,7 +12,7 @@ nothing of what the runs leave open: κ ≤ 1 is what makes the outcomes of held
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any
@@ -46,7 +46,7 @@ class MemorySettings:
     unknown_part_sd : float
         The same where the parameters are not known: the parts then begin with equal shares.
     factor_sd : float
-        Of the power β of a factor beside the parts.
+        Of the power β of a factor beside the parts, and of the levels of a switch, whose meaning the parts have.
     level_sd, need_level_sd : float
         Of the logarithms by which a level changes the capacity, and the need: devices of 16 and of 80 GB lie 1.6 apart.
     scatter, scatter_sd : float
@@ -68,7 +68,7 @@ class MemorySettings:
     part_sd: float = 1.0
     supposed_part_sd: float = 1.5
     supposed_sequence: float = 2048.0
-    optional_part_sd: float = 2.0
+    optional_part_sd: float = 3.0
     unknown_part_sd: float = 2.0
     factor_sd: float = 0.1
     level_sd: float = 1.0
@@ -130,7 +130,9 @@ class MemoryDemand:
     likely: float
 
 
-def memory_demand(factors: Factors, runs: Runs, scaled: Array, bounds: Array, levels: Array) -> MemoryDemand | None:
+def memory_demand(
+    factors: Factors, runs: Runs, scaled: Array, bounds: Array, levels: Array, columns: Sequence[str]
+) -> MemoryDemand | None:
     """Fit what a layout needs; None where the factors do not tell a transformer's layout.
 
     Parameters
@@ -143,6 +145,8 @@ def memory_demand(factors: Factors, runs: Runs, scaled: Array, bounds: Array, le
         Of β.
     levels : ndarray of shape (rows, levels)
         1 where a row has a level.
+    columns : sequence of str
+        The categorical factor of each level.
     """
     if MODELS["transformer-memory"].missing(factors) or not runs.columns:
         return None
@@ -158,7 +162,9 @@ def memory_demand(factors: Factors, runs: Runs, scaled: Array, bounds: Array, le
     known = factors.has("parameters")
     scales = _scales(list(parts), sizes, runs.measured, tokens if known else None)
     sds = np.array([_part_sd(name, factors) for name in parts])
-    problem = _Problem(np.log(np.maximum(sizes * scales[:, None], 1e-300)), sds, runs, scaled, levels)
+    problem = _Problem(
+        np.log(np.maximum(sizes * scales[:, None], 1e-300)), sds, runs, scaled, levels, _of_switches(factors, columns)
+    )
     answer = problem.solved(bounds)
     theta, slope, capacity, powers, offsets = problem.split(answer)
     kappa, likely = calibration(problem.held_out(bounds))
@@ -186,6 +192,12 @@ def calibration(margins: Array) -> tuple[float, float]:
     likely = [float(log_ndtr(kappa * margins).sum()) for kappa in MEMORY.calibrations]
     best = int(np.argmax(likely))
     return MEMORY.calibrations[best], likely[best]
+
+
+def _of_switches(factors: Factors, columns: Sequence[str]) -> Truth:
+    """Return which levels are words of a switch, whose meaning the parts have, shape (levels,)."""
+    switches = {factor.name for name in MEANINGS if (factor := factors.named(name)) is not None}
+    return np.array([column in switches for column in columns], dtype=bool)
 
 
 def _parts(factors: Factors) -> dict[str, Node]:
@@ -262,9 +274,11 @@ class _Problem:
     runs : Runs
     scaled : ndarray of shape (rows, numeric factors)
     levels : ndarray of shape (rows, levels)
+    switched : ndarray of bool of shape (levels,)
+        Whose meaning the parts have.
     """
 
-    def __init__(self, parts: Array, part_sd: Array, runs: Runs, scaled: Array, levels: Array) -> None:
+    def __init__(self, parts: Array, part_sd: Array, runs: Runs, scaled: Array, levels: Array, switched: Truth) -> None:
         self.parts, self.runs, self.scaled, self.levels = parts, runs, scaled, levels
         self.signs = np.where(runs.succeeded, 1.0, -1.0)
         self.there = np.isfinite(runs.measured)
@@ -281,8 +295,8 @@ class _Problem:
                 part_sd,
                 [MEMORY.scatter_sd, np.inf, MEMORY.scatter_sd],
                 np.full(scaled.shape[1], MEMORY.factor_sd),
-                np.full(levels.shape[1], MEMORY.level_sd),
-                np.full(levels.shape[1], MEMORY.need_level_sd),
+                np.where(switched, MEMORY.factor_sd, MEMORY.level_sd),
+                np.where(switched, MEMORY.factor_sd, MEMORY.need_level_sd),
             ]
         )
 

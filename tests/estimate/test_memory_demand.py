@@ -83,6 +83,25 @@ def test_tensor_ways_hold_norms_whole() -> None:
     assert right.mean() >= 0.95
 
 
+def test_the_words_of_a_switch_act_through_the_parts() -> None:
+    """Recomputed layers keep their inputs: outcomes of 60 layouts tell the others', and a word has hardly an effect."""
+    rng = np.random.default_rng(1)
+    runs = pd.DataFrame({"dp": rng.choice([1.0, 2.0, 4.0], 120), "tp": rng.choice([1.0, 2.0, 4.0], 120), "pp": 1.0})
+    runs = runs.assign(mbs=rng.choice([1.0, 2.0, 4.0, 8.0], 120), hidden=rng.choice([2048.0, 4096.0], 120))
+    runs = runs.assign(layers=24.0, seq=2048.0, gbs=64.0, nodes=1.0, recompute=rng.choice(["none", "full"], 120))
+    each = runs.seq * runs.mbs * runs.hidden * (10 + 24 / runs.tp)
+    inputs = 2 * runs.seq * runs.mbs * runs.hidden * runs.layers
+    kept = np.where(runs.recompute == "full", each + inputs, each * runs.layers)
+    gib = (16 * 12 * runs.layers * runs.hidden**2 / runs.tp + kept) / 2**30 + 2.0
+    failing = runs.assign(s=np.where(gib > 25.0, "OOM", "1"))
+    train, roles = rng.permutation(120) < 60, {"intrinsic": "layers,mbs,gbs,hidden,seq", "categorical": "recompute"}
+    fits = feasibility_of(gp.read_table(failing[train], time="s", **{**ROLES, **roles}))
+    assert fits.need is not None
+    assert all(abs(offset) < 0.2 * fits.need.slope for offset in fits.offsets["recompute"].values())
+    right = (fits.probability(asked(runs[~train])) < 0.5) == (gib[~train] > 25.0)
+    assert right.mean() >= 0.95
+
+
 def test_measured_memory_is_read_beside_the_outcomes() -> None:
     """Only layouts far below the capacity were run, and one that failed: the law tells where the others lie."""
     runs = with_failures(40.0)
