@@ -12,17 +12,32 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
+from simulate.layout_memory import VOCABULARY, Program, drawn
 from transformers import CASES, markdown, table_of
 
 import genperf as gp
 
+Array = npt.NDArray[Any]
 COMMAND = "python experiments/transformers_fits.py --write"
 PAGE = Path(__file__).parents[1] / "docs" / "results" / "transformers-fits.md"
 TABLES = ("bigscience, memory", "GPT, memory")
 #: Shares of the runs whose memory is below the capacity.
 SHARES = (0.5, 0.65, 0.8)
 FOLDS, REPEATS = 5, 3
+#: Programs whose layouts are simulated, and the columns that their tables lack.
+PROGRAMS = {
+    "simulated": (Program(), (2048, 4096), ()),
+    "simulated, fused": (Program(fused=True, split_sequence=True), (2048, 4096), ()),
+    "simulated, parameters alone": (Program(), (2048,), ("layers", "hidden", "heads", "seq_len")),
+}
+LAYOUTS, DEVICE_GB = 120, 80.0
+SIMULATED_ROLES = {
+    "intrinsic": ("mbs", "gbs", "params_b", "layers", "hidden", "heads", "seq_len"),
+    "extrinsic": ("dp", "tp", "pp", "nodes", "zero_stage"),
+    "categorical": ("recompute",),
+}
 COLUMNS = (
     *("table", "measured", "below the capacity %", "near %", "right %", "right of those not near %"),
     *("failed: right %", "failed: left out %", "succeeded: kept %"),
@@ -34,7 +49,12 @@ failed runs whose probability is below 0.95, which `optimize` leaves out; *kept*
 out. *Times*: failures are marked in a table of times. *Memory*: the memory of the runs that succeeded is measured as
 well (`--also`). *Memory of all runs*: nothing failed; the memory itself is predicted by `auto`, a run is called failed
 where that is above the capacity, and is left out where `--capacity` leaves it out. *Near*: runs whose memory lies
-within a tenth of the capacity."""
+within a tenth of the capacity.
+
+*Simulated*: three tables of 120 layouts each of GPTs of 1.3 to 30 billion parameters on devices of 80 GB, with ZeRO and
+recomputation. Their memory follows the published counts of bytes, to 3 %
+(`experiments/simulate/layout_memory.py`); *fused*: no scores are kept, and norms are split by sequence; *parameters
+alone*: the table has neither layers, width nor sequence."""
 
 
 def runs_of(name: str) -> tuple[pd.DataFrame, dict[str, str]]:
@@ -74,24 +94,65 @@ def probabilities(runs: pd.DataFrame, roles: dict[str, str], capacity: float, se
     return out
 
 
+def row_of(head: tuple[str, ...], memory: Array, capacity: float, fits: Array) -> dict[str, str]:
+    """Return a row of the page.
+
+    Parameters
+    ----------
+    head : tuple of str
+        Table, what is measured, and the share of the runs below the capacity.
+    memory : ndarray of shape (runs,)
+    capacity : float
+    fits : ndarray of shape (runs,)
+        The probability.
+    """
+    failed, near = memory > capacity, np.abs(np.log(memory / capacity)) < np.log(1.1)
+    right = (fits < 0.5) == failed
+    values = (near, right, right[~near], right[failed], fits[failed] < 0.95, fits[~failed] >= 0.95)
+    return dict(zip(COLUMNS, (*head, *map(percent, values)), strict=True))
+
+
 def rows_of(name: str) -> list[dict[str, str]]:
     """Return a row per capacity and kind of table."""
     runs, roles = runs_of(name)
+    memory = np.tile(runs.gb.to_numpy(), REPEATS)
     rows = []
     for beside in (False, True):
         for share in SHARES:
             capacity = float(runs.gb.quantile(share))
-            failed = np.tile(runs.gb > capacity, REPEATS)
-            fits = np.concatenate(
-                [probabilities(runs, roles, capacity, seed, beside=beside) for seed in range(REPEATS)]
-            )
-            near = np.tile(np.abs(np.log(runs.gb / capacity)) < np.log(1.1), REPEATS)
-            right = (fits < 0.5) == failed
-
-            values = (near, right, right[~near], right[failed], fits[failed] < 0.95, fits[~failed] >= 0.95)
+            fits = [probabilities(runs, roles, capacity, seed, beside=beside) for seed in range(REPEATS)]
             head = (name.removesuffix(", memory"), "memory" if beside else "times", f"{100 * share:.0f}")
-            rows.append(dict(zip(COLUMNS, (*head, *map(percent, values)), strict=True)))
+            rows.append(row_of(head, memory, capacity, np.concatenate(fits)))
     return [*rows, *kept_by_capacity(name)]
+
+
+def simulated(
+    name: str, program: Program, sequences: tuple[int, ...], without: tuple[str, ...]
+) -> list[dict[str, str]]:
+    """Return a row per kind of table of simulated layouts, on devices of `DEVICE_GB`.
+
+    Parameters
+    ----------
+    name : str
+    program : Program
+    sequences : tuple of int
+        Tokens of a sample.
+    without : tuple of str
+        Columns that the table lacks.
+    """
+    tables = [drawn(LAYOUTS, seed, program, sequences) for seed in range(REPEATS)]
+    memory = np.concatenate([table.gb.to_numpy() for table in tables])
+    rows = []
+    for beside in (False, True):
+        fits = []
+        for seed, table in enumerate(tables):
+            sizes = table.assign(params_b=(12 * table.layers * table.hidden**2 + VOCABULARY * table.hidden) / 1e9)
+            runs = sizes.drop(columns=list(without) if without else "params_b")
+            roles = {role: ",".join(c for c in names if c in runs) for role, names in SIMULATED_ROLES.items()}
+            fits.append(probabilities(runs, roles, DEVICE_GB, seed, beside=beside))
+        head = (name, "memory" if beside else "times", percent(memory <= DEVICE_GB))
+        rows.append(row_of(head, memory, DEVICE_GB, np.concatenate(fits)))
+    return rows
 
 
 def kept_by_capacity(name: str) -> list[dict[str, str]]:
@@ -119,7 +180,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
-    rows = pd.DataFrame([row for name in TABLES for row in rows_of(name)])
+    measured = [row for name in TABLES for row in rows_of(name)]
+    rows = pd.DataFrame(measured + [row for name, how in PROGRAMS.items() for row in simulated(name, *how)])
     print(markdown(rows))
     if options.write:
         head = f"# Which layouts run out of memory?\n\nMade by `{COMMAND}`. {READING}"

@@ -120,6 +120,8 @@ def work_of_columns(result: FitResult) -> str | None:
     whole = result.named.find("global_batch")
     if whole is not None:
         return quote_name(whole.name)
+    if result.named.find("micro_batches") is not None and (node := result.named.node("global_batch")) is not None:
+        return render(node)
     known = samples_formula(result.named)
     return None if known is None else known[0]
 

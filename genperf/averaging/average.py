@@ -85,7 +85,8 @@ def fit_factors(table: Table, options: FitOptions, seed: int) -> Ensemble:
     beside = stacked(learned, chosen[0].folds, errors)
     errors = beside.errors
     kriging = scaled(learned, residuals, errors, _drawn(fitted, members), noise)
-    discrepancy = beside.attached(kriging.krige(residuals), learned.table)
+    read = {name for f in fitted for name in f.expression.factors}
+    discrepancy = beside.attached(kriging.krige(residuals), learned.table, read)
     doing("predicting the largest scale from the smaller ones")
     past = Past(fitted, medians, rows, kriging)
     axis = axis_of(medians, options.mapping)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -83,7 +83,7 @@ class Stacked:
     scale: float
     errors: HeldOut
 
-    def attached(self, discrepancy: Discrepancy | None, table: Table) -> Discrepancy | None:
+    def attached(self, discrepancy: Discrepancy | None, table: Table, known: Collection[str]) -> Discrepancy | None:
         """Return a discrepancy of residuals with the surface beside it.
 
         Parameters
@@ -92,15 +92,19 @@ class Stacked:
             Shared by all draws.
         table : Table
             The configurations of which its anchors are some.
+        known : collection of str
+            Factors of the expressions. One with a single measured value is none of the surface's: elsewhere the
+            surface goes on as the expressions do, as it does outside a range.
         """
         if discrepancy is None or self.kernel is None:
             return discrepancy
         rows = _rows_of(discrepancy.anchors, table)
         process, level = _process(self.kernel, discrepancy.anchors, np.log(table.measured[rows]))
-        ranges = {f.name: (f.lower, f.upper) for f in _varying(table) if f.numeric}
+        ranges = {f.name: (f.lower, f.upper) for f in table.numeric if f.distinct > 1 or f.name in known}
+        anchors = {name: discrepancy.anchors.get(name, table.columns[name][rows]) for name in ranges}
         scale = float(np.sqrt(self.scale) * process.scales[0])
         surface = Surface(self.weight, level, self.kernel, process.logarithms, scale, ranges)
-        return msgspec.structs.replace(discrepancy, surface=surface)
+        return msgspec.structs.replace(discrepancy, surface=surface, anchors={**discrepancy.anchors, **anchors})
 
 
 def stacked(residuals: Residuals, folds: Mask, kriged: HeldOut) -> Stacked:

@@ -40,7 +40,7 @@ class Surface(msgspec.Struct, frozen=True, eq=False, forbid_unknown_fields=True)
     scale : float
         Standard deviation of ln T of one configuration's noise.
     ranges : dict of str to (float, float)
-        Smallest and largest measured value of each number.
+        Smallest and largest measured value of each number: of the process, and of others that f has.
     """
 
     weight: float
@@ -65,7 +65,7 @@ class Surface(msgspec.Struct, frozen=True, eq=False, forbid_unknown_fields=True)
     def share(self, columns: Mapping[str, Any]) -> Array:
         """Return v, shape (rows,): a quarter of w with each doubling outside the measured range.
 
-        Of a number that may be zero or below, the width of its range counts as a doubling.
+        Of a number that may be zero or below, the width of its range counts as a doubling, or 1 where it has none.
 
         Examples
         --------
@@ -79,7 +79,7 @@ class Surface(msgspec.Struct, frozen=True, eq=False, forbid_unknown_fields=True)
                 values = np.asarray(columns[name], float)
                 edge = np.clip(values, low, high)
                 with np.errstate(all="ignore"):
-                    away = away + np.abs(np.log2(values / edge) if low > 0.0 else (values - edge) / (high - low))
+                    away = away + np.abs(np.log2(values / edge) if low > 0.0 else (values - edge) / (high - low or 1.0))
         return np.asarray(self.weight * FADING**-away)
 
     def fault(self, anchors: Mapping[str, npt.NDArray[Any]]) -> str | None:
@@ -88,7 +88,7 @@ class Surface(msgspec.Struct, frozen=True, eq=False, forbid_unknown_fields=True)
             return "its logarithms do not match the anchors"
         if not 0.0 <= self.weight <= 1.0 or not self.scale >= 0.0:
             return "its weight or its scale is out of range"
-        if any(not low < high for low, high in self.ranges.values()):
+        if any(not low <= high for low, high in self.ranges.values()):
             return "its ranges are empty"
         if any(anchors.get(name) is None or anchors[name].dtype == object for name in self.ranges):
             return "its ranges do not match the anchors"

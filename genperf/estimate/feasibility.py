@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import log_ndtr, ndtri
 
-from genperf.estimate.memory_demand import MEMORY, Runs, memory_demand
+from genperf.estimate.memory_demand import MEMORY, Runs, calibration, held_out_folds, memory_demand
 from genperf.formula import render
 from genperf.formula.parse import LIMITS
 from genperf.models import Factors
@@ -91,31 +91,60 @@ def feasibility_of(table: Table, mapping: Mapping[str, str] | None = None) -> Fe
         return None
     outcomes = _outcomes(table)
     physical = _of_memory(table, outcomes, mapping or {})
-    runs = len(outcomes.succeeded)
-    if physical is not None and physical[1] <= MEMORY.most_wrong * runs:
-        return _bounded(physical[0], outcomes)
-    plain, wrong = _of_factors(table, outcomes)
-    return _bounded(physical[0] if physical is not None and physical[1] <= wrong else plain, outcomes)
+    if physical is None:
+        return _bounded(_of_factors(table, outcomes, calibrated=False)[0], outcomes)
+    plain = _of_factors(table, outcomes, calibrated=True)
+    return _bounded(plain[0] if plain[1] > physical[1] + MEMORY.doubt else physical[0], outcomes)
 
 
-def _of_factors(table: Table, outcomes: _Outcomes) -> tuple[Feasibility, int]:
-    """Return the probit of the factors alone, and how many outcomes it has wrong."""
+def _of_factors(table: Table, outcomes: _Outcomes, *, calibrated: bool) -> tuple[Feasibility, float]:
+    """Return the probit of the factors alone, and the logarithm of how likely it makes held-out outcomes.
+
+    Parameters
+    ----------
+    table : Table
+    outcomes : _Outcomes
+    calibrated : bool
+        Whether outcomes are held out, so that the probabilities are as sure as these allow.
+    """
     design, demands, levels = _design(outcomes)
     signs = np.where(outcomes.succeeded, 1.0, -1.0)
-    lower, upper = _bounds(demands, design.shape[1], False)
-    theta = _probit(design, signs, lower, upper)
-    extrinsic = {f.name for f in outcomes.factors if f.role == "extrinsic"}
-    if _wrong(design, signs, theta):
+    theta, free = _signed_probit(design, signs, demands)
+    if free:
+        extrinsic = {f.name for f in outcomes.factors if f.role == "extrinsic"}
+        slope_of = dict(zip(demands, theta[1:].tolist(), strict=False))
+        demands = {n: _turned(d, slope_of[n]) if n in extrinsic else d for n, d in demands.items()}
+    likely = 0.0
+    if calibrated:
+        margins = np.zeros(len(signs))
+        for held in held_out_folds(len(signs)):
+            fitted, _ = _signed_probit(design[~held], signs[~held], _design(outcomes)[1])
+            margins[held] = fitted[0] - design[held] @ fitted[1:]
+        kappa, likely = calibration(signs * margins)
+        theta = kappa * theta
+    return _written(table, demands, levels, theta, outcomes), likely
+
+
+def _signed_probit(design: Array, signs: Array, demands: dict[str, Demand]) -> tuple[Array, bool]:
+    """Return headroom and slopes, and whether factors whose larger values help may also harm.
+
+    Parameters
+    ----------
+    design : ndarray of shape (configurations, slopes)
+    signs : ndarray of shape (configurations,)
+    demands : dict of str to Demand
+    """
+    theta = _probit(design, signs, *_bounds(demands, design.shape[1], False))
+    wrong = _wrong(design, signs, theta)
+    if wrong:
         freer = _probit(design, signs, *_bounds(demands, design.shape[1], True))
-        if _wrong(design, signs, freer) < _wrong(design, signs, theta):
-            theta = freer
-            slope_of = dict(zip(demands, theta[1:].tolist(), strict=False))
-            demands = {n: _turned(d, slope_of[n]) if n in extrinsic else d for n, d in demands.items()}
-    return _written(table, demands, levels, theta, outcomes), _wrong(design, signs, theta)
+        if _wrong(design, signs, freer) < wrong:
+            return freer, True
+    return theta, False
 
 
-def _of_memory(table: Table, outcomes: _Outcomes, mapping: Mapping[str, str]) -> tuple[Feasibility, int] | None:
-    """Return the probit of what a layout needs of a device's memory, and how many outcomes it has wrong.
+def _of_memory(table: Table, outcomes: _Outcomes, mapping: Mapping[str, str]) -> tuple[Feasibility, float] | None:
+    """Return the probit of what a layout needs of a device's memory, and how likely it makes held-out outcomes.
 
     None where the factors do not tell a layout.
 
@@ -137,7 +166,7 @@ def _of_memory(table: Table, outcomes: _Outcomes, mapping: Mapping[str, str]) ->
         return None
     theta = np.concatenate([[fitted.headroom], fitted.powers, fitted.levels])
     need = Need(text, _rounded(fitted.slope))
-    return msgspec.structs.replace(_written(table, demands, levels, theta, outcomes), need=need), fitted.wrong
+    return msgspec.structs.replace(_written(table, demands, levels, theta, outcomes), need=need), fitted.likely
 
 
 def _measured_memory(table: Table, outcomes: _Outcomes) -> Array:

@@ -25,7 +25,7 @@ from genperf.errors import ModelError
 from genperf.formula import Node, Number, call, evaluate, substitute
 from genperf.models import MODELS, Factors
 from genperf.models.transformer.levels import MEANINGS
-from genperf.models.transformer.memory import BYTES, build
+from genperf.models.transformer.memory import PARTS, build
 
 Array = npt.NDArray[np.float64]
 Truth = npt.NDArray[np.bool_]
@@ -39,8 +39,12 @@ class MemorySettings:
     ----------
     part_sd : float
         Standard deviation of ln of a part's bytes about the known ones, where the network's shape is known.
+    supposed_part_sd, supposed_sequence : float
+        The same of parts in proportion to tokens where it is supposed of the parameters, and the tokens of a sample.
+    optional_part_sd : float
+        The same of parts that some programs do without.
     unknown_part_sd : float
-        The same where it is not: the parts then begin with equal shares.
+        The same where the parameters are not known: the parts then begin with equal shares.
     factor_sd : float
         Of the power β of a factor beside the parts.
     level_sd, need_level_sd : float
@@ -50,8 +54,9 @@ class MemorySettings:
         logarithm. Fragmentation and what no part has are about a tenth.
     least_noise : float
         σ is no less: memory is often read in whole gigabytes.
-    most_wrong : float
-        Share of the measured outcomes that may lie on the wrong side: beyond, it was not memory that failed.
+    doubt : float
+        By how much the logarithm of the likelihood of held-out outcomes is to be larger without the need before it is
+        taken that something else than memory failed. A guess: odds of seven.
     folds : int
         In which κ is learned.
     calibrations : tuple of float
@@ -61,6 +66,9 @@ class MemorySettings:
     """
 
     part_sd: float = 1.0
+    supposed_part_sd: float = 1.5
+    supposed_sequence: float = 2048.0
+    optional_part_sd: float = 2.0
     unknown_part_sd: float = 2.0
     factor_sd: float = 0.1
     level_sd: float = 1.0
@@ -68,7 +76,7 @@ class MemorySettings:
     scatter: float = 0.1
     scatter_sd: float = 0.7
     least_noise: float = 0.01
-    most_wrong: float = 0.1
+    doubt: float = 2.0
     folds: int = 5
     calibrations: tuple[float, ...] = tuple(10.0 ** (-k / 10) for k in range(16))
     max_steps: int = 1000
@@ -110,8 +118,8 @@ class MemoryDemand:
         s·β.
     levels : ndarray of shape (levels,)
         −s·γ.
-    wrong : int
-        How many of the runs lie on the wrong side.
+    likely : float
+        The logarithm of how likely it makes held-out outcomes.
     """
 
     need: Node
@@ -119,7 +127,7 @@ class MemoryDemand:
     headroom: float
     powers: Array
     levels: Array
-    wrong: int
+    likely: float
 
 
 def memory_demand(factors: Factors, runs: Runs, scaled: Array, bounds: Array, levels: Array) -> MemoryDemand | None:
@@ -146,34 +154,70 @@ def memory_demand(factors: Factors, runs: Runs, scaled: Array, bounds: Array, le
     sizes = np.array([np.broadcast_to(_evaluated(node, runs.columns), rows) for node in parts.values()])
     if not np.all(np.isfinite(sizes)) or np.any(sizes < 0.0) or not np.all(sizes.sum(axis=0) > 0.0):
         return None
-    known = all(factors.has(name) for name in ("parameters", "sequence", "layers", "hidden"))
-    scales = _scales(list(parts), sizes, runs.measured, known=known)
-    sd = MEMORY.part_sd if known else MEMORY.unknown_part_sd
-    problem = _Problem(np.log(np.maximum(sizes * scales[:, None], 1e-300)), sd, runs, scaled, levels)
+    tokens = 1.0 if factors.has("sequence") else MEMORY.supposed_sequence
+    known = factors.has("parameters")
+    scales = _scales(list(parts), sizes, runs.measured, tokens if known else None)
+    sds = np.array([_part_sd(name, factors) for name in parts])
+    problem = _Problem(np.log(np.maximum(sizes * scales[:, None], 1e-300)), sds, runs, scaled, levels)
     answer = problem.solved(bounds)
     theta, slope, capacity, powers, offsets = problem.split(answer)
-    margins = problem.margins(answer)
-    slope *= problem.calibration(bounds)
+    kappa, likely = calibration(problem.held_out(bounds))
+    slope *= kappa
     values = [Number(_rounded(float(value))) for value in scales * np.exp(theta)]
     products = [call("multiply", value, node) for value, node in zip(values, parts.values(), strict=True)]
     need = reduce(lambda a, b: call("add", a, b), products)
-    wrong = int(np.sum(np.where(runs.succeeded, margins, -margins) <= 0.0))
-    return MemoryDemand(need, slope, slope * capacity, slope * powers, -slope * offsets, wrong)
+    return MemoryDemand(need, slope, slope * capacity, slope * powers, -slope * offsets, likely)
+
+
+def held_out_folds(count: int) -> list[Truth]:
+    """Return which of some runs each fold holds out."""
+    fold = np.random.default_rng(0).permutation(count) % MEMORY.folds
+    return [fold == k for k in range(MEMORY.folds)]
+
+
+def calibration(margins: Array) -> tuple[float, float]:
+    """Return κ, which makes held-out outcomes most likely, and the logarithm of how likely.
+
+    Parameters
+    ----------
+    margins : ndarray of shape (rows,)
+        By how much each run lies on the side of its outcome.
+    """
+    likely = [float(log_ndtr(kappa * margins).sum()) for kappa in MEMORY.calibrations]
+    best = int(np.argmax(likely))
+    return MEMORY.calibrations[best], likely[best]
 
 
 def _parts(factors: Factors) -> dict[str, Node]:
     """Return the size of each part over the columns: its scale factor is 1, and other levels have no effect.
 
-    Outcomes do not tell norms from activations, nor buckets from states: parts without known bytes are left out.
+    Outcomes alone do not tell norms from activations, nor buckets from states: without parameters, which give the known
+    bytes a meaning, what some programs do without is left out.
     """
     switches = [factor for name in MEANINGS if (factor := factors.named(name)) is not None]
     without = tuple(f for f in factors.factors if f.numeric or f in switches)
-    expression = build(replace(factors, factors=without, mapping={}))
+    names = {f.name for f in without}
+    mapping = {canonical: column for canonical, column in factors.mapping.items() if column in names}
+    expression = build(replace(factors, factors=without, mapping=mapping))
+
+    def keeps(name: str) -> bool:
+        return factors.has("parameters") or not PARTS[name].optional
+
     ones = {constant.name: Number(1.0) for constant in expression.constants}
-    return {term.name: substitute(term.node, ones) for term in expression.terms if term.name in BYTES}
+    return {term.name: substitute(term.node, ones) for term in expression.terms if keeps(term.name)}
 
 
-def _scales(names: list[str], sizes: Array, measured: Array, *, known: bool) -> Array:
+def _part_sd(name: str, factors: Factors) -> float:
+    """Return the standard deviation of ln of a part's bytes about the known ones."""
+    if not factors.has("parameters"):
+        return MEMORY.unknown_part_sd
+    if PARTS[name].optional:
+        return MEMORY.optional_part_sd
+    shape = all(factors.has(one) for one in ("sequence", "layers", "hidden"))
+    return MEMORY.part_sd if shape or PARTS[name].of != "tokens" else MEMORY.supposed_part_sd
+
+
+def _scales(names: list[str], sizes: Array, measured: Array, tokens: float | None) -> Array:
     """Return the scale factors that the prior is about, shape (parts,): known bytes or equal shares.
 
     Together they give the middle of the measured memory, or 1 where none was measured.
@@ -183,11 +227,11 @@ def _scales(names: list[str], sizes: Array, measured: Array, *, known: bool) -> 
     names : list of str
     sizes : ndarray of shape (parts, rows)
     measured : ndarray of shape (rows,)
-    known : bool
-        Whether sizes are in samples × tokens × widths and parameters.
+    tokens : float or None
+        Tokens of a sample that the sizes lack; None where they are not in parameters.
     """
-    if known:
-        scales = np.array([BYTES[name] for name in names])
+    if tokens is not None:
+        scales = np.array([PARTS[n].per_size * (tokens if PARTS[n].of == "tokens" else 1.0) for n in names])
     else:
         scales = np.array([1.0 / _middle(row[row > 0.0]) for row in sizes])
     return np.asarray(scales * _middle(measured[np.isfinite(measured)]) / _middle(scales @ sizes))
@@ -214,13 +258,13 @@ class _Problem:
     ----------
     parts : ndarray of shape (parts, rows)
         ln u_k, scaled so that θ = 0 is the middle of the prior.
-    part_sd : float
+    part_sd : ndarray of shape (parts,)
     runs : Runs
     scaled : ndarray of shape (rows, numeric factors)
     levels : ndarray of shape (rows, levels)
     """
 
-    def __init__(self, parts: Array, part_sd: float, runs: Runs, scaled: Array, levels: Array) -> None:
+    def __init__(self, parts: Array, part_sd: Array, runs: Runs, scaled: Array, levels: Array) -> None:
         self.parts, self.runs, self.scaled, self.levels = parts, runs, scaled, levels
         self.signs = np.where(runs.succeeded, 1.0, -1.0)
         self.there = np.isfinite(runs.measured)
@@ -234,7 +278,7 @@ class _Problem:
         )
         self.sds = np.concatenate(
             [
-                np.full(count, part_sd),
+                part_sd,
                 [MEMORY.scatter_sd, np.inf, MEMORY.scatter_sd],
                 np.full(scaled.shape[1], MEMORY.factor_sd),
                 np.full(levels.shape[1], MEMORY.level_sd),
@@ -288,16 +332,14 @@ class _Problem:
         )
         return float(value), slopes + np.where(np.isfinite(self.sds), off / self.sds, 0.0)
 
-    def calibration(self, bounds: Array) -> float:
-        """Return κ: the factor of the margins that makes the outcomes of held-out runs most likely."""
-        fold = np.random.default_rng(0).permutation(len(self.signs)) % MEMORY.folds
+    def held_out(self, bounds: Array) -> Array:
+        """Return by how much each run lies on the side of its outcome, fitted to the runs of other folds."""
         margins = np.zeros(len(self.signs))
-        for k in range(MEMORY.folds):
-            self.counted = (fold != k).astype(float)
-            margins[fold == k] = self.margins(self.solved(bounds))[fold == k]
+        for held in held_out_folds(len(self.signs)):
+            self.counted = (~held).astype(float)
+            margins[held] = self.margins(self.solved(bounds))[held]
         self.counted = np.ones(len(self.signs))
-        likely = [log_ndtr(kappa * self.signs * margins).sum() for kappa in MEMORY.calibrations]
-        return MEMORY.calibrations[int(np.argmax(likely))]
+        return self.signs * margins
 
     def solved(self, bounds: Array) -> Array:
         """Return the most likely constants, β inside its bounds."""

@@ -55,7 +55,9 @@ def assemble(opened: Source, options: ReadOptions) -> Table:
     roles = options.roles
     columns = columns_of(opened, options)
     measurement = require(roles, columns)
-    failed = options.failures.failed(opened.frame, measurement.column, opened.name)
+    # A column that is derived holds the words of those that it is made from.
+    measured = columns.origins([measurement.column]) - {name for name, _ in roles.factors}
+    failed = options.failures.failed(opened.frame, sorted(measured), opened.name)
     refuse_only_failures(failed, np.ones(len(failed), dtype=bool), opened.name)
     work = _add_target(measurement, options, columns)
     keep, read_by_filter = columns.filter(options.where)

@@ -136,7 +136,10 @@ class Columns:
         shown = listed([f'"{n}"' if "," in n else n for n in known])
         near = suggest(name, known)
         hint = f"{near}; the columns are {shown}" if near else f"one of {shown}"
-        if len(known) == 1:
+        before, _, unit = name.rpartition(":")
+        if role == "time" and before in known:
+            hint = f"--time COLUMN --unit {unit}: the unit of a time is an option of its own"
+        elif len(known) == 1:
             hint = f"the header line was read as one column, '{shown}': --delimiter CHAR says what separates columns"
         elif not numbers(known)[1]:
             hint = f"the first line holds the numbers {shown}: put a header line with names above it"

@@ -84,7 +84,7 @@ class FailureRule:
     FailureRule(status='state', values={'exit': ('1', '137')}, usual_words=True)
     >>> import pandas as pd
     >>> runs = pd.DataFrame({"s": [2.0, 1.0, 3.0, 9.0], "state": ["ok", "OOM", "ok", "ok"], "exit": [0, 1, 0, 137]})
-    >>> rule.failed(runs, "s", "runs.csv")
+    >>> rule.failed(runs, ["s"], "runs.csv")
     array([False,  True, False,  True])
     """
 
@@ -102,15 +102,15 @@ class FailureRule:
         """Whether the user named a column or a word."""
         return bool(self.columns)
 
-    def failed(self, frame: pd.DataFrame, measured: str, where: str) -> Truth:
+    def failed(self, frame: pd.DataFrame, measured: Sequence[str], where: str) -> Truth:
         """Return which runs failed, shape (rows,).
 
         Parameters
         ----------
         frame : DataFrame
             The cells as they stand in the source.
-        measured : str
-            The measured column.
+        measured : sequence of str
+            The measured column, or those that it is derived from.
         where : str
             The source, for messages.
 
@@ -120,9 +120,9 @@ class FailureRule:
             For a column that is not there, or a word that no cell of its column holds.
         """
         mask = np.zeros(len(frame), dtype=bool)
-        for name in dict.fromkeys([*self.columns, *([measured] if self.usual_words else [])]):
+        for name in dict.fromkeys([*self.columns, *(measured if self.usual_words else [])]):
             if name not in frame.columns:
-                if name == measured and name not in self.columns:
+                if name in measured and name not in self.columns:
                     continue
                 names = [str(c) for c in frame.columns]
                 hint = suggest(name, names) or f"one of {', '.join(names)}"

@@ -115,7 +115,7 @@ def rows_with(measurement: Measurement, source: Source, options: ReadOptions) ->
     if measurement.column not in source.columns:
         return source  # the reader names the columns there are
     main = options.roles.measurement
-    failed = options.failures.failed(source.frame, main.column if main else "", source.name)
+    failed = options.failures.failed(source.frame, [main.column] if main else [], source.name)
     there = filled(source.columns[measurement.column]) & ~failed
     if not there.any():
         raise TableError(

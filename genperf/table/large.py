@@ -106,11 +106,11 @@ def _failing(large: LargeSource, rule: FailureRule, value: str, names: Sequence[
     for name in dict.fromkeys([*rule.columns, *([value] if rule.usual_words else [])]):
         if name not in names:
             # The rule itself says that there is no such column.
-            rule.failed(pd.DataFrame(columns=list(names)), value, large.name)
+            rule.failed(pd.DataFrame(columns=list(names)), [value], large.name)
         given = rule.values.get(name)
         one = FailureRule(None if given else name, {name: given} if given else {}, usual_words=False)
         texts = large.texts(name, numbers=name != value)
-        mask = one.failed(pd.DataFrame({name: texts}, dtype=object), value, large.name)
+        mask = one.failed(pd.DataFrame({name: texts}, dtype=object), [value], large.name)
         failing[name] = tuple(text for text, failed in zip(texts, mask, strict=True) if failed)
     return failing
 

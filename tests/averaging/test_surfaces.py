@@ -49,6 +49,35 @@ def test_half_of_it_is_the_mean_of_the_expression_and_the_surface() -> None:
     assert np.all(variance[0] == variance[1])
 
 
+def test_a_number_of_one_measured_value_is_the_expressions_alone() -> None:
+    """All runs had one stage: asked for four, two doublings away, the surface fades and has the expression's effect."""
+    staged = replace(LINEAR, terms=(Term("step", parse("a*gpus*stages").node),))
+    anchors = {**ANCHORS, "stages": np.ones(3)}
+    surface = msgspec.structs.replace(SURFACE_OF_THREE, ranges={"gpus": (1.0, 4.0), "stages": (1.0, 1.0)})
+    discrepancy = msgspec.structs.replace(PLAIN, anchors=anchors, surface=surface)
+    half = replace(member(discrepancy), expression=staged)
+    one, four = central_times([half], {"gpus": np.full(2, 2.0), "stages": np.array([1.0, 4.0])})
+    assert one == pytest.approx(np.sqrt(20.0), rel=1e-3)
+    assert four == pytest.approx(4.0 * 4.0 * (5.0 / 4.0) ** (0.5 / 16.0), rel=1e-3)
+
+
+def test_auto_goes_on_as_its_family_does_where_a_factor_had_one_value() -> None:
+    rng = np.random.default_rng(0)
+    ways = rng.choice([1.0, 2.0, 4.0, 8.0], (2, 40))
+    runs = pd.DataFrame({"dp": ways[0], "tp": ways[1], "pp": 1.0, "mbs": rng.choice([1.0, 2.0, 4.0], 40)})
+    runs = runs.assign(layers=rng.choice([12.0, 24.0], 40), gas=1.0)
+    runs["s"] = runs.layers * runs.mbs * (0.02 / runs.tp + 0.002 * (1 - 1 / runs.tp)) + 0.1 * (1 - 1 / runs.dp) + 0.05
+    runs["s"] *= np.exp(0.03 * rng.standard_normal(40))
+    fitted = gp.fit(runs, "auto", time="s", intrinsic="layers,mbs,gas", extrinsic="dp,tp,pp", draws=20)
+    assert fitted.options["surface"] > 0.0
+    assert {"pp", "gas"} <= set(fitted.members[0].discrepancy.surface.ranges)
+    at = {"dp": 4.0, "tp": 4.0, "pp": 1.0, "mbs": 2.0, "layers": 24.0, "gas": np.array([1.0, 32.0])}
+    few, many = fitted.predict(pd.DataFrame(at))["time"]
+    assert 10.0 < many / few < 32.0
+    again = parse_model(dump_model(fitted), "again").predict(pd.DataFrame(at))["time"]
+    assert again.to_list() == pytest.approx([few, many], rel=1e-6)
+
+
 def test_a_surface_of_no_weight_changes_nothing() -> None:
     none = member(msgspec.structs.replace(PLAIN, surface=msgspec.structs.replace(SURFACE_OF_THREE, weight=0.0)))
     asked = {"gpus": np.array([1.0, 3.0, 64.0])}

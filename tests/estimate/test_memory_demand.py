@@ -54,6 +54,35 @@ def test_a_device_of_less_memory_is_a_level() -> None:
     assert large > 0.5 > small
 
 
+def test_a_column_of_another_name_is_mapped() -> None:
+    runs = with_failures(18.0)
+    named = {"dp": "copies", "tp": "cuts"}
+    table = gp.read_table(
+        runs.drop(columns=["gib", "memory"]).rename(columns=named),
+        time="s", intrinsic="layers,mbs,gbs", extrinsic="copies,cuts,pp,nodes",
+    )  # fmt: skip
+    fits = feasibility_of(table, {"data_parallel": "copies", "tensor_parallel": "cuts"})
+    np.testing.assert_allclose(
+        fits.probability(asked(runs.rename(columns=named))), learned(runs).probability(asked(runs)), rtol=1e-6
+    )
+
+
+def test_tensor_ways_hold_norms_whole() -> None:
+    """A law of 24/t + 10 bytes a token and width: outcomes alone tell it, as its bytes are known."""
+    rng = np.random.default_rng(0)
+    ways = rng.choice([1.0, 2.0, 4.0, 8.0], (2, 120))
+    runs = pd.DataFrame({"dp": ways[0], "tp": ways[1], "pp": 1.0, "mbs": rng.choice([1.0, 2.0, 4.0, 8.0], 120)})
+    runs = runs.assign(layers=24.0, hidden=rng.choice([2048.0, 4096.0], 120), seq=2048.0)
+    runs["gbs"], runs["nodes"] = 64.0 * runs.dp, np.ceil(runs.dp * runs.tp / 8)
+    of_layers = runs.seq * runs.mbs * runs.hidden * runs.layers * (10 + 24 / runs.tp)
+    gib = (16 * 12 * runs.layers * runs.hidden**2 / runs.tp + of_layers) / 2**30 + 2.0
+    train, roles = rng.permutation(120) < 60, {"intrinsic": "layers,mbs,gbs,hidden,seq"}
+    failing = runs.assign(s=np.where(gib > 30.0, "OOM", "1"))
+    fits = feasibility_of(gp.read_table(failing[train], time="s", **{**ROLES, **roles}))
+    right = (fits.probability(asked(runs[~train])) < 0.5) == (gib[~train] > 30.0)
+    assert right.mean() >= 0.95
+
+
 def test_measured_memory_is_read_beside_the_outcomes() -> None:
     """Only layouts far below the capacity were run, and one that failed: the law tells where the others lie."""
     runs = with_failures(40.0)

@@ -63,6 +63,7 @@ def _columns():
         "hidden": [768, 2048],
         "heads": [12, 16, 32],
         "parameters": [1e8, 1e9, 7e9],
+        "vocabulary": [32000, 50000],
         "expert_parallel": [1, 2, 4],
     }
     columns.update({name: rng.choice(values, 160).astype(float) for name, values in ways.items()})

@@ -201,6 +201,30 @@ def test_options_are_quoted_for_a_shell() -> None:
     assert options == "--time 'Time per epoch (s)' --extrinsic 'world size'"
 
 
+@pytest.mark.parametrize(
+    ("names", "derived"),
+    [
+        (
+            ["nodes", "dp", "pp", "mbs", "batch_accum", "seq_len", "tok/s/gpu"],
+            "dp*mbs*batch_accum*seq_len/(`tok/s/gpu`*dp*pp)",
+        ),
+        (["gpus", "dp", "tp", "gbs", "seq_len", "tokens/s/GPU"], "gbs*seq_len/(`tokens/s/GPU`*gpus)"),
+        (["gpus", "dp", "tp", "gbs", "seq_len", "tokens/s"], "gbs*seq_len/`tokens/s`"),
+        (["gpus", "dp", "mbs", "gas", "samples/s"], "dp*mbs*gas/`samples/s`"),
+    ],
+)
+def test_tokens_per_second_of_a_layout_are_a_step(names: list[str], derived: str) -> None:
+    cells = {name: [1.0, 2.0, 4.0, 8.0] for name in names} | {names[-1]: [93.1, 85.2, 71.3, 60.4]}
+    guess = guess_roles(cells)
+    assert guess.roles["time"] == "step_time_s"
+    assert guess.derived == {"step_time_s": derived}
+
+
+def test_samples_per_second_beside_a_global_batch_stay_a_throughput() -> None:
+    cells = {name: [1.0, 2.0, 4.0, 8.0] for name in ("gpus", "dp", "gbs")} | {"samples/s": [93.1, 85.2, 71.3, 60.4]}
+    assert guess_roles(cells).roles["throughput"] == "samples/s"
+
+
 def test_another_name_of_the_count_is_no_factor() -> None:
     columns = {"cluster_size": NUMBERS, "gpus": NUMBERS, "gpu_hours": [3.0, 2.0, 2.5, 4.0], "step_s": NUMBERS}
     guess = guess_roles(columns)

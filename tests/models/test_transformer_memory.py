@@ -65,11 +65,31 @@ def test_zero_divides_the_states_stage_by_stage(stage, divided):
         assert memory[name] == pytest.approx(1e9 / (4 if name in divided else 1))
 
 
-def test_recomputed_layers_keep_their_inputs_alone():
+def test_recomputed_layers_keep_their_inputs_and_one_is_at_work():
     kept, recomputed = parts(recompute=0.0), parts(recompute=1.0)
     assert kept["inputs"] == 0.0
-    assert recomputed["activations"] == recomputed["norms"] == recomputed["attention"] == 0.0
+    for name in ("activations", "norms", "attention"):
+        assert recomputed[name] == pytest.approx(kept[name] / 40)  # 10 layers of 4 micro-batches
     assert recomputed["inputs"] == pytest.approx(10 * 4 * 2 * 1000 * 4000)
+
+
+def test_selective_recomputation_leaves_out_the_scores_alone():
+    run = {name: np.array([value, value]) for name, value in RUN.items()}
+    run["recompute"] = np.array(["none", "selective"], dtype=object)
+    names = [measure(n, "categorical" if n == "recompute" else "extrinsic", v) for n, v in run.items()]
+    expression = build(Factors(tuple(names)))
+    terms = expression.term_values(run, dict.fromkeys(expression.constant_names, 1.0))
+    for name in ("activations", "norms"):
+        assert terms[name][0] == terms[name][1] > 0.0
+    assert terms["attention"][1] == pytest.approx(terms["attention"][0] / 40)
+    assert terms["inputs"][1] == 0.0
+
+
+def test_logits_are_of_a_single_stage():
+    assert "logits" not in parts()
+    # 2 samples × 1000 tokens × 32000 words over 2 tensor ways.
+    assert parts(pp=1.0, vocab_size=32000.0)["logits"] == pytest.approx(2 * 1000 * 32000 / 2)
+    assert parts(vocab_size=32000.0)["logits"] == 0.0
 
 
 def test_offloaded_states_are_not_on_the_device():

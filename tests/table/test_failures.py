@@ -176,3 +176,10 @@ def test_what_summarised_tables_refuse(tmp_path: Path) -> None:
     (tmp_path / "b.csv").write_text("b,t\n1,OOM\n2,OOM\n")
     with pytest.raises(TableError, match="runs failed: there is no measured value to fit"):
         gp.read_table(tmp_path / "b.csv", time="t", intrinsic="b", aggregate=True)
+
+
+def test_a_word_in_a_column_that_the_time_is_made_from() -> None:
+    frame = pd.DataFrame({"gpus": [1, 2, 4, 8], "batch": [8, 8, 8, 64], "tok/s/gpu": [100.0, 90.0, 85.0, "OOM"]})
+    table = gp.read_table(frame, time="s", let="s=batch/(`tok/s/gpu`*gpus)", extrinsic="gpus", intrinsic="batch")
+    assert len(table.failures) == 1
+    assert len(table.frame) == 3

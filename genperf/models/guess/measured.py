@@ -12,6 +12,7 @@ from genperf.table import phase_columns
 from genperf.table.headers import DEVICE_WORDS, STEP_WORDS, Header, header_of, is_bandwidth
 from genperf.table.measurement import TIME_UNITS
 from genperf.table.names import column_of, plain_name
+from genperf.table.transformer_names import WAYS
 
 #: What is computed from measurements, or describes their spread: never a factor, and never what was measured.
 _RESULTS = re.compile(
@@ -34,6 +35,9 @@ _ONE_COUNT = re.compile(rf"\d+\s*(x|-|_)?\s*({'|'.join(sorted(DEVICE_WORDS))}|no
 _ONE_REPEAT = re.compile(r"([a-z][a-z _-]*?)[ _-]?(\d+)")
 #: The name of the step's time that is derived from steps per second.
 _STEP = "step_time_s"
+#: What a transformer's throughput counts, and the columns that tell how much of it a step has.
+_AMOUNTS = ("tokens", "samples", "sequences")
+_OF_A_STEP = ("global_batch", "micro_batch", "micro_batches", "sequence", *WAYS)
 
 
 @dataclass(frozen=True)
@@ -101,6 +105,8 @@ def measured_column(names: Sequence[str], counted: str | None) -> Measured:
     {'time': 'Time per epoch (min)', 'unit': 'min'}
     >>> measured_column(["gpus", "tokens/sec/GPU"], "gpus").derived
     {'tokens per second': '`tokens/sec/GPU`*gpus'}
+    >>> measured_column(["dp", "tp", "mbs", "gas", "seq_len", "tok/s/gpu"], None).derived
+    {'step_time_s': 'dp*mbs*gas*seq_len/(`tok/s/gpu`*dp*tp)'}
     """
     phases = set(phase_columns(names).values())
     headers = {n: header_of(n) for n in names if n not in phases and not is_result(n)}
@@ -120,7 +126,9 @@ def measured_column(names: Sequence[str], counted: str | None) -> Measured:
         if len(candidates) > 1:
             raise _several(kind, candidates)
         if candidates:
-            return _taken(kind, candidates[0], header_of(candidates[0]), counted)
+            name, header = candidates[0], header_of(candidates[0])
+            of_layout = _step_of_layout(name, header, names, counted) if kind == "throughput" else None
+            return of_layout or _taken(kind, name, header, counted)
     raise _none(names)
 
 
@@ -168,6 +176,36 @@ def _taken(kind: str, name: str, header: Header, counted: str | None) -> Measure
         if formula == quoted
         else Measured({"throughput": whole}, name, {whole: formula})
     )
+
+
+def _step_of_layout(name: str, header: Header, names: Sequence[str], counted: str | None) -> Measured | None:
+    """Return the time of a step that tokens or samples per second tell of a transformer's layout; None without one.
+
+    Parameters
+    ----------
+    name : str
+        The throughput.
+    header : Header
+    names : sequence of str
+        Columns without a role.
+    counted : str or None
+        The column that counts the workers.
+    """
+    columns = {c: quote_name(n) for c in _OF_A_STEP if (n := column_of(c, [n for n in names if n != name])) is not None}
+    passes = [columns.get(c) for c in ("data_parallel", "micro_batch", "micro_batches")]
+    ways = [columns[way] for way in WAYS if way in columns]
+    if header.counted not in _AMOUNTS or TIME_UNITS[header.unit][0] != 1.0 or "data_parallel" not in columns:
+        return None
+    factors = [columns["global_batch"]] if "global_batch" in columns else passes
+    factors += [columns.get("sequence")] if header.counted == "tokens" else []
+    if header.counted != "tokens" and "global_batch" in columns:
+        return None  # the work of a step is known without more ado
+    known = [factor for factor in factors if factor is not None]
+    if len(known) < len(factors):
+        return None
+    rate = "*".join([quote_name(name), *([quote_name(counted)] if counted else ways)]) if header.shared else ""
+    formula = f"{'*'.join(known)}/({rate})" if rate else f"{'*'.join(known)}/{quote_name(name)}"
+    return Measured({"time": _STEP}, name, {_STEP: formula})
 
 
 def _several(kind: str, candidates: Sequence[str]) -> TableError:

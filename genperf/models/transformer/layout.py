@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from genperf.formula import Node, Number, parse, substitute
 from genperf.models.family import Factors
-from genperf.models.transformer.words import offloaded, recomputed, zero_at_least
+from genperf.models.transformer.words import layers_recomputed, offloaded, recomputed, scores_recomputed, zero_at_least
 from genperf.table.names import ALIASES
 from genperf.table.transformer_names import WAYS
 
@@ -29,8 +29,12 @@ TOKENS = "micro_batch*sequence/context_parallel"
 #: The width where the layers are known.
 WIDTH_OF_LAYERS = "(parameters/(12*layers))**0.5"
 SHAPE = ("parameters", "layers", "hidden")
-#: Switches of a layout as numbers: ZeRO at least 1, 2, 3, the recomputed share, and whether the optimizer is offloaded.
-SWITCHES = ("sharded", "gradients_sharded", "gathered", "recomputed", "offloaded")
+#: Switches of a layout as numbers: ZeRO at least 1, 2, 3; the recomputed share of the forward pass, whether whole
+#: layers are recomputed, and whether the scores of the attention are; and whether the optimizer is offloaded.
+SWITCHES = (
+    *("sharded", "gradients_sharded", "gathered"),
+    *("recomputed", "layers_recomputed", "scores_recomputed", "offloaded"),
+)
 
 
 class Layout:
@@ -52,7 +56,8 @@ class Layout:
     def __init__(self, factors: Factors) -> None:
         self.factors = factors
         stages = (zero_at_least(factors, stage) for stage in (1, 2, 3))
-        switches = zip(SWITCHES, (*stages, recomputed(factors), offloaded(factors)), strict=True)
+        again = (recomputed(factors), layers_recomputed(factors), scores_recomputed(factors))
+        switches = zip(SWITCHES, (*stages, *again, offloaded(factors)), strict=True)
         self.switches: Mapping[str, Node] = {name: node for name, node in switches if node is not None}
 
     def known(self, name: str) -> bool:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Literal
+
 from genperf.expression import Expression, Term, coefficient
 from genperf.formula import Name, names_in
 from genperf.models.compose import unused_name
@@ -11,19 +14,46 @@ from genperf.models.transformer.levels import level_effects, scaled
 
 #: Micro-batches whose activations the first stage of a pipeline holds at once, over its stages.
 _IN_FLIGHT = "min(pipeline_parallel, micro_batches)/pipeline_parallel"
-_KEPT = "(1 - recomputed)"
-#: Bytes of a part's size in 16-bit training with Adam (Korthikanti et al. 2022): activations with norms, and states
-#: with buckets. The constant, 2 GiB of context and buffers, is a guess.
-BYTES = {
-    "weights": 2.0,
-    "gradients": 2.0,
-    "optimizer": 12.0,
-    "states": 16.0,
-    "experts": 16.0,
-    "activations": 34.0,
-    "attention": 5.0,
-    "inputs": 2.0,
-    "constant": 2.0 * 2.0**30,
+#: Layers whose activations, and whose scores, are held at once: of those that are recomputed one at a time.
+_LAYERS = f"layers*{_IN_FLIGHT}"
+_KEPT = f"({_LAYERS}*(1 - layers_recomputed) + layers_recomputed)"
+_SCORED = f"({_LAYERS}*(1 - scores_recomputed) + scores_recomputed)"
+
+
+@dataclass(frozen=True)
+class Part:
+    """What is known of a part's memory before any is measured.
+
+    Attributes
+    ----------
+    per_size : float
+        Bytes of its size in 16-bit training with Adam (Korthikanti et al. 2022).
+    of : {"parameters", "tokens", "device"}
+        What its size is in proportion to.
+    optional : bool
+        Whether some programs do without it: scores where attention is fused, norms in whole where the sequence is split
+        as well, a copy of the gradients.
+    """
+
+    per_size: float
+    of: Literal["parameters", "tokens", "device"]
+    optional: bool = False
+
+
+#: By term. Logits are there in 16 bits and in 32. The constant, 2 GiB of context and buffers, is a guess.
+PARTS = {
+    "weights": Part(2.0, "parameters"),
+    "gradients": Part(2.0, "parameters"),
+    "optimizer": Part(12.0, "parameters"),
+    "states": Part(16.0, "parameters"),
+    "experts": Part(16.0, "parameters"),
+    "buckets": Part(2.0, "parameters", optional=True),
+    "activations": Part(24.0, "tokens"),
+    "norms": Part(10.0, "tokens", optional=True),
+    "attention": Part(5.0, "tokens", optional=True),
+    "inputs": Part(2.0, "tokens"),
+    "logits": Part(6.0, "tokens", optional=True),
+    "constant": Part(2.0 * 2.0**30, "device"),
 }
 _SPREAD = "(1 - 1/data_parallel)"
 
@@ -36,13 +66,16 @@ def build(factors: Factors) -> Expression:
         optimizer    o·P/(t·p), over d from ZeRO-1 on, and on the host where it is offloaded
         experts      x·P/(t·p·ε), the states of what ε expert-parallel ways divide
         buckets      q·P/(t·p) where d > 1: the gradients once more, as the exchange takes them
-        activations  a·b·s·h·(L/p)·f/t, f = min(p, m) micro-batches in flight, and e·b·s²·heads·(L/p)·f/t of attention
+        activations  a·b·s·h·(L/p)·f/t, f = min(p, m) micro-batches in flight
         norms        n·b·s·h·(L/p)·f: norms and dropout, whole in each tensor way unless they are split by sequence
-        inputs       i·b·s·h·(L/p)·f, all that is left of a layer whose activations are recomputed
+        attention    e·b·s²·heads·(L/p)·f/t, the scores
+        inputs       i·b·s·h·(L/p)·f, all that is left of layers that are recomputed, beside one that is at work
+        logits       v·b·s·V/t where p = 1: the last stage of several holds fewer micro-batches than the first
         constant     c
 
     In 16-bit training w and g are 2 bytes and o is 12, a is 24 and n is 10 (Korthikanti et al. 2022, "Reducing
-    activation recomputation in large transformer models", equation 2), and e is 5, or 0 where attention is fused. The
+    activation recomputation in large transformer models", equation 2), and e is 5, or 0 where attention is fused. Of
+    scores that are recomputed, those of one layer are held (Korthikanti's selective recomputation). The
     three states are one term where no run divides them. The parts are after them and Rajbhandari et al. (2020), "ZeRO";
     the formula is our derivation.
 
@@ -82,15 +115,16 @@ def _formulas(layout: Layout) -> dict[str, str]:
         formulas["experts"] = f"x*{HELD}/expert_parallel"
     if layout.split("data_parallel"):
         formulas["buckets"] = f"q*{HELD}*min(data_parallel - 1, 1)"
-    kept = f"*{_KEPT}" if "recomputed" in switches else ""
-    layers = f"layers*{_IN_FLIGHT}"
-    formulas["activations"] = f"a*{TOKENS}*hidden*{layers}/tensor_parallel{kept}"
+    again = "recomputed" in switches
+    formulas["activations"] = f"a*{TOKENS}*hidden*{_KEPT if again else _LAYERS}/tensor_parallel"
     if layout.split("tensor_parallel"):
-        formulas["norms"] = f"n*{TOKENS}*hidden*{layers}{kept}"
+        formulas["norms"] = f"n*{TOKENS}*hidden*{_KEPT if again else _LAYERS}"
     if layout.known("sequence") and layout.known("heads"):
-        formulas["attention"] = f"e*{TOKENS}*sequence*heads*{layers}/tensor_parallel{kept}"
-    if "recomputed" in switches:
-        formulas["inputs"] = f"i*{TOKENS}*hidden*{layers}*recomputed"
+        formulas["attention"] = f"e*{TOKENS}*sequence*heads*{_SCORED if again else _LAYERS}/tensor_parallel"
+    if again:
+        formulas["inputs"] = f"i*{TOKENS}*hidden*{_LAYERS}*layers_recomputed"
+    if layout.known("vocabulary"):
+        formulas["logits"] = f"v*{TOKENS}*vocabulary/tensor_parallel*max(2 - pipeline_parallel, 0)"
     formulas["constant"] = "c*1"
     return formulas
 
@@ -111,7 +145,7 @@ FAMILY = Family(
         *(Need(name, False) for name in ("tensor_parallel", "pipeline_parallel", "global_batch")),
         *(Need(name, False) for name in ("sequence", "layers", "hidden", "heads")),
         *(Need(name, False, supposed=True) for name in ("context_parallel", "expert_parallel", "micro_batches")),
-        *(Need(name, False, supposed=True) for name in ("zero", "recomputation", "offload")),
+        *(Need(name, False, supposed=True) for name in ("vocabulary", "zero", "recomputation", "offload")),
     ),
     build=build,
     partial=True,

@@ -97,6 +97,16 @@ def recomputed(factors: Factors) -> Node | None:
     return _indicator(factors, RECOMPUTATION, lambda value: value)
 
 
+def layers_recomputed(factors: Factors) -> Node | None:
+    """Return 1 where whole layers are recomputed and 0 elsewhere; None where the table has no such column."""
+    return _indicator(factors, RECOMPUTATION, lambda value: float(value >= 1.0))
+
+
+def scores_recomputed(factors: Factors) -> Node | None:
+    """Return 1 where the attention's scores are recomputed and 0 elsewhere; None where the table has no such column."""
+    return _indicator(factors, RECOMPUTATION, lambda value: float(value > 0.0))
+
+
 def offloaded(factors: Factors) -> Node | None:
     """Return 1 where the optimizer is offloaded to the host; None where no column tells."""
     factor = factors.named("zero")

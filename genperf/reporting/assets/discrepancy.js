@@ -48,7 +48,7 @@ class Discrepancy {
     let away = 0;
     for (const [at, low, high] of this.surface.ranges) {
       const edge = Math.min(Math.max(x[at], low), high);
-      away += Math.abs(low > 0 ? Math.log2(x[at] / edge) : (x[at] - edge) / (high - low));
+      away += Math.abs(low > 0 ? Math.log2(x[at] / edge) : (x[at] - edge) / (high - low || 1));
     }
     return this.surface.weight * this.surface.fading ** -away;
   }
