@@ -57,13 +57,17 @@ def command(
     from genperf.attribution.words import join_values, samples_called
     from genperf.fitting import fit_group
     from genperf.models.guess import guess_roles
+    from genperf.table.columns import Columns
     from genperf.table.jobs import taken_as_job
+    from genperf.table.roles import lets_of
     from genperf.table.source import open_source
 
     paid = None if price is None else price_of(price, per)
     source = open_source(table, given["delimiter"])
     also = {text.partition("=")[2].rpartition(":")[0] or text.partition("=")[2] for text in given["also"]}
-    cells = {name: column for name, column in source.columns.items() if name not in also}
+    derived = Columns(source)
+    lets = {name: derived.derive(name, text) for name, text in lets_of(given["let"]).items()}
+    cells = {name: column for name, column in {**source.columns, **lets}.items() if name not in also}
     guess = guess_roles(cells, given, pairs(mapping, "--map"), once(at, "--at"))
     work, measured = given["work"], guess.roles.get("throughput")
     given.update(guess.roles)

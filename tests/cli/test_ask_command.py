@@ -268,3 +268,18 @@ def test_more_than_in_proportion_is_doubted(shell: Shell) -> None:
     assert re.search(r"an efficiency of \d+ %, which is hardly so: the runs say little of what gpus alone change", out)
     Path("runs.csv").write_text(FOUR)
     assert "hardly so" not in shell("ask", "runs.csv", "--at", "gpus=16")[1]
+
+
+def test_the_ways_of_a_layout_tell_its_devices(shell: Shell) -> None:
+    """A step of 3/devices s and 0.2 s for each doubling of the tensor ways: 64 devices are four times 16."""
+    ways = [(1, 8, 1), (2, 4, 1), (4, 2, 1), (8, 1, 1), (4, 4, 1), (8, 2, 1), (2, 8, 1), (8, 4, 1), (4, 8, 1)]
+    rows = "\n".join(f"{d},{t},{p},1,64,{30 / (d * t * p) * (1 + 0.05 * np.log2(t)):.4f}" for d, t, p in ways)
+    Path("runs.csv").write_text(f"dp,tp,pp,micro_batch,global_batch,step_s\n{rows}\n")
+    status, out, _ = shell("ask", "runs.csv", "--at", "dp=16", "--at", "tp=4")
+    assert status == 0
+    assert out.startswith("read as: workers = devices, time = step_s")
+    assert "taken at: devices=64" in out
+    given = ("--extrinsic", "gpus,dp,tp,pp", "--let", "gpus=dp*tp*pp")
+    status, out, _ = shell("ask", "runs.csv", "--at", "dp=16", "--at", "tp=4", *given)
+    assert status == 0
+    assert out.startswith("read as: workers = gpus, time = step_s")

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from genperf.errors import TableError
+from genperf.formula import quote_name
 from genperf.models.guess.counts import EXTRINSIC, in_the_singular, not_counted
 from genperf.models.guess.endings import ending_column
 from genperf.models.guess.measured import Measured, is_measurement, is_result, measured_column
@@ -26,14 +27,17 @@ from genperf.models.guess.settings import (
 )
 from genperf.table import phase_columns
 from genperf.table.cells import Cells
-from genperf.table.clean import labels, mostly_numbers
+from genperf.table.clean import labels, mostly_numbers, numbers
 from genperf.table.headers import header_of
 from genperf.table.names import canonical_of, column_of, plain_name
 from genperf.table.roles import names_of
+from genperf.table.transformer_names import WAYS
 
 #: The roles of `read_table` that name columns.
 _SINGLE = ("time", "throughput", "quantity", "weight", "repeat")
 _SEVERAL = ("intrinsic", "extrinsic", "categorical", "group")
+#: The name of the devices that follow from the ways of a layout.
+DEVICES = "devices"
 #: Switches of a run: names of kinds even where they are written 0 and 1.
 _SWITCHES = ("zero", "recomputation", "precision", "offload")
 
@@ -190,6 +194,14 @@ def guess_roles(
     if not {"workers", "nodes"} & {*named.values(), *mapped} and (single := in_the_singular(numeric)):
         named |= single
     mapped.update({c: n for n, c in named.items() if c not in mapped and canonical_of(n) is None})
+    derived = dict(measured.derived)
+    ways = [n for n in named if named[n] in WAYS]
+    if len(ways) > 1 and not {"workers", "nodes"} & {*named.values(), *mapped} and DEVICES not in columns:
+        # The ways of a layout multiply to its devices.
+        columns = {**columns, DEVICES: np.prod([numbers(columns[n])[0] for n in ways], axis=0).tolist()}
+        derived[DEVICES] = "*".join(map(quote_name, ways))
+        named[DEVICES] = "workers"
+        numeric = [DEVICES, *numeric]
     counted = mapped.get("workers") or next((n for c in ("workers", "nodes") for n in named if named[n] == c), None)
     if counted is None and not roles.get("extrinsic"):
         raise not_counted(numeric, {n: columns[n] for n in left if n not in numeric})
@@ -223,7 +235,7 @@ def guess_roles(
     used = {n.partition(":")[0] for role in (*_SINGLE, *_SEVERAL) for n in names_of(roles.get(role, ""))}
     kept = {role: text for role, text in roles.items() if text}
     used |= {measured.column, *ending}
-    return Guess(kept, mapped, counted, tuple(n for n in columns if n not in used), measured.derived)
+    return Guess(kept, mapped, counted, tuple(n for n in columns if n not in used), derived)
 
 
 def _is_number(name: str, cells: Cells | Sequence[Any]) -> bool:
