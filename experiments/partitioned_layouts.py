@@ -18,7 +18,7 @@ import pandas as pd
 
 import genperf as gp
 
-COMMAND = "python experiments/partitioned_layouts.py --draws 20 --write"
+COMMAND = "python experiments/partitioned_layouts.py --draws 50 --write"
 PAGE = Path(__file__).parents[1] / "docs" / "results" / "partitioned.md"
 TABLE = "partitioned"
 SHARE, LEAST, DRAWS = 0.2, 15, 50
