@@ -36,19 +36,38 @@ def _judged(label: str, framework: str, question: str) -> tuple[bool, list[str]]
     return found["generic"] < min(found[m] for m in OTHERS), [label, *(f"{found[m]:.1f} %" for m in SHOWN)]
 
 
-def between() -> Claim:
-    """Judge 5-fold cross-validation on each framework."""
-    outcomes = [_judged(framework, framework, BETWEEN) for framework in FRAMEWORKS]
+def _claim(idea: str, tested: str, outcomes: list[tuple[bool, list[str]]], where: str) -> Claim:
+    """Return a claim that holds where the generic model errs less than both others in every case.
+
+    Parameters
+    ----------
+    idea, tested : str
+        What the paper says, and how it is tried on the sample.
+    outcomes : list of (bool, list of str)
+        Of each case, as `_judged` returns it.
+    where : str
+        Before and after the number of cases: "on {} frameworks".
+    """
     better = [least for least, _ in outcomes]
     return Claim(
-        "The generic model predicts accurately on TensorFlow, MXNet and PyTorch",
-        f"{SAMPLE}: 5-fold cross-validation. Refuted for a framework where a random forest or SVR errs less.",
+        idea,
+        f"{SAMPLE}: {tested}",
         verdict(all(better)),
-        f"the generic model errs less than both on {sum(better)} of {len(better)} frameworks.",
+        f"the generic model errs less than both {where.format(f'{sum(better)} of {len(better)}')}.",
         MEASURED,
         DATA,
         ["mean error", *SHOWN],
         [row for _, row in outcomes],
+    )
+
+
+def between() -> Claim:
+    """Judge 5-fold cross-validation on each framework."""
+    return _claim(
+        "The generic model predicts accurately on TensorFlow, MXNet and PyTorch",
+        "5-fold cross-validation. Refuted for a framework where a random forest or SVR errs less.",
+        [_judged(framework, framework, BETWEEN) for framework in FRAMEWORKS],
+        "on {} frameworks",
     )
 
 
@@ -62,17 +81,12 @@ def beyond() -> Claim:
     for factor in COMBINED:
         question = f"{COMBINATIONS}: {factor}"
         outcomes += [_judged(f"{name}, {question}", f"{name}, of all three", question) for name in FRAMEWORKS]
-    better = [least for least, _ in outcomes]
-    return Claim(
+    return _claim(
         "It holds beyond what was measured: at larger counts, for unseen networks and for unseen combinations",
-        f"{SAMPLE}: 6 and 8 workers from at most 4, networks of which nothing was measured, and levels of a factor "
+        "6 and 8 workers from at most 4, networks of which nothing was measured, and levels of a factor "
         "that were measured in the two other frameworks only. Refuted where a random forest or SVR errs less.",
-        verdict(all(better)),
-        f"the generic model errs less than both in {sum(better)} of {len(better)} cases.",
-        MEASURED,
-        DATA,
-        ["mean error", *SHOWN],
-        [row for _, row in outcomes],
+        outcomes,
+        "in {} cases",
     )
 
 
@@ -83,15 +97,10 @@ def together() -> Claim:
         for question in (BETWEEN, LARGEST, NETWORKS)
         for name, rows in [(ALL, ALL), *((name, f"{name}, of all three") for name in FRAMEWORKS)]
     ]
-    better = [least for least, _ in outcomes]
-    return Claim(
+    return _claim(
         "One expression for the three frameworks together",
-        f"{SAMPLE}: the framework is a categorical factor of one table of 480. The errors of all rows, and of each "
+        "the framework is a categorical factor of one table of 480. The errors of all rows, and of each "
         "framework's own. Refuted where a random forest or SVR, fitted to the same table, errs less.",
-        verdict(all(better)),
-        f"the generic model errs less than both in {sum(better)} of {len(better)} cases.",
-        MEASURED,
-        DATA,
-        ["mean error", *SHOWN],
-        [row for _, row in outcomes],
+        outcomes,
+        "in {} cases",
     )

@@ -12,7 +12,7 @@ import pandas as pd
 from genperf.advice.scale import work_of_columns, work_of_group
 from genperf.advice.suggest import suggest
 from genperf.attribution import completed
-from genperf.attribution.alike import SAME, SAME_WITH_COMPUTATION, alike_terms
+from genperf.attribution.alike import LABELS, alike_terms
 from genperf.attribution.derived import Price
 from genperf.attribution.doublings import doublings, following_the_count
 from genperf.attribution.following import divisible
@@ -503,10 +503,9 @@ def _in_words(label: str, groups: Mapping[str, Sequence[str]], result: FitResult
         The terms by label, as `alike_terms` gives them.
     result : FitResult
     """
-    terms = groups.get(label, (label,))
-    if label in (SAME, SAME_WITH_COMPUTATION):
+    if label in LABELS:
         return label
-    text = " and ".join(_PLAIN.get(term, term) for term in terms)
+    text = " and ".join(_PLAIN.get(term, term) for term in groups.get(label, (label,)))
     if result.named.has("nodes"):
         return text
     count = noun_of(scale_factor(result, None).name)

@@ -28,11 +28,10 @@ class AlikeSettings:
 
 
 ALIKE = AlikeSettings()
-
-
 #: The labels of terms that stay the same at every scale, told together: with the computation among them, and without.
 SAME_WITH_COMPUTATION = "computation with what else stays the same at every scale"
 SAME = "what stays the same at every scale"
+LABELS = (SAME_WITH_COMPUTATION, SAME)
 
 
 def alike_terms(result: FitResult, columns: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:

@@ -11,7 +11,7 @@ import pandas as pd
 
 from genperf.advice import suggest
 from genperf.attribution import Scaling
-from genperf.attribution.alike import SAME, SAME_WITH_COMPUTATION
+from genperf.attribution.alike import LABELS
 from genperf.attribution.explain import terms_at
 from genperf.attribution.quantity import further_words, only_for_times, term_column, timed, with_unit
 from genperf.attribution.terms import FORM, HIDDEN
@@ -400,7 +400,7 @@ def _named(label: str, groups: Mapping[str, Sequence[str]]) -> str:
     if not others:
         return last
     together = f"{', '.join(others)} and {last}, which no run tells apart"
-    return f"{label} ({together})" if label in (SAME, SAME_WITH_COMPUTATION) else f"{together},"
+    return f"{label} ({together})" if label in LABELS else f"{together},"
 
 
 def _next(result: FitResult, at: dict[str, Any], along: str, interval: float) -> Answer:

@@ -62,8 +62,9 @@ _DATA = frozenset(
 #: Words before a unit of time that say nothing of what is counted.
 _PLAIN = frozenset({*_RATES, "total", "avg", "average", "mean", "training", "train", "global", "aggregate", "overall"})
 
-#: At the end of a name: which statistic of the measurement it is. `min` is not among them, that may be minutes.
-_STATISTICS = frozenset({"mean", "avg", "average", "median", "best", "worst", "max", "maximum", "minimum"})
+#: At the end of a name: which statistic of the measurement it is, the better one to fit first. `min` is not among them:
+#: that may be minutes.
+STATISTICS = ("median", "mean", "avg", "average", "best", "max", "maximum", "worst", "minimum")
 #: Before a dot or a slash: the part of a tracker's or a settings file's record that a column is from.
 _SECTIONS = frozenset(
     {
@@ -257,7 +258,7 @@ def _time(chain: list[list[str]], unit: list[list[str]]) -> Header | None:
     """
     if not chain:
         return None
-    if chain[-1][-1] in _STATISTICS and len(chain[-1]) > 1:
+    if chain[-1][-1] in STATISTICS and len(chain[-1]) > 1:
         chain = [*chain[:-1], chain[-1][:-1]]
     first, *others = chain
     words = [word for part in chain for word in part]

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from genperf.errors import TableError
 from genperf.formula import quote_name
 from genperf.table import phase_columns
-from genperf.table.headers import DEVICE_WORDS, STEP_WORDS, Header, header_of, is_bandwidth
+from genperf.table.headers import DEVICE_WORDS, STATISTICS, STEP_WORDS, Header, header_of, is_bandwidth
 from genperf.table.measurement import TIME_UNITS
 from genperf.table.names import column_of, plain_name
 from genperf.table.transformer_names import WAYS
@@ -25,10 +25,9 @@ _COLLECTIVE = re.compile(r"all_?reduce|all_?gather|reduce_?scatter|all_?to_?all|
 _NUMBER_OF_A_RUN = re.compile(r"(job|slurm_job|exp|experiment|log|wandb|mlflow|uu)?_?id|job|index|timestamp|date")
 #: Of several times the one with such a word is that of a whole step or run; another one may be a part of it.
 _WHOLE = re.compile(r"(^|_)(time|total|duration|elapsed|runtime|latency|seconds)(_|$)")
-#: Statistics of one measurement, the better one to fit first; a name without such a word comes before all. `min` comes
-#: last: in a name that ends in it, it may be minutes.
-_STATISTICS = ("median", "p50", "mean", "avg", "average", "best", "max", "maximum", "worst", "minimum", "min")
-_STATISTIC = re.compile(rf"(?<![a-z0-9])({'|'.join(_STATISTICS)})(?![a-z0-9])")
+#: Statistics of one measurement, the better one to fit first; a name without such a word comes before all.
+_RANKED = (*STATISTICS, "min")
+_STATISTIC = re.compile(rf"(?<![a-z0-9])({'|'.join(_RANKED)})(?![a-z0-9])")
 #: A column for each count, as in a table of a paper: "8 GPUs".
 _ONE_COUNT = re.compile(rf"\d+\s*(x|-|_)?\s*({'|'.join(sorted(DEVICE_WORDS))}|nodes?|hosts?|machines?)|\d+")
 #: A column for each repeat: `t1`, `run 2`, `time_3`.
@@ -142,7 +141,7 @@ def _one_statistic(names: Sequence[str]) -> Sequence[str]:
     spaced = {n: re.sub(r"[\s_-]+", " ", re.sub(r"(?<=[a-z0-9])(?=[A-Z][a-z])", " ", n)).lower() for n in names}
     if len({re.sub(r"\s+", " ", _STATISTIC.sub("", text)).strip() for text in spaced.values()}) != 1:
         return names
-    ranks = {n: _STATISTICS.index(m[1]) if (m := _STATISTIC.search(text)) else -1 for n, text in spaced.items()}
+    ranks = {n: _RANKED.index(m[1]) if (m := _STATISTIC.search(text)) else -1 for n, text in spaced.items()}
     return [min(names, key=lambda n: ranks[n])]
 
 
