@@ -11,7 +11,7 @@ from genperf.advice.scale import sequence_of, work_of_columns, work_of_step
 from genperf.attribution.derived import price_of
 from genperf.attribution.words import samples_called
 from genperf.errors import GenperfError
-from genperf.formula import names_in, parse
+from genperf.formula import names_in, parse, quote_name
 from genperf.formula.amounts import amount, with_amounts
 from genperf.reporting.engine import Model
 from genperf.result import FitResult
@@ -75,7 +75,7 @@ def measures_of(model: Model, group: Mapping[str, str], job: Job) -> dict[str, A
     return {
         "work": None if work is None else model.formulas.add(work, model.factors),
         "paid": None if paid is None else model.formula(paid),
-        "paidName": paid or "",
+        "paidName": (paid or "").replace("`", ""),
         "sequence": None if sequence is None else factors.index(sequence),
     }
 
@@ -87,8 +87,9 @@ def _paid(result: FitResult, job: Job) -> str | None:
         named = result.named.find("workers") or result.named.find("nodes")
         if named is None and job.price is not None:
             raise GenperfError("no column counts what is paid for", hint="--per COLUMN, or --per 1")
-        return None if named is None or not result.schema.target.is_time else named.name
-    per = with_amounts(result.schema.column(job.per))
+        return None if named is None or not result.schema.target.is_time else quote_name(named.name)
+    column = result.schema.column(job.per)
+    per = quote_name(column) if column in factors else with_amounts(column)
     unknown = names_in(parse(per).node) - factors
     if unknown:
         raise GenperfError(f"'{min(unknown)}' counts nothing that has a price", hint=f"--per {', '.join(factors)}")

@@ -346,3 +346,10 @@ def test_what_a_doubling_does_at_each_level_is_shown() -> None:
     assert sorted(row[0] for row in shown["rows"]) == ["net = bert", "net = vgg"]
     assert all("–" in row[1] for row in shown["rows"])
     assert data_of(page(fitted(runs())))["groups"][0]["sheet"]["doublings"] is None
+
+
+@pytest.mark.parametrize("per", [None, "Num GPUs"])
+def test_a_count_whose_name_has_a_space_is_paid_for(per: str | None) -> None:
+    frame = pd.DataFrame({"Num GPUs": [1, 2, 4, 8], "batch": 32, "s": [0.5, 0.52, 0.55, 0.57]})
+    result = fitted(frame, extrinsic="Num GPUs", intrinsic="batch")
+    assert re.search(r'"paidName": ?"Num GPUs"', page(result, View(job=Job(price="2/h", per=per))))
