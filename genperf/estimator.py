@@ -37,12 +37,9 @@ class GenericRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         Columns of how a run is executed, by name or number; the others are intrinsic.
     categorical : sequence of str or int, optional
         Columns of names without an order, likewise.
-    seed : int
 
     Attributes
     ----------
-    result_ : FitResult
-    n_features_in_ : int
     feature_names_in_ : ndarray of str
         Where `X` had column names.
 

@@ -39,7 +39,6 @@ class Constant:
 
     Attributes
     ----------
-    name : str
     kind : {"coefficient", "exponent", "level", "shape"}
         A *coefficient* multiplies a term: the total is homogeneous of degree one in all of them together. The
         others are non-linear: an *exponent* of a factor, the *level* of a categorical factor (its logarithmic
@@ -82,7 +81,6 @@ def exponent(name: str, lower: float, upper: float, start: float = 0.0) -> Const
 
     Parameters
     ----------
-    name : str
     lower, upper : float
         Bounds.
     start : float
@@ -114,7 +112,6 @@ class Expression:
         Name of the family it belongs to, or `formula` for a user's formula.
     terms : tuple of Term
         In the order they are printed.
-    constants : tuple of Constant
     total : Node or None
         A tree over the terms' names (`forward + max(backward, communication)`); None is the sum.
     texts : tuple of str
@@ -281,10 +278,6 @@ class Expression:
         columns : mapping of str to ndarray of shape (rows,)
         rows : int, optional
             Needed where the expression reads no column.
-
-        Returns
-        -------
-        BoundExpression
         """
         if rows is None:
             rows = max((len(c) for c in columns.values()), default=1)
@@ -317,34 +310,13 @@ def _reads_and_linear(node: Node, names: frozenset[str]) -> tuple[bool, bool]:
 
 
 def _all_zero(names: frozenset[str], constants: Sequence[Constant], zero: set[str]) -> bool:
-    """Return whether a term is zero because all its coefficients are.
-
-    Parameters
-    ----------
-    names : frozenset of str
-        Names in the term.
-    constants : sequence of Constant
-        Of the expression.
-    zero : set of str
-        Coefficients that are zero.
-    """
+    """Return whether a term is zero because all its coefficients are."""
     coefficients = {c.name for c in constants if c.kind == "coefficient" and c.name in names}
     return bool(coefficients) and coefficients <= zero
 
 
 def _broadcast(value: Any, columns: Mapping[str, Any], constants: Mapping[str, Any]) -> Array:
-    """Return a value with the shape that columns and constants have together.
-
-    Parameters
-    ----------
-    value : float or ndarray
-    columns : mapping of str to ndarray of shape (rows,)
-    constants : mapping of str to float, or to ndarray of shape (sets, 1)
-
-    Returns
-    -------
-    ndarray of shape (rows,) or (sets, rows)
-    """
+    """Return a value with the shape that columns and constants have together."""
     return np.asarray(spread(value, (*columns.values(), *constants.values())), float)
 
 

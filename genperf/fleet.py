@@ -82,8 +82,6 @@ def fit_fleet(
     ----------
     table : Table
         With group columns.
-    work : callable
-    engine : Engine
     together : int
         Groups in one task. Where a worker dies with several, each is repeated alone.
     kept : callable, optional
@@ -135,21 +133,7 @@ def fit_fleet(
 def _fresh(
     table: Table, done: _Done, kept: Callable[[Key, Table], FitResult | None] | None
 ) -> Iterator[tuple[int, Table]]:
-    """Yield the groups that have no result yet, and add the results of the others.
-
-    Parameters
-    ----------
-    table : Table
-    done : _Done
-        Gets the key of every group, and the results that are kept.
-    kept : callable or None
-
-    Yields
-    ------
-    number : int
-        The group's place in the table.
-    part : Table
-    """
+    """Yield the groups that have no result yet, and add the results of the others."""
     for number, (key, part) in enumerate(table.groups()):
         done.keys.append(key)
         earlier = kept(key, part) if kept is not None else None
@@ -162,23 +146,7 @@ def _fresh(
 def _outcomes(
     parts: Iterator[tuple[int, Table]], work: Work, engine: Engine, together: int
 ) -> Iterator[tuple[list[int], list[Table], list[Outcome] | Lost]]:
-    """Run the tasks and yield their outcomes as they are done.
-
-    Parameters
-    ----------
-    parts : iterator of (int, Table)
-        Groups with their places.
-    work : callable
-    engine : Engine
-    together : int
-        Groups in one task.
-
-    Yields
-    ------
-    numbers : list of int
-    tables : list of Table
-    outcomes : list of Outcome, or Lost
-    """
+    """Run the tasks and yield their outcomes as they are done."""
     sent: dict[int, tuple[list[int], list[Table]]] = {}
 
     def tasks() -> Iterator[list[Table]]:

@@ -103,48 +103,18 @@ def _huber_weight(ratio: Array) -> Array:
 
 
 def _absolute_value(T: Array, t: Array, scale: Scale) -> Array:
-    """|T − t|/scale, rounded off at zero.
-
-    Parameters
-    ----------
-    T : ndarray of shape (sets, rows)
-        Predicted values.
-    t : ndarray of shape (rows,)
-        Measured values.
-    scale : float or ndarray of shape (sets, 1)
-        Weighted mean measured value.
-    """
+    """|T − t|/scale, rounded off at zero."""
     rounding = LOSS_SETTINGS.absolute_rounding
     return np.asarray(np.hypot((T - t) / scale, rounding) - rounding)
 
 
 def _absolute_curvature(T: Array, t: Array, scale: Scale) -> Array:
-    """ω of the absolute loss.
-
-    Parameters
-    ----------
-    T : ndarray of shape (sets, rows)
-        Predicted values.
-    t : ndarray of shape (rows,)
-        Measured values.
-    scale : float or ndarray of shape (sets, 1)
-        Weighted mean measured value.
-    """
+    """ω of the absolute loss."""
     return np.asarray(0.5 / (scale**2 * np.hypot((T - t) / scale, LOSS_SETTINGS.absolute_rounding)))
 
 
 def _squared_curvature(T: Array, t: Array, scale: Scale) -> Array:
-    """ω of the squared loss.
-
-    Parameters
-    ----------
-    T : ndarray of shape (sets, rows) or (1, rows)
-        Predicted values.
-    t : ndarray of shape (rows,)
-        Measured values.
-    scale : float or ndarray of shape (sets, 1)
-        Weighted mean measured value.
-    """
+    """ω of the squared loss."""
     return np.broadcast_to(1.0 / scale**2, np.broadcast_shapes(T.shape, np.shape(scale)))
 
 

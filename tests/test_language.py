@@ -1,4 +1,4 @@
-"""How the code speaks: plain names, numbers with a home, docstrings that tell parameters, few arguments."""
+"""How the code speaks: plain names, numbers with a home, docstrings that say more than annotations, few arguments."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ import ast
 import re
 from collections.abc import Iterator
 from pathlib import Path
-
-import pytest
 
 PACKAGE = Path(__file__).parent.parent / "genperf"
 FILES = sorted(PACKAGE.rglob("*.py"))
@@ -18,8 +16,10 @@ EMPTY_WORDS = {"found", "own", "said", "seen", "missed", "told", "asked"}
 MOST_CONSTANTS = 60
 #: Arguments without an options object; the doors and the commands are exempt.
 MOST_ARGUMENTS = 8
-#: From so many arguments on, a docstring describes each.
-DESCRIBED_ARGUMENTS = 3
+#: A heading of a docstring's section that describes names.
+SECTION = r"(?m)^(?:Parameters|Attributes|Returns|Yields)\n-+\n"
+#: An entry of such a section without a description, a shape or a set of values.
+BARE_ENTRY = r"(?m)^(?!.*(?:shape|\{))(\w+(?:, \w+)* : .*)(?=\n(?! )|\Z)"
 #: What JavaScript declares: variables, functions and classes, also by taking apart; parameters of arrow functions.
 DECLARED = r"\b(?:const|let|function|class)\s+(\w+|\[[^\]]*\]|\{[^}]*\})|\(([^()]*)\)\s*=>|\b(\w+)\s*=>"
 Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -91,18 +91,22 @@ def numeric_constants(tree: ast.Module) -> list[str]:
     return names
 
 
-@pytest.mark.parametrize("path", TREES)
-def test_no_name_is_an_empty_word(path: str) -> None:
-    empty = [f"{line}: {name}" for line, name in identifiers(TREES[path]) if EMPTY_WORDS & set(name.lower().split("_"))]
-    assert not empty
+def test_no_name_is_an_empty_word() -> None:
+    assert not [
+        f"{path}:{line}: {name}"
+        for path, tree in TREES.items()
+        for line, name in identifiers(tree)
+        if EMPTY_WORDS & set(name.lower().split("_"))
+    ]
 
 
-@pytest.mark.parametrize("path", sorted(PACKAGE.rglob("*.js")), ids=lambda path: path.name)
-def test_no_name_of_the_page_is_an_empty_word(path: Path) -> None:
-    declared = " ".join("".join(parts) for parts in re.findall(DECLARED, path.read_text(encoding="utf-8")))
-    names = re.findall(r"[A-Za-z_]\w*", declared)
-    assert names
-    empty = [name for name in names if EMPTY_WORDS & set(words_of(name))]
+def test_no_name_of_the_page_is_an_empty_word() -> None:
+    empty = []
+    for path in sorted(PACKAGE.rglob("*.js")):
+        declared = " ".join("".join(parts) for parts in re.findall(DECLARED, path.read_text(encoding="utf-8")))
+        names = re.findall(r"[A-Za-z_]\w*", declared)
+        assert names, path.name
+        empty += [f"{path.name}: {name}" for name in names if EMPTY_WORDS & set(words_of(name))]
     assert not empty
 
 
@@ -111,25 +115,32 @@ def test_numbers_have_a_home() -> None:
     assert len(names) <= MOST_CONSTANTS, "\n".join(names)
 
 
-@pytest.mark.parametrize("path", TREES)
-def test_many_arguments_are_options(path: str) -> None:
+def test_many_arguments_are_options() -> None:
     doors = {"table/read.py": {"read_table"}, "fitting/door.py": {"fit"}, "estimator.py": {"__init__"}}
-    crowded = [
-        f.name
-        for f, method in functions(TREES[path])
+    assert not [
+        f"{path}:{f.lineno}: {f.name}"
+        for path, tree in TREES.items()
+        for f, method in functions(tree)
         if len(arguments(f, method)) > MOST_ARGUMENTS and not is_command(f) and f.name not in doors.get(path, set())
     ]
-    assert not crowded
 
 
-@pytest.mark.parametrize("path", TREES)
-def test_docstrings_describe_parameters(path: str) -> None:
-    silent = [
-        f"{f.lineno}: {f.name}"
-        for f, method in functions(TREES[path])
-        if len(arguments(f, method)) >= DESCRIBED_ARGUMENTS
-        and not is_command(f)
-        and not re.match(r"__\w+__$", f.name)
-        and "Parameters\n" not in (ast.get_docstring(f) or "")
+def test_a_private_function_has_one_sentence() -> None:
+    """An equation may follow it, indented."""
+    assert not [
+        f"{path}:{f.lineno}: {f.name}"
+        for path, tree in TREES.items()
+        for f in ast.walk(tree)
+        if isinstance(f, Function) and re.match("_(?!_)", f.name) and re.search(SECTION, ast.get_docstring(f) or "")
     ]
-    assert not silent
+
+
+def test_a_docstring_repeats_no_annotation() -> None:
+    """An entry says a shape, a set of values, or something in words."""
+    repeated = []
+    for path, tree in TREES.items():
+        for node in ast.walk(tree):
+            if isinstance(node, Function | ast.ClassDef):
+                for section in re.split(SECTION, ast.get_docstring(node) or "")[1:]:
+                    repeated += [f"{path}:{node.lineno}: {entry}" for entry in re.findall(BARE_ENTRY, section)]
+    assert not repeated

@@ -108,7 +108,6 @@ class Question:
         The samples of a step, a formula over the columns; from the batch columns where None.
     sample : str
         What a sample is called: images, tokens.
-    price : Price or None
     per : str or None
         The column that counts what the price is for; that of the workers where None.
     constants : dict of str to float
@@ -145,7 +144,6 @@ class Answer:
         `expect`, `training` where one is asked about, `sure`, `pays`, `limit`, `next`.
     numbers : dict of str to number
         The predicted value and its interval, and what is known of `throughput`, `efficiency`, `marginal_cost`, ….
-    verdict, reason : str
     """
 
     at: dict[str, Any]
@@ -169,11 +167,9 @@ def ask(result: FitResult, at: Mapping[str, Any], question: Question | None = No
 
     Parameters
     ----------
-    result : FitResult
     at : mapping
         The configuration; factors left out are those of a measured run (`typical_run`). For a level that was not
         measured the measured ones stand (`genperf.result.answering`).
-    question : Question, optional
 
     Raises
     ------
@@ -220,16 +216,7 @@ def ask(result: FitResult, at: Mapping[str, Any], question: Question | None = No
 
 
 def _taken(result: FitResult, target: Mapping[str, Any], at: Collection[str]) -> dict[str, Any]:
-    """Return the factors that vary, were not given and follow no given one, with the values they are taken at.
-
-    Parameters
-    ----------
-    result : FitResult
-    target : mapping
-        Every factor of the configuration.
-    at : collection of str
-        The factors that the user gave.
-    """
+    """Return the factors that vary, were not given and follow no given one, with the values they are taken at."""
     schema = result.schema
     given = {schema.column(name) for name in at}
     places = {f.name: j for j, f in enumerate(schema.factors)}
@@ -252,12 +239,10 @@ class _Curve:
 
     Parameters
     ----------
-    result : FitResult
     target : mapping
         Every factor of the target configuration.
     given : frozenset of str
         The factors that the user gave.
-    question : Question
     """
 
     def __init__(self, result: FitResult, target: Mapping[str, Any], given: frozenset[str], question: Question) -> None:
@@ -333,18 +318,7 @@ class _Curve:
 
 
 def _expect(curve: _Curve, places: str, value: float, numbers: dict[str, Any]) -> str:
-    """Return the prediction in words: a throughput where the work of a step is known.
-
-    Parameters
-    ----------
-    curve : _Curve
-    places : str
-        The configuration.
-    value : float
-        The predicted value.
-    numbers : dict
-        Gets the throughput and the efficiency.
-    """
+    """Return the prediction in words: a throughput where the work of a step is known."""
     quantity = curve.quantity
     plain = duration_text(value) if curve.fixed else f"{three_digits(value)} {quantity.unit}".strip()
     if not quantity.is_time:
@@ -372,16 +346,7 @@ def _expect(curve: _Curve, places: str, value: float, numbers: dict[str, Any]) -
 
 
 def _sure(result: FitResult, ends: tuple[float, float], curve: _Curve, verdict: str, reason: str) -> str:
-    """Return how sure the prediction is, and why.
-
-    Parameters
-    ----------
-    result : FitResult
-    ends : tuple of float
-        Of the interval.
-    curve : _Curve
-    verdict, reason : str
-    """
+    """Return how sure the prediction is, and why."""
     unit = f" {curve.quantity.unit}".rstrip()
     if curve.work is not None and not curve.fixed:
         ends = (curve.work[2] / ends[1], curve.work[2] / ends[0])
@@ -402,15 +367,7 @@ def _sure(result: FitResult, ends: tuple[float, float], curve: _Curve, verdict: 
 
 
 def _pays(curve: _Curve, question: Question, numbers: dict[str, Any]) -> str:
-    """Return the marginal cost of a sample, in money where there is a price, else in times one at the smaller scale.
-
-    Parameters
-    ----------
-    curve : _Curve
-    question : Question
-    numbers : dict
-        Gets the costs.
-    """
+    """Return the marginal cost of a sample, in money where there is a price, else in times one at the smaller scale."""
     if not curve.quantity.is_time:
         return f"a price is paid for time, and this predicts {curve.quantity.name}" if question.price else ""
     name, machines = curve.machines()
@@ -452,18 +409,7 @@ def _pays(curve: _Curve, question: Question, numbers: dict[str, Any]) -> str:
 
 
 def _limit(result: FitResult, columns: Mapping[str, Any], places: str, interval: float) -> str:
-    """Return what the predicted value is made of: the largest part, then the largest of the others.
-
-    Parameters
-    ----------
-    result : FitResult
-    columns : mapping of str to ndarray of shape (1,)
-        The configuration.
-    places : str
-        The configuration in words.
-    interval : float
-        Nominal coverage.
-    """
+    """Return what the predicted value is made of: the largest part, then the largest of the others."""
     name = result.schema.target.name
     parts, groups = parts_of(result, columns), alike_terms(result, columns)
     terms, parts = parts.names, parts.together(groups)
@@ -494,15 +440,7 @@ def _limit(result: FitResult, columns: Mapping[str, Any], places: str, interval:
 
 
 def _in_words(label: str, groups: Mapping[str, Sequence[str]], result: FitResult) -> str:
-    """Return what a term of a series is, or several of one shape; without nodes in the table, a worker counts as one.
-
-    Parameters
-    ----------
-    label : str
-    groups : mapping of str to sequence of str
-        The terms by label, as `alike_terms` gives them.
-    result : FitResult
-    """
+    """Return what a term of a series is, or several of one shape; without nodes, a worker counts as one."""
     if label in LABELS:
         return label
     text = " and ".join(_PLAIN.get(term, term) for term in groups.get(label, (label,)))

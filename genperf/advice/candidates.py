@@ -27,7 +27,6 @@ def read_candidates(result: FitResult, target: Query, candidates: str | Path | p
 
     Parameters
     ----------
-    result : FitResult
     target : Query
         The one configuration that the decision is about.
     candidates : path or DataFrame, optional
@@ -77,7 +76,6 @@ def costs(result: FitResult, query: Query, predicted: Array, cost: str) -> Array
 
     Parameters
     ----------
-    result : FitResult
     query : Query
         The configurations.
     predicted : ndarray of shape (rows,)

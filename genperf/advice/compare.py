@@ -63,8 +63,6 @@ class Ranking:
         The answer in words.
     certain : bool
         Whether the interval of the difference between the first two excludes zero.
-    quantity : Target
-    notes : tuple of str
     steps : bool
         Whether the predicted value is that of a step: not where a throughput was measured and no work was given.
     """
@@ -223,16 +221,7 @@ def compare(
 
 
 def _work(result: FitResult, group: Mapping[str, str], columns: Mapping[str, Any], rows: int) -> Array | None:
-    """Return the work of a step of some alternatives, shape (rows,); None where nothing tells it.
-
-    Parameters
-    ----------
-    result : FitResult
-    group : mapping of str to str
-        The group's values: one of them may be the batch.
-    columns : mapping of str to ndarray of shape (rows,)
-    rows : int
-    """
+    """Return the work of a step of some alternatives, shape (rows,); None where nothing tells it."""
     node = work_of_step(result, group)
     if node is None:
         return None
@@ -259,17 +248,7 @@ def _models(
 
 
 def _over(result: FitResult, over: str | None, at: Mapping[str, Any], groups: tuple[str, ...]) -> str | None:
-    """Return the factor whose levels are compared; None for groups alone.
-
-    Parameters
-    ----------
-    result : FitResult
-    over : str or None
-        As the user named it.
-    at : mapping
-    groups : tuple of str
-        The group columns.
-    """
+    """Return the factor whose levels are compared; None for groups alone."""
     kinds = [f.name for f in result.schema.factors if not f.numeric and len(f.levels) > 1]
     if over in groups or (over is None and groups):
         return None
@@ -299,18 +278,7 @@ def _levels(result: FitResult, column: str | None) -> list[str]:
 def _sentence(
     ranked: pd.DataFrame, names: tuple[str, ...], quantity: Target, ends: tuple[float, float], interval: float
 ) -> str:
-    """Return the answer in words.
-
-    Parameters
-    ----------
-    ranked : DataFrame
-    names : tuple of str
-    quantity : Target
-    ends : tuple of float
-        Of the interval of ln of the second over the first.
-    interval : float
-        Its nominal coverage.
-    """
+    """Return the answer in words."""
     first, second = (", ".join(str(ranked[n][row]) for n in names) for row in (0, 1))
     by_work = THROUGHPUT[0] in ranked
     values = ranked[THROUGHPUT[0] if by_work else quantity.name].to_numpy()[:2]

@@ -90,7 +90,6 @@ def capacity_constraints(capacity: Mapping[str, float], schema: Schema, further:
 
     Parameters
     ----------
-    capacity : mapping of str to float
     schema : Schema
         Of the model.
     further : collection of str

@@ -44,11 +44,6 @@ GROUPS = GroupSettings()
 def best_of_groups(fitted: GroupedResult, task: Task) -> Optimum:
     """Return the best configurations of all groups, or of those that `over` names.
 
-    Parameters
-    ----------
-    fitted : GroupedResult
-    task : Task
-
     Raises
     ------
     GenperfError
@@ -94,7 +89,6 @@ def optimum_of(
         By the group's values; one of no group.
     group : sequence of str
         The group columns.
-    task : Task
     notes : sequence of Note
         On groups without an answer.
     """
@@ -132,27 +126,13 @@ def optimum_of(
 
 
 def _with_group(frame: pd.DataFrame, group: Sequence[str], key: Key) -> pd.DataFrame:
-    """Return rows with the values of their group first.
-
-    Parameters
-    ----------
-    frame : DataFrame
-    group : sequence of str
-    key : tuple of str
-    """
+    """Return rows with the values of their group first."""
     named = {name: [value] * len(frame) for name, value in zip(group, key, strict=True)}
     return frame if not named or frame.empty else pd.concat([pd.DataFrame(named), frame], axis=1)
 
 
 def _wins(solved: Sequence[Solved], best: pd.DataFrame) -> npt.NDArray[np.float64]:
-    """Return the share of the draws in which each row is the best; groups are drawn independently of each other.
-
-    Parameters
-    ----------
-    solved : sequence of Solved
-    best : DataFrame
-        With the place of each row's model in `_model`, and its row among the model's answers in `_row`.
-    """
+    """Return the share of the draws in which each row is the best; groups are drawn independently of each other."""
     places = best["_model"].to_numpy(dtype=int)
     rows = best["_row"].to_numpy(dtype=int)
     used = list(dict.fromkeys(places.tolist()))

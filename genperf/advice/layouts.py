@@ -106,16 +106,10 @@ def layouts(
 
     Parameters
     ----------
-    result : FitResult
-    devices : int
     over : mapping of str to values, optional
         What the user varies or fixes, as `optimize` takes it: stays as it is.
     where : sequence of str
         The user's conditions, which are kept.
-
-    Returns
-    -------
-    Layouts
 
     Raises
     ------

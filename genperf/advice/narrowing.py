@@ -93,7 +93,6 @@ def knowledge(result: FitResult, columns: Mapping[str, Any]) -> Knowledge:
 
     Parameters
     ----------
-    result : FitResult
     columns : mapping of str to ndarray of shape (rows,)
     """
     parts = uncertainty(result, columns)
@@ -107,7 +106,6 @@ def uncertainty(result: FitResult, columns: Mapping[str, Any]) -> Uncertainty:
 
     Parameters
     ----------
-    result : FitResult
     columns : mapping of str to ndarray of shape (rows,)
     """
     rows = len(next(iter(columns.values())))

@@ -102,8 +102,6 @@ class Constraint:
 
     Attributes
     ----------
-    text : str
-    formula : Formula
     predicted : bool
         Whether it reads a prediction: those that do not are evaluated first.
     """
@@ -260,17 +258,7 @@ def read_problem(
 
 
 def _follow(words: Vocabulary, job: Job, timed: bool, per_unit: bool) -> dict[str, Node]:
-    """Return what follows from a prediction, as formulas: machines; of a time also that of all steps, and the cost.
-
-    Parameters
-    ----------
-    words : Vocabulary
-    job : Job
-    timed : bool
-        Whether the model predicts a time.
-    per_unit : bool
-        As in `read_problem`.
-    """
+    """Return what follows from a prediction, as formulas: machines; of a time also that of all steps, and the cost."""
     for option, text in (("--steps", job.steps), ("--machines", job.machines)):
         _refuse_not_positive(option, text, words)
     counting = job.machines if job.machines is not None else machines_formula(words.factors, words.names)
@@ -295,20 +283,7 @@ def _follow(words: Vocabulary, job: Job, timed: bool, per_unit: bool) -> dict[st
 
 
 def _refuse_not_positive(option: str, text: str | None, words: Vocabulary) -> None:
-    """Refuse a number of steps or machines that is no count.
-
-    Parameters
-    ----------
-    option : str
-        For the message.
-    text : str or None
-        A formula; what depends on a factor is not judged.
-    words : Vocabulary
-
-    Raises
-    ------
-    GenperfError
-    """
+    """Refuse a number of steps or machines that is no count."""
     if text is None:
         return
     formula = words.number(text)
@@ -317,13 +292,7 @@ def _refuse_not_positive(option: str, text: str | None, words: Vocabulary) -> No
 
 
 def _known_work(words: Vocabulary) -> Node:
-    """Return the work of a step.
-
-    Raises
-    ------
-    ModelError
-        Where nothing tells it.
-    """
+    """Return the work of a step."""
     if words.work is None:
         raise ModelError(
             "the work of a step is not known: no throughput was measured, and no column is a batch",
@@ -335,22 +304,7 @@ def _known_work(words: Vocabulary) -> Node:
 def _check_quantities(
     formulas: Sequence[Formula], words: Vocabulary, follow: Mapping[str, Node], one_worker: Sequence[str]
 ) -> None:
-    """Refuse formulas that read what this model does not give.
-
-    Parameters
-    ----------
-    formulas : sequence of Formula
-    words : Vocabulary
-    follow : mapping of str to Node
-        The quantities that there are.
-    one_worker : sequence of str
-        The factors that are 1 on one worker.
-
-    Raises
-    ------
-    ModelError
-        Naming the quantity.
-    """
+    """Refuse formulas that read what this model does not give."""
     read = frozenset().union(*(f.names for f in formulas)) & set(words.quantities)
     predicted = words.predicted
     if not predicted.quantity.is_time and read & {"total", "cost"}:
@@ -396,28 +350,11 @@ def _split(node: Node) -> list[Node]:
 
 
 def _constraint(node: Node, words: Vocabulary, follow: Mapping[str, Node]) -> Constraint:
-    """Return a constraint over the factors and the predicted values.
-
-    Parameters
-    ----------
-    node : Node
-        A comparison.
-    words : Vocabulary
-    follow : mapping of str to Node
-        What follows from a prediction.
-    """
+    """Return a constraint over the factors and the predicted values."""
     formula = _substituted(Formula(render(node), node), words, follow)
     return Constraint(formula.text, formula, bool(formula.names & words.predicted.values))
 
 
 def _substituted(formula: Formula, words: Vocabulary, follow: Mapping[str, Node]) -> Formula:
-    """Return a formula with what follows from a prediction written out.
-
-    Parameters
-    ----------
-    formula : Formula
-    words : Vocabulary
-        A factor of the name of a quantity stays the factor.
-    follow : mapping of str to Node
-    """
+    """Return a formula with what follows from a prediction written out."""
     return Formula(formula.text, substitute(formula.node, {q: follow[q] for q in words.quantities if q in follow}))

@@ -45,8 +45,6 @@ class Optimum:
         and no other).
     quantity : Target
         What is predicted.
-    notes : tuple of Note
-    maximized : bool
     regret : float or None
         By which share the best is worse than the best of those shown, at most with the probability `interval`; None
         for several groups, whose draws have nothing to do with each other.

@@ -68,15 +68,7 @@ def _redundant(frame: pd.DataFrame, target: Target) -> list[str]:
 
 
 def _cell(name: str, value: object, settings: Collection[str]) -> str:
-    """Return a cell as text.
-
-    Parameters
-    ----------
-    name : str
-        Of the column.
-    value : object
-    settings : collection of str
-    """
+    """Return a cell as text."""
     if not isinstance(value, int | float) or isinstance(value, bool):
         return str(value)
     if name in settings:

@@ -64,7 +64,6 @@ def work_of_step(result: FitResult, group: Mapping[str, str] | None = None) -> N
 
     Parameters
     ----------
-    result : FitResult
     group : mapping of str to str, optional
         The values of the group: one of them may be the batch.
     """
@@ -89,7 +88,6 @@ def work_of_group(result: FitResult, group: Mapping[str, str]) -> Node | None:
 
     Parameters
     ----------
-    result : FitResult
     group : mapping of str to str
         The values of the group.
     """
@@ -131,7 +129,6 @@ def devices_per_node(result: FitResult, query: Query, count: Factor) -> float | 
 
     Parameters
     ----------
-    result : FitResult
     query : Query
         One configuration.
     count : Factor

@@ -107,7 +107,6 @@ class Evaluation:
             The place of the first of these constraints.
         fails : sequence of ndarray of shape (rows,)
             Whether each row fails each constraint.
-        rows : int
         """
         number = np.zeros(rows, np.int16)
         for failed in fails:
@@ -124,12 +123,8 @@ class Search:
 
     Attributes
     ----------
-    result : FitResult
-    space : Space
-    problem : Problem
     interval : float
         Nominal coverage.
-    goal : Goal
     """
 
     result: FitResult
@@ -192,20 +187,7 @@ class Search:
             )
 
     def _block(self, start: int, stop: int, evaluation: Evaluation) -> tuple[Positions, Array]:
-        """Return the configurations of a block that may be answers, with their objective.
-
-        Parameters
-        ----------
-        start, stop : int
-            The first configuration of the block, and the first behind it.
-        evaluation : Evaluation
-            Takes the counts and the front up.
-
-        Returns
-        -------
-        tuple of ndarray of shape (candidates,)
-            Positions in the grid, and objectives.
-        """
+        """Return the configurations of a block that may be answers, with their objective."""
         columns = self.space.block(start, stop)
         positions = np.arange(start, stop)
         simple = [c for c in self.problem.constraints if not c.predicted]
@@ -369,7 +351,6 @@ class Search:
         Parameters
         ----------
         positions : ndarray of shape (rows,)
-        draws : int
         seed : tuple of int
             Beside that of the fit.
         """
@@ -385,28 +366,13 @@ class Search:
 
 
 def _holds(formula: Formula, columns: Columns, rows: int) -> Truth:
-    """Return whether a comparison holds in each row.
-
-    Parameters
-    ----------
-    formula : Formula
-    columns : dict of str to ndarray of shape (rows,)
-    rows : int
-        For a comparison that reads no column.
-    """
+    """Return whether a comparison holds in each row."""
     holds = formula.evaluate({name: columns[name] for name in formula.names})
     return np.asarray(np.broadcast_to(holds, rows), bool)
 
 
 def _keep(columns: Columns, positions: Positions, kept: Truth) -> tuple[Columns, Positions]:
-    """Return some of the rows, and where they stand.
-
-    Parameters
-    ----------
-    columns : dict of str to ndarray of shape (rows,)
-    positions : ndarray of shape (rows,)
-    kept : ndarray of bool of shape (rows,)
-    """
+    """Return some of the rows, and where they stand."""
     if kept.all():
         return columns, positions
     return {name: values[kept] for name, values in columns.items()}, positions[kept]

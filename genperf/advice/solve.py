@@ -46,18 +46,7 @@ OPTIMUM = OptimumSettings()
 
 @dataclass(frozen=True)
 class Task:
-    """What `optimize` is asked for.
-
-    Attributes
-    ----------
-    over : mapping of str to values
-    where : sequence of str
-    minimize : str or None
-    job : Job
-    goal : Goal
-    interval : float
-    top : int
-    """
+    """What `optimize` is asked for."""
 
     over: Mapping[str, Any]
     where: Sequence[str]
@@ -76,14 +65,12 @@ class Solved:
     ----------
     search : Search
         With the problem as it was read.
-    evaluation : Evaluation
     positions : ndarray of shape (rows,)
         Of the best, in the grid.
     best, front : DataFrame
         As in `Optimum`, without `wins`.
     minimize : str
         What is least, or most.
-    notes : tuple of Note
     """
 
     search: Search
@@ -105,8 +92,6 @@ def solve(result: FitResult, task: Task, group: Mapping[str, str] | None = None)
 
     Parameters
     ----------
-    result : FitResult
-    task : Task
     group : mapping of str to str, optional
         The group's values, which formulas may read.
 
@@ -159,18 +144,7 @@ def solve(result: FitResult, task: Task, group: Mapping[str, str] | None = None)
 
 
 def _check_deadline(schema: Schema, goal: Goal, job: Job) -> None:
-    """Refuse a deadline of what has no duration.
-
-    Parameters
-    ----------
-    schema : Schema
-    goal : Goal
-    job : Job
-
-    Raises
-    ------
-    GenperfError
-    """
+    """Refuse a deadline of what has no duration."""
     if goal.deadline is None:
         return
     if not schema.target.is_time:
@@ -183,17 +157,7 @@ def _check_deadline(schema: Schema, goal: Goal, job: Job) -> None:
 
 
 def _work_varies(schema: Schema, space: Space, work: Node | None, grouped: bool) -> bool:
-    """Tell whether steps differ in their work, so that the shortest is not the best: also where one was never measured.
-
-    Parameters
-    ----------
-    schema : Schema
-    space : Space
-    work : Node or None
-        The work of a step; None where nothing tells it.
-    grouped : bool
-        Whether the model is one of several groups, whose batches may differ.
-    """
+    """Return whether steps may differ in their work, so that the shortest is not the best."""
     if work is None:
         return False
     if grouped and not names_in(work):
@@ -213,20 +177,7 @@ def _in_model_names(job: Job, schema: Schema) -> Job:
 
 
 def _best(search: Search, evaluation: Evaluation, top: int) -> tuple[Positions, pd.DataFrame, list[Note]]:
-    """Return the best configurations; of those that keep the limits where intervals or verdicts decide.
-
-    Parameters
-    ----------
-    search : Search
-    evaluation : Evaluation
-    top : int
-        How many, at most.
-
-    Returns
-    -------
-    tuple
-        Their positions in the grid, their rows, and notes.
-    """
+    """Return the best configurations; of those that keep the limits where intervals or verdicts decide."""
     order = evaluation.in_order()
     if not search.goal.searched:
         return order[:top], search.answers(order[:top]), []
@@ -253,15 +204,7 @@ def _best(search: Search, evaluation: Evaluation, top: int) -> tuple[Positions, 
 
 
 def _front(search: Search, evaluation: Evaluation, best: Positions) -> tuple[pd.DataFrame, list[Note]]:
-    """Return the Pareto front of total time against cost, thinned where it is long, and notes.
-
-    Parameters
-    ----------
-    search : Search
-    evaluation : Evaluation
-    best : ndarray of shape (answers,)
-        Where the best configurations stand in the grid.
-    """
+    """Return the Pareto front of total time against cost, thinned where it is long, and notes."""
     positions, notes = evaluation.front.positions, list[Note]()
     if not positions.size:
         return pd.DataFrame(), []
@@ -279,14 +222,7 @@ def _front(search: Search, evaluation: Evaluation, best: Positions) -> tuple[pd.
 
 
 def _front_of_kept(search: Search, positions: Positions) -> Positions:
-    """Return the Pareto front of the configurations that keep the capacity and the verdict, as the answers do.
-
-    Parameters
-    ----------
-    search : Search
-    positions : ndarray of shape (configurations,)
-        Those of the front of all, and the best that keep them.
-    """
+    """Return the Pareto front of the configurations that keep the capacity and the verdict, as the answers do."""
     frame = search.answers(positions)
     limits = [kept for name, kept in search.keeps(frame, positions).items() if name != DEADLINE]
     kept = np.logical_and.reduce(limits)
@@ -333,17 +269,7 @@ def _nothing_feasible(search: Search, evaluation: Evaluation) -> GenperfError:
 
 
 def _kept_by_none(search: Search, evaluation: Evaluation, looked: int, alone: Mapping[str, int]) -> GenperfError:
-    """Return the error where no configuration keeps the limits that intervals and verdicts decide.
-
-    Parameters
-    ----------
-    search : Search
-    evaluation : Evaluation
-    looked : int
-        How many configurations were looked at.
-    alone : mapping of str to int
-        How many of them keep each limit.
-    """
+    """Return the error where no configuration keeps the limits that intervals and verdicts decide."""
     broken = next((name for name, count in alone.items() if not count), None)
     if broken == DEADLINE:
         return _late(search, evaluation, looked)
@@ -364,15 +290,7 @@ def _kept_by_none(search: Search, evaluation: Evaluation, looked: int, alone: Ma
 
 
 def _late(search: Search, evaluation: Evaluation, looked: int) -> GenperfError:
-    """Return the error of a deadline that nothing keeps, with how far it is away.
-
-    Parameters
-    ----------
-    search : Search
-    evaluation : Evaluation
-    looked : int
-        How many configurations' intervals were computed.
-    """
+    """Return the error of a deadline that nothing keeps, with how far it is away."""
     fastest = f"the fastest takes {evaluation.fastest:.4g} s"
     if not evaluation.positions.size:
         return GenperfError(
@@ -417,15 +335,7 @@ def _not_finite(evaluation: Evaluation) -> list[Note]:
 
 
 def _per_step(search: Search, minimize: str | None, job: Job) -> list[Note]:
-    """Return a note where steps of different numbers of samples are compared.
-
-    Parameters
-    ----------
-    search : Search
-    minimize : str or None
-        As the user gave it.
-    job : Job
-    """
+    """Return a note where steps of different numbers of samples are compared."""
     target = search.result.schema.target
     what = target.name if minimize is None else minimize
     if not target.is_time or target.throughput or what not in (target.name, "cost") or job.sized:

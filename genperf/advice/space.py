@@ -27,7 +27,6 @@ class Space:
 
     Attributes
     ----------
-    grid : Grid
     derived : dict of str to Formula
         Factors that follow from the grid's names.
     held : dict of str to float or str
@@ -114,7 +113,6 @@ def read_space(
     ----------
     over : mapping of str to values
         As `read_grid` takes them. A name that is not the model's must occur in one of the formulas.
-    schema : Schema
     formulas : sequence of str
         Everything that is minimised or must hold.
     group : mapping of str to str, optional
@@ -160,7 +158,6 @@ def levels_over(over: Mapping[str, Any], schema: Schema) -> dict[str, list[Any]]
     ----------
     over : mapping of str to values
         As `read_grid` takes them.
-    schema : Schema
     """
     kinds = {f.name for f in schema.factors if not f.numeric}
     given = {name: values for name, values in over.items() if schema.column(name) in kinds}
@@ -174,17 +171,7 @@ def _derived(schema: Schema, given: set[str]) -> dict[str, Formula]:
 
 
 def _check_names(given: set[str], schema: Schema, derived: Mapping[str, Formula], formulas: Sequence[str]) -> None:
-    """Refuse names that neither the model nor a formula reads.
-
-    Parameters
-    ----------
-    given : set of str
-        The names of the grid.
-    schema : Schema
-    derived : mapping of str to Formula
-        Factors that follow from the grid's names.
-    formulas : sequence of str
-    """
+    """Refuse names that neither the model nor a formula reads."""
     known = [f.name for f in schema.factors]
     used = {n for f in derived.values() for n in f.names}
     for text in formulas:
@@ -201,16 +188,7 @@ def _check_names(given: set[str], schema: Schema, derived: Mapping[str, Formula]
 
 
 def _check_complete(given: set[str], schema: Schema, derived: Mapping[str, Formula]) -> None:
-    """Refuse a grid that leaves a factor without a value.
-
-    Parameters
-    ----------
-    given : set of str
-        The names of the grid.
-    schema : Schema
-    derived : mapping of str to Formula
-        Factors that follow from the grid's names.
-    """
+    """Refuse a grid that leaves a factor without a value."""
     absent = [f for f in schema.factors if f.name not in given and f.name not in derived and f.distinct != 1]
     if not absent:
         return

@@ -42,7 +42,6 @@ def suggest(
 
     Parameters
     ----------
-    result : FitResult
     target : mapping
         The configuration that the decision is about; factors left out are those of a measured run (`typical_run`).
     cost : str
@@ -59,10 +58,6 @@ def suggest(
         Nominal coverage of the target's interval.
     band : {"confidence", "prediction"}
         Of the mean, or of a new run, whose noise no measurement takes away.
-
-    Returns
-    -------
-    Suggestions
 
     Raises
     ------
@@ -191,29 +186,14 @@ class _Ranking:
         return pd.concat(rows, ignore_index=True) if rows else self.of(self.start).iloc[:0]
 
     def _width(self, ratio: float) -> float:
-        """Return the relative half width when the variance of ln T falls to a share of what it is now.
-
-        It is the sinh of the half width of ln T.
-        """
+        """Return the relative half width when the variance of ln T falls to a share of what it is now."""
         return float(np.sinh(np.arcsinh(self.width) * np.sqrt(max(ratio, 0.0))))
 
 
 def _sentence(
     target: Mapping[str, Any], named: Mapping[str, Any], chosen: pd.DataFrame, widths: tuple[float, float | None]
 ) -> str:
-    """Return the advice in words.
-
-    Parameters
-    ----------
-    target : mapping
-        The configuration that the decision is about.
-    named : mapping
-        The part of it that is named in the sentence.
-    chosen : DataFrame
-        What to measure, with `width`.
-    widths : tuple of float
-        Relative half width of the target's interval now, and the one that is enough, or None.
-    """
+    """Return the advice in words."""
     width, within = widths
     where, now = join_values(named), f"±{100 * width:.3g} %"
     if chosen.empty:

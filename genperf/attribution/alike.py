@@ -42,7 +42,6 @@ def alike_terms(result: FitResult, columns: Mapping[str, Any]) -> dict[str, tupl
 
     Parameters
     ----------
-    result : FitResult
     columns : mapping of str to ndarray of shape (rows,)
         The configurations, by factor.
 

@@ -138,10 +138,8 @@ class Sensitivity:
         Variance of the predicted quantity (whatever it is), or of its logarithm.
     indices : DataFrame
         A row per factor: `factor, first, first_lower, first_upper, total, total_lower, total_upper, over`.
-    samples : int
     quantity : Target
         What is predicted.
-    notes : tuple of str
     """
 
     of: str
@@ -187,7 +185,6 @@ class Importance:
     ----------
     scores : DataFrame
         A row per model and factor: `model, factor, importance, deviation, error`; in per cent.
-    folds, repeats : int
     """
 
     scores: pd.DataFrame
@@ -292,7 +289,6 @@ class Explanation:
 
     Attributes
     ----------
-    model : str
     quantity : Target
         What is predicted.
     terms : DataFrame
@@ -305,11 +301,6 @@ class Explanation:
     members : DataFrame
         The terms of each member by itself: `member, weight` and the columns of `terms`; members with equal labels
         are one. Empty for a single one.
-    scaling : Scaling, optional
-    sensitivity : Sensitivity, optional
-    comparison : Comparison, optional
-    importance : Importance, optional
-    notes : tuple of str
     doublings : DataFrame
         A row per numeric factor and level of a categorical one: `factor, from, categorical, level, times, lower,
         upper`; see `doublings_by_level`. Empty where no categorical factor varies.

@@ -142,7 +142,6 @@ class _Pair:
 
     Attributes
     ----------
-    terms : list of str
     amounts : ndarray of shape (2, terms)
         The part of each term, of A and of B.
     values : ndarray of shape (2,)
@@ -160,14 +159,7 @@ class _Pair:
 
 
 def _of_one_model(result: FitResult, a: Query, b: Query) -> _Pair:
-    """Return the pair of two configurations of one model.
-
-    Parameters
-    ----------
-    result : FitResult
-    a, b : Query
-        One configuration each.
-    """
+    """Return the pair of two configurations of one model."""
     parts = parts_of(result, {k: np.concatenate([a.columns[k], b.columns[k]]) for k in a.columns})
     changes = parts.drawn[:, :, 1] - parts.drawn[:, :, 0]
     return _Pair(list(parts.names), parts.amounts.T, parts.central, changes, parts.draw_shares)
@@ -191,21 +183,7 @@ def _check_quantities(a: Target, b: Target) -> None:
 def _sentence(
     target: Target, names: tuple[str, str], terms: pd.DataFrame, change: tuple[float, float, float], interval: float
 ) -> str:
-    """Return a comparison in one sentence.
-
-    Parameters
-    ----------
-    target : Target
-        The predicted quantity.
-    names : tuple of str
-        Of A and B.
-    terms : DataFrame
-        With `term` and `change`.
-    change : tuple of float
-        B less A, and the ends of its interval, in the target's unit.
-    interval : float
-        Nominal coverage.
-    """
+    """Return a comparison in one sentence."""
     whole, lower, upper = change
     if whole == 0.0:
         return f"{names[1]} takes as long as {names[0]}" if target.is_time else f"{target.name} is the same at both"
@@ -247,19 +225,7 @@ def _shown(value: Any) -> str:
 
 
 def _aligned(values: Array, parts: Parts, terms: list[str]) -> Array:
-    """Return values by term, zero for terms that the parts do not have.
-
-    Parameters
-    ----------
-    values : ndarray of shape (…, terms of the parts)
-    parts : Parts
-    terms : list of str
-        The terms of the answer.
-
-    Returns
-    -------
-    ndarray of shape (…, terms)
-    """
+    """Return values by term, zero for terms that the parts do not have."""
     out = np.zeros((*values.shape[:-1], len(terms)))
     out[..., [terms.index(name) for name in parts.names]] = values
     return out

@@ -68,16 +68,7 @@ def completed(result: FitResult, at: Mapping[str, Any] | pd.DataFrame | None) ->
 
 
 def _measured(schema: Schema, frame: pd.DataFrame, missing: Collection[str]) -> dict[str, list[Any]]:
-    """Return values for the factors that are missing, from a measured run with the given levels; one run a level.
-
-    Parameters
-    ----------
-    schema : Schema
-    frame : DataFrame
-        Configurations that name some of the factors.
-    missing : collection of str
-        Names of factors that are left out.
-    """
+    """Return values for the factors that are missing, from a measured run with the given levels; one run a level."""
     given = [f.name for f in schema.factors if not f.numeric and f.name in frame]
     numeric = {f.name: _representative(frame[f.name], f) for f in schema.factors if f.numeric and f.name in frame}
     at = {name: value for name, value in numeric.items() if value is not None}
@@ -87,19 +78,7 @@ def _measured(schema: Schema, frame: pd.DataFrame, missing: Collection[str]) -> 
 
 
 def _devices_per_node(result: FitResult, frame: pd.DataFrame) -> Array | None:
-    """Return the devices of a node at the largest measured scale of each row's levels, shape (rows,).
-
-    Parameters
-    ----------
-    result : FitResult
-    frame : DataFrame
-        Configurations with a level of every categorical factor.
-
-    Returns
-    -------
-    ndarray or None
-        None where the nodes or the workers are not known.
-    """
+    """Return the devices of a node at the largest measured scale of each row's levels, shape (rows,)."""
     workers, nodes = result.named.find("workers"), result.named.find("nodes")
     if workers is None or nodes is None:
         return None
@@ -111,13 +90,7 @@ def _devices_per_node(result: FitResult, frame: pd.DataFrame) -> Array | None:
 
 
 def _representative(values: pd.Series[Any], factor: Factor) -> float | None:
-    """Return the number that stands for a column: the largest scale, else the middle; None where one is no number.
-
-    Parameters
-    ----------
-    values : Series
-    factor : Factor
-    """
+    """Return the number that stands for a column: the largest scale, else the middle; None where one is no number."""
     given, bad = numbers(values)
     if bad or not len(given):
         return None

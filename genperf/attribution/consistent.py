@@ -45,7 +45,6 @@ class MeasuredSteps:
         ----------
         curves : ndarray of shape (curves, steps)
         values : ndarray of shape (measured,)
-        level : float
         """
         agreeing = self.replaced(curves, values)
         for first, second in zip(range(len(values)), range(1, len(values)), strict=False):

@@ -28,7 +28,6 @@ def crossovers(result: FitResult, steps: Ladder, levels: tuple[float, float]) ->
 
     Parameters
     ----------
-    result : FitResult
     steps : Ladder
         The configurations along the count of workers.
     levels : tuple of float
@@ -48,19 +47,7 @@ def crossovers(result: FitResult, steps: Ladder, levels: tuple[float, float]) ->
 def _changes(
     members: Sequence[Member], steps: Ladder, levels: tuple[float, float], prefix: str
 ) -> list[dict[str, str | float]]:
-    """Return the changes of one label.
-
-    Parameters
-    ----------
-    members : sequence of Member
-        Of that label, the heaviest first: its best constants give the counts; the draws of all of them that have the
-        same terms give the intervals.
-    steps : Ladder
-    levels : tuple of float
-        The quantiles of the interval's ends.
-    prefix : str
-        What the sentences begin with.
-    """
+    """Return the changes of one label."""
     first = members[0]
     best = first.expression.term_values(steps.columns, first.values)
     names = list(best)
@@ -101,26 +88,7 @@ def _changes(
 
 
 def _overtakes(counts: Array, lead: Array, step: int, whole: bool) -> Array:
-    """Return the count at which each row's lead turns positive; infinite where it never does.
-
-    A lead that is positive all along began before the first count, which is then the answer. Of several such counts,
-    the one nearest to the first row's is taken.
-
-    Parameters
-    ----------
-    counts : ndarray of shape (steps,)
-        Rising.
-    lead : ndarray of shape (1 + draws, steps)
-        The second term less the first: at the best constants, then in every draw.
-    step : int
-        Where the first row turns positive.
-    whole : bool
-        Whether the answer is rounded up to a whole count.
-
-    Returns
-    -------
-    ndarray of shape (1 + draws,)
-    """
+    """Return the count at which each row's lead turns positive; infinite where it never does."""
     out = np.full(len(lead), np.inf)
     for i, row in enumerate(lead):
         ahead = row > 0.0

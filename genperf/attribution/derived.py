@@ -55,7 +55,6 @@ class Price:
 
     Attributes
     ----------
-    per_second : float
     per : str or None
         The factor, or a formula over factors, that counts what is paid for; the workers where None.
     text : str
@@ -102,7 +101,6 @@ def derived_columns(
 
     Parameters
     ----------
-    result : FitResult
     predicted : mapping of str to ndarray of shape (rows,)
         As `predict_columns` returns them.
     shows : mapping of str to str
@@ -149,14 +147,7 @@ def derived_columns(
 
 
 def _refuse_name(name: str, result: FitResult, predicted: Mapping[str, Any]) -> None:
-    """Refuse a name that a column of the prediction has, other than a throughput that is there already.
-
-    Parameters
-    ----------
-    name : str
-    result : FitResult
-    predicted : mapping of str to ndarray of shape (rows,)
-    """
+    """Refuse a name that a column of the prediction has, other than a throughput that is there already."""
     target = result.schema.target
     taken = {f.name for f in result.schema.factors} | {target.name, *BESIDE_VALUE, *result.further}
     if not re.fullmatch(r"[^\W\d]\w*", name) or name in taken or (name in predicted and name not in THROUGHPUT):
@@ -164,15 +155,7 @@ def _refuse_name(name: str, result: FitResult, predicted: Mapping[str, Any]) -> 
 
 
 def _formula(name: str, text: str, paths: _Paths) -> Formula:
-    """Read the formula of a column.
-
-    Parameters
-    ----------
-    name : str
-        Of the column; `efficiency=efficiency` is as good as the name.
-    text : str
-    paths : _Paths
-    """
+    """Read the formula of a column."""
     texts = tuple(f.name for f in paths.result.schema.factors if not f.numeric)
     formula = parse(with_amounts(text), [*paths.names, *FOLLOWING], texts)
     if formula.logical or isinstance(formula.node, Text):
@@ -194,11 +177,9 @@ class _Paths:
 
     Parameters
     ----------
-    result : FitResult
     query : Query
         The configurations.
     predicted : mapping of str to ndarray of shape (rows,)
-    price : Price or None
     interval : float
         Nominal coverage.
     """
@@ -228,12 +209,7 @@ class _Paths:
         return list(self.columns)
 
     def _between(self, center: Array, first: Array, last: Array) -> Array:
-        """Return a path from one end to the other, evenly over the logarithm, below the central values.
-
-        Parameters
-        ----------
-        center, first, last : ndarray of shape (rows,)
-        """
+        """Return a path from one end to the other, evenly over the logarithm, below the central values."""
         part = np.linspace(0.0, 1.0, DERIVED.points)[:, None]
         with np.errstate(divide="ignore"):
             path = np.exp((1.0 - part) * np.log(first) + part * np.log(last))
@@ -241,14 +217,7 @@ class _Paths:
         return np.vstack([center, path])
 
     def _repeated(self, path: Array, place: int) -> Array:
-        """Return a path once for each combination of directions of the further quantities.
-
-        Parameters
-        ----------
-        path : ndarray of shape (1 + points, rows)
-        place : int
-            Of the further quantity; below 0 for the main one, which keeps its direction.
-        """
+        """Return a path once for each combination of directions of the further quantities."""
         turned = [path[:0:-1] if place >= 0 and copy >> place & 1 else path[1:] for copy in range(self.copies)]
         return np.vstack([path[:1], *turned])
 
@@ -363,15 +332,7 @@ class _Paths:
         return self._repeated(self._between(center, upper, lower), -1)
 
     def _efficiency_at(self, at: dict[str, Any], count: float, first: float) -> tuple[float, float, float]:
-        """Return the efficiency at a count with its bounds.
-
-        Parameters
-        ----------
-        at : dict
-            The other factors, without those that follow the count.
-        count, first : float
-            The count, and the smallest measured one.
-        """
+        """Return the efficiency at a count with its bounds."""
         if count <= first:
             return 1.0, 1.0, 1.0
         centre = {f.name: f.upper for f in self.result.schema.factors if f.numeric and f.name not in at}

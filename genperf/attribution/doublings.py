@@ -46,7 +46,6 @@ def doublings(result: FitResult, at: Mapping[str, Any] | None = None) -> dict[st
 
     Parameters
     ----------
-    result : FitResult
     at : mapping, optional
         The configuration; factors left out are those of a measured run (`typical_run`).
 
@@ -84,7 +83,6 @@ def doublings_by_level(
 
     Parameters
     ----------
-    result : FitResult
     at : mapping or DataFrame, optional
         The configuration; of several, the first.
     interval : float
@@ -165,13 +163,7 @@ def doubled_factors(result: FitResult, frame: pd.DataFrame) -> list[str]:
 
 
 def following_the_count(result: FitResult, at: pd.DataFrame) -> tuple[str, ...]:
-    """Return the factors that grow with the workers at some configurations, such as the nodes that hold them.
-
-    Parameters
-    ----------
-    result : FitResult
-    at : DataFrame
-    """
+    """Return the factors that grow with the workers at some configurations, such as the nodes that hold them."""
     workers = result.named.find("workers")
     if workers is None or workers.name not in at:
         return ()
@@ -179,14 +171,7 @@ def following_the_count(result: FitResult, at: pd.DataFrame) -> tuple[str, ...]:
 
 
 def _doubled(factors: Factors, frame: pd.DataFrame, name: str) -> dict[str, npt.NDArray[np.float64]]:
-    """Return the columns that change where one doubles, with their values.
-
-    Parameters
-    ----------
-    factors : Factors
-    frame : DataFrame
-    name : str
-    """
+    """Return the columns that change where one doubles, with their values."""
     double = {name: 2.0 * frame[name].to_numpy(float)}
     workers, nodes = factors.find("workers"), factors.find("nodes")
     if workers is None or workers.name not in frame:
@@ -209,15 +194,7 @@ def _first(value: Any) -> Any:
 
 
 def _with_doubles(result: FitResult, frame: pd.DataFrame, name: str) -> Query:
-    """Return configurations, and after them the same with a factor doubled.
-
-    Parameters
-    ----------
-    result : FitResult
-    frame : DataFrame
-    name : str
-        The factor. One that is derived from columns which are no factors stays as it is.
-    """
+    """Return configurations, and after them the same with a factor doubled."""
     reads = {n: parse(text).names for n, text in result.schema.derived.items() if n in frame}
     moved = _doubled(result.named, frame, name)
     follow = [n for n, columns in reads.items() if {*moved} & {*columns} and set(columns) <= set(frame)]

@@ -33,7 +33,6 @@ def log_paths(result: FitResult, columns: Mapping[str, Any], members: Sequence[M
 
     Parameters
     ----------
-    result : FitResult
     columns : mapping of str to ndarray of shape (rows,)
         The factors, by name.
     members : sequence of Member, optional
@@ -51,10 +50,7 @@ def log_paths(result: FitResult, columns: Mapping[str, Any], members: Sequence[M
 
 @lru_cache(maxsize=256)
 def _scattered(count: int, seed: int) -> Array:
-    """Return the quantiles of a standard normal in an order that is independent of that of the draws.
-
-    They are kept: every answer about every group of a page asks for those of the same few counts.
-    """
+    """Return the quantiles of a standard normal in an order that is independent of that of the draws."""
     ordered = np.array([NormalDist().inv_cdf((i + 0.5) / count) for i in range(count)])
     scattered = ordered[np.random.default_rng(seed).permutation(count)]
     scattered.flags.writeable = False

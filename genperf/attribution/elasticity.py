@@ -33,7 +33,6 @@ def elasticity_table(
 
     Parameters
     ----------
-    result : FitResult
     query : Query
         The configurations.
     shown : sequence of str
@@ -87,20 +86,7 @@ def _steps(node: Node, name: str) -> bool:
 
 
 def _derivative(result: FitResult, columns: Mapping[str, Any], name: str) -> tuple[Array, Array]:
-    """Return ∂ln T/∂ln x = (x/T)·∂T/∂x.
-
-    Parameters
-    ----------
-    result : FitResult
-    columns : mapping of str to ndarray of shape (rows,)
-    name : str
-        The factor x.
-
-    Returns
-    -------
-    tuple of ndarray
-        Of the weighted geometric mean of the members, shape (rows,), and of every draw, shape (draws, rows).
-    """
+    """Return ∂ln T/∂ln x = (x/T)·∂T/∂x."""
     x = np.asarray(columns[name], float)
     total = sum(m.weight for m in result.members)
     value = np.zeros(x.shape)
@@ -118,15 +104,7 @@ def _derivative(result: FitResult, columns: Mapping[str, Any], name: str) -> tup
 
 
 def _doubled(result: FitResult, columns: Mapping[str, Any], name: str) -> tuple[Array, Array]:
-    """Return ln(T(2x)/T(x))/ln 2, in the shapes of `_derivative`.
-
-    Parameters
-    ----------
-    result : FitResult
-    columns : mapping of str to ndarray of shape (rows,)
-    name : str
-        The factor x.
-    """
+    """Return ln(T(2x)/T(x))/ln 2, in the shapes of `_derivative`."""
     twice = {**columns, name: 2.0 * np.asarray(columns[name], float)}
     with np.errstate(all="ignore"):
         value = np.log(central_times(result.members, twice) / central_times(result.members, columns))

@@ -53,7 +53,6 @@ def explain(
 
     Parameters
     ----------
-    result : FitResult
     at : mapping or DataFrame, optional
         Configurations to explain; factors left out are those of a measured run (`typical_run`). For a level that was
         not measured the measured ones stand (`genperf.result.answering`).
@@ -162,7 +161,6 @@ def terms_at(result: FitResult, at: pd.DataFrame, interval: float) -> TermsAt:
 
     Parameters
     ----------
-    result : FitResult
     at : DataFrame
         One row.
     interval : float
@@ -187,15 +185,7 @@ def _knee(knee: bool | float | Knee) -> Knee | None:
 
 
 def _sensitivity(result: FitResult, sobol: bool | Of | Sobol, interval: float) -> Sensitivity:
-    """Return the Sobol indices.
-
-    Parameters
-    ----------
-    result : FitResult
-    sobol : bool, "time", "log" or Sobol
-    interval : float
-        Nominal coverage.
-    """
+    """Return the Sobol indices."""
     about = sobol if isinstance(sobol, Sobol) else Sobol() if sobol is True else Sobol(of=sobol)  # type: ignore[arg-type]
     return sensitivity(result, about.within, of=about.of, samples=about.samples, seed=about.seed, interval=interval)
 

@@ -31,7 +31,6 @@ def following(
 
     Parameters
     ----------
-    factors : Factors
     count : Factor
         The factor that is varied.
     columns : mapping of str to ndarray of shape (rows,)
@@ -80,7 +79,6 @@ def divisible(factors: Factors, columns: Mapping[str, npt.NDArray[Any]]) -> npt.
 
     Parameters
     ----------
-    factors : Factors
     columns : mapping of str to ndarray of shape (rows,)
 
     Examples
@@ -101,29 +99,7 @@ def divisible(factors: Factors, columns: Mapping[str, npt.NDArray[Any]]) -> npt.
 def _layout(
     factors: Factors, columns: Mapping[str, npt.NDArray[Any]], workers: Array, given: Collection[str]
 ) -> dict[str, Array]:
-    """Return the columns of a transformer's layout that follow from its devices.
-
-    More devices are more data-parallel ways: tensor, pipeline and context ways stay as they are. The global batch
-    stays, in fewer passes of micro-batches, and grows only where a way would have less than one micro-batch. So do the
-    passes of a table that splits nothing but the samples, where its global batch is known or was always the same.
-
-    Parameters
-    ----------
-    factors : Factors
-    columns : mapping of str to ndarray of shape (rows,)
-    workers : ndarray of shape (rows,)
-        Devices.
-    given : collection of str
-        Factors that stay as they are.
-
-    Examples
-    --------
-    >>> names = ("gpus", "dp", "tp", "micro_batch", "global_batch", "grad_accumulation")
-    >>> table = Factors(tuple(Factor(name, "extrinsic", 1, 64, distinct=6, positive=True) for name in names))
-    >>> run = {"tp": np.full(2, 4.0), "micro_batch": np.full(2, 8.0), "global_batch": np.full(2, 64.0)}
-    >>> _layout(table, run, np.array([16.0, 128.0]), {"tp"})
-    {'dp': array([ 4., 32.]), 'global_batch': array([ 64., 256.]), 'grad_accumulation': array([2., 1.])}
-    """
+    """Return the columns of a transformer's layout that follow from its devices."""
     data = factors.find("data_parallel")
     named = {name: factors.find(name) for name in WAYS[1:]}
     others = [factor for factor in named.values() if factor is not None]

@@ -61,7 +61,6 @@ class Ladder:
 
     Attributes
     ----------
-    along : Factor
     counts : ndarray of shape (steps,)
         Rising; whole numbers where only whole numbers were measured.
     columns : dict of str to ndarray of shape (steps,)
@@ -93,7 +92,6 @@ def ladder(
 
     Parameters
     ----------
-    result : FitResult
     at : mapping
         A value for every factor but the one that counts the workers.
     along : str, optional
@@ -150,18 +148,7 @@ def measured_counts(result: FitResult, factor: Factor) -> Array:
 
 
 def _counts(factor: Factor, upto: float | None, measured: Array) -> Array:
-    """Return the counts from the smallest measured one on: evenly over the logarithm, measured ones, and doublings.
-
-    Doublings of the smallest and of the largest measured count are among them: they are what is asked about.
-
-    Parameters
-    ----------
-    factor : Factor
-    upto : float or None
-        The largest count.
-    measured : ndarray
-        Counts at which something was measured.
-    """
+    """Return the counts from the smallest measured one on: evenly over the logarithm, measured ones, and doublings."""
     last = factor.upper * 2.0**LADDER.doublings_beyond if upto is None else float(upto)
     if not np.isfinite(last) or last <= factor.lower:
         raise GenperfError(

@@ -31,7 +31,6 @@ class Labelled:
 
     Attributes
     ----------
-    label : str
     weight : float
         Their share of the ensemble, together.
     places : tuple of int

@@ -52,15 +52,7 @@ def branches_of(label: str) -> tuple[frozenset[str], ...]:
 
 
 def _hidden(members: Sequence[Member], parts: Parts, query: Query) -> dict[str, float]:
-    """Return what each overlap hides, all members by weight.
-
-    Parameters
-    ----------
-    members : sequence of Member
-    parts : Parts
-    query : Query
-        One configuration.
-    """
+    """Return what each overlap hides, all members by weight."""
     amounts: dict[str, float] = {}
     for member, weight, value in zip(members, parts.weights, parts.of_members[:, 0], strict=True):
         for label, seconds in _of_expression(member.expression, query.columns, member.values):
@@ -72,14 +64,7 @@ def _hidden(members: Sequence[Member], parts: Parts, query: Query) -> dict[str, 
 def _of_expression(
     expression: Expression, columns: Mapping[str, Any], constants: Mapping[str, Any]
 ) -> Iterator[tuple[str, Array]]:
-    """Yield the name of each overlap of a total, and what it hides.
-
-    Parameters
-    ----------
-    expression : Expression
-    columns, constants : mapping
-        As `Expression.evaluate` takes them.
-    """
+    """Yield the name of each overlap of a total, and what it hides."""
     if expression.total is None:
         return
     values = {**constants, **expression.term_values(columns, constants)}

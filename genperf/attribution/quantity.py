@@ -55,7 +55,6 @@ def further_words(result: FitResult, row: pd.Series[Any]) -> list[str]:
 
     Parameters
     ----------
-    result : FitResult
     row : Series
         One row of a prediction.
     """

@@ -82,7 +82,6 @@ def columns_of_work(
 
     Parameters
     ----------
-    factors : Factors
     counts : ndarray of shape (rows,)
         Of workers, rising.
     values : mapping of str to value
@@ -108,7 +107,6 @@ def relative_work(factors: Factors, columns: Mapping[str, Any], counts: Array, k
 
     Parameters
     ----------
-    factors : Factors
     columns : mapping of str to ndarray of shape (rows,)
     counts : ndarray of shape (rows,)
         Of workers, rising.
@@ -139,7 +137,6 @@ def work_of_throughput(schema: Schema, columns: Mapping[str, Any], counts: Array
 
     Parameters
     ----------
-    schema : Schema
     columns : mapping of str to ndarray of shape (rows,)
     counts : ndarray of shape (rows,)
         Of workers, rising.

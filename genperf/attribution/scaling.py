@@ -89,7 +89,6 @@ def scaling(
 
     Parameters
     ----------
-    result : FitResult
     at : mapping
         A value for every other factor.
     along : str, optional
@@ -257,18 +256,7 @@ class _Curves:
         return self._turn("slower", np.exp(values), start, sentences)
 
     def _below(self, what: str, level: float, curves: Array, text: str) -> dict[str, Any]:
-        """Return where ln of an efficiency falls below a level.
-
-        Parameters
-        ----------
-        what : {"efficiency", "efficiency of the best"}
-            The second is looked at only beyond its largest value.
-        level : float
-        curves : ndarray of shape (1 + draws, steps)
-            ln of the efficiency, of the prediction and of every draw.
-        text : str
-            What stands behind "falls".
-        """
+        """Return where ln of an efficiency falls below a level."""
         counts = first_below(
             self.steps.counts,
             curves,
@@ -280,34 +268,12 @@ class _Curves:
         return self._point(what, level, counts, sentences)
 
     def _turn(self, what: str, curves: Array, start: int, sentences: tuple[str, str]) -> dict[str, Any]:
-        """Return the count beyond which something that should fall rises.
-
-        Parameters
-        ----------
-        what : str
-            The name of the point.
-        curves : ndarray of shape (1 + draws, steps)
-            Of the prediction and of every draw.
-        start : int
-            The place of the smallest measured value: it is not before.
-        sentences : tuple of str
-            The beginnings of the two sentences.
-        """
+        """Return the count beyond which something that should fall rises."""
         counts = last_smallest(self.steps.counts[start:], curves[:, start:])
         return self._point(what, float("nan"), counts, sentences)
 
     def _point(self, what: str, level: float, counts: Array, sentences: tuple[str, str]) -> dict[str, Any]:
-        """Return a row of the table of points.
-
-        Parameters
-        ----------
-        what : str
-        level : float
-        counts : ndarray of shape (1 + draws,)
-            Of the prediction, then of every draw; infinite where it is not reached.
-        sentences : tuple of str
-            The beginnings of the sentence where it is reached, and where it is not.
-        """
+        """Return a row of the table of points."""
         count, drawn = counts[0], counts[1:]
         lower, upper = count_quantiles(drawn, self.weights, self.levels)
         reached = float(self.weights[np.isfinite(drawn)].sum() / self.weights.sum())
@@ -342,7 +308,6 @@ def first_below(counts: Array, curves: Array, level: float, whole: bool, from_la
     counts : ndarray of shape (steps,)
         Rising.
     curves : ndarray of shape (curves, steps)
-    level : float
     whole : bool
         Whether counts are whole numbers.
     from_largest : bool

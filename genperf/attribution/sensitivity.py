@@ -87,14 +87,12 @@ def sensitivity(
 
     Parameters
     ----------
-    result : FitResult
     within : mapping, optional
         Factor → (lowest, highest), one value, or levels, in the place of what was measured.
     of : {"time", "log"}
         Variance of the predicted value T, whatever the quantity is, or of ln T.
     samples : int
         A power of two; the model is evaluated `samples·(factors + 2)` times for each draw.
-    seed : int
     interval : float
         Nominal coverage of the intervals, which hold the uncertainty of the constants and families.
 
@@ -244,18 +242,7 @@ def _domain(result: FitResult, within: Mapping[str, Any]) -> list[_Axis]:
 
 
 def _following(domain: Sequence[_Axis], factors: Factors, count: Factor | None, within: Mapping[str, Any]) -> set[str]:
-    """Return the factors that cannot vary beside the count of workers, because they follow from it.
-
-    Parameters
-    ----------
-    domain : sequence of _Axis
-    factors : Factors
-        By the field's names.
-    count : Factor or None
-        The factor that counts the workers.
-    within : mapping of str to values
-        The factors whose domain the user gave: they do not follow.
-    """
+    """Return the factors that cannot vary beside the count of workers, because they follow from it."""
     varying = {d.factor.name for d in domain if d.varies}
     if count is None or count.name not in varying:
         return set()

@@ -119,7 +119,6 @@ def parts_of(result: FitResult, columns: Mapping[str, Any]) -> Parts:
 
     Parameters
     ----------
-    result : FitResult
     columns : mapping of str to ndarray of shape (rows,)
         The factors, by name.
     """
@@ -153,7 +152,6 @@ def amounts_of(result: FitResult, columns: Mapping[str, Any], central: Array) ->
 
     Parameters
     ----------
-    result : FitResult
     columns : mapping of str to ndarray of shape (rows,)
         The factors, by name.
     central : ndarray of shape (rows,)
@@ -165,14 +163,7 @@ def amounts_of(result: FitResult, columns: Mapping[str, Any], central: Array) ->
 
 
 def _weighed(weights: Array, shares: Array, central: Array) -> Array:
-    """Return the parts of the predicted values, shape (terms, rows).
-
-    Parameters
-    ----------
-    weights : ndarray of shape (members,)
-    shares : ndarray of shape (members, terms, rows)
-    central : ndarray of shape (rows,)
-    """
+    """Return the parts of the predicted values, shape (terms, rows)."""
     return np.asarray(np.einsum("m,mtr->tr", weights, shares) * central)
 
 
@@ -191,22 +182,7 @@ def _best(members: Sequence[Member], columns: Mapping[str, Any]) -> tuple[tuple[
 def _split(
     member: Member, columns: Mapping[str, Any], constants: Mapping[str, Any], whole: Array | None, names: Sequence[str]
 ) -> Array:
-    """Return the part of each term.
-
-    Parameters
-    ----------
-    member : Member
-    columns : mapping of str to ndarray of shape (rows,)
-    constants : mapping of str to float or ndarray of shape (draws, 1)
-    whole : ndarray of shape (rows,) or (draws, rows), or None
-        The value that the parts add up to; the total of the expression where None.
-    names : sequence of str
-        The rows of the answer: terms, `HIDDEN`, `FORM`.
-
-    Returns
-    -------
-    ndarray of shape (names, rows) or (names, draws, rows)
-    """
+    """Return the part of each term."""
     terms = member.expression.term_values(columns, constants)
     total = member.expression.evaluate(columns, constants)
     out = np.zeros((len(names), *total.shape))
@@ -225,7 +201,6 @@ class TermTables:
 
     Attributes
     ----------
-    parts : Parts
     query : Query
         The configurations.
     shown : tuple of str
@@ -280,19 +255,7 @@ class TermTables:
         return pd.concat(tables, ignore_index=True)
 
     def _table(self, names: Sequence[str], amounts: Array, ends: Array, whole: Array) -> pd.DataFrame:
-        """Return a row per configuration and term.
-
-        Parameters
-        ----------
-        names : sequence of str
-            The terms.
-        amounts : ndarray of shape (terms, rows)
-            In the unit of the target.
-        ends : ndarray of shape (2, terms, rows)
-            Of the intervals.
-        whole : ndarray of shape (rows,)
-            The value that the amounts add up to.
-        """
+        """Return a row per configuration and term."""
         value = term_column(self.target)
         rows = np.repeat(np.arange(len(whole)), len(names))
         factors = {n: self.query.columns[n][rows] for n in self.shown if n not in ("term", value, "share")}
@@ -314,7 +277,6 @@ def aliased(result: FitResult, columns: Mapping[str, Any]) -> tuple[tuple[str, s
 
     Parameters
     ----------
-    result : FitResult
     columns : mapping of str to ndarray of shape (rows,)
         The factors, by name.
     """

@@ -57,10 +57,8 @@ class Training:
 
         Parameters
         ----------
-        result : FitResult
         predicted : mapping of str to ndarray of shape (1,)
             One configuration, as `predict_columns` returns it.
-        price : Price, optional
         interval : float
             Nominal coverage.
         """
@@ -83,13 +81,7 @@ class Training:
 
 
 def _amount(value: float) -> str:
-    """Return a number as people write it: 1.5T, 300B, 80,500.
-
-    Examples
-    --------
-    >>> _amount(3e11), _amount(80_512.0)
-    ('300B', '80,500')
-    """
+    """Return a number as people write it: 1.5T, 300B, 80,500."""
     for size, letter in ((1e12, "T"), (1e9, "B"), (1e6, "M")):
         if value >= size:
             return f"{three_digits(value / size)}{letter}"

@@ -114,15 +114,7 @@ def _ordered(terms: list[Term], shared: set[Node]) -> list[Node]:
 
 
 def _not_zero(term: Term, expression: Expression, values: Mapping[str, float]) -> bool:
-    """Return whether the coefficient of a term is not zero.
-
-    Parameters
-    ----------
-    term : Term
-    expression : Expression
-    values : mapping of str to float
-        Of the constants.
-    """
+    """Return whether the coefficient of a term is not zero."""
     coefficients = [c.name for c in expression.constants if c.kind == "coefficient" and c.name in names_in(term.node)]
     return not coefficients or any(values[name] != 0.0 for name in coefficients)
 
@@ -153,14 +145,7 @@ def _joined(factors: list[_Factor]) -> str:
 
 
 def _factor(node: Node, values: Mapping[str, float]) -> _Factor:
-    """Return a factor of a term as text: a power, the levels of a categorical factor, a step, an interaction.
-
-    Parameters
-    ----------
-    node : Node
-    values : mapping of str to float
-        Of the constants.
-    """
+    """Return a factor of a term as text: a power, the levels of a categorical factor, a step, an interaction."""
     if isinstance(node, Call) and node.function == "power":
         return _power(node.arguments[0], _value(node.arguments[1], values))
     if not (isinstance(node, Call) and node.function == "exp" and isinstance(node.arguments[0], Call)):
@@ -183,17 +168,7 @@ def _factor(node: Node, values: Mapping[str, float]) -> _Factor:
 
 
 def _column(node: Node) -> tuple[list[tuple[str, str]], list[str], Node | None]:
-    """Return what a column of an effect is made of.
-
-    Returns
-    -------
-    levels : list of (str, str)
-        Categorical factors and their level.
-    conditions : list of str
-        These, and steps of counts, in words.
-    base : Node or None
-        x/centre, where the column is its logarithm.
-    """
+    """Return what a column of an effect is made of."""
     levels: list[tuple[str, str]] = []
     conditions: list[str] = []
     base: Node | None = None

@@ -51,12 +51,6 @@ def fit_factors(table: Table, options: FitOptions, seed: int) -> Ensemble:
     ----------
     table : Table
         With its repeats: each configuration's median is fitted.
-    options : FitOptions
-    seed : int
-
-    Returns
-    -------
-    Ensemble
 
     Raises
     ------
@@ -130,8 +124,6 @@ class Averaged:
         The rows that the kriging was learned from.
     residuals : ndarray of shape (judged,)
         ln(measured/fitted).
-    learned : Residuals
-    errors : HeldOut
     """
 
     chosen: Sequence[Candidate]
@@ -145,21 +137,7 @@ class Averaged:
 def _best_average(
     candidates: Sequence[Candidate], beside: Sequence[Candidate], medians: Table, options: FitOptions, seed: int
 ) -> Averaged:
-    """Average the best candidates; those beside them instead, or together with them, where that errs less kriged.
-
-    A family that leaves a column to the discrepancy is judged with it, not before it.
-
-    Parameters
-    ----------
-    candidates : sequence of Candidate
-        Of expressions that know every factor.
-    beside : sequence of Candidate
-        Of families that do not.
-    medians : Table
-        One row per configuration.
-    options : FitOptions
-    seed : int
-    """
+    """Average the best candidates; those beside them instead, or together with them, where that errs less kriged."""
     sets = [candidates, beside, [*candidates, *beside]] if beside else [candidates]
     choices: dict[tuple[int, ...], list[Candidate]] = {}
     for some in sets:
@@ -173,16 +151,7 @@ def _best_average(
 
 
 def _averaged(chosen: Sequence[Candidate], medians: Table, options: FitOptions, seed: int) -> Averaged:
-    """Fit the chosen expressions to all rows, and learn the kriging of their mean.
-
-    Parameters
-    ----------
-    chosen : sequence of Candidate
-    medians : Table
-        One row per configuration.
-    options : FitOptions
-    seed : int
-    """
+    """Fit the chosen expressions to all rows, and learn the kriging of their mean."""
     everything = np.ones(len(medians), bool)
     doing(f"fitting {counted(len(chosen), 'expression')}")
     fitted = [fit_member(c, medians, everything, options, seed) for c in chosen]
@@ -197,15 +166,7 @@ def _averaged(chosen: Sequence[Candidate], medians: Table, options: FitOptions, 
 
 
 def _expressions(factors: Sequence[Factor], options: FitOptions, following: frozenset[str]) -> list[Expression]:
-    """Return the generic expressions that are worth trying.
-
-    Parameters
-    ----------
-    factors : sequence of Factor
-    options : FitOptions
-    following : frozenset of str
-        Counts that rise with another one.
-    """
+    """Return the generic expressions that are worth trying."""
     # What differs between levels is carried by kriging: interactions beside it lower no error.
     worth_trying = structures(factors)
     if options.structure != "auto":
@@ -226,7 +187,6 @@ def literature(
 
     Parameters
     ----------
-    factors : sequence of Factor
     mapping : mapping of str to str, optional
         Canonical name → column.
     target : Target, optional
@@ -266,16 +226,7 @@ def _mean(fitted: Sequence[Fitted]) -> Array:
 
 
 def _member(fitted: Fitted, weight: float, draws: int, rng: np.random.Generator) -> Member:
-    """Return a fitted expression with its bootstrap draws.
-
-    Parameters
-    ----------
-    fitted : Fitted
-    weight : float
-        Share of the ensemble.
-    draws : int
-    rng : Generator
-    """
+    """Return a fitted expression with its bootstrap draws."""
     replicates = bootstrap(fitted.problem, fitted.constants, max(draws, AVERAGE.fewest_draws), rng)
     return Member(
         fitted.expression,
@@ -329,16 +280,7 @@ def _thinned(discrepancy: Discrepancy | None, configurations: int) -> list[Note]
 
 
 def _choice_notes(chosen: Sequence[Candidate], discrepancy: Discrepancy | None, errors: HeldOut) -> list[Note]:
-    """Say which expressions are averaged, and how they erred on held-out configurations.
-
-    Parameters
-    ----------
-    chosen : sequence of Candidate
-        Best first.
-    discrepancy : Discrepancy or None
-    errors : HeldOut
-        With the residuals of the neighbours.
-    """
+    """Say which expressions are averaged, and how they erred on held-out configurations."""
     if not np.isfinite(chosen[0].error):
         return [Note("too few configurations to hold any out: the structure is the smallest", "not_chosen")]
     expressions = [c.expression for c in chosen]

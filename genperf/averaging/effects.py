@@ -158,7 +158,6 @@ class _EffectModel:
 
     Attributes
     ----------
-    search : Search
     widths : dict of str to float
         By factor: the distance that counts as one. Each has a rate.
     counts : tuple of str

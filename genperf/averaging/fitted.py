@@ -66,7 +66,6 @@ class Fitted:
 
     Attributes
     ----------
-    expression : Expression
     strength : float
         λ.
     problem : Problem
@@ -74,7 +73,6 @@ class Fitted:
     weights : ndarray of shape (rows,)
         The table's.
     constants : ndarray of shape (n,)
-    status : Status
     """
 
     expression: Expression
@@ -100,8 +98,6 @@ def fit_member(chosen: Candidate, table: Table, counted: Mask, options: FitOptio
     table : Table
         One row per configuration.
     counted : ndarray of bool of shape (rows,)
-    options : FitOptions
-    seed : int
     """
     loss, penalty = loss_named(options.loss), penalty_named(options.penalty, chosen.strength)
     problem = problem_of(chosen.expression, table, loss, penalty)

@@ -103,7 +103,6 @@ def residuals_of(table: Table, residuals: Array, rng: np.random.Generator, carri
     table : Table
         One row per configuration.
     residuals : ndarray of shape (rows,)
-    rng : Generator
     carried : tuple of str
         See `Residuals`.
     """
@@ -176,7 +175,6 @@ class ScaledKriging:
 
     Attributes
     ----------
-    residuals : Residuals
     scale : float
         By which a kriging's own variance is multiplied.
     misfit : float
@@ -203,10 +201,8 @@ def scaled(learned: Residuals, residuals: Array, errors: HeldOut, drawn: float, 
 
     Parameters
     ----------
-    learned : Residuals
     residuals : ndarray of shape (rows,)
         Of the fit to all rows.
-    errors : HeldOut
     drawn : float
         Variance of ln T that the draws hold already.
     noise : float

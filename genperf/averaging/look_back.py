@@ -47,12 +47,10 @@ class Past:
 
     Attributes
     ----------
-    fitted : sequence of Fitted
     medians : Table
         One row per configuration.
     rows : ndarray of int of shape (judged,)
         The rows that the kriging was learned from.
-    kriging : ScaledKriging
     """
 
     fitted: Sequence[Fitted]
@@ -87,7 +85,6 @@ class Past:
         ----------
         constants : sequence of ndarray of shape (n,)
             Of each expression, fitted to the training part.
-        axis : Axis
         train, held : ndarray of bool of shape (rows,)
         """
         columns = columns_of(self.medians, held)
@@ -133,14 +130,8 @@ def look_back(past: Past, trend: Trend) -> tuple[list[Evidence], float]:
     smaller values are less than `LookBackSettings.least_share` of the configurations: their fit errs as of a smaller
     table. Where that leaves none, the count with the most configurations below is taken.
 
-    Parameters
-    ----------
-    past : Past
-    trend : Trend
-
     Returns
     -------
-    evidence : list of Evidence
     per_doubling : float
         Standard deviation of ln T that each doubling adds: the errors that misfit and kriging do not expect. Of several
         counts it is the root mean square, since variances of factors add up: the total is right where all go as far.

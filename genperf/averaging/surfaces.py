@@ -71,7 +71,6 @@ class Stacked:
     ----------
     kernel : Exponential or None
         None where the surface has no share.
-    weight : float
     scale : float
         By which the surface's variance is multiplied, so that it is that of the errors.
     errors : HeldOut
@@ -144,13 +143,7 @@ def stacked(residuals: Residuals, folds: Mask, kriged: HeldOut) -> Stacked:
 
 
 def _share(kriged: Array, surface: Array) -> float:
-    """Return the share of the surface.
-
-    Parameters
-    ----------
-    kriged, surface : ndarray of shape (held out,)
-        ln(measured/predicted).
-    """
+    """Return the share of the surface."""
     weights = np.linspace(0.0, 1.0, SURFACE.weights + 1)
     with np.errstate(all="ignore"):
         errors = SELECTION.limited(np.abs(np.expm1(-((1.0 - weights[:, None]) * kriged + weights[:, None] * surface))))
@@ -163,14 +156,7 @@ def _share(kriged: Array, surface: Array) -> float:
 
 
 def _learned(table: Table, candidates: npt.NDArray[np.intp]) -> Exponential:
-    """Return the kernel of largest posterior density, from some of the configurations.
-
-    Parameters
-    ----------
-    table : Table
-    candidates : ndarray of int
-        Rows that may be used.
-    """
+    """Return the kernel of largest posterior density, from some of the configurations."""
     rng = np.random.default_rng([CONTENT_SEED, 6])
     rows = np.sort(rng.permutation(candidates)[: SURFACE.most_learned])
     metrics = {f.name: _metric(f) for f in _varying(table)}
@@ -197,15 +183,7 @@ def _learned(table: Table, candidates: npt.NDArray[np.intp]) -> Exponential:
 
 
 def _process(kernel: Exponential, columns: Mapping[str, Any], values: Array) -> tuple[Discrepancy, float]:
-    """Return the process at some configurations, and the level about which it is.
-
-    Parameters
-    ----------
-    kernel : Exponential
-    columns : mapping of str to ndarray of shape (rows,)
-    values : ndarray of shape (rows,)
-        ln T.
-    """
+    """Return the process at some configurations, and the level about which it is."""
     anchors = {name: columns[name] for name in kernel.metrics}
     level = float(np.mean(values))
     # Single precision, as the residuals: a model file packs it in half the bytes.

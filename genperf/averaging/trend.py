@@ -142,7 +142,6 @@ def axis_of(table: Table, mapping: Mapping[str, str] | None = None) -> Axis | No
 
     Parameters
     ----------
-    table : Table
     mapping : mapping of str to str, optional
         Canonical name → column.
 
@@ -194,7 +193,6 @@ class Trend:
 
         Parameters
         ----------
-        members : sequence of Member
         columns : mapping of str to ndarray of shape (rows,)
             The measured configurations.
         """
@@ -236,7 +234,6 @@ def turns_of(axis: Axis, table: Table) -> list[Turn]:
 
     Parameters
     ----------
-    axis : Axis
     table : Table
         One row per configuration.
     """
@@ -267,7 +264,6 @@ def share_of_trend(changes: Sequence[Array], errors: Sequence[Array], axis: Axis
         ln f(x) − ln f(c), of each turn.
     errors : sequence of ndarray of shape (held,)
         ln(measured/predicted) with s = 0.
-    axis : Axis
 
     Examples
     --------

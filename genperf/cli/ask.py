@@ -108,17 +108,7 @@ def command(
 
 
 def _refuse_several(wanted: dict[str, str], table: Table) -> None:
-    """Refuse several values of a count or another number: the answer is about one configuration.
-
-    Parameters
-    ----------
-    wanted : dict of str to str
-    table : Table
-
-    Raises
-    ------
-    GenperfError
-    """
+    """Refuse several values of a count or another number: the answer is about one configuration."""
     numeric = {f.name for f in table.numeric}
     for name, text in wanted.items():
         if name in numeric and {",", ":"} & {*text}:
@@ -129,19 +119,7 @@ def _refuse_several(wanted: dict[str, str], table: Table) -> None:
 
 
 def _one_series(table: Table, wanted: dict[str, str]) -> dict[str, str]:
-    """Return the values of the group that is asked about; none where the table is one.
-
-    Parameters
-    ----------
-    table : Table
-    wanted : dict of str to str
-        The configuration.
-
-    Raises
-    ------
-    GenperfError
-        Where the configuration leaves several groups, or none.
-    """
+    """Return the values of the group that is asked about; none where the table is one."""
     if not table.group:
         return {}
     groups = dict(table.groups())

@@ -113,17 +113,7 @@ def _series() -> Table:
 
 
 def _beside_last_point(predicted: pd.DataFrame, rows: pd.DataFrame, known: Table) -> pd.DataFrame:
-    """Put the measured times, and those of the largest scale that was fitted, beside the predictions.
-
-    Parameters
-    ----------
-    predicted : DataFrame
-        A row per series, in the order of `rows`.
-    rows : DataFrame
-        The configurations that were predicted, with their measured times.
-    known : Table
-        The rows that were fitted.
-    """
+    """Put the measured times, and those of the largest scale that was fitted, beside the predictions."""
     import pandas as pd
 
     keys = list(known.group)

@@ -127,7 +127,6 @@ class _Other:
 
     Attributes
     ----------
-    fitted : FitResult or GroupedResult
     group : str or None
         The values of the group that is explained, with commas between.
     changed : dict of str to str
@@ -142,15 +141,7 @@ class _Other:
     across: dict[str, str]
 
     def compared(self, chosen: FitResult, at: dict[str, list[str]] | None, interval: float) -> Comparison:
-        """Compare the model that is explained with the other group's.
-
-        Parameters
-        ----------
-        chosen : FitResult
-        at : dict of str to list of str, or None
-            The configuration that is explained; the centre of the data where None.
-        interval : float
-        """
+        """Compare the model that is explained with the other group's."""
         from genperf.attribution import compare, completed
 
         names = chosen.schema.group
@@ -166,23 +157,7 @@ class _Other:
 
 
 def _read_again(chosen: FitResult, group: str | None, source: str, unit: str | None) -> Table:
-    """Read a table with the roles of the model's, and return the rows of the model's group.
-
-    Parameters
-    ----------
-    chosen : FitResult
-    group : str or None
-        The values of its group, with commas between.
-    source : str
-        The table, as it was given to `genperf fit`.
-    unit : str or None
-        Of its column of times. A quantity is in the model's unit.
-
-    Raises
-    ------
-    GenperfError
-        Where the table has no such group.
-    """
+    """Read a table with the roles of the model's, and return the rows of the model's group."""
     from genperf.table import read_table
 
     schema, target = chosen.schema, chosen.schema.target
@@ -207,17 +182,7 @@ def _read_again(chosen: FitResult, group: str | None, source: str, unit: str | N
 
 
 def _show(explanation: Explanation, chosen: FitResult, *, members: bool, plain: bool) -> None:
-    """Print an explanation: terms, elasticities, then what was requested beside them.
-
-    Parameters
-    ----------
-    explanation : Explanation
-    chosen : FitResult
-    members : bool
-        Whether the terms of each member follow.
-    plain : bool
-        Whether tables are plain text on a terminal as well.
-    """
+    """Print an explanation: terms, elasticities, then what was requested beside them."""
     target = chosen.schema.target
     if is_formula(chosen):
         tell("\n".join(formula_lines(chosen)))

@@ -62,7 +62,6 @@ def show_terms(terms: pd.DataFrame, settings: Collection[str], heading: str, pla
         As `explain` returns it.
     settings : collection of str
         The columns that are the configuration.
-    heading : str
     plain : bool
         Plain text on a terminal as well.
     """

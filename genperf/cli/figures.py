@@ -24,18 +24,7 @@ _ENDINGS = ("png", "svg", "pdf")
 
 
 def _checked(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
-    """Return a file's name whose ending is that of a picture, as click's callback of `--plot`.
-
-    Parameters
-    ----------
-    ctx : Context
-    param : Parameter
-    value : str or None
-
-    Raises
-    ------
-    BadParameter
-    """
+    """Return a file's name whose ending is that of a picture, as click's callback of `--plot`."""
     if value is not None and value.rpartition(".")[2].lower() not in _ENDINGS:
         raise click.BadParameter(f"'{value}' ends in none of {', '.join('.' + e for e in _ENDINGS)}")
     return writable(ctx, param, value)
@@ -51,8 +40,6 @@ def write_figure(figure: Figure, path: str, quiet: bool) -> None:
 
     Parameters
     ----------
-    figure : Figure
-    path : str
     quiet : bool
         Whether nothing is printed about it.
     """
@@ -67,7 +54,6 @@ def of_predictions(fitted: FitResult | GroupedResult, predicted: pd.DataFrame, i
 
     Parameters
     ----------
-    fitted : FitResult or GroupedResult
     predicted : DataFrame
         What `predict` returned, of one group.
     interval : float
@@ -117,7 +103,6 @@ def of_explanation(
     ----------
     explanation : Explanation
         Its first part in that order is drawn.
-    result : FitResult
     at : mapping of str to value, or None
         The configuration; the centre of the data where None.
     interval : float

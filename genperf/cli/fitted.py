@@ -56,7 +56,6 @@ def fitted_lines(result: FitResult, verbose: bool = False) -> list[str]:
 
     Parameters
     ----------
-    result : FitResult
     verbose : bool
         Also its formula or its members.
     """

@@ -136,7 +136,6 @@ def pairs(values: tuple[str, ...], option: str, names: Iterable[str] = ()) -> di
 
     Parameters
     ----------
-    values : tuple of str
     option : str
         For messages.
     names : iterable of str, optional
@@ -216,17 +215,7 @@ def read(source: str | pd.DataFrame, given: dict[str, Any]) -> Table:
 
 
 def _roles_by_name(source: str | pd.DataFrame, given: dict[str, Any], mapping: tuple[str, ...] | None) -> str | None:
-    """Return the options by which `ask` would read a table; None where the names of its columns do not tell them.
-
-    Parameters
-    ----------
-    source : str or DataFrame
-        A path, for an answer.
-    given : dict
-        The roles that were given.
-    mapping : tuple of str or None
-        `--map`, as it was given.
-    """
+    """Return the options by which `ask` would read a table; None where the names of its columns do not tell them."""
     from genperf.models.guess import guess_roles
     from genperf.table.source import open_source
 
@@ -280,7 +269,6 @@ def once(given: tuple[str, ...], option: str, names: Iterable[str] = ()) -> dict
 
     Parameters
     ----------
-    given : tuple of str
     option : str
         For messages.
     names : iterable of str, optional
@@ -305,7 +293,6 @@ def one_group(fitted: FitResult | GroupedResult, group: str | None, model: str, 
 
     Parameters
     ----------
-    fitted : FitResult or GroupedResult
     group : str or None
         The group's values, with commas between.
     model : str

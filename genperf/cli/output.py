@@ -133,8 +133,6 @@ def show_frame(table: Shown, title: str | None = None, plain: bool = False) -> N
 
     Parameters
     ----------
-    table : DataFrame or mapping of str to cells
-    title : str, optional
     plain : bool
         Plain text on a terminal as well.
     """
@@ -167,7 +165,6 @@ def show_rows(
     ----------
     head : sequence of str, shape (columns,)
     rows : iterable of sequence of str, each of shape (columns,)
-    title : str, optional
     plain : bool
         Plain text on a terminal as well.
     """

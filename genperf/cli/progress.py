@@ -45,7 +45,6 @@ def progress_bar(what: str, quiet: bool = False) -> Iterator[Callable[[int, int]
     ----------
     what : str
         What is counted: "groups".
-    quiet : bool
 
     Yields
     ------
@@ -73,12 +72,7 @@ def progress_bar(what: str, quiet: bool = False) -> Iterator[Callable[[int, int]
 
 @contextmanager
 def phases_shown(quiet: bool = False) -> Iterator[None]:
-    """Show what a computation does: on a terminal all the time, elsewhere one line where it will take long.
-
-    Parameters
-    ----------
-    quiet : bool
-    """
+    """Show what a computation does: on a terminal all the time, elsewhere one line where it will take long."""
     if quiet:
         yield
         return
@@ -126,7 +120,6 @@ def announced(configurations: int, factors: int, quiet: bool) -> None:
     ----------
     configurations, factors : int
         Of the table.
-    quiet : bool
     """
     if not quiet and configurations * factors >= LONG.announced_cells:
         click.echo(

@@ -116,16 +116,7 @@ def command(
 
 
 def _fit(table: Table, model: str, options: dict[str, Any], quiet: bool) -> FitResult | GroupedResult:
-    """Fit a model to a table, with a bar for its groups.
-
-    Parameters
-    ----------
-    table : Table
-    model : str
-    options : dict
-        Of `genperf.fit`.
-    quiet : bool
-    """
+    """Fit a model to a table, with a bar for its groups."""
     from genperf.fitting import fit
 
     with progress_bar("groups", quiet or not table.group) as progress:
@@ -135,18 +126,7 @@ def _fit(table: Table, model: str, options: dict[str, Any], quiet: bool) -> FitR
 def _held_out(
     table: Table, model: str, split: tuple[str | None, str | None], options: dict[str, Any], quiet: bool
 ) -> Validation | str:
-    """Compare a model with baselines on held-out configurations; a text says why that cannot be done.
-
-    Parameters
-    ----------
-    table : Table
-    model : str
-    split : tuple
-        The scheme, and the factor that counts the workers; None where they are chosen from the table.
-    options : dict
-        Of `genperf.fit`.
-    quiet : bool
-    """
+    """Compare a model with baselines on held-out configurations; a text says why that cannot be done."""
     from genperf.reporting import held_out
 
     scheme, along = split

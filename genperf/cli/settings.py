@@ -66,19 +66,7 @@ def settings_of(path: str | None, command_of: Callable[[str], click.Command], na
 
 
 def _of_command(value: Any, name: str, options: Mapping[str, click.Option], file: str) -> dict[str, Any]:
-    """Return the defaults of one command.
-
-    Parameters
-    ----------
-    value : object
-        Its table.
-    name : str
-        Of the command.
-    options : mapping of str to Option
-        By their keys.
-    file : str
-        For messages.
-    """
+    """Return the defaults of one command."""
     if not isinstance(value, dict):
         hint = f"a table [{name}] with the options of that command"
         raise GenperfError(f"{name} is a command, and its value no table", where=file, hint=hint)
@@ -94,18 +82,7 @@ def _of_command(value: Any, name: str, options: Mapping[str, click.Option], file
 
 
 def _unknown(key: str, value: Any, names: Sequence[str], options: Collection[str], file: str) -> GenperfError:
-    """Return the error for a key that is no option, or a table of no command.
-
-    Parameters
-    ----------
-    key : str
-    value : object
-    names : sequence of str
-        Of the commands.
-    options : collection of str
-        Keys of all commands' options.
-    file : str
-    """
+    """Return the error for a key that is no option, or a table of no command."""
     shown = key if len(key) <= 40 else f"{key[:37]}…"
     if isinstance(value, dict):
         hint = suggest(_key(key)[:100], list(names)) or f"one of {', '.join(names)}"
@@ -141,21 +118,7 @@ def _key(name: str) -> str:
 
 
 def _checked(option: click.Option, value: Any, where: str) -> Any:
-    """Return the value of an option; a list is written as on the command line, with commas.
-
-    Parameters
-    ----------
-    option : Option
-    value : object
-        As TOML has it.
-    where : str
-        The file and the key, for messages.
-
-    Raises
-    ------
-    GenperfError
-        Where it is of another kind than the option's values.
-    """
+    """Return the value of an option; a list is written as on the command line, with commas."""
     kind: Any
     if option.multiple:
         kind, words = _TEXTS

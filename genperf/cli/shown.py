@@ -23,13 +23,7 @@ DIGITS = 3
 
 
 def values_at(at: tuple[str, ...], fitted: FitResult | GroupedResult) -> dict[str, list[Any]]:
-    """Read `--at name=v1,v2` options: numbers as `30B`, ranges as `16:128:*2`; labels and groups stay texts.
-
-    Parameters
-    ----------
-    at : tuple of str
-    fitted : FitResult or GroupedResult
-    """
+    """Read `--at name=v1,v2` options: numbers as `30B`, ranges as `16:128:*2`; labels and groups stay texts."""
     schema = first_of(fitted).schema
     texts = {*schema.group, *(f.name for f in schema.factors if not f.numeric)}
     return {
@@ -39,13 +33,7 @@ def values_at(at: tuple[str, ...], fitted: FitResult | GroupedResult) -> dict[st
 
 
 def target_of(target: tuple[str, ...], fitted: FitResult | GroupedResult) -> dict[str, str]:
-    """Read `--target name=value` options: numbers as `30B`; labels and groups stay texts.
-
-    Parameters
-    ----------
-    target : tuple of str
-    fitted : FitResult or GroupedResult
-    """
+    """Read `--target name=value` options: numbers as `30B`; labels and groups stay texts."""
     schema = first_of(fitted).schema
     texts = {*schema.group, *(f.name for f in schema.factors if not f.numeric)}
     given = once(target, "--target", names_of(fitted))
@@ -60,13 +48,7 @@ def first_of(fitted: FitResult | GroupedResult) -> FitResult:
 
 
 def capacities(given: tuple[str, ...], fitted: FitResult | GroupedResult) -> dict[str, float]:
-    """Read `--capacity memory=80` options: in the unit of the quantity, which may stand behind the number.
-
-    Parameters
-    ----------
-    given : tuple of str
-    fitted : FitResult or GroupedResult
-    """
+    """Read `--capacity memory=80` options: in the unit of the quantity, which may stand behind the number."""
     first = first_of(fitted)
     most = {}
     for name, text in once(given, "--capacity").items():
@@ -147,10 +129,7 @@ def with_derived(
 
     Parameters
     ----------
-    fitted : FitResult or GroupedResult
     predicted : mapping of str to ndarray of shape (rows,)
-    shows : mapping of str to str
-    price : Price or None
     interval : float
         Nominal coverage.
     """
@@ -184,8 +163,6 @@ def for_people(
 
     Parameters
     ----------
-    columns : mapping of str to cells
-    fitted : FitResult or GroupedResult
     shows : mapping of str to str
         Names of what follows from the prediction.
     """

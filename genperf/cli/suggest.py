@@ -98,13 +98,7 @@ def command(
 
 
 def _share(text: str) -> float:
-    """Read `10%` or `0.1`.
-
-    Examples
-    --------
-    >>> _share("10%"), _share("0.1")
-    (0.1, 0.1)
-    """
+    """Read `10%` or `0.1`."""
     stripped = text.strip()
     if stripped.endswith("%"):
         return number(stripped[:-1].strip(), "--within") / 100.0

@@ -40,12 +40,6 @@ raw_option = click.option("--raw", is_flag=True, help="Write texts that begin wi
 def writable(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
     """Return the value of an option that names a file to write, as click's callback.
 
-    Parameters
-    ----------
-    ctx : Context
-    param : Parameter
-    value : str or None
-
     Raises
     ------
     BadParameter
@@ -89,7 +83,6 @@ def made_folder(path: str, names: Iterable[str]) -> Path:
     ----------
     path : str
         `~` is the home of the user.
-    names : iterable of str
 
     Raises
     ------
@@ -139,13 +132,7 @@ def write_whole(path: str | Path, content: str | bytes | Iterable[str]) -> None:
 
 
 def _target(path: str | Path) -> Path | None:
-    """Return the regular file that a path names or will name; None for a device or a pipe (/dev/null).
-
-    Raises
-    ------
-    GenperfError
-        Where it is a folder, or its folder is not there.
-    """
+    """Return the regular file that a path names or will name; None for a device or a pipe (/dev/null)."""
     if os.path.isdir(path):
         raise GenperfError("is a folder, not a file", where=str(path), hint="name a file in it")
     if os.path.exists(path) and not os.path.isfile(path):
@@ -159,16 +146,7 @@ def _target(path: str | Path) -> Path | None:
 
 @contextlib.contextmanager
 def _explained(path: str, complaint: str, otherwise: str = "name another file") -> Iterator[None]:
-    """Say which file an error of the system is about, what is left of it, and what to try.
-
-    Parameters
-    ----------
-    path : str
-    complaint : str
-        What could not be done.
-    otherwise : str
-        What to try where the error itself does not tell.
-    """
+    """Say which file an error of the system is about, what is left of it, and what to try."""
     try:
         yield
     except BrokenPipeError:

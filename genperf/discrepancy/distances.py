@@ -44,13 +44,7 @@ def distances(a: npt.NDArray[Any], b: npt.NDArray[Any], metric: Metric) -> Array
 
 
 def _between(a: npt.NDArray[Any], b: npt.NDArray[Any], metric: Metric) -> Array:
-    """Return the distances between values, each of which stands once; shape (n, m).
-
-    Parameters
-    ----------
-    a, b : ndarray of shape (n,) and (m,)
-    metric : {"doublings", "squared doublings", "difference", "squared", "level"}
-    """
+    """Return the distances between values, each of which stands once; shape (n, m)."""
     if metric == "level":
         return np.asarray(a[:, None] != b[None, :], dtype=float)
     x, y = np.asarray(a, dtype=float)[:, None], np.asarray(b, dtype=float)[None, :]
@@ -72,7 +66,6 @@ def width_of(values: npt.NDArray[Any], metric: Metric) -> float:
     Parameters
     ----------
     values : ndarray of shape (rows,)
-    metric : Metric
 
     Examples
     --------

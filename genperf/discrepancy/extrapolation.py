@@ -43,7 +43,6 @@ class Extrapolation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
         Parameters
         ----------
-        anchors : Anchors
         columns : mapping of str to ndarray of shape (rows,)
 
         Returns

@@ -41,7 +41,6 @@ class Discrepancy(msgspec.Struct, frozen=True, eq=False, dict=True, omit_default
 
     Attributes
     ----------
-    kernel : Kernel
     anchors : dict of str to ndarray of shape (anchors,)
         The factors where the process was measured: numbers, or labels of levels.
     logarithms : ndarray of shape (anchors,)
@@ -52,13 +51,11 @@ class Discrepancy(msgspec.Struct, frozen=True, eq=False, dict=True, omit_default
         ν: standard deviation of one configuration, in units of s.
     scales : ndarray of shape (draws,), or (1,) where shared
         s.
-    per_draw : bool
     extrapolation : Extrapolation or None
         What holds beyond the anchors of a series.
     offsets : ndarray of shape (draws, borrowed), optional
         Where the last anchors are borrowed from other series: what is added to their ln T in each draw. Every draw
         passes through them exactly, so that there the draws spread as what was borrowed.
-
     surface : Surface, optional
         Of a shared discrepancy: kriging of ln T itself, with a share w of the prediction. The mean is then that of
         ln T − ln f(x) + v·ln f(c), where c is `inside` of x and v its `share`.
@@ -353,14 +350,7 @@ class Discrepancy(msgspec.Struct, frozen=True, eq=False, dict=True, omit_default
             yield {name: values[start : start + block] for name, values in read.items()}
 
     def _limited(self, growth: Array, at_anchors: Array, curve: Array) -> Array:
-        """Return the curve, beyond the anchors no higher than it may grow.
-
-        Parameters
-        ----------
-        growth : ndarray of shape (rows,)
-            See `AtRows`.
-        at_anchors, curve : ndarray of shape (draws, anchors) and (draws, rows)
-        """
+        """Return the curve, beyond the anchors no higher than it may grow."""
         if self.extrapolation is None:
             return curve
         largest = at_anchors[:, self.largest, None]

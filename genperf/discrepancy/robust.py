@@ -58,7 +58,6 @@ def clipped(residuals: Array, inverse: Array, rounds: int, start: Array | None =
     residuals : ndarray of shape (rows,)
     inverse : ndarray of shape (rows, rows)
         K⁻¹, of their covariance.
-    rounds : int
     start : ndarray of shape (rows,), optional
         Residuals as cut before.
     """

@@ -100,25 +100,7 @@ def connected(engine: Engine) -> Iterator[Backend]:
 
 
 def _dask(engine: Engine, local_workers: int, stack: ExitStack) -> Backend:
-    """Connect to a Dask scheduler, or start one.
-
-    Parameters
-    ----------
-    engine : Engine
-    local_workers : int
-        Processes of a cluster on this machine, where the engine has no address.
-    stack : ExitStack
-        Closes the connection, and stops the started cluster.
-
-    Returns
-    -------
-    Backend
-
-    Raises
-    ------
-    GenperfError
-        Where Dask is not installed, the scheduler does not answer, or it has no workers.
-    """
+    """Connect to a Dask scheduler, or start one."""
     try:
         from distributed import Client, LocalCluster
     except ImportError:
@@ -177,25 +159,7 @@ class _Died:
 
 
 def _ray(engine: Engine, local_workers: int, stack: ExitStack) -> Backend:
-    """Connect to Ray, or start it.
-
-    Parameters
-    ----------
-    engine : Engine
-    local_workers : int
-        Processes of a cluster on this machine, where the engine has no address.
-    stack : ExitStack
-        Shuts down what was started.
-
-    Returns
-    -------
-    Backend
-
-    Raises
-    ------
-    GenperfError
-        Where Ray is not installed or the cluster does not answer.
-    """
+    """Connect to Ray, or start it."""
     try:
         import ray
         from ray.util.joblib import register_ray
@@ -217,20 +181,7 @@ def _ray(engine: Engine, local_workers: int, stack: ExitStack) -> Backend:
 
 
 def _unreachable(kind: str, engine: Engine, error: Exception) -> GenperfError:
-    """Return the error for a cluster that does not answer.
-
-    Parameters
-    ----------
-    kind : str
-        Of the cluster, as the message names it.
-    engine : Engine
-    error : Exception
-        Of the attempt to connect.
-
-    Returns
-    -------
-    GenperfError
-    """
+    """Return the error for a cluster that does not answer."""
     reason = " ".join(str(error).split())[:160]
     return GenperfError(
         f"no {kind} answers at '{engine.address}' ({reason})", hint="check --address, and that the cluster is running"

@@ -37,12 +37,7 @@ RUN = RunSettings()
 
 @dataclass(frozen=True)
 class Lost:
-    """The outcome of a task whose worker died twice.
-
-    Attributes
-    ----------
-    reason : str
-    """
+    """The outcome of a task whose worker died twice."""
 
     reason: str
 
@@ -78,13 +73,6 @@ def run(work: Callable[[T], R], tasks: Iterable[T], engine: Engine) -> Iterator[
     ----------
     work : callable
         Task → outcome; both must pickle.
-    tasks : iterable
-    engine : Engine
-
-    Yields
-    ------
-    number : int
-    outcome : object or Lost
 
     Raises
     ------
@@ -111,19 +99,7 @@ def run(work: Callable[[T], R], tasks: Iterable[T], engine: Engine) -> Iterator[
 def _distributed(
     guarded: _Guarded[T, R], numbered: Iterator[tuple[int, T]], backend: Backend
 ) -> Iterator[tuple[int, R | Lost]]:
-    """Do the tasks on a backend, repeating those whose worker died.
-
-    Parameters
-    ----------
-    guarded : _Guarded
-    numbered : iterator of (int, task)
-    backend : Backend
-
-    Yields
-    ------
-    number : int
-    outcome : object or Lost
-    """
+    """Do the tasks on a backend, repeating those whose worker died."""
     under_way: dict[int, T] = {}
 
     def drawn() -> Iterator[tuple[int, T]]:
@@ -161,19 +137,7 @@ def _unwrapped(outcome: R | _Raised) -> R:
 
 
 def _alone(guarded: _Guarded[T, R], number: int, task: T, backend: Backend) -> R | Lost:
-    """Do one task on new workers.
-
-    Parameters
-    ----------
-    guarded : _Guarded
-    number : int
-    task : object
-    backend : Backend
-
-    Returns
-    -------
-    object or Lost
-    """
+    """Do one task on new workers."""
     try:
         ((_, outcome),) = _parallel(guarded, iter([(number, task)]), backend)
     except Exception as error:
@@ -185,19 +149,7 @@ def _alone(guarded: _Guarded[T, R], number: int, task: T, backend: Backend) -> R
 def _parallel(
     guarded: _Guarded[T, R], numbered: Iterator[tuple[int, T]], backend: Backend
 ) -> Iterator[tuple[int, R | _Raised]]:
-    """Do the tasks with joblib.
-
-    Parameters
-    ----------
-    guarded : _Guarded
-    numbered : iterator of (int, task)
-    backend : Backend
-
-    Yields
-    ------
-    number : int
-    outcome : object or _Raised
-    """
+    """Do the tasks with joblib."""
     from joblib import Parallel, delayed, parallel_config
 
     calls = (delayed(guarded)(number, task) for number, task in numbered)

@@ -35,11 +35,8 @@ def estimate_alike(
 
     Parameters
     ----------
-    expression : Expression
     tables : sequence of Table
         With their repeats.
-    options : FitOptions
-    seed : int
 
     Returns
     -------
@@ -82,15 +79,7 @@ def estimate_alike(
 
 
 def _chosen_strength(batch: Batch, seed: int) -> tuple[Array, int]:
-    """Choose λ by cross-validation for every series: the rule of `best_of`.
-
-    Returns
-    -------
-    strength : ndarray of shape (series,)
-        λ.
-    solutions : int
-        Least-squares solutions of each series, the final one included.
-    """
+    """Choose λ by cross-validation for every series: the rule of `best_of`."""
     series, rows = batch.measured.shape
     rng = np.random.default_rng([seed, 2])
     path = DEFAULTS.lambda_path
@@ -118,23 +107,7 @@ def _chosen_strength(batch: Batch, seed: int) -> tuple[Array, int]:
 
 
 def _replicates(batch: Batch, strength: Array, draws: int, seed: int) -> tuple[Array, Array]:
-    """Draw bootstrap replicates of every series, the same configurations in each.
-
-    Parameters
-    ----------
-    batch : Batch
-    strength : ndarray of shape (series,)
-        λ.
-    draws : int
-        Replicates.
-    seed : int
-
-    Returns
-    -------
-    constants : ndarray of shape (series, draws, n)
-    misfit : ndarray of shape (series,)
-        Root mean square of ln(measured/predicted) over the configurations that replicates did not draw.
-    """
+    """Draw bootstrap replicates of every series, the same configurations in each."""
     series, rows = batch.measured.shape
     counts = resampled(rows, draws, np.random.default_rng([seed, 1]))
     distinct, which = np.unique(counts, axis=0, return_inverse=True)
@@ -159,21 +132,7 @@ def _replicates(batch: Batch, strength: Array, draws: int, seed: int) -> tuple[A
 
 
 def _look_back(batch: Batch, strength: Array, medians: Sequence[Table]) -> list[list[Evidence]]:
-    """Predict the largest scale of each extrinsic factor from the smaller ones, in every series.
-
-    Parameters
-    ----------
-    batch : Batch
-    strength : ndarray of shape (series,)
-        λ.
-    medians : sequence of Table
-        The series.
-
-    Returns
-    -------
-    list of list of Evidence
-        For each series, one entry for each factor with at least three scales.
-    """
+    """Predict the largest scale of each extrinsic factor from the smaller ones, in every series."""
     out: list[list[Evidence]] = [[] for _ in medians]
     for factor in medians[0].numeric:
         if factor.role != "extrinsic":

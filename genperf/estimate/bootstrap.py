@@ -57,7 +57,6 @@ def resampled(rows: int, draws: int, rng: np.random.Generator) -> Array:
         Configurations.
     draws : int
         Replicates.
-    rng : Generator
 
     Returns
     -------
@@ -79,11 +78,6 @@ def bootstrap(problem: Problem, best: Array, draws: int, rng: np.random.Generato
         Constants of the fit.
     draws : int
         Replicates.
-    rng : Generator
-
-    Returns
-    -------
-    Replicates
     """
     counts = resampled(problem.measured.size, draws, rng)
     start = np.broadcast_to(best, (draws, best.size)).copy()
@@ -104,7 +98,6 @@ def held_out_misfit(problem: Problem, constants: Array, counts: Array) -> float:
 
     Parameters
     ----------
-    problem : Problem
     constants : ndarray of shape (draws, n)
     counts : ndarray of shape (draws, rows)
         How often each row was drawn.

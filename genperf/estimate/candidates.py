@@ -100,8 +100,6 @@ def candidates_of(
         than the best.
     table : Table
         One row per configuration, the training part only.
-    options : FitOptions
-    seed : int
     robust : bool
         Whether the rows have Huber's weights too, from the residuals of each part.
     growth : Growth
@@ -154,9 +152,6 @@ class _Parts:
         One row per configuration.
     rows : ndarray of bool of shape (1 + folds, rows)
         Training rows: all of them first, then each fold's.
-    options : FitOptions
-    seed : int
-    robust : bool
     """
 
     table: Table
@@ -172,10 +167,8 @@ class _Fitted:
 
     Attributes
     ----------
-    problem : Problem
     sets : ndarray of shape (parts, kept, n)
         Best fits of each part.
-    candidate : Candidate
     """
 
     problem: Problem
@@ -184,16 +177,7 @@ class _Fitted:
 
 
 def _with_the_weakest(expressions: Sequence[Expression], parts: _Parts, strength: float) -> list[_Fitted]:
-    """Fit expressions with one λ, each continuing the largest one that it contains.
-
-    Parameters
-    ----------
-    expressions : sequence of Expression
-        Fewest constants first.
-    parts : _Parts
-    strength : float
-        λ.
-    """
+    """Fit expressions with one λ, each continuing the largest one that it contains."""
     out: list[_Fitted] = []
     best, worse_sizes = np.inf, 0
     for _, of_one_size in groupby(expressions, key=lambda e: e.freedom):
@@ -211,17 +195,7 @@ def _with_the_weakest(expressions: Sequence[Expression], parts: _Parts, strength
 
 
 def _first_fit(expression: Expression, parts: _Parts, strength: float, before: Sequence[_Fitted]) -> _Fitted | None:
-    """Fit an expression to every part; None where no constants within the bounds give finite values.
-
-    Parameters
-    ----------
-    expression : Expression
-    parts : _Parts
-    strength : float
-        λ.
-    before : sequence of _Fitted
-        Smaller expressions.
-    """
+    """Fit an expression to every part; None where no constants within the bounds give finite values."""
     options = parts.options
     problem = problem_of(expression, parts.table, loss_named(options.loss), penalty_named(options.penalty, strength))
     rng = np.random.default_rng([parts.seed, 3])
@@ -243,18 +217,7 @@ def _enlarged(
     bases: Sequence[tuple[Expression, tuple[str, ...]]],
     offered: tuple[Interaction, ...] = (),
 ) -> dict[int, Candidate]:
-    """Let expressions grow, or learn the sizes of their constants, until one with more terms errs more; by identity.
-
-    Parameters
-    ----------
-    first : sequence of _Fitted
-        With the weakest penalty.
-    parts : _Parts
-    bases : sequence of (Expression, tuple of str)
-        Fewest terms first, with the kinds of their constants of which sizes are learned; none where none are.
-    offered : tuple of Interaction
-        What they may grow by.
-    """
+    """Let expressions grow, or learn the sizes of their constants, until one with more terms errs more; by identity."""
     out: dict[int, Candidate] = {}
     fitted = {id(f.candidate.expression): f for f in first}
     for base, kinds in bases:
@@ -269,16 +232,7 @@ def _enlarged(
 def _grown_candidate(
     fitted: _Fitted, parts: _Parts, offered: Sequence[Interaction], kinds: Sequence[str] = ()
 ) -> Candidate:
-    """Let an expression grow on every part of the rows, and predict what each holds out.
-
-    Parameters
-    ----------
-    fitted : _Fitted
-    parts : _Parts
-    offered : sequence of Interaction
-    kinds : sequence of str
-        Of its constants, where their sizes are to be learned.
-    """
+    """Let an expression grow on every part of the rows, and predict what each holds out."""
     base, table = fitted.candidate.expression, parts.table
     growing = growth_problem(base, fitted.problem, offered, table, kinds)
     grown = grow(growing, fitted.sets[:, 0], parts.rows)
@@ -290,16 +244,7 @@ def _grown_candidate(
 
 
 def _stronger(fitted: _Fitted, parts: _Parts, strengths: Sequence[float]) -> list[Candidate]:
-    """Fit an expression with stronger penalties, from its fits on, until it errs more.
-
-    Parameters
-    ----------
-    fitted : _Fitted
-        With the weakest.
-    parts : _Parts
-    strengths : sequence of float
-        λ, weakest first.
-    """
+    """Fit an expression with stronger penalties, from its fits on, until it errs more."""
     out: list[Candidate] = []
     best, last = fitted.candidate.error, fitted
     for strength in strengths:
@@ -315,16 +260,7 @@ def _stronger(fitted: _Fitted, parts: _Parts, strengths: Sequence[float]) -> lis
 
 
 def _fit(expression: Expression, problem: Problem, sets: Array, parts: _Parts) -> _Fitted | None:
-    """Fit every part of the rows, and predict what each holds out.
-
-    Parameters
-    ----------
-    expression : Expression
-    problem : Problem
-        With its penalty.
-    sets : ndarray of shape (parts, starts, n)
-    parts : _Parts
-    """
+    """Fit every part of the rows, and predict what each holds out."""
     weights = np.where(parts.rows, problem.weights, 0.0)
     sets, cost = fit_parts(problem, sets, weights)
     if not cost[0, 0] < 0.1 * IMPOSSIBLE_COST:
@@ -337,19 +273,7 @@ def _fit(expression: Expression, problem: Problem, sets: Array, parts: _Parts) -
 
 
 def _judged(expression: Expression, strength: float, constants: Array, predicted: Array, parts: _Parts) -> Candidate:
-    """Return a candidate with its errors on the rows that each fold holds out.
-
-    Parameters
-    ----------
-    expression : Expression
-    strength : float
-        λ.
-    constants : ndarray of shape (n,)
-        Fitted to all rows.
-    predicted : ndarray of shape (parts, rows)
-        By the fit of each part.
-    parts : _Parts
-    """
+    """Return a candidate with its errors on the rows that each fold holds out."""
     measured = parts.table.measured
     fit_error = float(np.mean(np.abs(predicted[0] / measured - 1.0)))
     held_out = np.full(len(measured), np.nan)
@@ -369,7 +293,6 @@ def fit_parts(problem: Problem, starts: Array, weights: Array) -> tuple[Array, A
 
     Parameters
     ----------
-    problem : Problem
     starts : ndarray of shape (parts, starts, n)
     weights : ndarray of shape (parts, rows)
 
@@ -388,18 +311,7 @@ def fit_parts(problem: Problem, starts: Array, weights: Array) -> tuple[Array, A
 
 
 def _polished(problem: Problem, starts: Array, weights: Array) -> Polished:
-    """Polish until a choice can be made.
-
-    Parameters
-    ----------
-    problem : Problem
-    starts : ndarray of shape (sets, n)
-    weights : ndarray of shape (sets, rows)
-
-    Returns
-    -------
-    Polished
-    """
+    """Polish until a choice can be made."""
     return polish(problem, starts, weights, HALVING.max_steps, HALVING.relative_tolerance)
 
 
@@ -410,7 +322,6 @@ def reweighted(
 
     Parameters
     ----------
-    problem : Problem
     constants : ndarray of shape (sets, n)
     weights : ndarray of shape (sets, rows)
     rounds : int

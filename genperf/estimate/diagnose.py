@@ -44,13 +44,7 @@ def at_bounds(problem: Problem, expression: Expression, constants: Array) -> tup
 
     Parameters
     ----------
-    problem : Problem
-    expression : Expression
     constants : ndarray of shape (n,)
-
-    Returns
-    -------
-    tuple of str
     """
     held = near_bounds(constants, (problem.lower, problem.upper), problem.scale)
     return tuple(c.name for c, at in zip(expression.constants, held, strict=True) if at and c.lower < c.upper)
@@ -86,15 +80,9 @@ def unidentified(
 
     Parameters
     ----------
-    problem : Problem
-    expression : Expression
     constants : ndarray of shape (n,)
     held : ndarray of bool of shape (n,), optional
         Constants that are known, and not judged.
-
-    Returns
-    -------
-    tuple of str
     """
     _, slopes = problem.jacobian(constants[None, :])
     size = np.maximum(np.abs(constants), problem.scale * np.where(problem.coefficient, DIAGNOSIS.least_size, 1.0))

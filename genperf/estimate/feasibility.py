@@ -100,15 +100,7 @@ def feasibility_of(table: Table, mapping: Mapping[str, str] | None = None) -> Fe
 
 
 def _of_factors(table: Table, outcomes: _Outcomes, *, calibrated: bool) -> tuple[Feasibility, float]:
-    """Return the probit of the factors alone, and the logarithm of how likely it makes held-out outcomes.
-
-    Parameters
-    ----------
-    table : Table
-    outcomes : _Outcomes
-    calibrated : bool
-        Whether outcomes are held out, so that the probabilities are as sure as these allow.
-    """
+    """Return the probit of the factors alone, and the logarithm of how likely it makes held-out outcomes."""
     design, demands, levels = _design(outcomes)
     signs = np.where(outcomes.succeeded, 1.0, -1.0)
     theta, free = _signed_probit(design, signs, demands)
@@ -128,14 +120,7 @@ def _of_factors(table: Table, outcomes: _Outcomes, *, calibrated: bool) -> tuple
 
 
 def _signed_probit(design: Array, signs: Array, demands: dict[str, Demand]) -> tuple[Array, bool]:
-    """Return headroom and slopes, and whether factors whose larger values help may also harm.
-
-    Parameters
-    ----------
-    design : ndarray of shape (configurations, slopes)
-    signs : ndarray of shape (configurations,)
-    demands : dict of str to Demand
-    """
+    """Return headroom and slopes, and whether factors whose larger values help may also harm."""
     theta = _probit(design, signs, *_bounds(demands, design.shape[1], False))
     wrong = _wrong(design, signs, theta)
     if wrong:
@@ -146,17 +131,7 @@ def _signed_probit(design: Array, signs: Array, demands: dict[str, Demand]) -> t
 
 
 def _of_memory(table: Table, outcomes: _Outcomes, mapping: Mapping[str, str]) -> tuple[Feasibility, float] | None:
-    """Return the probit of what a layout needs of a device's memory, and how likely it makes held-out outcomes.
-
-    None where the factors do not tell a layout.
-
-    Parameters
-    ----------
-    table : Table
-    outcomes : _Outcomes
-    mapping : mapping of str to str
-        Canonical name → column.
-    """
+    """Return the probit of what a layout needs of a device's memory, and how likely it makes held-out outcomes."""
     design, demands, levels = _design(outcomes)
     count = len(demands)
     lower, upper = _bounds(demands, count, False)
@@ -191,18 +166,7 @@ def _measured_memory(table: Table, outcomes: _Outcomes) -> Array:
 def _written(
     table: Table, demands: dict[str, Demand], levels: list[tuple[str, str]], theta: Array, outcomes: _Outcomes
 ) -> Feasibility:
-    """Return the probability of fitting with its constants rounded.
-
-    Parameters
-    ----------
-    table : Table
-    demands : dict of str to Demand
-    levels : list of (str, str)
-        Factor and level of the last constants.
-    theta : ndarray of shape (1 + demands + levels,)
-        Headroom, slopes, offsets.
-    outcomes : _Outcomes
-    """
+    """Return the probability of fitting with its constants rounded."""
     slopes = [_rounded(b) for b in theta]
     demands = {
         name: Demand(slope, d.centre, d.logarithmic, d.more)
@@ -244,16 +208,7 @@ def _design(outcomes: _Outcomes) -> tuple[Array, dict[str, Demand], list[tuple[s
 
 
 def _bounds(demands: dict[str, Demand], count: int, free: bool) -> tuple[Array, Array]:
-    """Return the bounds of the slopes.
-
-    Parameters
-    ----------
-    demands : dict of str to Demand
-    count : int
-        Of slopes: those of levels have no bounds.
-    free : bool
-        Whether factors whose larger values help may also harm.
-    """
+    """Return the bounds of the slopes."""
     more = [d.more for d in demands.values()] + ["unordered"] * (count - len(demands))
     lower = np.array([0.0 if m == "larger" else -np.inf for m in more])
     upper = np.array([0.0 if m == "smaller" and not free else np.inf for m in more])
@@ -269,15 +224,7 @@ def _turned(demand: Demand, slope: float) -> Demand:
 
 
 def _probit(design: Array, signs: Array, lower: Array, upper: Array) -> Array:
-    """Return headroom and slopes, shape (1 + slopes,): the maximum of Σ ln Φ(±η) − ½λ‖β‖² inside the bounds.
-
-    Parameters
-    ----------
-    design : ndarray of shape (configurations, slopes)
-    signs : ndarray of shape (configurations,)
-        1 where a configuration succeeded, −1 where it failed.
-    lower, upper : ndarray of shape (slopes,)
-    """
+    """Return headroom and slopes, shape (1 + slopes,): the maximum of Σ ln Φ(±η) − ½λ‖β‖² inside the bounds."""
     # It takes a quarter of a second to import, and only tables with failed runs need it.
     from scipy.optimize import minimize
 
@@ -308,14 +255,7 @@ def _probit(design: Array, signs: Array, lower: Array, upper: Array) -> Array:
 
 
 def _wrong(design: Array, signs: Array, theta: Array) -> int:
-    """Return how many configurations lie on the side of the other outcome.
-
-    Parameters
-    ----------
-    design : ndarray of shape (configurations, slopes)
-    signs : ndarray of shape (configurations,)
-    theta : ndarray of shape (1 + slopes,)
-    """
+    """Return how many configurations lie on the side of the other outcome."""
     return int(np.sum(signs * (theta[0] - design @ theta[1:]) <= 0.0))
 
 
@@ -341,17 +281,7 @@ def _bounded(fitted: Feasibility, outcomes: _Outcomes) -> Feasibility:
 
 
 def _certain(demanded: Array, good: Truth) -> float:
-    """Return how often measured outcomes follow from those of others that ask for no less, or no more.
-
-    Such an order is no law of layouts whose networks differ in more than the table tells. Without a contradiction:
-    `CERTAINTY`.
-
-    Parameters
-    ----------
-    demanded : ndarray of shape (configurations, demands)
-    good : ndarray of bool of shape (configurations,)
-        Which succeeded.
-    """
+    """Return how often measured outcomes follow from those of others that ask for no less, or no more."""
     right = wrong = 0
     for row, outcome in enumerate(good):
         others = np.arange(len(good)) != row
@@ -363,15 +293,7 @@ def _certain(demanded: Array, good: Truth) -> float:
 
 
 def _extreme(demanded: Array, among: Truth, sign: int) -> npt.NDArray[np.int64]:
-    """Return the configurations that no other surpasses: the most demanding (1), or the least demanding (−1).
-
-    Parameters
-    ----------
-    demanded : ndarray of shape (configurations, demands)
-    among : ndarray of bool of shape (configurations,)
-        Which are compared.
-    sign : {-1, 1}
-    """
+    """Return the configurations that no other surpasses: the most demanding (1), or the least demanding (−1)."""
     front = np.empty(0, dtype=np.int64)
     for row in np.flatnonzero(among):
         if np.any(np.all(sign * (demanded[front] - demanded[row]) >= 0.0, axis=1)):

@@ -51,16 +51,10 @@ def estimate(
         Simplest first; of several the best is chosen by cross-validation.
     table : Table
         With its repeats: each configuration's median is fitted.
-    options : FitOptions
-    seed : int
     choice : {"search", "laws", "largest"}
         What the expressions are, where there are several.
     growth : Growth
         Which of them may grow interactions.
-
-    Returns
-    -------
-    Estimate
 
     Raises
     ------
@@ -119,7 +113,6 @@ class _Start:
 
     Attributes
     ----------
-    seed : int
     strength : float
         λ.
     starts : ndarray of shape (sets, n), optional
@@ -140,11 +133,8 @@ class _Solved:
 
     Attributes
     ----------
-    expression : Expression
     medians : Table
         The rows of the problem.
-    problem : Problem
-    solution : Solution
     strength : float
         λ.
     """
@@ -168,15 +158,7 @@ class _Solved:
 
 
 def _solved_candidate(candidate: Candidate, medians: Table, options: FitOptions, seed: int) -> _Solved:
-    """Search the constants of a chosen expression, from those it was chosen with.
-
-    Parameters
-    ----------
-    candidate : Candidate
-    medians : Table
-    options : FitOptions
-    seed : int
-    """
+    """Search the constants of a chosen expression, from those it was chosen with."""
     start = _Start(seed, candidate.strength, candidate.constants[None, :], candidate.robust)
     search = _solved if options.solver == "de" else _continued
     return search(candidate.expression, medians, options, start)
@@ -199,20 +181,7 @@ def _chosen_total(chosen: Expression, usable: Sequence[Expression]) -> list[Note
 
 
 def _reaching(best: _Solved, candidates: Sequence[Candidate], options: FitOptions, seed: int) -> _Solved:
-    """Return the best law, or the best of the smallest ones where that predicts the largest scales better.
-
-    Folds judge a law inside the measured range. A further constant can take over what grows there: with a fixed cost
-    of several workers, the latency of a ring became zero on `pytorch_cpu.csv`, and 12 and 16 workers from at most 8
-    went from 23 to 37 %.
-
-    Parameters
-    ----------
-    best : _Solved
-        The law that the folds choose.
-    candidates : sequence of Candidate
-    options : FitOptions
-    seed : int
-    """
+    """Return the best law, or the best of the smallest ones where that predicts the largest scales better."""
     fewest = min(c.expression.freedom for c in candidates)
     if best.expression.freedom == fewest:
         return best
@@ -222,40 +191,14 @@ def _reaching(best: _Solved, candidates: Sequence[Candidate], options: FitOption
 
 
 def _solved(expression: Expression, medians: Table, options: FitOptions, start: _Start) -> _Solved:
-    """Search the constants of an expression.
-
-    Parameters
-    ----------
-    expression : Expression
-    medians : Table
-        One row per configuration.
-    options : FitOptions
-    start : _Start
-
-    Returns
-    -------
-    _Solved
-    """
+    """Search the constants of an expression."""
     problem = _problem(expression, medians, options, start)
     solution = solve(problem, options.solver, start.seed, starts=start.starts)
     return _Solved(expression, medians, problem, solution, start.strength)
 
 
 def _continued(expression: Expression, medians: Table, options: FitOptions, start: _Start) -> _Solved:
-    """Polish the constants of an expression that was searched when it was chosen, beside a few starts.
-
-    Parameters
-    ----------
-    expression : Expression
-    medians : Table
-        One row per configuration.
-    options : FitOptions
-    start : _Start
-
-    Returns
-    -------
-    _Solved
-    """
+    """Polish the constants of an expression that was searched when it was chosen, beside a few starts."""
     problem = _problem(expression, medians, options, start)
     starts = spread_starts(problem, CONTINUED.starts, np.random.default_rng([start.seed, 4]))
     starts = starts if start.starts is None else np.vstack([start.starts, starts])
@@ -275,17 +218,7 @@ def _continued(expression: Expression, medians: Table, options: FitOptions, star
 
 
 def _problem(expression: Expression, medians: Table, options: FitOptions, start: _Start) -> Problem:
-    """Return the problem of an expression with the options' loss and penalty.
-
-    Parameters
-    ----------
-    expression : Expression
-    medians : Table
-        One row per configuration.
-    options : FitOptions
-    start : _Start
-        With λ.
-    """
+    """Return the problem of an expression with the options' loss and penalty."""
     loss, penalty = loss_named(options.loss), penalty_named(options.penalty, start.strength)
     problem = problem_of(expression, medians, loss, penalty)
     if not start.robust or start.starts is None:
@@ -295,19 +228,7 @@ def _problem(expression: Expression, medians: Table, options: FitOptions, start:
 
 
 def _estimate_of(solved: _Solved, table: Table, options: FitOptions) -> Estimate:
-    """Estimate the errors of a solved problem's predictions: replicates, residuals, look back.
-
-    Parameters
-    ----------
-    solved : _Solved
-    table : Table
-        With its repeats.
-    options : FitOptions
-
-    Returns
-    -------
-    Estimate
-    """
+    """Estimate the errors of a solved problem's predictions: replicates, residuals, look back."""
     expression, problem, solution = solved.expression, solved.problem, solved.solution
     best = solution.constants
     replicates = bootstrap(problem, best, options.draws, np.random.default_rng([CONTENT_SEED, 1]))

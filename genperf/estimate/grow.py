@@ -77,7 +77,6 @@ class Growth:
     ----------
     bases : tuple of Expression
         Fewest terms first.
-    offered : tuple of Interaction
     alone : bool
         Whether an expression that has grown is wanted, and none without interactions.
     sized : tuple of (Expression, tuple of str)
@@ -100,7 +99,6 @@ class Grown:
 
     Attributes
     ----------
-    interactions : tuple of Interaction
     plain : ndarray of shape (m,)
         Sizes of the expression's constants.
     sizes : ndarray of shape (interactions,)
@@ -137,10 +135,8 @@ class GrowthProblem:
 
     Attributes
     ----------
-    base : Expression
     problem : Problem
         Of the expression alone.
-    offered : tuple of Interaction
     columns : tuple of ndarray of shape (rows, effects)
         Of each interaction.
     kinds : ndarray of int of shape (m,)
@@ -176,10 +172,8 @@ def growth_problem(
 
     Parameters
     ----------
-    base : Expression
     problem : Problem
         Of the expression on the table.
-    offered : sequence of Interaction
     table : Table
         One row per configuration.
     kinds : sequence of str
@@ -200,7 +194,6 @@ def grow(growing: GrowthProblem, constants: Array, rows: Mask) -> list[Grown]:
 
     Parameters
     ----------
-    growing : GrowthProblem
     constants : ndarray of shape (parts, n)
         Of the expression without interactions, fitted to each part.
     rows : ndarray of bool of shape (parts, rows)
@@ -233,7 +226,6 @@ class _Part:
     kept : ndarray of int of shape (interactions,)
         Places of the interactions.
     sizes : ndarray of shape (kinds + interactions,)
-    problem : Problem
     alone : ndarray of shape (n,)
         Constants of the expression at the last polish.
     at : ndarray of shape (m,)
@@ -249,17 +241,7 @@ class _Part:
 
 
 def _begun(growing: GrowthProblem, alone: Array, counted: Mask, kinds: int) -> _Part:
-    """Offer all interactions to an expression on a part of the rows.
-
-    Parameters
-    ----------
-    growing : GrowthProblem
-    alone : ndarray of shape (n,)
-        Constants of the expression, fitted to the part.
-    counted : ndarray of bool of shape (rows,)
-    kinds : int
-        Kinds of the expression's constants.
-    """
+    """Offer all interactions to an expression on a part of the rows."""
     kept = np.arange(len(growing.offered))
     sizes = np.concatenate([np.full(kinds, GROW.kind_size), np.full(kept.size, GROW.start_size)])
     at = np.concatenate([alone, np.zeros(sum(c.shape[1] for c in growing.columns))])
@@ -269,15 +251,7 @@ def _begun(growing: GrowthProblem, alone: Array, counted: Mask, kinds: int) -> _
 
 
 def _relearned(growing: GrowthProblem, part: _Part, kinds: int) -> _Part:
-    """Learn the sizes about the last polish, and prune the interactions that come to nothing.
-
-    Parameters
-    ----------
-    growing : GrowthProblem
-    part : _Part
-    kinds : int
-        Kinds of the expression's constants.
-    """
+    """Learn the sizes about the last polish, and prune the interactions that come to nothing."""
     plain, before = len(part.alone), part.problem
     weights = np.where(part.counted, growing.problem.weights, 0.0)
     robust = huber_weights(before.predict(part.at[None, :]), before.measured, weights[None, :])[0]
@@ -291,13 +265,7 @@ def _relearned(growing: GrowthProblem, part: _Part, kinds: int) -> _Part:
 
 
 def _polished(growing: GrowthProblem, parts: Sequence[_Part]) -> list[_Part]:
-    """Polish each part from what was learned, and from the constants of the last polish.
-
-    Parameters
-    ----------
-    growing : GrowthProblem
-    parts : sequence of _Part
-    """
+    """Polish each part from what was learned, and from the constants of the last polish."""
     steps, tolerance = GROW.max_steps, GROW.relative_tolerance
     plain = len(parts[0].alone)
     starts = [np.vstack([part.at, np.concatenate([part.alone, part.at[plain:]])]) for part in parts]
@@ -318,50 +286,18 @@ def _polished(growing: GrowthProblem, parts: Sequence[_Part]) -> list[_Part]:
 
 
 def _groups(growing: GrowthProblem, kept: Index, kinds: int) -> Index:
-    """Return the place of each constant's size among those of the kinds, then of the kept interactions; −1 without one.
-
-    Parameters
-    ----------
-    growing : GrowthProblem
-    kept : ndarray of int of shape (interactions,)
-        Places of the interactions.
-    kinds : int
-        Kinds of the expression's constants.
-    """
+    """Return the place of each constant's size among those of the kinds and of the kept interactions, or −1."""
     counts = [growing.columns[k].shape[1] for k in kept]
     return np.concatenate([growing.kinds, kinds + np.repeat(np.arange(kept.size), counts)]).astype(np.intp)
 
 
 def _sized(scale: Array, kinds: Index, sizes: Array) -> Array:
-    """Return scales with the learned sizes where a constant is of a kind.
-
-    Parameters
-    ----------
-    scale : ndarray of shape (m,)
-    kinds : ndarray of int of shape (m,)
-        −1 where a constant keeps its scale.
-    sizes : ndarray of shape (sizes,)
-        Of the kinds first.
-    """
+    """Return scales with the learned sizes where a constant is of a kind."""
     return np.where(kinds >= 0, sizes[kinds], scale) if sizes.size else scale
 
 
 def _problem(growing: GrowthProblem, kept: Index, sizes: Array, weights: Array, strength: float) -> Problem:
-    """Return the problem of the expression with some interactions.
-
-    Every term but the constant one is multiplied by exp(Φe), with Φ the columns and e the constants of the
-    interactions: T = C + (B − C)·exp(Φe), with B the expression alone. So its tree is bound to the table only once.
-
-    Parameters
-    ----------
-    growing : GrowthProblem
-    kept : ndarray of int of shape (interactions,)
-        Places of the interactions.
-    sizes : ndarray of shape (kinds + interactions,)
-    weights : ndarray of shape (rows,)
-    strength : float
-        λ.
-    """
+    """Return the problem of the expression with some interactions."""
     scale = _sized(growing.problem.scale, growing.kinds, sizes)
     alone = replace(growing.problem, weights=weights, scale=scale)
     alone = replace(alone, penalty=replace(alone.penalty, strength=strength))
@@ -369,16 +305,7 @@ def _problem(growing: GrowthProblem, kept: Index, sizes: Array, weights: Array, 
 
 
 def _with_columns(base: Problem, growing: GrowthProblem, kept: Index, sizes: Array) -> Problem:
-    """Return the problem of an expression with interactions from that of the expression alone.
-
-    Parameters
-    ----------
-    base : Problem
-    growing : GrowthProblem
-    kept : ndarray of int of shape (interactions,)
-        Places of the interactions, one at least.
-    sizes : ndarray of shape (interactions,)
-    """
+    """Return the problem of an expression with interactions from that of the expression alone."""
     plain = base.lower.size
     columns = np.hstack([growing.columns[k] for k in kept])
     effects = columns.shape[1]
@@ -428,25 +355,7 @@ def _with_columns(base: Problem, growing: GrowthProblem, kept: Index, sizes: Arr
 
 
 def _learned(problem: Problem, at: Array, groups: Index, sizes: Array) -> tuple[Array, Array, Array, float]:
-    """Learn the sizes of kinds of constants and of interactions in ln T, linear about some constants.
-
-    Parameters
-    ----------
-    problem : Problem
-    at : ndarray of shape (n,)
-    groups : ndarray of int of shape (n,)
-        Place of each constant's size; −1 for those that keep theirs.
-    sizes : ndarray of shape (sizes,)
-
-    Returns
-    -------
-    constants : ndarray of shape (n,)
-    effects : ndarray of shape (sizes,)
-        Root mean square of what the constants of each size change ln T by.
-    sizes : ndarray of shape (sizes,)
-    variance : float
-        Of the noise of ln T.
-    """
+    """Learn the sizes of kinds of constants and of interactions in ln T, linear about some constants."""
     counted = problem.weights > 0.0
     predicted, slopes = problem.jacobian(at[None, :])
     predicted, slopes = predicted[0][counted], slopes[0][counted]

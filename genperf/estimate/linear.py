@@ -31,7 +31,6 @@ class Batch:
 
     Attributes
     ----------
-    expression : Expression
     basis : ndarray of shape (series, rows, n)
         Derivative of the prediction by each coefficient.
     offset : ndarray of shape (series, rows)
@@ -142,16 +141,6 @@ def solved_at_once(expression: Expression, loss: Loss, penalty: Penalty) -> bool
 
     It is if all constants are coefficients, the prediction is linear in them, the loss is quadratic and an L1 penalty
     has no kink inside their bounds.
-
-    Parameters
-    ----------
-    expression : Expression
-    loss : Loss
-    penalty : Penalty
-
-    Returns
-    -------
-    bool
     """
     constants = expression.constants
     plain = all(c.kind == "coefficient" and c.lower < c.upper for c in constants)
@@ -168,12 +157,6 @@ def batch_of(expression: Expression, medians: Sequence[Table], loss: Loss, penal
         One that is `solved_at_once`.
     medians : sequence of Table
         One row per configuration, all of the same length.
-    loss : Loss
-    penalty : Penalty
-
-    Returns
-    -------
-    Batch
     """
     rows = len(medians[0])
     shape = (len(medians), rows)
@@ -195,20 +178,7 @@ def batch_of(expression: Expression, medians: Sequence[Table], loss: Loss, penal
 
 
 def _basis_sizes(expression: Expression, columns: dict[str, Array], shape: tuple[int, int]) -> Array:
-    """Return the mean size of each coefficient's basis function, summed over the terms.
-
-    Parameters
-    ----------
-    expression : Expression
-    columns : dict of str to ndarray of shape (series, rows)
-    shape : (int, int)
-        Series and rows.
-
-    Returns
-    -------
-    ndarray of shape (series, n)
-        In the target's unit per unit of the coefficient.
-    """
+    """Return the mean size of each coefficient's basis function, summed over the terms."""
     names = expression.constant_names
     zeros = dict.fromkeys(names, 0.0)
     sizes = np.zeros((shape[0], len(names)))

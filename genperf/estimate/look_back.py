@@ -21,7 +21,6 @@ def look_back(problem: Problem, medians: Table, refit: Callable[[Mask], Array | 
 
     Parameters
     ----------
-    problem : Problem
     medians : Table
         One row per configuration, those of the problem.
     refit : callable

@@ -137,8 +137,6 @@ def memory_demand(
 
     Parameters
     ----------
-    factors : Factors
-    runs : Runs
     scaled : ndarray of shape (rows, numeric factors)
         ln(x/c).
     bounds : ndarray of shape (numeric factors, 2)
@@ -201,11 +199,7 @@ def _of_switches(factors: Factors, columns: Sequence[str]) -> Truth:
 
 
 def _parts(factors: Factors) -> dict[str, Node]:
-    """Return the size of each part over the columns: its scale factor is 1, and other levels have no effect.
-
-    Outcomes alone do not tell norms from activations, nor buckets from states: without parameters, which give the known
-    bytes a meaning, what some programs do without is left out.
-    """
+    """Return the size of each part over the columns: its scale factor is 1, and other levels have no effect."""
     switches = [factor for name in MEANINGS if (factor := factors.named(name)) is not None]
     without = tuple(f for f in factors.factors if f.numeric or f in switches)
     names = {f.name for f in without}
@@ -230,18 +224,7 @@ def _part_sd(name: str, factors: Factors) -> float:
 
 
 def _scales(names: list[str], sizes: Array, measured: Array, tokens: float | None) -> Array:
-    """Return the scale factors that the prior is about, shape (parts,): known bytes or equal shares.
-
-    Together they give the middle of the measured memory, or 1 where none was measured.
-
-    Parameters
-    ----------
-    names : list of str
-    sizes : ndarray of shape (parts, rows)
-    measured : ndarray of shape (rows,)
-    tokens : float or None
-        Tokens of a sample that the sizes lack; None where they are not in parameters.
-    """
+    """Return the scale factors that the prior is about, shape (parts,): known bytes or equal shares."""
     if tokens is not None:
         scales = np.array([PARTS[n].per_size * (tokens if PARTS[n].of == "tokens" else 1.0) for n in names])
     else:
@@ -271,7 +254,6 @@ class _Problem:
     parts : ndarray of shape (parts, rows)
         ln u_k, scaled so that θ = 0 is the middle of the prior.
     part_sd : ndarray of shape (parts,)
-    runs : Runs
     scaled : ndarray of shape (rows, numeric factors)
     levels : ndarray of shape (rows, levels)
     switched : ndarray of bool of shape (levels,)

@@ -23,7 +23,6 @@ def in_order(table: Table, names: bool = True) -> Table:
 
     Parameters
     ----------
-    table : Table
     names : bool
         Whether levels are sorted by their names. Otherwise by their places among the factor's levels, which are known
         by content alone after `levels_by_content`.

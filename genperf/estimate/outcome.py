@@ -45,12 +45,8 @@ class Estimate:
 
     Attributes
     ----------
-    member : Member
     strength : float
         λ, as given or chosen.
-    spread : Spread
-    evidence : tuple of Evidence
-    notes : tuple of Note
     held_out : float, optional
         Mean relative error on configurations that a choice held out, where there was one.
     """
@@ -79,10 +75,6 @@ def spread_of(table: Table, misfit: float, residuals: Array, constants: int, evi
         Number of fitted constants.
     evidence : sequence of Evidence
         Largest scales predicted from smaller ones.
-
-    Returns
-    -------
-    Spread
     """
     if not np.isfinite(misfit):
         freedom = max(1, residuals.size - constants)
@@ -106,10 +98,6 @@ def growth(error: float, misfit: float, doublings: float) -> float:
         error always counts as growth.
     doublings : float
         log₂ of the largest scale over the next smaller one.
-
-    Returns
-    -------
-    float
 
     Examples
     --------

@@ -56,7 +56,6 @@ class Part:
 
     Attributes
     ----------
-    column : Column
     expression : Expression
         The sum of its terms.
     constants : ndarray of shape (n,)
@@ -68,8 +67,6 @@ class Part:
         λ.
     remark : str
         How the fit differs from the usual one, if it does.
-    evaluations : int
-    converged : bool
     unidentified : tuple of str
         Constants that the column does not determine.
     """
@@ -122,13 +119,10 @@ def part_of(
 
     Parameters
     ----------
-    column : Column
     terms : collection of str
         Names of the terms that it measures.
     expression : Expression
         Of the whole family.
-    options : FitOptions
-    seed : int
 
     Returns
     -------
@@ -177,17 +171,10 @@ def by_its_column(
 
     Parameters
     ----------
-    column : Column
     terms : collection of str
         Names of the terms that it measures.
     expressions : sequence of Expression
         Of the whole family; the first has the usual law, which is kept where the column cannot be compared with all.
-    options : FitOptions
-    seed : int
-
-    Returns
-    -------
-    list of Expression
     """
     sums = [of_phase(expression, terms) for expression in expressions]
     laws = list(dict.fromkeys(law for law in sums if law is not None))
@@ -215,19 +202,7 @@ def of_phase(expression: Expression, names: Collection[str]) -> Expression | Non
 
 
 def _unidentified(problem: Problem, expression: Expression, constants: Array) -> tuple[str, ...]:
-    """Name the constants that the column does not determine; relative to its mean where some values are zero.
-
-    Parameters
-    ----------
-    problem : Problem
-    expression : Expression
-        Of the phase.
-    constants : ndarray of shape (n,)
-
-    Returns
-    -------
-    tuple of str
-    """
+    """Name the constants that the column does not determine; relative to its mean where some values are zero."""
     if not problem.measured.all():
         problem = replace(problem, measured=np.full(problem.measured.size, problem.measured.mean()))
     return unidentified(problem, expression, constants)

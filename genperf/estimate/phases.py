@@ -56,11 +56,8 @@ def estimate_phases(family: Family, table: Table, options: FitOptions, seed: int
 
     Parameters
     ----------
-    family : Family
     table : Table
         With its repeats.
-    options : FitOptions
-    seed : int
 
     Returns
     -------
@@ -103,23 +100,7 @@ def estimate_phases(family: Family, table: Table, options: FitOptions, seed: int
 def _parts(
     family: Family, table: Table, options: FitOptions, seed: int
 ) -> tuple[list[Expression], list[Part], list[Note]]:
-    """Fit the phases to their columns, and write the family's expressions for these phases.
-
-    Parameters
-    ----------
-    family : Family
-    table : Table
-    options : FitOptions
-    seed : int
-
-    Returns
-    -------
-    expressions : list of Expression
-        With the same laws of the phases; one or more of what the total shows.
-    parts : list of Part
-    notes : list of Note
-        Cells and columns that are left out.
-    """
+    """Fit the phases to their columns, and write the family's expressions for these phases."""
     columns, notes = read_columns(table, [p for p in table.phases if p in family.phases])
     while True:
         written = family.expressions(table.factors, options.mapping, [c.phase for c in columns])
@@ -144,32 +125,13 @@ def _parts(
 
 @dataclass(frozen=True)
 class _Request:
-    """How to fit.
-
-    Attributes
-    ----------
-    options : FitOptions
-    seed : int
-    """
+    """How to fit."""
 
     options: FitOptions
     seed: int
 
     def problem(self, expression: Expression, medians: Table, strength: float) -> Problem:
-        """Return an expression on a table with the requested loss and penalty.
-
-        Parameters
-        ----------
-        expression : Expression
-        medians : Table
-            One row per configuration.
-        strength : float
-            λ.
-
-        Returns
-        -------
-        Problem
-        """
+        """Return an expression on a table with the requested loss and penalty."""
         loss, penalty = loss_named(self.options.loss), penalty_named(self.options.penalty, strength)
         return problem_of(expression, medians, loss, penalty)
 
@@ -180,8 +142,6 @@ class _Composed:
 
     Attributes
     ----------
-    expression : Expression
-    parts : sequence of Part
     total : Problem
         Over all constants.
     constants : ndarray of shape (n,)
@@ -202,10 +162,7 @@ class _Composed:
     strength: float
 
     def refit(self, counts: Array) -> Array:
-        """Return the constants fitted to repeated configurations, (sets, configurations) → (sets, n).
-
-        The counts say how often each configuration is drawn in each set.
-        """
+        """Return the constants fitted to repeated configurations, (sets, configurations) → (sets, n)."""
         steps, tolerance = BOOTSTRAP.max_steps, BOOTSTRAP.relative_tolerance
         sets = np.broadcast_to(self.constants, (len(counts), self.constants.size)).copy()
         for part in self.parts:
@@ -248,29 +205,7 @@ class _Composed:
 
 
 def _composed(expression: Expression, parts: Sequence[Part], medians: Table, request: _Request) -> _Composed:
-    """Take the phases' constants, and fit the others to the total.
-
-    The phases' constants are held by bounds of no width, not written into the expression: it stays homogeneous of
-    degree one in all its coefficients together, on which the solver relies.
-
-    Parameters
-    ----------
-    expression : Expression
-        Of the whole family.
-    parts : sequence of Part
-    medians : Table
-        One row per configuration, with the total as target.
-    request : _Request
-
-    Returns
-    -------
-    _Composed
-
-    Raises
-    ------
-    FitError
-        Where more constants are left to the total than there are configurations.
-    """
+    """Take the phases' constants, and fit the others to the total."""
     options = request.options
     known = {n: float(v) for part in parts for n, v in zip(part.names, part.constants, strict=True)}
     names = expression.constant_names
@@ -299,24 +234,7 @@ def _composed(expression: Expression, parts: Sequence[Part], medians: Table, req
 def _composed_laws(
     expressions: Sequence[Expression], parts: Sequence[Part], medians: Table, request: _Request
 ) -> list[_Composed]:
-    """Compose fitted phases by each law of what the total shows.
-
-    Parameters
-    ----------
-    expressions : sequence of Expression
-    parts : sequence of Part
-    medians : Table
-    request : _Request
-
-    Returns
-    -------
-    list of _Composed
-
-    Raises
-    ------
-    FitError
-        Where the total determines the constants of none.
-    """
+    """Compose fitted phases by each law of what the total shows."""
     out, failure = [], None
     for expression in expressions:
         try:
@@ -331,21 +249,7 @@ def _composed_laws(
 def _overlapped(
     families: Sequence[Family], parts: Sequence[Part], medians: Table, request: _Request
 ) -> list[_Composed]:
-    """Compose fitted phases with other families' overlaps, which may lack a constant that is fixed.
-
-    Parameters
-    ----------
-    families : sequence of Family
-        The other ones.
-    parts : sequence of Part
-    medians : Table
-    request : _Request
-
-    Returns
-    -------
-    list of _Composed
-        Of the overlaps that the measured phases show, and whose other constants the total determines.
-    """
+    """Compose fitted phases with other families' overlaps, which may lack a constant that is fixed."""
     options, measured = request.options, [part.column.phase for part in parts]
     out: list[_Composed] = []
     for family in families:
@@ -383,21 +287,7 @@ def _composition_note(whole: _Composed, medians: Table) -> Note:
 
 
 def _better_overlap(family: Family, whole: _Composed, medians: Table, request: _Request) -> list[Note]:
-    """Name another overlap of the same phases, if its total is clearly nearer to the measured one.
-
-    Parameters
-    ----------
-    family : Family
-    whole : _Composed
-        The phases composed with the family's overlap.
-    medians : Table
-    request : _Request
-
-    Returns
-    -------
-    list of Note
-        At most one: how the check of the overlap ended.
-    """
+    """Name another overlap of the same phases, if its total is clearly nearer to the measured one."""
     others = _overlapped([family_named(name) for name in family.overlaps], whole.parts, medians, request)
     nearest = _nearest([whole, *others])
     if nearest is whole:
@@ -408,13 +298,7 @@ def _better_overlap(family: Family, whole: _Composed, medians: Table, request: _
 
 
 def _nearest(composed: Sequence[_Composed]) -> _Composed:
-    """Return the first composition, or the one that is clearly nearest to the measured total.
-
-    Parameters
-    ----------
-    composed : sequence of _Composed
-        Of the same phases.
-    """
+    """Return the first composition, or the one that is clearly nearest to the measured total."""
     nearest, *others = composed
     # What no column shows can only bring a fitted total nearer, so it has to be clearly nearer than without.
     for size in sorted({other.unmeasured for other in others}):

@@ -19,11 +19,8 @@ def problem_of(expression: Expression, table: Table, loss: Loss, penalty: Penalt
 
     Parameters
     ----------
-    expression : Expression
     table : Table
         One row per configuration (`Table.medians`).
-    loss : Loss
-    penalty : Penalty
 
     Returns
     -------
@@ -60,20 +57,7 @@ def problem_of(expression: Expression, table: Table, loss: Loss, penalty: Penalt
 
 
 def _basis_sizes(expression: Expression, table: Table, start: dict[str, float]) -> dict[str, float]:
-    """Return the mean size of each coefficient's basis function, where it is not zero throughout.
-
-    Parameters
-    ----------
-    expression : Expression
-    table : Table
-    start : dict of str to float
-        Values of all constants: where the derivatives are taken.
-
-    Returns
-    -------
-    dict of str to float
-        In the target's unit per unit of the coefficient, summed over the terms.
-    """
+    """Return the mean size of each coefficient's basis function, where it is not zero throughout."""
     names = [c.name for c in expression.constants if c.kind == "coefficient"]
     sizes: dict[str, float] = {}
     for term in expression.terms:

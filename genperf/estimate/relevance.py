@@ -21,13 +21,11 @@ def fewer_factors(
 
     Parameters
     ----------
-    table : Table
     write : callable
         Factors → expressions.
 
     Returns
     -------
-    expressions : sequence of Expression
     notes : list of Note
         Which factors were left out.
 
@@ -60,11 +58,7 @@ def fewer_factors(
 
 
 def _agreement(medians: Table, factor: Factor) -> float:
-    """Return how well a factor orders the measured values, from 0 to 1.
-
-    A numeric factor: |rank correlation|. A categorical one: the correlation ratio of the ranks by its levels, but 0
-    where each configuration has a level of its own.
-    """
+    """Return how well a factor orders the measured values, from 0 to 1."""
     ranks = medians.frame[medians.target.column].rank()
     values = medians.frame[factor.name]
     if ranks.nunique() == 1 or (not factor.numeric and factor.distinct == len(medians)):

@@ -72,7 +72,6 @@ class Candidate:
 
     Attributes
     ----------
-    expression : Expression
     strength : float
         λ.
     constants : ndarray of shape (n,)
@@ -130,8 +129,6 @@ def affordable(
 
     Parameters
     ----------
-    expressions : sequence of Expression
-    configurations : int
     choice : {"search", "laws", "largest"}
         What the expressions are; see `genperf.models.Choice`.
 
@@ -139,7 +136,6 @@ def affordable(
     -------
     usable : list of Expression
         Fewest constants first.
-    notes : list of Note
 
     Raises
     ------

@@ -90,10 +90,6 @@ def shrunk(design: Array, target: Array, weights: Array, groups: Index, prior_sd
     sizes : ndarray of shape (groups,)
         Where the updates begin.
 
-    Returns
-    -------
-    Shrunk
-
     Examples
     --------
     >>> rng = np.random.default_rng(0)
@@ -133,15 +129,7 @@ def shrunk(design: Array, target: Array, weights: Array, groups: Index, prior_sd
 
 
 def _variance_without(design: Array, target: Array, weights: Array) -> float:
-    """Return the variance of what the constants without a group leave, a start for that of the noise.
-
-    Parameters
-    ----------
-    design : ndarray of shape (rows, n)
-        Their columns.
-    target : ndarray of shape (rows,)
-    weights : ndarray of shape (rows,)
-    """
+    """Return the variance of what the constants without a group leave, a start for that of the noise."""
     root = np.sqrt(weights)
     solution = np.linalg.lstsq(design * root[:, None], target * root, rcond=None)[0] if design.size else np.zeros(0)
     residuals = target - design @ solution

@@ -46,12 +46,6 @@ def spread_starts(problem: Problem, count: int, rng: np.random.Generator) -> Arr
 
     The non-linear constants are drawn about their default, the coefficients are the best for them.
 
-    Parameters
-    ----------
-    problem : Problem
-    count : int
-    rng : Generator
-
     Returns
     -------
     ndarray of shape (count, n); of shape (1, n) where there are only coefficients to fit
@@ -93,12 +87,9 @@ def continued_starts(problem: Problem, smaller: Smaller, weights: Array, count: 
 
     Parameters
     ----------
-    problem : Problem
-    smaller : Smaller
     weights : ndarray of shape (parts, rows)
     count : int
         Starts for each part.
-    rng : Generator
 
     Returns
     -------
@@ -126,7 +117,6 @@ def smaller_of(smaller: Expression, larger: Expression, constants: Array) -> Sma
 
     Parameters
     ----------
-    smaller, larger : Expression
     constants : ndarray of shape (parts, m)
         Of the smaller one, fitted to each part of the rows.
     """
@@ -148,19 +138,7 @@ def _by_term(expression: Expression) -> list[list[str]]:
 
 
 def _steps(problem: Problem, searched: npt.NDArray[np.bool_], count: int, rng: np.random.Generator) -> Array:
-    """Draw moves of the searched constants away from their default.
-
-    Parameters
-    ----------
-    problem : Problem
-    searched : ndarray of bool of shape (n,)
-    count : int
-    rng : Generator
-
-    Returns
-    -------
-    ndarray of shape (count, searched)
-    """
+    """Draw moves of the searched constants away from their default."""
     default = problem.start[searched]
     with np.errstate(invalid="ignore"):
         low = STARTS.toward_lower * (problem.lower[searched] - default)

@@ -25,8 +25,6 @@ class Request:
     ----------
     model : str
         Name of the model, or the user's formula.
-    options : FitOptions
-    seed : int
     notes : sequence of Note
         What the model has to say before anything is fitted.
     used : mapping of str to text or number
@@ -42,12 +40,6 @@ class Request:
 
 def assembled(table: Table, ensemble: Ensemble, request: Request) -> FitResult:
     """Return the result of fitted members.
-
-    Parameters
-    ----------
-    table : Table
-    ensemble : Ensemble
-    request : Request
 
     Returns
     -------

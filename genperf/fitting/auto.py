@@ -36,7 +36,6 @@ class Auto:
 
     Attributes
     ----------
-    options : FitOptions
     pool : bool
         Whether a group borrows from groups that were measured to larger scales (`genperf.pooling`).
     loans : mapping of tuple of str to Borrowed
@@ -117,15 +116,7 @@ class Auto:
         return self._assembled(table, ensemble, seed, (*borrowed.notes, *self.shared.notes(key, series)))
 
     def _fit_borrowing(self, table: Table, borrowed: Borrowed, seed: int) -> FitResult | None:
-        """Fit a series beside what it borrows; None where the group is not a series.
-
-        Parameters
-        ----------
-        table : Table
-        borrowed : Borrowed
-            With at least one loan.
-        seed : int
-        """
+        """Fit a series beside what it borrows; None where the group is not a series."""
         # A scale that has one value in a group is known by the group's column alone.
         numeric = tuple(f for f in table.factors if f.numeric)
         mapping = {**scale_of(numeric, self.options.mapping, table.group).factors.mapping}
@@ -137,16 +128,7 @@ class Auto:
         return self._assembled(varied, ensemble, seed, (*borrowed.notes, *self.notes))
 
     def _assembled(self, table: Table, ensemble: Ensemble, seed: int, notes: Sequence[Note]) -> FitResult:
-        """Return the result of an ensemble.
-
-        Parameters
-        ----------
-        table : Table
-        ensemble : Ensemble
-        seed : int
-        notes : sequence of Note
-            About pooling.
-        """
+        """Return the result of an ensemble."""
         # An ensemble has many draws of sums of terms above zero: half precision is far finer than they spread.
         members = tuple(_in_half_precision(member) for member in ensemble.members)
         complete = replace(ensemble, members=members, notes=(*ensemble.notes, *notes))

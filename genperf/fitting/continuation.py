@@ -102,7 +102,6 @@ class Continued:
         The scale that was predicted for it, and its doublings from the one before.
     leaves_node : bool
         Whether every run lies on one node: the expressions cannot know what a second one costs.
-    series : int
     """
 
     scale: str
@@ -142,7 +141,6 @@ def continued(table: Table, ensemble: Ensemble, options: FitOptions) -> Ensemble
 
     Parameters
     ----------
-    table : Table
     ensemble : Ensemble
         Of `genperf.averaging`.
     options : FitOptions
@@ -173,16 +171,7 @@ def continued(table: Table, ensemble: Ensemble, options: FitOptions) -> Ensemble
 
 
 def _conditioned(table: Table, ensemble: Ensemble, beyond: Continued, share: float) -> tuple[Member, ...]:
-    """Return the members with anchors that lead their mean to the series' predictions.
-
-    Parameters
-    ----------
-    table : Table
-    ensemble : Ensemble
-    beyond : Continued
-    share : float
-        Of the way from what the ensemble predicts to what the series do.
-    """
+    """Return the members with anchors that lead their mean to the series' predictions."""
     known = ensemble.members[0].shared_discrepancy
     weights = np.array([member.weight for member in ensemble.members])
     lacking = share * (beyond.logarithms - weights @ log_times(ensemble.members, beyond.columns) / weights.sum())
@@ -202,16 +191,7 @@ def _conditioned(table: Table, ensemble: Ensemble, beyond: Continued, share: flo
 def _led(known: Discrepancy, anchors: Columns, lacking: Array) -> Discrepancy:
     """Return a discrepancy whose mean passes through more anchors, and at the measured ones stays as it was.
 
-    With the kernel κ over all anchors, noise of variance ν² and the mean m, plus what was lacking at the new ones:
-
-        r = m + (1 − ε)·ν²·(κ + ε·ν²)⁻¹·m,   whose mean is κ·(κ + ν²)⁻¹·r = κ·(κ + ε·ν²)⁻¹·m
-
-    Parameters
-    ----------
-    known : Discrepancy
-    anchors : dict of str to ndarray of shape (new,)
-    lacking : ndarray of shape (new,)
-        What is added to the mean of the residuals there.
+    r = m + (1 − ε)·ν²·(κ + ε·ν²)⁻¹·m,   whose mean is κ·(κ + ν²)⁻¹·r = κ·(κ + ε·ν²)⁻¹·m
     """
     plain = msgspec.structs.replace(known, surface=None)
     together = {name: np.concatenate([values, anchors[name]]) for name, values in known.anchors.items()}
@@ -240,16 +220,7 @@ def _led(known: Discrepancy, anchors: Columns, lacking: Array) -> Discrepancy:
 
 
 def _local(table: Table, misfit: float, anchors: Columns, residuals: Array) -> Discrepancy:
-    """Return a discrepancy that leads through anchors and soon forgets them: no residual was found to carry on.
-
-    Parameters
-    ----------
-    table : Table
-    misfit : float
-        Standard deviation of ln T beside the expressions: that of the discrepancy far from its anchors.
-    anchors : dict of str to ndarray of shape (anchors,)
-    residuals : ndarray of shape (anchors,)
-    """
+    """Return a discrepancy that leads through anchors and soon forgets them: no residual was found to carry on."""
     metrics = metrics_of(table)
     effect = Effect(CONTINUATION.size, dict.fromkeys(metrics, CONTINUATION.rate))
     scale = np.array([max(misfit, CONTINUATION.least_misfit) / np.sqrt(CONTINUATION.size)])
@@ -258,13 +229,7 @@ def _local(table: Table, misfit: float, anchors: Columns, residuals: Array) -> D
 
 
 def continuation(table: Table, options: FitOptions) -> Continued | None:
-    """Fit the series that the rows of a table form, and predict beyond its largest scale; None where there are none.
-
-    Parameters
-    ----------
-    table : Table
-    options : FitOptions
-    """
+    """Fit the series that the rows of a table form, and predict beyond its largest scale; None where there are none."""
     scale = scale_of(table.factors, options.mapping, table.group, kind=table.scaling)
     if scale.column is None or scale.counts_other:
         return None
@@ -317,15 +282,7 @@ def continuation(table: Table, options: FitOptions) -> Continued | None:
 
 
 def _rows_of_series(table: Table, scale: str, keys: Sequence[str]) -> npt.NDArray[np.bool_]:
-    """Choose the rows of the series that reach the table's largest scale.
-
-    Parameters
-    ----------
-    table : Table
-    scale : str
-    keys : sequence of str
-        Columns whose values part the series.
-    """
+    """Choose the rows of the series that reach the table's largest scale."""
     number, values = number_rows(table.frame, keys), table.columns[scale]
     pairs = np.unique(np.column_stack([number, values]), axis=0)
     scales = np.bincount(pairs[:, 0].astype(int))
@@ -336,14 +293,7 @@ def _rows_of_series(table: Table, scale: str, keys: Sequence[str]) -> npt.NDArra
 
 
 def _grouped(table: Table, keys: Sequence[str]) -> Table:
-    """Return a table whose series are groups.
-
-    Parameters
-    ----------
-    table : Table
-    keys : sequence of str
-        Factors that become the columns of the group.
-    """
+    """Return a table whose series are groups."""
     factors = tuple(f for f in table.numeric if f.name not in keys)
     frame = table.frame.assign(**{name: table.frame[name].map(label) for name in keys})
     failures = table.failures.iloc[:0]
@@ -351,18 +301,7 @@ def _grouped(table: Table, keys: Sequence[str]) -> Table:
 
 
 def _further(part: Table, scale: str, largest: float) -> Columns | None:
-    """Return a series' factors beyond the table's largest scale; None where nothing says how they go on.
-
-    A column that did not change goes on so, but a single node does not: nobody knows where the second one begins. One
-    in proportion to the scale goes on in proportion.
-
-    Parameters
-    ----------
-    part : Table
-        A series.
-    scale : str
-    largest : float
-    """
+    """Return a series' factors beyond the table's largest scale; None where nothing says how they go on."""
     medians = part.medians()
     along = np.asarray(medians.columns[scale], float)
     scales = largest * np.array(CONTINUATION.multiples)
@@ -400,15 +339,7 @@ def _on_one_node(table: Table) -> bool:
 
 
 def _forecast(members: Sequence[Member], columns: Mapping[str, Any], unseen: bool) -> tuple[Array, Array, Array]:
-    """Return the median of ln T of a series, and its deviation below and above, as the ends of its interval say.
-
-    Parameters
-    ----------
-    members : sequence of Member
-    columns : mapping of str to ndarray of shape (rows,)
-    unseen : bool
-        Whether no run lies beyond one node.
-    """
+    """Return the median of ln T of a series, and its deviation below and above, as the ends of its interval say."""
     at = CONTINUATION
     quantile, normal = (at.quantile_unseen, at.normal_unseen) if unseen else (at.quantile, at.normal)
     parts = forecasts(members, columns)
@@ -420,16 +351,7 @@ def _forecast(members: Sequence[Member], columns: Mapping[str, Any], unseen: boo
 
 
 def _spread(members: Sequence[Member], spread: Spread, beyond: Continued) -> Spread:
-    """Return the spread with which the bands are as wide as those of the series, at each multiple of the scale.
-
-    Parameters
-    ----------
-    members : sequence of Member
-        Conditioned on the series.
-    spread : Spread
-        Before that.
-    beyond : Continued
-    """
+    """Return the spread with which the bands are as wide as those of the series, at each multiple of the scale."""
     parts = forecasts(members, beyond.columns)
     shares = np.concatenate([np.full(len(m.draws), m.weight / len(m.draws)) for m in members])
     shares = shares / shares.sum()
@@ -447,16 +369,7 @@ def _spread(members: Sequence[Member], spread: Spread, beyond: Continued) -> Spr
 
 
 def _growth(beyond: Continued, lacking: Array) -> tuple[float, float]:
-    """Return what the first doubling adds to the standard deviation, and the exponent of the doublings.
-
-    They are those of the root mean square over the series at the smallest and at the largest multiple of the scale.
-
-    Parameters
-    ----------
-    beyond : Continued
-    lacking : ndarray of shape (rows,)
-        Variance that is to be added; none where it is below zero.
-    """
+    """Return what the first doubling adds to the standard deviation, and the exponent of the doublings."""
     scale = beyond.columns[beyond.scale]
     ends = scale == scale.min(), scale == scale.max()
     first, last = (float(np.sqrt(np.mean(np.maximum(lacking[end], 0.0)))) for end in ends)

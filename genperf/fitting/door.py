@@ -100,10 +100,6 @@ def fit(
     **roles
         Of a path or DataFrame, as `read_table` takes them: `time="seconds", extrinsic="workers"`.
 
-    Returns
-    -------
-    FitResult, or GroupedResult for a table with group columns
-
     Raises
     ------
     ModelError
@@ -166,12 +162,10 @@ def fit_group(
 
     Parameters
     ----------
-    table : Table
     group : tuple of str
         Values of the group columns; none for a table without them.
     mapping : mapping of str to str, optional
         Canonical factor name → column.
-    seed : int
     hints : mapping of str to str, optional
         See `fit`.
 
@@ -204,8 +198,6 @@ class Task:
 
     Parameters
     ----------
-    model : Model
-    seed : int
     further : mapping of str to Model, optional
         Of the tables' further quantities.
     """
@@ -255,8 +247,6 @@ def further_models(table: Table, also_models: Mapping[str, str], options: FitOpt
 
     Parameters
     ----------
-    table : Table
-    also_models : mapping of str to str
     options : FitOptions
         Of the main quantity; constants held at a value are its alone.
     pool : bool
@@ -283,12 +273,6 @@ def further_models(table: Table, also_models: Mapping[str, str], options: FitOpt
 def fit_one(model: Model, table: Table, seed: int) -> FitResult:
     """Fit a model to a whole table.
 
-    Parameters
-    ----------
-    model : Model
-    table : Table
-    seed : int
-
     Raises
     ------
     ModelError, FitError
@@ -305,12 +289,10 @@ def reusable(before: Before, key: tuple[str, ...], table: Table, task: Task) -> 
 
     Parameters
     ----------
-    before : FitResult, GroupedResult or None
     key : tuple of str
         Of the group.
     table : Table
         The group's rows.
-    task : Task
     """
     result = before.results.get(key) if isinstance(before, GroupedResult) else before
     request = task.model.request(table)

@@ -43,13 +43,7 @@ Written = tuple[Sequence[Expression], list[Note]]
 
 @dataclass(frozen=True)
 class ExpressionModel(ABC):
-    """A model whose expression follows from the factors of a table.
-
-    Attributes
-    ----------
-    name : str
-    options : FitOptions
-    """
+    """A model whose expression follows from the factors of a table."""
 
     name: str
     options: FitOptions
@@ -121,44 +115,20 @@ class ExpressionModel(ABC):
         return len(expressions) == 1 and at_once(expressions[0], self.options)
 
     def _estimate(self, expressions: Sequence[Expression], table: Table, seed: int) -> Estimate:
-        """Fit one table.
-
-        Parameters
-        ----------
-        expressions : sequence of Expression
-        table : Table
-        seed : int
-        """
+        """Fit one table."""
         return estimate(expressions, table, self.options, seed)
 
     def _result_or_error(
         self, table: Table, fitted: Estimate, seed: int, notes: Sequence[Note]
     ) -> FitResult | GenperfError:
-        """Return the result of one of many tables, or why there is none; the parameters are those of `_result`.
-
-        Parameters
-        ----------
-        table : Table
-        fitted : Estimate
-        seed : int
-        notes : sequence of Note
-        """
+        """Return the result of one of many tables, or why there is none; the parameters are those of `_result`."""
         try:
             return self._result(table, fitted, seed, notes)
         except GenperfError as error:
             return error
 
     def _result(self, table: Table, fitted: Estimate, seed: int, notes: Sequence[Note]) -> FitResult:
-        """Return the result of one fitted member.
-
-        Parameters
-        ----------
-        table : Table
-        fitted : Estimate
-        seed : int
-        notes : sequence of Note
-            On what the expression leaves out.
-        """
+        """Return the result of one fitted member."""
         options = self.options
         used: dict[str, str | float | None] = {
             "loss": options.loss,
@@ -208,14 +178,7 @@ class FamilyModel(ExpressionModel):
         return not self.phases(table) and super()._together(expressions, table)
 
     def _estimate(self, expressions: Sequence[Expression], table: Table, seed: int) -> Estimate:
-        """Fit one table.
-
-        Parameters
-        ----------
-        expressions : sequence of Expression
-        table : Table
-        seed : int
-        """
+        """Fit one table."""
         # The candidates of a family are laws of a few constants: choosing one is no reason to choose λ as well.
         options = self.options if self.options.lam is not None else replace(self.options, lam=self.options.strength)
         if self.phases(table):
@@ -241,14 +204,7 @@ class GenericModel(ExpressionModel):
         return 1
 
     def _estimate(self, expressions: Sequence[Expression], table: Table, seed: int) -> Estimate:
-        """Fit one table; where the structure is free, products may grow interactions.
-
-        Parameters
-        ----------
-        expressions : sequence of Expression
-        table : Table
-        seed : int
-        """
+        """Fit one table; where the structure is free, products may grow interactions."""
         growth = NO_GROWTH
         table = levels_by_content(table)
         if self.options.structure in ("auto", "grown"):

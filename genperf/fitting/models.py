@@ -38,11 +38,6 @@ class Model(Protocol):
     def fit(self, tables: Sequence[Table], seed: int) -> list[FitResult | GenperfError]:
         """Fit each table by itself.
 
-        Parameters
-        ----------
-        tables : sequence of Table
-        seed : int
-
         Returns
         -------
         list of FitResult or GenperfError
@@ -57,7 +52,6 @@ def model_named(name: str, options: FitOptions, pool: bool = False) -> Model:
     ----------
     name : str
         `auto`, `generic`, a family of `genperf.models.MODELS`, or a formula.
-    options : FitOptions
     pool : bool
         Whether groups share how they scale; of `auto` only.
 

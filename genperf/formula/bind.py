@@ -53,12 +53,7 @@ def bind_values(node: Node, values: Mapping[str, float]) -> Node:
 
 
 class _Binder:
-    """Binds one tree, and remembers what it has computed.
-
-    Parameters
-    ----------
-    columns : mapping of str to ndarray
-    """
+    """Binds one tree, and remembers what it has computed."""
 
     def __init__(self, columns: Mapping[str, Any]) -> None:
         self.columns = columns
@@ -136,10 +131,7 @@ class _Binder:
         return self._products[key]
 
     def _powers(self, node: Node) -> list[tuple[Column, Node]]:
-        """Return L and p of a node that is `exp(Σ L·p)` for columns L and p in the constants alone; none of another.
-
-        Both `column**p`, for a column that is positive throughout (L is its logarithm), and `exp(p*column + …)` are.
-        """
+        """Return L and p of a node that is `exp(Σ L·p)` for columns L and p in the constants alone; none of another."""
         match node:
             case Call("power", (Column(values) as column, exponent)) if _varies(values) and not _holds_column(exponent):
                 logarithm = self._logarithm(column)

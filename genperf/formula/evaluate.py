@@ -25,7 +25,6 @@ def spread(value: Any, inputs: Iterable[Any]) -> npt.NDArray[Any]:
 
     Parameters
     ----------
-    value : float or ndarray
     inputs : iterable of float or ndarray
         What it was evaluated from. A tree that reads few of them may give a smaller shape than theirs.
     """
@@ -95,11 +94,7 @@ def _stacked(parts: Sequence[npt.NDArray[np.float64]]) -> npt.NDArray[np.float64
 
 
 def _power_product(logarithms: Any, exponents: list[Any]) -> Any:
-    """Evaluate `exp(p @ L)` with p of shape (k,) or (sets, k).
-
-    By `einsum`, not a BLAS product: as fast for so few columns, and a set's value has the same bits whatever other sets
-    it is evaluated with.
-    """
+    """Evaluate `exp(p @ L)` with p of shape (k,) or (sets, k)."""
     parts = [np.asarray(e, dtype=float) for e in exponents]
     if not any(p.ndim for p in parts):
         return np.exp(np.einsum("k,kr->r", np.array(parts), logarithms))
@@ -120,7 +115,6 @@ def evaluate_with_gradient(node: Node, values: Mapping[str, Any], by: Collection
 
     Returns
     -------
-    value : float or ndarray
     gradient : dict of str to float or ndarray
         Only the names that the tree depends on; each broadcasts against the value.
 
@@ -136,21 +130,7 @@ def evaluate_with_gradient(node: Node, values: Mapping[str, Any], by: Collection
 
 
 def _dual(node: Node, values: Mapping[str, Any], by: frozenset[str]) -> tuple[Any, Gradient]:
-    """Return a node's value and derivatives (forward mode).
-
-    Parameters
-    ----------
-    node : Node
-    values : mapping
-        A value for each name in the tree.
-    by : frozenset of str
-        Names of the derivatives.
-
-    Returns
-    -------
-    value : float or ndarray
-    gradient : dict of str to float or ndarray
-    """
+    """Return a node's value and derivatives (forward mode)."""
     match node:
         case Name(name):
             return values[name], ({name: 1.0} if name in by else {})

@@ -125,10 +125,6 @@ def parse(
     max_characters : int
         A longer text is refused.
 
-    Returns
-    -------
-    Formula
-
     Raises
     ------
     FormulaError
@@ -156,8 +152,6 @@ def parse_number(
 
     Parameters
     ----------
-    text : str
-    names : collection of str, optional
     texts : collection of str, optional
         As `parse` takes them.
     logical : bool
@@ -202,19 +196,7 @@ def parse_number(
 # An error is not kept: the cache holds returned values only.
 @lru_cache(maxsize=LIMITS.cached_formulas)
 def _read(text: str, names: frozenset[str] | None, texts: frozenset[str], max_characters: int) -> Formula:
-    """Read a formula; the parameters are those of `parse`, hashable.
-
-    Parameters
-    ----------
-    text : str
-    names : frozenset of str, or None
-    texts : frozenset of str
-    max_characters : int
-
-    Returns
-    -------
-    Formula
-    """
+    """Read a formula; the parameters are those of `parse`, hashable."""
     return _Reader(text, names, texts).read(max_characters)
 
 
@@ -287,22 +269,7 @@ class _Reader:
         raise FormulaError(message, text=self.text, column=column, hint=hint) from None
 
     def refuse(self, node: ast.AST, message: str, hint: str | None = None, width: int | None = None) -> NoReturn:
-        """Raise an error that marks a part of the formula.
-
-        Parameters
-        ----------
-        node : ast.AST
-            The part.
-        message : str
-        hint : str, optional
-            What to try.
-        width : int, optional
-            Characters to mark; by default the whole part.
-
-        Raises
-        ------
-        FormulaError
-        """
+        """Raise an error that marks a part of the formula."""
         start = getattr(node, "col_offset", 0)
         end = getattr(node, "end_col_offset", start + 1) or start + 1
         # ast counts bytes of UTF-8.
@@ -428,20 +395,7 @@ class _Reader:
         return _chain("and", parts)
 
     def check_text_comparison(self, node: ast.Compare, op: ast.cmpop, pair: tuple[Node, Node]) -> None:
-        """Refuse a comparison of a text with anything but a text column, and by anything but == and !=.
-
-        Parameters
-        ----------
-        node : ast.Compare
-            Marked in the error.
-        op : ast.cmpop
-        pair : pair of Node
-            The two sides, at least one of which is a text or a text column.
-
-        Raises
-        ------
-        FormulaError
-        """
+        """Refuse a comparison of a text with anything but a text column, and by anything but == and !=."""
         kinds = {type(side) for side in pair}
         named = [side.name for side in pair if isinstance(side, Name)]
         if kinds != {Text, Name} or (self.names is not None and named[0] not in self.texts):

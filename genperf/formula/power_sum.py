@@ -46,7 +46,6 @@ class PowerSum:
         Positions of p_tk.
     logarithms : ndarray of shape (products, k, rows)
         L_tk; zero where a product has fewer than k.
-    rows : int
     """
 
     plain: tuple[tuple[int, Array], ...]
@@ -295,15 +294,7 @@ def _summed(parts: list[tuple[float, Node]], rows: int) -> Summed | None:
 
 
 def _terms(node: Node, positions: Mapping[str, int], sign: float = 1.0) -> list[_Term] | None:
-    """Write a tree as a sum of products, multiplied out; None where it is no such sum.
-
-    Parameters
-    ----------
-    node : Node
-    positions : mapping of str to int
-        Position of each constant in a set.
-    sign : float
-    """
+    """Write a tree as a sum of products, multiplied out; None where it is no such sum."""
     match node:
         case Call("add" | "subtract" | "negative"):
             each = [_terms(addend, positions, s) for s, addend in addends(node, sign)]

@@ -26,7 +26,6 @@ def read(text: str, name: str) -> Imported:
 
     Parameters
     ----------
-    text : str
     name : str
         What messages call the file.
 
@@ -108,26 +107,7 @@ def _of_text(text: str, name: str) -> tuple[list[str], list[Measured]]:
 
 
 def _points(text: str, parameters: Sequence[str], where: str) -> list[tuple[int | float, ...]]:
-    """Read points: in brackets, also around each coordinate, or bare where there is one parameter.
-
-    Parameters
-    ----------
-    text : str
-        After the keyword POINTS.
-    parameters : sequence of str
-    where : str
-        The line, for messages.
-
-    Returns
-    -------
-    list of tuple of number
-        A coordinate per parameter.
-
-    Raises
-    ------
-    TableError
-        Where a point has another number of coordinates.
-    """
+    """Read points: in brackets, also around each coordinate, or bare where there is one parameter."""
     if not parameters:
         raise TableError("POINTS stand before any PARAMETER", where=where)
     if "(" not in text:
@@ -160,21 +140,7 @@ def _groups(text: str, where: str) -> Iterable[list[str]]:
 
 
 def _numbers(words: Iterable[str], what: str, where: str) -> tuple[int | float, ...]:
-    """Read the numbers of a line.
-
-    Parameters
-    ----------
-    words : iterable of str
-    what : str
-        What each is, for messages: "a value".
-    where : str
-        The line, for messages.
-
-    Raises
-    ------
-    TableError
-        Where a word is no number, or there is none.
-    """
+    """Read the numbers of a line."""
     numbers = tuple(exact(word, what, where) for word in words)
     if not numbers:
         raise TableError("no number follows the keyword", where=where, hint="write numbers with blanks between")

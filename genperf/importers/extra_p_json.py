@@ -71,36 +71,12 @@ def _with_ids(file: Json) -> Read:
 
 
 def _by_id(file: Json, key: str, what: str) -> dict[int | float, str]:
-    """Return a text of each item of a list, by the item's id.
-
-    Parameters
-    ----------
-    file : Json
-    key : str
-        The list.
-    what : str
-        The member that holds the text.
-    """
+    """Return a text of each item of a list, by the item's id."""
     return {item.member("id").number(): item.member(what).text() for item in file.member(key).list()}
 
 
 def _named(one: Json, key: str, known: Mapping[int | float, Held]) -> Held:
-    """Return what a measurement names by an id.
-
-    Parameters
-    ----------
-    one : Json
-        The measurement.
-    key : str
-        Its member that holds the id.
-    known : mapping
-        By id.
-
-    Raises
-    ------
-    TableError
-        Where no item has the id.
-    """
+    """Return what a measurement names by an id."""
     number = one.member(key).number()
     if number not in known:
         raise TableError(f"'{key}' is {number}, and no item has that id", where=one.where)

@@ -18,7 +18,6 @@ class Measured:
         Call path and metric, where they are given.
     point : tuple of float
         A coordinate for each parameter.
-    values : tuple of float
     """
 
     series: dict[str, str]

@@ -19,7 +19,6 @@ def read(text: str, name: str) -> Imported:
 
     Parameters
     ----------
-    text : str
     name : str
         What messages call the file.
 
@@ -88,20 +87,7 @@ def _runs(result: Json) -> list[tuple[dict[str, Cell], str]]:
 
 
 def _alike(result: Json, key: str, runs: int) -> list[Json]:
-    """Return a list that has an item a run.
-
-    Parameters
-    ----------
-    result : Json
-    key : str
-        The list's name.
-    runs : int
-
-    Raises
-    ------
-    TableError
-        Where it has another number of items.
-    """
+    """Return a list that has an item a run."""
     items = result.member(key).list()
     if len(items) != runs:
         raise TableError(f"holds {runs} 'times' and {len(items)} '{key}'", where=result.where)

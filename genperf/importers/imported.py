@@ -27,7 +27,6 @@ class Imported:
 
     Attributes
     ----------
-    rows : tuple of mapping of str to str, int or float
     time : str
         The column of times, in seconds.
     repeat : str
@@ -38,7 +37,6 @@ class Imported:
         The columns that tell series apart which share no model.
     left_out : tuple of str
         Measurements that cannot be used: where, and why.
-    notes : tuple of Note
     """
 
     rows: tuple[Row, ...]
@@ -159,7 +157,6 @@ def exact(text: str, what: str, where: str) -> int | float:
 
     Parameters
     ----------
-    text : str
     what : str
         What it is, for messages: "a point".
     where : str

@@ -18,7 +18,6 @@ def parse_json(text: str, name: str, first_line: int = 1) -> Any:
 
     Parameters
     ----------
-    text : str
     name : str
         What messages call the file.
     first_line : int

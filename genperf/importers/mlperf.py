@@ -56,7 +56,6 @@ def read(text: str, name: str) -> Imported:
 
     Parameters
     ----------
-    text : str
     name : str
         What messages call the file.
 
@@ -175,14 +174,7 @@ def _timed(events: list[_Event]) -> tuple[list[float], list[str]]:
 
 
 def _pairs(events: list[_Event], start: str, stop: str) -> Iterator[tuple[_Event, _Event]]:
-    """Yield each start with the stop that follows; of several processes' starts, the first.
-
-    Parameters
-    ----------
-    events : list of _Event
-    start, stop : str
-        Their keys.
-    """
+    """Yield each start with the stop that follows; of several processes' starts, the first."""
     begun = None
     for event in events:
         if event.key == start:
@@ -193,19 +185,7 @@ def _pairs(events: list[_Event], start: str, stop: str) -> Iterator[tuple[_Event
 
 
 def _samples(begun: _Event, ended: _Event, whole: int | None) -> float:
-    """Return the samples between two events: those counted, or else whole epochs of the training set.
-
-    Parameters
-    ----------
-    begun, ended : _Event
-    whole : int or None
-        Samples of the training set, where they are logged.
-
-    Returns
-    -------
-    float
-        0 where neither is known.
-    """
+    """Return the samples between two events: those counted, or else whole epochs of the training set."""
     first, last = begun.metadata.get("samples_count"), ended.metadata.get("samples_count")
     if isinstance(first, int | float) and isinstance(last, int | float):
         return float(last - first)

@@ -20,7 +20,6 @@ def factors_from_name(pattern: str, path: str) -> dict[str, str]:
     pattern : str
         The name, with `{factor}` where a factor's value stands, and `*` where anything may. As many folders of the path
         are compared as the pattern has.
-    path : str
 
     Raises
     ------
@@ -63,18 +62,7 @@ def _tokens(fixed: list[str]) -> list[str | None]:
 
 
 def _matched(tokens: list[str | None], text: str, kind: re.Pattern[str]) -> list[str] | None:
-    """Return the values of a pattern in a text, the earlier ones as long as they can be; None where it does not match.
-
-    Each pair of a part and a place is tried once, so the time is bounded by parts × places².
-
-    Parameters
-    ----------
-    tokens : list of str or None
-        As `_tokens` returns them.
-    text : str
-    kind : re.Pattern
-        What a value is.
-    """
+    """Return the values of a pattern in a text, the earlier ones as long as possible; None without a match."""
     failed: set[tuple[int, int]] = set()
 
     def rest(number: int, start: int) -> list[str] | None:

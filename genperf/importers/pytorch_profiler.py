@@ -22,7 +22,6 @@ def read(text: str, name: str) -> Imported:
 
     Parameters
     ----------
-    text : str
     name : str
         What messages call the file.
 

@@ -28,7 +28,6 @@ class Span:
 
     Attributes
     ----------
-    name, category : str
     start, length : float
         In microseconds.
     launched : float

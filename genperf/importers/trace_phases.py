@@ -49,10 +49,6 @@ def phases_of(trace: Trace) -> tuple[list[dict[str, float]], list[str]]:
     what the host waits for. Without one, it is the time of the ranges themselves, less the calls of collectives in
     them.
 
-    Parameters
-    ----------
-    trace : Trace
-
     Returns
     -------
     phases : list of dict of str to float

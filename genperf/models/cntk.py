@@ -44,7 +44,6 @@ def build(factors: Factors, server: Server = "queue", job: bool = True, alone: b
 
     Parameters
     ----------
-    factors : Factors
     server : {"queue", "started queue", "sum"}
         Asynchronous workers, or synchronous ones.
     job : bool
@@ -92,16 +91,7 @@ def build(factors: Factors, server: Server = "queue", job: bool = True, alone: b
 
 
 def _queued(server: Server, load: str, iterations: str) -> str:
-    """Return the time of the iterations of asynchronous workers, over the names of the terms.
-
-    Parameters
-    ----------
-    server : {"queue", "started queue"}
-    load : str
-        Workers at each server.
-    iterations : str
-        Head of a product; empty where the iterations are in the coefficients.
-    """
+    """Return the time of the iterations of asynchronous workers, over the names of the terms."""
     if server == "queue":
         return "max(compute + overhead, server)"
     in_step = f"min({IN_STEP.name}/{iterations.rstrip('*')}, 1)"

@@ -33,7 +33,6 @@ def compose(
 
     Parameters
     ----------
-    family : str
     terms : mapping of str to str
         Term name → formula.
     constants : sequence of Constant
@@ -45,10 +44,6 @@ def compose(
     spare : mapping of str to str, optional
         Spare term → the term that replaces it where that one is constant: a constant beside a computation whose batch
         does not vary.
-
-    Returns
-    -------
-    Expression
 
     Raises
     ------
@@ -102,21 +97,7 @@ def unused_name(name: str, columns: Collection[str]) -> str:
 def _unidentified(
     trees: Mapping[str, Node], constants: Collection[str], factors: Factors, spare: Mapping[str, str]
 ) -> set[str]:
-    """Return the terms that are zero, or spare beside a constant one, over the measured range.
-
-    Parameters
-    ----------
-    trees : mapping of str to Node
-        Term → formula over canonical names and constants.
-    constants : collection of str
-    factors : Factors
-    spare : mapping of str to str
-        As in `compose`.
-
-    Returns
-    -------
-    set of str
-    """
+    """Return the terms that are zero, or spare beside a constant one, over the measured range."""
     ranges = {name: _corners(tree, constants, factors) for name, tree in trees.items()}
     zero = {name for name, values in ranges.items() if values is not None and not values.any()}
     fixed = {name for name, values in ranges.items() if values is not None and np.ptp(values) == 0.0}
@@ -126,19 +107,7 @@ def _unidentified(
 
 
 def _corners(tree: Node, constants: Collection[str], factors: Factors) -> Array | None:
-    """Return a term at the corners of the measured range, every constant 1; None where the range is not known.
-
-    Parameters
-    ----------
-    tree : Node
-        Formula over canonical names and constants.
-    constants : collection of str
-    factors : Factors
-
-    Returns
-    -------
-    ndarray of shape (2^factors,) or None
-    """
+    """Return a term at the corners of the measured range, every constant 1; None where the range is not known."""
     nodes = {name: factors.node(name) for name in names_in(tree) - set(constants)}
     known = {name: node for name, node in nodes.items() if node is not None}
     here = [f for f in factors.factors if any(f.name in names_in(n) for n in known.values())]

@@ -92,7 +92,6 @@ class Factors:
 
     Attributes
     ----------
-    factors : tuple of Factor
     mapping : mapping of str to str
         Canonical name → column, as the user mapped it.
     phases : frozenset of str
@@ -170,14 +169,7 @@ class Factors:
         return batch is not None and batch == self.find("micro_batch") and any(map(self.find, ways))
 
     def _follows(self, target: str, text: str) -> bool:
-        """Whether a factor follows from others in this table, as `DERIVED` has it.
-
-        Parameters
-        ----------
-        target : str
-        text : str
-            The formula.
-        """
+        """Whether a factor follows from others in this table, as `DERIVED` has it."""
         if text == "batch*workers":
             return not self.batch_is_of_a_pass
         if (target, text) == ("data_parallel", "workers"):
@@ -282,7 +274,6 @@ def ratio(coefficient: str, above: Sequence[str], below: Sequence[str]) -> tuple
 
     Returns
     -------
-    formula : str
     unit : str
         With which the product is seconds.
 
@@ -304,14 +295,12 @@ class Family:
 
     Attributes
     ----------
-    name : str
     equation : str
         In the canonical names, as `genperf models` prints it.
     source : str
         The paper the idea comes from.
     purpose : str
         The use of the family, in a phrase.
-    needs : tuple of Need
     build : callable
         Matched factors → Expression.
     candidates : callable, optional
@@ -381,7 +370,6 @@ class Family:
 
         Parameters
         ----------
-        factors : sequence of Factor
         mapping : mapping of str to str, optional
             Canonical name → column.
         phases : collection of str
@@ -430,20 +418,7 @@ def held_at(expressions: Sequence[Expression], values: Mapping[str, float]) -> l
 
 
 def _refuse_zeros(family: str, canonical: str, factors: Factors) -> None:
-    """Refuse a column that has the required name but goes down to zero.
-
-    Parameters
-    ----------
-    family : str
-        Its name.
-    canonical : str
-        The required factor.
-    factors : Factors
-
-    Raises
-    ------
-    ModelError
-    """
+    """Refuse a column that has the required name but goes down to zero."""
     for factor in factors.factors:
         called = factor.name == factors.mapping.get(canonical) or column_of(canonical, [factor.name]) is not None
         if called and _has_zero(factor, canonical):

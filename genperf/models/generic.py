@@ -121,10 +121,6 @@ def generic(
         Counts that follow from another factor, as the nodes from the devices. A term has a step for each, and no
         power, which a fit could not tell from a power of the other factor.
 
-    Returns
-    -------
-    Expression
-
     Raises
     ------
     ModelError
@@ -205,16 +201,7 @@ class _Writer:
         return Name(constant.name)
 
     def term(self, name: str, scale: str, powers: list[Node]) -> Term:
-        """Return a coefficient times some powers.
-
-        Parameters
-        ----------
-        name : str
-            Of the term.
-        scale : str
-            Name of the coefficient.
-        powers : list of Node
-        """
+        """Return a coefficient times some powers."""
         node = self.constant(coefficient(scale))
         for power in powers:
             node = call("multiply", node, power)

@@ -28,7 +28,6 @@ def build(factors: Factors, growing: bool = True, overlapping: bool = True) -> E
 
     Parameters
     ----------
-    factors : Factors
     growing : bool
         Whether T_sync grows with the workers.
     overlapping : bool

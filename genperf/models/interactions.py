@@ -45,7 +45,6 @@ class _Levels:
 
     Attributes
     ----------
-    name : str
     levels : tuple of (str, Node)
         Each with the column that is 1 where it is, and 0 elsewhere.
     """
@@ -67,7 +66,6 @@ def interactions(
 
     Parameters
     ----------
-    factors : sequence of Factor
     columns : mapping of str to ndarray of shape (rows,)
         The measured configurations.
     following : collection of str
@@ -116,7 +114,6 @@ def with_interactions(expression: Expression, offered: Sequence[Interaction]) ->
     ----------
     expression : Expression
         A generic one.
-    offered : sequence of Interaction
     """
     columns = set(expression.factors)
     constants = [

@@ -237,11 +237,6 @@ def about_devices(hints: Mapping[str, str]) -> dict[str, str]:
 def with_devices_per_node(table: Table, hints: Mapping[str, str]) -> Table:
     """Return a table in which a hint tells the nodes: a factor of one value, where no column counts nodes.
 
-    Parameters
-    ----------
-    table : Table
-    hints : mapping of str to str
-
     Examples
     --------
     >>> import pandas as pd
@@ -284,21 +279,7 @@ def _values(node: Node, table: Table) -> npt.NDArray[np.float64]:
 
 
 def _positive(text: str, name: str, example: str) -> float:
-    """Return an amount that is zero or more.
-
-    Parameters
-    ----------
-    text : str
-    name : str
-        The hint.
-    example : str
-        A value that it may have.
-
-    Raises
-    ------
-    FitError
-        For any other value.
-    """
+    """Return an amount that is zero or more."""
     value = amount(text)
     if value is None or not 0.0 <= value < float("inf"):
         raise FitError(f"'{text}' is no {name.split()[0]}", hint=f'--hint "{name}={example}"')

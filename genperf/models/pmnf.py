@@ -87,14 +87,7 @@ def _one(x: Factor, write: Write) -> Iterator[Expression]:
 
 
 def _two(x: Factor, y: Factor, write: Write) -> Iterator[Expression]:
-    """Write the hypotheses for two factors: each alone, their products, their sums.
-
-    Parameters
-    ----------
-    x, y : Factor
-    write : callable
-        Terms, as products of (factor, exponents) → Expression.
-    """
+    """Write the hypotheses for two factors: each alone, their products, their sums."""
     yield write([])
     for factor in (x, y):
         for block in _usable(SEVERAL, factor):

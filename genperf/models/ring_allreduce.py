@@ -39,7 +39,6 @@ def build(factors: Factors, synchronised: bool = False, overlap: Overlap = "full
 
     Parameters
     ----------
-    factors : Factors
     synchronised : bool
         Whether several workers have a further cost.
     overlap : {"full", "part", "none"}

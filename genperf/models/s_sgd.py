@@ -66,7 +66,6 @@ def build(
 
     Parameters
     ----------
-    factors : Factors
     overlap : {"full", "part", "input", "gradients", "gradients-part", "none"}
     family : str
         Name of the expression.
@@ -115,9 +114,7 @@ def laws(factors: Factors, overlap: Overlap, family: str) -> Sequence[Expression
 
     Parameters
     ----------
-    factors : Factors
     overlap : {"full", "part", "input", "gradients", "gradients-part", "none"}
-    family : str
 
     Examples
     --------
@@ -162,19 +159,7 @@ def candidates(factors: Factors) -> Sequence[Expression]:
 
 
 def _reading(factors: Factors, work: Share, overlap: Overlap) -> dict[str, str]:
-    """Return the terms before the forward pass, as far as measurements can tell them apart.
-
-    Parameters
-    ----------
-    factors : Factors
-    work : Share
-    overlap : {"full", "part", "input", "gradients", "gradients-part", "none"}
-
-    Returns
-    -------
-    dict of str to str
-        Term → formula over canonical names.
-    """
+    """Return the terms before the forward pass, as far as measurements can tell them apart."""
     reading = {"transfer": work.of("h")}
     if factors.has("nodes"):
         reading = {"input": f"{work.of('i')}*(workers/nodes)", **reading}
@@ -227,17 +212,7 @@ _PART = "s·(t_b + t_c) + (1 − s)·max(t_b, t_c)"
 
 
 def _of_one(overlap: Overlap, equation: str, purpose: str, shown_by: tuple[tuple[str, ...], ...] = ()) -> Family:
-    """Return the family of one overlap.
-
-    Parameters
-    ----------
-    overlap : {"full", "part", "input", "gradients", "gradients-part", "none"}
-    equation : str
-    purpose : str
-        What comes after the phases of a step.
-    shown_by : tuple of tuple of str
-        As in `Family`.
-    """
+    """Return the family of one overlap."""
     return Family(
         name=_name(overlap),
         equation=equation,

@@ -128,10 +128,6 @@ def scale_of(
         Of the scaling, where the user or the work of a step tells it: weak and strong decide where 1 to 4 do not, job
         before them.
 
-    Returns
-    -------
-    Scale
-
     Raises
     ------
     ModelError
@@ -223,21 +219,7 @@ def _text(factors: Factors, canonical: str) -> str | None:
 def _works(
     factors: Factors, group: Collection[str], kind: Scaling | None = None, fixed_workers: bool = False
 ) -> tuple[Work, ...]:
-    """Decide what one worker's work may be.
-
-    Parameters
-    ----------
-    factors : Factors
-    group : collection of str
-    kind : {"weak", "strong", "job"} or None
-        Of the scaling, where it is known.
-    fixed_workers : bool
-        Whether the nodes vary and the workers do not: work that is shared by the workers is constant then.
-
-    Returns
-    -------
-    tuple of Work
-    """
+    """Decide what one worker's work may be."""
     counted = "workers" if factors.has("workers") else "nodes"
     if kind == "job" and factors.has(counted) and not fixed_workers:
         return (Work(f"1/{counted}", True),)

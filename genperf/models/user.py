@@ -72,7 +72,6 @@ def user_expression(
 
     Parameters
     ----------
-    text : str
     factors : sequence of Factor
         The table's.
     mapping : mapping of str to str, optional
@@ -146,20 +145,7 @@ def user_expression(
 
 
 def _with_factors(text: str, factors: Sequence[Factor], mapping: Mapping[str, str] | None) -> Node:
-    """Parse the text and replace the field's names of factors by their columns.
-
-    Parameters
-    ----------
-    text : str
-    factors : sequence of Factor
-    mapping : mapping of str to str, optional
-        Canonical name → column.
-
-    Raises
-    ------
-    FormulaError
-        For a name that looks like a mistyped or missing column.
-    """
+    """Parse the text and replace the field's names of factors by their columns."""
     matched = Factors(tuple(factors), mapping or {})
     columns = [f.name for f in factors]
     node = parse_number(text, None, [f.name for f in factors if not f.numeric], logical=False).node
@@ -180,21 +166,7 @@ def _with_factors(text: str, factors: Sequence[Factor], mapping: Mapping[str, st
 
 
 def _refuse(text: str, name: str, message: str, hint: str | None) -> NoReturn:
-    """Refuse a name in a formula, with a caret under its first occurrence.
-
-    Parameters
-    ----------
-    text : str
-        The formula.
-    name, message : str
-        What is refused, and why.
-    hint : str or None
-        What to try; `--map` or `--let` where None.
-
-    Raises
-    ------
-    FormulaError
-    """
+    """Refuse a name in a formula, with a caret under its first occurrence."""
     place = re.search(rf"\b{re.escape(name)}\b", text)
     raise FormulaError(
         f"'{name}' {message}",
@@ -300,16 +272,7 @@ def degree(node: Node, names: frozenset[str]) -> Node | None:
 
 
 def _together(parts: Sequence[Node], names: frozenset[str], affine: bool) -> Node | None:
-    """Return the degree of several parts together: of a sum, a maximum, or the branches of a condition.
-
-    Parameters
-    ----------
-    parts : sequence of Node
-        Zeros have any degree.
-    names : frozenset of str
-    affine : bool
-        Whether proportional and constant parts together are `AFFINE`, as in a sum.
-    """
+    """Return the degree of several parts together: of a sum, a maximum, or the branches of a condition."""
     degrees = {_key(degree(p, names)) for p in parts if p != Number(0.0)}
     if len(degrees) == 1:
         return degree(next(p for p in parts if p != Number(0.0)), names)
@@ -394,16 +357,7 @@ def _calls(node: Node) -> Iterator[Call]:
 
 
 def _constant(name: str, node: Node, linear: Sequence[str]) -> Constant:
-    """Return a constant with the bounds of its kind.
-
-    Parameters
-    ----------
-    name : str
-    node : Node
-        The whole formula.
-    linear : sequence of str
-        The coefficients.
-    """
+    """Return a constant with the bounds of its kind."""
     if name in linear:
         return Constant(name, "coefficient")
     if _only_exponent(name, node):

@@ -21,10 +21,6 @@ def sobol(sensitivity: Sensitivity) -> Figure:
     ----------
     sensitivity : Sensitivity
         From `explain`.
-
-    Returns
-    -------
-    matplotlib Figure
     """
     indices = sensitivity.indices.sort_values("total", kind="stable")
     figure, ax = new_figure(7.2, 1.5 + 0.55 * len(indices))
@@ -59,10 +55,6 @@ def waterfall(comparison: Comparison) -> Figure:
     ----------
     comparison : Comparison
         From `explain` with `versus`.
-
-    Returns
-    -------
-    matplotlib Figure
     """
     bars = comparison.waterfall()
     figure, ax = new_figure(7.2, 1.2 + 0.42 * len(bars))

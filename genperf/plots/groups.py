@@ -43,10 +43,6 @@ def groups(answers: Mapping[tuple[str, ...], Scaling]) -> Figure:
     answers : mapping of tuple of str to Scaling
         By the group's values, from `explain(…, knee=True).scaling`.
 
-    Returns
-    -------
-    matplotlib Figure
-
     Raises
     ------
     GenperfError

@@ -92,10 +92,6 @@ def predicted_against_measured(
     interval : float
         Nominal coverage of the bars, for a model.
 
-    Returns
-    -------
-    matplotlib Figure
-
     Examples
     --------
     >>> import genperf as gp
@@ -157,16 +153,7 @@ _Part = tuple[str, Array, Array, Array, Array]
 
 
 def _fitted(result: FitResult, table: Table | None, interval: float) -> _Part:
-    """Return a model's predictions of measured configurations.
-
-    Parameters
-    ----------
-    result : FitResult
-    table : Table or None
-        The configurations; those the model was fitted to where None.
-    interval : float
-        Nominal coverage.
-    """
+    """Return a model's predictions of measured configurations."""
     rows, measured = fitted_rows(result, table)
     predicted = result.predict(rows, interval)
     value, lower, upper = (predicted[c].to_numpy() for c in (result.schema.target.name, "lower", "upper"))
@@ -192,15 +179,10 @@ def residuals(result: FitResult, table: Table | None = None, along: str | None =
 
     Parameters
     ----------
-    result : FitResult
     table : Table, optional
         The configurations; those the model was fitted to where omitted.
     along : str, optional
         A numeric factor; the first extrinsic one that varies where omitted.
-
-    Returns
-    -------
-    matplotlib Figure
     """
     rows, measured = fitted_rows(result, table)
     target = result.schema.target
@@ -240,13 +222,8 @@ def constants(result: FitResult, interval: float = 0.9) -> Figure:
 
     Parameters
     ----------
-    result : FitResult
     interval : float
         Nominal coverage.
-
-    Returns
-    -------
-    matplotlib Figure
     """
     table = result.constants(interval)
     member, target = result.best, result.schema.target
@@ -267,18 +244,7 @@ def constants(result: FitResult, interval: float = 0.9) -> Figure:
 
 
 def _constants_on(ax: Any, title: str, part: pd.DataFrame, unit: str) -> None:
-    """Draw constants as points with intervals.
-
-    Parameters
-    ----------
-    ax : matplotlib Axes
-    title : str
-        The label of the axis.
-    part : DataFrame
-        `constant, value, lower, upper, unit, state`.
-    unit : str
-        Of the axis: it is not repeated beside a constant.
-    """
+    """Draw constants as points with intervals."""
     calm(ax)
     at = np.arange(len(part))[::-1]
     value, lower, upper = (part[c].to_numpy(float) for c in ("value", "lower", "upper"))

@@ -83,17 +83,12 @@ def scaling(
 
     Parameters
     ----------
-    result : FitResult
     answer : Scaling
         From `explain`.
     table : Table, optional
         Measured configurations to draw; those the model keeps where omitted.
     predictions : DataFrame, optional
         Predictions to mark, coloured by verdict, as `predict` returns them.
-
-    Returns
-    -------
-    matplotlib Figure
     """
     result = answering(result, answer.at)
     x = answer.curve[answer.along].to_numpy(float)
@@ -157,17 +152,7 @@ def _perfect(answer: Scaling, x: Array) -> Array:
 
 
 def _families(ax: Any, result: FitResult, answer: Scaling, work: Array | None) -> None:
-    """Draw the members of an ensemble.
-
-    Parameters
-    ----------
-    ax : matplotlib Axes
-    result : FitResult
-    answer : Scaling
-        Says where.
-    work : ndarray of shape (counts,) or None
-        The work of a step, where throughputs are drawn.
-    """
+    """Draw the members of an ensemble."""
     if len(result.members) < 2:
         return
     x = answer.curve[answer.along].to_numpy(float)
@@ -182,18 +167,7 @@ def _families(ax: Any, result: FitResult, answer: Scaling, work: Array | None) -
 
 
 def _verdicts(ax: Any, answer: Scaling, predictions: pd.DataFrame | None, columns: Sequence[str]) -> None:
-    """Draw predictions with their intervals, coloured by verdict.
-
-    Parameters
-    ----------
-    ax : matplotlib Axes
-    answer : Scaling
-        Says along which factor.
-    predictions : DataFrame or None
-        As `predict` returns them.
-    columns : sequence of str
-        The value and the ends of its interval.
-    """
+    """Draw predictions with their intervals, coloured by verdict."""
     if predictions is None or answer.along not in predictions:
         return
     name, lower, upper = columns
@@ -214,10 +188,6 @@ def efficiency(answer: Scaling) -> Figure:
     ----------
     answer : Scaling
         From `explain`.
-
-    Returns
-    -------
-    matplotlib Figure
 
     Raises
     ------
@@ -255,15 +225,10 @@ def terms(result: FitResult, answer: Scaling, interval: float = 0.9) -> Figure:
 
     Parameters
     ----------
-    result : FitResult
     answer : Scaling
         Says where.
     interval : float
         Nominal coverage, of `explain`.
-
-    Returns
-    -------
-    matplotlib Figure
     """
     result = answering(result, answer.at)
     x, stack, hidden = term_stack(result, rows_of(result, answer), answer.along, interval)
@@ -293,7 +258,6 @@ def term_stack(
 
     Parameters
     ----------
-    result : FitResult
     rows : DataFrame
         The configurations, a column per factor.
     along : str

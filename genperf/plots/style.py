@@ -106,7 +106,6 @@ def doubling_axis(ax: Axes, name: str, counts: Sequence[float]) -> None:
 
     Parameters
     ----------
-    ax : matplotlib Axes
     name : str
         The label.
     counts : sequence of float
@@ -164,7 +163,6 @@ def image(figure: Figure, kind: str) -> bytes:
 
     Parameters
     ----------
-    figure : matplotlib Figure
     kind : {"png", "svg", "pdf"}
     """
     import matplotlib as mpl

@@ -41,7 +41,6 @@ class Change:
 
     Attributes
     ----------
-    name : str
     of : callable
         (first, second) → change.
     onto : callable

@@ -111,7 +111,6 @@ def curves(table: Table, mapping: Mapping[str, str] | None = None) -> tuple[list
 
     Returns
     -------
-    curves : list of Curve
     left_out : dict of tuple of str to str
         Groups that are not a curve, and why.
 
@@ -176,7 +175,6 @@ def alike_in_work(curve: Curve, other: Curve, last: float, known: Sequence[str])
 
     Parameters
     ----------
-    curve, other : Curve
     last : float
         The largest scale that counts.
     known : sequence of str
@@ -202,7 +200,6 @@ class Compared:
 
     Attributes
     ----------
-    donors, borrowers : GroupColumns
     names_between : ndarray of shape (donors, donors)
         In how many names two donors differ.
     names_across : ndarray of shape (borrowers, donors)
@@ -223,7 +220,6 @@ def compare(donors: Sequence[Curve], borrowers: Sequence[Curve], base: float) ->
     ----------
     donors, borrowers : sequence of Curve
         All measured at `base`.
-    base : float
     """
     rows = [*donors, *borrowers]
     names, numbers = _names(rows), _numbers(rows, base)

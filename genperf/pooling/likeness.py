@@ -137,7 +137,6 @@ def fit_process(donors: GroupColumns, values: Array, start: Array | None = None)
 
     Parameters
     ----------
-    donors : GroupColumns
     values : ndarray of shape (donors,)
     start : ndarray of shape (columns + 2,), optional
         Answer of a neighbouring problem: begin there, and go a few steps only.

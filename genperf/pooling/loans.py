@@ -94,7 +94,6 @@ class Loan:
 
     Attributes
     ----------
-    scale : float
     columns : dict of str to float
         Every numeric factor there.
     points : ndarray of shape (LOANS.points,)
@@ -139,7 +138,6 @@ class Borrowed:
         The largest scale of the group.
     loans : tuple of Loan
         One per donors' scale beyond it, rising; none where the group must rely on itself.
-    notes : tuple of Note
     """
 
     key: tuple[str, ...]
@@ -213,15 +211,7 @@ def _scales(measured: Sequence[Curve], base: float) -> list[float]:
 
 
 def _worth(curve: Curve, loans: Sequence[Loan], reach: float) -> tuple[tuple[Loan, ...], tuple[Note, ...]]:
-    """Return the loans that say something, and why not where there is none.
-
-    Parameters
-    ----------
-    curve : Curve
-    loans : sequence of Loan
-    reach : float
-        The largest scale of any group.
-    """
+    """Return the loans that say something, and why not where there is none."""
     taken = tuple(loan for loan in loans if loan.among >= LOANS.fewest_donors or loan.share >= LOANS.least_share)
     if taken or curve.largest >= reach:
         return taken, ()
@@ -238,16 +228,7 @@ def _worth(curve: Curve, loans: Sequence[Loan], reach: float) -> tuple[tuple[Loa
 def _sets(
     asking: Sequence[Curve], spanning: Sequence[Curve], base: float, work: Sequence[str]
 ) -> list[tuple[list[Curve], list[Curve]]]:
-    """Return the groups that ask, each with its donors, those with the same donors together.
-
-    Parameters
-    ----------
-    asking, spanning : sequence of Curve
-        Groups that end at the base, and groups measured at both scales.
-    base : float
-    work : sequence of str
-        Columns of batches.
-    """
+    """Return the groups that ask, each with its donors, those with the same donors together."""
     sets: dict[tuple[int, ...], list[Curve]] = {}
     for curve in asking:
         alike = tuple(j for j, donor in enumerate(spanning) if alike_in_work(curve, donor, base, work))
@@ -257,14 +238,7 @@ def _sets(
 
 
 def _lend(borrowers: Sequence[Curve], donors: Sequence[Curve], base: float, scale: float) -> list[Loan]:
-    """Return the loans of groups that have the same donors.
-
-    Parameters
-    ----------
-    borrowers, donors : sequence of Curve
-    base, scale : float
-        Where all were measured, and where the donors were too.
-    """
+    """Return the loans of groups that have the same donors."""
     compared = compare(donors, borrowers, base)
     if len(donors) > LOANS.most_donors:
         near = np.argsort(compared.names_across.mean(axis=0), kind="stable")[: LOANS.most_donors]
@@ -317,11 +291,7 @@ class _Trials:
 
 
 def _trials(unlike: Array, alone: bool) -> _Trials:
-    """Say how to imitate the group that asks.
-
-    One that has a donor of all its names (another batch of the same program) is imitated by single donors that have
-    such a sibling too; any other by all the donors of one set of names at once.
-    """
+    """Say how to imitate the group that asks."""
     count = len(unlike)
     names = np.array([int(np.flatnonzero(unlike[j] == 0)[0]) for j in range(count)])
     block = np.arange(count) if alone else names
@@ -339,25 +309,7 @@ def _trials(unlike: Array, alone: bool) -> _Trials:
 def _test(
     change: Change, fit: GroupProcess, donors: GroupColumns, first: Array, last: Array, trials: _Trials
 ) -> tuple[float, float]:
-    """Predict the donors that each fold holds out.
-
-    Parameters
-    ----------
-    change : Change
-    fit : GroupProcess
-        Of all donors: where the refits begin.
-    donors : GroupColumns
-    first, last : ndarray of shape (donors,)
-        Times at the base and at the larger scale.
-    trials : _Trials
-
-    Returns
-    -------
-    error : float
-        Geometric mean of the held-out errors.
-    width : float
-        What the standard deviations must be multiplied by.
-    """
+    """Predict the donors that each fold holds out."""
     values = change.of(first, last)
     mean, sd = values.copy(), np.ones(len(values))
     for k in np.unique(trials.fold[trials.counts]).tolist():
@@ -376,16 +328,7 @@ def _test(
 
 
 def _points(change: Change, first: float, mean: float, sd: float) -> Array:
-    """Return equally likely values of ln T where the change is normal.
-
-    Parameters
-    ----------
-    change : Change
-    first : float
-        The time before it.
-    mean, sd : float
-        Of the change.
-    """
+    """Return equally likely values of ln T where the change is normal."""
     second = change.onto(np.array(first), mean + sd * _NORMAL)
     lowest, highest = first * np.exp(LOANS.lowest), first * np.exp(LOANS.highest)
     return np.asarray(np.log(np.clip(second, lowest, highest)))
@@ -401,14 +344,7 @@ def _mixture(points: Array, weights: Array) -> Array:
 
 
 def _columns(curve: Curve, donors: Sequence[Curve], base: float, scale: float) -> dict[str, float]:
-    """Return the numeric factors of a group at a scale, grown from its largest scale as the median donor's grow.
-
-    Parameters
-    ----------
-    curve : Curve
-    donors : sequence of Curve
-    base, scale : float
-    """
+    """Return the numeric factors of a group at a scale, grown from its largest scale as the median donor's grow."""
     out = {}
     for name in curve.columns:
         here = curve.column(name, base)

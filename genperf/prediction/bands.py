@@ -47,10 +47,6 @@ class SearchSettings:
         Points in all up to which a row is put in order at once.
     fewest : int
         Rows below which each is taken by itself: so few do not make up for the search's fixed cost.
-
-    Timed on 2,000 rows of families (200 draws) and of a series (1,021): `inside` 0.004 takes up to a third longer, half
-    and twice of `numbers`, `stride` and `bend` no more than a tenth less; half of `points` takes a tenth less for a
-    family and a tenth more for a table of many factors. The others are guesses.
     """
 
     cells: int = 4096
@@ -112,15 +108,7 @@ def mixture_quantiles(logarithms: Array, weights: Array, sd: Array, levels: Arra
 
 
 def _block(centres: Array, shares: Array, sd: Array, levels: Array) -> Array:
-    """Return the quantiles of some rows, shape (k, rows).
-
-    Parameters
-    ----------
-    centres : ndarray of shape (draws, rows)
-    shares : ndarray of shape (draws,)
-    sd : ndarray of shape (1, rows) or (draws, rows)
-    levels : ndarray of shape (k,)
-    """
+    """Return the quantiles of some rows, shape (k, rows)."""
     out = np.empty((len(levels), centres.shape[1]))
     spread = sd.any(axis=0)
     if not spread.all():
@@ -139,14 +127,7 @@ def _block(centres: Array, shares: Array, sd: Array, levels: Array) -> Array:
 
 
 def _in_order(points: Array, shares: Array, levels: Array) -> Array:
-    """Return quantiles of the weighted points of each row, all of which are put in order, shape (k, rows).
-
-    Parameters
-    ----------
-    points : ndarray of shape (n, rows)
-    shares : ndarray of shape (n,)
-    levels : ndarray of shape (k,)
-    """
+    """Return quantiles of the weighted points of each row, all of which are put in order, shape (k, rows)."""
     order = np.argsort(points, axis=0, kind="stable")
     ordered, held = np.take_along_axis(points, order, axis=0), shares[order]
     middle = np.cumsum(held, axis=0) - 0.5 * held
@@ -235,7 +216,6 @@ class Mixture:
 
         Parameters
         ----------
-        level : float
         lower, upper : ndarray of shape (rows,)
             Where to look first.
         """
@@ -271,7 +251,6 @@ class Mixture:
 
         Parameters
         ----------
-        level : float
         lower, upper : ndarray of shape (rows,)
             The bracket.
         """
@@ -310,13 +289,7 @@ class Mixture:
 
 @cache
 def _interpolation(rows: int) -> Interpolation:
-    """Return how values at some of the rows are interpolated.
-
-    Parameters
-    ----------
-    rows : int
-        Four at least.
-    """
+    """Return how values at some of the rows are interpolated."""
     count = max(math.ceil((rows - 1) / SEARCH.stride) + 1, 4)
     some = np.linspace(0.0, rows - 1.0, count).round().astype(np.intp)
     at = np.arange(float(rows))
@@ -404,13 +377,7 @@ def quantiles(points: Array, shares: Array, levels: Array) -> Array:
 
 
 def _between_middles(points: Array, shares: Array, levels: Array) -> Array:
-    """Return quantiles of weighted points, all of which are put in order.
-
-    Parameters
-    ----------
-    points, shares : ndarray of shape (n,)
-    levels : ndarray of shape (k,)
-    """
+    """Return quantiles of weighted points, all of which are put in order."""
     order = np.argsort(points, kind="stable")
     middle = np.cumsum(shares[order]) - 0.5 * shares[order]
     return np.asarray(np.interp(levels, middle, points[order]))

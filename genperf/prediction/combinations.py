@@ -91,11 +91,6 @@ def judged_places(schema: Schema, followers: Collection[str] = ()) -> list[int]:
 
     Left out are followers of a series' scale, factors computed from others, and models that keep only some of their
     configurations: what they leave out may have been measured.
-
-    Parameters
-    ----------
-    schema : Schema
-    followers : collection of str
     """
     if not schema.medians or schema.configurations > len(schema.medians):
         return []
@@ -108,7 +103,6 @@ def corners(schema: Schema, followers: Collection[str] = ()) -> list[Corner]:
 
     Parameters
     ----------
-    schema : Schema
     followers : collection of str
         Factors that follow the scale of a series.
     """
@@ -135,13 +129,7 @@ def _signs(factor: Factor) -> tuple[int, ...]:
 
 
 def _staircase(pair: Array, signs: tuple[int, int]) -> npt.NDArray[np.int64]:
-    """Return the places of the pairs that no other pair exceeds in both directions.
-
-    Parameters
-    ----------
-    pair : ndarray of shape (runs, 2)
-    signs : tuple of int
-    """
+    """Return the places of the pairs that no other pair exceeds in both directions."""
     order = np.lexsort((-signs[1] * pair[:, 1], -signs[0] * pair[:, 0]))
     if 0 in signs:
         return np.sort(order)
@@ -150,14 +138,7 @@ def _staircase(pair: Array, signs: tuple[int, int]) -> npt.NDArray[np.int64]:
 
 
 def _largest_shortfall(runs: Array, pair: Array, signs: tuple[int, int]) -> float:
-    """Return the shortfall at the worst point of the ranges: it grows towards the corner.
-
-    Parameters
-    ----------
-    runs, pair : ndarray of shape (any, 2)
-        The staircase, and all measured pairs.
-    signs : tuple of int
-    """
+    """Return the shortfall at the worst point of the ranges: it grows towards the corner."""
     ends = [np.unique(pair[:, k]) if s == 0 else [(s * pair[:, k]).max() * s] for k, s in enumerate(signs)]
     worst = np.array(list(product(*ends)), float)
     return float(shortfalls(worst, Corner((0, 1), signs, runs)).max())
@@ -170,7 +151,6 @@ def shortfalls(points: Array, corner: Corner) -> Array:
     ----------
     points : ndarray of shape (points, 2)
         Positions along the two factors.
-    corner : Corner
 
     Examples
     --------
@@ -208,8 +188,6 @@ def apart(schema: Schema, query: Query, followers: Collection[str] = ()) -> Apar
 
     Parameters
     ----------
-    schema : Schema
-    query : Query
     followers : collection of str
         Factors that follow the scale of a series.
     """
@@ -238,16 +216,7 @@ def _clipped(factor: Factor, query: Query) -> Array:
 
 
 def _nearest(schema: Schema, query: Query, rows: npt.NDArray[np.intp], judged: Sequence[int]) -> npt.NDArray[np.intp]:
-    """Return the place of the run nearest to each row, over all judged factors.
-
-    Parameters
-    ----------
-    schema : Schema
-    query : Query
-    rows : ndarray of int
-    judged : sequence of int
-        Places of the judged factors.
-    """
+    """Return the place of the run nearest to each row, over all judged factors."""
     nearest = np.zeros(len(rows), np.intp)
     measured = [(schema.factors[i], _measured(schema, i)) for i in judged]
     block = max(1, COMBINATIONS.numbers // max(len(schema.medians), 1))
@@ -264,19 +233,7 @@ def _nearest(schema: Schema, query: Query, rows: npt.NDArray[np.intp], judged: S
 def _text(
     schema: Schema, query: Query, row_and_run: tuple[int, int], pair: tuple[int, int], judged: Sequence[int]
 ) -> str:
-    """Return which values were never measured together, and the nearest run.
-
-    Parameters
-    ----------
-    schema : Schema
-    query : Query
-    row_and_run : tuple of int
-        The row of the query, and the place of its nearest run.
-    pair : tuple of int
-        Places of the two factors; they are named first.
-    judged : sequence of int
-        Places of the judged factors.
-    """
+    """Return which values were never measured together, and the nearest run."""
     row, run = row_and_run
     values, names = schema.medians[run].values, [f.name for f in schema.factors]
     point = [query.columns[n][row] for n in names]

@@ -23,7 +23,6 @@ class Ensemble:
         How the whole ensemble, not one member, predicted the largest measured scale from the smaller ones.
     options : dict
         What was chosen, for the model file: texts and finite numbers.
-    notes : tuple of Note
     """
 
     members: tuple[Member, ...]

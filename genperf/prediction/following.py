@@ -20,7 +20,6 @@ def follows(schema: Schema, j: int, place: int) -> bool:
 
     Parameters
     ----------
-    schema : Schema
     j, place : int
         Places of the factor and of the other one.
     """
@@ -114,7 +113,6 @@ def settled(schema: Schema, given: Collection[str]) -> dict[str, str]:
 
     Parameters
     ----------
-    schema : Schema
     given : collection of str
         The factors that are given.
 
@@ -147,15 +145,7 @@ def settled(schema: Schema, given: Collection[str]) -> dict[str, str]:
 
 
 def _settled_samples(schema: Schema, column: dict[str, str | None], given: Collection[str]) -> dict[str, str]:
-    """Return formulas for the global batch, or the passes of micro-batches, where the given workers settle them.
-
-    Parameters
-    ----------
-    schema : Schema
-    column : dict of str to str or None
-        Columns by the field's names.
-    given : collection of str
-    """
+    """Return formulas for the global batch, or the passes of micro-batches, where the given workers settle them."""
     samples = samples_of(schema)
     if samples.count not in given:
         return {}

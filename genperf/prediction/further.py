@@ -31,9 +31,6 @@ def further_columns(model: Fitted, source: Source, interval: float, band: Band) 
 
     Parameters
     ----------
-    model : Fitted
-    source : Source
-    interval : float
     band : {"prediction", "confidence"}
     """
     columns: dict[str, Array] = {}
@@ -53,10 +50,8 @@ def central_values(model: Fitted, columns: Mapping[str, Any], rows: int) -> dict
 
     Parameters
     ----------
-    model : Fitted
     columns : mapping of str to ndarray of shape (rows,)
         All factors.
-    rows : int
     """
     out: dict[str, Array] = {}
     for name, one in model.further.items():
@@ -72,9 +67,6 @@ def known_rows(model: Fitted, columns: Mapping[str, Any], rows: int, new_levels:
 
     Parameters
     ----------
-    model : Fitted
-    columns : mapping of str to cells
-    rows : int
     new_levels : Schema, optional
         Of a model whose new levels are let through too, where this one can answer them.
     """

@@ -30,7 +30,6 @@ def measured_along(schema: Schema, along: str, rows: pd.DataFrame, table: Table 
 
     Parameters
     ----------
-    schema : Schema
     along : str
         The factor that the curve is along.
     rows : DataFrame
@@ -97,7 +96,6 @@ def measured_levels(schema: Schema, given: Mapping[str, Any]) -> dict[str, str]:
 
     Parameters
     ----------
-    schema : Schema
     given : mapping
         Levels of some of the factors.
 
@@ -137,7 +135,6 @@ def typical_run(schema: Schema, given: Mapping[str, Any]) -> dict[str, Any]:
 
     Parameters
     ----------
-    schema : Schema
     given : mapping
         Values of some of the factors.
 
@@ -178,7 +175,6 @@ def ratio_at_the_largest(schema: Schema, given: Mapping[str, Any], above: str, b
 
     Parameters
     ----------
-    schema : Schema
     given : mapping
         Levels of some of the factors.
     above, below : str
@@ -195,7 +191,6 @@ def values_with_levels(schema: Schema, at: Mapping[str, Any], along: str) -> lis
 
     Parameters
     ----------
-    schema : Schema
     at : mapping
         A value for every factor.
     along : str
@@ -219,19 +214,7 @@ def _centre(factor: Factor) -> float:
 
 
 def _distances(factor: Factor, values: Sequence[Any], given: Mapping[str, Any]) -> npt.NDArray[np.float64]:
-    """Return how far values of a factor lie from the given one, or from the centre, in parts of its range.
-
-    Parameters
-    ----------
-    factor : Factor
-    values : sequence of float
-    given : mapping
-        Factor → value.
-
-    Returns
-    -------
-    ndarray of shape (values,)
-    """
+    """Return how far values of a factor lie from the given one, or from the centre, in parts of its range."""
     measured, to = np.asarray(values, float), float(given.get(factor.name, factor.centre))
     if factor.positive and to > 0.0:
         measured, to, width = np.log(measured), np.log(to), np.log(factor.upper / factor.lower)

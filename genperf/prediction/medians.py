@@ -25,7 +25,6 @@ class Median(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields
         Median of the repeats.
     lowest, highest : float
         Of the repeats.
-    repeats : int
     """
 
     values: tuple[float | str, ...]

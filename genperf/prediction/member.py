@@ -25,11 +25,8 @@ class Status(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     Attributes
     ----------
-    solver : str
-    cost : float
     settled : bool
         Whether the last steps of the polish moved nothing.
-    evaluations : int
     restarts, agreed : int
         Searches made, and how many of them reached the best cost: fewer than all means several optima.
     """
@@ -60,7 +57,6 @@ class Spread(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     per_doubling_below : float, optional
         The same below the central value, where it is not that above it: a network that nobody saw makes a run much
         longer, or not at all.
-    exponent_below : float
     """
 
     noise: float = 0.0
@@ -99,14 +95,12 @@ class Member:
 
     Attributes
     ----------
-    expression : Expression
     constants : ndarray of shape (n,)
         Best values, in the order of the expression's constants.
     draws : ndarray of shape (draws, n)
         Plausible values: bootstrap replicates over configurations, or draws from a posterior.
     weight : float
         Share of the ensemble.
-    status : Status
     at_bound, unidentified : tuple of str
         Constants that ended at a bound, and constants the data does not determine.
     label : str
@@ -236,23 +230,7 @@ def forecasts(members: Sequence[Member], columns: Mapping[str, Any]) -> list[tup
 
 
 def _beside(curve: Array, there: Array, share: Array) -> Array:
-    """Return ln f(x) − v·ln f(c), what an expression adds beside a surface.
-
-    An expression whose coefficients are zero for a layout says no time at all: ln f is −∞. It stays so at x, and at c
-    alone ln f(x) stands in its place.
-
-    Parameters
-    ----------
-    curve, there : ndarray of shape (rows,) or (draws, rows)
-        ln f at x, and inside the measured range.
-    share : ndarray of shape (rows,)
-        v.
-
-    Examples
-    --------
-    >>> _beside(np.array([1.0, -np.inf, 2.0]), np.array([1.0, -np.inf, -np.inf]), np.array([0.5, 0.5, 0.5]))
-    array([ 0.5, -inf,  1. ])
-    """
+    """Return ln f(x) − v·ln f(c), what an expression adds beside a surface."""
     with np.errstate(invalid="ignore"):
         beside = curve - share * np.where(np.isneginf(there), curve, there)
     return np.asarray(np.where(np.isneginf(curve), curve, beside))

@@ -48,7 +48,6 @@ class StandIns:
 
     Attributes
     ----------
-    query : Query
     rows : ndarray of int of shape (ways,)
         Row of the given query that each stands for.
     levels : ndarray of int of shape (ways,)
@@ -75,8 +74,6 @@ def stand_ins(schema: Schema, query: Query, new: Mapping[str, Truth]) -> StandIn
 
     Parameters
     ----------
-    schema : Schema
-    query : Query
     new : mapping of str to ndarray of bool of shape (rows,)
         Of `new_levels`.
 
@@ -117,7 +114,6 @@ def ways_of(factors: Mapping[str, Factor], varied: Sequence[str]) -> list[tuple[
 
     Parameters
     ----------
-    factors : mapping of str to Factor
     varied : sequence of str
         The factors with new levels.
 
@@ -149,7 +145,6 @@ def combined(
 
     Parameters
     ----------
-    stand : StandIns
     rows : ndarray of int of shape (rows,)
         Places of the rows with new levels.
     answers : sequence of ndarray of shape (ways,)
@@ -192,10 +187,7 @@ def reasons(
 
     Parameters
     ----------
-    schema : Schema
-    query : Query
     new : mapping of str to ndarray of bool of shape (rows,)
-    stand : StandIns
     rows : ndarray of int
         Places of the rows with new levels.
     value : ndarray of shape (ways,)

@@ -102,7 +102,6 @@ def throughputs(target: Target, columns: Mapping[str, Any], values: Mapping[str,
 
     Parameters
     ----------
-    target : Target
     columns : mapping of str to ndarray of shape (rows,)
         The factors.
     values : mapping of str to ndarray of shape (rows,)
@@ -165,8 +164,6 @@ def central_and_band(
 
     Parameters
     ----------
-    model : Fitted
-    query : Query
     interval : float
         Nominal coverage.
     band : {"prediction", "confidence"}
@@ -182,10 +179,7 @@ def central_and_band(
 
 
 def _mixture(members: Sequence[Member], columns: Mapping[str, Any]) -> tuple[Array, Array, Array]:
-    """Return every draw's mean and variance of ln T, each of shape (draws, rows), and its share, of shape (draws,).
-
-    The variance is of shape (1, rows) where it is one for all draws.
-    """
+    """Return every draw's mean and variance of ln T, each of shape (draws, rows), and its share, of shape (draws,)."""
     parts = forecasts(members, columns)
     shares = np.concatenate([np.full(len(m.draws), m.weight / len(m.draws)) for m in members])
     variances = [parts[0][1][:1]] if _alike(members) else [variance for _, variance in parts]
@@ -205,8 +199,6 @@ def band_of(model: Fitted, query: Query, interval: float, band: Band) -> tuple[A
 
     Parameters
     ----------
-    model : Fitted
-    query : Query
     interval : float
         Nominal coverage.
     band : {"prediction", "confidence"}
@@ -217,18 +209,7 @@ def band_of(model: Fitted, query: Query, interval: float, band: Band) -> tuple[A
 def _band(
     model: Fitted, query: Query, forecast: tuple[Array, Array, Array], interval: float, band: Band
 ) -> tuple[Array, Array]:
-    """Return the lower and upper ends of a band, each of shape (rows,), as `band_of` does.
-
-    Parameters
-    ----------
-    model : Fitted
-    query : Query
-    forecast : tuple of ndarray
-        Of `_mixture`.
-    interval : float
-        Nominal coverage.
-    band : {"prediction", "confidence"}
-    """
+    """Return the lower and upper ends of a band, each of shape (rows,), as `band_of` does."""
     schema = model.schema
     far = distance_beyond(schema, query.columns)
     floor = np.log(FLOOR * schema.lowest) if schema.lowest > 0 else -np.inf
@@ -244,18 +225,7 @@ def _band(
 
 
 def _variances(model: Fitted, variance: Array, spread: Spread, far: Array, band: Band) -> Array:
-    """Return the variance of ln T of each draw, with what the draws do not hold, shape (draws, rows).
-
-    Parameters
-    ----------
-    model : Fitted
-    variance : ndarray of shape (draws, rows)
-        Of the discrepancies.
-    spread : Spread
-    far : ndarray of shape (rows,)
-        Doublings beyond the data.
-    band : {"prediction", "confidence"}
-    """
+    """Return the variance of ln T of each draw, with what the draws do not hold, shape (draws, rows)."""
     variance = variance.copy()
     start = 0
     for member in model.members[:1] if len(variance) == 1 else model.members:
@@ -268,14 +238,7 @@ def _variances(model: Fitted, variance: Array, spread: Spread, far: Array, band:
 
 
 def standing_of(members: Sequence[Member], schema: Schema, query: Query) -> Standing:
-    """Gather what the verdict must know of the members.
-
-    Parameters
-    ----------
-    members : sequence of Member
-    schema : Schema
-    query : Query
-    """
+    """Gather what the verdict must know of the members."""
     constants = sorted({name for m in members if m.series_discrepancy is None for name in m.unidentified})
     following = led_followers(members)
     several = len(members) > 1 or following is not None
@@ -326,9 +289,7 @@ def fitting_probability(model: Fitted, columns: Mapping[str, Any], rows: int) ->
 
     Parameters
     ----------
-    model : Fitted
     columns : mapping of str to ndarray of shape (rows,)
-    rows : int
     """
     return np.ones(rows) if model.feasibility is None else model.feasibility.probability(columns)
 
@@ -340,7 +301,6 @@ def predict(
 
     Parameters
     ----------
-    model : Fitted
     source : Source
         Values of the factors, as `cells_of` returns them.
     interval : float
@@ -378,16 +338,7 @@ def predict(
 
 
 def _judged(model: Fitted, query: Query, interval: float, band: Band) -> list[npt.NDArray[Any]]:
-    """Return the value, the ends of the band, the verdict, the reason and the probability of fitting of each row.
-
-    Parameters
-    ----------
-    model : Fitted
-    query : Query
-        Whose levels were measured.
-    interval : float
-    band : {"prediction", "confidence"}
-    """
+    """Return the value, the ends of the band, the verdict, the reason and the probability of fitting of each row."""
     parts = []
     for start in range(0, query.rows, PREDICTION.rows):
         doing("predicting configurations", start, query.rows)
@@ -401,17 +352,7 @@ def _judged(model: Fitted, query: Query, interval: float, band: Band) -> list[np
 def _with_new_levels(
     model: Fitted, query: Query, new: Mapping[str, npt.NDArray[np.bool_]], interval: float, band: Band
 ) -> list[npt.NDArray[Any]]:
-    """Return what `_judged` does, where some rows have levels that were not measured: those are answered blind.
-
-    Parameters
-    ----------
-    model : Fitted
-    query : Query
-    new : mapping of str to ndarray of bool of shape (rows,)
-        Of `new_levels`.
-    interval : float
-    band : {"prediction", "confidence"}
-    """
+    """Return what `_judged` does, where some rows have levels that were not measured: those are answered blind."""
     unknown = np.any(list(new.values()), axis=0)
     rows = np.flatnonzero(unknown)
     stand = stand_ins(model.schema, query, new)
@@ -455,22 +396,7 @@ def distinct_rows(query: Query) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.in
 
 
 def _answers(model: Fitted, query: Query, interval: float, band: Band) -> tuple[npt.NDArray[Any], ...]:
-    """Return the value, the ends of the band, the probability of fitting, and the width of the 90 % interval in ln T.
-
-    Each is of shape (rows,).
-
-    Parameters
-    ----------
-    model : Fitted
-    query : Query
-    interval : float
-    band : {"prediction", "confidence"}
-
-    Raises
-    ------
-    GenperfError
-        Where the model has no finite value above zero.
-    """
+    """Return the value, the ends of the band, the probability of fitting, and the 90 % width in ln T."""
     schema = model.schema
     value, lower, upper, log_width = central_and_band(model, query, interval, band)
     usable = np.isfinite(value) & (value > 0.0)
@@ -485,15 +411,7 @@ def _answers(model: Fitted, query: Query, interval: float, band: Band) -> tuple[
 
 
 def _words(model: Fitted, query: Query, log_width: Array) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
-    """Return the verdict and the reason of each row, each of shape (rows,).
-
-    Parameters
-    ----------
-    model : Fitted
-    query : Query
-    log_width : ndarray of shape (rows,)
-        ln(upper/lower) of the 90 % prediction interval.
-    """
+    """Return the verdict and the reason of each row, each of shape (rows,)."""
     words = np.empty((2, query.rows), dtype=object)
     for start in range(0, query.rows, PREDICTION.judged):
         rows = np.arange(start, min(start + PREDICTION.judged, query.rows))
@@ -510,9 +428,7 @@ def beside(
 
     Parameters
     ----------
-    source : Source
     predicted : mapping of str to ndarray of shape (rows,)
-    target : Target
     further : sequence of str
         Columns of further quantities.
     """

@@ -38,7 +38,6 @@ class Query:
 
     Attributes
     ----------
-    rows : int
     columns : dict of str to ndarray
         Every factor's values, of shape (rows,).
     given : tuple of str
@@ -223,18 +222,7 @@ def checked_values(values: Mapping[str, Any], schema: Schema) -> dict[str, Any]:
 def _values(
     factor: Factor, source: Source, schema: Schema, notes: list[Note], new_levels: bool
 ) -> npt.NDArray[Any] | None:
-    """Return the values of a factor: given, derived, or its one measured value; None where it has none of these.
-
-    Parameters
-    ----------
-    factor : Factor
-    source : Source
-    schema : Schema
-    notes : list of Note
-        What was filled in is added.
-    new_levels : bool
-        Whether a level that was not measured is let through.
-    """
+    """Return the values of a factor: given, derived, or its one measured value; None where it has none of these."""
     given = source.columns
     if factor.name in given:
         standing = schema.standing.get(factor.name, ())
@@ -304,19 +292,7 @@ def answered(factor: Factor, level: str) -> bool:
 def _checked(
     factor: Factor, source: Source, cells: Cells, new_levels: bool = False, standing: Sequence[str] = ()
 ) -> npt.NDArray[Any]:
-    """Return the given cells of a factor as numbers or labels that the model can take.
-
-    Parameters
-    ----------
-    factor : Factor
-    source : Source
-        For the place of an error.
-    cells : ndarray of shape (rows,)
-    new_levels : bool
-        Whether a level that was not measured is let through.
-    standing : sequence of str
-        Levels that were not measured, and are let through.
-    """
+    """Return the given cells of a factor as numbers or labels that the model can take."""
     if not factor.numeric:
         texts = labels(cells)
         unknown = np.flatnonzero(~np.isin(texts.astype(str), [*factor.levels, *standing]))

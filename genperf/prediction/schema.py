@@ -31,7 +31,6 @@ class Schema(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fie
         Factors computed from other columns, with their formulas.
     source, sha256 : str
         Where the rows came from, and a hash of them.
-    rows, configurations, rejected : int
     noise : float or None
         Relative standard deviation of repeats; None where nothing was repeated.
     lowest, highest : float

@@ -49,8 +49,6 @@ def standing_members(schema: Schema, members: Sequence[Member], new: New) -> tup
 
     Parameters
     ----------
-    schema : Schema
-    members : sequence of Member
     new : mapping of str to tuple of str
         The new levels by factor. Those of one factor are alike.
 
@@ -103,17 +101,7 @@ def standing_notes(schema: Schema) -> list[str]:
 
 
 def _standing_expression(expression: Expression, stands: Mapping[str, Mapping[str, str]]) -> Expression:
-    """Return an expression that reads a measured level where a new one stands.
-
-    Examples
-    --------
-    >>> from genperf.formula import parse
-    >>> slower = Call("where", (Call("equal", (Name("gpu"), Text("V100"))), parse("2*a").node, parse("a").node))
-    >>> expression = Expression("formula", (Term("t", slower),), (), texts=("gpu",))
-    >>> read = _standing_expression(expression, {"gpu": {"B200": "V100"}})
-    >>> read.evaluate({"gpu": np.array(["A100", "V100", "B200"])}, {"a": 1.0})
-    array([1., 2., 2.])
-    """
+    """Return an expression that reads a measured level where a new one stands."""
     by = {name: _level_read(name, levels) for name, levels in stands.items()}
     terms = tuple(Term(t.name, substitute(t.node, by)) for t in expression.terms)
     total = None if expression.total is None else substitute(expression.total, by)

@@ -150,24 +150,13 @@ class _Grades:
         self._marks: list[tuple[npt.NDArray[np.bool_], _Reason]] = []
 
     def mark(self, where: npt.NDArray[np.bool_], level: int, reason: _Reason) -> None:
-        """Give some rows at least a grade.
-
-        Parameters
-        ----------
-        where : ndarray of bool of shape (rows,)
-        level : int
-            Place in `VERDICTS`.
-        reason : str or callable
-        """
+        """Give some rows at least a grade."""
         if where.any():
             self.grade[where] = np.maximum(self.grade[where], level)
             self._marks.append((where, reason))
 
     def texts(self) -> list[str]:
-        """Return the reasons of every row in the order they were given, each once.
-
-        Rows with the same marks are written together: most share a text.
-        """
+        """Return the reasons of every row in the order they were given, each once."""
         out = np.full(len(self.grade), "inside the measured range", dtype=object)
         if not self._marks:
             return out.tolist()
@@ -201,16 +190,8 @@ def verdicts(
 
     Parameters
     ----------
-    schema : Schema
-    query : Query
-    evidence : sequence of Evidence
-    standing : Standing
     log_width : ndarray of shape (rows,)
         ln(upper/lower) of the 90 % prediction interval.
-
-    Returns
-    -------
-    verdicts, reasons : list of str
     """
     grades = _Grades(query.rows)
     together = {*standing.followers, *settled_by_workers(schema, standing.followers)}
@@ -252,21 +233,7 @@ def verdicts(
 def _by_range(
     schema: Schema, query: Query, standing: Standing, grades: _Grades
 ) -> dict[str, tuple[Factor, npt.NDArray[np.float64]]]:
-    """Judge by the range of each factor.
-
-    Parameters
-    ----------
-    schema : Schema
-        Whose ranges reach to what was borrowed.
-    query : Query
-    standing : Standing
-    grades : _Grades
-
-    Returns
-    -------
-    dict of str to (Factor, ndarray of shape (rows,))
-        The numeric factors that vary, with the doublings of each row outside their range.
-    """
+    """Judge by the range of each factor."""
     near = 0 if standing.several_forms and not standing.borrowed else 1
     known = "measured and borrowed" if standing.borrowed else "measured"
     scales = {}
@@ -304,18 +271,7 @@ def _outside(
     far: npt.NDArray[np.float64],
     rows: npt.NDArray[np.intp],
 ) -> list[str]:
-    """Return how far some rows lie outside the range of a factor.
-
-    Parameters
-    ----------
-    factor : Factor
-    known : str
-        How its range is known.
-    values, far : ndarray of shape (rows,)
-        Of the factor, and how many doublings it lies outside.
-    rows : ndarray of int
-        Places of the rows.
-    """
+    """Return how far some rows lie outside the range of a factor."""
     measured = f"the {known} {factor.lower:g} to {factor.upper:g}"
     # A value has one distance: each is written once.
     each, first, of_row = np.unique(values[rows], return_index=True, return_inverse=True)
@@ -329,7 +285,6 @@ def settled_by_workers(schema: Schema, followers: Collection[str] = ()) -> dict[
 
     Parameters
     ----------
-    schema : Schema
     followers : collection of str
         Factors that follow the scale of a series: where the workers are among them, nothing is settled by these.
 
@@ -370,16 +325,7 @@ def _column(schema: Schema, canonical: str) -> str | None:
 
 
 def _by_distance(total: npt.NDArray[np.float64], several: npt.NDArray[np.bool_] | bool, grades: _Grades) -> None:
-    """Judge by the distance from the data in all.
-
-    Parameters
-    ----------
-    total : ndarray of shape (rows,)
-        Doublings.
-    several : ndarray of bool of shape (rows,)
-        Where more than one factor is outside, so that the sum is news.
-    grades : _Grades
-    """
+    """Judge by the distance from the data in all."""
     caution, blind = (total > RULES.near) & (total <= RULES.blind), total > RULES.blind
 
     def texts(rows: npt.NDArray[np.intp]) -> list[str]:
@@ -391,15 +337,7 @@ def _by_distance(total: npt.NDArray[np.float64], several: npt.NDArray[np.bool_] 
 
 
 def _by_width(log_width: npt.NDArray[np.float64], outside: npt.NDArray[np.bool_], grades: _Grades) -> None:
-    """Judge by the width of the 90 % interval.
-
-    Parameters
-    ----------
-    log_width : ndarray of shape (rows,)
-    outside : ndarray of bool of shape (rows,)
-        Whether a row lies outside the measured range.
-    grades : _Grades
-    """
+    """Judge by the width of the 90 % interval."""
     wide = np.where(outside, RULES.wide_beyond, RULES.wide)
     very_wide = np.where(outside, RULES.very_wide_beyond, RULES.very_wide)
     grades.mark((log_width > wide) & (log_width <= very_wide), 1, "the interval is wide")
@@ -410,12 +348,6 @@ def all_doublings(schema: Schema, query: Query, followers: Collection[str] = ())
     """Return how many doublings each row lies outside the data in all, shape (rows,).
 
     Factors that follow the scale of a series are not counted beside it: of them and the scale the farthest counts.
-
-    Parameters
-    ----------
-    schema : Schema
-    query : Query
-    followers : collection of str
     """
     total = np.zeros(query.rows)
     followed = np.zeros(query.rows)
@@ -439,7 +371,6 @@ def distance_beyond(schema: Schema, columns: Mapping[str, npt.NDArray[Any]]) -> 
 
     Parameters
     ----------
-    schema : Schema
     columns : mapping of str to ndarray of shape (rows,)
 
     Examples
@@ -474,16 +405,7 @@ def reaching(schema: Schema, borrowed: Mapping[str, npt.NDArray[np.float64]]) ->
 
 
 def _by_evidence(look_back: Evidence, several_forms: bool, beyond: npt.NDArray[np.bool_], grades: _Grades) -> None:
-    """Judge by the largest measured scale; of several forms the interval holds their errors already.
-
-    Parameters
-    ----------
-    look_back : Evidence
-    several_forms : bool
-    beyond : ndarray of bool of shape (rows,)
-        Whether a row lies beyond that scale.
-    grades : _Grades
-    """
+    """Judge by the largest measured scale; of several forms the interval holds their errors already."""
     error, last_point = look_back.error, look_back.last_point
     at = f"{look_back.factor}={look_back.held_out:g}"
     text = f"predicting {at} from smaller scales, the model erred by {_percent(error)}"

@@ -58,7 +58,6 @@ class Answer:
 
     Attributes
     ----------
-    question : str
     short : str
         The answer in a few words.
     sentences : tuple of str
@@ -75,12 +74,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class Questions:
-    """The questions about a predicted quantity.
-
-    Attributes
-    ----------
-    target : Target
-    """
+    """The questions about a predicted quantity."""
 
     target: Target
     band = "How well does it scale?"
@@ -111,7 +105,6 @@ def answers(
 
     Parameters
     ----------
-    result : FitResult
     answer : Scaling
         The predictions along the count of workers.
     target : DataFrame
@@ -147,7 +140,6 @@ class Summary:
         The predicted quantity with its interval.
     efficiency : float or None
         In %; None where there is none.
-    verdict : str
     sentence : str
         All of it, for somebody who reads one line.
     """
@@ -165,7 +157,6 @@ def summary(result: FitResult, answer: Scaling | None, target: pd.DataFrame, int
 
     Parameters
     ----------
-    result : FitResult
     answer : Scaling or None
         The predictions along the count of workers, where a factor counts them.
     target : DataFrame
@@ -204,7 +195,6 @@ def unanswered(why: str, result: FitResult, target: pd.DataFrame, interval: floa
     ----------
     why : str
         The reason.
-    result : FitResult
     target : DataFrame
         One row: the configuration that the answers are about.
     interval : float
@@ -230,31 +220,13 @@ def _largest_measured(result: FitResult, name: str) -> float:
 
 
 def _further(result: FitResult, answer: Scaling, target: pd.DataFrame) -> dict[str, Any]:
-    """Return the target of the advice where none was given: no nearer than two doublings beyond the data.
-
-    Parameters
-    ----------
-    result : FitResult
-    answer : Scaling
-    target : DataFrame
-        One row.
-    """
+    """Return the target of the advice where none was given: no nearer than two doublings beyond the data."""
     far = ANSWERS.advice_beyond * _largest_measured(result, answer.along)
     return {**answer.at, answer.along: max(float(target[answer.along].iloc[0]), far)}
 
 
 def _band(result: FitResult, answer: Scaling, count: float, verdict: str) -> Answer:
-    """Return the answer about the efficiency.
-
-    Parameters
-    ----------
-    result : FitResult
-    answer : Scaling
-    count : float
-        Of workers.
-    verdict : str
-        Of the prediction there.
-    """
+    """Return the answer about the efficiency."""
     largest = _largest_measured(result, answer.along)
     measured, there = (_efficiency(answer, n) for n in (largest, count))
     ratio = count / largest
@@ -270,18 +242,7 @@ def _band(result: FitResult, answer: Scaling, count: float, verdict: str) -> Ans
 
 
 def _record(result: FitResult, along: str, target: pd.DataFrame, verdict: str) -> list[str]:
-    """Say how often `auto` was right on published series that were predicted like this one.
-
-    Parameters
-    ----------
-    result : FitResult
-    along : str
-        The column of the scale.
-    target : DataFrame
-        One row: the configuration.
-    verdict : str
-        Of the prediction there.
-    """
+    """Say how often `auto` was right on published series that were predicted like this one."""
     if result.options.get("approach") != "series" or result.options.get("pooled_share") is not None:
         return []
     nodes = Factors(result.schema.factors, result.schema.mapping).find("nodes")
@@ -339,18 +300,7 @@ def _knee(answer: Scaling) -> Answer:
 
 
 def _largest_part(result: FitResult, answer: Scaling | None, target: pd.DataFrame, interval: float) -> Answer:
-    """Return the answer about the largest term.
-
-    Parameters
-    ----------
-    result : FitResult
-    answer : Scaling or None
-        The predictions along the count of workers, where a factor counts them.
-    target : DataFrame
-        One row: the configuration.
-    interval : float
-        Nominal coverage.
-    """
+    """Return the answer about the largest term."""
     quantity = result.schema.target
     parts = terms_at(result, target, interval)
     terms = parts.terms[~parts.terms["term"].isin([HIDDEN, FORM])]
@@ -388,14 +338,7 @@ def _largest_part(result: FitResult, answer: Scaling | None, target: pd.DataFram
 
 
 def _named(label: str, groups: Mapping[str, Sequence[str]]) -> str:
-    """Return a term as a sentence names it; of several of one shape all.
-
-    Parameters
-    ----------
-    label : str
-    groups : mapping of str to sequence of str
-        The terms by label, where there are several.
-    """
+    """Return a term as a sentence names it; of several of one shape all."""
     *others, last = (f"'{term}'" for term in groups.get(label, (label,)))
     if not others:
         return last
@@ -404,18 +347,7 @@ def _named(label: str, groups: Mapping[str, Sequence[str]]) -> str:
 
 
 def _next(result: FitResult, at: dict[str, Any], along: str, interval: float) -> Answer:
-    """Return the answer about the next measurement.
-
-    Parameters
-    ----------
-    result : FitResult
-    at : dict
-        The configuration that the decision is about.
-    along : str
-        The factor that counts the workers; empty where none does.
-    interval : float
-        Nominal coverage.
-    """
+    """Return the answer about the next measurement."""
     question = Questions.next
     try:
         advice = suggest(result, at, interval=interval)

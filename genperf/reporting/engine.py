@@ -63,7 +63,6 @@ class Model:
 
     Parameters
     ----------
-    result : FitResult
     formulas : Formulas
         Takes the model's formulas up.
     """
@@ -82,7 +81,6 @@ def engine(result: FitResult, formulas: Formulas, interval: float) -> dict[str, 
 
     Parameters
     ----------
-    result : FitResult
     formulas : Formulas
         Takes the model's formulas up.
     interval : float
@@ -169,14 +167,7 @@ def judging(result: FitResult, formulas: Formulas) -> dict[str, Any]:
 
 
 def _combinations(result: FitResult, followers: Collection[str]) -> dict[str, Any] | None:
-    """Return the corners that no run reaches, and the runs by which the nearest is named; None without such corners.
-
-    Parameters
-    ----------
-    result : FitResult
-    followers : collection of str
-        Factors that follow the scale of a series.
-    """
+    """Return the corners that no run reaches, and the runs by which the nearest is named; None without such corners."""
     tested = corners(result.schema, followers)
     if not tested:
         return None
@@ -198,15 +189,7 @@ def rules() -> dict[str, Any]:
 
 
 def _member(member: Member, model: Model, discrepancies: Sequence[Discrepancy]) -> dict[str, Any]:
-    """Return a member as data.
-
-    Parameters
-    ----------
-    member : Member
-    model : Model
-    discrepancies : sequence of Discrepancy
-        All of the model; a member refers to its own by place.
-    """
+    """Return a member as data."""
     expression, add = member.expression, model.formulas.add
     constants = {name: f"c[{j}]" for j, name in enumerate(expression.constant_names)}
     terms = {t.name: f"t[{j}]" for j, t in enumerate(expression.terms)}

@@ -24,10 +24,8 @@ def further_of(
 
     Parameters
     ----------
-    result : FitResult
     formulas : Formulas
         Takes the models' formulas up.
-    place : Place
     interval : float
         Nominal coverage.
     live : bool
@@ -83,11 +81,6 @@ def splits_of(model: Model) -> dict[str, Any] | None:
 
 def capacity_of(result: FitResult, capacity: Mapping[str, float]) -> dict[str, float | None]:
     """Return the capacity of each quantity that may have one: None where the user gave none.
-
-    Parameters
-    ----------
-    result : FitResult
-    capacity : mapping of str to float
 
     Raises
     ------

@@ -44,7 +44,6 @@ def scheme_of(table: Table, along: str | None = None, mapping: Mapping[str, str]
 
     Parameters
     ----------
-    table : Table
     along : str, optional
         The factor that counts the workers, by its column's name or the field's.
     mapping : mapping of str to str, optional
@@ -66,16 +65,7 @@ def scheme_of(table: Table, along: str | None = None, mapping: Mapping[str, str]
 
 
 def _scale_factors(table: Table, along: str | None, mapping: Mapping[str, str] | None) -> list[Factor]:
-    """Return the factors that may count the workers, the likeliest first.
-
-    Parameters
-    ----------
-    table : Table
-    along : str or None
-        The one that the user named.
-    mapping : mapping of str to str or None
-        Canonical factor name → column.
-    """
+    """Return the factors that may count the workers, the likeliest first."""
     factors = Factors(table.factors, mapping or {})
     names = (along, factors.mapping.get(along)) if along else ()
     named = [f for f in table.numeric if f.name in names]
@@ -96,13 +86,10 @@ def held_out(
 
     Parameters
     ----------
-    table : Table
-    model : str
     scheme : str, optional
         See `genperf.validate`; chosen by `scheme_of` where omitted.
     along : str, optional
         The factor that counts the workers.
-    seed : int
     workers : int
         Processes that fit.
     **options

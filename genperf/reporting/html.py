@@ -127,7 +127,6 @@ def report(
     ----------
     what : FitResult, GroupedResult or Table
         A table is fitted, and the model compared with baselines on held-out configurations.
-    path : str or Path
     view : View, optional
         The configuration that the answers are about, the factor that counts the workers, the intervals' coverage, the
         title.
@@ -221,15 +220,7 @@ def _validation(checked: Validation | str | None) -> dict[str, Any] | None:
 
 
 def _groups(whole: GroupedResult, view: View, formulas: Formulas) -> list[dict[str, Any]]:
-    """Return the groups in the table's order, those that could not be fitted last.
-
-    Parameters
-    ----------
-    whole : GroupedResult
-    view : View
-    formulas : Formulas
-        Takes the models' formulas up.
-    """
+    """Return the groups in the table's order, those that could not be fitted last."""
     live = sum(map(_bytes, whole.results.values())) <= PAGE.max_draw_bytes
     out: list[dict[str, Any]] = []
     failed = dict(whole.failures)
@@ -271,21 +262,7 @@ def _bytes(result: FitResult) -> int:
 def _rendered(
     whole: GroupedResult, table: Table | None, data: dict[str, Any], formulas: Formulas, title: str | None
 ) -> str:
-    """Return the page's text.
-
-    Parameters
-    ----------
-    whole : GroupedResult
-        The models.
-    table : Table or None
-        Whose rejected rows are listed.
-    data : dict
-        What the scripts read.
-    formulas : Formulas
-        Of all models.
-    title : str or None
-        Made of the table's name where None.
-    """
+    """Return the page's text."""
     from jinja2 import Environment, StrictUndefined
 
     first = next(iter(whole.results.values()))

@@ -60,7 +60,6 @@ def measures_of(model: Model, group: Mapping[str, str], job: Job) -> dict[str, A
         Takes the formulas up.
     group : mapping of str to str
         The values of the group, one of which may be the batch.
-    job : Job
 
     Raises
     ------

@@ -32,7 +32,6 @@ def command_of(result: FitResult, *, pooled: bool = False) -> str:
 
     Parameters
     ----------
-    result : FitResult
     pooled : bool
         Whether groups shared constants.
 

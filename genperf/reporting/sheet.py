@@ -106,7 +106,6 @@ def place_of(result: FitResult, target: Mapping[str, Any] | None, along: str | N
 
     Parameters
     ----------
-    result : FitResult
     target : mapping or None
         The configuration that the answers are about, or some of its values.
     along : str or None
@@ -139,19 +138,7 @@ def place_of(result: FitResult, target: Mapping[str, Any] | None, along: str | N
 
 
 def _counted(result: FitResult, along: Factor, given: Mapping[str, Any]) -> tuple[dict[str, Any], frozenset[str]]:
-    """Return the target with its count of workers, and the factors that stay where that count changes.
-
-    Nodes alone give the workers on them. Nodes that hold as many workers as always follow the workers: a page does not
-    draw one device on 16 nodes.
-
-    Parameters
-    ----------
-    result : FitResult
-    along : Factor
-        The factor that counts the workers.
-    given : mapping
-        The target, by factor.
-    """
+    """Return the target with its count of workers, and the factors that stay where that count changes."""
     fixed = frozenset(given) - {along.name}
     nodes = result.named.find("nodes")
     if nodes is None or nodes == along or nodes.name not in given or nodes.distinct == 1:
@@ -172,16 +159,7 @@ def _completed(result: FitResult, at: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _without_scale(result: FitResult, given: dict[str, Any], why: str) -> Place:
-    """Return a place on no scale.
-
-    Parameters
-    ----------
-    result : FitResult
-    given : dict
-        The values that the user gave.
-    why : str
-        Why no factor counts the workers.
-    """
+    """Return a place on no scale."""
     at = {k: v[0] for k, v in read_query(_completed(result, given), result.schema).columns.items()}
     return Place(None, why, at, None, None, pd.DataFrame({k: [v] for k, v in at.items()}))
 
@@ -193,8 +171,6 @@ def sheet(
 
     Parameters
     ----------
-    result : FitResult
-    place : Place
     interval : float
         Nominal coverage.
     judging : dict
@@ -286,7 +262,6 @@ def factor_of(factor: Factor, medians: Sequence[Median], index: int) -> dict[str
 
     Parameters
     ----------
-    factor : Factor
     medians : sequence of Median
         The measured configurations.
     index : int
@@ -308,17 +283,7 @@ def factor_of(factor: Factor, medians: Sequence[Median], index: int) -> dict[str
 
 
 def _thinned(counts: Array, steps: int, keep: Array) -> npt.NDArray[np.int64]:
-    """Return the places of about so many counts per doubling, with both ends and those to keep.
-
-    Parameters
-    ----------
-    counts : ndarray of shape (counts,)
-        Rising.
-    steps : int
-        Per doubling.
-    keep : ndarray
-        Counts whose places are kept.
-    """
+    """Return the places of about so many counts per doubling, with both ends and those to keep."""
     octaves = np.log2(counts / counts[0])
     wanted = np.arange(0.0, octaves[-1] + 1e-9, 1.0 / steps)
     near = np.abs(octaves[:, None] - wanted).argmin(axis=0)
@@ -378,8 +343,6 @@ def stops(result: FitResult, place: Place, interval: float) -> dict[str, Any]:
 
     Parameters
     ----------
-    result : FitResult
-    place : Place
     interval : float
         Nominal coverage.
     """
@@ -406,10 +369,7 @@ def stops(result: FitResult, place: Place, interval: float) -> dict[str, Any]:
 
 
 def _constants(result: FitResult, interval: float) -> list[list[Any]]:
-    """Return a row per constant: member, constant, value, lower, upper, unit, state.
-
-    Of members with equal labels, the constants are those of the heaviest.
-    """
+    """Return a row per constant: member, constant, value, lower, upper, unit, state."""
     target = result.schema.target
     heaviest = {entry.places[0] for entry in by_label(result.members)}
     places = [k for k, member in enumerate(result.members) for _ in member.expression.constants]

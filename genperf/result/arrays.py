@@ -71,10 +71,6 @@ def in_half_precision(values: Array) -> Array:
 def in_single_precision(values: Array) -> Array:
     """Round to single precision, which a model file packs in four bytes; numbers beyond its range stay as they are.
 
-    Parameters
-    ----------
-    values : ndarray
-
     Examples
     --------
     >>> in_single_precision(np.array([0.5, 1e300, 1e-300])).tolist()
@@ -132,15 +128,7 @@ def unpacked(value: object) -> npt.NDArray[Any]:
 
 
 def _packed_numbers(shape: object, text: object, kind: str) -> Array:
-    """Return packed numbers.
-
-    Parameters
-    ----------
-    shape, text : object
-        As a file has them.
-    kind : str
-        How numpy calls the numbers.
-    """
+    """Return packed numbers."""
     if not isinstance(shape, list) or not all(isinstance(n, int) and 0 <= n < 2**31 for n in shape):
         raise ValueError("Expected the lengths of an array")
     try:

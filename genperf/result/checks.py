@@ -50,7 +50,6 @@ def check_record(record: ModelRecord, discrepancies: Iterable[Discrepancy]) -> N
 
     Parameters
     ----------
-    record : ModelRecord
     discrepancies : iterable of Discrepancy
         Those of the record.
 
@@ -189,13 +188,7 @@ def _check_evidence(evidence: Evidence, schema: Schema) -> None:
 
 
 def _check_discrepancy(discrepancy: Discrepancy, factors: tuple[Factor, ...]) -> None:
-    """Refuse a discrepancy whose parts do not fit the factors or each other.
-
-    Raises
-    ------
-    ModelError, FormulaError
-        Naming the field.
-    """
+    """Refuse a discrepancy whose parts do not fit the factors or each other."""
     count = len(discrepancy.logarithms)
     numeric = {f.name: f.numeric for f in factors}
     anchors = discrepancy.anchors

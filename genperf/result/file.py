@@ -61,13 +61,8 @@ def parse_model(text: str | bytes, where: str = "model") -> FitResult | GroupedR
 
     Parameters
     ----------
-    text : str or bytes
     where : str
         What messages call it.
-
-    Returns
-    -------
-    FitResult, or GroupedResult where the file has groups
 
     Raises
     ------
@@ -157,7 +152,6 @@ def save_model(result: FitResult | GroupedResult, path: str | Path) -> None:
 
     Parameters
     ----------
-    result : FitResult or GroupedResult
     path : str or Path
         The file is JSON, and is replaced where it exists.
 
@@ -180,14 +174,6 @@ def load_model(path: str | Path) -> FitResult | GroupedResult:
     """Read a model file, as `genperf fit -o` or `save_model` wrote it.
 
     Nothing in the file is run: it is data, and its formulas are read by genperf's own parser.
-
-    Parameters
-    ----------
-    path : str or Path
-
-    Returns
-    -------
-    FitResult, or GroupedResult for a model with groups
 
     Raises
     ------

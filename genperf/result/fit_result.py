@@ -44,15 +44,12 @@ class FitResult(Shortcuts):
         The table it was fitted to, without its rows.
     members : tuple of Member
         The fitted expressions with their weights; one unless the model is an ensemble.
-    spread : Spread
     evidence : tuple of Evidence
         How it predicted the largest measured scale from the smaller ones.
     options : dict
         Loss, penalty, λ, solver, structure, as used.
-    seed : int
     metrics : dict of str to float
         On the rows it was fitted to: mape and median_ape in %, rmse in seconds, r2.
-    notes : tuple of Note
     feasibility : Feasibility or None
         The probability that a run does not fail; None where no run of the table failed.
     further : dict of str to FitResult
@@ -184,14 +181,7 @@ class FitResult(Shortcuts):
         return beside(source, self._predicted(source, interval, band), self.schema.target, further_names(self))
 
     def _predicted(self, source: Source, interval: float, band: Band) -> dict[str, npt.NDArray[Any]]:
-        """Return the columns that a prediction adds to checked cells.
-
-        Parameters
-        ----------
-        source : Source
-        interval : float
-        band : {"prediction", "confidence"}
-        """
+        """Return the columns that a prediction adds to checked cells."""
         predicted = predict(self, source, interval, band)
         if not self.further:
             return predicted
@@ -284,7 +274,6 @@ class GroupedResult(GroupShortcuts):
     ----------
     group : tuple of str
         The group columns.
-    results : dict of tuple of str to FitResult
     failures : dict of tuple of str to str
         Groups that could not be fitted, and why.
     """
@@ -344,8 +333,6 @@ class GroupedResult(GroupShortcuts):
 
         Parameters
         ----------
-        data : path, DataFrame or mapping
-        interval : float
         band : {"prediction", "confidence"}
 
         Returns

@@ -136,15 +136,7 @@ def result_of(record: ModelRecord) -> FitResult:
 
 
 def _member(record: MemberRecord, factors: tuple[Factor, ...], discrepancies: Sequence[Discrepancy]) -> Member:
-    """Return the member of a record.
-
-    Parameters
-    ----------
-    record : MemberRecord
-    factors : tuple of Factor
-    discrepancies : sequence of Discrepancy
-        Of the model; a member refers to one by place.
-    """
+    """Return the member of a record."""
     texts = tuple(f.name for f in factors if not f.numeric)
     names = {f.name for f in factors} | {c.name for c in record.constants}
 
@@ -193,15 +185,7 @@ def _member(record: MemberRecord, factors: tuple[Factor, ...], discrepancies: Se
 
 
 def _check_anchored(terms: Sequence[Term], factors: set[str], discrepancy: Discrepancy) -> None:
-    """Refuse anchors that lack a factor which the terms read.
-
-    Parameters
-    ----------
-    terms : sequence of Term
-    factors : set of str
-        Of the table.
-    discrepancy : Discrepancy
-    """
+    """Refuse anchors that lack a factor which the terms read."""
     lacking = {name for term in terms for name in names_in(term.node)} & factors - set(discrepancy.anchors)
     if lacking:
         raise refusal(f"discrepancies.anchors: '{min(lacking)}' is not among them, and a term reads it")

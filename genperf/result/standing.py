@@ -26,7 +26,6 @@ def answering(result: FitResult, *configurations: Mapping[str, Any] | pd.DataFra
 
     Parameters
     ----------
-    result : FitResult
     *configurations : mapping, DataFrame or None
         Values by name, single ones or lists; or a column per factor.
 
@@ -72,7 +71,6 @@ def predicting_levels(result: FitResult, data: pd.DataFrame) -> FitResult:
 
     Parameters
     ----------
-    result : FitResult
     data : DataFrame
         A column per factor, whose levels are known to be no typing errors.
     """
@@ -86,14 +84,7 @@ def predicting_levels(result: FitResult, data: pd.DataFrame) -> FitResult:
 
 
 def _values(given: Mapping[str, Any] | pd.DataFrame | None, factor: str, result: FitResult) -> list[Any]:
-    """Return what is given of a factor, by its name or the one that the user mapped to it.
-
-    Parameters
-    ----------
-    given : mapping, DataFrame or None
-    factor : str
-    result : FitResult
-    """
+    """Return what is given of a factor, by its name or the one that the user mapped to it."""
     if given is None:
         return []
     values: Any = next((v for name, v in given.items() if result.schema.column(str(name)) == factor), [])

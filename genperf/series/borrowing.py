@@ -38,7 +38,6 @@ def led(member: Member, loans: Sequence[Loan], noise: float) -> Member:
     ----------
     member : Member
         Fitted to the series with the loans.
-    loans : sequence of Loan
     noise : float
         Standard deviation of ln T of repeats.
     """

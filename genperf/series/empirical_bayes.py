@@ -132,18 +132,7 @@ def informed(prior: Prior, counts: Counts) -> Prior:
 
 
 def _add_sizes(sizes: Array, posterior: Posterior, weights: Array, moments: tuple[Array, Array]) -> None:
-    """Add the overheads of a family with one walk to the counts of its series.
-
-    Parameters
-    ----------
-    sizes : ndarray of shape (names, 3)
-        Changed in place.
-    posterior : Posterior
-    weights : ndarray of shape (points,)
-        Of all families and walks, they add up to one.
-    moments : tuple of ndarray
-        The prior's means and roots of the family's overheads, in each setting.
-    """
+    """Add the overheads of a family with one walk to the counts of its series."""
     means, roots = moments
     for j, name in enumerate(posterior.family.sizes):
         # An overhead that is zero wherever the series was measured keeps its prior.
@@ -158,15 +147,7 @@ def _sums(z: Array, weights: Array) -> Array:
 
 
 def _moved(sums: Array, mean: float | Array) -> tuple[Array, Array]:
-    """Return the mean and the standard deviation of z after counts, 0 and 1 before any.
-
-    Parameters
-    ----------
-    sums : ndarray of shape (…, 3)
-        Σ 1, Σ z and Σ z².
-    mean : float or ndarray
-        κ.
-    """
+    """Return the mean and the standard deviation of z after counts, 0 and 1 before any."""
     n, first, second = np.moveaxis(sums, -1, 0)
     moved = first / (mean + n)
     scatter = second - 2.0 * moved * first + n * moved**2
@@ -175,13 +156,7 @@ def _moved(sums: Array, mean: float | Array) -> tuple[Array, Array]:
 
 
 def _moved_setting(setting: Setting, sizes: Array) -> Setting:
-    """Return a setting with the medians and spreads that a table shows.
-
-    Parameters
-    ----------
-    setting : Setting
-    sizes : ndarray of shape (names, 3)
-    """
+    """Return a setting with the medians and spreads that a table shows."""
     trust = np.full(len(NAMES), float(UPDATE.mean))
     trust[STEPS] = UPDATE.step
     mean, spread = _moved(sizes, trust)
@@ -191,14 +166,7 @@ def _moved_setting(setting: Setting, sizes: Array) -> Setting:
 
 
 def _moved_along(setting: Setting, usual: Setting, moved: Setting, times: float) -> Setting:
-    """Return another setting: where it is as the usual one, it moves along.
-
-    Parameters
-    ----------
-    setting, usual, moved : Setting
-    times : float
-        What its share is multiplied by.
-    """
+    """Return another setting: where it is as the usual one, it moves along."""
     differs = np.array(setting.medians) != np.array(usual.medians)
     differs |= np.any(np.array(setting.root) != np.array(usual.root), axis=1)
     medians = np.where(differs, setting.medians, moved.medians)

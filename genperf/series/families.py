@@ -47,11 +47,8 @@ class Family:
 
     Attributes
     ----------
-    label : str
     expression : Expression
         The computation, then the overheads.
-    overheads : tuple of Overhead
-    work : Work
     share : float
         Prior probability.
     last : bool
@@ -109,11 +106,8 @@ def families(factors: Factors, works: Sequence[Work], layout: Layout, prior: Pri
 
     Parameters
     ----------
-    factors : Factors
     works : sequence of Work
         Possible ways in which the work changes, with their probabilities.
-    layout : Layout
-    prior : Prior
     """
     families: list[Family] = []
 
@@ -158,27 +152,14 @@ def families(factors: Factors, works: Sequence[Work], layout: Layout, prior: Pri
 
 
 def _arises(overhead: Overhead, work: Work, layout: Layout) -> bool:
-    """Tell whether an overhead can be told from the computation, on machines laid out so.
-
-    Parameters
-    ----------
-    overhead : Overhead
-    work : Work
-    layout : Layout
-    """
+    """Tell whether an overhead can be told from the computation, on machines laid out so."""
     if overhead.place == "constant":
         return work.varies
     return layout.inside or overhead.place != "inside"
 
 
 def _unlearned(work: Work, layout: Layout) -> dict[str, tuple[Overhead, ...]]:
-    """Return the overheads of the registered families that the prior was not learned for, by the family's name.
-
-    Parameters
-    ----------
-    work : Work
-    layout : Layout
-    """
+    """Return the overheads of the registered families that the prior was not learned for, by the family's name."""
     new = {
         family.name: tuple(overhead for overhead in family.overheads if _arises(overhead, work, layout))
         for family in MODELS.values()
@@ -188,14 +169,7 @@ def _unlearned(work: Work, layout: Layout) -> dict[str, tuple[Overhead, ...]]:
 
 
 def _nodes(factors: Factors, work: Work, nodes_known: bool) -> tuple[tuple[str, Node | None], ...]:
-    """Return what stands for the canonical names that the terms read, over the table's columns.
-
-    Parameters
-    ----------
-    factors : Factors
-    work : Work
-    nodes_known : bool
-    """
+    """Return what stands for the canonical names that the terms read, over the table's columns."""
     names = ("workers", "nodes", *sorted(names_in(parse(work.each).node)))
     nodes = {name: factors.node(name) for name in dict.fromkeys(names)}
     if not nodes_known:
@@ -210,20 +184,7 @@ def _written(
     each: str,
     overheads: tuple[Overhead, ...],
 ) -> Expression:
-    """Write the terms over the table's columns, also those that are zero in it: beyond one node, others begin.
-
-    Once for all series whose columns have the same names.
-
-    Parameters
-    ----------
-    columns : tuple of str
-        Names that constants must not have.
-    nodes : tuple of (str, Node or None)
-        What stands for a canonical name.
-    each : str
-        One worker's work.
-    overheads : tuple of Overhead
-    """
+    """Write the terms over the table's columns, also those that are zero in it: beyond one node, others begin."""
     computation = Overhead("computation", "a", "a" if each == "1" else f"a*{each}".replace("a*1/", "a/"), "constant")
     known = {name: node for name, node in nodes if node is not None}
     constants: list[str] = []

@@ -60,7 +60,6 @@ def fit_series(
 
     Parameters
     ----------
-    table : Table
     series : Series
         Of the table, see `series_of`.
     seed : int
@@ -108,8 +107,6 @@ class Posterior:
 
     Attributes
     ----------
-    family : Family
-    walk : Discrepancy
     work, shapes : ndarray of shape (anchors,) and (overheads, anchors)
         Relative to the computation at the largest scale.
     units : ndarray of shape (overheads,)
@@ -226,15 +223,7 @@ def _targets(batch: Sequence[_Problem], prior: Prior) -> Targets:
 
 
 def _problems(part: int, series: Series, prior: Prior) -> list[_Problem]:
-    """Write down the families of a series with their walks.
-
-    Parameters
-    ----------
-    part : int
-        Number of the series among those sampled together.
-    series : Series
-    prior : Prior
-    """
+    """Write down the families of a series with their walks."""
     layout, works = _layout(series), _works(series, prior)
     walks: dict[tuple[str, bool], tuple[Discrepancy, ...]] = {}
     problems = []
@@ -293,10 +282,8 @@ def longer_than_usual(series: Series, last: int, prior: Prior) -> float:
 
     Parameters
     ----------
-    series : Series
     last : int
         Place of the largest scale.
-    prior : Prior
     """
     return float(series.logarithms[last]) - float(np.log(prior.usual_time)) if series.in_seconds else 0.0
 
@@ -306,8 +293,6 @@ def moments_of(family: Family, prior: Prior, longer: float) -> tuple[Array, Arra
 
     Parameters
     ----------
-    family : Family
-    prior : Prior
     longer : float
         See `longer_than_usual`.
     """
@@ -320,17 +305,7 @@ def moments_of(family: Family, prior: Prior, longer: float) -> tuple[Array, Arra
 def _walks(
     series: Series, work: Work, sds: tuple[float, Sequence[float]], nodes_known: bool, prior: Prior
 ) -> tuple[Discrepancy, ...]:
-    """Return the walks of a family before they have draws, one a noise.
-
-    Parameters
-    ----------
-    series : Series
-    work : Work
-    sds : tuple of float, and of sequence of float
-        Standard deviations of a doubling's step, and of a configuration's noise.
-    nodes_known : bool
-    prior : Prior
-    """
+    """Return the walks of a family before they have draws, one a noise."""
     step, noises = sds
     axes = _axes(series, work)
     nodes = series.over_columns("nodes") if nodes_known else "1"
@@ -365,14 +340,7 @@ def _axes(series: Series, work: Work) -> tuple[str, ...]:
 
 
 def _members(series: Series, posteriors: Sequence[Posterior], kept: DrawSettings = DRAWS) -> tuple[Member, ...]:
-    """Weigh the families by their evidence and keep draws of those that count, heaviest first.
-
-    Parameters
-    ----------
-    series : Series
-    posteriors : sequence of Posterior
-    kept : DrawSettings
-    """
+    """Weigh the families by their evidence and keep draws of those that count, heaviest first."""
     logarithms = np.array([log_sum(p.log_weights, 0) for p in posteriors])
     weights = np.exp(logarithms - logarithms.max())
     weights /= weights.sum()
@@ -407,35 +375,14 @@ def _growth(posterior: Posterior, beyond: dict[str, Array]) -> Array:
 
 
 def _evenly(log_weights: Array, order: npt.NDArray[np.intp], draws: int) -> npt.NDArray[np.intp]:
-    """Choose points in proportion to their weights, evenly along an order.
-
-    Parameters
-    ----------
-    log_weights : ndarray of shape (points,)
-    order : ndarray of int, shape (points,)
-    draws : int
-
-    Returns
-    -------
-    ndarray of int, shape (draws,)
-    """
+    """Choose points in proportion to their weights, evenly along an order."""
     reached = np.cumsum(np.exp(log_weights[order] - log_weights.max()))
     places = (np.arange(draws) + 0.5) / draws * reached[-1]
     return np.asarray(order[np.minimum(np.searchsorted(reached, places), len(order) - 1)])
 
 
 def _member(posterior: Posterior, chosen: npt.NDArray[np.intp], weight: float, evidence: float) -> Member:
-    """Return a family with its draws, from the flattest curve to the steepest.
-
-    Parameters
-    ----------
-    posterior : Posterior
-    chosen : ndarray of int, shape (draws,)
-        Points that become draws.
-    weight : float
-    evidence : float
-        Its logarithm, with the prior probability.
-    """
+    """Return a family with its draws, from the flattest curve to the steepest."""
     family, walk = posterior.family, posterior.walk
     names, draws = family.expression.constant_names, len(chosen)
     sizes, loudness = np.exp(posterior.u[chosen]), posterior.loudness[chosen]
@@ -492,16 +439,7 @@ def _without_largest(series: Series) -> tuple[Series, Series] | None:
 def _look_back(
     series: Series, smaller: Series, held_out: Series, posteriors: Sequence[Posterior]
 ) -> tuple[Evidence, ...]:
-    """Predict the largest scale from the smaller ones.
-
-    Parameters
-    ----------
-    series : Series
-    smaller, held_out : Series
-        Its parts.
-    posteriors : sequence of Posterior
-        Of the smaller scales.
-    """
+    """Predict the largest scale from the smaller ones."""
     members = _members(smaller, posteriors, LOOKING_BACK)
     forecasts = [member.forecast(held_out.columns) for member in members]
     shares = [np.full(len(member.draws), member.weight / len(member.draws)) for member in members]

@@ -48,8 +48,6 @@ def with_hint(series: Series, family: Family, medians: Array, roots: Array) -> t
 
     Parameters
     ----------
-    series : Series
-    family : Family
     medians : ndarray of shape (settings, overheads)
         Means of the overheads' logarithms, relative to the computation.
     roots : ndarray of shape (settings, overheads, overheads)
@@ -101,15 +99,7 @@ def hint_notes(series: Series) -> tuple[Note, ...]:
 
 
 def _compared(series: Series, exchange: float, nodes: Array) -> tuple[Note, ...]:
-    """Compare the measured step to the second count of nodes with the hinted exchange.
-
-    Parameters
-    ----------
-    series : Series
-    exchange : float
-        Seconds.
-    nodes : ndarray of shape (configurations,)
-    """
+    """Compare the measured step to the second count of nodes with the hinted exchange."""
     inside = np.flatnonzero(nodes == nodes.min())[-1]
     first = np.flatnonzero(nodes > nodes.min())[:1]
     if nodes.min() > 1.0 or not first.size:

@@ -54,7 +54,6 @@ class Series:
 
     Attributes
     ----------
-    factors : Factors
     scale : str
         Canonical name: workers, or nodes where there is no column of workers.
     column : str
@@ -124,7 +123,6 @@ def series_of(table: Table, options: FitOptions, borrowing: bool = False) -> Ser
 
     Parameters
     ----------
-    table : Table
     options : FitOptions
         Its mapping names factors.
     borrowing : bool

@@ -59,7 +59,6 @@ def setting_of(
 
     Parameters
     ----------
-    share : float
     medians, spreads, loads : sequence of float
         In the order of `NAMES`: median, standard deviation of the logarithm, and how much of the common strength an
         overhead takes part in.

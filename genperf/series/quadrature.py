@@ -274,10 +274,6 @@ def log_sum(values: Array, axis: int) -> Array:
         Logarithms of the addends.
     axis : int
         Along which they are added up.
-
-    Returns
-    -------
-    ndarray
     """
     top = np.max(values, axis=axis, keepdims=True)
     return np.asarray(np.log(np.sum(np.exp(values - top), axis=axis)) + np.squeeze(top, axis))
@@ -288,10 +284,8 @@ def weighted_points(targets: Targets, seed: int = 0, settings: QuadratureSetting
 
     Parameters
     ----------
-    targets : Targets
     seed : int
         Of the points' shifts; fits use 0, error estimates others.
-    settings : QuadratureSettings
 
     Returns
     -------
@@ -333,7 +327,6 @@ class Proposal:
     means, roots : ndarray of shape (b, s, d) and (b, s, d, d)
         Of the components; a root is the Cholesky factor of a covariance.
     shares : ndarray of shape (b, s)
-    freedom : float
     """
 
     means: Array
@@ -389,8 +382,6 @@ class _Rounds:
 
     Attributes
     ----------
-    targets : Targets
-    straight : Straightened
     proposals : list of Proposal
         Of each round.
     drawn : list of _Drawn
@@ -414,14 +405,7 @@ class _Rounds:
         return np.concatenate([drawn.coordinates for drawn in self.drawn], axis=2)
 
     def draw(self, proposal: Proposal, standard: Array) -> None:
-        """Draw one more round.
-
-        Parameters
-        ----------
-        proposal : Proposal
-        standard : ndarray of shape (s, n, d)
-            Standard Student-t points.
-        """
+        """Draw one more round."""
         b, s, d = proposal.means.shape
         each = standard.shape[1]
         y = proposal.means[..., None] + proposal.roots @ np.swapaxes(standard, 1, 2)
@@ -456,14 +440,7 @@ class _Rounds:
         return _Rounds(targets, straight, proposals, drawn, self.densities[which], self.parts[which])
 
     def moved(self, weights: Array, settings: QuadratureSettings) -> Proposal:
-        """Return the last proposal with its components moved to where the weight is.
-
-        Parameters
-        ----------
-        weights : ndarray of shape (b, n)
-            Of all points; add up to one.
-        settings : QuadratureSettings
-        """
+        """Return the last proposal with its components moved to where the weight is."""
         last, x = self.proposals[-1], self.coordinates
         part = np.exp(self.parts - self.densities[:, -1:]) * weights[:, None, :]
         # The old proposal counts like a few points, so that a component without weight stays as it was.
@@ -482,19 +459,7 @@ class _Rounds:
 
 
 def _laplace(targets: Targets, straight: Straightened, settings: QuadratureSettings) -> tuple[Array, Array]:
-    """Return each setting's mode and the Cholesky factor of its covariance, by damped Fisher scoring.
-
-    Parameters
-    ----------
-    targets : Targets
-    straight : Straightened
-        The coordinates of the answer.
-    settings : QuadratureSettings
-
-    Returns
-    -------
-    means, roots : ndarray of shape (b, s, d) and (b, s, d, d)
-    """
+    """Return each setting's mode and the Cholesky factor of its covariance, by damped Fisher scoring."""
     v = targets.effective.shape[1]
     b, s, p = targets.medians.shape
     medians = np.repeat(targets.medians, v, axis=1)

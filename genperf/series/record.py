@@ -43,7 +43,6 @@ class Record:
     protocol : {"near", "far", "node"}
     verdict : str
         Empty for all.
-    predictions, clusters : int
     covered : int
         Predictions whose 90 % interval held.
     median_error : float

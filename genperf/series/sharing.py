@@ -69,7 +69,6 @@ class TablePrior:
 
         Parameters
         ----------
-        key : tuple of str
         series : Series
             The group's.
         """
@@ -108,7 +107,6 @@ def table_prior(table: Table, options: FitOptions, prior: Prior = PRIOR) -> Tabl
     ----------
     table : Table
         With groups; without any, nothing is shared.
-    options : FitOptions
     prior : Prior
         Learned from other clusters.
 

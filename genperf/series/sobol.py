@@ -30,10 +30,7 @@ SOBOL = SobolSettings()
 
 @lru_cache(maxsize=1)
 def _polynomials() -> tuple[tuple[int, int, tuple[int, ...]], ...]:
-    """Return the degree, coefficients and initial numbers of each dimension's primitive polynomial.
-
-    From the second dimension on (Joe & Kuo 2008, new-joe-kuo-6).
-    """
+    """Return the degree, coefficients and initial numbers of each dimension's primitive polynomial."""
     return (
         (1, 0, (1,)),
         (2, 1, (1, 3)),
@@ -104,7 +101,6 @@ def student_points(points: int, dimension: int, freedom: float, shifts: int, see
     ----------
     points : int
         In a set.
-    dimension : int
     freedom : float
         Degrees of freedom.
     shifts : int

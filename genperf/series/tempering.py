@@ -77,12 +77,6 @@ def sample(
     ----------
     log_likelihood : callable
         (particles, dimension) → (particles,).
-    dimension, particles : int
-    rng : Generator
-
-    Returns
-    -------
-    Posterior
 
     Examples
     --------
@@ -138,7 +132,6 @@ def tempered_points(target: Targets, points: int) -> WeightedPoints:
     ----------
     target : Targets
         Of one family.
-    points : int
 
     Returns
     -------

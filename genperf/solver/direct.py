@@ -45,17 +45,12 @@ def direct_search(problem: Problem, rngs: Sequence[np.random.Generator], given: 
 
     Parameters
     ----------
-    problem : Problem
     rngs : sequence of Generator
         One for each search.
     given : ndarray of shape (sets, n)
         Starts that are polished beside the searches.
     watch : callable
         Called with the least cost whenever costs were computed.
-
-    Returns
-    -------
-    Optima
     """
     lower, upper = box(problem)
     populations = first_populations(lower, upper, rngs, DIRECT.members_per_constant)
@@ -71,23 +66,7 @@ def direct_search(problem: Problem, rngs: Sequence[np.random.Generator], given: 
 def _evolved(
     problem: Problem, bounds: tuple[Array, Array], rng: np.random.Generator, population: Array, watch: Watch
 ) -> tuple[Array, int]:
-    """Evolve one population until its best cost stops falling.
-
-    Parameters
-    ----------
-    problem : Problem
-    bounds : pair of ndarray of shape (n,)
-    rng : Generator
-    population : ndarray of shape (members, n)
-    watch : callable
-        Called with the least cost after every generation.
-
-    Returns
-    -------
-    members : ndarray of shape (polished_members, n)
-        Spread over the ranking of the last population.
-    evaluations : int
-    """
+    """Evolve one population until its best cost stops falling."""
     # It takes a quarter of a second to import, and only this solver needs it.
     from scipy.optimize import Bounds, differential_evolution
 

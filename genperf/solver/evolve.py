@@ -68,7 +68,6 @@ def evolve(
     -------
     populations : ndarray of shape (populations, size, d)
     costs : ndarray of shape (populations, size)
-    evaluations : int
 
     Examples
     --------
@@ -104,19 +103,7 @@ def evolve(
 
 
 def _trials(members: Array, costs: Array, bounds: tuple[Array, Array], rng: np.random.Generator) -> Array:
-    """Return one trial for every member: near the best one, along the difference of two others.
-
-    Parameters
-    ----------
-    members : ndarray of shape (size, d)
-    costs : ndarray of shape (size,)
-    bounds : pair of ndarray of shape (d,)
-    rng : Generator
-
-    Returns
-    -------
-    ndarray of shape (size, d)
-    """
+    """Return one trial for every member: near the best one, along the difference of two others."""
     size, d = members.shape
     index = np.arange(size)
     first = rng.integers(1, size, size)

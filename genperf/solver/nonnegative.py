@@ -102,7 +102,6 @@ def penalised_least_squares(
     ----------
     gram : ndarray of shape (problems, k, k)
     moment : ndarray of shape (problems, k)
-    ridge, lasso : ndarray, broadcast to (problems, k)
     lower, upper : ndarray of shape (k,)
         Of one sign where the lasso is not zero: |x| is then linear.
 
@@ -122,21 +121,7 @@ def penalised_least_squares(
 
 
 def _exchange(G: Array, h: Array, low: Array, high: Array, side: Sides) -> tuple[Array, npt.NDArray[np.bool_]]:
-    """Exchange the variables that violate their conditions until none does.
-
-    Parameters
-    ----------
-    G : ndarray of shape (problems, k, k)
-        Scaled to a unit diagonal.
-    h, low, high : ndarray of shape (problems, k)
-    side : ndarray of int8 of shape (problems, k)
-        Where the variables begin: −1 at the lower bound, 1 at the upper, 0 between.
-
-    Returns
-    -------
-    x : ndarray of shape (problems, k)
-    solved : ndarray of bool of shape (problems,)
-    """
+    """Exchange the variables that violate their conditions until none does."""
     problems, k = h.shape
     x = np.empty((problems, k))
     pinned = low >= high
@@ -175,20 +160,7 @@ def _exchange(G: Array, h: Array, low: Array, high: Array, side: Sides) -> tuple
 
 
 def _descend(G: Array, h: Array, low: Array, high: Array) -> Array:
-    """Free one variable at a time and never leave the bounds (Lawson & Hanson 1974; Stark & Parker 1995 for boxes).
-
-    Slower than exchanging, but the objective falls with every step. It serves the rare problem whose columns are so
-    nearly collinear that the exchanges do not end.
-
-    Parameters
-    ----------
-    G : ndarray of shape (problems, k, k)
-    h, low, high : ndarray of shape (problems, k)
-
-    Returns
-    -------
-    ndarray of shape (problems, k)
-    """
+    """Free one variable at a time and never leave the bounds (Lawson & Hanson 1974; Stark & Parker 1995 for boxes)."""
     problems, k = h.shape
     x = np.clip(np.zeros((problems, k)), low, high)
     side = np.where(np.isneginf(low) & np.isposinf(high), 0, np.where(x <= low, -1, 1)).astype(np.int8)
@@ -233,21 +205,7 @@ def _scaled(gram: Array, moment: Array) -> tuple[Array, Array, Array]:
 
 
 def _solve(G: Array, h: Array, side: Sides, bounds: tuple[Array, Array]) -> tuple[Array, Array]:
-    """Solve for the variables between their bounds, the others held at theirs.
-
-    Parameters
-    ----------
-    G : ndarray of shape (problems, k, k)
-    h : ndarray of shape (problems, k)
-    side : ndarray of int8 of shape (problems, k)
-    bounds : pair of ndarray of shape (problems, k)
-
-    Returns
-    -------
-    x : ndarray of shape (problems, k)
-    dual : ndarray of shape (problems, k)
-        Gx − h.
-    """
+    """Solve for the variables between their bounds, the others held at theirs."""
     k = h.shape[1]
     low, high = bounds
     inside = side == 0

@@ -112,10 +112,6 @@ def optima_of(polished: Polished, starts: int, searches: int, evaluations: int) 
         Number of searches.
     evaluations : int
         Evaluations before the polish.
-
-    Returns
-    -------
-    Optima
     """
     search = np.repeat(np.arange(searches), (len(polished.cost) - starts) // searches)
     search = np.concatenate([np.full(starts, FROM_START), search])

@@ -93,7 +93,6 @@ def polish(
 
     Parameters
     ----------
-    problem : Problem
     starts : ndarray of shape (sets, n)
     weights : ndarray of shape (sets, rows), optional
         Weights for each set; by default the problem's weights for all.
@@ -107,10 +106,6 @@ def polish(
         Called with the least cost after every step.
     damping : float
         First damping; larger where the starts are far from any optimum.
-
-    Returns
-    -------
-    Polished
     """
     settings = replace(POLISH, max_steps=steps, relative_tolerance=tolerance, damping=damping)
     fixed = np.zeros(starts.shape[1], bool) if held is None else held
@@ -134,10 +129,6 @@ def polish_apart(
         Steps of a set at most.
     tolerance : float
         Share of the cost.
-
-    Returns
-    -------
-    Polished
     """
     settings = replace(POLISH, max_steps=steps, relative_tolerance=tolerance)
     nothing = np.zeros(starts.shape[1], bool)
@@ -151,7 +142,6 @@ class _Conditions:
     Attributes
     ----------
     weights : ndarray of shape (sets, rows) or None
-    penalties : Penalties or None
     """
 
     weights: Array | None
@@ -171,19 +161,7 @@ def _polish_all(
     settings: PolishSettings,
     watch: Callable[[float], None] | None,
 ) -> Polished:
-    """Polish sets of constants in blocks that fit in memory.
-
-    Parameters
-    ----------
-    problem : Problem
-    starts : ndarray of shape (sets, n)
-    conditions : _Conditions
-    held : ndarray of bool of shape (n,)
-        Constants that keep their value.
-    settings : PolishSettings
-    watch : callable or None
-        Called with the least cost after every step.
-    """
+    """Polish sets of constants in blocks that fit in memory."""
     sets, n = starts.shape
     constants = np.clip(starts, problem.lower, problem.upper)
     cost, converged, evaluations = np.empty(sets), np.zeros(sets, bool), 0
@@ -203,24 +181,7 @@ def _polish_block(
     settings: PolishSettings,
     watch: Callable[[float], None] | None,
 ) -> Polished:
-    """Polish sets of constants that fit in memory together.
-
-    Parameters
-    ----------
-    problem : Problem
-    x : ndarray of shape (sets, n)
-        Starts within the bounds; overwritten.
-    conditions : _Conditions
-    held : ndarray of bool of shape (n,)
-        Constants that keep their value.
-    settings : PolishSettings
-    watch : callable or None
-        Called with the least cost after every step.
-
-    Returns
-    -------
-    Polished
-    """
+    """Polish sets of constants that fit in memory together."""
     cost = problem.cost(x, conditions.weights, conditions.penalties)
     gradient, normal = problem.derivatives(x, conditions.weights, conditions.penalties)
     secant = np.zeros_like(normal)
@@ -264,18 +225,7 @@ def _polish_block(
 
 
 def _costs(problem: Problem, trials: Array, conditions: _Conditions) -> Array:
-    """Return the cost of two trials of every set.
-
-    Parameters
-    ----------
-    problem : Problem
-    trials : ndarray of shape (2, sets, n)
-    conditions : _Conditions
-
-    Returns
-    -------
-    ndarray of shape (2, sets)
-    """
+    """Return the cost of two trials of every set."""
     both = conditions[np.tile(np.arange(trials.shape[1]), 2)]
     return problem.cost(trials.reshape(-1, trials.shape[2]), both.weights, both.penalties).reshape(2, -1)
 
@@ -302,23 +252,7 @@ class _Quadratic:
 
 
 def _steps(problem: Problem, x: Array, model: _Quadratic, held: npt.NDArray[np.bool_]) -> tuple[Array, Array]:
-    """Take the two damped steps.
-
-    Parameters
-    ----------
-    problem : Problem
-    x : ndarray of shape (sets, n)
-    model : _Quadratic
-        About these sets.
-    held : ndarray of bool of shape (n,)
-
-    Returns
-    -------
-    trials : ndarray of shape (2, sets, n)
-        Constants after the Gauss-Newton step, and after the step with the secant estimate.
-    promised : ndarray of shape (sets,)
-        Decrease of the cost that the model gives for the first step.
-    """
+    """Take the two damped steps."""
     gradient, normal, secant = model.gradient, model.normal, model.secant
     curvature = diagonal(normal)
     floor = POLISH.relative_floor * np.maximum(curvature.max(axis=1, keepdims=True), 1e-30)
@@ -339,24 +273,7 @@ def _steps(problem: Problem, x: Array, model: _Quadratic, held: npt.NDArray[np.b
 
 
 def _rank_one(secant: Array, step: Array, change: Array, normal: Array) -> Array:
-    """Update the secant estimate S so that (H + S)·step is the change of the gradient.
-
-    The symmetric rank-one update, after S is shrunk to the size that the step shows (Dennis, Gay & Welsch 1981).
-
-    Parameters
-    ----------
-    secant : ndarray of shape (sets, n, n)
-    step : ndarray of shape (sets, n)
-        Change of the scaled constants.
-    change : ndarray of shape (sets, n)
-        Change of the gradient.
-    normal : ndarray of shape (sets, n, n)
-        H at the new constants.
-
-    Returns
-    -------
-    ndarray of shape (sets, n, n)
-    """
+    """Update the secant estimate S so that (H + S)·step is the change of the gradient."""
     with np.errstate(all="ignore"):
         wanted = change - np.einsum("snm,sm->sn", normal, step)
         current = np.einsum("snm,sm->sn", secant, step)

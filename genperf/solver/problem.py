@@ -95,8 +95,6 @@ class Problem:
         Whether the prediction is linear in the coefficients (a sum of terms), not only homogeneous (max, p-norm).
     start : ndarray of shape (n,)
         Where a search begins by default.
-    loss : Loss
-    penalty : Penalty
     basis : callable, optional
         Constants (sets, n) → (predicted values, derivatives by the coefficients alone, of shape (sets, rows, k)):
         a part of the jacobian, for less work.
@@ -137,15 +135,10 @@ class Problem:
 
         Parameters
         ----------
-        sets : int
         numbers_per_set : int
             Doubles that one set needs.
         max_numbers : int, optional
             Doubles in a block, where fewer than `EvaluationSettings.block_numbers` are wanted.
-
-        Returns
-        -------
-        list of slice
         """
         limit = EVALUATION.block_numbers if max_numbers is None else min(max_numbers, EVALUATION.block_numbers)
         step = max(1, limit // max(1, numbers_per_set))
@@ -179,22 +172,7 @@ class Problem:
     def _cost_of(
         self, predicted: Array, constants: Array, weighing: Weighing, penalties: Penalties | None = None
     ) -> Array:
-        """Return the cost of sets whose predictions are known.
-
-        Parameters
-        ----------
-        predicted : ndarray of shape (sets, rows)
-        constants : ndarray of shape (sets, n)
-        weighing : pair of ndarray
-            Shares of the rows, and the mean measured value.
-        penalties : Penalties, optional
-            Of each set; by default the problem's for all.
-
-        Returns
-        -------
-        ndarray of shape (sets,)
-            `IMPOSSIBLE_COST` where a prediction is not finite.
-        """
+        """Return the cost of sets whose predictions are known."""
         shares, mean = weighing
         with np.errstate(all="ignore"):
             losses = self.loss.value(predicted, self.measured, mean)
@@ -305,10 +283,7 @@ class Problem:
         return best, best_cost
 
     def _parts(self, constants: Array) -> tuple[Array, Array, Array]:
-        """Return the prediction T, its derivatives B by the coefficients c, and the offset T − B·c.
-
-        The offset is rounding error, unless the expression has numbers in the place of coefficients.
-        """
+        """Return the prediction T, its derivatives B by the coefficients c, and the offset T − B·c."""
         if self.basis is not None:
             predicted, basis = self.basis(constants)
         else:
@@ -331,21 +306,7 @@ class Problem:
     def _with_coefficients(
         self, constants: Array, parts: tuple[Array, Array], weighing: Weighing, predicted: Array
     ) -> Array:
-        """Return the sets with the coefficients that are best for the loss's curvature at a prediction.
-
-        Parameters
-        ----------
-        constants : ndarray of shape (sets, n)
-        parts : pair of ndarray
-            The basis B of shape (sets, rows, k), and the offset of shape (sets, rows).
-        weighing : pair of ndarray
-        predicted : ndarray of shape (sets, rows) or (1, rows)
-            Where the curvature is taken.
-
-        Returns
-        -------
-        ndarray of shape (sets, n)
-        """
+        """Return the sets with the coefficients that are best for the loss's curvature at a prediction."""
         which = self.coefficient
         basis, offset = parts
         shares, mean = weighing
@@ -373,18 +334,6 @@ def _weighing(weights: Array, measured: Array) -> Weighing:
 
 
 def _moments(J: Array, omega: Array, values: Array) -> tuple[Array, Array]:
-    """Return `Jᵀωv` and `JᵀωJ` of every set.
-
-    Parameters
-    ----------
-    J : ndarray of shape (sets, rows, k)
-    omega : ndarray of shape (sets, rows) or (1, rows)
-    values : ndarray of shape (sets, rows)
-
-    Returns
-    -------
-    moment : ndarray of shape (sets, k)
-    gram : ndarray of shape (sets, k, k)
-    """
+    """Return `Jᵀωv` and `JᵀωJ` of every set."""
     weighted = np.swapaxes(J, 1, 2) * omega[:, None, :]
     return np.squeeze(weighted @ values[:, :, None], axis=2), weighted @ J

@@ -70,17 +70,12 @@ def projected_search(problem: Problem, rngs: Sequence[np.random.Generator], give
 
     Parameters
     ----------
-    problem : Problem
     rngs : sequence of Generator
         One for each search.
     given : ndarray of shape (sets, n)
         Starts that are polished beside the searches.
     watch : callable
         Called with the least cost whenever costs were computed.
-
-    Returns
-    -------
-    Optima
     """
     space = _space(problem)
     searches, n, d = len(rngs), problem.start.size, space.lower.size

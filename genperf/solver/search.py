@@ -46,14 +46,12 @@ class Solution:
     Attributes
     ----------
     constants : ndarray of shape (n,)
-    cost : float
     converged : bool
         Whether the polish converged.
     evaluations : int
         Sets of constants whose cost was computed.
     restarts, agreed : int
         Searches made, and how many of them reached the least cost.
-    solver : str
     """
 
     constants: Array
@@ -77,12 +75,10 @@ def solve(
 
     Parameters
     ----------
-    problem : Problem
     solver : {"projected", "de"}
         `de` lets `scipy.optimize.differential_evolution` search every constant, as published. `projected` searches only
         the non-linear constants and solves the coefficients inside by non-negative least squares (variable
         projection): the same cost for far less work. Both end with a polish.
-    seed : int
     restarts : int
         Independent searches. If only one of several projected searches reached the least cost, as many more are made,
         twice at most.
@@ -90,10 +86,6 @@ def solve(
         Constants that are polished beside the searches and do not influence them.
     watch : callable, optional
         Called with the least cost whenever costs were computed, for benchmarks.
-
-    Returns
-    -------
-    Solution
 
     Raises
     ------

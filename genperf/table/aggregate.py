@@ -156,7 +156,6 @@ class LargeSource:
     ----------
     name : str
         What messages call it.
-    files : list of str
     delimiter : str or None
         Of text files; recognised where omitted.
     """
@@ -221,7 +220,6 @@ class LargeSource:
 
         Parameters
         ----------
-        column : str
         numbers : bool
             Whether cells that are numbers count.
 
@@ -259,7 +257,6 @@ class LargeSource:
 
         Parameters
         ----------
-        aggregation : Aggregation
         keys : DataFrame of shape (combinations, keys)
             Combinations of the keys' values, as they are written in the files.
         number : ndarray of int, shape (combinations,)
@@ -274,16 +271,7 @@ class LargeSource:
         return self._statistics(aggregation, ["k0"]).drop(columns="k0")
 
     def _select(self, aggregation: Aggregation, keys: str, join: str) -> None:
-        """Make the view `measured`: the keys, the value `x`, the weight `w`, whether the value is usable, and its cell.
-
-        Parameters
-        ----------
-        aggregation : Aggregation
-        keys : str
-            SQL: the columns of the keys.
-        join : str
-            SQL: what the rows are joined with; may be empty.
-        """
+        """Make the view `measured`: the keys, the value `x`, the weight `w`, whether it is usable, its cell."""
         number = f"try_cast(rows.{_name(aggregation.value)} as double)"
         weight = f"try_cast(rows.{_name(aggregation.weight)} as double)" if aggregation.weight else "1.0"
         usable = f"{number} between {NUMBERS.smallest!r} and {NUMBERS.largest!r}"
@@ -340,21 +328,7 @@ class LargeSource:
     def _medians(
         self, summary: pd.DataFrame, brackets: npt.NDArray[np.float64], names: Sequence[str]
     ) -> npt.NDArray[np.float64]:
-        """Return exact medians in a second pass over the view `measured`.
-
-        Parameters
-        ----------
-        summary : DataFrame
-            A row per configuration, with the keys and `_repeats`.
-        brackets : ndarray of shape (configurations, 2)
-            For each configuration an interval that most likely holds its median.
-        names : sequence of str
-            The columns of the keys.
-
-        Returns
-        -------
-        ndarray of shape (configurations,)
-        """
+        """Return exact medians in a second pass over the view `measured`."""
         inside = summary[list(names)].assign(lo=brackets[:, 0], hi=brackets[:, 1], number=np.arange(len(summary)))
         self._connection.register("bracket", inside)
         matched = " and ".join(f"measured.{n} is not distinct from bracket.{n}" for n in names)

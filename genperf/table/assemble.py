@@ -155,20 +155,7 @@ def require(roles: Roles, columns: Columns) -> Measurement:
 
 
 def _add_target(measurement: Measurement, options: ReadOptions, columns: Columns) -> str:
-    """Check the measured column, and derive the time of a step from a throughput; return the work of a step.
-
-    Parameters
-    ----------
-    measurement : Measurement
-    options : ReadOptions
-    columns : Columns
-        Gets the column `time` where a throughput is measured.
-
-    Raises
-    ------
-    TableError, FormulaError
-        Where nothing tells the work of a throughput, or the work is refused.
-    """
+    """Check the measured column, and derive the time of a step from a throughput; return the work of a step."""
     column, work = measurement.column, options.work
     if measurement.kind != "throughput" and work is not None:
         raise TableError("a work formula goes with a throughput", hint="--throughput COL --work FORMULA")
@@ -188,15 +175,7 @@ def _add_target(measurement: Measurement, options: ReadOptions, columns: Columns
 
 
 def _kind_of_work(roles: Roles, columns: Columns, rows: npt.NDArray[np.bool_]) -> Scaling | None:
-    """Return the kind of scaling that the work of a step tells; None for a measured time, or where it tells none.
-
-    Parameters
-    ----------
-    roles : Roles
-    columns : Columns
-    rows : ndarray of bool
-        Those that are used.
-    """
+    """Return the kind of scaling that the work of a step tells; None for a measured time, or where it tells none."""
     measurement, counted = roles.measurement, counted_column(roles)
     if measurement is None or measurement.kind != "throughput" or counted is None:
         return None
@@ -205,20 +184,7 @@ def _kind_of_work(roles: Roles, columns: Columns, rows: npt.NDArray[np.bool_]) -
 
 
 def _checked(roles: Roles, measurement: Measurement, columns: Columns) -> pd.DataFrame:
-    """Return the columns in a role, of the types the table promises.
-
-    Parameters
-    ----------
-    roles : Roles
-    measurement : Measurement
-    columns : Columns
-        Their faults are recorded there.
-
-    Returns
-    -------
-    DataFrame
-        A row per row of the source; the target is in its unit.
-    """
+    """Return the columns in a role, of the types the table promises."""
     frame: dict[str, Any] = {}
     for name, role in roles.factors:
         frame[name] = columns.label(name) if role == "categorical" else columns.number(name)
@@ -240,15 +206,7 @@ def _checked(roles: Roles, measurement: Measurement, columns: Columns) -> pd.Dat
 
 
 def _bad_rows(rejected: Sequence[Rejection], total: int, source: Source) -> TableError:
-    """Return the error that lists the first bad rows and says how to go on.
-
-    Parameters
-    ----------
-    rejected : sequence of Rejection
-    total : int
-        Rows of the source that pass the filter.
-    source : Source
-    """
+    """Return the error that lists the first bad rows and says how to go on."""
     lines = len({r.line for r in rejected})
     shown = [f"  {r.complaint}" for r in rejected[: ASSEMBLY.max_shown_faults]]
     if len(rejected) > len(shown):

@@ -59,7 +59,6 @@ class Columns:
 
         Parameters
         ----------
-        name : str
         durations : bool
             Whether hours, minutes and seconds between colons are read, as seconds.
         """
@@ -201,21 +200,7 @@ class Columns:
         return mask
 
     def _refuse(self, name: str, cells: Any, reasons: Reasons, durations: bool) -> NoReturn:
-        """Refuse a column that holds no number at all: leaving rows out would not help.
-
-        Parameters
-        ----------
-        name : str
-        cells : Series
-        reasons : dict of int to str
-            Why each cell is no number.
-        durations : bool
-            Whether a duration would have been read.
-
-        Raises
-        ------
-        TableError
-        """
+        """Refuse a column that holds no number at all: leaving rows out would not help."""
         first = next((i for i, cell in enumerate(cells) if label(cell)), None)
         if first is None:
             raise TableError(f"column '{name}' is empty", where=self.source.name)

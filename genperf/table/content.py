@@ -75,7 +75,6 @@ def read_content(source: str | Path) -> tuple[str, bytes]:
     -------
     name : str
         What messages call it.
-    content : bytes
 
     Raises
     ------
@@ -106,7 +105,6 @@ def read_bounded(path: str | Path, most: int) -> bytes:
 
     Parameters
     ----------
-    path : str or Path
     most : int
         Bytes of the bound.
 
@@ -126,17 +124,7 @@ def read_bounded(path: str | Path, most: int) -> bytes:
 
 
 def _bounded(data: bytes | str, name: str, most: int) -> bytes:
-    """Return what was read of a stream.
-
-    Parameters
-    ----------
-    data : bytes or str
-        At most one byte or character more than the bound.
-    name : str
-        For the message.
-    most : int
-        More bytes are refused.
-    """
+    """Return what was read of a stream."""
     encoded = data.encode() if isinstance(data, str) else bytes(data)
     if len(encoded) > most:
         raise GenperfError(
@@ -191,7 +179,6 @@ def decoded(data: bytes, name: str) -> str:
 
     Parameters
     ----------
-    data : bytes
     name : str
         For messages.
 
@@ -272,13 +259,7 @@ def _compression(data: bytes) -> str | None:
 
 
 def _opener(kind: str, name: str) -> Callable[[io.BytesIO], Any]:
-    """Return the function that opens a compressed stream.
-
-    Raises
-    ------
-    TableError
-        For zstd where neither Python (3.14 and later) nor pyarrow reads it.
-    """
+    """Return the function that opens a compressed stream."""
     if kind != "zstd":
         opened: Callable[[io.BytesIO], Any] = import_module(kind).open
         return opened

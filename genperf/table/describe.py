@@ -21,7 +21,6 @@ def measure_factors(
 
     Parameters
     ----------
-    frame : DataFrame
     roles : sequence of (str, Role)
         The factors' columns with their roles.
     group : sequence of str

@@ -38,10 +38,6 @@ DESIGN = DesignSettings()
 def design_notes(table: Table) -> list[Note]:
     """Name levels that were measured once, factors that vary at one level only, and pairs that rise together.
 
-    Parameters
-    ----------
-    table : Table
-
     Examples
     --------
     >>> import pandas as pd
@@ -76,14 +72,7 @@ def _once(medians: Table, texts: Sequence[Factor]) -> Iterator[str]:
 
 
 def _at_one_level(medians: Table, numbers: Sequence[Factor], texts: Sequence[Factor]) -> Iterator[str]:
-    """Name the numbers that vary at a single level of a categorical factor.
-
-    Parameters
-    ----------
-    medians : Table
-    numbers, texts : sequence of Factor
-        Those that vary.
-    """
+    """Name the numbers that vary at a single level of a categorical factor."""
     for number in numbers:
         for text in texts:
             labels = medians.columns[text.name].astype(str)

@@ -59,7 +59,6 @@ def measure(name: str, role: Role, values: Sequence[Any] | npt.NDArray[Any]) -> 
 
     Parameters
     ----------
-    name : str
     role : {"intrinsic", "extrinsic", "categorical"}
     values : sequence or array of shape (configurations,)
         One per distinct configuration: numbers, or levels of a categorical factor.

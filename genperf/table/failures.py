@@ -152,22 +152,7 @@ def says_failed(text: str) -> bool:
 
 
 def _equal(name: str, texts: pd.Series, words: Sequence[str], where: str) -> Truth:
-    """Return which texts are one of some words.
-
-    Parameters
-    ----------
-    name : str
-        The column.
-    texts : Series of str
-    words : sequence of str
-    where : str
-        The source, for messages.
-
-    Raises
-    ------
-    TableError
-        For a word that no text is.
-    """
+    """Return which texts are one of some words."""
     small = texts.str.casefold()
     known = dict(zip(small, texts, strict=True))
     for word in words:
@@ -254,7 +239,6 @@ def failures_of(failures: pd.DataFrame, group: Sequence[str], key: Sequence[str]
 
     Parameters
     ----------
-    failures : DataFrame
     group : sequence of str
         The group columns.
     key : sequence of str

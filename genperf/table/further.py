@@ -102,8 +102,6 @@ def rows_with(measurement: Measurement, source: Source, options: ReadOptions) ->
 
     Parameters
     ----------
-    measurement : Measurement
-    source : Source
     options : ReadOptions
         Of the main quantity: they tell which runs failed.
 
@@ -137,13 +135,7 @@ def filled(cells: Cells) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
 
 
 def further_notes(name: str, measured: int, rows: int) -> tuple[Note, ...]:
-    """Say in how many rows a further quantity was measured, where not in all.
-
-    Parameters
-    ----------
-    name : str
-    measured, rows : int
-    """
+    """Say in how many rows a further quantity was measured, where not in all."""
     if measured >= rows:
         return ()
     return (Note(f"{name} was measured in {measured:,} of {counted(rows, 'row')}", "further_measured"),)

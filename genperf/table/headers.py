@@ -164,12 +164,7 @@ def is_bandwidth(column: str) -> bool:
 
 
 def _without_section(column: str) -> str:
-    """Return a header without the sections before it: `config.num_gpus`, `train/perf/step_time`; `train/s` is a rate.
-
-    Parameters
-    ----------
-    column : str
-    """
+    """Return a header without its sections: `config.num_gpus`, `train/perf/step_time`; `train/s` is a rate."""
     text = column.strip()
     while (section := _SECTION.match(text)) and text[section.end() :].lower() not in TIME_WORDS:
         text = text[section.end() :]
@@ -197,13 +192,7 @@ def _is_unit(text: str) -> bool:
 
 
 def _chain(text: str) -> list[list[str]]:
-    """Return the words of a header, parted where one thing is told per another.
-
-    Examples
-    --------
-    >>> _chain("tokens_per_s_per_gpu"), _chain("img/sec"), _chain("StepTimeMs")
-    ([['tokens'], ['s'], ['gpu']], [['img'], ['sec']], [['step', 'time', 'ms']])
-    """
+    """Return the words of a header, parted where one thing is told per another."""
     apart = re.sub(r"(?<=[a-z0-9])(?=[A-Z][a-z])", " ", text).lower()
     parts = re.split(r"/|(?:^|[\s_\-])per(?=[\s_\-])", apart)
     words = [[w for w in re.split(r"[\s_\-.,:()\[\]]+", part) if w] for part in parts]
@@ -219,15 +208,7 @@ def _is_bandwidth(chain: list[list[str]]) -> bool:
 
 
 def _rate(chain: list[list[str]], before: list[list[str]]) -> Header | None:
-    """Return the header of a throughput: something per second, perhaps of each worker.
-
-    Parameters
-    ----------
-    chain : list of list of str
-        The words, parted at each "per".
-    before : list of list of str
-        The words before the brackets in which the chain stands.
-    """
+    """Return the header of a throughput: something per second, perhaps of each worker."""
     if not chain:
         return None
     first, *others = chain
@@ -249,13 +230,7 @@ def _rate(chain: list[list[str]], before: list[list[str]]) -> Header | None:
 
 
 def _time(chain: list[list[str]], unit: list[list[str]]) -> Header | None:
-    """Return the header of a time: a word for it, a unit at the end, or a unit per step.
-
-    Parameters
-    ----------
-    chain, unit : list of list of str
-        The words before and in the brackets, parted at each "per".
-    """
+    """Return the header of a time: a word for it, a unit at the end, or a unit per step."""
     if not chain:
         return None
     if chain[-1][-1] in STATISTICS and len(chain[-1]) > 1:
@@ -289,13 +264,7 @@ def _of(words: list[str]) -> Literal["step", "job", ""]:
 
 
 def _quantity(chain: list[list[str]], unit: list[list[str]]) -> Header | None:
-    """Return the header of another quantity: memory, energy, power.
-
-    Parameters
-    ----------
-    chain, unit : list of list of str
-        The words before and in the brackets, parted at each "per".
-    """
+    """Return the header of another quantity: memory, energy, power."""
     if not chain:
         return None
     words = [word for part in chain for word in part]

@@ -58,13 +58,7 @@ def read_large(large: LargeSource, options: ReadOptions) -> AggregatedTable:
 
 
 def _aggregation(large: LargeSource, options: ReadOptions) -> tuple[Aggregation, list[str]]:
-    """Return the columns to aggregate by, and the columns in no role.
-
-    Raises
-    ------
-    TableError
-        Where a filter or a derived column reads the measured column.
-    """
+    """Return the columns to aggregate by, and the columns in no role."""
     sample = large.sample()
     columns = columns_of(sample, options)
     roles = options.roles
@@ -91,17 +85,7 @@ def _aggregation(large: LargeSource, options: ReadOptions) -> tuple[Aggregation,
 
 
 def _failing(large: LargeSource, rule: FailureRule, value: str, names: Sequence[str]) -> dict[str, tuple[str, ...]]:
-    """Return the cells that say that a run failed, by column.
-
-    Parameters
-    ----------
-    large : LargeSource
-    rule : FailureRule
-    value : str
-        The measured column.
-    names : sequence of str
-        All columns.
-    """
+    """Return the cells that say that a run failed, by column."""
     failing: dict[str, tuple[str, ...]] = {}
     for name in dict.fromkeys([*rule.columns, *([value] if rule.usual_words else [])]):
         if name not in names:
@@ -121,11 +105,7 @@ def _failed_runs(summary: pd.DataFrame, checked: Table) -> int:
 
 
 def _cells(summary: pd.DataFrame, aggregation: Aggregation) -> tuple[pd.DataFrame, npt.NDArray[np.int64]]:
-    """Return the cells to check, with the row of the summary that each is from.
-
-    A configuration is a row with its median, or with an unusable value where no row has another; its runs that failed
-    are a row more, with a word in the place of a value.
-    """
+    """Return the cells to check, with the row of the summary that each is from."""
     middle = summary[aggregation.value].to_numpy(dtype=float, na_value=np.nan)
     # `assemble` divides the work by the speed, and the median is of the time of a unit of work.
     cells = pd.Series(1.0 / middle if aggregation.inverse else middle, dtype=object)
@@ -141,21 +121,7 @@ def _cells(summary: pd.DataFrame, aggregation: Aggregation) -> tuple[pd.DataFram
 
 
 def _left_out(summary: pd.DataFrame, checked: Table, options: ReadOptions) -> list[Note]:
-    """Count the rows that cannot be used: some of a configuration's, or all.
-
-    Parameters
-    ----------
-    summary : DataFrame
-        A row per combination of settings, as `LargeSource.summarise` gives it.
-    checked : Table
-        The configurations that can be used, with their row of `summary` in the column `PLACE`.
-    options : ReadOptions
-
-    Raises
-    ------
-    TableError
-        Where bad rows are not to be skipped.
-    """
+    """Count the rows that cannot be used: some of a configuration's, or all."""
     used = summary.iloc[checked.frame[PLACE].to_numpy(dtype=int)]
     bad = int(used["_unusable"].sum())
     lines = sorted({r.line for r in checked.rejected})
@@ -183,17 +149,7 @@ def _complaint(measurement: Measurement, cell: object) -> str:
 
 
 def _one_row_each(large: LargeSource, aggregation: Aggregation, summary: pd.DataFrame, checked: Table) -> pd.DataFrame:
-    """Return the frame with one row per configuration, its statistics in the target's unit.
-
-    Parameters
-    ----------
-    large : LargeSource
-    aggregation : Aggregation
-    summary : DataFrame
-        A row per combination of settings, in the unit of the measured column.
-    checked : Table
-        The configurations that can be used, with their row of `summary` in the column `PLACE`.
-    """
+    """Return the frame with one row per configuration, its statistics in the target's unit."""
     frame = checked.frame
     place = frame[PLACE].to_numpy(dtype=int)
     statistics = frame[list(STATISTICS)].reset_index(drop=True)

@@ -100,7 +100,6 @@ def column_of(canonical: str, columns: Iterable[str]) -> str | None:
     ----------
     canonical : str
         The field's name.
-    columns : iterable of str
 
     Examples
     --------

@@ -46,10 +46,6 @@ def phase_seconds(cells: pd.Series) -> tuple[npt.NDArray[np.float64], Reasons]:
 
     An empty cell is no fault: the phase was not measured in that row. A cell that is no time is one.
 
-    Parameters
-    ----------
-    cells : Series
-
     Returns
     -------
     seconds : ndarray of shape (rows,)

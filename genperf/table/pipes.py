@@ -46,7 +46,6 @@ def read_pipe(path: str | Path, most: int) -> bytes:
 
     Parameters
     ----------
-    path : str or Path
     most : int
         Bytes that are read at most.
 

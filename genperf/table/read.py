@@ -102,10 +102,6 @@ def read_table(
         Further positive quantities with the same factors, such as `"memory=peak_gb:GB"`: each is a table of its own in
         `Table.further`, of the rows in which it was measured.
 
-    Returns
-    -------
-    Table
-
     Raises
     ------
     TableError
@@ -159,15 +155,7 @@ def read_table(
 
 
 def _with_further(table: Table, opened: Source, options: ReadOptions) -> Table:
-    """Return a table with one more for each further quantity.
-
-    Parameters
-    ----------
-    table : Table
-    opened : Source
-        The cells.
-    options : ReadOptions
-    """
+    """Return a table with one more for each further quantity."""
     if not options.further:
         return table
     parts = {
@@ -178,14 +166,7 @@ def _with_further(table: Table, opened: Source, options: ReadOptions) -> Table:
 
 
 def _beside(table: Table, parts: Mapping[str, Table], options: ReadOptions) -> Table:
-    """Return a table with those of its further quantities.
-
-    Parameters
-    ----------
-    table : Table
-    parts : mapping of str to Table
-    options : ReadOptions
-    """
+    """Return a table with those of its further quantities."""
     notes = [*table.notes, *(note for name, p in parts.items() for note in further_notes(name, p.rows, table.rows))]
     tables = {name: replace(part, failures=part.failures.iloc[:0], reading=()) for name, part in parts.items()}
     measured = {m.column for m in options.further.values()}

@@ -56,15 +56,7 @@ def with_repeat_notes(table: Table) -> Table:
 
 
 def _mixture_note(table: Table, first: npt.NDArray[np.intp], configuration: npt.NDArray[np.intp]) -> tuple[Note, ...]:
-    """Name the columns in no role in which repeats of a configuration differ.
-
-    Parameters
-    ----------
-    table : Table
-    first : ndarray of int, shape (configurations,)
-        A row of each configuration.
-    configuration : ndarray of int, shape (rows,)
-    """
+    """Name the columns in no role in which repeats of a configuration differ."""
     mixed = []
     for name in table.unused:
         if name not in table.phases.values():
@@ -84,13 +76,7 @@ def _mixture_note(table: Table, first: npt.NDArray[np.intp], configuration: npt.
 
 
 def _spread_note(table: Table, configuration: npt.NDArray[np.intp]) -> tuple[Note, ...]:
-    """Say that repeats differ by far more than noise.
-
-    Parameters
-    ----------
-    table : Table
-    configuration : ndarray of int, shape (rows,)
-    """
+    """Say that repeats differ by far more than noise."""
     values = table.frame[table.target.column].groupby(configuration)
     ratio = float((values.max() / values.min())[values.size() > 1].median())
     if ratio < REPEATS.apart:

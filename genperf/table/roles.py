@@ -29,7 +29,6 @@ class Roles:
         Columns that split the table.
     measurement : Measurement or None
         The measured column; None where none is named.
-    weight, repeat : str or None
     """
 
     factors: tuple[tuple[str, Role], ...]
@@ -56,7 +55,6 @@ class ReadOptions:
 
     Attributes
     ----------
-    roles : Roles
     derived : dict of str to str
         Derived columns with their formulas, in order.
     work : str or None
@@ -108,13 +106,6 @@ def roles_of(
     repeat: str | None = None,
 ) -> Roles:
     """Gather the roles; one column plays one part.
-
-    Parameters
-    ----------
-    factors : mapping of Role to names
-    group : names
-    measurement : Measurement or None
-    weight, repeat : str or None
 
     Raises
     ------

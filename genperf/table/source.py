@@ -114,7 +114,6 @@ class Source:
         ----------
         row : int
             Position in `cells`, from 0.
-        column : str
         value : object
             What the cell holds.
         reason : str
@@ -156,7 +155,6 @@ def read_text(source: str | Path) -> tuple[str, str]:
     -------
     name : str
         What messages call it.
-    text : str
 
     Raises
     ------
@@ -168,21 +166,7 @@ def read_text(source: str | Path) -> tuple[str, str]:
 
 
 def _from_text(text: str, name: str, delimiter: str | None) -> Source:
-    """Read delimited text.
-
-    Parameters
-    ----------
-    text : str
-    name : str
-        What messages call the source.
-    delimiter : str or None
-        One character or its name; guessed where None.
-
-    Raises
-    ------
-    TableError
-        Where there is no header or no row, or a quote is not closed.
-    """
+    """Read delimited text."""
     if not text.strip():
         raise TableError("the file is empty", hint="a header line and a line per run are needed", where=name)
     marked = _NAMED_DELIMITER.match(text)
@@ -216,21 +200,7 @@ def _from_text(text: str, name: str, delimiter: str | None) -> Source:
 
 
 def _with_header(text: str, delimiter: str) -> str:
-    r"""Return the text with its header as such, where that is the last comment: `numpy.savetxt` writes it so.
-
-    It is where the first line of cells holds numbers, as many as the comment has names: `# GPUs,Tokens/s` counts GPUs.
-
-    Parameters
-    ----------
-    text : str
-    delimiter : str
-        One character.
-
-    Examples
-    --------
-    >>> _with_header("# gpus,t\n1,2.5\n", ","), _with_header("# measured at night\n1,2.5\n", ",")
-    (' gpus,t\n1,2.5\n', '# measured at night\n1,2.5\n')
-    """
+    r"""Return the text with its header as such, where that is the last comment: `numpy.savetxt` writes it so."""
     comment = cells = None
     start = 0
     for line in itertools.islice(io.StringIO(text, newline=""), TEXT.max_comments):
@@ -260,21 +230,7 @@ def _is_number(cell: str) -> bool:
 
 
 def _records(text: str, delimiter: str, name: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield each record with the line it starts in; quoted line ends, blank lines and comments do not shift it.
-
-    Parameters
-    ----------
-    text : str
-    delimiter : str
-        One character.
-    name : str
-        What messages call the source.
-
-    Raises
-    ------
-    TableError
-        Where a quote is not closed or stands in the wrong place.
-    """
+    """Yield each record with the line it starts in; quoted line ends, blank lines and comments do not shift it."""
     line, first, between = 0, 0, True
 
     def feed() -> Iterator[str]:
@@ -340,22 +296,7 @@ def guess_delimiter(text: str) -> str:
 
 
 def _column_names(cells: list[str], name: str, line: int) -> list[str]:
-    """Return the columns' names.
-
-    Parameters
-    ----------
-    cells : list of str
-        Of the header.
-    name : str
-        What messages call the source.
-    line : int
-        Where the header stands.
-
-    Raises
-    ------
-    TableError
-        Where two columns have one name.
-    """
+    """Return the columns' names."""
     # A spreadsheet or `DataFrame.to_csv` leaves the name of an index column empty.
     columns = [one_line(cell) or f"column {i}" for i, cell in enumerate(cells, 1)]
     _refuse_duplicates(columns, f"{name}: line {line}")

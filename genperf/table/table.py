@@ -403,16 +403,7 @@ def _slices(table: Table, configuration: Positions) -> Iterator[tuple[tuple[str,
 
 
 def _measured(factor: Factor, values: npt.NDArray[Any], known: dict[tuple[str, bytes], Factor]) -> Factor:
-    """Describe a factor over a group's configurations; series are often measured at the same values.
-
-    Parameters
-    ----------
-    factor : Factor
-        Its name and role are kept.
-    values : ndarray of shape (configurations,)
-    known : dict
-        Factors described before, by name and the bytes of their values; this one is added.
-    """
+    """Describe a factor over a group's configurations; series are often measured at the same values."""
     if not factor.numeric:
         return measure(factor.name, factor.role, values)
     key = factor.name, values.tobytes()

@@ -47,7 +47,6 @@ def assumed_work(roles: Roles, where: str) -> str:
 
     Parameters
     ----------
-    roles : Roles
     where : str
         The source, for messages.
 
@@ -78,15 +77,7 @@ def assumed_work(roles: Roles, where: str) -> str:
 
 
 def _named(roles: Roles, canonical: str, grouped: bool = False) -> str | None:
-    """Return the column that has one of the field's names, in the order of these.
-
-    Parameters
-    ----------
-    roles : Roles
-    canonical : str
-    grouped : bool
-        Whether a group column counts as well.
-    """
+    """Return the column that has one of the field's names, in the order of these."""
     names = [name for name, role in roles.factors if role != "categorical"] + list(roles.group if grouped else ())
     return column_of(canonical, names)
 
@@ -142,7 +133,6 @@ def work_notes(work: str, given: bool, kind: Scaling | None) -> tuple[Note, ...]
 
     Parameters
     ----------
-    work : str
     given : bool
         Whether the user gave it.
     kind : {"weak", "strong", "job"} or None
@@ -199,7 +189,6 @@ def evaluated(work: str, columns: Mapping[str, npt.NDArray[np.float64]], rows: i
     work : str
         A formula over the columns.
     columns : mapping of str to ndarray of shape (rows,)
-    rows : int
 
     Raises
     ------

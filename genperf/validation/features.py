@@ -41,7 +41,6 @@ class Axis:
 
     Attributes
     ----------
-    name : str
     scale : {"log", "log1p", "linear"}
         ln x where all values are above zero; ln(1 + x/centre) where one is zero; x/centre where one is negative.
     centre : float
@@ -98,7 +97,6 @@ class Encoder:
 
         Parameters
         ----------
-        train : Table
         standardise : bool
             Whether axes get mean 0 and standard deviation 1.
         reference : bool

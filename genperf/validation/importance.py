@@ -65,7 +65,6 @@ def importance(
         One group's rows.
     models : str or sequence of str
         Learners of `genperf.validation`, and families or formulas of `genperf.fit` to stand beside them.
-    folds, repeats, seed : int
     mapping : mapping of str to str, optional
         Canonical factor name → column.
 
@@ -132,20 +131,7 @@ def importance(
 
 
 def _shuffled(frame: pd.DataFrame, factors: Sequence[str], repeats: int, seed: Sequence[int]) -> pd.DataFrame:
-    """Return the rows, then copies of them with each factor shuffled in turn.
-
-    Parameters
-    ----------
-    frame : DataFrame of (rows,)
-    factors : sequence of str
-    repeats : int
-        Copies for each factor.
-    seed : sequence of int
-
-    Returns
-    -------
-    DataFrame of ((1 + factors·repeats)·rows,)
-    """
+    """Return the rows, then copies of them with each factor shuffled in turn."""
     rng = np.random.default_rng(seed)
     copies = [frame]
     for factor in factors:
@@ -155,21 +141,7 @@ def _shuffled(frame: pd.DataFrame, factors: Sequence[str], repeats: int, seed: S
 
 
 def _predictor(name: str, seed: int, mapping: Mapping[str, str] | None) -> Callable[[Table, pd.DataFrame], Array]:
-    """Return a function that fits a model to a table and predicts some configurations.
-
-    Parameters
-    ----------
-    name : str
-        Of a learner, a family, or a formula.
-    seed : int
-    mapping : mapping of str to str, optional
-        Canonical factor name → column.
-
-    Raises
-    ------
-    ModelError
-        For an unknown name.
-    """
+    """Return a function that fits a model to a table and predicts some configurations."""
     if name in LEARNERS:
         return lambda train, data: LEARNERS[name](train.medians(), data, 0.9, seed, mapping).predicted
     if name not in (*MODELS, "auto") and name.replace("-", "").isalnum():

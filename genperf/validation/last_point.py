@@ -100,14 +100,7 @@ def last_point(
 
 
 def _one_worker(train: Table, mapping: Mapping[str, str]) -> Node | None:
-    """Return the work of one worker as a formula; None where the time stays as it is.
-
-    Parameters
-    ----------
-    train : Table
-    mapping : mapping of str to str
-        Canonical factor name → column.
-    """
+    """Return the work of one worker as a formula; None where the time stays as it is."""
     factors = Factors(train.factors, mapping)
     if train.target.unit != SECONDS:
         return None
@@ -117,21 +110,7 @@ def _one_worker(train: Table, mapping: Mapping[str, str]) -> Node | None:
 
 
 def _nearest(train: Table, data: pd.DataFrame, mapping: Mapping[str, str] | None, apart: bool) -> npt.NDArray[np.int64]:
-    """Return the number of the training row nearest to each row of data.
-
-    Parameters
-    ----------
-    train : Table
-    data : DataFrame of (rows,)
-    mapping : mapping of str to str, optional
-        Canonical factor name → column.
-    apart : bool
-        Whether the training row with the number of the row of data is excluded.
-
-    Returns
-    -------
-    ndarray of int, shape (rows,)
-    """
+    """Return the number of the training row nearest to each row of data."""
     factors = Factors(train.factors, mapping or {})
     batches = {f.name for f in (factors.find("batch"), factors.find("global_batch")) if f is not None}
     tiers = [

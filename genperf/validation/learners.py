@@ -77,15 +77,7 @@ class _Rows:
 
 
 def _rows(train: Table, data: pd.DataFrame, encoder: Encoder) -> _Rows:
-    """Encode a training part and the configurations to predict.
-
-    Parameters
-    ----------
-    train : Table
-    data : DataFrame
-    encoder : Encoder
-        Of the training part.
-    """
+    """Encode a training part and the configurations to predict."""
     x, new = encoder.matrix(train.frame), encoder.matrix(data)
     if x.shape[1] == 0:
         # Nothing varies in the training part: the learners still need a column.
@@ -200,7 +192,6 @@ def random_forest(
         The configurations to predict.
     interval : float
         Nominal coverage.
-    seed : int
     mapping : mapping of str to str, optional
         Not used: learners take every factor.
     """
@@ -229,7 +220,6 @@ def gradient_boosting(
         The configurations to predict.
     interval : float
         Nominal coverage.
-    seed : int
     mapping : mapping of str to str, optional
         Not used: learners take every factor.
     """
@@ -253,7 +243,6 @@ def svr(
         The configurations to predict.
     interval : float
         Nominal coverage.
-    seed : int
     mapping : mapping of str to str, optional
         Not used: learners take every factor.
     """
@@ -277,7 +266,6 @@ def gaussian_process(
         The configurations to predict.
     interval : float
         Nominal coverage.
-    seed : int
     mapping : mapping of str to str, optional
         Not used: learners take every factor.
     """
@@ -299,18 +287,7 @@ def gaussian_process(
 
 
 def _with_residuals(make: Callable[[], Any], train: Table, data: pd.DataFrame, interval: float, seed: int) -> Forecast:
-    """Fit and predict; the interval is that of the residuals of folds of the training part.
-
-    Parameters
-    ----------
-    make : callable
-        Returns an estimator that is not fitted yet.
-    train : Table
-    data : DataFrame
-    interval : float
-    seed : int
-        Of the folds.
-    """
+    """Fit and predict; the interval is that of the residuals of folds of the training part."""
     rows = _rows(train, data, Encoder.of(train))
     if not len(rows.new):
         return forecast(rows.place(np.zeros(0)))

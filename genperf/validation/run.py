@@ -31,8 +31,6 @@ class _Fold:
 
     Attributes
     ----------
-    name : str
-    train : Table
     held_out : ndarray of int, shape (held_out,)
         Numbers of the configurations.
     unknown : sequence of str or None, length held_out
@@ -71,7 +69,6 @@ def validate(
 
     Parameters
     ----------
-    table : Table
     models : str or iterable of str
         Families, formulas, and the learners ``last-point``, ``linear``, ``random-forest``, ``gradient-boosting``,
         ``svr`` and ``gaussian-process``; ``auto``; ``all`` is ``auto``, every learner and every family that applies.
@@ -152,7 +149,6 @@ def choose_models(
     ----------
     models : str or iterable of str
         As in `validate`.
-    table : Table
     mapping : mapping of str to str, optional
         Canonical factor name → column.
 
@@ -187,13 +183,7 @@ def choose_models(
 
 
 def _split(text: str) -> list[str]:
-    """Split at commas; those inside brackets belong to a formula.
-
-    Examples
-    --------
-    >>> _split("svr,max(a, min(b, n))")
-    ['svr', 'max(a, min(b, n))']
-    """
+    """Split at commas; those inside brackets belong to a formula."""
     parts, depth = [""], 0
     for character in text:
         depth += {"(": 1, ")": -1}.get(character, 0)
@@ -205,15 +195,7 @@ def _split(text: str) -> list[str]:
 
 
 def _fold(table: Table, medians: Table, part: Split) -> _Fold:
-    """Gather the held-out configurations of a split, and mark those that no model can predict.
-
-    Parameters
-    ----------
-    table : Table
-    medians : Table
-        Its configurations.
-    part : Split
-    """
+    """Gather the held-out configurations of a split, and mark those that no model can predict."""
     train = table.take(part.train)
     held_out = np.unique(table.configuration[part.test])
     groups = set(keys_of(train.frame, train.group))
@@ -239,20 +221,7 @@ def _configurations(medians: Table, rows: npt.NDArray[np.int64]) -> pd.DataFrame
 
 
 def _outcomes(tasks: Sequence[Task], engine: Engine, progress: Callable[[int, int], None] | None) -> list[Outcome]:
-    """Run the tasks on an engine.
-
-    Parameters
-    ----------
-    tasks : sequence of Task
-    engine : Engine
-    progress : callable, optional
-        Called with the number of tasks done and of all, after each.
-
-    Returns
-    -------
-    list of Outcome
-        In the order of the tasks.
-    """
+    """Run the tasks on an engine."""
     outcomes: dict[int, Outcome] = {}
     for number, outcome in run(outcome_of, tasks, engine):
         outcomes[number] = refusal(tasks[number], FitError(outcome.reason)) if isinstance(outcome, Lost) else outcome
@@ -262,18 +231,7 @@ def _outcomes(tasks: Sequence[Task], engine: Engine, progress: Callable[[int, in
 
 
 def _score(name: str, medians: Table, folds: Sequence[_Fold], outcomes: Sequence[Outcome]) -> ModelScore:
-    """Compare a model's predictions with the measured values.
-
-    Parameters
-    ----------
-    name : str
-        Of the model.
-    medians : Table
-        The measured configurations.
-    folds : sequence of _Fold
-    outcomes : sequence of Outcome
-        One a fold.
-    """
+    """Compare a model's predictions with the measured values."""
     predictions: list[HeldOut] = []
     reasons: list[str] = []
     for fold, outcome in zip(folds, outcomes, strict=True):

@@ -94,7 +94,6 @@ class ModelScore:
 
     Attributes
     ----------
-    model : str
     predictions : tuple of HeldOut
         One per held-out configuration, in the order of the folds; empty if the model failed.
     seconds : float
@@ -176,10 +175,8 @@ class Validation:
     ----------
     models : tuple of ModelScore
         In the requested order.
-    scheme : str
     interval : float
         Nominal coverage of the intervals.
-    seed : int
     source : str
         Where the table comes from.
     notes : tuple of Note

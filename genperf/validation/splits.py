@@ -48,7 +48,6 @@ def split(table: Table, scheme: str, seed: int = 0) -> tuple[Split, ...]:
 
     Parameters
     ----------
-    table : Table
     scheme : str
         - ``kfold:K``: shuffled by `seed` and dealt into K folds of equal size, group by group, so that every fold has
           its share of every group;
@@ -56,7 +55,6 @@ def split(table: Table, scheme: str, seed: int = 0) -> tuple[Split, ...]:
         - ``leave-group-out:COLUMN``: each value of any column of the table is a fold;
         - ``extrapolate:COLUMN[:LIMIT]``: one fold, COLUMN > LIMIT, predicted from COLUMN ≤ LIMIT. Without a limit it is
           the second largest value, so that the largest is predicted; in a grouped table that of each group.
-    seed : int
 
     Raises
     ------
@@ -86,15 +84,7 @@ def split(table: Table, scheme: str, seed: int = 0) -> tuple[Split, ...]:
 
 
 def _kfold(table: Table, text: str, seed: int) -> tuple[Split, ...]:
-    """Deal the shuffled configurations of every group into folds.
-
-    Parameters
-    ----------
-    table : Table
-    text : str
-        The number of folds.
-    seed : int
-    """
+    """Deal the shuffled configurations of every group into folds."""
     if not (text.isdecimal() and int(text) >= 2):
         raise TableError(f"'kfold:{text}' does not say into how many folds (2 or more)", hint="kfold:5")
     count = _count(table)
@@ -141,15 +131,7 @@ def _leave_group_out(table: Table, column: str) -> tuple[Split, ...]:
 
 
 def _extrapolate(table: Table, column: str, limit: float | None) -> tuple[Split, ...]:
-    """Hold out the configurations beyond a limit.
-
-    Parameters
-    ----------
-    table : Table
-    column : str
-    limit : float or None
-        The largest value of the training part; the second largest of each group where None.
-    """
+    """Hold out the configurations beyond a limit."""
     values = _numbers(table, column)
     _same_within_configurations(table, column)
     if limit is None:

@@ -31,12 +31,10 @@ class Task:
     ----------
     model : str
         A learner, a family, a formula or ``auto``.
-    train : Table
     data : DataFrame
         The held-out configurations.
     interval : float
         Nominal coverage.
-    seed : int
     options : mapping
         For `genperf.fit`.
     """
@@ -55,7 +53,6 @@ class Answer:
 
     Attributes
     ----------
-    forecast : Forecast
     verdicts : sequence of str or None
         One a row; None from a learner, which gives none.
     reasons : sequence of str or None
@@ -107,7 +104,6 @@ def refusal(task: Task, error: GenperfError, seconds: float = 0.0) -> Outcome:
 
     Parameters
     ----------
-    task : Task
     error : GenperfError
         Why.
     seconds : float
@@ -142,15 +138,7 @@ def _by_fit(task: Task) -> Answer:
         return _answer_of(result, task.data, task.interval)
 
     def predict(key: tuple[str, ...], _: Table, data: pd.DataFrame) -> Answer:
-        """Predict by the group's model.
-
-        Parameters
-        ----------
-        key : tuple of str
-        _ : Table
-            Its training rows, which the model was fitted on already.
-        data : DataFrame
-        """
+        """Predict by the group's model."""
         if key in result.failures:
             # Without the group's name, so that groups with the same trouble are counted together.
             raise FitError(result.failures[key])
@@ -160,16 +148,7 @@ def _by_fit(task: Task) -> Answer:
 
 
 def _answer_of(result: FitResult, data: pd.DataFrame, interval: float) -> Answer:
-    """Predict by a fitted model.
-
-    Parameters
-    ----------
-    result : FitResult
-    data : DataFrame
-        The configurations.
-    interval : float
-        Nominal coverage.
-    """
+    """Predict by a fitted model."""
     frame = predicting_levels(result, data).predict(data, interval=interval)
     verdicts = [None if pd.isna(v) else str(v) for v in frame["verdict"]]
     reasons = [None if pd.isna(r) else str(r) or None for r in frame["reason"]]
@@ -182,15 +161,7 @@ def _by_learner(task: Task) -> Answer:
     mapping = task.options.get("mapping")
 
     def predict(_: tuple[str, ...], train: Table, data: pd.DataFrame) -> Answer:
-        """Fit the learner on a group and predict.
-
-        Parameters
-        ----------
-        _ : tuple of str
-            Key of the group.
-        train : Table
-        data : DataFrame
-        """
+        """Fit the learner on a group and predict."""
         try:
             forecast = _with_new_levels(train, data, task, mapping)
         except (ValueError, FloatingPointError) as error:
@@ -202,18 +173,7 @@ def _by_learner(task: Task) -> Answer:
 
 
 def _with_new_levels(train: Table, data: pd.DataFrame, task: Task, mapping: Mapping[str, str] | None) -> Forecast:
-    """Predict by a learner; levels of the training part stand for others, as for a fitted model.
-
-    Parameters
-    ----------
-    train : Table
-    data : DataFrame
-        The configurations.
-    task : Task
-        With the learner's name.
-    mapping : mapping of str to str or None
-        Canonical factor name → column.
-    """
+    """Predict by a learner; levels of the training part stand for others, as for a fitted model."""
 
     def learned(rows: pd.DataFrame) -> Forecast:
         return LEARNERS[task.model](train, rows, task.interval, task.seed, mapping)
@@ -235,21 +195,7 @@ def _with_new_levels(train: Table, data: pd.DataFrame, task: Task, mapping: Mapp
 
 
 def _by_group(task: Task, train: Table, predict: Predict) -> Answer:
-    """Predict group by group; a group without predictions does not stop the others.
-
-    Parameters
-    ----------
-    task : Task
-    train : Table
-        Its training rows, or their medians.
-    predict : callable
-        See `Predict`.
-
-    Raises
-    ------
-    GenperfError
-        The first refusal, where no group has a prediction.
-    """
+    """Predict group by group; a group without predictions does not stop the others."""
     rows = len(task.data)
     columns = np.full((3, rows), np.nan)
     verdicts: list[str | None] = [None] * rows

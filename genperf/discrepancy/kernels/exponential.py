@@ -38,7 +38,6 @@ class Exponential(msgspec.Struct, frozen=True, tag="exponential", omit_defaults=
     ----------
     metrics : dict of str to Metric
         By factor: how two of its values are apart.
-    effects : tuple of Effect
     carried : dict of str to float
         h, of the factors along which a table is extrapolated: their largest anchors. Beyond h the process stays as it
         is at h. It is carried on unchanged, and does not revert to its mean.

@@ -96,8 +96,6 @@ def walk_from(axes: tuple[str, ...], step: float, anchors: Mapping[str, Any]) ->
 
     Parameters
     ----------
-    axes : tuple of str
-    step : float
     anchors : mapping of str to ndarray of shape (anchors,)
         The measured configurations.
     """

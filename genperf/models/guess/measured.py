@@ -132,12 +132,7 @@ def measured_column(names: Sequence[str], counted: str | None) -> Measured:
 
 
 def _one_statistic(names: Sequence[str]) -> Sequence[str]:
-    """Return the one column of several statistics of the same measurement, such as its mean, shortest and longest.
-
-    Parameters
-    ----------
-    names : sequence of str
-    """
+    """Return the one column of several statistics of the same measurement, such as its mean, shortest and longest."""
     spaced = {n: re.sub(r"[\s_-]+", " ", re.sub(r"(?<=[a-z0-9])(?=[A-Z][a-z])", " ", n)).lower() for n in names}
     if len({re.sub(r"\s+", " ", _STATISTIC.sub("", text)).strip() for text in spaced.values()}) != 1:
         return names
@@ -146,16 +141,7 @@ def _one_statistic(names: Sequence[str]) -> Sequence[str]:
 
 
 def _taken(kind: str, name: str, header: Header, counted: str | None) -> Measured:
-    """Return a column as the measured one, derived where it is told of one worker or of steps.
-
-    Parameters
-    ----------
-    kind : {"time", "throughput", "quantity"}
-    name : str
-    header : Header
-    counted : str or None
-        The column that counts the workers.
-    """
+    """Return a column as the measured one, derived where it is told of one worker or of steps."""
     if kind == "time":
         return Measured({"time": name, **({} if header.unit == "s" else {"unit": header.unit})}, name)
     if kind == "quantity":
@@ -178,18 +164,7 @@ def _taken(kind: str, name: str, header: Header, counted: str | None) -> Measure
 
 
 def _step_of_layout(name: str, header: Header, names: Sequence[str], counted: str | None) -> Measured | None:
-    """Return the time of a step that tokens or samples per second tell of a transformer's layout; None without one.
-
-    Parameters
-    ----------
-    name : str
-        The throughput.
-    header : Header
-    names : sequence of str
-        Columns without a role.
-    counted : str or None
-        The column that counts the workers.
-    """
+    """Return the time of a step that tokens or samples per second tell of a transformer's layout; None without one."""
     columns = {c: quote_name(n) for c in _OF_A_STEP if (n := column_of(c, [n for n in names if n != name])) is not None}
     passes = [columns.get(c) for c in ("data_parallel", "micro_batch", "micro_batches")]
     ways = [columns[way] for way in WAYS if way in columns]
@@ -217,12 +192,7 @@ def _several(kind: str, candidates: Sequence[str]) -> TableError:
 
 
 def _none(names: Sequence[str]) -> TableError:
-    """Return the error that asks for the measured column.
-
-    Parameters
-    ----------
-    names : sequence of str
-    """
+    """Return the error that asks for the measured column."""
     listed = ", ".join(names)
     wide = [n for n in names if _ONE_COUNT.fullmatch(n.strip().lower())]
     if len(wide) > 1:

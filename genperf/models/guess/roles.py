@@ -129,17 +129,12 @@ def guess_roles(
 
     Parameters
     ----------
-    columns : mapping of str to cells
     given : mapping of str to str, optional
         Roles that the user gave, as `read_table` takes them.
     mapping : mapping of str to str, optional
         Field's name → column, as the user mapped it.
     wanted : collection of str
         Columns that a question names: they are factors, also where others tell them.
-
-    Returns
-    -------
-    Guess
 
     Raises
     ------
@@ -246,17 +241,7 @@ def _is_number(name: str, cells: Cells | Sequence[Any]) -> bool:
 def _whole_batch(
     name: str, names: Sequence[str], counted: str | None, columns: Mapping[str, Cells | Sequence[Any]]
 ) -> bool:
-    """Tell whether a column is the batch of all workers, where another holds that of one and nothing else is in it.
-
-    Parameters
-    ----------
-    name : str
-    names : sequence of str
-        The numeric columns.
-    counted : str or None
-        The one that counts the workers.
-    columns : mapping of str to cells
-    """
+    """Tell whether a column is the batch of all workers, where another holds that of one and nothing else is in it."""
     if counted is None or canonical_of(name) != "global_batch":
         return False
     batches = [n for n in names if canonical_of(n) == "batch"]
@@ -268,15 +253,7 @@ def _listed(value: Any) -> str:
 
 
 def _add(roles: dict[str, str], role: str, names: Collection[str]) -> None:
-    """Add columns to a role that holds several.
-
-    Parameters
-    ----------
-    roles : dict of str to str
-        Is changed.
-    role : str
-    names : collection of str
-    """
+    """Add columns to a role that holds several."""
     roles[role] = ",".join(dict.fromkeys([*names_of(roles.get(role, "")), *names]))
 
 

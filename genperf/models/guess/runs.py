@@ -72,10 +72,6 @@ def is_provenance(name: str) -> bool:
 def refuse_job_steps(columns: Mapping[str, Cells | Sequence[Any]]) -> None:
     """Refuse a list of Slurm's that has the steps of jobs beside the jobs: each would count as a run.
 
-    Parameters
-    ----------
-    columns : mapping of str to cells
-
     Raises
     ------
     TableError

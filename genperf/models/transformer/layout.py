@@ -40,10 +40,6 @@ SWITCHES = (
 class Layout:
     """Canonical names → formulas over a table's columns.
 
-    Parameters
-    ----------
-    factors : Factors
-
     Examples
     --------
     >>> from genperf.formula import render
@@ -77,7 +73,6 @@ class Layout:
 
         Parameters
         ----------
-        formula : str
         constants : mapping of str to Node, optional
             What stands in the place of other names.
         """

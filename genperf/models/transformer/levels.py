@@ -35,7 +35,6 @@ def level_effects(factors: Factors, columns: Collection[str]) -> Mapping[Constan
 
     Parameters
     ----------
-    factors : Factors
     columns : collection of str
         Names that a constant cannot have.
 

@@ -117,20 +117,7 @@ def offloaded(factors: Factors) -> Node | None:
 
 
 def _indicator(factors: Factors, words: Words, number: Callable[[float], float]) -> Node | None:
-    """Return a switch as a formula over its column.
-
-    Parameters
-    ----------
-    factors : Factors
-    words : Words
-    number : callable
-        Value of a word → number that stands in the formula.
-
-    Raises
-    ------
-    ModelError
-        For a word that is not known.
-    """
+    """Return a switch as a formula over its column."""
     factor = factors.named(words.canonical)
     if factor is None:
         return None
