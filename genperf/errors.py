@@ -105,17 +105,11 @@ class FormulaError(GenperfError):
 
 @dataclass(frozen=True)
 class Note:
-    """Advice to the user that does not stop the work.
+    """Advice to the user that does not stop the work."""
 
-    Attributes
-    ----------
-    text : str
-        One sentence, with the advice in it.
-    kind : str
-        A short stable name, for machine-readable output.
-    """
-
+    #: One sentence, with the advice in it.
     text: str
+    #: A short stable name, for machine-readable output.
     kind: str = "note"
 
     def __str__(self) -> str:

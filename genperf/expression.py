@@ -35,33 +35,23 @@ Kind = Literal["coefficient", "exponent", "level", "shape"]
 
 @dataclass(frozen=True, slots=True)
 class Constant:
-    """A constant of an expression, to be fitted.
-
-    Attributes
-    ----------
-    kind : {"coefficient", "exponent", "level", "shape"}
-        A *coefficient* multiplies a term: the total is homogeneous of degree one in all of them together. The
-        others are non-linear: an *exponent* of a factor, the *level* of a categorical factor (its logarithmic
-        effect), a *shape* of the total (such as the order of a p-norm).
-    lower, upper : float
-        Bounds; a coefficient has lower bound 0 unless it may have either sign.
-    start : float
-        Where a search begins by default; for a coefficient, in units of its scale.
-    penalised : bool
-        Whether the penalty pulls it towards zero.
-    unit : str
-        For printing; `s` for a coefficient of a time.
-    size : float
-        What counts as one in the penalty, of a constant that is no coefficient: a smaller size is pulled harder.
-    """
+    """A constant of an expression, to be fitted."""
 
     name: str
+    #: A *coefficient* multiplies a term: the total is homogeneous of degree one in all of them together. The others are
+    #: non-linear: an *exponent* of a factor, the *level* of a categorical factor (its logarithmic effect), a *shape* of
+    #: the total (such as the order of a p-norm).
     kind: Kind
+    #: `lower`, `upper`: bounds; a coefficient has lower bound 0 unless it may have either sign.
     lower: float = 0.0
     upper: float = float("inf")
+    #: Where a search begins by default; for a coefficient, in units of its scale.
     start: float = 1.0
+    #: Whether the penalty pulls it towards zero.
     penalised: bool = True
+    #: For printing; `s` for a coefficient of a time.
     unit: str = ""
+    #: What counts as one in the penalty, of a constant that is no coefficient: a smaller size is pulled harder.
     size: float = 1.0
 
 
@@ -106,17 +96,6 @@ class Term:
 class Expression:
     """An execution-time expression: `T = total(terms)`, by default their sum.
 
-    Attributes
-    ----------
-    family : str
-        Name of the family it belongs to, or `formula` for a user's formula.
-    terms : tuple of Term
-        In the order they are printed.
-    total : Node or None
-        A tree over the terms' names (`forward + max(backward, communication)`); None is the sum.
-    texts : tuple of str
-        Names of categorical factors.
-
     Examples
     --------
     >>> from genperf.formula import parse
@@ -131,10 +110,14 @@ class Expression:
     array([9., 3.])
     """
 
+    #: Name of the family it belongs to, or `formula` for a user's formula.
     family: str
+    #: In the order they are printed.
     terms: tuple[Term, ...]
     constants: tuple[Constant, ...]
+    #: A tree over the terms' names (`forward + max(backward, communication)`); None is the sum.
     total: Node | None = None
+    #: Names of categorical factors.
     texts: tuple[str, ...] = ()
 
     @property

@@ -21,20 +21,13 @@ Checkpoint = Callable[[GroupedResult], None]
 
 @dataclass(frozen=True)
 class CheckpointSettings:
-    """How often intermediate results are saved.
+    """How often intermediate results are saved."""
 
-    Attributes
-    ----------
-    interval_s : float
-        Time after which a checkpoint is due, seconds: the work that a kill may cost.
-    groups : int
-        Groups after which a checkpoint is due sooner. A guess: of fast fits, a few seconds' work.
-    pause_ratio : float
-        Least time between checkpoints over the duration of one, so that saving takes at most about 9 % of the time.
-    """
-
+    #: Time after which a checkpoint is due, seconds: the work that a kill may cost.
     interval_s: float = 30.0
+    #: Groups after which a checkpoint is due sooner. A guess: of fast fits, a few seconds' work.
     groups: int = 250
+    #: Least time between checkpoints over the duration of one, so that saving takes at most about 9 % of the time.
     pause_ratio: float = 10.0
 
 

@@ -24,26 +24,18 @@ Scale: TypeAlias = float | Array
 
 @dataclass(frozen=True, slots=True)
 class LossSettings:
-    """Where losses and penalties bend.
+    """Where losses and penalties bend."""
 
-    Attributes
-    ----------
-    huber_delta : float
-        Relative residual beyond which the Huber loss grows linearly. A guess: repeats of a run differ by less than
-        10 %, so larger residuals are outliers.
-    absolute_rounding : float
-        Share of the mean measured value below which the absolute loss is rounded off, so that it has a derivative.
-        Far below any noise.
-    penalty_rounding : float
-        Scaled constant below which an L1 penalty is rounded off, for the same reason.
-    least_ratio : float
-        Ratio of predicted to measured value below which the log loss continues as its tangent, so that values ≤ 0 have
-        a cost too. Far below any ratio of a useful fit.
-    """
-
+    #: Relative residual beyond which the Huber loss grows linearly. A guess: repeats of a run differ by less than 10 %,
+    #: so larger residuals are outliers.
     huber_delta: float = 0.1
+    #: Share of the mean measured value below which the absolute loss is rounded off, so that it has a derivative. Far
+    #: below any noise.
     absolute_rounding: float = 1e-4
+    #: Scaled constant below which an L1 penalty is rounded off, for the same reason.
     penalty_rounding: float = 1e-4
+    #: Ratio of predicted to measured value below which the log loss continues as its tangent, so that values ≤ 0 have a
+    #: cost too. Far below any ratio of a useful fit.
     least_ratio: float = 1e-6
 
 
@@ -52,21 +44,14 @@ LOSS_SETTINGS = LossSettings()
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """A loss of predicted against measured values.
+    """A loss of predicted against measured values."""
 
-    Attributes
-    ----------
-    value : callable
-        `(T, t, scale) -> loss` for each row; `scale` is the weighted mean measured value, a number or one for each set
-        of constants.
-    curvature : callable
-        `(T, t, scale) -> ω` for each row, with `2·ω·(T − t)` the derivative of the loss by T.
-    quadratic : bool
-        Whether ω is the same for every T: one least-squares solution is then exact.
-    """
-
+    #: `(T, t, scale) -> loss` for each row; `scale` is the weighted mean measured value, a number or one for each set
+    #: of constants.
     value: Callable[[Array, Array, Scale], Array]
+    #: `(T, t, scale) -> ω` for each row, with `2·ω·(T − t)` the derivative of the loss by T.
     curvature: Callable[[Array, Array, Scale], Array]
+    #: Whether ω is the same for every T: one least-squares solution is then exact.
     quadratic: bool
 
 
@@ -149,20 +134,15 @@ def loss_named(name: str) -> Loss:
 class Penalty:
     """The elastic-net penalty `λ·[(1 − ρ)·½‖θ_s‖² + ρ·‖θ_s‖₁]` on the scaled constants θ_s.
 
-    Attributes
-    ----------
-    strength : float
-        λ ≥ 0.
-    l1_share : float
-        ρ: 0 is L2 (ridge), 1 is L1 (lasso).
-
     Examples
     --------
     >>> Penalty(0.1, 0.0).value(np.array([[3.0, 4.0]]))
     array([1.25])
     """
 
+    #: λ ≥ 0.
     strength: float = 0.0
+    #: ρ: 0 is L2 (ridge), 1 is L1 (lasso).
     l1_share: float = 0.0
 
     def value(self, scaled: Array) -> Array:

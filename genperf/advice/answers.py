@@ -13,45 +13,32 @@ from genperf.table import Target
 
 @dataclass(frozen=True, eq=False)
 class Suggestions:
-    """Which configurations to measure next, so that the interval at a target narrows.
+    """Which configurations to measure next, so that the interval at a target narrows."""
 
-    Attributes
-    ----------
-    target : dict
-        The configuration that the decision is about.
-    value, lower, upper : float
-        The prediction there now, in the quantity's unit; the confidence interval, of the mean.
-    interval : float
-        Nominal coverage.
-    chosen : DataFrame
-        The batch to measure, in order: the factors, the predicted value in a column with the quantity's name (`time`),
-        `cost` (machine-seconds), `width` (half width of the target's interval afterwards, relative), `gain` (the share
-        of the width that goes), `gain_per_cost`.
-    candidates : DataFrame
-        Every candidate as if it were the next: the same columns, the best first.
-    width : float
-        Relative half width of the target's interval now.
-    within : float or None
-        The width that is enough.
-    met : bool
-        Whether the target's interval meets `within` already; nothing is then suggested.
-    sentence : str
-        The answer in words.
-    quantity : Target
-        What is predicted.
-    """
-
+    #: The configuration that the decision is about.
     target: dict[str, Any]
+    #: `value`, `lower`, `upper`: the prediction there now, in the quantity's unit; the confidence interval, of the
+    #: mean.
     value: float
     lower: float
     upper: float
+    #: Nominal coverage.
     interval: float
+    #: The batch to measure, in order: the factors, the predicted value in a column with the quantity's name (`time`),
+    #: `cost` (machine-seconds), `width` (half width of the target's interval afterwards, relative), `gain` (the share
+    #: of the width that goes), `gain_per_cost`.
     chosen: pd.DataFrame
+    #: Every candidate as if it were the next: the same columns, the best first.
     candidates: pd.DataFrame
+    #: Relative half width of the target's interval now.
     width: float
+    #: The width that is enough.
     within: float | None
+    #: Whether the target's interval meets `within` already; nothing is then suggested.
     met: bool
+    #: The answer in words.
     sentence: str
+    #: What is predicted.
     quantity: Target
 
     def frame(self) -> pd.DataFrame:

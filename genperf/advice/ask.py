@@ -71,27 +71,18 @@ _PLAIN = {
 
 @dataclass(frozen=True)
 class AskSettings:
-    """When growing pays.
+    """When growing pays."""
 
-    Attributes
-    ----------
-    most_marginal_cost : float
-        A further sample that costs at most so many times one at the smaller scale pays. A convention, as that of the
-        knee: half of the efficiency.
-    most_efficiency : float
-        Above it an efficiency is doubted: caches and batches give a tenth more than in proportion, not more. A guess.
-    least_share : float
-        A smaller part of a step is not named: it would be written as 0 %.
-    sample_count : float
-        Samples whose price is told: that of one has too many zeros.
-    max_factors : int
-        Factors that are told where a step has no named parts: they fit in a sentence.
-    """
-
+    #: A further sample that costs at most so many times one at the smaller scale pays. A convention, as that of the
+    #: knee: half of the efficiency.
     most_marginal_cost: float = 2.0
+    #: Samples whose price is told: that of one has too many zeros.
     sample_count: float = 1e6
+    #: Above it an efficiency is doubted: caches and batches give a tenth more than in proportion, not more. A guess.
     most_efficiency: float = 1.15
+    #: A smaller part of a step is not named: it would be written as 0 %.
     least_share: float = 0.005
+    #: Factors that are told where a step has no named parts: they fit in a sentence.
     max_factors: int = 3
 
 
@@ -100,55 +91,36 @@ ASK = AskSettings()
 
 @dataclass(frozen=True)
 class Question:
-    """What is asked beside the configuration.
+    """What is asked beside the configuration."""
 
-    Attributes
-    ----------
-    work : str or None
-        The samples of a step, a formula over the columns; from the batch columns where None.
-    sample : str
-        What a sample is called: images, tokens.
-    per : str or None
-        The column that counts what the price is for; that of the workers where None.
-    constants : dict of str to float
-        Columns of one value that are no factors, such as the batch of a group.
-    interval : float
-        Nominal coverage.
-    steps : bool
-        Whether the time of a step means something: not where a throughput came without the work of a step.
-    training : Training
-        Of a transformer: the tokens, and the peak of a device.
-    """
-
+    #: The samples of a step, a formula over the columns; from the batch columns where None.
     work: str | None = None
+    #: What a sample is called: images, tokens.
     sample: str = "samples"
     price: Price | None = None
+    #: The column that counts what the price is for; that of the workers where None.
     per: str | None = None
+    #: Columns of one value that are no factors, such as the batch of a group.
     constants: Mapping[str, float] = field(default_factory=dict)
+    #: Nominal coverage.
     interval: float = 0.9
+    #: Whether the time of a step means something: not where a throughput came without the work of a step.
     steps: bool = True
+    #: Of a transformer: the tokens, and the peak of a device.
     training: Training = field(default_factory=Training)
 
 
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """Five sentences about one configuration, and the numbers in them.
+    """Five sentences about one configuration, and the numbers in them."""
 
-    Attributes
-    ----------
-    at : dict
-        The configuration.
-    taken : dict
-        The part of it that was not given: the factors that vary and follow no given one.
-    sentences : dict of str to str
-        `expect`, `training` where one is asked about, `sure`, `pays`, `limit`, `next`.
-    numbers : dict of str to number
-        The predicted value and its interval, and what is known of `throughput`, `efficiency`, `marginal_cost`, ….
-    """
-
+    #: The configuration.
     at: dict[str, Any]
+    #: The part of it that was not given: the factors that vary and follow no given one.
     taken: dict[str, Any]
+    #: `expect`, `training` where one is asked about, `sure`, `pays`, `limit`, `next`.
     sentences: dict[str, str]
+    #: The predicted value and its interval, and what is known of `throughput`, `efficiency`, `marginal_cost`, ….
     numbers: dict[str, Any]
     verdict: str
     reason: str

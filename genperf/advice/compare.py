@@ -28,17 +28,11 @@ Array = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class CompareSettings:
-    """How the probability of being the best is counted.
+    """How the probability of being the best is counted."""
 
-    Attributes
-    ----------
-    draws : int
-        Joint draws: a probability of one half is then known to half a per cent.
-    same_work : float
-        Relative difference of the work of a step below which steps do the same: of rounding.
-    """
-
+    #: Joint draws: a probability of one half is then known to half a per cent.
     draws: int = 10_000
+    #: Relative difference of the work of a step below which steps do the same: of rounding.
     same_work: float = 1e-9
 
 
@@ -47,33 +41,23 @@ COMPARE = CompareSettings()
 
 @dataclass(frozen=True, eq=False)
 class Ranking:
-    """Alternatives at one configuration, the best first.
+    """Alternatives at one configuration, the best first."""
 
-    Attributes
-    ----------
-    at : dict
-        The configuration, as it was given.
-    names : tuple of str
-        The columns that tell the alternatives apart.
-    table : DataFrame
-        A row per alternative: the names, the predicted value, `lower, upper`, `relative` (to the best), `best` (the
-        probability of being the best), `verdict`, `reason`. Where a throughput was measured, or the steps differ in
-        their work, first `throughput, throughput_lower, throughput_upper`, by which they are ranked.
-    sentence : str
-        The answer in words.
-    certain : bool
-        Whether the interval of the difference between the first two excludes zero.
-    steps : bool
-        Whether the predicted value is that of a step: not where a throughput was measured and no work was given.
-    """
-
+    #: The configuration, as it was given.
     at: dict[str, Any]
+    #: The columns that tell the alternatives apart.
     names: tuple[str, ...]
+    #: A row per alternative: the names, the predicted value, `lower, upper`, `relative` (to the best), `best` (the
+    #: probability of being the best), `verdict`, `reason`. Where a throughput was measured, or the steps differ in
+    #: their work, first `throughput, throughput_lower, throughput_upper`, by which they are ranked.
     table: pd.DataFrame
+    #: The answer in words.
     sentence: str
+    #: Whether the interval of the difference between the first two excludes zero.
     certain: bool
     quantity: Target
     notes: tuple[str, ...] = ()
+    #: Whether the predicted value is that of a step: not where a throughput was measured and no work was given.
     steps: bool = True
 
     def frame(self) -> pd.DataFrame:

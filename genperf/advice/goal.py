@@ -22,21 +22,6 @@ TRUSTED = ("ok", "caution")
 class Goal:
     """What a recommended configuration must be, beside the constraints of `where`.
 
-    Attributes
-    ----------
-    maximize : str, optional
-        A formula that is to be large, in place of one that is to be small.
-    deadline : float, optional
-        Seconds within which all steps must be done, kept by the upper end of the interval and not only by the
-        central value. For models of a time.
-    fits : float
-        The least probability that a run does not fail. The default leaves one failure in twenty.
-    trusted : bool
-        Whether only predictions with the verdict `ok` or `caution` are answers.
-    capacity : mapping of str to float
-        Predicted quantities by name, each with the value below which a run must stay with the probability `fits`: the
-        main one, or one fitted beside it (`--also`).
-
     Examples
     --------
     >>> Goal(fits=1.5).check()
@@ -46,10 +31,17 @@ class Goal:
       try: --fits 0.95, at least 0 and below 1
     """
 
+    #: A formula that is to be large, in place of one that is to be small.
     maximize: str | None = None
+    #: Seconds within which all steps must be done, kept by the upper end of the interval and not only by the central
+    #: value. For models of a time.
     deadline: float | None = None
+    #: The least probability that a run does not fail. The default leaves one failure in twenty.
     fits: float = 0.95
+    #: Whether only predictions with the verdict `ok` or `caution` are answers.
     trusted: bool = False
+    #: Predicted quantities by name, each with the value below which a run must stay with the probability `fits`: the
+    #: main one, or one fitted beside it (`--also`).
     capacity: Mapping[str, float] = field(default_factory=dict)
 
     def check(self) -> None:

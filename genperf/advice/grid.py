@@ -17,20 +17,13 @@ from genperf.errors import GenperfError
 
 @dataclass(frozen=True)
 class GridSettings:
-    """How large a grid may be.
+    """How large a grid may be."""
 
-    Attributes
-    ----------
-    max_configurations : int
-        More are refused. Ten million take about ten seconds (docs/results/optimize.md).
-    relative_slack : float
-        A range reaches its last value where it is so near to it, in steps: rounding errors.
-    countable : float
-        A range of more values is refused without their count: a number of hundreds of digits tells nobody anything.
-    """
-
+    #: More are refused. Ten million take about ten seconds (docs/results/optimize.md).
     max_configurations: int = 20_000_000
+    #: A range reaches its last value where it is so near to it, in steps: rounding errors.
     relative_slack: float = 1e-9
+    #: A range of more values is refused without their count: a number of hundreds of digits tells nobody anything.
     countable: float = 1e18
 
 

@@ -23,18 +23,12 @@ Key = tuple[str, ...]
 
 @dataclass(frozen=True)
 class GroupSettings:
-    """How groups are compared.
+    """How groups are compared."""
 
-    Attributes
-    ----------
-    joint_draws : int
-        Draws in which each group's curve is drawn independently of the others': a share of one half is then known to
-        half a per cent.
-    max_failures : int
-        Groups without an answer that are named. A guess: they fit on a screen.
-    """
-
+    #: Draws in which each group's curve is drawn independently of the others': a share of one half is then known to
+    #: half a per cent.
     joint_draws: int = 10_000
+    #: Groups without an answer that are named. A guess: they fit on a screen.
     max_failures: int = 3
 
 

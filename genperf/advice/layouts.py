@@ -29,43 +29,28 @@ CONDITIONS: tuple[str, ...] = (
 
 @dataclass(frozen=True)
 class Layouts:
-    """A grid of layouts.
+    """A grid of layouts."""
 
-    Attributes
-    ----------
-    over : dict of str to values
-        For `optimize`.
-    where : list of str
-        Conditions over its names.
-    notes : tuple of Note
-        What was supposed.
-    """
-
+    #: For `optimize`.
     over: dict[str, Any]
+    #: Conditions over its names.
     where: list[str]
+    #: What was supposed.
     notes: tuple[Note, ...]
 
 
 @dataclass(frozen=True)
 class Columns:
-    """The columns of a model that tell how a transformer is split.
+    """The columns of a model that tell how a transformer is split."""
 
-    Attributes
-    ----------
-    ways : dict of str to Factor
-        By canonical name.
-    workers, nodes : Factor or None
-        What counts the devices and the nodes.
-    inside : int or None
-        The most devices that a node had in a measured run; None where no column tells it.
-    conditions : list of str
-        What a layout must keep beside its devices, over the columns.
-    """
-
+    #: By canonical name.
     ways: dict[str, Factor]
+    #: `workers`, `nodes`: what counts the devices and the nodes.
     workers: Factor | None
     nodes: Factor | None
+    #: The most devices that a node had in a measured run; None where no column tells it.
     inside: int | None
+    #: What a layout must keep beside its devices, over the columns.
     conditions: list[str]
 
     @property

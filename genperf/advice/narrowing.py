@@ -18,21 +18,14 @@ Array = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Knowledge:
-    """The uncertainty of the mean predictions T at some configurations.
+    """The uncertainty of the mean predictions T at some configurations."""
 
-    Attributes
-    ----------
-    covariance : ndarray of shape (rows, rows)
-        Of ln T: over the draws of all members by weight (constants and families), plus that of each member's
-        discrepancy (its form).
-    noise : ndarray of shape (rows,)
-        Variance of one measurement of ln T around the mean there.
-    chance : float
-        The squared correlation that independent draws reach by chance.
-    """
-
+    #: Shape (rows, rows). Of ln T: over the draws of all members by weight (constants and families), plus that of each
+    #: member's discrepancy (its form).
     covariance: Array
+    #: Shape (rows,). Variance of one measurement of ln T around the mean there.
     noise: Array
+    #: The squared correlation that independent draws reach by chance.
     chance: float
 
     def gains(self, target: int) -> Array:
@@ -60,23 +53,16 @@ class Knowledge:
 
 @dataclass(frozen=True, eq=False)
 class Uncertainty:
-    """What the uncertainty of ln T at some configurations consists of.
+    """What the uncertainty of ln T at some configurations consists of."""
 
-    Attributes
-    ----------
-    drawn : ndarray of shape (draws, rows)
-        ln T of every draw of every member.
-    weights : ndarray of shape (draws,)
-        They add up to one.
-    within : ndarray of shape (rows, rows)
-        The covariance that the draws do not hold: that of the discrepancy, and of the distance from the data.
-    noise : ndarray of shape (rows,)
-        Variance of one measurement.
-    """
-
+    #: Shape (draws, rows). ln T of every draw of every member.
     drawn: Array
+    #: Shape (draws,). They add up to one.
     weights: Array
+    #: Shape (rows, rows). The covariance that the draws do not hold: that of the discrepancy, and of the distance from
+    #: the data.
     within: Array
+    #: Shape (rows,). Variance of one measurement.
     noise: Array
 
     def joint_draws(self, count: int, seed: int) -> Array:

@@ -23,25 +23,17 @@ Columns = Mapping[str, npt.NDArray[Any]]
 
 @dataclass(frozen=True)
 class Job:
-    """What is to be run, and what it costs.
+    """What is to be run, and what it costs."""
 
-    Attributes
-    ----------
-    steps : str, optional
-        How many steps there are, a formula: `90*1281167/(workers*batch)`. One where omitted.
-    samples : float, optional
-        In the place of the steps: the work in all, in the unit of the throughput or of the batch.
-    machines : str, optional
-        What counts the machines: by default the nodes, or else the workers, times partitions and plus servers where
-        the table has these.
-    price : float or str
-        Of a machine for a second, a number or a formula over the configuration: `3.06/3600`,
-        `where(gpu == 'v100', 3.06, 12.24)/3600`.
-    """
-
+    #: How many steps there are, a formula: `90*1281167/(workers*batch)`. One where omitted.
     steps: str | None = None
+    #: What counts the machines: by default the nodes, or else the workers, times partitions and plus servers where the
+    #: table has these.
     machines: str | None = None
+    #: Of a machine for a second, a number or a formula over the configuration: `3.06/3600`, `where(gpu == 'v100', 3.06,
+    #: 12.24)/3600`.
     price: float | str = 1.0
+    #: In the place of the steps: the work in all, in the unit of the throughput or of the batch.
     samples: float | None = None
 
     @property
@@ -62,17 +54,11 @@ class Job:
 
 @dataclass(frozen=True)
 class Predicted:
-    """The names of what follows from a prediction, which formulas may read beside the factors.
+    """The names of what follows from a prediction, which formulas may read beside the factors."""
 
-    Attributes
-    ----------
-    quantity : Target
-        What the model predicts; `time` by default.
-    further : tuple of str
-        The further quantities that it predicts beside.
-    """
-
+    #: What the model predicts; `time` by default.
     quantity: Target
+    #: The further quantities that it predicts beside.
     further: tuple[str, ...] = ()
 
     @property
@@ -98,47 +84,31 @@ class Predicted:
 
 @dataclass(frozen=True)
 class Constraint:
-    """A comparison that must hold.
-
-    Attributes
-    ----------
-    predicted : bool
-        Whether it reads a prediction: those that do not are evaluated first.
-    """
+    """A comparison that must hold."""
 
     text: str
     formula: Formula
+    #: Whether it reads a prediction: those that do not are evaluated first.
     predicted: bool
 
 
 @dataclass(frozen=True)
 class Problem:
-    """The objective and the constraints, as formulas over the factors and the predicted values alone.
+    """The objective and the constraints, as formulas over the factors and the predicted values alone."""
 
-    Attributes
-    ----------
-    predicted : Predicted
-        The names of the predicted values.
-    constraints : tuple of Constraint
-        Those that read no prediction first.
-    objective : Formula
-        It is to be small.
-    total : Formula
-        The time of all steps, or of one unit of the work; the predicted value itself where that is no time.
-    throughput : Formula or None
-        The work of a step over its time; None where that work is not known.
-    cost : Formula or None
-        None where no column counts the machines, or where the model predicts no time.
-    one_worker : tuple of str
-        The factors that are 1 on one worker.
-    """
-
+    #: The names of the predicted values.
     predicted: Predicted
+    #: Those that read no prediction first.
     constraints: tuple[Constraint, ...]
+    #: It is to be small.
     objective: Formula
+    #: The time of all steps, or of one unit of the work; the predicted value itself where that is no time.
     total: Formula
+    #: The work of a step over its time; None where that work is not known.
     throughput: Formula | None
+    #: None where no column counts the machines, or where the model predicts no time.
     cost: Formula | None
+    #: The factors that are 1 on one worker.
     one_worker: tuple[str, ...]
 
     @property
@@ -155,24 +125,16 @@ def value(formula: Formula, columns: Columns) -> Array:
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """The names that formulas may read.
+    """The names that formulas may read."""
 
-    Attributes
-    ----------
-    factors : Factors
-        Of the model, by the field's names.
-    names, texts : tuple of str
-        What a configuration has, and which of it is text.
-    predicted : Predicted
-        The names of the predicted values.
-    work : Node, optional
-        The work of a step, where it is known.
-    """
-
+    #: Of the model, by the field's names.
     factors: Factors
+    #: `names`, `texts`: what a configuration has, and which of it is text.
     names: tuple[str, ...]
     texts: tuple[str, ...]
+    #: The names of the predicted values.
     predicted: Predicted
+    #: The work of a step, where it is known.
     work: Node | None = None
 
     @property

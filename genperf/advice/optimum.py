@@ -19,48 +19,35 @@ from genperf.table import Target
 
 @dataclass(frozen=True, eq=False)
 class Optimum:
-    """The best configurations of a grid.
+    """The best configurations of a grid."""
 
-    Attributes
-    ----------
-    minimize : str
-        What is least, or most where it is `maximized`.
-    interval : float
-        Nominal coverage of the intervals.
-    deadline : float or None
-        Seconds, kept by the upper end of the interval.
-    configurations, feasible : int
-        How many there are, and how many satisfy the constraints, the deadline aside.
-    best : DataFrame
-        The best first: the configuration, `objective`, the predicted value in a column with the quantity's name
-        (`time`), `lower, upper` (of a new run), `fits` where runs failed (the probability that one does not), `total`
-        where there are steps, `cost` where machines are counted, `wins` (the share of the ensemble's draws in which it
-        is the best of these), `verdict, reason`.
-    front : DataFrame
-        The Pareto front of total time against cost, the fastest first, with the same columns but `objective` and
-        `wins`; `keeps_deadline` where there is one. Where a capacity is given, or the verdict decides, of the
-        configurations that were looked at and keep them. Empty where machines are not counted, or no time is predicted.
-    excluded : DataFrame
-        A row per constraint: `constraint`, `excludes` (how many configurations fail it), `alone` (how many fail it
-        and no other).
-    quantity : Target
-        What is predicted.
-    regret : float or None
-        By which share the best is worse than the best of those shown, at most with the probability `interval`; None
-        for several groups, whose draws have nothing to do with each other.
-    """
-
+    #: What is least, or most where it is `maximized`.
     minimize: str
+    #: Nominal coverage of the intervals.
     interval: float
+    #: Seconds, kept by the upper end of the interval.
     deadline: float | None
+    #: `configurations`, `feasible`: how many there are, and how many satisfy the constraints, the deadline aside.
     configurations: int
     feasible: int
+    #: The best first: the configuration, `objective`, the predicted value in a column with the quantity's name
+    #: (`time`), `lower, upper` (of a new run), `fits` where runs failed (the probability that one does not), `total`
+    #: where there are steps, `cost` where machines are counted, `wins` (the share of the ensemble's draws in which it
+    #: is the best of these), `verdict, reason`.
     best: pd.DataFrame
+    #: The Pareto front of total time against cost, the fastest first, with the same columns but `objective` and `wins`;
+    #: `keeps_deadline` where there is one. Where a capacity is given, or the verdict decides, of the configurations
+    #: that were looked at and keep them. Empty where machines are not counted, or no time is predicted.
     front: pd.DataFrame
+    #: A row per constraint: `constraint`, `excludes` (how many configurations fail it), `alone` (how many fail it and
+    #: no other).
     excluded: pd.DataFrame
+    #: What is predicted.
     quantity: Target
     notes: tuple[Note, ...] = ()
     maximized: bool = False
+    #: By which share the best is worse than the best of those shown, at most with the probability `interval`; None for
+    #: several groups, whose draws have nothing to do with each other.
     regret: float | None = None
 
     @property

@@ -31,23 +31,15 @@ DEADLINE = "the deadline"
 
 @dataclass(frozen=True)
 class SearchSettings:
-    """How much is evaluated at once, and in all.
+    """How much is evaluated at once, and in all."""
 
-    Attributes
-    ----------
-    block_rows : int
-        Configurations evaluated at once: 65,536 rows of a dozen columns stay in the processor's cache.
-    block_values : int
-        Draws × configurations at once, where a central value needs all draws: 4 million take 32 MB.
-    least_rows : int
-        Configurations in a block at least, however many draws there are.
-    max_drawn_configurations : int
-        More are refused where a central value needs all draws: 10,000 take 13 seconds (docs/results/optimize.md).
-    """
-
+    #: Configurations evaluated at once: 65,536 rows of a dozen columns stay in the processor's cache.
     block_rows: int = 1 << 16
+    #: Draws × configurations at once, where a central value needs all draws: 4 million take 32 MB.
     block_values: int = 1 << 22
+    #: Configurations in a block at least, however many draws there are.
     least_rows: int = 256
+    #: More are refused where a central value needs all draws: 10,000 take 13 seconds (docs/results/optimize.md).
     max_drawn_configurations: int = 100_000
 
 
@@ -56,42 +48,30 @@ SEARCH = SearchSettings()
 
 @dataclass(eq=False)
 class Evaluation:
-    """The whole grid, evaluated: the feasible configurations with a finite objective.
+    """The whole grid, evaluated: the feasible configurations with a finite objective."""
 
-    Attributes
-    ----------
-    excludes, only_this : ndarray of shape (constraints,)
-        How many configurations fail each constraint, and how many fail it and no other.
-    feasible : int
-        Configurations that satisfy all constraints, the deadline aside.
-    not_finite : int
-        Feasible ones without a finite prediction or objective.
-    late : int
-        Feasible ones whose central time is after the deadline.
-    fastest : float
-        The least total time of a feasible one; infinite where there is no deadline.
-    unfit, uncertain : int
-        Configurations that satisfy all constraints but may fail; and how many of them are uncertain.
-    likeliest : float
-        The largest probability of fitting of those left out.
-    front : Front
-        Of total time against cost.
-    positions : ndarray of shape (candidates,)
-        Where the feasible ones with a finite objective stand in the grid, the late ones left out.
-    objective : ndarray of shape (candidates,)
-    """
-
+    #: Shape (constraints,). How many configurations fail each constraint, and how many fail it and no other.
     excludes: npt.NDArray[np.int64]
     only_this: npt.NDArray[np.int64]
+    #: Configurations that satisfy all constraints, the deadline aside.
     feasible: int = 0
+    #: Feasible ones without a finite prediction or objective.
     not_finite: int = 0
+    #: Feasible ones whose central time is after the deadline.
     late: int = 0
+    #: The least total time of a feasible one; infinite where there is no deadline.
     fastest: float = np.inf
+    #: `unfit`, `uncertain`: configurations that satisfy all constraints but may fail; and how many of them are
+    #: uncertain.
     unfit: int = 0
     uncertain: int = 0
+    #: The largest probability of fitting of those left out.
     likeliest: float = 0.0
+    #: Of total time against cost.
     front: Front = field(default_factory=Front)
+    #: Shape (candidates,). Where the feasible ones with a finite objective stand in the grid, the late ones left out.
     positions: Positions = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    #: Shape (candidates,).
     objective: Array = field(default_factory=lambda: np.empty(0))
 
     def in_order(self) -> Positions:
@@ -119,17 +99,12 @@ class Evaluation:
 
 @dataclass(frozen=True, eq=False)
 class Search:
-    """A model, a space and a problem.
-
-    Attributes
-    ----------
-    interval : float
-        Nominal coverage.
-    """
+    """A model, a space and a problem."""
 
     result: FitResult
     space: Space
     problem: Problem
+    #: Nominal coverage.
     interval: float
     goal: Goal
 

@@ -24,20 +24,13 @@ from genperf.result import FitResult, answering
 
 @dataclass(frozen=True)
 class OptimumSettings:
-    """How much of the best configurations is looked at and shown.
+    """How much of the best configurations is looked at and shown."""
 
-    Attributes
-    ----------
-    max_intervals : int
-        Configurations whose intervals are computed, at most, to keep a deadline: a second or two.
-    shown_front : int
-        Of a longer Pareto front so many are shown, evenly along it.
-    max_block : int
-        Intervals computed at once: twice the number of answers first, then doubled up to this many.
-    """
-
+    #: Configurations whose intervals are computed, at most, to keep a deadline: a second or two.
     max_intervals: int = 20_000
+    #: Of a longer Pareto front so many are shown, evenly along it.
     shown_front: int = 50
+    #: Intervals computed at once: twice the number of answers first, then doubled up to this many.
     max_block: int = 512
 
 
@@ -59,25 +52,17 @@ class Task:
 
 @dataclass(frozen=True, eq=False)
 class Solved:
-    """The best configurations of one model.
+    """The best configurations of one model."""
 
-    Attributes
-    ----------
-    search : Search
-        With the problem as it was read.
-    positions : ndarray of shape (rows,)
-        Of the best, in the grid.
-    best, front : DataFrame
-        As in `Optimum`, without `wins`.
-    minimize : str
-        What is least, or most.
-    """
-
+    #: With the problem as it was read.
     search: Search
     evaluation: Evaluation
+    #: Shape (rows,). Of the best, in the grid.
     positions: Positions
+    #: `best`, `front`: as in `Optimum`, without `wins`.
     best: pd.DataFrame
     front: pd.DataFrame
+    #: What is least, or most.
     minimize: str
     notes: tuple[Note, ...] = field(default=())
 

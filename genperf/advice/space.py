@@ -23,21 +23,14 @@ Columns = dict[str, npt.NDArray[Any]]
 
 @dataclass(frozen=True, eq=False)
 class Space:
-    """A grid over a model's factors, and over names that only the formulas read.
-
-    Attributes
-    ----------
-    derived : dict of str to Formula
-        Factors that follow from the grid's names.
-    held : dict of str to float or str
-        Factors with one measured value, which is taken, and the values of the model's group.
-    factors : tuple of str
-        What the model reads.
-    """
+    """A grid over a model's factors, and over names that only the formulas read."""
 
     grid: Grid
+    #: Factors that follow from the grid's names.
     derived: dict[str, Formula]
+    #: Factors with one measured value, which is taken, and the values of the model's group.
     held: dict[str, Any]
+    #: What the model reads.
     factors: tuple[str, ...]
 
     @property

@@ -114,18 +114,12 @@ def suggest(
 
 @dataclass(frozen=True)
 class SuggestSettings:
-    """Which candidates are worth their cost.
+    """Which candidates are worth their cost."""
 
-    Attributes
-    ----------
-    least_share : float
-        Candidates with less than this share of the largest gain stand behind the others, however little they cost. A
-        guess: half of what can be had is worth a run.
-    noticeable : float
-        Relative narrowing below which no run is worth its name. A guess.
-    """
-
+    #: Candidates with less than this share of the largest gain stand behind the others, however little they cost. A
+    #: guess: half of what can be had is worth a run.
     least_share: float = 0.5
+    #: Relative narrowing below which no run is worth its name. A guess.
     noticeable: float = 0.05
 
 
@@ -134,23 +128,15 @@ SUGGEST = SuggestSettings()
 
 @dataclass(frozen=True, eq=False)
 class _Ranking:
-    """The candidates, and what one measurement at each would do to the target's interval.
+    """The candidates, and what one measurement at each would do to the target's interval."""
 
-    Attributes
-    ----------
-    options : DataFrame
-        A row per candidate: the factors, the predicted value, `cost`.
-    start : Knowledge
-        The uncertainty now, at the candidates and then at the target.
-    width : float
-        Relative half width of the target's interval now.
-    run : float
-        Variance of ln T that stays whatever is measured: the noise of a new run.
-    """
-
+    #: A row per candidate: the factors, the predicted value, `cost`.
     options: pd.DataFrame
+    #: The uncertainty now, at the candidates and then at the target.
     start: Knowledge
+    #: Relative half width of the target's interval now.
     width: float
+    #: Variance of ln T that stays whatever is measured: the noise of a new run.
     run: float
 
     def of(self, now: Knowledge) -> pd.DataFrame:

@@ -16,14 +16,9 @@ Array = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class AlikeSettings:
-    """When two terms have one shape.
+    """When two terms have one shape."""
 
-    Attributes
-    ----------
-    tolerance : float
-        Relative difference of their ratios up to which these are equal: of rounding.
-    """
-
+    #: Relative difference of their ratios up to which these are equal: of rounding.
     tolerance: float = 1e-9
 
 

@@ -38,50 +38,35 @@ def as_text(title: str, frame: pd.DataFrame, *notes: str) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Scaling:
-    """The predicted value along the count of workers; for a time also how well more workers are used.
+    """The predicted value along the count of workers; for a time also how well more workers are used."""
 
-    Attributes
-    ----------
-    along : str
-        The factor that counts the workers.
-    kind : {"weak", "strong", "mixed", "unknown"}
-        Whether one worker's work stays as it is, falls as 1/n, or neither; unknown where nothing tells it.
-    at : dict
-        The values of the other factors.
-    reference : float
-        The count that efficiency is relative to: the smallest measured one.
-    best : float or None
-        The count of the largest efficiency; None where there is none.
-    upto : float
-        The largest count that was evaluated.
-    interval : float
-        Nominal coverage of the intervals.
-    curve : DataFrame
-        A row per count: the factor, the predicted value in a column with the quantity's name (`time`), `lower, upper`.
-        For a time whose kind of scaling is known also `speedup` (in the rate of work, relative to the reference), and
-        `efficiency, efficiency_lower, efficiency_upper`; where a throughput was measured, first
-        `throughput, throughput_lower, throughput_upper`.
-    points : DataFrame
-        A row per question: `what` (`efficiency`, `efficiency of the best`, `slower`, `throughput`), `level`, `count`
-        (NaN: not reached), `lower`, `upper` (infinite: beyond `upto`), `reached` (the share of the draws that reach
-        it), `sentence`. Empty where the quantity is not a time; only `slower` where the kind of scaling is unknown.
-    crossovers : DataFrame
-        A row per change of the largest term along the factor: `member, weight, before, after, count, lower, upper,
-        reached, sentence`.
-    quantity : Target
-        What is predicted.
-    """
-
+    #: The factor that counts the workers.
     along: str
+    #: Whether one worker's work stays as it is, falls as 1/n, or neither; unknown where nothing tells it.
     kind: str
+    #: The values of the other factors.
     at: dict[str, Any]
+    #: The count that efficiency is relative to: the smallest measured one.
     reference: float
+    #: The count of the largest efficiency; None where there is none.
     best: float | None
+    #: The largest count that was evaluated.
     upto: float
+    #: Nominal coverage of the intervals.
     interval: float
+    #: A row per count: the factor, the predicted value in a column with the quantity's name (`time`), `lower, upper`.
+    #: For a time whose kind of scaling is known also `speedup` (in the rate of work, relative to the reference), and
+    #: `efficiency, efficiency_lower, efficiency_upper`; where a throughput was measured, first `throughput,
+    #: throughput_lower, throughput_upper`.
     curve: pd.DataFrame
+    #: A row per question: `what` (`efficiency`, `efficiency of the best`, `slower`, `throughput`), `level`, `count`
+    #: (NaN: not reached), `lower`, `upper` (infinite: beyond `upto`), `reached` (the share of the draws that reach it),
+    #: `sentence`. Empty where the quantity is not a time; only `slower` where the kind of scaling is unknown.
     points: pd.DataFrame
+    #: A row per change of the largest term along the factor: `member, weight, before, after, count, lower, upper,
+    #: reached, sentence`.
     crossovers: pd.DataFrame
+    #: What is predicted.
     quantity: Target
 
     def frame(self) -> pd.DataFrame:
@@ -130,21 +115,14 @@ class Scaling:
 
 @dataclass(frozen=True, eq=False)
 class Sensitivity:
-    """The share of the prediction's variance over a domain that each factor makes (Sobol indices).
+    """The share of the prediction's variance over a domain that each factor makes (Sobol indices)."""
 
-    Attributes
-    ----------
-    of : {"time", "log"}
-        Variance of the predicted quantity (whatever it is), or of its logarithm.
-    indices : DataFrame
-        A row per factor: `factor, first, first_lower, first_upper, total, total_lower, total_upper, over`.
-    quantity : Target
-        What is predicted.
-    """
-
+    #: Variance of the predicted quantity (whatever it is), or of its logarithm.
     of: str
+    #: A row per factor: `factor, first, first_lower, first_upper, total, total_lower, total_upper, over`.
     indices: pd.DataFrame
     samples: int
+    #: What is predicted.
     quantity: Target
     notes: tuple[str, ...] = ()
 
@@ -179,14 +157,9 @@ class Sensitivity:
 
 @dataclass(frozen=True, eq=False)
 class Importance:
-    """By how much a learner's error grows when a factor's values are shuffled.
+    """By how much a learner's error grows when a factor's values are shuffled."""
 
-    Attributes
-    ----------
-    scores : DataFrame
-        A row per model and factor: `model, factor, importance, deviation, error`; in per cent.
-    """
-
+    #: A row per model and factor: `model, factor, importance, deviation, error`; in per cent.
     scores: pd.DataFrame
     folds: int
     repeats: int
@@ -208,41 +181,30 @@ class Importance:
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """Why the predicted value differs between configurations A and B.
+    """Why the predicted value differs between configurations A and B."""
 
-    Attributes
-    ----------
-    a, b : dict
-        The two configurations (with the group, where two models are compared).
-    name_a, name_b : str
-        What messages call them: what differs.
-    terms : DataFrame
-        A row per term, the largest change first: `term, a, b, change, lower, upper, share`; in the quantity's unit,
-        and the share of the whole change.
-    hidden : DataFrame
-        A row per overlap: `overlap, a, b, change`, in the quantity's unit. They add up to the row `hidden by overlap`.
-    value_a, value_b, change : float
-        The predicted values, in the quantity's unit; `change` is `value_b − value_a`, the sum of the terms' changes.
-    lower, upper : float
-        Interval of the change.
-    sentence : str
-        The answer in words.
-    quantity : Target
-        What is predicted.
-    """
-
+    #: `a`, `b`: the two configurations (with the group, where two models are compared).
     a: dict[str, Any]
     b: dict[str, Any]
+    #: `name_a`, `name_b`: what messages call them: what differs.
     name_a: str
     name_b: str
+    #: A row per term, the largest change first: `term, a, b, change, lower, upper, share`; in the quantity's unit, and
+    #: the share of the whole change.
     terms: pd.DataFrame
+    #: A row per overlap: `overlap, a, b, change`, in the quantity's unit. They add up to the row `hidden by overlap`.
     hidden: pd.DataFrame
+    #: `value_a`, `value_b`, `change`: the predicted values, in the quantity's unit; `change` is `value_b − value_a`,
+    #: the sum of the terms' changes.
     value_a: float
     value_b: float
     change: float
+    #: `lower`, `upper`: interval of the change.
     lower: float
     upper: float
+    #: The answer in words.
     sentence: str
+    #: What is predicted.
     quantity: Target
 
     def frame(self) -> pd.DataFrame:
@@ -285,38 +247,28 @@ class Comparison:
 
 @dataclass(frozen=True, eq=False)
 class Explanation:
-    """The parts of a predicted value, and how the factors move it.
-
-    Attributes
-    ----------
-    quantity : Target
-        What is predicted.
-    terms : DataFrame
-        A row per configuration and term: the factors, `term`, the term's part, `lower, upper, share`, all members by
-        weight. The column of the part is `seconds` for a time, else the quantity's name.
-    elasticities : DataFrame
-        A row per configuration and numeric factor: the factors, `factor, elasticity, lower, upper, method`.
-    aliased : tuple of tuple of str
-        Pairs of terms that the data cannot tell apart.
-    members : DataFrame
-        The terms of each member by itself: `member, weight` and the columns of `terms`; members with equal labels
-        are one. Empty for a single one.
-    doublings : DataFrame
-        A row per numeric factor and level of a categorical one: `factor, from, categorical, level, times, lower,
-        upper`; see `doublings_by_level`. Empty where no categorical factor varies.
-    """
+    """The parts of a predicted value, and how the factors move it."""
 
     model: str
+    #: What is predicted.
     quantity: Target
+    #: A row per configuration and term: the factors, `term`, the term's part, `lower, upper, share`, all members by
+    #: weight. The column of the part is `seconds` for a time, else the quantity's name.
     terms: pd.DataFrame
+    #: A row per configuration and numeric factor: the factors, `factor, elasticity, lower, upper, method`.
     elasticities: pd.DataFrame
+    #: Pairs of terms that the data cannot tell apart.
     aliased: tuple[tuple[str, str], ...] = ()
+    #: The terms of each member by itself: `member, weight` and the columns of `terms`; members with equal labels are
+    #: one. Empty for a single one.
     members: pd.DataFrame = field(default_factory=pd.DataFrame)
     scaling: Scaling | None = None
     sensitivity: Sensitivity | None = None
     comparison: Comparison | None = None
     importance: Importance | None = None
     notes: tuple[str, ...] = ()
+    #: A row per numeric factor and level of a categorical one: `factor, from, categorical, level, times, lower, upper`;
+    #: see `doublings_by_level`. Empty where no categorical factor varies.
     doublings: pd.DataFrame = field(default_factory=pd.DataFrame)
 
     def frame(self) -> pd.DataFrame:

@@ -27,15 +27,10 @@ Array = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class ComparisonSettings:
-    """How two models are compared.
+    """How two models are compared."""
 
-    Attributes
-    ----------
-    paired_draws : int
-        Pairs of draws of two models whose draws are independent. A guess: 2000 leave the ends of a 90 % interval
-        uncertain by about 2 % of its width.
-    """
-
+    #: Pairs of draws of two models whose draws are independent. A guess: 2000 leave the ends of a 90 % interval
+    #: uncertain by about 2 % of its width.
     paired_draws: int = 2000
 
 
@@ -138,23 +133,16 @@ def compare(
 
 @dataclass(frozen=True, eq=False)
 class _Pair:
-    """Two configurations, taken apart into the same terms.
-
-    Attributes
-    ----------
-    amounts : ndarray of shape (2, terms)
-        The part of each term, of A and of B.
-    values : ndarray of shape (2,)
-        The predicted values.
-    changes : ndarray of shape (draws, terms)
-        B less A, in every draw.
-    weights : ndarray of shape (draws,)
-    """
+    """Two configurations, taken apart into the same terms."""
 
     terms: list[str]
+    #: Shape (2, terms). The part of each term, of A and of B.
     amounts: Array
+    #: Shape (2,). The predicted values.
     values: Array
+    #: Shape (draws, terms). B less A, in every draw.
     changes: Array
+    #: Shape (draws,).
     weights: Array
 
 

@@ -15,17 +15,11 @@ Array = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class MeasuredSteps:
-    """The configurations of a ladder that were measured.
+    """The configurations of a ladder that were measured."""
 
-    Attributes
-    ----------
-    places : ndarray of int, shape (measured,)
-        Their places on the ladder, rising.
-    logarithms : ndarray of shape (measured,)
-        ln of the measured values.
-    """
-
+    #: Shape (measured,). Their places on the ladder, rising.
     places: npt.NDArray[np.int64]
+    #: Shape (measured,). ln of the measured values.
     logarithms: Array
 
     def first_of_smallest(self, values: Array) -> int:

@@ -31,18 +31,12 @@ ENDS = ("", "_lower", "_upper")
 
 @dataclass(frozen=True)
 class DerivedSettings:
-    """How intervals of formulas are found.
+    """How intervals of formulas are found."""
 
-    Attributes
-    ----------
-    points : int
-        Values between the ends of the predicted interval at which a formula is evaluated: its least and its largest
-        value there are its bounds. A formula that only rises or falls with time has its bounds at the ends.
-    most_efficiencies : int
-        Configurations whose efficiency is computed; each takes about 20 ms.
-    """
-
+    #: Values between the ends of the predicted interval at which a formula is evaluated: its least and its largest
+    #: value there are its bounds. A formula that only rises or falls with time has its bounds at the ends.
     points: int = 17
+    #: Configurations whose efficiency is computed; each takes about 20 ms.
     most_efficiencies: int = 500
 
 
@@ -53,13 +47,6 @@ DERIVED = DerivedSettings()
 class Price:
     """What a machine costs.
 
-    Attributes
-    ----------
-    per : str or None
-        The factor, or a formula over factors, that counts what is paid for; the workers where None.
-    text : str
-        As it was given.
-
     Examples
     --------
     >>> price_of("3.6/h").per_second
@@ -67,7 +54,9 @@ class Price:
     """
 
     per_second: float
+    #: The factor, or a formula over factors, that counts what is paid for; the workers where None.
     per: str | None = None
+    #: As it was given.
     text: str = ""
 
 

@@ -23,14 +23,9 @@ from genperf.table.work import evaluated
 
 @dataclass(frozen=True)
 class DoublingSettings:
-    """How much is told of levels.
+    """How much is told of levels."""
 
-    Attributes
-    ----------
-    max_levels : int
-        Levels of a categorical factor, in the model's order. A guess: with more nobody reads the table.
-    """
-
+    #: Levels of a categorical factor, in the model's order. A guess: with more nobody reads the table.
     max_levels: int = 30
 
 

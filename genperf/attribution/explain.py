@@ -26,14 +26,9 @@ from genperf.result import FitResult, answering
 
 @dataclass(frozen=True)
 class ExplainSettings:
-    """How many configurations are explained at once.
+    """How many configurations are explained at once."""
 
-    Attributes
-    ----------
-    block_rows : int
-        Rows in memory together: 200 rows of 1,000 draws of ten terms are 16 MB.
-    """
-
+    #: Rows in memory together: 200 rows of 1,000 draws of ten terms are 16 MB.
     block_rows: int = 200
 
 
@@ -139,20 +134,13 @@ def explain(
 
 @dataclass(frozen=True, eq=False)
 class TermsAt:
-    """The parts of a predicted value at one configuration.
+    """The parts of a predicted value at one configuration."""
 
-    Attributes
-    ----------
-    terms : DataFrame
-        As `Explanation.terms`; terms of one shape are one row.
-    groups : dict of str to tuple of str
-        The terms of each row that stands for several.
-    aliased : tuple of tuple of str
-        Other pairs of terms that the data cannot tell apart.
-    """
-
+    #: As `Explanation.terms`; terms of one shape are one row.
     terms: pd.DataFrame
+    #: The terms of each row that stands for several.
     groups: dict[str, tuple[str, ...]]
+    #: Other pairs of terms that the data cannot tell apart.
     aliased: tuple[tuple[str, str], ...]
 
 

@@ -34,21 +34,14 @@ Array = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class LadderSettings:
-    """How finely and how far counts of workers are tried.
+    """How finely and how far counts of workers are tried."""
 
-    Attributes
-    ----------
-    steps_per_doubling : int
-        Counts between n and 2·n. A guess: at 16, neighbours are 4 % apart, less than any interval of a count.
-    doublings_beyond : int
-        Doublings beyond the largest measured count. A guess: twice the two
-        doublings beyond which every verdict is blind.
-    max_counts : int
-        Counts in all, for ranges of many doublings; bounds the time of a call.
-    """
-
+    #: Counts between n and 2·n. A guess: at 16, neighbours are 4 % apart, less than any interval of a count.
     steps_per_doubling: int = 16
+    #: Doublings beyond the largest measured count. A guess: twice the two doublings beyond which every verdict is
+    #: blind.
     doublings_beyond: int = 4
+    #: Counts in all, for ranges of many doublings; bounds the time of a call.
     max_counts: int = 2000
 
 
@@ -57,26 +50,17 @@ LADDER = LadderSettings()
 
 @dataclass(frozen=True, eq=False)
 class Ladder:
-    """Configurations that differ in the count of workers.
-
-    Attributes
-    ----------
-    counts : ndarray of shape (steps,)
-        Rising; whole numbers where only whole numbers were measured.
-    columns : dict of str to ndarray of shape (steps,)
-        Every factor there.
-    work : ndarray of shape (steps,) or None
-        One worker's work, relative to that at the first count; None where nothing tells it.
-    kind : {"weak", "strong", "mixed", "unknown"}
-    at : dict
-        The other factors, where they stay as they are.
-    """
+    """Configurations that differ in the count of workers."""
 
     along: Factor
+    #: Shape (steps,). Rising; whole numbers where only whole numbers were measured.
     counts: Array
+    #: Shape (steps,). Every factor there.
     columns: dict[str, npt.NDArray[Any]]
+    #: Shape (steps,) or None. One worker's work, relative to that at the first count; None where nothing tells it.
     work: Array | None
     kind: str
+    #: The other factors, where they stay as they are.
     at: dict[str, Any]
 
 

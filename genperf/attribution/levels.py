@@ -14,17 +14,11 @@ from genperf.result import FitResult
 
 @dataclass(frozen=True)
 class LevelSettings:
-    """Which exponents are worth telling.
+    """Which exponents are worth telling."""
 
-    Attributes
-    ----------
-    least : float
-        Deviation from the shared exponent from which on one is told: 0.02 is 1.4 % per doubling.
-    most : int
-        Deviations that are told, largest first.
-    """
-
+    #: Deviation from the shared exponent from which on one is told: 0.02 is 1.4 % per doubling.
     least: float = 0.02
+    #: Deviations that are told, largest first.
     most: int = 6
 
 
@@ -33,19 +27,15 @@ LEVELS = LevelSettings()
 
 @dataclass(frozen=True)
 class LevelExponent:
-    """An exponent that differs at a level.
+    """An exponent that differs at a level."""
 
-    Attributes
-    ----------
-    level, categorical, factor : str
-        The level, or levels with colons between, the factor or factors they are of, and the numeric factor.
-    exponent, shared : float
-        At the level, and as all levels share it: the mean over the terms, each weighed by its coefficient.
-    """
-
+    #: `level`, `categorical`, `factor`: the level, or levels with colons between, the factor or factors they are of,
+    #: and the numeric factor.
     level: str
     categorical: str
     factor: str
+    #: `exponent`, `shared`: at the level, and as all levels share it: the mean over the terms, each weighed by its
+    #: coefficient.
     exponent: float
     shared: float
 

@@ -10,15 +10,10 @@ from genperf.prediction import Member
 
 @dataclass(frozen=True)
 class MemberSettings:
-    """Which members an answer is about.
+    """Which members an answer is about."""
 
-    Attributes
-    ----------
-    least_weight : float
-        Share of the ensemble below which a member takes no part in crossovers and in the search for terms that
-        cannot be told apart. A guess: at 0.05 it moves no interval of 90 % by itself.
-    """
-
+    #: Share of the ensemble below which a member takes no part in crossovers and in the search for terms that cannot be
+    #: told apart. A guess: at 0.05 it moves no interval of 90 % by itself.
     least_weight: float = 0.05
 
 
@@ -27,18 +22,12 @@ MEMBERS = MemberSettings()
 
 @dataclass(frozen=True)
 class Labelled:
-    """The members with one plain label.
-
-    Attributes
-    ----------
-    weight : float
-        Their share of the ensemble, together.
-    places : tuple of int
-        Where they stand in the ensemble, the heaviest first.
-    """
+    """The members with one plain label."""
 
     label: str
+    #: Their share of the ensemble, together.
     weight: float
+    #: Where they stand in the ensemble, the heaviest first.
     places: tuple[int, ...]
 
 

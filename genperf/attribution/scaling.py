@@ -27,42 +27,27 @@ Array = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Knee:
-    """What `explain` tells of scaling.
+    """What `explain` tells of scaling."""
 
-    Attributes
-    ----------
-    level : float
-        The efficiency below which a curve is past its knee. A convention: one half.
-    along : str, optional
-        The factor that counts the workers; chosen by the field's names where omitted.
-    upto : float, optional
-        The largest count that is evaluated; 16 times the largest measured where omitted.
-    kind : {"weak", "strong", "job"}, optional
-        Whether the work of one worker, or that of all together, stays; the columns decide where omitted.
-    """
-
+    #: The efficiency below which a curve is past its knee. A convention: one half.
     level: float = 0.5
+    #: The factor that counts the workers; chosen by the field's names where omitted.
     along: str | None = None
+    #: The largest count that is evaluated; 16 times the largest measured where omitted.
     upto: float | None = None
+    #: Whether the work of one worker, or that of all together, stays; the columns decide where omitted.
     kind: Kind | None = None
 
 
 @dataclass(frozen=True)
 class CurveTolerances:
-    """When two points of a curve count as equal (rounding errors of sums of logarithms), and what is worth a word.
+    """When two points of a curve count as equal (rounding errors of sums of logarithms), and what is worth a word."""
 
-    Attributes
-    ----------
-    relative : float
-        Of times: closer ones are the same.
-    logarithm : float
-        Of a logarithm of an efficiency: one that is nearer to a level is at the level, not below it.
-    smallest_chance : float
-        A smaller chance is not printed: it would be written as 0 %.
-    """
-
+    #: Of times: closer ones are the same.
     relative: float = 1e-12
+    #: Of a logarithm of an efficiency: one that is nearer to a level is at the level, not below it.
     logarithm: float = 1e-9
+    #: A smaller chance is not printed: it would be written as 0 %.
     smallest_chance: float = 0.005
 
 

@@ -27,19 +27,13 @@ Of = Literal["time", "log"]
 
 @dataclass(frozen=True)
 class SensitivitySettings:
-    """How finely the variance is sampled.
+    """How finely the variance is sampled."""
 
-    Attributes
-    ----------
-    samples : int
-        Points of each of the two base samples, a power of two. At 1024 the Monte Carlo error of an index is about 0.01
-        (docs/attribution.md).
-    draws : int
-        Draws of the ensemble with which the intervals are made. A guess: 64 place the ends of a 90 % interval between
-        the third and the fourth draw from either end, at a sixteenth of the time of a thousand.
-    """
-
+    #: Points of each of the two base samples, a power of two. At 1024 the Monte Carlo error of an index is about 0.01
+    #: (docs/attribution.md).
     samples: int = 1024
+    #: Draws of the ensemble with which the intervals are made. A guess: 64 place the ends of a 90 % interval between
+    #: the third and the fourth draw from either end, at a sixteenth of the time of a thousand.
     draws: int = 64
 
 
@@ -48,23 +42,15 @@ SENSITIVITY = SensitivitySettings()
 
 @dataclass(frozen=True)
 class Sobol:
-    """What `explain` tells of sensitivity.
+    """What `explain` tells of sensitivity."""
 
-    Attributes
-    ----------
-    of : {"time", "log"}
-        Variance of the predicted value T, or of ln T.
-    within : mapping, optional
-        Factor → (lowest, highest), one value, or levels, in the place of what was measured.
-    samples : int
-        Points of each of the two base samples, a power of two.
-    seed : int
-        Of the samples.
-    """
-
+    #: Variance of the predicted value T, or of ln T.
     of: Of = "time"
+    #: Factor → (lowest, highest), one value, or levels, in the place of what was measured.
     within: Mapping[str, Any] | None = None
+    #: Points of each of the two base samples, a power of two.
     samples: int = SENSITIVITY.samples
+    #: Of the samples.
     seed: int = 0
 
 

@@ -28,18 +28,12 @@ FORM = "unexplained"
 
 @dataclass(frozen=True)
 class AliasSettings:
-    """When the data cannot tell two terms apart.
+    """When the data cannot tell two terms apart."""
 
-    Attributes
-    ----------
-    correlation : float
-        Draws of two terms whose correlation is below this one trade against each other. A guess: at −0.95 their sum
-        varies less than a quarter as much as either.
-    relative_tolerance : float
-        A term whose draws vary by less than this share of its largest value is constant: rounding errors.
-    """
-
+    #: Draws of two terms whose correlation is below this one trade against each other. A guess: at −0.95 their sum
+    #: varies less than a quarter as much as either.
     correlation: float = -0.95
+    #: A term whose draws vary by less than this share of its largest value is constant: rounding errors.
     relative_tolerance: float = 1e-9
 
 
@@ -48,33 +42,22 @@ ALIASING = AliasSettings()
 
 @dataclass(frozen=True, eq=False)
 class Parts:
-    """The parts of the predicted values at some configurations, in the unit of the target.
+    """The parts of the predicted values at some configurations, in the unit of the target."""
 
-    Attributes
-    ----------
-    names : tuple of str
-        The terms of all members, then `HIDDEN` and `FORM` where they are needed.
-    shares : ndarray of shape (members, terms, rows)
-        Of each member's predicted value; zero for a term that the member does not have. They add up to one over the
-        terms.
-    drawn : ndarray of shape (draws, terms, rows)
-        The parts in every draw of every member; they add up to the draw's value.
-    of_members : ndarray of shape (members, rows)
-        The value that each member predicts.
-    central : ndarray of shape (rows,)
-        The predicted value.
-    weights : ndarray of shape (members,)
-        They add up to one.
-    draw_shares : ndarray of shape (draws,)
-        They add up to one.
-    """
-
+    #: The terms of all members, then `HIDDEN` and `FORM` where they are needed.
     names: tuple[str, ...]
+    #: Shape (members, terms, rows). Of each member's predicted value; zero for a term that the member does not have.
+    #: They add up to one over the terms.
     shares: Array
+    #: Shape (draws, terms, rows). The parts in every draw of every member; they add up to the draw's value.
     drawn: Array
+    #: Shape (members, rows). The value that each member predicts.
     of_members: Array
+    #: Shape (rows,). The predicted value.
     central: Array
+    #: Shape (members,). They add up to one.
     weights: Array
+    #: Shape (draws,). They add up to one.
     draw_shares: Array
 
     @property
@@ -197,24 +180,16 @@ def _split(
 
 @dataclass(frozen=True, eq=False)
 class TermTables:
-    """How the parts at some configurations are written as tables.
-
-    Attributes
-    ----------
-    query : Query
-        The configurations.
-    shown : tuple of str
-        The factors that get a column.
-    levels : tuple of float
-        The quantiles of the interval's ends.
-    target : Target
-        The predicted quantity, which names the column of the parts.
-    """
+    """How the parts at some configurations are written as tables."""
 
     parts: Parts
+    #: The configurations.
     query: Query
+    #: The factors that get a column.
     shown: tuple[str, ...]
+    #: The quantiles of the interval's ends.
     levels: tuple[float, float]
+    #: The predicted quantity, which names the column of the parts.
     target: Target
 
     def ensemble(self) -> pd.DataFrame:

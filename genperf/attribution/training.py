@@ -15,17 +15,11 @@ from genperf.result import FitResult
 
 @dataclass(frozen=True)
 class Training:
-    """What is asked about a training.
+    """What is asked about a training."""
 
-    Attributes
-    ----------
-    tokens : float or None
-        How many it has.
-    peak : float or None
-        Operations per second of a device at most (`genperf.attribution.peaks`).
-    """
-
+    #: How many it has.
     tokens: float | None = None
+    #: Operations per second of a device at most (`genperf.attribution.peaks`).
     peak: float | None = None
 
     def shows(self, priced: bool) -> dict[str, str]:

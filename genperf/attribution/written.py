@@ -16,23 +16,15 @@ from genperf.result import FitResult
 
 @dataclass(frozen=True)
 class WrittenSettings:
-    """What is left out of a written expression.
+    """What is left out of a written expression."""
 
-    Attributes
-    ----------
-    digits : int
-        Significant digits of a number.
-    least_exponent : float
-        A power with a smaller exponent is left out: a doubling changes the term by less than 0.4 %.
-    least_effect : float
-        A level or a step that changes the logarithm of a term by less is left out.
-    max_shared : int
-        Factors of all terms, such as interactions, that are listed, the largest effect first. A guess: a screen.
-    """
-
+    #: Significant digits of a number.
     digits: int = 3
+    #: A power with a smaller exponent is left out: a doubling changes the term by less than 0.4 %.
     least_exponent: float = 0.005
+    #: A level or a step that changes the logarithm of a term by less is left out.
     least_effect: float = 0.005
+    #: Factors of all terms, such as interactions, that are listed, the largest effect first. A guess: a screen.
     max_shared: int = 12
 
 
@@ -41,20 +33,13 @@ WRITTEN = WrittenSettings()
 
 @dataclass(frozen=True)
 class _Factor:
-    """A factor of a term.
+    """A factor of a term."""
 
-    Attributes
-    ----------
-    text : str
-        Empty where it is left out.
-    effect : float
-        What it changes ln T by, about.
-    levels : str
-        The categorical factor whose levels it lists; empty for another kind.
-    """
-
+    #: Empty where it is left out.
     text: str
+    #: What it changes ln T by, about.
     effect: float
+    #: The categorical factor whose levels it lists; empty for another kind.
     levels: str = ""
 
 

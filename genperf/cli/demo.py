@@ -20,20 +20,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class DemoSettings:
-    """The question that the demo answers from the bundled measurements.
+    """The question that the demo answers from the bundled measurements."""
 
-    Attributes
-    ----------
-    max_devices : int
-        Devices up to which it fits: what a group has before it rents more.
-    predicted_devices : int
-        The count it predicts; the largest that many series of the table have.
-    min_counts : int
-        Device counts that a series needs: four up to `max_devices`, and `predicted_devices`.
-    """
-
+    #: Devices up to which it fits: what a group has before it rents more.
     max_devices: int = 16
+    #: The count it predicts; the largest that many series of the table have.
     predicted_devices: int = 32
+    #: Device counts that a series needs: four up to `max_devices`, and `predicted_devices`.
     min_counts: int = 5
 
 

@@ -123,21 +123,14 @@ def command(
 
 @dataclass(frozen=True)
 class _Other:
-    """Another group's model, at a configuration of its own.
-
-    Attributes
-    ----------
-    group : str or None
-        The values of the group that is explained, with commas between.
-    changed : dict of str to str
-        Every value that `--versus` gives: of factors and of group columns.
-    across : dict of str to str
-        Those of group columns.
-    """
+    """Another group's model, at a configuration of its own."""
 
     fitted: FitResult | GroupedResult
+    #: The values of the group that is explained, with commas between.
     group: str | None
+    #: Every value that `--versus` gives: of factors and of group columns.
     changed: dict[str, str]
+    #: Those of group columns.
     across: dict[str, str]
 
     def compared(self, chosen: FitResult, at: dict[str, list[str]] | None, interval: float) -> Comparison:

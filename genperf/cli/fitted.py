@@ -17,29 +17,19 @@ _NOT_MEASURED = "held-out error not known; genperf validate measures it"
 
 @dataclass(frozen=True)
 class FittedSettings:
-    """How much of a fitted model is printed.
+    """How much of a fitted model is printed."""
 
-    Attributes
-    ----------
-    max_members : int
-        Expressions of an average that are named, by weight. A guess: they fit on a line.
-    min_share : float
-        Smaller shares are not named: they would be written as 0 %.
-    max_groups : int
-        Groups that are listed, and groups that failed. A guess: they fit on a screen.
-    max_notes : int
-        Different notes on how groups relate. A guess.
-    max_unused : int
-        Columns in no role that are named: a line of logs has dozens.
-    max_factors : int
-        Factors whose doubling is told, the largest change first. A guess.
-    """
-
+    #: Expressions of an average that are named, by weight. A guess: they fit on a line.
     max_members: int = 4
+    #: Smaller shares are not named: they would be written as 0 %.
     min_share: float = 0.005
+    #: Groups that are listed, and groups that failed. A guess: they fit on a screen.
     max_groups: int = 20
+    #: Different notes on how groups relate. A guess.
     max_notes: int = 5
+    #: Columns in no role that are named: a line of logs has dozens.
     max_unused: int = 40
+    #: Factors whose doubling is told, the largest change first. A guess.
     max_factors: int = 8
 
 

@@ -23,14 +23,9 @@ _EXTRINSIC = ("workers", "nodes", "devices_per_node", "servers")
 
 @dataclass(frozen=True)
 class ImportSettings:
-    """How much of an import is printed.
+    """How much of an import is printed."""
 
-    Attributes
-    ----------
-    max_left_out : int
-        Measurements that cannot be used, before the others are only counted. A guess: they fit on a screen.
-    """
-
+    #: Measurements that cannot be used, before the others are only counted. A guess: they fit on a screen.
     max_left_out: int = 20
 
 

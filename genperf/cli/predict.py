@@ -23,14 +23,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class BlockSettings:
-    """How many rows are written at once.
+    """How many rows are written at once."""
 
-    Attributes
-    ----------
-    rows : int
-        A guess: their text takes a few MB.
-    """
-
+    #: A guess: their text takes a few MB.
     rows: int = 10_000
 
 

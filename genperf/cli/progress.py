@@ -16,21 +16,14 @@ from genperf.errors import counted
 
 @dataclass(frozen=True)
 class LongSettings:
-    """What is worth a line where there is no terminal.
+    """What is worth a line where there is no terminal."""
 
-    Attributes
-    ----------
-    observed_s : float
-        Seconds of a phase before the time left is estimated.
-    announced_s : float
-        Seconds left that are announced. A guess: shorter ones are waited for.
-    announced_cells : int
-        Configurations times factors of a table above which a fit of many factors is announced. 300 × 40 took 4 s and
-        20 000 × 20 took 16 s on one shared core.
-    """
-
+    #: Seconds of a phase before the time left is estimated.
     observed_s: float = 2.0
+    #: Seconds left that are announced. A guess: shorter ones are waited for.
     announced_s: float = 10.0
+    #: Configurations times factors of a table above which a fit of many factors is announced. 300 × 40 took 4 s and 20
+    #: 000 × 20 took 16 s on one shared core.
     announced_cells: int = 100_000
 
 

@@ -18,15 +18,6 @@ ANSWER_TIMEOUT_S = 20
 class Engine:
     """Where tasks run.
 
-    Attributes
-    ----------
-    name : {"local", "dask", "ray"}
-    workers : int
-        Processes on this machine, −1 for one per core; of a cluster at an address, all its workers are used.
-    address : str or None
-        The cluster's: `tcp://host:8786` of a Dask scheduler, `host:6379` or `ray://host:10001` of Ray. Without one a
-        cluster of this machine is started, and stopped in the end.
-
     Examples
     --------
     >>> Engine("dusk")
@@ -37,7 +28,10 @@ class Engine:
     """
 
     name: str = "local"
+    #: Processes on this machine, −1 for one per core; of a cluster at an address, all its workers are used.
     workers: int = 1
+    #: The cluster's: `tcp://host:8786` of a Dask scheduler, `host:6379` or `ray://host:10001` of Ray. Without one a
+    #: cluster of this machine is started, and stopped in the end.
     address: str | None = None
 
     def __post_init__(self) -> None:
@@ -61,20 +55,13 @@ class Engine:
 
 @dataclass(frozen=True)
 class Backend:
-    """A joblib backend for an engine.
+    """A joblib backend for an engine."""
 
-    Attributes
-    ----------
-    make : callable
-        Returns a backend's name or a new one.
-    jobs : int
-        Workers.
-    streams : bool
-        Whether results come back one by one, and not all together.
-    """
-
+    #: Returns a backend's name or a new one.
     make: Callable[[], Any]
+    #: Workers.
     jobs: int
+    #: Whether results come back one by one, and not all together.
     streams: bool = True
 
 

@@ -20,15 +20,10 @@ R = TypeVar("R")
 
 @dataclass(frozen=True)
 class RunSettings:
-    """How tasks are handed out.
+    """How tasks are handed out."""
 
-    Attributes
-    ----------
-    wave_per_worker : int
-        Tasks per worker in one list for Ray, which returns nothing before the whole list is done: short lists report
-        progress, long ones keep workers busy. A guess.
-    """
-
+    #: Tasks per worker in one list for Ray, which returns nothing before the whole list is done: short lists report
+    #: progress, long ones keep workers busy. A guess.
     wave_per_worker: int = 8
 
 

@@ -14,18 +14,12 @@ Array = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class BootstrapSettings:
-    """The polish of bootstrap replicates, which start near their optimum: from the best constants of the fit.
+    """The polish of bootstrap replicates, which start near their optimum: from the best constants of the fit."""
 
-    Attributes
-    ----------
-    max_steps : int
-        Steps of a replicate at most.
-    relative_tolerance : float
-        Share of the cost that may be left to gain: far below the spread of the replicates. With these a thousand
-        replicates take 11 to 13 times one fit (`docs/performance.md`).
-    """
-
+    #: Steps of a replicate at most.
     max_steps: int = 15
+    #: Share of the cost that may be left to gain: far below the spread of the replicates. With these a thousand
+    #: replicates take 11 to 13 times one fit (`docs/performance.md`).
     relative_tolerance: float = 1e-4
 
 
@@ -34,17 +28,12 @@ BOOTSTRAP = BootstrapSettings()
 
 @dataclass(frozen=True, eq=False)
 class Replicates:
-    """Bootstrap replicates of a fit.
+    """Bootstrap replicates of a fit."""
 
-    Attributes
-    ----------
-    constants : ndarray of shape (replicates, n)
-    misfit : float
-        Root mean square of ln(measured/predicted) over the configurations that a replicate did not draw: the error
-        of predictions of new configurations inside the measured range. It contains noise and lack of fit.
-    """
-
+    #: Shape (replicates, n).
     constants: Array
+    #: Root mean square of ln(measured/predicted) over the configurations that a replicate did not draw: the error of
+    #: predictions of new configurations inside the measured range. It contains noise and lack of fit.
     misfit: float
 
 

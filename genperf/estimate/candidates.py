@@ -34,44 +34,29 @@ Mask = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class HalvingSettings:
-    """How the candidates are searched; `docs/decisions/halving.md` has the figures.
+    """How the candidates are searched; `docs/decisions/halving.md` has the figures."""
 
-    Attributes
-    ----------
-    starts : int
-        Starts from which every part is fitted with the weakest penalty, where no smaller expression is continued.
-    beside : int
-        Such starts of an expression that continues a smaller one.
-    continued : int
-        Starts that continue the fit of a smaller expression.
-    kept_starts : int
-        Best fits of each part that continue to the next λ.
-    promising : float
-        How much more than the best one an expression may err, as a share, to go on along the path of λ.
-    worse : float
-        Relative increase of the error from which on a larger expression counts as worse.
-    too_strong : float
-        Relative increase of the error from which on no stronger penalty is tried: as far as an average reaches.
-    patience : int
-        Sizes in a row, smallest first, that may be worse than the best before larger expressions are not tried.
-    relative_tolerance : float
-        Share of the cost that may be left to gain when a choice is made.
-    max_steps : int
-        Steps of the polish at most.
-    robust_rounds : int
-        Rounds of reweighting of a robust fit.
-    """
-
+    #: Starts from which every part is fitted with the weakest penalty, where no smaller expression is continued.
     starts: int = 4
+    #: Such starts of an expression that continues a smaller one.
     beside: int = 2
+    #: Starts that continue the fit of a smaller expression.
     continued: int = 2
+    #: Best fits of each part that continue to the next λ.
     kept_starts: int = 2
+    #: How much more than the best one an expression may err, as a share, to go on along the path of λ.
     promising: float = 0.15
+    #: Relative increase of the error from which on a larger expression counts as worse.
     worse: float = 0.02
+    #: Relative increase of the error from which on no stronger penalty is tried: as far as an average reaches.
     too_strong: float = 0.1
+    #: Sizes in a row, smallest first, that may be worse than the best before larger expressions are not tried.
     patience: int = 3
+    #: Share of the cost that may be left to gain when a choice is made.
     relative_tolerance: float = 1e-5
+    #: Steps of the polish at most.
     max_steps: int = 60
+    #: Rounds of reweighting of a robust fit.
     robust_rounds: int = 2
 
 
@@ -144,17 +129,11 @@ def candidates_of(
 
 @dataclass(frozen=True, eq=False)
 class _Parts:
-    """The rows that the candidates are fitted to, and how.
+    """The rows that the candidates are fitted to, and how."""
 
-    Attributes
-    ----------
-    table : Table
-        One row per configuration.
-    rows : ndarray of bool of shape (1 + folds, rows)
-        Training rows: all of them first, then each fold's.
-    """
-
+    #: One row per configuration.
     table: Table
+    #: Shape (1 + folds, rows). Training rows: all of them first, then each fold's.
     rows: Mask
     options: FitOptions
     seed: int
@@ -163,15 +142,10 @@ class _Parts:
 
 @dataclass(frozen=True, eq=False)
 class _Fitted:
-    """An expression fitted to every part with one λ.
-
-    Attributes
-    ----------
-    sets : ndarray of shape (parts, kept, n)
-        Best fits of each part.
-    """
+    """An expression fitted to every part with one λ."""
 
     problem: Problem
+    #: Shape (parts, kept, n). Best fits of each part.
     sets: Array
     candidate: Candidate
 

@@ -15,24 +15,16 @@ Array = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class DiagnosisSettings:
-    """When a constant counts as held by a bound, or as not determined.
+    """When a constant counts as held by a bound, or as not determined."""
 
-    Attributes
-    ----------
-    flat_ratio : float
-        Singular value over the largest one below which a direction is not determined: the predictions move so little
-        along it. A guess, well above rounding.
-    min_share : float
-        Share of such a direction from which a constant takes part in it. A guess.
-    bound_room : float
-        Distance from a bound, as a share of the range (or of the scale), within which a constant is at the bound.
-    least_size : float
-        Size of a coefficient of zero, in its scale: its column of the derivatives would vanish otherwise.
-    """
-
+    #: Singular value over the largest one below which a direction is not determined: the predictions move so little
+    #: along it. A guess, well above rounding.
     flat_ratio: float = 1e-5
+    #: Share of such a direction from which a constant takes part in it. A guess.
     min_share: float = 0.05
+    #: Distance from a bound, as a share of the range (or of the scale), within which a constant is at the bound.
     bound_room: float = 1e-6
+    #: Size of a coefficient of zero, in its scale: its column of the derivatives would vanish otherwise.
     least_size: float = 1e-3
 
 

@@ -25,22 +25,15 @@ Truth = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class FeasibilitySettings:
-    """How the probability of fitting is estimated.
+    """How the probability of fitting is estimated."""
 
-    Attributes
-    ----------
-    strengths : tuple of float
-        Strengths λ of the penalty ½λ‖β‖², per square of a slope, the strongest first. The first is taken with which
-        every measured configuration gets its outcome with probability `CERTAINTY`; where none does, that with the
-        fewest wrong outcomes. Where a plane separates the outcomes, the most likely slopes are infinite without it.
-    max_steps : int
-        Steps of L-BFGS-B for each strength; a dozen suffice, as the cost is convex.
-    digits : int
-        Significant digits kept of the constants: further ones depend on the machine.
-    """
-
+    #: Strengths λ of the penalty ½λ‖β‖², per square of a slope, the strongest first. The first is taken with which
+    #: every measured configuration gets its outcome with probability `CERTAINTY`; where none does, that with the fewest
+    #: wrong outcomes. Where a plane separates the outcomes, the most likely slopes are infinite without it.
     strengths: tuple[float, ...] = tuple(10.0 ** (-k / 4) for k in range(33))
+    #: Steps of L-BFGS-B for each strength; a dozen suffice, as the cost is convex.
     max_steps: int = 500
+    #: Significant digits kept of the constants: further ones depend on the machine.
     digits: int = 8
 
 

@@ -86,15 +86,10 @@ def estimate(
 
 @dataclass(frozen=True)
 class ContinuedSettings:
-    """The last fit of an expression that was chosen among several.
+    """The last fit of an expression that was chosen among several."""
 
-    Attributes
-    ----------
-    starts : int
-        Starts beside the constants with which it was chosen, which are the best of several already. With 2 the cost was
-        that of a whole search on the tables of `docs/results/generic.md`, in a tenth of its time.
-    """
-
+    #: Starts beside the constants with which it was chosen, which are the best of several already. With 2 the cost was
+    #: that of a whole search on the tables of `docs/results/generic.md`, in a tenth of its time.
     starts: int = 2
 
 
@@ -109,40 +104,27 @@ def at_once(expression: Expression, options: FitOptions) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class _Start:
-    """Where a search begins.
-
-    Attributes
-    ----------
-    strength : float
-        λ.
-    starts : ndarray of shape (sets, n), optional
-        Constants that are polished beside the searches.
-    robust : bool
-        Whether the rows have Huber's weights, from the residuals of the first start.
-    """
+    """Where a search begins."""
 
     seed: int
+    #: λ.
     strength: float
+    #: Shape (sets, n). Constants that are polished beside the searches.
     starts: Array | None = None
+    #: Whether the rows have Huber's weights, from the residuals of the first start.
     robust: bool = False
 
 
 @dataclass(frozen=True, eq=False)
 class _Solved:
-    """A solved problem.
-
-    Attributes
-    ----------
-    medians : Table
-        The rows of the problem.
-    strength : float
-        λ.
-    """
+    """A solved problem."""
 
     expression: Expression
+    #: The rows of the problem.
     medians: Table
     problem: Problem
     solution: Solution
+    #: λ.
     strength: float
 
     def refit(self, train: Mask) -> Array:

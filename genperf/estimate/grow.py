@@ -31,38 +31,25 @@ Index = npt.NDArray[np.intp]
 
 @dataclass(frozen=True)
 class GrowSettings:
-    """Growing and pruning; `docs/decisions/grown-interactions.md` has the figures.
+    """Growing and pruning; `docs/decisions/grown-interactions.md` has the figures."""
 
-    Attributes
-    ----------
-    start_size : float
-        Size at which every interaction begins.
-    kind_size : float
-        Size at which every kind of an expression's constants begins: a usual exponent. A guess.
-    least_effect : float
-        Root mean square of what an interaction changes ln T by: below it the interaction is pruned.
-    cycles : int
-        Times the interactions' sizes are learned, each time about the last polish.
-    kind_cycles : int
-        The same for the sizes of an expression's constants, which change the shares of the terms.
-    coefficient_reach : float
-        Standard deviation of a coefficient beforehand, in units of its scale or its value, whichever is larger.
-    max_steps : int
-        Steps of a polish at most.
-    relative_tolerance : float
-        Share of the cost that may be left to gain.
-    least_strength : float
-        λ at least: below it the polish of a perfect fit does not end.
-    """
-
+    #: Size at which every interaction begins.
     start_size: float = 0.05
+    #: Size at which every kind of an expression's constants begins: a usual exponent. A guess.
     kind_size: float = 0.5
+    #: Root mean square of what an interaction changes ln T by: below it the interaction is pruned.
     least_effect: float = 0.003
+    #: Times the interactions' sizes are learned, each time about the last polish.
     cycles: int = 2
+    #: The same for the sizes of an expression's constants, which change the shares of the terms.
     kind_cycles: int = 4
+    #: Standard deviation of a coefficient beforehand, in units of its scale or its value, whichever is larger.
     coefficient_reach: float = 3.0
+    #: Steps of a polish at most.
     max_steps: int = 60
+    #: Share of the cost that may be left to gain.
     relative_tolerance: float = 1e-5
+    #: λ at least: below it the polish of a perfect fit does not end.
     least_strength: float = 1e-7
 
 
@@ -71,22 +58,15 @@ GROW = GrowSettings()
 
 @dataclass(frozen=True)
 class Growth:
-    """Which expressions may grow, and by what.
+    """Which expressions may grow, and by what."""
 
-    Attributes
-    ----------
-    bases : tuple of Expression
-        Fewest terms first.
-    alone : bool
-        Whether an expression that has grown is wanted, and none without interactions.
-    sized : tuple of (Expression, tuple of str)
-        Expressions whose constants' sizes may be learned, fewest terms first, with the kind of each of their constants;
-        an empty text where a constant keeps its size.
-    """
-
+    #: Fewest terms first.
     bases: tuple[Expression, ...] = ()
     offered: tuple[Interaction, ...] = ()
+    #: Whether an expression that has grown is wanted, and none without interactions.
     alone: bool = False
+    #: Expressions whose constants' sizes may be learned, fewest terms first, with the kind of each of their constants;
+    #: an empty text where a constant keeps its size.
     sized: tuple[tuple[Expression, tuple[str, ...]], ...] = ()
 
 
@@ -95,23 +75,16 @@ NO_GROWTH = Growth()
 
 @dataclass(frozen=True, eq=False)
 class Grown:
-    """The interactions that an expression has grown, and its constants with theirs.
-
-    Attributes
-    ----------
-    plain : ndarray of shape (m,)
-        Sizes of the expression's constants.
-    sizes : ndarray of shape (interactions,)
-    problem : Problem
-        Of the rows, with their robust weights, λ and the interactions' sizes.
-    constants : ndarray of shape (n,)
-        The expression's, then the interactions'.
-    """
+    """The interactions that an expression has grown, and its constants with theirs."""
 
     interactions: tuple[Interaction, ...]
+    #: Shape (m,). Sizes of the expression's constants.
     plain: Array
+    #: Shape (interactions,).
     sizes: Array
+    #: Of the rows, with their robust weights, λ and the interactions' sizes.
     problem: Problem
+    #: Shape (n,). The expression's, then the interactions'.
     constants: Array
 
     @property
@@ -131,22 +104,16 @@ class Grown:
 
 @dataclass(frozen=True, eq=False)
 class GrowthProblem:
-    """An expression on a table, and the columns of the interactions that it may grow.
-
-    Attributes
-    ----------
-    problem : Problem
-        Of the expression alone.
-    columns : tuple of ndarray of shape (rows, effects)
-        Of each interaction.
-    kinds : ndarray of int of shape (m,)
-        Kind of each constant of the expression, of which the sizes are learned; −1 where a constant keeps its size.
-    """
+    """An expression on a table, and the columns of the interactions that it may grow."""
 
     base: Expression
+    #: Of the expression alone.
     problem: Problem
     offered: tuple[Interaction, ...]
+    #: Shape (rows, effects). Of each interaction.
     columns: tuple[Array, ...]
+    #: Shape (m,). Kind of each constant of the expression, of which the sizes are learned; −1 where a constant keeps
+    #: its size.
     kinds: Index
 
     @cached_property
@@ -218,25 +185,18 @@ def grow(growing: GrowthProblem, constants: Array, rows: Mask) -> list[Grown]:
 
 @dataclass(frozen=True, eq=False)
 class _Part:
-    """How far an expression has grown on a part of the rows.
+    """How far an expression has grown on a part of the rows."""
 
-    Attributes
-    ----------
-    counted : ndarray of bool of shape (rows,)
-    kept : ndarray of int of shape (interactions,)
-        Places of the interactions.
-    sizes : ndarray of shape (kinds + interactions,)
-    alone : ndarray of shape (n,)
-        Constants of the expression at the last polish.
-    at : ndarray of shape (m,)
-        The expression's, then the interactions'.
-    """
-
+    #: Shape (rows,).
     counted: Mask
+    #: Shape (interactions,). Places of the interactions.
     kept: Index
+    #: Shape (kinds + interactions,).
     sizes: Array
     problem: Problem
+    #: Shape (n,). Constants of the expression at the last polish.
     alone: Array
+    #: Shape (m,). The expression's, then the interactions'.
     at: Array
 
 

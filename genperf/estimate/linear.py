@@ -27,30 +27,21 @@ Array = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """Series with the same linear expression and the same number of configurations.
-
-    Attributes
-    ----------
-    basis : ndarray of shape (series, rows, n)
-        Derivative of the prediction by each coefficient.
-    offset : ndarray of shape (series, rows)
-        Prediction with every coefficient zero, in the target's unit.
-    measured, weights : ndarray of shape (series, rows)
-    scale : ndarray of shape (series, n)
-        A coefficient divided by its scale is the share of the mean that it explains.
-    loss : Loss
-        A quadratic one.
-    penalty : Penalty
-        Its kind; the strength is an argument of `fit` and `cost`.
-    """
+    """Series with the same linear expression and the same number of configurations."""
 
     expression: Expression
+    #: Shape (series, rows, n). Derivative of the prediction by each coefficient.
     basis: Array
+    #: Shape (series, rows). Prediction with every coefficient zero, in the target's unit.
     offset: Array
+    #: Shape (series, rows).
     measured: Array
     weights: Array
+    #: Shape (series, n). A coefficient divided by its scale is the share of the mean that it explains.
     scale: Array
+    #: A quadratic one.
     loss: Loss
+    #: Its kind; the strength is an argument of `fit` and `cost`.
     penalty: Penalty
 
     @property

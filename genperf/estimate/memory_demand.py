@@ -33,52 +33,38 @@ Truth = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class MemorySettings:
-    """Priors of what a layout needs. `experiments/transformers_fits.py` set them.
+    """Priors of what a layout needs. `experiments/transformers_fits.py` set them."""
 
-    Attributes
-    ----------
-    part_sd : float
-        Standard deviation of ln of a part's bytes about the known ones, where the network's shape is known.
-    supposed_part_sd, supposed_sequence : float
-        The same of parts in proportion to tokens where it is supposed of the parameters, and the tokens of a sample.
-    optional_part_sd : float
-        The same of parts that some programs do without.
-    unknown_part_sd : float
-        The same where the parameters are not known: the parts then begin with equal shares.
-    factor_sd : float
-        Of the power β of a factor beside the parts, and of the levels of a switch, whose meaning the parts have.
-    level_sd, need_level_sd : float
-        Of the logarithms by which a level changes the capacity, and the need: devices of 16 and of 80 GB lie 1.6 apart.
-    scatter, scatter_sd : float
-        1/s: how far ln of the need lies from the capacity's before a run is sure; and the standard deviation of its
-        logarithm. Fragmentation and what no part has are about a tenth.
-    least_noise : float
-        σ is no less: memory is often read in whole gigabytes.
-    doubt : float
-        By how much the logarithm of the likelihood of held-out outcomes is to be larger without the need before it is
-        taken that something else than memory failed. A guess: odds of seven.
-    folds : int
-        In which κ is learned.
-    calibrations : tuple of float
-        Values of κ.
-    max_steps : int
-        Of L-BFGS-B.
-    """
-
+    #: Standard deviation of ln of a part's bytes about the known ones, where the network's shape is known.
     part_sd: float = 1.0
+    #: `supposed_part_sd`, `supposed_sequence`: the same of parts in proportion to tokens where it is supposed of the
+    #: parameters, and the tokens of a sample.
     supposed_part_sd: float = 1.5
     supposed_sequence: float = 2048.0
+    #: The same of parts that some programs do without.
     optional_part_sd: float = 3.0
+    #: The same where the parameters are not known: the parts then begin with equal shares.
     unknown_part_sd: float = 2.0
+    #: Of the power β of a factor beside the parts, and of the levels of a switch, whose meaning the parts have.
     factor_sd: float = 0.1
+    #: `level_sd`, `need_level_sd`: of the logarithms by which a level changes the capacity, and the need: devices of 16
+    #: and of 80 GB lie 1.6 apart.
     level_sd: float = 1.0
     need_level_sd: float = 0.5
+    #: `scatter`, `scatter_sd`: 1/s: how far ln of the need lies from the capacity's before a run is sure; and the
+    #: standard deviation of its logarithm. Fragmentation and what no part has are about a tenth.
     scatter: float = 0.1
     scatter_sd: float = 0.7
+    #: σ is no less: memory is often read in whole gigabytes.
     least_noise: float = 0.01
+    #: By how much the logarithm of the likelihood of held-out outcomes is to be larger without the need before it is
+    #: taken that something else than memory failed. A guess: odds of seven.
     doubt: float = 2.0
+    #: In which κ is learned.
     folds: int = 5
+    #: Values of κ.
     calibrations: tuple[float, ...] = tuple(10.0 ** (-k / 10) for k in range(16))
+    #: Of L-BFGS-B.
     max_steps: int = 1000
 
 
@@ -87,46 +73,31 @@ MEMORY = MemorySettings()
 
 @dataclass(frozen=True, eq=False)
 class Runs:
-    """Configurations by what is known of them.
+    """Configurations by what is known of them."""
 
-    Attributes
-    ----------
-    columns : dict of str to ndarray of shape (rows,)
-    succeeded : ndarray of bool of shape (rows,)
-    measured : ndarray of shape (rows,)
-        Their memory, in any unit; NaN where it was not measured.
-    """
-
+    #: Shape (rows,).
     columns: Mapping[str, npt.NDArray[Any]]
+    #: Shape (rows,).
     succeeded: Truth
+    #: Shape (rows,). Their memory, in any unit; NaN where it was not measured.
     measured: Array
 
 
 @dataclass(frozen=True, eq=False)
 class MemoryDemand:
-    """The fitted need.
+    """The fitted need."""
 
-    Attributes
-    ----------
-    need : Node
-        Σ_k e^{θ_k} u_k over the table's columns.
-    slope : float
-        s.
-    headroom : float
-        s·c.
-    powers : ndarray of shape (numeric factors,)
-        s·β.
-    levels : ndarray of shape (levels,)
-        −s·γ.
-    likely : float
-        The logarithm of how likely it makes held-out outcomes.
-    """
-
+    #: Σ_k e^{θ_k} u_k over the table's columns.
     need: Node
+    #: s.
     slope: float
+    #: s·c.
     headroom: float
+    #: Shape (numeric factors,). s·β.
     powers: Array
+    #: Shape (levels,). −s·γ.
     levels: Array
+    #: The logarithm of how likely it makes held-out outcomes.
     likely: float
 
 

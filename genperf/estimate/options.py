@@ -15,25 +15,17 @@ from genperf.solver import SOLVERS
 
 @dataclass(frozen=True)
 class DefaultSettings:
-    """Options where the user gives none.
+    """Options where the user gives none."""
 
-    Attributes
-    ----------
-    lam : float
-        λ. Just enough that constants which the data does not determine converge: a coefficient that explains the
-        whole mean costs as much as an error of 0.7 %.
-    lambda_path : tuple of float
-        Values of λ for `lam="cv"`, weakest first; each fit starts from the one before. Strongest first merges terms
-        that do not part again: held-out error 0.15 against 0.097 on `pytorch_cpu.csv` (explored; `docs/decisions.md`).
-    draws : int
-        Bootstrap replicates: the 5 % quantile of 200 draws has a standard error of 1.5 percentage points.
-    quick_draws : int
-        Of a first look (`--quick`): 3 percentage points.
-    """
-
+    #: λ. Just enough that constants which the data does not determine converge: a coefficient that explains the whole
+    #: mean costs as much as an error of 0.7 %.
     lam: float = 1e-4
+    #: Values of λ for `lam="cv"`, weakest first; each fit starts from the one before. Strongest first merges terms that
+    #: do not part again: held-out error 0.15 against 0.097 on `pytorch_cpu.csv` (explored; `docs/decisions.md`).
     lambda_path: tuple[float, ...] = (1e-4, 3e-4, 1e-3, 3e-3)
+    #: Bootstrap replicates: the 5 % quantile of 200 draws has a standard error of 1.5 percentage points.
     draws: int = 200
+    #: Of a first look (`--quick`): 3 percentage points.
     quick_draws: int = 50
 
 
@@ -42,35 +34,22 @@ DEFAULTS = DefaultSettings()
 
 @dataclass(frozen=True)
 class FitOptions:
-    """How constants are fitted.
+    """How constants are fitted."""
 
-    Attributes
-    ----------
-    structure : {"auto", "separable", "per-term", "product", "grown"}
-        Of the generic expression; `auto` chooses by cross-validation.
-    loss : {"relative", "log", "absolute", "squared", "huber"}
-    penalty : {"l2", "l1", "elastic-net"}
-    lam : float, "cv" or None
-        Strength of the penalty; None is 1e-4, or the cross-validated one where the structure is chosen too.
-    solver : {"projected", "de"}
-    draws : int
-        Bootstrap replicates.
-    mapping : mapping of str to str
-        Canonical factor name → column.
-    fix : mapping of str to float
-        Constants held at a value.
-    hints : mapping of str to str
-        What is known of the network between nodes (`genperf.models.network.HINTS`); `auto` alone reads it.
-    """
-
+    #: Of the generic expression; `auto` chooses by cross-validation.
     structure: str = "auto"
     loss: str = "relative"
     penalty: str = "l2"
+    #: Strength of the penalty; None is 1e-4, or the cross-validated one where the structure is chosen too.
     lam: float | Literal["cv"] | None = None
     solver: str = "projected"
+    #: Bootstrap replicates.
     draws: int = DEFAULTS.draws
+    #: Canonical factor name → column.
     mapping: Mapping[str, str] = field(default_factory=dict)
+    #: Constants held at a value.
     fix: Mapping[str, float] = field(default_factory=dict)
+    #: What is known of the network between nodes (`genperf.models.network.HINTS`); `auto` alone reads it.
     hints: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:

@@ -24,15 +24,10 @@ RMS_OVER_MEAN = 1.25
 
 @dataclass(frozen=True)
 class GrowthSettings:
-    """How errors grow beyond the largest measured scale.
+    """How errors grow beyond the largest measured scale."""
 
-    Attributes
-    ----------
-    min_share : float
-        Least share of the error at the largest scale that is attributed to the extrapolation, however large the
-        misfit inside the range. A guess: errors that are all misfit would promise equal errors at any distance.
-    """
-
+    #: Least share of the error at the largest scale that is attributed to the extrapolation, however large the misfit
+    #: inside the range. A guess: errors that are all misfit would promise equal errors at any distance.
     min_share: float = 1.0 / 3.0
 
 
@@ -41,21 +36,15 @@ GROWTH = GrowthSettings()
 
 @dataclass(frozen=True, eq=False)
 class Estimate:
-    """One fitted member with the errors of its predictions.
-
-    Attributes
-    ----------
-    strength : float
-        λ, as given or chosen.
-    held_out : float, optional
-        Mean relative error on configurations that a choice held out, where there was one.
-    """
+    """One fitted member with the errors of its predictions."""
 
     member: Member
+    #: λ, as given or chosen.
     strength: float
     spread: Spread
     evidence: tuple[Evidence, ...]
     notes: tuple[Note, ...] = ()
+    #: Mean relative error on configurations that a choice held out, where there was one.
     held_out: float | None = None
 
 

@@ -32,54 +32,37 @@ DEFINED_AT_ZERO = ("absolute", "squared")
 
 @dataclass(frozen=True, eq=False)
 class Column:
-    """The measured times of a phase.
+    """The measured times of a phase."""
 
-    Attributes
-    ----------
-    phase, name : str
-        The phase, and the column it is measured in.
-    medians : Table
-        One row per configuration in which it was measured; the target is the phase's time.
-    rows : ndarray of shape (measured,)
-        Numbers of these configurations in the table.
-    """
-
+    #: `phase`, `name`: the phase, and the column it is measured in.
     phase: str
     name: str
+    #: One row per configuration in which it was measured; the target is the phase's time.
     medians: Table
+    #: Shape (measured,). Numbers of these configurations in the table.
     rows: Positions
 
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """A phase fitted to its column.
-
-    Attributes
-    ----------
-    expression : Expression
-        The sum of its terms.
-    constants : ndarray of shape (n,)
-    problem : Problem or None
-        None where the phase takes no time wherever it was measured: there is nothing to fit.
-    rows : ndarray of shape (measured,)
-        Numbers of the problem's rows in the table's configurations.
-    strength : float
-        λ.
-    remark : str
-        How the fit differs from the usual one, if it does.
-    unidentified : tuple of str
-        Constants that the column does not determine.
-    """
+    """A phase fitted to its column."""
 
     column: Column
+    #: The sum of its terms.
     expression: Expression
+    #: Shape (n,).
     constants: Array
+    #: None where the phase takes no time wherever it was measured: there is nothing to fit.
     problem: Problem | None
+    #: Shape (measured,). Numbers of the problem's rows in the table's configurations.
     rows: Positions
+    #: λ.
     strength: float
+    #: How the fit differs from the usual one, if it does.
     remark: str = ""
     evaluations: int = 0
     converged: bool = True
+    #: Constants that the column does not determine.
     unidentified: tuple[str, ...] = ()
 
     @property

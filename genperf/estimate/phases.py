@@ -31,15 +31,10 @@ Array = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class PhaseSettings:
-    """Comparing overlaps of the same phases.
+    """Comparing overlaps of the same phases."""
 
-    Attributes
-    ----------
-    min_gain : float
-        Decrease of the mean relative error from which on another overlap is named. A guess: 1 % of the time is near
-        the noise of repeats.
-    """
-
+    #: Decrease of the mean relative error from which on another overlap is named. A guess: 1 % of the time is near the
+    #: noise of repeats.
     min_gain: float = 0.01
 
 
@@ -138,27 +133,19 @@ class _Request:
 
 @dataclass(frozen=True, eq=False)
 class _Composed:
-    """Fitted phases, and the whole fitted to the total with their constants held.
-
-    Attributes
-    ----------
-    total : Problem
-        Over all constants.
-    constants : ndarray of shape (n,)
-    held : ndarray of bool of shape (n,)
-        Constants that come from the parts.
-    remainder : Solution or None
-        Of the other constants, fitted to the total; None where there are none.
-    strength : float
-        λ of the total, or of the phases where they have all constants.
-    """
+    """Fitted phases, and the whole fitted to the total with their constants held."""
 
     expression: Expression
     parts: Sequence[Part]
+    #: Over all constants.
     total: Problem
+    #: Shape (n,).
     constants: Array
+    #: Shape (n,). Constants that come from the parts.
     held: Mask
+    #: Of the other constants, fitted to the total; None where there are none.
     remainder: Solution | None
+    #: λ of the total, or of the phases where they have all constants.
     strength: float
 
     def refit(self, counts: Array) -> Array:

@@ -15,15 +15,10 @@ MAD_TO_SD = 1.4826
 
 @dataclass(frozen=True)
 class RobustSettings:
-    """Huber's estimate.
+    """Huber's estimate."""
 
-    Attributes
-    ----------
-    bend : float
-        Huber's k, in robust standard deviations: beyond it a residual counts linearly. Lower than the usual 1.345,
-        since the tails of timings are long. A guess.
-    """
-
+    #: Huber's k, in robust standard deviations: beyond it a residual counts linearly. Lower than the usual 1.345, since
+    #: the tails of timings are long. A guess.
     bend: float = 1.0
 
 

@@ -19,42 +19,29 @@ Mask = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class SelectionSettings:
-    """Choosing a structure and λ by cross-validation inside the training part.
+    """Choosing a structure and λ by cross-validation inside the training part."""
 
-    Attributes
-    ----------
-    folds : int
-        Folds of the cross-validation. Over twelve extrapolations of `pytorch_cpu.csv` the mean error was 15.1 % with
-        folds and 18.3 % with inner extrapolation (explored; `docs/decisions.md`).
-    min_rows : int
-        Configurations from which on folds are made: fewer leave too little to train on.
-    largest_error : float
-        Relative error that a held-out row counts at most, so that one outlier does not decide.
-    constants_per_row : float
-        Constants per configuration, at most, of an expression that is one of many. A guess: two configurations for
-        each constant.
-    max_constants : int
-        Constants of such an expression at most: a table of many levels would take minutes.
-    max_rows : int
-        Configurations that a choice is made on at most, drawn at random from a larger table: bounds the time.
-    fit_digits : int
-        Decimals of a relative error that are compared: expressions that fit exactly are equal.
-    standard_errors : float
-        Paired standard errors by which a simpler expression may err more than the best one
-        (`docs/decisions/one-standard-error.md`).
-    undetermined_errors : float
-        The same where a fold has fewer configurations than there are constants: one, as Breiman et al. have it. With
-        half, one in seven labelled pairs of `docs/papers.md` was explained by an overlap that five runs cannot show.
-    """
-
+    #: Folds of the cross-validation. Over twelve extrapolations of `pytorch_cpu.csv` the mean error was 15.1 % with
+    #: folds and 18.3 % with inner extrapolation (explored; `docs/decisions.md`).
     folds: int = 5
+    #: Configurations from which on folds are made: fewer leave too little to train on.
     min_rows: int = 4
+    #: Relative error that a held-out row counts at most, so that one outlier does not decide.
     largest_error: float = 2.0
+    #: Constants per configuration, at most, of an expression that is one of many. A guess: two configurations for each
+    #: constant.
     constants_per_row: float = 0.5
+    #: Constants of such an expression at most: a table of many levels would take minutes.
     max_constants: int = 120
+    #: Configurations that a choice is made on at most, drawn at random from a larger table: bounds the time.
     max_rows: int = 1000
+    #: Decimals of a relative error that are compared: expressions that fit exactly are equal.
     fit_digits: int = 6
+    #: Paired standard errors by which a simpler expression may err more than the best one
+    #: (`docs/decisions/one-standard-error.md`).
     standard_errors: float = 0.5
+    #: The same where a fold has fewer configurations than there are constants: one, as Breiman et al. have it. With
+    #: half, one in seven labelled pairs of `docs/papers.md` was explained by an overlap that five runs cannot show.
     undetermined_errors: float = 1.0
 
     def limited(self, errors: Array) -> Array:
@@ -68,36 +55,24 @@ SELECTION = SelectionSettings()
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
-    """An expression with a penalty, and its errors on held-out configurations.
-
-    Attributes
-    ----------
-    strength : float
-        λ.
-    constants : ndarray of shape (n,)
-        Fitted to the whole table.
-    residuals : ndarray of shape (rows,)
-        ln(measured/predicted) of each configuration when it was held out; NaN where none was.
-    errors : ndarray of shape (rows,)
-        |predicted/measured − 1| of the same, at most `SelectionSettings.largest_error`.
-    folds : ndarray of bool of shape (folds, rows)
-        Training rows of each fold.
-    by_fold : ndarray of shape (folds, rows)
-        ln of each fold's predictions of all rows.
-    fit_error : float
-        Mean of |fitted/measured − 1| over all rows.
-    robust : bool
-        Whether the rows have Huber's weights in its last fit too.
-    """
+    """An expression with a penalty, and its errors on held-out configurations."""
 
     expression: Expression
+    #: λ.
     strength: float
+    #: Shape (n,). Fitted to the whole table.
     constants: Array
+    #: Shape (rows,). ln(measured/predicted) of each configuration when it was held out; NaN where none was.
     residuals: Array
+    #: Shape (rows,). |predicted/measured − 1| of the same, at most `SelectionSettings.largest_error`.
     errors: Array
+    #: Shape (folds, rows). Training rows of each fold.
     folds: Mask
+    #: Shape (folds, rows). ln of each fold's predictions of all rows.
     by_fold: Array
+    #: Mean of |fitted/measured − 1| over all rows.
     fit_error: float = 0.0
+    #: Whether the rows have Huber's weights in its last fit too.
     robust: bool = False
 
     @property

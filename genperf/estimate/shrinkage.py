@@ -13,33 +13,22 @@ Index = npt.NDArray[np.intp]
 
 @dataclass(frozen=True)
 class ShrinkageSettings:
-    """Learning the sizes of groups of constants; `docs/decisions/grown-interactions.md` has the figures.
+    """Learning the sizes of groups of constants; `docs/decisions/grown-interactions.md` has the figures."""
 
-    Attributes
-    ----------
-    usual_size : float
-        What a size is supposed to be before any row is seen: 2 % of the time. A guess.
-    trust : float
-        How many constants that supposition counts as. A guess: one.
-    least_size, most_size : float
-        Bounds of a size.
-    rounds : int
-        Updates of the sizes at most.
-    settled : float
-        Relative change of every size below which the updates end.
-    least_freedom : float
-        Share of the rows that the variance of the noise is estimated from at least.
-    least_variance : float
-        Of the noise: far below any measurement's.
-    """
-
+    #: What a size is supposed to be before any row is seen: 2 % of the time. A guess.
     usual_size: float = 0.02
+    #: How many constants that supposition counts as. A guess: one.
     trust: float = 1.0
+    #: `least_size`, `most_size`: bounds of a size.
     least_size: float = 0.003
     most_size: float = 1.0
+    #: Updates of the sizes at most.
     rounds: int = 30
+    #: Relative change of every size below which the updates end.
     settled: float = 0.02
+    #: Share of the rows that the variance of the noise is estimated from at least.
     least_freedom: float = 0.2
+    #: Of the noise: far below any measurement's.
     least_variance: float = 1e-8
 
 
@@ -48,19 +37,13 @@ SHRINKAGE = ShrinkageSettings()
 
 @dataclass(frozen=True, eq=False)
 class Shrunk:
-    """A linear fit whose groups of constants have learned sizes.
+    """A linear fit whose groups of constants have learned sizes."""
 
-    Attributes
-    ----------
-    constants : ndarray of shape (n,)
-    sizes : ndarray of shape (groups,)
-        Standard deviation of a group's constants about zero.
-    variance : float
-        Of the noise.
-    """
-
+    #: Shape (n,).
     constants: Array
+    #: Shape (groups,). Standard deviation of a group's constants about zero.
     sizes: Array
+    #: Of the noise.
     variance: float
 
 

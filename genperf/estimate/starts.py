@@ -19,22 +19,16 @@ class StartSettings:
     """Random starts about the problem's start.
 
     With these, most of eight starts of the generic expression reach the best optimum (explored; `docs/decisions.md`).
-
-    Attributes
-    ----------
-    moved_share : float
-        Share of the non-linear constants that a start moves away from their default.
-    toward_lower, toward_upper : float
-        Largest move, as a share of the distance to the lower and the upper bound: an exponent within −2 … 4 begins
-        within −0.5 … 2.
-    drawn : int
-        Ways to continue a smaller expression that are drawn for each that is polished. One costs a least-squares
-        solution of the coefficients, a hundredth of a polish.
     """
 
+    #: Share of the non-linear constants that a start moves away from their default.
     moved_share: float = 0.6
+    #: `toward_lower`, `toward_upper`: largest move, as a share of the distance to the lower and the upper bound: an
+    #: exponent within −2 … 4 begins within −0.5 … 2.
     toward_lower: float = 0.25
     toward_upper: float = 0.5
+    #: Ways to continue a smaller expression that are drawn for each that is polished. One costs a least-squares
+    #: solution of the coefficients, a hundredth of a polish.
     drawn: int = 12
 
 
@@ -62,20 +56,14 @@ def spread_starts(problem: Problem, count: int, rng: np.random.Generator) -> Arr
 
 @dataclass(frozen=True, eq=False)
 class Smaller:
-    """A smaller expression that was fitted to every part of the rows.
+    """A smaller expression that was fitted to every part of the rows."""
 
-    Attributes
-    ----------
-    places : dict of int to int
-        Position of each of its constants in the larger expression → its position in the smaller one.
-    copies : tuple of dict of int to int
-        Ways to begin the constants that it lacks from those that it has, by their positions: a further term of a sum
-        of like terms begins as one of these.
-    constants : ndarray of shape (parts, m)
-    """
-
+    #: Position of each of its constants in the larger expression → its position in the smaller one.
     places: dict[int, int]
+    #: Ways to begin the constants that it lacks from those that it has, by their positions: a further term of a sum of
+    #: like terms begins as one of these.
     copies: tuple[dict[int, int], ...]
+    #: Shape (parts, m).
     constants: Array
 
 

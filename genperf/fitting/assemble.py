@@ -19,22 +19,15 @@ from genperf.table import Table
 
 @dataclass(frozen=True)
 class Request:
-    """How a result was asked for.
+    """How a result was asked for."""
 
-    Attributes
-    ----------
-    model : str
-        Name of the model, or the user's formula.
-    notes : sequence of Note
-        What the model has to say before anything is fitted.
-    used : mapping of str to text or number
-        Further options that the result keeps; a `request` among them takes the place of that of the options.
-    """
-
+    #: Name of the model, or the user's formula.
     model: str
     options: FitOptions
     seed: int
+    #: What the model has to say before anything is fitted.
     notes: Sequence[Note] = ()
+    #: Further options that the result keeps; a `request` among them takes the place of that of the options.
     used: Mapping[str, Any] = field(default_factory=dict)
 
 

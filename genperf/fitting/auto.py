@@ -33,23 +33,16 @@ class Auto:
 
     A table in which only the scale varies is a series: families of overheads are weighed by their evidence
     (`genperf.series`). Of any other table several expressions are averaged (`genperf.averaging`).
-
-    Attributes
-    ----------
-    pool : bool
-        Whether a group borrows from groups that were measured to larger scales (`genperf.pooling`).
-    loans : mapping of tuple of str to Borrowed
-        What each group of the table borrows; see `prepared`.
-    notes : tuple of Note
-        What every group that borrows should know.
-    shared : TablePrior
-        What the series of the table show of the cluster they share; see `prepared`.
     """
 
     options: FitOptions
+    #: Whether a group borrows from groups that were measured to larger scales (`genperf.pooling`).
     pool: bool = False
+    #: What each group of the table borrows; see `prepared`.
     loans: Mapping[Key, Borrowed] = field(default_factory=dict)
+    #: What every group that borrows should know.
     notes: tuple[Note, ...] = ()
+    #: What the series of the table show of the cluster they share; see `prepared`.
     shared: TablePrior = field(default_factory=TablePrior)
 
     @property

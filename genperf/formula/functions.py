@@ -17,28 +17,19 @@ Values = Sequence[Any]
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """One operator or function.
+    """One operator or function."""
 
-    Attributes
-    ----------
-    value : callable
-        Arrays in, array out.
-    partials : callable or None
-        `(arguments, result) -> ` one array per argument, the derivative of the result by it;
-        None where the result is a truth value.
-    least, most : int
-        Range of the number of arguments.
-    symbol : str or None
-        The operator's sign; None for a function written with brackets.
-    precedence : int
-        Binding strength of the sign, larger binds tighter.
-    """
-
+    #: Arrays in, array out.
     value: Callable[..., Any]
+    #: `(arguments, result) -> ` one array per argument, the derivative of the result by it; None where the result is a
+    #: truth value.
     partials: Callable[[Values, Any], Sequence[Any]] | None
+    #: `least`, `most`: range of the number of arguments.
     least: int
     most: int
+    #: The operator's sign; None for a function written with brackets.
     symbol: str | None = None
+    #: Binding strength of the sign, larger binds tighter.
     precedence: int = 100
 
 

@@ -21,23 +21,15 @@ from genperf.formula.nodes import Call, Name, Node, Number, Text, names_in
 
 @dataclass(frozen=True)
 class FormulaLimits:
-    """What is read at most: a formula may come from a file of someone else.
+    """What is read at most: a formula may come from a file of someone else."""
 
-    Attributes
-    ----------
-    max_characters : int
-        Far above any formula that is written by hand.
-    max_depth : int
-        Nesting of brackets and signs; Python's parser and the walks of the tree are recursive.
-    max_exponent : float
-        Size of a number in an exponent: 2⁶⁴ is still a plain number, `9**9**9` is not.
-    cached_formulas : int
-        Formulas whose trees are kept. A fit by `auto` reads about ten different ones, some of them a hundred times.
-    """
-
+    #: Far above any formula that is written by hand.
     max_characters: int = 4000
+    #: Nesting of brackets and signs; Python's parser and the walks of the tree are recursive.
     max_depth: int = 60
+    #: Size of a number in an exponent: 2⁶⁴ is still a plain number, `9**9**9` is not.
     max_exponent: float = 64.0
+    #: Formulas whose trees are kept. A fit by `auto` reads about ten different ones, some of them a hundred times.
     cached_formulas: int = 1024
 
 
@@ -68,13 +60,6 @@ _COMPARE: Mapping[type[ast.cmpop], str] = {
 class Formula:
     """A checked formula.
 
-    Attributes
-    ----------
-    text : str
-        As it was written.
-    node : Node
-        Its tree.
-
     Examples
     --------
     >>> import numpy as np
@@ -85,7 +70,9 @@ class Formula:
     array([144.])
     """
 
+    #: As it was written.
     text: str
+    #: Its tree.
     node: Node
 
     @property

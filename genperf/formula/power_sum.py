@@ -30,29 +30,20 @@ MAX_TERMS = 32
 
 @dataclass(frozen=True, eq=False)
 class PowerSum:
-    """A sum of products of powers, in constants given by their positions.
+    """A sum of products of powers, in constants given by their positions."""
 
-    Attributes
-    ----------
-    plain : tuple of (int, ndarray of shape (rows,))
-        Terms without a power: the position of f_t (`NO_CONSTANT` where there is none), and g_t.
-    factor : ndarray of int of shape (terms,)
-        Positions of f_t in the terms with powers.
-    multiplier : ndarray of shape (terms, rows), or None
-        g_t of these terms; None is one throughout.
-    product : ndarray of int of shape (terms,), or None
-        Which product of powers is that of each term, in order; None where each has one of its own.
-    exponent : ndarray of int of shape (products, k)
-        Positions of p_tk.
-    logarithms : ndarray of shape (products, k, rows)
-        L_tk; zero where a product has fewer than k.
-    """
-
+    #: Shape (rows,)). Terms without a power: the position of f_t (`NO_CONSTANT` where there is none), and g_t.
     plain: tuple[tuple[int, Array], ...]
+    #: Shape (terms,). Positions of f_t in the terms with powers.
     factor: Positions
+    #: Shape (terms, rows), or None. g_t of these terms; None is one throughout.
     multiplier: Array | None
+    #: Shape (terms,), or None. Which product of powers is that of each term, in order; None where each has one of its
+    #: own.
     product: Positions | None
+    #: Shape (products, k). Positions of p_tk.
     exponent: Positions
+    #: Shape (products, k, rows). L_tk; zero where a product has fewer than k.
     logarithms: Array
     rows: int
 
@@ -148,23 +139,15 @@ class PowerSum:
 
 @dataclass(frozen=True, eq=False)
 class _Term:
-    """The parts of one addend.
+    """The parts of one addend."""
 
-    Attributes
-    ----------
-    multiplier : ndarray or float
-        Columns and numbers.
-    constant : int
-        Position of the constant in front.
-    powers : tuple of (int, ndarray of shape (rows,))
-        Positions of exponents, and what they multiply.
-    products : tuple of PowerProduct
-        Where the powers are from: the same ones mean the same powers.
-    """
-
+    #: Columns and numbers.
     multiplier: Array | float
+    #: Position of the constant in front.
     constant: int = NO_CONSTANT
+    #: Shape (rows,)). Positions of exponents, and what they multiply.
     powers: tuple[tuple[int, Array], ...] = ()
+    #: Where the powers are from: the same ones mean the same powers.
     products: tuple[PowerProduct, ...] = ()
 
     @property

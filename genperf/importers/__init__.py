@@ -20,21 +20,14 @@ __all__ = ["FORMATS", "Format", "Imported", "csv_lines", "import_files", "is_num
 
 @dataclass(frozen=True)
 class Format:
-    """A format of another tool.
+    """A format of another tool."""
 
-    Attributes
-    ----------
-    what : str
-        What is read, in a phrase.
-    read : callable
-        Text and the name of its file → its measurements.
-    signature : str
-        A regular expression that matches near the beginning of such a text. An error names the format by it, where
-        another one was expected.
-    """
-
+    #: What is read, in a phrase.
     what: str
+    #: Text and the name of its file → its measurements.
     read: Callable[[str, str], Imported]
+    #: A regular expression that matches near the beginning of such a text. An error names the format by it, where
+    #: another one was expected.
     signature: str
 
 

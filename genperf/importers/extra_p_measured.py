@@ -10,16 +10,10 @@ CALLPATH, METRIC = "callpath", "metric"
 
 @dataclass(frozen=True)
 class Measured:
-    """Repeated values at one point.
+    """Repeated values at one point."""
 
-    Attributes
-    ----------
-    series : dict of str to str
-        Call path and metric, where they are given.
-    point : tuple of float
-        A coordinate for each parameter.
-    """
-
+    #: Call path and metric, where they are given.
     series: dict[str, str]
+    #: A coordinate for each parameter.
     point: tuple[int | float, ...]
     values: tuple[int | float, ...]

@@ -23,27 +23,18 @@ class FormatError(TableError):
 
 @dataclass(frozen=True, eq=False)
 class Imported:
-    """Measurements of one file or several.
-
-    Attributes
-    ----------
-    time : str
-        The column of times, in seconds.
-    repeat : str
-        The column that numbers the repeats of a configuration.
-    factors : tuple of str
-        The columns that a time may depend on.
-    group : tuple of str
-        The columns that tell series apart which share no model.
-    left_out : tuple of str
-        Measurements that cannot be used: where, and why.
-    """
+    """Measurements of one file or several."""
 
     rows: tuple[Row, ...]
+    #: The column of times, in seconds.
     time: str
+    #: The column that numbers the repeats of a configuration.
     repeat: str
+    #: The columns that a time may depend on.
     factors: tuple[str, ...] = ()
+    #: The columns that tell series apart which share no model.
     group: tuple[str, ...] = ()
+    #: Measurements that cannot be used: where, and why.
     left_out: tuple[str, ...] = ()
     notes: tuple[Note, ...] = ()
 

@@ -24,20 +24,14 @@ _WORK = frozenset({"cpu_op", "user_annotation", "operator"})
 
 @dataclass(frozen=True)
 class Span:
-    """An operation with its start and length.
-
-    Attributes
-    ----------
-    start, length : float
-        In microseconds.
-    launched : float
-        When the host launched it; for an operation of the host, its start.
-    """
+    """An operation with its start and length."""
 
     name: str
     category: str
+    #: `start`, `length`: in microseconds.
     start: float
     length: float
+    #: When the host launched it; for an operation of the host, its start.
     launched: float
 
     @property
@@ -48,24 +42,16 @@ class Span:
 
 @dataclass(frozen=True, eq=False)
 class Trace:
-    """A trace's events.
+    """A trace's events."""
 
-    Attributes
-    ----------
-    steps : list of Span
-        The steps with at least one operation, in order.
-    empty : list of Span
-        The others.
-    host, device : list of Span
-        Operators and annotations; kernels and copies.
-    has_device : bool
-        Whether the host launches something on a device, recorded or not.
-    """
-
+    #: The steps with at least one operation, in order.
     steps: list[Span]
+    #: The others.
     empty: list[Span] = field(default_factory=list)
+    #: `host`, `device`: operators and annotations; kernels and copies.
     host: list[Span] = field(default_factory=list)
     device: list[Span] = field(default_factory=list)
+    #: Whether the host launches something on a device, recorded or not.
     has_device: bool = False
 
     def by_step(self, spans: Iterable[Span]) -> list[list[Span]]:

@@ -69,35 +69,19 @@ Choice = Literal["search", "laws", "largest"]
 
 @dataclass(frozen=True)
 class Need:
-    """A factor a family reads.
+    """A factor a family reads."""
 
-    Attributes
-    ----------
-    name : str
-        The canonical name.
-    required : bool
-        Whether the family makes no sense without it.
-    supposed : bool
-        Whether its absence goes without saying: most runs have no such thing.
-    """
-
+    #: The canonical name.
     name: str
+    #: Whether the family makes no sense without it.
     required: bool = True
+    #: Whether its absence goes without saying: most runs have no such thing.
     supposed: bool = False
 
 
 @dataclass(frozen=True)
 class Factors:
     """A table's factors, by canonical name.
-
-    Attributes
-    ----------
-    mapping : mapping of str to str
-        Canonical name → column, as the user mapped it.
-    phases : frozenset of str
-        The phases with a measured column.
-    samples : StepSamples
-        How the samples of a step changed with the workers; known of a fitted model.
 
     Examples
     --------
@@ -109,8 +93,11 @@ class Factors:
     """
 
     factors: tuple[Factor, ...]
+    #: Canonical name → column, as the user mapped it.
     mapping: Mapping[str, str] = field(default_factory=dict)
+    #: The phases with a measured column.
     phases: frozenset[str] = frozenset()
+    #: How the samples of a step changed with the workers; known of a fitted model.
     samples: StepSamples = field(default_factory=StepSamples)
 
     def __post_init__(self) -> None:
@@ -198,20 +185,13 @@ def _has_zero(factor: Factor, canonical: str) -> bool:
 
 @dataclass(frozen=True)
 class Share:
-    """The work that one worker does.
+    """The work that one worker does."""
 
-    Attributes
-    ----------
-    per_worker : str
-        One worker's work, as a formula over canonical names.
-    whole : str
-        All workers' work.
-    unit : str
-        Of a coefficient that multiplies it: seconds per work.
-    """
-
+    #: One worker's work, as a formula over canonical names.
     per_worker: str
+    #: All workers' work.
     whole: str
+    #: Of a coefficient that multiplies it: seconds per work.
     unit: str
 
     @property
@@ -291,54 +271,38 @@ def ratio(coefficient: str, above: Sequence[str], below: Sequence[str]) -> tuple
 
 @dataclass(frozen=True)
 class Family:
-    """A family of expressions.
-
-    Attributes
-    ----------
-    equation : str
-        In the canonical names, as `genperf models` prints it.
-    source : str
-        The paper the idea comes from.
-    purpose : str
-        The use of the family, in a phrase.
-    build : callable
-        Matched factors → Expression.
-    candidates : callable, optional
-        Matched factors → the expressions among which a fit chooses, where the family has more than one.
-    choice : {"search", "laws", "largest"}
-        What the candidates are; see `Choice`.
-    phases : mapping of str to tuple of str
-        Phase (`genperf.table.PHASES`) → the terms that a column of it measures. With measured phases, the terms of
-        one phase share no constant with those of another.
-    laws : callable, optional
-        Matched factors → the expressions for measured phases, the usual one first: other laws of a phase, among which
-        its column decides, and terms that no column measures, among which the total decides.
-    overlaps : tuple of str
-        Names of the families that combine the same phases in another way.
-    shown_by : tuple of tuple of str
-        Phases of which one in each tuple must be measured where the family is compared with its `overlaps`; any phase
-        where there is no tuple.
-    partial : bool
-        Whether the family competes in `auto` also where it does not know every factor that varies: the discrepancy
-        carries what it leaves out.
-    overheads : tuple of Overhead
-        The terms by which the family takes part in `auto` on a series.
-    """
+    """A family of expressions."""
 
     name: str
+    #: In the canonical names, as `genperf models` prints it.
     equation: str
+    #: The paper the idea comes from.
     source: str
+    #: The use of the family, in a phrase.
     purpose: str
     needs: tuple[Need, ...]
+    #: Matched factors → Expression.
     build: Callable[[Factors], Expression]
+    #: Matched factors → the expressions among which a fit chooses, where the family has more than one.
     candidates: Callable[[Factors], Sequence[Expression]] | None = None
+    #: What the candidates are; see `Choice`.
     choice: Choice = "laws"
+    #: Phase (`genperf.table.PHASES`) → the terms that a column of it measures. With measured phases, the terms of one
+    #: phase share no constant with those of another.
     phases: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    #: Matched factors → the expressions for measured phases, the usual one first: other laws of a phase, among which
+    #: its column decides, and terms that no column measures, among which the total decides.
     laws: Callable[[Factors], Sequence[Expression]] | None = None
+    #: Names of the families that combine the same phases in another way.
     overlaps: tuple[str, ...] = ()
+    #: Phases of which one in each tuple must be measured where the family is compared with its `overlaps`; any phase
+    #: where there is no tuple.
     shown_by: tuple[tuple[str, ...], ...] = ()
+    #: Whether the family competes in `auto` also where it does not know every factor that varies: the discrepancy
+    #: carries what it leaves out.
     partial: bool = False
     quantity: Literal["time", "memory"] = "time"
+    #: The terms by which the family takes part in `auto` on a series.
     overheads: tuple[Overhead, ...] = ()
 
     def shown(self, phases: Collection[str]) -> bool:

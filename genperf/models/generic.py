@@ -28,45 +28,32 @@ VARIED_STEP = "d_{factor}_{categorical}[{level}]"
 
 @dataclass(frozen=True)
 class GenericSettings:
-    """Bounds and limits of the generic expression.
+    """Bounds and limits of the generic expression."""
 
-    Attributes
-    ----------
-    intrinsic_exponents : tuple of float
-        Lower and upper bound of p. A guess: the operations of a convolution grow with the square of its width and of
-        its kernel, and 4 leaves room above.
-    extrinsic_exponents : tuple of float
-        Lower and upper bound of q: the time grows at most in proportion to a count (a single serial resource is the
-        worst case) and falls at most in inverse proportion (the work perfectly shared).
-    level_bounds : tuple of float
-        Lower and upper bound of d, in logarithms: a level of a categorical factor, or several workers instead of one,
-        changes a term by at most exp(3) = 20 times. A guess.
-    max_products : int
-        Largest number of product terms that is tried. A guess: with more, every constant has too few rows.
-    max_levels : int
-        Largest number of levels of all categorical factors together. A guess: each is a constant of every term.
-    max_grown : int
-        Largest number of terms of a `grown` structure: with interactions a third lowers no error
-        (`docs/decisions/grown-interactions.md`).
-    combined_share : float
-        Combinations of levels for each configuration, at most, where combinations may differ: three configurations of
-        each. A guess.
-    max_effects : int
-        Constants of all interactions that are offered together: learning their sizes takes the cube of this. 170 of the
-        largest bundled table take 0.2 s. A guess.
-    max_factors : int
-        Largest number of factors that vary. 100 factors took 5 s; 200 took 10 to 100 s, and expressions of 400 are
-        nested deeper than they can be read (300 and 900 configurations, one shared core, docs/reliability.md).
-    """
-
+    #: Lower and upper bound of p. A guess: the operations of a convolution grow with the square of its width and of its
+    #: kernel, and 4 leaves room above.
     intrinsic_exponents: tuple[float, float] = (-2.0, 4.0)
+    #: Lower and upper bound of q: the time grows at most in proportion to a count (a single serial resource is the
+    #: worst case) and falls at most in inverse proportion (the work perfectly shared).
     extrinsic_exponents: tuple[float, float] = (-1.0, 1.0)
+    #: Lower and upper bound of d, in logarithms: a level of a categorical factor, or several workers instead of one,
+    #: changes a term by at most exp(3) = 20 times. A guess.
     level_bounds: tuple[float, float] = (-3.0, 3.0)
+    #: Largest number of product terms that is tried. A guess: with more, every constant has too few rows.
     max_products: int = 6
+    #: Largest number of levels of all categorical factors together. A guess: each is a constant of every term.
     max_levels: int = 200
+    #: Largest number of terms of a `grown` structure: with interactions a third lowers no error
+    #: (`docs/decisions/grown-interactions.md`).
     max_grown: int = 2
+    #: Combinations of levels for each configuration, at most, where combinations may differ: three configurations of
+    #: each. A guess.
     combined_share: float = 1.0 / 3.0
+    #: Constants of all interactions that are offered together: learning their sizes takes the cube of this. 170 of the
+    #: largest bundled table take 0.2 s. A guess.
     max_effects: int = 300
+    #: Largest number of factors that vary. 100 factors took 5 s; 200 took 10 to 100 s, and expressions of 400 are
+    #: nested deeper than they can be read (300 and 900 configurations, one shared core, docs/reliability.md).
     max_factors: int = 100
 
 
@@ -75,20 +62,14 @@ GENERIC = GenericSettings()
 
 @dataclass(frozen=True)
 class Structure:
-    """The form of the generic expression.
+    """The form of the generic expression."""
 
-    Attributes
-    ----------
-    name : {"separable", "per-term", "product", "grown"}
-        `separable`: one term per intrinsic factor, one exponent per extrinsic factor shared by all terms (the fewest
-        constants). `per-term`: each term has separate extrinsic exponents. `product`: each term holds every factor,
-        intrinsic and extrinsic, with separate exponents. `grown`: the same, to which a fit adds the interactions
-        (`genperf.models.interactions`) that the configurations speak for.
-    products : int
-        Terms of the `product` and the `grown` structure.
-    """
-
+    #: `separable`: one term per intrinsic factor, one exponent per extrinsic factor shared by all terms (the fewest
+    #: constants). `per-term`: each term has separate extrinsic exponents. `product`: each term holds every factor,
+    #: intrinsic and extrinsic, with separate exponents. `grown`: the same, to which a fit adds the interactions
+    #: (`genperf.models.interactions`) that the configurations speak for.
     name: StructureName = "separable"
+    #: Terms of the `product` and the `grown` structure.
     products: int = 1
 
     def __str__(self) -> str:

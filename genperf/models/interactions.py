@@ -25,31 +25,20 @@ JOINT = ":"
 
 @dataclass(frozen=True)
 class Interaction:
-    """Effects of one kind: all levels of one categorical factor on the exponent of one factor, for example.
+    """Effects of one kind: all levels of one categorical factor on the exponent of one factor, for example."""
 
-    Attributes
-    ----------
-    name : str
-        `batch × net`.
-    effects : tuple of (str, Node)
-        Names of constants, and the columns that they multiply in the logarithm of every term.
-    """
-
+    #: `batch × net`.
     name: str
+    #: Names of constants, and the columns that they multiply in the logarithm of every term.
     effects: tuple[tuple[str, Node], ...]
 
 
 @dataclass(frozen=True)
 class _Levels:
-    """A categorical factor, or the combinations of several.
-
-    Attributes
-    ----------
-    levels : tuple of (str, Node)
-        Each with the column that is 1 where it is, and 0 elsewhere.
-    """
+    """A categorical factor, or the combinations of several."""
 
     name: str
+    #: Each with the column that is 1 where it is, and 0 elsewhere.
     levels: tuple[tuple[str, Node], ...]
 
 

@@ -34,24 +34,16 @@ LONGEST = 3600.0
 
 @dataclass(frozen=True)
 class Network:
-    """What a user knows of the network between nodes.
+    """What a user knows of the network between nodes."""
 
-    Attributes
-    ----------
-    bandwidth : float
-        Bytes per second of a node's link, as a single transfer reaches them.
-    latency : float
-        Seconds that a message takes beside them.
-    message : float, str or None
-        Bytes that a worker exchanges in a step, or the column that holds them; None where the table's own factors
-        (`bytes`, `parameters`) tell them.
-    each : float
-        What the column or the number is multiplied by: the bytes of a parameter's gradient, where it counts these.
-    """
-
+    #: Bytes per second of a node's link, as a single transfer reaches them.
     bandwidth: float
+    #: Seconds that a message takes beside them.
     latency: float = 0.0
+    #: Bytes that a worker exchanges in a step, or the column that holds them; None where the table's own factors
+    #: (`bytes`, `parameters`) tell them.
     message: float | str | None = None
+    #: What the column or the number is multiplied by: the bytes of a parameter's gradient, where it counts these.
     each: float = 1.0
 
     def exchange(self, table: Table, factors: Factors) -> float | None:

@@ -17,25 +17,17 @@ class Overhead:
     all registered families. One that its prior was learned for stands beside the others of its place. One that it was
     not learned for stands in a member of its own, with the other overheads of its family, until
     `experiments/learn_prior.py` has learned its size.
-
-    Attributes
-    ----------
-    name : str
-        Of the term, as attribution prints it; unique among all families.
-    constant : str
-        Name of the coefficient.
-    formula : str
-        Over the coefficient and the canonical names `workers` and `nodes`.
-    place : {"constant", "inside", "between", "growing", "doubling"}
-        The same at every scale; among the workers of a node; from the second node on; in proportion to the nodes; with
-        every doubling of the workers, inside a node and beyond.
-    divisor : float
-        What the formula is divided by where its size relative to the computation is expected; 0 stands for the largest
-        measured number of nodes.
     """
 
+    #: Of the term, as attribution prints it; unique among all families.
     name: str
+    #: Name of the coefficient.
     constant: str
+    #: Over the coefficient and the canonical names `workers` and `nodes`.
     formula: str
+    #: The same at every scale; among the workers of a node; from the second node on; in proportion to the nodes; with
+    #: every doubling of the workers, inside a node and beyond.
     place: Place
+    #: What the formula is divided by where its size relative to the computation is expected; 0 stands for the largest
+    #: measured number of nodes.
     divisor: float = 1.0

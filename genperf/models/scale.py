@@ -20,47 +20,31 @@ AMOUNTS = frozenset({*UNITS, "parameters", "iterations"})
 
 @dataclass(frozen=True)
 class Work:
-    """A possible formula of the work that one worker does in a step.
+    """A possible formula of the work that one worker does in a step."""
 
-    Attributes
-    ----------
-    formula : str
-        Over canonical names; ``1`` is work that stays constant as the scale grows.
-    from_table : bool
-        Whether a column of the table gives it. Otherwise it is an assumption, and its prior probability is for the
-        reader of the scale to choose.
-    """
-
+    #: Over canonical names; ``1`` is work that stays constant as the scale grows.
     formula: str
+    #: Whether a column of the table gives it. Otherwise it is an assumption, and its prior probability is for the
+    #: reader of the scale to choose.
     from_table: bool
 
 
 @dataclass(frozen=True)
 class Scale:
-    """How the runs of a table are scaled.
+    """How the runs of a table are scaled."""
 
-    Attributes
-    ----------
-    column : str or None
-        The column that counts the workers, or the nodes where no column counts workers. None where neither is there.
-    canonical : {"workers", "nodes"}
-        What that column counts.
-    assumed : bool
-        Whether the column counts the workers only because no other extrinsic column does: neither its name nor the
-        mapping says so.
-    factors : Factors
-        The table's factors, whose mapping names an assumed column as the workers.
-    nodes : str or None
-        The nodes, as a formula over the table's columns.
-    works : tuple of Work
-        Possible work of one worker, most specific first. A single entry where the table decides.
-    """
-
+    #: The column that counts the workers, or the nodes where no column counts workers. None where neither is there.
     column: str | None
+    #: What that column counts.
     canonical: Literal["workers", "nodes"]
+    #: Whether the column counts the workers only because no other extrinsic column does: neither its name nor the
+    #: mapping says so.
     assumed: bool
+    #: The table's factors, whose mapping names an assumed column as the workers.
     factors: Factors
+    #: The nodes, as a formula over the table's columns.
     nodes: str | None
+    #: Possible work of one worker, most specific first. A single entry where the table decides.
     works: tuple[Work, ...]
 
     @property

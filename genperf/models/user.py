@@ -22,29 +22,19 @@ Bounds = tuple[float, float]
 
 @dataclass(frozen=True)
 class FormulaSettings:
-    """Bounds of a formula's constants where the user gives none, and limits of the search for its coefficients.
+    """Bounds of a formula's constants where the user gives none, and limits of the search for its coefficients."""
 
-    Attributes
-    ----------
-    exponent_bounds : tuple of float
-        A guess: twice the exponent of n², the steepest growth of a family.
-    shape_bounds : tuple of float
-        Of the other constants that are no coefficients. A guess: three decades on both sides of 1.
-    exponent_start, shape_start : float
-        Where a fit begins. A guess: slow growth, and the middle of the bounds.
-    max_excluded : int
-        A search for the largest set of coefficients excludes at most this many constants. A guess: of 30 constants
-        there are 4526 sets with up to 3 excluded, and 31931 with 4.
-    name_similarity : float
-        A longer name with this similarity to a column (0 to 1, `difflib`) is a mistyped column, not a constant. A
-        guess.
-    """
-
+    #: A guess: twice the exponent of n², the steepest growth of a family.
     exponent_bounds: Bounds = (-4.0, 4.0)
+    #: Of the other constants that are no coefficients. A guess: three decades on both sides of 1.
     shape_bounds: Bounds = (1e-3, 1e3)
+    #: `exponent_start`, `shape_start`: where a fit begins. A guess: slow growth, and the middle of the bounds.
     exponent_start: float = 0.5
     shape_start: float = 1.0
+    #: A search for the largest set of coefficients excludes at most this many constants. A guess: of 30 constants there
+    #: are 4526 sets with up to 3 excluded, and 31931 with 4.
     max_excluded: int = 3
+    #: A longer name with this similarity to a column (0 to 1, `difflib`) is a mistyped column, not a constant. A guess.
     name_similarity: float = 0.8
 
 

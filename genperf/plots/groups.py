@@ -21,14 +21,9 @@ _DASHES = ("-", "--", "-.", ":")
 
 @dataclass(frozen=True)
 class GroupFigureSettings:
-    """How many groups a figure holds.
+    """How many groups a figure holds."""
 
-    Attributes
-    ----------
-    max_groups : int
-        Colours times dashes that can be told apart. A guess.
-    """
-
+    #: Colours times dashes that can be told apart. A guess.
     max_groups: int = 16
 
 

@@ -40,20 +40,13 @@ _MARKERS = "osD^vPX*"
 
 @dataclass(frozen=True)
 class QualitySettings:
-    """How much a figure shows; more cannot be told apart.
+    """How much a figure shows; more cannot be told apart."""
 
-    Attributes
-    ----------
-    max_models : int
-        Models in one figure.
-    max_constants : int
-        Rows of constants in one figure.
-    least_doublings_ratio : float
-        A factor whose largest value is so many times its smallest has a logarithmic axis.
-    """
-
+    #: Models in one figure.
     max_models: int = 5
+    #: Rows of constants in one figure.
     max_constants: int = 40
+    #: A factor whose largest value is so many times its smallest has a logarithmic axis.
     least_doublings_ratio: float = 4.0
 
 

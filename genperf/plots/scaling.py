@@ -45,20 +45,13 @@ Array = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class CurveSettings:
-    """How much a figure along the workers shows.
+    """How much a figure along the workers shows."""
 
-    Attributes
-    ----------
-    least_weight : float
-        Members of less weight in the ensemble are left out. A guess: at 0.01 they cannot move the band.
-    max_terms : int
-        Terms with their own colour; smaller ones are drawn together. One less than the palette has.
-    highest_efficiency : float
-        Per cent at which the axis of the efficiency ends, at most.
-    """
-
+    #: Members of less weight in the ensemble are left out. A guess: at 0.01 they cannot move the band.
     least_weight: float = 0.01
+    #: Terms with their own colour; smaller ones are drawn together. One less than the palette has.
     max_terms: int = 7
+    #: Per cent at which the axis of the efficiency ends, at most.
     highest_efficiency: float = 200.0
 
 

@@ -26,20 +26,13 @@ FORMATS = ("png", "svg", "pdf")
 
 @dataclass(frozen=True)
 class StyleSettings:
-    """How much text a figure holds.
+    """How much text a figure holds."""
 
-    Attributes
-    ----------
-    name_letters : int
-        A longer name is cut: 32 letters of the legend's size take a third of a figure of 7 inches.
-    max_ticks : int
-        Counts written along an axis, at most.
-    dots_per_inch : int
-        Of PNG files.
-    """
-
+    #: A longer name is cut: 32 letters of the legend's size take a third of a figure of 7 inches.
     name_letters: int = 32
+    #: Counts written along an axis, at most.
     max_ticks: int = 9
+    #: Of PNG files.
     dots_per_inch: int = 150
 
 

@@ -22,42 +22,28 @@ _NORMAL = np.array([NormalDist().inv_cdf((i + 0.5) / POINTS) for i in range(POIN
 
 @dataclass(frozen=True)
 class SearchSettings:
-    """How the quantiles of many rows are searched at once; the values do not depend on these settings.
+    """How the quantiles of many rows are searched at once; the values do not depend on these settings."""
 
-    Attributes
-    ----------
-    cells : int
-        Cells in which a table counts the points of a normal distribution.
-    numbers : int
-        Draws times rows of one block: 1 MB an array, which a core's cache holds.
-    stride : int
-        Of so many rows one is searched by itself, and the others from their neighbours.
-    points : float
-        Half the width of a bracket around a cubic guess, in standard deviations over the number of points: it then
-        holds about ten of them at the 5 % quantile and forty at the median.
-    bend : float
-        Added to that half width: this share of how far the cubic lies from the straight line.
-    again : float
-        How many times as wide the bracket is in which a value is searched that was not there.
-    inside : float
-        Share of the points that a bracket holds when its search ends: as many are put in order.
-    steps : int
-        Most steps of that search. Rows that need more are put in order whole.
-    few : int
-        Points in all up to which a row is put in order at once.
-    fewest : int
-        Rows below which each is taken by itself: so few do not make up for the search's fixed cost.
-    """
-
+    #: Cells in which a table counts the points of a normal distribution.
     cells: int = 4096
+    #: Draws times rows of one block: 1 MB an array, which a core's cache holds.
     numbers: int = 131_072
+    #: Of so many rows one is searched by itself, and the others from their neighbours.
     stride: int = 16
+    #: Half the width of a bracket around a cubic guess, in standard deviations over the number of points: it then holds
+    #: about ten of them at the 5 % quantile and forty at the median.
     points: float = 50.0
+    #: Added to that half width: this share of how far the cubic lies from the straight line.
     bend: float = 0.1
+    #: How many times as wide the bracket is in which a value is searched that was not there.
     again: float = 16.0
+    #: Share of the points that a bracket holds when its search ends: as many are put in order.
     inside: float = 0.008
+    #: Most steps of that search. Rows that need more are put in order whole.
     steps: int = 40
+    #: Points in all up to which a row is put in order at once.
     few: int = 310
+    #: Rows below which each is taken by itself: so few do not make up for the search's fixed cost.
     fewest: int = 8
 
 
@@ -308,26 +294,17 @@ def _interpolation(rows: int) -> Interpolation:
 
 
 class Interpolation(NamedTuple):
-    """Interpolation from some rows to all, by straight lines and by cubics through the four nearest.
+    """Interpolation from some rows to all, by straight lines and by cubics through the four nearest."""
 
-    Attributes
-    ----------
-    some : ndarray of shape (k,)
-        The rows whose values are known.
-    cell : ndarray of shape (rows,)
-        The place in `some` of the known row before each.
-    part : ndarray of shape (rows,)
-        How far each row is on the way to the next known one, 0 to 1.
-    places : ndarray of shape (rows, 4)
-        The places in `some` of the nearest known rows.
-    weights : ndarray of shape (rows, 4)
-        Their weights in the cubic.
-    """
-
+    #: Shape (k,). The rows whose values are known.
     some: npt.NDArray[np.intp]
+    #: Shape (rows,). The place in `some` of the known row before each.
     cell: npt.NDArray[np.intp]
+    #: Shape (rows,). How far each row is on the way to the next known one, 0 to 1.
     part: Array
+    #: Shape (rows, 4). The places in `some` of the nearest known rows.
     places: npt.NDArray[np.intp]
+    #: Shape (rows, 4). Their weights in the cubic.
     weights: Array
 
     def straight(self, values: Array) -> Array:

@@ -30,27 +30,18 @@ Array = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class CombinationSettings:
-    """How distances between combinations are counted.
+    """How distances between combinations are counted."""
 
-    Attributes
-    ----------
-    level : float
-        Doublings that another level of a categorical factor counts as. More than one and less than two: two levels that
-        were never measured together are a reason for caution, and alone no reason to call a prediction blind.
-    largest_untested : float
-        Shortfall in doublings up to which a combination counts as measured: no less than the usual step of a grid.
-    named : int
-        Factors of the nearest run that are named, at most.
-    digits : int
-        Decimal places of a distance that are compared: the page computes with other logarithms.
-    numbers : int
-        Rows times runs whose distances are computed at once: 8 MB an array.
-    """
-
+    #: Doublings that another level of a categorical factor counts as. More than one and less than two: two levels that
+    #: were never measured together are a reason for caution, and alone no reason to call a prediction blind.
     level: float = 1.5
+    #: Shortfall in doublings up to which a combination counts as measured: no less than the usual step of a grid.
     largest_untested: float = 1.0
+    #: Factors of the nearest run that are named, at most.
     named: int = 4
+    #: Decimal places of a distance that are compared: the page computes with other logarithms.
     digits: int = 9
+    #: Rows times runs whose distances are computed at once: 8 MB an array.
     numbers: int = 1_000_000
 
 
@@ -58,20 +49,13 @@ COMBINATIONS = CombinationSettings()
 
 
 class Corner(NamedTuple):
-    """Two directions in which no run reaches the ends of both ranges.
+    """Two directions in which no run reaches the ends of both ranges."""
 
-    Attributes
-    ----------
-    places : tuple of int
-        Of the two factors, in the schema.
-    signs : tuple of int
-        1 towards large values, -1 towards small ones, 0 for levels.
-    runs : ndarray of shape (runs, 2)
-        Positions of the runs of the staircase.
-    """
-
+    #: Of the two factors, in the schema.
     places: tuple[int, int]
+    #: 1 towards large values, -1 towards small ones, 0 for levels.
     signs: tuple[int, int]
+    #: Shape (runs, 2). Positions of the runs of the staircase.
     runs: Array
 
 
@@ -167,17 +151,11 @@ def shortfalls(points: Array, corner: Corner) -> Array:
 
 @dataclass(frozen=True)
 class Apart:
-    """The combinations of rows that lie farthest from all runs.
+    """The combinations of rows that lie farthest from all runs."""
 
-    Attributes
-    ----------
-    doublings : ndarray of shape (rows,)
-        The largest shortfall; 0 where every pair of values lies among the runs.
-    texts : callable
-        Places of rows → for each of them the pair of factors and the nearest run.
-    """
-
+    #: Shape (rows,). The largest shortfall; 0 where every pair of values lies among the runs.
     doublings: Array
+    #: Places of rows → for each of them the pair of factors and the nearest run.
     texts: Callable[[npt.NDArray[np.intp]], list[str]]
 
 

@@ -11,22 +11,14 @@ from genperf.prediction.verdict import Evidence
 
 @dataclass(frozen=True, eq=False)
 class Ensemble:
-    """Fitted members with their weights, and what is known of their errors.
+    """Fitted members with their weights, and what is known of their errors."""
 
-    Attributes
-    ----------
-    members : tuple of Member
-        Weights add up to one.
-    spread : Spread
-        What the members' draws and discrepancies do not hold.
-    evidence : tuple of Evidence
-        How the whole ensemble, not one member, predicted the largest measured scale from the smaller ones.
-    options : dict
-        What was chosen, for the model file: texts and finite numbers.
-    """
-
+    #: Weights add up to one.
     members: tuple[Member, ...]
+    #: What the members' draws and discrepancies do not hold.
     spread: Spread
+    #: How the whole ensemble, not one member, predicted the largest measured scale from the smaller ones.
     evidence: tuple[Evidence, ...] = ()
+    #: What was chosen, for the model file: texts and finite numbers.
     options: dict[str, str | float | None] = field(default_factory=dict)
     notes: tuple[Note, ...] = ()

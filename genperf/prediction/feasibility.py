@@ -35,23 +35,15 @@ SAME = 1e-9
 
 
 class Demand(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a numeric factor asks for.
+    """What a numeric factor asks for."""
 
-    Attributes
-    ----------
-    slope : float
-        β: by how much the margin falls as the logarithm of the factor grows by one.
-    centre : float
-        c, above zero.
-    logarithmic : bool
-        Whether all values were above zero; otherwise x/c stands in place of ln(x/c).
-    more : {"larger", "smaller", "unordered"}
-        The values that ask for more.
-    """
-
+    #: β: by how much the margin falls as the logarithm of the factor grows by one.
     slope: float
+    #: c, above zero.
     centre: float
+    #: Whether all values were above zero; otherwise x/c stands in place of ln(x/c).
     logarithmic: bool
+    #: The values that ask for more.
     more: Direction
 
     def scaled(self, values: Array) -> Array:
@@ -61,17 +53,11 @@ class Demand(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Need(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a configuration needs of a device's memory.
+    """What a configuration needs of a device's memory."""
 
-    Attributes
-    ----------
-    formula : str
-        M over the factors, above zero.
-    slope : float
-        s, above zero: by how much the margin falls as ln M grows by one.
-    """
-
+    #: M over the factors, above zero.
     formula: str
+    #: s, above zero: by how much the margin falls as ln M grows by one.
     slope: float
 
     def demanded(self, columns: Columns) -> Array:
@@ -84,27 +70,6 @@ class Need(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Feasibility(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The probability that a configuration fits, learned from runs that succeeded and runs that failed.
 
-    Attributes
-    ----------
-    runs : int
-        How many runs failed.
-    headroom : float
-        h: the margin at the centres.
-    demands : dict of str to Demand
-        By numeric factor.
-    offsets : dict of str to dict of str to float
-        γ by categorical factor and level.
-    succeeded, failed : tuple of tuple
-        The most demanding configurations that succeeded, and the least demanding ones that failed: values in the order
-        of `demands`, then `offsets`.
-    contradicted : tuple of tuple
-        Configurations that failed, although one succeeded that asks for no less.
-    need : Need, optional
-        Of a transformer's layout.
-    certain : float
-        The probability that a configuration fits which asks for no more than one that succeeded, and fails which asks
-        for no less than one that failed: `CERTAINTY`, or less where measured outcomes contradicted it.
-
     Examples
     --------
     >>> batch = Demand(slope=3.0, centre=8.0, logarithmic=True, more="larger")
@@ -113,14 +78,24 @@ class Feasibility(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     array([1.  , 0.99, 0.43, 0.24, 0.01, 0.  ])
     """
 
+    #: How many runs failed.
     runs: int
+    #: h: the margin at the centres.
     headroom: float
+    #: By numeric factor.
     demands: dict[str, Demand]
+    #: γ by categorical factor and level.
     offsets: dict[str, dict[str, float]]
+    #: `succeeded`, `failed`: the most demanding configurations that succeeded, and the least demanding ones that
+    #: failed: values in the order of `demands`, then `offsets`.
     succeeded: tuple[Values, ...] = ()
     failed: tuple[Values, ...] = ()
+    #: Configurations that failed, although one succeeded that asks for no less.
     contradicted: tuple[Values, ...] = ()
+    #: Of a transformer's layout.
     need: Need | None = None
+    #: The probability that a configuration fits which asks for no more than one that succeeded, and fails which asks
+    #: for no less than one that failed: `CERTAINTY`, or less where measured outcomes contradicted it.
     certain: float = CERTAINTY
 
     @property

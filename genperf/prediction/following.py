@@ -32,14 +32,9 @@ def follows(schema: Schema, j: int, place: int) -> bool:
 
 @dataclass(frozen=True)
 class NodeSettings:
-    """What is taken of a node where no run went beyond one count of them.
+    """What is taken of a node where no run went beyond one count of them."""
 
-    Attributes
-    ----------
-    usual_devices : float
-        Workers that one node may hold although fewer were measured: the devices of most servers.
-    """
-
+    #: Workers that one node may hold although fewer were measured: the devices of most servers.
     usual_devices: float = 8.0
 
 

@@ -15,20 +15,13 @@ MOST = 500
 
 
 class Median(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
-    """One measured configuration.
+    """One measured configuration."""
 
-    Attributes
-    ----------
-    values : tuple of float or str
-        In the order of the schema's factors.
-    value : float
-        Median of the repeats.
-    lowest, highest : float
-        Of the repeats.
-    """
-
+    #: In the order of the schema's factors.
     values: tuple[float | str, ...]
+    #: Median of the repeats.
     value: float
+    #: `lowest`, `highest`: of the repeats.
     lowest: float
     highest: float
     repeats: int

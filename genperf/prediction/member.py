@@ -21,48 +21,34 @@ SETTING = re.compile(r" \(\d+\)|,? λ [\d.e+-]+")
 
 
 class Status(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How the search for the constants ended.
-
-    Attributes
-    ----------
-    settled : bool
-        Whether the last steps of the polish moved nothing.
-    restarts, agreed : int
-        Searches made, and how many of them reached the best cost: fewer than all means several optima.
-    """
+    """How the search for the constants ended."""
 
     solver: str
     cost: float
+    #: Whether the last steps of the polish moved nothing.
     settled: bool
     evaluations: int
+    #: `restarts`, `agreed`: searches made, and how many of them reached the best cost: fewer than all means several
+    #: optima.
     restarts: int
     agreed: int
 
 
 class Spread(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Standard deviations of ln T that the constants' uncertainty does not hold.
+    """Standard deviations of ln T that the constants' uncertainty does not hold."""
 
-    Attributes
-    ----------
-    noise : float
-        Of repeats of one configuration.
-    misfit : float
-        Of a configuration inside the measured range that was not fitted: noise and form together, less what the
-        discrepancy says of it.
-    per_doubling : float
-        What the first doubling beyond the measured range adds, from predicting the largest scale from the smaller ones.
-    exponent : float
-        Of the doublings: 1 where each adds as much as the first, 0 where those after it add nothing, as beyond the
-        second node of an unknown network.
-    per_doubling_below : float, optional
-        The same below the central value, where it is not that above it: a network that nobody saw makes a run much
-        longer, or not at all.
-    """
-
+    #: Of repeats of one configuration.
     noise: float = 0.0
+    #: Of a configuration inside the measured range that was not fitted: noise and form together, less what the
+    #: discrepancy says of it.
     misfit: float = 0.0
+    #: What the first doubling beyond the measured range adds, from predicting the largest scale from the smaller ones.
     per_doubling: float = 0.0
+    #: Of the doublings: 1 where each adds as much as the first, 0 where those after it add nothing, as beyond the
+    #: second node of an unknown network.
     exponent: float = 1.0
+    #: The same below the central value, where it is not that above it: a network that nobody saw makes a run much
+    #: longer, or not at all.
     per_doubling_below: float | None = None
     exponent_below: float = 1.0
 
@@ -91,32 +77,22 @@ class Spread(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 @dataclass(frozen=True, eq=False)
 class Member:
-    """One expression with its constants.
-
-    Attributes
-    ----------
-    constants : ndarray of shape (n,)
-        Best values, in the order of the expression's constants.
-    draws : ndarray of shape (draws, n)
-        Plausible values: bootstrap replicates over configurations, or draws from a posterior.
-    weight : float
-        Share of the ensemble.
-    at_bound, unidentified : tuple of str
-        Constants that ended at a bound, and constants the data does not determine.
-    label : str
-        What messages call it; the family where empty.
-    discrepancy : Discrepancy or None
-        What the expression cannot say. Members may share one.
-    """
+    """One expression with its constants."""
 
     expression: Expression
+    #: Shape (n,). Best values, in the order of the expression's constants.
     constants: Array
+    #: Shape (draws, n). Plausible values: bootstrap replicates over configurations, or draws from a posterior.
     draws: Array
+    #: Share of the ensemble.
     weight: float
     status: Status
+    #: `at_bound`, `unidentified`: constants that ended at a bound, and constants the data does not determine.
     at_bound: tuple[str, ...] = ()
     unidentified: tuple[str, ...] = ()
+    #: What messages call it; the family where empty.
     label: str = field(default="")
+    #: What the expression cannot say. Members may share one.
     discrepancy: Discrepancy | None = None
 
     @property

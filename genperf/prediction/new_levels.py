@@ -22,20 +22,13 @@ Truth = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class NewLevelSettings:
-    """How a level that was not measured is answered for.
+    """How a level that was not measured is answered for."""
 
-    Attributes
-    ----------
-    nearest : float
-        Similarity of two spellings, from 0 to 1, from which on the nearest measured level is named. A guess.
-    most : int
-        Ways to put measured levels in the place of new ones, at most. A guess: each is a prediction.
-    shown : int
-        Measured levels that a reason lists at most.
-    """
-
+    #: Similarity of two spellings, from 0 to 1, from which on the nearest measured level is named. A guess.
     nearest: float = 0.6
+    #: Ways to put measured levels in the place of new ones, at most. A guess: each is a prediction.
     most: int = 300
+    #: Measured levels that a reason lists at most.
     shown: int = 4
 
 
@@ -44,18 +37,12 @@ NEW_LEVELS = NewLevelSettings()
 
 @dataclass(frozen=True, eq=False)
 class StandIns:
-    """Rows with new levels, each once for every way to put measured levels in their place.
-
-    Attributes
-    ----------
-    rows : ndarray of int of shape (ways,)
-        Row of the given query that each stands for.
-    levels : ndarray of int of shape (ways,)
-        Measured levels of the factor with the fewest, of those with a new level.
-    """
+    """Rows with new levels, each once for every way to put measured levels in their place."""
 
     query: Query
+    #: Shape (ways,). Row of the given query that each stands for.
     rows: npt.NDArray[np.intp]
+    #: Shape (ways,). Measured levels of the factor with the fewest, of those with a new level.
     levels: npt.NDArray[np.intp]
 
 

@@ -35,19 +35,13 @@ THROUGHPUT = ("throughput", "throughput_lower", "throughput_upper")
 
 @dataclass(frozen=True)
 class PredictionSettings:
-    """How many configurations are predicted at once.
+    """How many configurations are predicted at once."""
 
-    Attributes
-    ----------
-    rows : int
-        One takes about 2 kB for each hundred draws, 50 MB at most for the 1,000 draws of a series. Twice as many take a
-        third longer for a family, whose arrays a core's cache then does not hold. Half as many take a third less for
-        a series, and a third more for a table of many factors.
-    judged : int
-        Rows whose verdicts are given at once: one takes 2 kB at most, of the texts and the distances to measured runs.
-    """
-
+    #: One takes about 2 kB for each hundred draws, 50 MB at most for the 1,000 draws of a series. Twice as many take a
+    #: third longer for a family, whose arrays a core's cache then does not hold. Half as many take a third less for a
+    #: series, and a third more for a table of many factors.
     rows: int = 1_000
+    #: Rows whose verdicts are given at once: one takes 2 kB at most, of the texts and the distances to measured runs.
     judged: int = 20_000
 
 

@@ -34,21 +34,14 @@ ANSWERED = "; predict, explain, ask, compare and optimize answer for it by the s
 
 @dataclass(frozen=True, eq=False)
 class Query:
-    """Rows to predict.
-
-    Attributes
-    ----------
-    columns : dict of str to ndarray
-        Every factor's values, of shape (rows,).
-    given : tuple of str
-        The columns that were given, factors or not; other factors were filled in or derived.
-    notes : tuple of Note
-        What was filled in or left aside.
-    """
+    """Rows to predict."""
 
     rows: int
+    #: Every factor's values, of shape (rows,).
     columns: dict[str, npt.NDArray[Any]]
+    #: The columns that were given, factors or not; other factors were filled in or derived.
     given: tuple[str, ...] = ()
+    #: What was filled in or left aside.
     notes: tuple[Note, ...] = ()
 
     def take(self, rows: npt.NDArray[np.bool_] | npt.NDArray[np.intp]) -> Query:

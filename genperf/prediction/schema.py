@@ -17,53 +17,37 @@ if TYPE_CHECKING:
 
 
 class Schema(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """The table behind a model, without its rows: what a prediction, or a picture of one, needs.
+    """The table behind a model, without its rows: what a prediction, or a picture of one, needs."""
 
-    Attributes
-    ----------
-    factors : tuple of Factor
-        With measured ranges and levels.
-    target : Target
-        The measured quantity.
-    group : tuple of str
-        Group columns, where one model was fitted per group.
-    derived : dict of str to str
-        Factors computed from other columns, with their formulas.
-    source, sha256 : str
-        Where the rows came from, and a hash of them.
-    noise : float or None
-        Relative standard deviation of repeats; None where nothing was repeated.
-    lowest, highest : float
-        Range of the measured values, in the target's unit.
-    medians : tuple of Median
-        What was measured, for drawing; of very many configurations, some.
-    mapping : dict of str to str
-        Factors by the field's names, with the columns that the user said they are.
-    reading : tuple of (str, str)
-        Options by which the rows were read, beside the roles: a filter, the column of repeats, a unit.
-    scaling : {"weak", "strong", "job"} or None
-        As `Table.scaling`. The work of a step is the target's, a formula over the factors.
-    standing : dict of str to tuple of str
-        By factor: levels that were not measured, and that measured ones stand for (`standing_members`). A model file
-        has none.
-    """
-
+    #: With measured ranges and levels.
     factors: tuple[Factor, ...]
+    #: The measured quantity.
     target: Target
+    #: Group columns, where one model was fitted per group.
     group: tuple[str, ...] = ()
+    #: Factors computed from other columns, with their formulas.
     derived: dict[str, str] = {}
+    #: `source`, `sha256`: where the rows came from, and a hash of them.
     source: str = ""
     sha256: str = ""
     rows: int = 0
     configurations: int = 0
     rejected: int = 0
+    #: Relative standard deviation of repeats; None where nothing was repeated.
     noise: float | None = None
+    #: `lowest`, `highest`: range of the measured values, in the target's unit.
     lowest: float = 0.0
     highest: float = 0.0
+    #: What was measured, for drawing; of very many configurations, some.
     medians: tuple[Median, ...] = ()
+    #: Factors by the field's names, with the columns that the user said they are.
     mapping: dict[str, str] = {}
+    #: Options by which the rows were read, beside the roles: a filter, the column of repeats, a unit.
     reading: tuple[tuple[str, str], ...] = ()
+    #: As `Table.scaling`. The work of a step is the target's, a formula over the factors.
     scaling: Scaling | None = None
+    #: By factor: levels that were not measured, and that measured ones stand for (`standing_members`). A model file has
+    #: none.
     standing: dict[str, tuple[str, ...]] = {}
 
     def column(self, name: str) -> str:

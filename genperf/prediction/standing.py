@@ -29,15 +29,10 @@ New = Mapping[str, tuple[str, ...]]
 
 @dataclass(frozen=True)
 class StandingSettings:
-    """How many draws the members keep.
+    """How many draws the members keep."""
 
-    Attributes
-    ----------
-    least_draws : int
-        Draws of a copy at least. Together the copies keep as many as the members have, if that leaves each so many.
-        A guess.
-    """
-
+    #: Draws of a copy at least. Together the copies keep as many as the members have, if that leaves each so many. A
+    #: guess.
     least_draws: int = 20
 
 

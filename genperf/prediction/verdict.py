@@ -29,38 +29,28 @@ STEP, NO_RUN_BEYOND_ONE_NODE = "leaving the node", "no run beyond one node: meas
 
 @dataclass(frozen=True)
 class VerdictSettings:
-    """Thresholds of the verdicts, set by hand on P1 and P2 of DLPerf (`docs/decisions.md`).
+    """Thresholds of the verdicts, set by hand on P1 and P2 of DLPerf (`docs/decisions.md`)."""
 
-    Attributes
-    ----------
-    near, blind : float
-        Doublings beyond the measured range up to which a prediction is near, and beyond which it is blind. The same
-        counts for a combination of values that lies in the ranges, and so far from every run.
-    wide, very_wide : float
-        ln(upper/lower) of the 90 % prediction interval above which a prediction is at most `caution`, and blind, inside
-        the measured range. There a width is noise that was measured.
-    wide_beyond, very_wide_beyond : float
-        The same beyond the range, where a width is ignorance.
-    error, large_error : float
-        Mean |ln(predicted/measured)| at the largest scale above which one form is at most `caution`, and blind.
-    nearer : float
-        "As at the largest scale" has won if it was nearer by more than this, in ln T.
-    fewest_scales : int
-        Scales at which a factor must have been measured before anything is said beyond them.
-    rounding : float
-        Doublings by which two distances may differ and count as equal.
-    """
-
+    #: `near`, `blind`: doublings beyond the measured range up to which a prediction is near, and beyond which it is
+    #: blind. The same counts for a combination of values that lies in the ranges, and so far from every run.
     near: float = 1.0
     blind: float = 2.0
+    #: `wide`, `very_wide`: ln(upper/lower) of the 90 % prediction interval above which a prediction is at most
+    #: `caution`, and blind, inside the measured range. There a width is noise that was measured.
     wide: float = 0.6
     very_wide: float = 2.0
+    #: `wide_beyond`, `very_wide_beyond`: the same beyond the range, where a width is ignorance.
     wide_beyond: float = 0.25
     very_wide_beyond: float = 0.7
+    #: `error`, `large_error`: mean |ln(predicted/measured)| at the largest scale above which one form is at most
+    #: `caution`, and blind.
     error: float = 0.1
     large_error: float = 0.3
+    #: "As at the largest scale" has won if it was nearer by more than this, in ln T.
     nearer: float = 0.02
+    #: Scales at which a factor must have been measured before anything is said beyond them.
     fewest_scales: int = 3
+    #: Doublings by which two distances may differ and count as equal.
     rounding: float = 1e-9
 
 
@@ -68,26 +58,17 @@ RULES = VerdictSettings()
 
 
 class Evidence(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What predicting the largest measured scale from the smaller ones showed.
+    """What predicting the largest measured scale from the smaller ones showed."""
 
-    Attributes
-    ----------
-    factor : str
-        The extrinsic factor along which it was done.
-    held_out : float
-        The scale that was predicted.
-    doublings : float
-        From the largest scale before it.
-    error : float
-        Mean |ln(predicted/measured)| of the model there.
-    last_point : float or None
-        The same for "it stays as it was at the largest scale before"; None where no rows can be compared.
-    """
-
+    #: The extrinsic factor along which it was done.
     factor: str
+    #: The scale that was predicted.
     held_out: float
+    #: From the largest scale before it.
     doublings: float
+    #: Mean |ln(predicted/measured)| of the model there.
     error: float
+    #: The same for "it stays as it was at the largest scale before"; None where no rows can be compared.
     last_point: float | None
 
     def __post_init__(self) -> None:
@@ -115,26 +96,17 @@ def doublings_beyond(factor: Factor, values: npt.NDArray[np.float64]) -> npt.NDA
 
 @dataclass(frozen=True)
 class Standing:
-    """What the members of a model tell its verdicts.
+    """What the members of a model tell its verdicts."""
 
-    Attributes
-    ----------
-    several_forms : bool
-        Whether several forms were weighed by how they predict, so that the interval holds the form too.
-    followers : collection of str
-        Factors that follow the scale of a series (nodes beside devices) and are not counted beside it.
-    unmeasured : mapping of str to ndarray of shape (rows,)
-        Terms that are zero wherever the series was measured, and the rows where they are not.
-    unidentified : sequence of str
-        Constants the data does not determine.
-    borrowed : mapping of str to ndarray
-        Values of the factors at which measurements were borrowed from other groups.
-    """
-
+    #: Whether several forms were weighed by how they predict, so that the interval holds the form too.
     several_forms: bool = False
+    #: Factors that follow the scale of a series (nodes beside devices) and are not counted beside it.
     followers: Collection[str] = ()
+    #: Shape (rows,). Terms that are zero wherever the series was measured, and the rows where they are not.
     unmeasured: Mapping[str, npt.NDArray[np.bool_]] = field(default_factory=dict)
+    #: Constants the data does not determine.
     unidentified: Sequence[str] = ()
+    #: Values of the factors at which measurements were borrowed from other groups.
     borrowed: Mapping[str, npt.NDArray[np.float64]] = field(default_factory=dict)
 
 

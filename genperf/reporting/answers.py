@@ -26,20 +26,13 @@ from genperf.table import Factor, Target
 
 @dataclass(frozen=True)
 class AnswerSettings:
-    """What the answers are about.
+    """What the answers are about."""
 
-    Attributes
-    ----------
-    advice_beyond : float
-        Advice is about at least this many times the largest measured count: nearer, no power of two is left between.
-    aliased_pairs : int
-        Pairs of terms that cannot be told apart which are named, at most.
-    above_perfect : float
-        Points of efficiency above 100 % that are worth a word: less is the noise of a good run. A guess.
-    """
-
+    #: Advice is about at least this many times the largest measured count: nearer, no power of two is left between.
     advice_beyond: float = 4.0
+    #: Pairs of terms that cannot be told apart which are named, at most.
     aliased_pairs: int = 2
+    #: Points of efficiency above 100 % that are worth a word: less is the noise of a good run. A guess.
     above_perfect: float = 3.0
 
 
@@ -54,21 +47,14 @@ TRUST = {
 
 @dataclass(frozen=True)
 class Answer:
-    """One of the answers.
-
-    Attributes
-    ----------
-    short : str
-        The answer in a few words.
-    sentences : tuple of str
-        What the answer rests on.
-    verdict : str
-        Of the prediction it rests on; empty where it rests on none.
-    """
+    """One of the answers."""
 
     question: str
+    #: The answer in a few words.
     short: str
+    #: What the answer rests on.
     sentences: tuple[str, ...]
+    #: Of the prediction it rests on; empty where it rests on none.
     verdict: str = ""
 
 
@@ -132,23 +118,16 @@ def answers(
 
 @dataclass(frozen=True)
 class Summary:
-    """The prediction at the configuration that the answers are about.
+    """The prediction at the configuration that the answers are about."""
 
-    Attributes
-    ----------
-    value, lower, upper : float
-        The predicted quantity with its interval.
-    efficiency : float or None
-        In %; None where there is none.
-    sentence : str
-        All of it, for somebody who reads one line.
-    """
-
+    #: `value`, `lower`, `upper`: the predicted quantity with its interval.
     value: float
     lower: float
     upper: float
+    #: In %; None where there is none.
     efficiency: float | None
     verdict: str
+    #: All of it, for somebody who reads one line.
     sentence: str
 
 

@@ -21,18 +21,12 @@ BASELINES = ("last-point", "linear", "random-forest")
 
 @dataclass(frozen=True)
 class HeldOutSettings:
-    """How configurations are held out where the user does not say it.
+    """How configurations are held out where the user does not say it."""
 
-    Attributes
-    ----------
-    least_scales : int
-        With so many scales or more, the largest is predicted from the smaller ones: three are the least that a knee
-        can be fitted to.
-    folds : int
-        Else so many folds, a convention.
-    """
-
+    #: With so many scales or more, the largest is predicted from the smaller ones: three are the least that a knee can
+    #: be fitted to.
     least_scales: int = 4
+    #: Else so many folds, a convention.
     folds: int = 5
 
 

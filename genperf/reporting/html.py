@@ -53,25 +53,17 @@ _SCRIPTS = (
 
 @dataclass(frozen=True)
 class PageSettings:
-    """How large a page may be.
+    """How large a page may be."""
 
-    Attributes
-    ----------
-    max_draw_bytes : int
-        Bytes of draws and anchors. Where the groups need more, sliders stop at predictions that the page holds: 500
-        groups then take less than 5 MB.
-    bytes_per_draw, bytes_per_anchor : int
-        Of a draw of a constant as text, and of an anchor's coordinate.
-    plain_groups : int
-        Groups whose answers a page without JavaScript shows.
-    max_rejected : int
-        Rejected rows that are listed.
-    """
-
+    #: Bytes of draws and anchors. Where the groups need more, sliders stop at predictions that the page holds: 500
+    #: groups then take less than 5 MB.
     max_draw_bytes: int = 3_000_000
+    #: `bytes_per_draw`, `bytes_per_anchor`: of a draw of a constant as text, and of an anchor's coordinate.
     bytes_per_draw: int = 6
     bytes_per_anchor: int = 11
+    #: Groups whose answers a page without JavaScript shows.
     plain_groups: int = 40
+    #: Rejected rows that are listed.
     max_rejected: int = 50
 
 
@@ -80,29 +72,19 @@ PAGE = PageSettings()
 
 @dataclass(frozen=True)
 class View:
-    """What a report page is about.
+    """What a report page is about."""
 
-    Attributes
-    ----------
-    target : mapping, optional
-        The configuration that the answers are about; twice the largest measured count of workers where omitted.
-    along : str, optional
-        The factor that counts the workers; chosen by the field's names where omitted.
-    interval : float
-        Nominal coverage of all intervals.
-    title : str, optional
-        Made of the table's name where omitted.
-    job : Job
-        A price, and how much there is to do: the page then tells costs and durations.
-    capacity : mapping of str to float
-        Predicted quantities by name, each with the most that a run may have: the page then tells what fits.
-    """
-
+    #: The configuration that the answers are about; twice the largest measured count of workers where omitted.
     target: Mapping[str, Any] | None = None
+    #: The factor that counts the workers; chosen by the field's names where omitted.
     along: str | None = None
+    #: Nominal coverage of all intervals.
     interval: float = 0.9
+    #: Made of the table's name where omitted.
     title: str | None = None
+    #: A price, and how much there is to do: the page then tells costs and durations.
     job: Job = Job()  # noqa: RUF009 - frozen
+    #: Predicted quantities by name, each with the most that a run may have: the page then tells what fits.
     capacity: Mapping[str, float] = field(default_factory=dict)
 
 

@@ -20,20 +20,13 @@ from genperf.table.names import column_of
 
 @dataclass(frozen=True)
 class Job:
-    """What the page takes as price and as work in all; both can be changed on it.
+    """What the page takes as price and as work in all; both can be changed on it."""
 
-    Attributes
-    ----------
-    price : str, optional
-        Of one worker, or of what `per` counts: `2/h`.
-    per : str, optional
-        A column, or a formula over the factors.
-    samples : str, optional
-        The work in all, in the unit of the throughput or of the batch: `300B`.
-    """
-
+    #: Of one worker, or of what `per` counts: `2/h`.
     price: str | None = None
+    #: A column, or a formula over the factors.
     per: str | None = None
+    #: The work in all, in the unit of the throughput or of the batch: `300B`.
     samples: str | None = None
 
     def shown(self) -> dict[str, float | None]:

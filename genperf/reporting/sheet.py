@@ -33,37 +33,25 @@ Array = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class SheetSettings:
-    """How far and how finely the page looks.
+    """How far and how finely the page looks."""
 
-    Attributes
-    ----------
-    answered : float
-        The answers are about this many times the largest measured count: one doubling, the nearest question there is.
-    drawn : float
-        The figures end at this many times the largest measured count: three doublings, one more than a verdict trusts.
-    evaluated : float
-        Efficiency and knee are looked for up to this many times the largest measured count, as `explain` does.
-    drawn_steps, slider_steps : int
-        Counts per doubling in the figures, and on the slider. Guesses: a curve through 3 looks smooth, and 8 leave
-        stops 9 % apart.
-    whole_stops : int
-        The slider stops at every whole count up to this one.
-    max_measured : int
-        Measured configurations of one group in the page: 300 points take 10 kB.
-    max_values : int
-        Measured values of a factor at which its slider stops.
-    max_constants : int
-        Constants in the table.
-    """
-
+    #: The answers are about this many times the largest measured count: one doubling, the nearest question there is.
     answered: float = 2.0
+    #: The figures end at this many times the largest measured count: three doublings, one more than a verdict trusts.
     drawn: float = 8.0
+    #: Efficiency and knee are looked for up to this many times the largest measured count, as `explain` does.
     evaluated: float = 16.0
+    #: `drawn_steps`, `slider_steps`: counts per doubling in the figures, and on the slider. Guesses: a curve through 3
+    #: looks smooth, and 8 leave stops 9 % apart.
     drawn_steps: int = 3
     slider_steps: int = 8
+    #: The slider stops at every whole count up to this one.
     whole_stops: int = 16
+    #: Measured configurations of one group in the page: 300 points take 10 kB.
     max_measured: int = 300
+    #: Measured values of a factor at which its slider stops.
     max_values: int = 40
+    #: Constants in the table.
     max_constants: int = 60
 
 
@@ -72,32 +60,21 @@ SHEET = SheetSettings()
 
 @dataclass(frozen=True, eq=False)
 class Place:
-    """Where a model is evaluated: along which factor, and at which values of the others.
+    """Where a model is evaluated: along which factor, and at which values of the others."""
 
-    Attributes
-    ----------
-    along : Factor or None
-        The factor that counts the workers.
-    why_not : str
-        Why there is none; empty where there is.
-    values : dict
-        The configuration that the answers are about, by factor.
-    path : Ladder or None
-        The configurations along that factor.
-    scaling : Scaling or None
-        The predictions along it.
-    target : DataFrame
-        One row: `values`.
-    target_given : bool
-        Whether the user gave the count of workers.
-    """
-
+    #: The factor that counts the workers.
     along: Factor | None
+    #: Why there is none; empty where there is.
     why_not: str
+    #: The configuration that the answers are about, by factor.
     values: dict[str, Any]
+    #: The configurations along that factor.
     path: Ladder | None
+    #: The predictions along it.
     scaling: Scaling | None
+    #: One row: `values`.
     target: pd.DataFrame
+    #: Whether the user gave the count of workers.
     target_given: bool = False
 
 

@@ -15,14 +15,9 @@ Array = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class ArraySettings:
-    """Which numbers a model file may hold.
+    """Which numbers a model file may hold."""
 
-    Attributes
-    ----------
-    largest : float
-        Size of a number. Tables hold numbers up to 1e30; their products and squares are far below.
-    """
-
+    #: Size of a number. Tables hold numbers up to 1e30; their products and squares are far below.
     largest: float = 1e100
 
 

@@ -19,21 +19,14 @@ from genperf.table import Factor
 
 @dataclass(frozen=True)
 class CheckSettings:
-    """How exactly the parts of a model agree.
+    """How exactly the parts of a model agree."""
 
-    Attributes
-    ----------
-    rounding : float
-        Relative distance of a number from its bound: files keep nine digits of a cell.
-    largest_logarithm : float
-        Size of a standard deviation of ln T. Times are 1e-30 to 1e30, so that ln T spans 140.
-    most_variance : float
-        Variance of a process, in variances of the noise, up to which its covariance surely has a square root: a double
-        has 16 digits, and a model 500 anchors. Above it that root is tried.
-    """
-
+    #: Relative distance of a number from its bound: files keep nine digits of a cell.
     rounding: float = 1e-6
+    #: Size of a standard deviation of ln T. Times are 1e-30 to 1e30, so that ln T spans 140.
     largest_logarithm: float = 1000.0
+    #: Variance of a process, in variances of the noise, up to which its covariance surely has a square root: a double
+    #: has 16 digits, and a model 500 anchors. Above it that root is tried.
     most_variance: float = 1e10
 
 

@@ -23,17 +23,11 @@ Array = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class DirectSettings:
-    """The search of all constants by differential evolution.
+    """The search of all constants by differential evolution."""
 
-    Attributes
-    ----------
-    members_per_constant : int
-        Population size divided by the number of constants. Storn & Price (1997) advise 5 to 10.
-    polished_members : int
-        Members of the last population that are polished, spread over its ranking. A guess.
-    """
-
+    #: Population size divided by the number of constants. Storn & Price (1997) advise 5 to 10.
     members_per_constant: int = 8
+    #: Members of the last population that are polished, spread over its ranking. A guess.
     polished_members: int = 8
 
 

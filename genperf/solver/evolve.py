@@ -13,24 +13,16 @@ Array = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class EvolutionSettings:
-    """Differential evolution, best/1/bin with dither.
+    """Differential evolution, best/1/bin with dither."""
 
-    Attributes
-    ----------
-    mutation : pair of float
-        Range of the factor of the step between two members; drawn anew for every population and generation (dither).
-        scipy's default is 0.5 to 1; a little lower converges sooner. A guess.
-    crossover : float
-        Chance of each coordinate to come from the mutant. Large values speed convergence (Storn & Price 1997). A guess.
-    patience : int
-        Generations without a lower best cost after which a population has converged. A guess.
-    max_generations : int
-        Bounds the time; populations converge long before. A guess.
-    """
-
+    #: Range of the factor of the step between two members; drawn anew for every population and generation (dither).
+    #: scipy's default is 0.5 to 1; a little lower converges sooner. A guess.
     mutation: tuple[float, float] = (0.4, 0.9)
+    #: Chance of each coordinate to come from the mutant. Large values speed convergence (Storn & Price 1997). A guess.
     crossover: float = 0.8
+    #: Generations without a lower best cost after which a population has converged. A guess.
     patience: int = 12
+    #: Bounds the time; populations converge long before. A guess.
     max_generations: int = 400
 
 

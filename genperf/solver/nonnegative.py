@@ -13,25 +13,17 @@ Sides = npt.NDArray[np.int8]
 
 @dataclass(frozen=True)
 class PivotingSettings:
-    """Block principal pivoting.
+    """Block principal pivoting."""
 
-    Attributes
-    ----------
-    ridge : float
-        Added to the unit diagonal of the scaled normal equations, so that collinear columns can be solved. Far above
-        the rounding of doubles (2e-16), far below any penalty in use (1e-4).
-    tolerance : float
-        Rounding allowed in the optimality conditions of the scaled equations.
-    patience : int
-        Exchanges of all violators in a row that may fail to lower their number, before single ones are exchanged.
-        Kim & Park (2011) use 3.
-    extra_exchanges : int
-        Exchanges allowed beyond one for each variable, before the rare unsolved problem is solved by descent.
-    """
-
+    #: Added to the unit diagonal of the scaled normal equations, so that collinear columns can be solved. Far above the
+    #: rounding of doubles (2e-16), far below any penalty in use (1e-4).
     ridge: float = 1e-12
+    #: Rounding allowed in the optimality conditions of the scaled equations.
     tolerance: float = 1e-10
+    #: Exchanges of all violators in a row that may fail to lower their number, before single ones are exchanged. Kim &
+    #: Park (2011) use 3.
     patience: int = 3
+    #: Exchanges allowed beyond one for each variable, before the rare unsolved problem is solved by descent.
     extra_exchanges: int = 20
 
 

@@ -21,18 +21,12 @@ FROM_START = -1
 
 @dataclass(frozen=True)
 class AgreementSettings:
-    """When two costs are counted as one optimum.
+    """When two costs are counted as one optimum."""
 
-    Attributes
-    ----------
-    relative_cost : float
-        Share of the least cost within which another cost is the same optimum. A guess: a tenth of a per cent of the
-        mean squared error changes no prediction that anyone measures.
-    zero_cost : float
-        Costs below it all mean a perfect fit; costs are of the order of one, so this is the rounding of doubles.
-    """
-
+    #: Share of the least cost within which another cost is the same optimum. A guess: a tenth of a per cent of the mean
+    #: squared error changes no prediction that anyone measures.
     relative_cost: float = 1e-3
+    #: Costs below it all mean a perfect fit; costs are of the order of one, so this is the rounding of doubles.
     zero_cost: float = 1e-15
 
 
@@ -41,27 +35,19 @@ AGREEMENT = AgreementSettings()
 
 @dataclass(frozen=True)
 class Optima:
-    """Local optima that one or more searches ended in, one entry per polished set.
+    """Local optima that one or more searches ended in, one entry per polished set."""
 
-    Attributes
-    ----------
-    constants : ndarray of shape (sets, n)
-    cost : ndarray of shape (sets,)
-    converged : ndarray of bool of shape (sets,)
-        Whether the polish converged.
-    search : ndarray of int of shape (sets,)
-        Number of the search; `FROM_START` for a set that was polished from a given start.
-    searches : int
-        Number of searches.
-    evaluations : int
-        Sets of constants whose cost was computed.
-    """
-
+    #: Shape (sets, n).
     constants: Array
+    #: Shape (sets,).
     cost: Array
+    #: Shape (sets,). Whether the polish converged.
     converged: npt.NDArray[np.bool_]
+    #: Shape (sets,). Number of the search; `FROM_START` for a set that was polished from a given start.
     search: npt.NDArray[np.intp]
+    #: Number of searches.
     searches: int
+    #: Sets of constants whose cost was computed.
     evaluations: int
 
     @property

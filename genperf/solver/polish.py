@@ -16,37 +16,27 @@ Array = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class PolishSettings:
-    """Levenberg-Marquardt steps.
+    """Levenberg-Marquardt steps."""
 
-    Attributes
-    ----------
-    max_steps : int
-        Steps of a set at most. The hardest problems of `tests/solver/test_polish.py` converge within them.
-    damping : float
-        First damping μ, relative to the curvature: small, since starts are usually good.
-    relative_tolerance : float
-        Share of the cost; a set has converged when a step promises and gains less.
-    zero_cost : float
-        Cost below which a fit is perfect: the square of the rounding of doubles, as costs are of the order of one.
-    min_damping, max_damping : float
-        Range of μ. Beyond the upper end even a step down the gradient does not help: the cost has a kink there.
-    good_ratio : float
-        Gain divided by promised gain from which on the damping falls (Marquardt's rule).
-    decrease, increase : float
-        Factors of the damping after a good step, and after one that does not lower the cost. A guess.
-    relative_floor : float
-        Least curvature that is damped, as a share of the set's largest: keeps directions without curvature solvable.
-    """
-
+    #: Steps of a set at most. The hardest problems of `tests/solver/test_polish.py` converge within them.
     max_steps: int = 200
+    #: First damping μ, relative to the curvature: small, since starts are usually good.
     damping: float = 1e-3
+    #: Share of the cost; a set has converged when a step promises and gains less.
     relative_tolerance: float = 1e-9
+    #: Cost below which a fit is perfect: the square of the rounding of doubles, as costs are of the order of one.
     zero_cost: float = 1e-28
+    #: `min_damping`, `max_damping`: range of μ. Beyond the upper end even a step down the gradient does not help: the
+    #: cost has a kink there.
     min_damping: float = 1e-12
     max_damping: float = 1e8
+    #: Gain divided by promised gain from which on the damping falls (Marquardt's rule).
     good_ratio: float = 0.25
+    #: `decrease`, `increase`: factors of the damping after a good step, and after one that does not lower the cost. A
+    #: guess.
     decrease: float = 0.2
     increase: float = 6.0
+    #: Least curvature that is damped, as a share of the set's largest: keeps directions without curvature solvable.
     relative_floor: float = 1e-10
 
 
@@ -55,21 +45,15 @@ POLISH = PolishSettings()
 
 @dataclass(frozen=True)
 class Polished:
-    """Polished sets of constants.
+    """Polished sets of constants."""
 
-    Attributes
-    ----------
-    constants : ndarray of shape (sets, n)
-    cost : ndarray of shape (sets,)
-    converged : ndarray of bool of shape (sets,)
-        Whether nothing was left to gain; otherwise the steps ran out.
-    evaluations : int
-        Sets of constants whose cost was computed.
-    """
-
+    #: Shape (sets, n).
     constants: Array
+    #: Shape (sets,).
     cost: Array
+    #: Shape (sets,). Whether nothing was left to gain; otherwise the steps ran out.
     converged: npt.NDArray[np.bool_]
+    #: Sets of constants whose cost was computed.
     evaluations: int
 
 
@@ -137,13 +121,9 @@ def polish_apart(
 
 @dataclass(frozen=True, eq=False)
 class _Conditions:
-    """What sets of constants differ in beside their start.
+    """What sets of constants differ in beside their start."""
 
-    Attributes
-    ----------
-    weights : ndarray of shape (sets, rows) or None
-    """
-
+    #: Shape (sets, rows) or None.
     weights: Array | None
     penalties: Penalties | None
 
@@ -232,22 +212,15 @@ def _costs(problem: Problem, trials: Array, conditions: _Conditions) -> Array:
 
 @dataclass(frozen=True)
 class _Quadratic:
-    """The model of the cost about some sets, by their scaled constants.
+    """The model of the cost about some sets, by their scaled constants."""
 
-    Attributes
-    ----------
-    gradient : ndarray of shape (sets, n)
-    normal : ndarray of shape (sets, n, n)
-        Gauss-Newton curvature H.
-    secant : ndarray of shape (sets, n, n)
-        Estimate of the curvature that H lacks.
-    damping : ndarray of shape (sets,)
-        μ.
-    """
-
+    #: Shape (sets, n).
     gradient: Array
+    #: Shape (sets, n, n). Gauss-Newton curvature H.
     normal: Array
+    #: Shape (sets, n, n). Estimate of the curvature that H lacks.
     secant: Array
+    #: Shape (sets,). μ.
     damping: Array
 
 

@@ -15,18 +15,12 @@ Array = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class PopulationSettings:
-    """How the first population is spread.
+    """How the first population is spread."""
 
-    Attributes
-    ----------
-    unbounded_scales : float
-        Width of the search, in scales of the constant, on a side where the constant has no bound. A coefficient of one
-        scale explains the whole mean value, so ten leave room for terms that cancel. A guess.
-    min_members : int
-        Least number of members, so that problems of one or two constants are covered too. A guess.
-    """
-
+    #: Width of the search, in scales of the constant, on a side where the constant has no bound. A coefficient of one
+    #: scale explains the whole mean value, so ten leave room for terms that cancel. A guess.
     unbounded_scales: float = 10.0
+    #: Least number of members, so that problems of one or two constants are covered too. A guess.
     min_members: int = 24
 
 

@@ -21,21 +21,14 @@ IMPOSSIBLE_COST = 1e30
 
 @dataclass(frozen=True)
 class EvaluationSettings:
-    """How costs of many sets of constants are computed.
+    """How costs of many sets of constants are computed."""
 
-    Attributes
-    ----------
-    block_numbers : int
-        Doubles in one block of an evaluation: 16 MB, whatever the population and the rows.
-    cached_numbers : int
-        Doubles in one block of derivatives: 2 MB, which stays in a core's cache.
-    projection_passes : int
-        Reweighted least-squares passes for the coefficients inside the projection. A guess: the polish that follows
-        does what is left.
-    """
-
+    #: Doubles in one block of an evaluation: 16 MB, whatever the population and the rows.
     block_numbers: int = 2_000_000
+    #: Doubles in one block of derivatives: 2 MB, which stays in a core's cache.
     cached_numbers: int = 250_000
+    #: Reweighted least-squares passes for the coefficients inside the projection. A guess: the polish that follows does
+    #: what is left.
     projection_passes: int = 6
 
 
@@ -52,16 +45,11 @@ Weighing: TypeAlias = tuple[Array, Array]
 
 @dataclass(frozen=True, eq=False)
 class Penalties:
-    """A strength of the penalty and scales of the constants for each set of constants, in the place of the problem's.
+    """A strength of the penalty and scales of the constants for each set of constants."""
 
-    Attributes
-    ----------
-    scale : ndarray of shape (sets, n)
-    strength : ndarray of shape (sets,)
-        λ.
-    """
-
+    #: Shape (sets, n).
     scale: Array
+    #: Shape (sets,). λ.
     strength: Array
 
     def __getitem__(self, sets: slice | npt.NDArray[np.intp] | npt.NDArray[np.bool_]) -> Penalties:
@@ -71,48 +59,34 @@ class Penalties:
 
 @dataclass(frozen=True)
 class Problem:
-    """Predicted values as a function of constants, and the measured values they should match.
+    """Predicted values as a function of constants, and the measured values they should match."""
 
-    Attributes
-    ----------
-    predict : callable
-        Constants (sets, n) → predicted values (sets, rows), in the target's unit.
-    jacobian : callable
-        Constants (sets, n) → (predicted values, derivatives of shape (sets, rows, n)).
-    measured : ndarray of shape (rows,)
-        In the target's unit.
-    weights : ndarray of shape (rows,)
-        Not negative.
-    lower, upper : ndarray of shape (n,)
-        Bounds of the constants.
-    scale : ndarray of shape (n,)
-        The penalty is on constants divided by their scales.
-    penalised : ndarray of bool of shape (n,)
-        The constants with a penalty.
-    coefficient : ndarray of bool of shape (n,)
-        The constants in which the prediction is homogeneous of degree one: solved by least squares given the others.
-    linear : bool
-        Whether the prediction is linear in the coefficients (a sum of terms), not only homogeneous (max, p-norm).
-    start : ndarray of shape (n,)
-        Where a search begins by default.
-    basis : callable, optional
-        Constants (sets, n) → (predicted values, derivatives by the coefficients alone, of shape (sets, rows, k)):
-        a part of the jacobian, for less work.
-    """
-
+    #: Constants (sets, n) → predicted values (sets, rows), in the target's unit.
     predict: Callable[[Array], Array]
+    #: Constants (sets, n) → (predicted values, derivatives of shape (sets, rows, n)).
     jacobian: Callable[[Array], tuple[Array, Array]]
+    #: Shape (rows,). In the target's unit.
     measured: Array
+    #: Shape (rows,). Not negative.
     weights: Array
+    #: Shape (n,). Bounds of the constants.
     lower: Array
     upper: Array
+    #: Shape (n,). The penalty is on constants divided by their scales.
     scale: Array
+    #: Shape (n,). The constants with a penalty.
     penalised: npt.NDArray[np.bool_]
+    #: Shape (n,). The constants in which the prediction is homogeneous of degree one: solved by least squares given the
+    #: others.
     coefficient: npt.NDArray[np.bool_]
+    #: Whether the prediction is linear in the coefficients (a sum of terms), not only homogeneous (max, p-norm).
     linear: bool
+    #: Shape (n,). Where a search begins by default.
     start: Array
     loss: Loss
     penalty: Penalty
+    #: Constants (sets, n) → (predicted values, derivatives by the coefficients alone, of shape (sets, rows, k)): a part
+    #: of the jacobian, for less work.
     basis: Callable[[Array], tuple[Array, Array]] | None = None
 
     def reweighted(self, weights: Array) -> Problem:

@@ -23,38 +23,26 @@ class ProjectedSettings:
 
     The numbers of members are guesses that were kept because the limits of `docs/performance.md` are met with them:
     the least cost within 0.1 % of the best known, at least 50 times faster than plain differential evolution.
-
-    Attributes
-    ----------
-    members_per_constant : int
-        Population size divided by the number of constants that are searched.
-    rough_members : int
-        Members of the first population that are polished roughly.
-    rough_steps : int
-        Steps of the rough polish.
-    rough_damping : float
-        First damping of the rough polish: larger than `PolishSettings.damping`, since the starts are far from optima.
-    converged_members : int
-        Best members of every search that are polished until they converge.
-    agreeing_per_search : int
-        Sets per search that must have the least cost of all for the evolution to be left out. One search alone needs
-        all `converged_members`.
-    last_members : int
-        Members of the last population that are polished.
-    logarithmic_ratio : float
-        A constant is searched on a logarithmic scale where its bounds are positive and their ratio is at least this.
-    coefficient_decades : float
-        Decades below its scale from which a coefficient begins, where the total is not a sum.
     """
 
+    #: Population size divided by the number of constants that are searched.
     members_per_constant: int = 4
+    #: Members of the first population that are polished roughly.
     rough_members: int = 12
+    #: Steps of the rough polish.
     rough_steps: int = 12
+    #: First damping of the rough polish: larger than `PolishSettings.damping`, since the starts are far from optima.
     rough_damping: float = 0.1
+    #: Best members of every search that are polished until they converge.
     converged_members: int = 3
+    #: Sets per search that must have the least cost of all for the evolution to be left out. One search alone needs all
+    #: `converged_members`.
     agreeing_per_search: int = 2
+    #: Members of the last population that are polished.
     last_members: int = 8
+    #: A constant is searched on a logarithmic scale where its bounds are positive and their ratio is at least this.
     logarithmic_ratio: float = 100.0
+    #: Decades below its scale from which a coefficient begins, where the total is not a sum.
     coefficient_decades: float = 3.0
 
 
@@ -124,23 +112,17 @@ def projected_search(problem: Problem, rngs: Sequence[np.random.Generator], give
 
 @dataclass(frozen=True)
 class _Space:
-    """The searched space: constants by their positions, some of them by their logarithms.
+    """The searched space: constants by their positions, some of them by their logarithms."""
 
-    Attributes
-    ----------
-    start : ndarray of shape (n,)
-        Values of the constants that are not searched.
-    positions : ndarray of int of shape (d,)
-    logarithmic : ndarray of bool of shape (d,)
-    unit : ndarray of shape (d,)
-        A constant is divided by it before the logarithm is taken.
-    lower, upper : ndarray of shape (d,)
-    """
-
+    #: Shape (n,). Values of the constants that are not searched.
     start: Array
+    #: Shape (d,).
     positions: npt.NDArray[np.intp]
+    #: Shape (d,).
     logarithmic: npt.NDArray[np.bool_]
+    #: Shape (d,). A constant is divided by it before the logarithm is taken.
     unit: Array
+    #: Shape (d,).
     lower: Array
     upper: Array
 

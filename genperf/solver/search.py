@@ -21,18 +21,12 @@ Solver: TypeAlias = Callable[[Problem, Sequence[np.random.Generator], Array, Wat
 
 @dataclass(frozen=True)
 class SearchSettings:
-    """Searches from different seeds.
+    """Searches from different seeds."""
 
-    Attributes
-    ----------
-    restarts : int
-        Searches of a fit. Their agreement shows whether there are several optima: the least number with a majority.
-    projected_rounds : int
-        Rounds of `restarts` projected searches at most: another is made while only one search reached the least cost.
-        A round costs milliseconds (`docs/performance.md`). A guess.
-    """
-
+    #: Searches of a fit. Their agreement shows whether there are several optima: the least number with a majority.
     restarts: int = 3
+    #: Rounds of `restarts` projected searches at most: another is made while only one search reached the least cost. A
+    #: round costs milliseconds (`docs/performance.md`). A guess.
     projected_rounds: int = 3
 
 
@@ -41,23 +35,16 @@ SEARCH = SearchSettings()
 
 @dataclass(frozen=True)
 class Solution:
-    """The constants of least cost, and how the searches ended.
+    """The constants of least cost, and how the searches ended."""
 
-    Attributes
-    ----------
-    constants : ndarray of shape (n,)
-    converged : bool
-        Whether the polish converged.
-    evaluations : int
-        Sets of constants whose cost was computed.
-    restarts, agreed : int
-        Searches made, and how many of them reached the least cost.
-    """
-
+    #: Shape (n,).
     constants: Array
     cost: float
+    #: Whether the polish converged.
     converged: bool
+    #: Sets of constants whose cost was computed.
     evaluations: int
+    #: `restarts`, `agreed`: searches made, and how many of them reached the least cost.
     restarts: int
     agreed: int
     solver: str

@@ -29,42 +29,29 @@ from genperf.table.source import Source, guess_delimiter
 
 @dataclass(frozen=True)
 class AggregationSettings:
-    """When rows are aggregated, and what the aggregation may hold.
+    """When rows are aggregated, and what the aggregation may hold."""
 
-    Attributes
-    ----------
-    min_bytes : int
-        Files larger than this together are aggregated without a request. A guess: pandas holds about ten times as much.
-    min_rows : int
-        And a Parquet file of more rows, whose size tells little: a column of one value takes nothing. A text of
-        `min_bytes` has about as many.
-    max_exact_rows : int
-        Rows up to which every value of a configuration is held for its quantiles; above it, the median takes a second
-        pass. 10⁷ rows took 0.34 GB (docs/dependencies.md).
-    median_bracket : float
-        How far from the middle the first pass brackets a median, as a share of the rows. A guess: ten times the error
-        of DuckDB's approximate quantiles; a median outside it is computed by itself.
-    memory_limit : str
-        What DuckDB may hold at once; what does not fit goes to temporary files.
-    max_configurations : int
-        More combinations of values are no settings of runs but a measurement named as a factor. A guess.
-    significant_digits : int
-        Digits kept of means and variances: sums of many numbers depend on the order in which threads add them from the
-        sixteenth digit on.
-    sample_rows : int
-        Rows from which the columns' kinds are recognised. A guess.
-    max_texts : int
-        Different texts of a column that may say how runs ended. A guess: log lines are more.
-    """
-
+    #: Files larger than this together are aggregated without a request. A guess: pandas holds about ten times as much.
     min_bytes: int = 64_000_000
+    #: And a Parquet file of more rows, whose size tells little: a column of one value takes nothing. A text of
+    #: `min_bytes` has about as many.
     min_rows: int = 2_000_000
+    #: Rows up to which every value of a configuration is held for its quantiles; above it, the median takes a second
+    #: pass. 10⁷ rows took 0.34 GB (docs/dependencies.md).
     max_exact_rows: int = 20_000_000
+    #: How far from the middle the first pass brackets a median, as a share of the rows. A guess: ten times the error of
+    #: DuckDB's approximate quantiles; a median outside it is computed by itself.
     median_bracket: float = 0.01
+    #: What DuckDB may hold at once; what does not fit goes to temporary files.
     memory_limit: str = "1GB"
+    #: More combinations of values are no settings of runs but a measurement named as a factor. A guess.
     max_configurations: int = 1_000_000
+    #: Digits kept of means and variances: sums of many numbers depend on the order in which threads add them from the
+    #: sixteenth digit on.
     significant_digits: int = 12
+    #: Rows from which the columns' kinds are recognised. A guess.
     sample_rows: int = 1000
+    #: Different texts of a column that may say how runs ended. A guess: log lines are more.
     max_texts: int = 10_000
 
 
@@ -125,43 +112,28 @@ def _installed() -> bool:
 
 @dataclass(frozen=True, eq=False)
 class Aggregation:
-    """The columns of an aggregation.
+    """The columns of an aggregation."""
 
-    Attributes
-    ----------
-    keys : tuple of str
-        Columns whose combinations of values are the configurations.
-    value : str
-        The measured column.
-    inverse : bool
-        Whether 1/value is summarised: of a throughput, the time per unit of work.
-    weight : str or None
-        A column that is summed.
-    failing : dict of str to tuple of str
-        The cells of columns that say that a run failed.
-    """
-
+    #: Columns whose combinations of values are the configurations.
     keys: tuple[str, ...]
+    #: The measured column.
     value: str
+    #: Whether 1/value is summarised: of a throughput, the time per unit of work.
     inverse: bool = False
+    #: A column that is summed.
     weight: str | None = None
+    #: The cells of columns that say that a run failed.
     failing: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 @dataclass
 class LargeSource:
-    """Files of rows, read by SQL that is written here alone.
+    """Files of rows, read by SQL that is written here alone."""
 
-    Attributes
-    ----------
-    name : str
-        What messages call it.
-    delimiter : str or None
-        Of text files; recognised where omitted.
-    """
-
+    #: What messages call it.
     name: str
     files: list[str]
+    #: Of text files; recognised where omitted.
     delimiter: str | None = None
     _connection: Any = field(default=None, init=False)
 

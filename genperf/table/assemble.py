@@ -30,14 +30,9 @@ from genperf.table.work import assumed_work, checked_scaling, counted_column, ki
 
 @dataclass(frozen=True)
 class AssemblySettings:
-    """What is reported of the rows of a table.
+    """What is reported of the rows of a table."""
 
-    Attributes
-    ----------
-    max_shown_faults : int
-        Bad rows that an error lists before it counts the others. A guess: they fit on a screen.
-    """
-
+    #: Bad rows that an error lists before it counts the others. A guess: they fit on a screen.
     max_shown_faults: int = 5
 
 

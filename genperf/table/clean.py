@@ -38,32 +38,23 @@ Reasons = dict[int, str]
 class Rejection:
     """One cell, or one row, that cannot be used.
 
-    Attributes
-    ----------
-    source : str
-        The file as it was given.
-    line : int
-        Where the row starts in the file, from 1. For a DataFrame or Parquet the row's position, from 0.
-    column : str
-        The column; empty where the whole row is at fault.
-    value : str
-        The cell's text.
-    reason : str
-        What is wrong with it.
-    unit : str
-        What `line` counts: "line" or "row".
-
     Examples
     --------
     >>> print(Rejection("runs.csv", 7, "time", "abc", "is not a number"))
     runs.csv: line 7, column 'time': 'abc' is not a number
     """
 
+    #: The file as it was given.
     source: str
+    #: Where the row starts in the file, from 1. For a DataFrame or Parquet the row's position, from 0.
     line: int
+    #: The column; empty where the whole row is at fault.
     column: str
+    #: The cell's text.
     value: str
+    #: What is wrong with it.
     reason: str
+    #: What `line` counts: "line" or "row".
     unit: str = "line"
 
     @property
@@ -85,15 +76,10 @@ class Rejection:
 
 @dataclass(frozen=True)
 class NumberSettings:
-    """Which numbers are read.
+    """Which numbers are read."""
 
-    Attributes
-    ----------
-    smallest, largest : float
-        Sizes of a number that is not zero. Squares and products of a few such numbers still fit in a double, whose
-        sizes are 1e-308 to 1e308; no measurement is near either end.
-    """
-
+    #: `smallest`, `largest`: sizes of a number that is not zero. Squares and products of a few such numbers still fit
+    #: in a double, whose sizes are 1e-308 to 1e308; no measurement is near either end.
     smallest: float = 1e-30
     largest: float = 1e30
 

@@ -21,17 +21,11 @@ from genperf.table.pipes import is_pipe, read_pipe
 
 @dataclass(frozen=True)
 class ContentSettings:
-    """How much is read at most: a file may come from someone else.
+    """How much is read at most: a file may come from someone else."""
 
-    Attributes
-    ----------
-    max_unpacked_bytes : int
-        Bytes that a compressed file may hold: they are read into memory, where a table takes about ten times as much.
-    max_streamed_bytes : int
-        Bytes of standard input, a pipe or a device, which do not tell their size beforehand. As much.
-    """
-
+    #: Bytes that a compressed file may hold: they are read into memory, where a table takes about ten times as much.
     max_unpacked_bytes: int = 256_000_000
+    #: Bytes of standard input, a pipe or a device, which do not tell their size beforehand. As much.
     max_streamed_bytes: int = 256_000_000
 
 

@@ -17,18 +17,12 @@ from genperf.table.table import Table
 
 @dataclass(frozen=True)
 class DesignSettings:
-    """When a note is worth reading.
+    """When a note is worth reading."""
 
-    Attributes
-    ----------
-    correlation : float
-        Of the logarithms of two factors, from which on they count as one. A guess: at 0.999 the part of one that the
-        other does not tell has a twentieth of its standard deviation.
-    shown : int
-        Levels and pairs that are named at most.
-    """
-
+    #: Of the logarithms of two factors, from which on they count as one. A guess: at 0.999 the part of one that the
+    #: other does not tell has a twentieth of its standard deviation.
     correlation: float = 0.999
+    #: Levels and pairs that are named at most.
     shown: int = 3
 
 

@@ -14,38 +14,26 @@ Role = Literal["intrinsic", "extrinsic", "categorical"]
 
 
 class Factor(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One factor of a table.
+    """One factor of a table."""
 
-    Attributes
-    ----------
-    name : str
-        The column.
-    role : {"intrinsic", "extrinsic", "categorical"}
-        A property of the program; how it is run; a name without an order.
-    lower, upper : float
-        The measured range, in the column's unit; 0 for a categorical factor.
-    centre : float
-        What the factor is divided by before fitting: the geometric mean over the distinct configurations; repeats count
-        once. Where a value is zero or negative, the mean of the absolute values; 1 where that is zero, or the factor is
-        categorical.
-    distinct : int
-        How many different values or levels were measured.
-    levels : tuple of str
-        Of a categorical factor: most frequent first, then by name. The first is the reference. Empty otherwise.
-    integer : bool
-        Whether all values are whole numbers.
-    positive : bool
-        Whether all values are above zero, so that powers and logarithms of the factor exist.
-    """
-
+    #: The column.
     name: str
+    #: A property of the program; how it is run; a name without an order.
     role: Role
+    #: `lower`, `upper`: the measured range, in the column's unit; 0 for a categorical factor.
     lower: float = 0.0
     upper: float = 0.0
+    #: What the factor is divided by before fitting: the geometric mean over the distinct configurations; repeats count
+    #: once. Where a value is zero or negative, the mean of the absolute values; 1 where that is zero, or the factor is
+    #: categorical.
     centre: float = 1.0
+    #: How many different values or levels were measured.
     distinct: int = 0
+    #: Of a categorical factor: most frequent first, then by name. The first is the reference. Empty otherwise.
     levels: tuple[str, ...] = ()
+    #: Whether all values are whole numbers.
     integer: bool = False
+    #: Whether all values are above zero, so that powers and logarithms of the factor exist.
     positive: bool = False
 
     @property

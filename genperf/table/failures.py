@@ -22,19 +22,10 @@ Words = str | Sequence[str]
 
 @dataclass(frozen=True)
 class FailureSettings:
-    """The words by which a run is known to have failed.
+    """The words by which a run is known to have failed."""
 
-    Attributes
-    ----------
-    words : tuple of str
-        Whole words in small letters; `-` and `_` count as blanks. They are those of PyTorch, Slurm, Kubernetes and
-        MLPerf logs.
-    denials : tuple of str
-        Before one of the words, they take it back: "no error".
-    max_shown_values : int
-        Values of a column that a message lists. A guess: they fit on a line.
-    """
-
+    #: Whole words in small letters; `-` and `_` count as blanks. They are those of PyTorch, Slurm, Kubernetes and
+    #: MLPerf logs.
     words: tuple[str, ...] = (
         "oom",
         "oomkilled",
@@ -56,7 +47,9 @@ class FailureSettings:
         "does not fit",
         "did not fit",
     )
+    #: Before one of the words, they take it back: "no error".
     denials: tuple[str, ...] = ("no", "not", "non", "without", "0")
+    #: Values of a column that a message lists. A guess: they fit on a line.
     max_shown_values: int = 6
 
 
@@ -67,15 +60,6 @@ _FAILED = re.compile("".join(rf"(?<!\b{word} )" for word in FAILURES.denials) + 
 @dataclass(frozen=True)
 class FailureRule:
     """How runs that failed are told from the others.
-
-    Attributes
-    ----------
-    status : str or None
-        A column that says how each run ended.
-    values : dict of str to tuple of str
-        Columns with the values of runs that failed, in place of the usual words.
-    usual_words : bool
-        Whether the measured column is read for the usual words.
 
     Examples
     --------
@@ -88,8 +72,11 @@ class FailureRule:
     array([False,  True, False,  True])
     """
 
+    #: A column that says how each run ended.
     status: str | None = None
+    #: Columns with the values of runs that failed, in place of the usual words.
     values: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    #: Whether the measured column is read for the usual words.
     usual_words: bool = True
 
     @property

@@ -81,27 +81,18 @@ Kind = Literal["time", "rate", "quantity", ""]
 
 @dataclass(frozen=True)
 class Header:
-    """What a column's header says.
+    """What a column's header says."""
 
-    Attributes
-    ----------
-    kind : {"time", "rate", "quantity", ""}
-        A rate is a throughput. Empty where the header tells none of them.
-    unit : str
-        Of the cells: of a time one of `genperf.table.measurement.TIME_UNITS`, of a rate the unit of time in the
-        denominator.
-    counted : str
-        What a rate counts, in the plural; empty where the header does not say it.
-    shared : bool
-        Whether a rate is that of one worker.
-    of : {"step", "job", ""}
-        What a time is of: a step, or work that all workers share (an epoch, a job), however many they are.
-    """
-
+    #: A rate is a throughput. Empty where the header tells none of them.
     kind: Kind = ""
+    #: Of the cells: of a time one of `genperf.table.measurement.TIME_UNITS`, of a rate the unit of time in the
+    #: denominator.
     unit: str = ""
+    #: What a rate counts, in the plural; empty where the header does not say it.
     counted: str = ""
+    #: Whether a rate is that of one worker.
     shared: bool = False
+    #: What a time is of: a step, or work that all workers share (an epoch, a job), however many they are.
     of: Literal["step", "job", ""] = ""
 
 

@@ -18,15 +18,10 @@ Array = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class JobSettings:
-    """When times contradict that each worker has a batch of its own.
+    """When times contradict that each worker has a batch of its own."""
 
-    Attributes
-    ----------
-    least_fall : float
-        The median of T(fewest workers)/T(most workers), at the same batch, from which on all share one amount of work.
-        Weak scaling has at most 1, but for noise and caches. A guess.
-    """
-
+    #: The median of T(fewest workers)/T(most workers), at the same batch, from which on all share one amount of work.
+    #: Weak scaling has at most 1, but for noise and caches. A guess.
     least_fall: float = 1.5
 
 

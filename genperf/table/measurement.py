@@ -34,17 +34,6 @@ _PREDICTION_COLUMNS = ("lower", "upper", "fits", "verdict", "reason")
 class Measurement:
     """The measured column and what it holds.
 
-    Attributes
-    ----------
-    column : str
-        As it is named in the source.
-    kind : {"time", "throughput", "quantity"}
-        A throughput becomes a time by the work of a step.
-    unit : str
-        Of the column's cells; empty for a throughput, and for a quantity without a unit.
-    name : str
-        What predictions call a quantity; its column where empty.
-
     Examples
     --------
     >>> step = Measurement("step_ms", "time", "ms")
@@ -52,9 +41,13 @@ class Measurement:
     (Target(column='step_ms'), array([0.25]))
     """
 
+    #: As it is named in the source.
     column: str
+    #: A throughput becomes a time by the work of a step.
     kind: Kind
+    #: Of the column's cells; empty for a throughput, and for a quantity without a unit.
     unit: str
+    #: What predictions call a quantity; its column where empty.
     name: str = ""
 
     def target(self, work: str = "") -> Target:

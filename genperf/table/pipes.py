@@ -15,18 +15,12 @@ from genperf.errors import GenperfError
 
 @dataclass(frozen=True)
 class PipeSettings:
-    """How long the other end of a named pipe is waited for.
+    """How long the other end of a named pipe is waited for."""
 
-    Attributes
-    ----------
-    seconds : float
-        Until a process opens the other end; what it does after that may take any time. A guess: two commands of one
-        line start within a second, also on a busy machine within ten.
-    pause : float
-        Seconds between two looks.
-    """
-
+    #: Until a process opens the other end; what it does after that may take any time. A guess: two commands of one line
+    #: start within a second, also on a busy machine within ten.
     seconds: float = 10.0
+    #: Seconds between two looks.
     pause: float = 0.02
 
 

@@ -15,22 +15,15 @@ from genperf.table.table import Table
 
 @dataclass(frozen=True)
 class RepeatSettings:
-    """When rows with equal factors are hardly repeats.
+    """When rows with equal factors are hardly repeats."""
 
-    Attributes
-    ----------
-    max_setting_values : int
-        A column in no role with more values than this is taken for a measurement, and not for a setting of the run that
-        was forgotten. A guess: settings have few values, measurements as many as rows.
-    max_shown_columns : int
-        Columns that a note lists. A guess: they fit on a line.
-    apart : float
-        The largest of a configuration's values over the smallest, in the median of the configurations, from which on
-        something else than noise parts them. A guess.
-    """
-
+    #: A column in no role with more values than this is taken for a measurement, and not for a setting of the run that
+    #: was forgotten. A guess: settings have few values, measurements as many as rows.
     max_setting_values: int = 20
+    #: Columns that a note lists. A guess: they fit on a line.
     max_shown_columns: int = 6
+    #: The largest of a configuration's values over the smallest, in the median of the configurations, from which on
+    #: something else than noise parts them. A guess.
     apart: float = 2.0
 
 

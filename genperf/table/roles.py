@@ -19,20 +19,13 @@ _LISTED = re.compile(r'\s*"([^"]*,[^"]*)"\s*(?=,|$)|([^,]+)')
 
 @dataclass(frozen=True)
 class Roles:
-    """Which column plays which part.
+    """Which column plays which part."""
 
-    Attributes
-    ----------
-    factors : tuple of (str, Role)
-        Intrinsic, then extrinsic, then categorical factors.
-    group : tuple of str
-        Columns that split the table.
-    measurement : Measurement or None
-        The measured column; None where none is named.
-    """
-
+    #: Intrinsic, then extrinsic, then categorical factors.
     factors: tuple[tuple[str, Role], ...]
+    #: Columns that split the table.
     group: tuple[str, ...]
+    #: The measured column; None where none is named.
     measurement: Measurement | None
     weight: str | None
     repeat: str | None
@@ -51,33 +44,22 @@ class Roles:
 
 @dataclass(frozen=True)
 class ReadOptions:
-    """How the cells of a source become a table.
-
-    Attributes
-    ----------
-    derived : dict of str to str
-        Derived columns with their formulas, in order.
-    work : str or None
-        A formula: the work of a step, to make a time from a throughput.
-    scaling : str or None
-        "weak" or "strong", where no column tells it.
-    where : str or None
-        A comparison that the rows must fulfil.
-    skip_bad_rows : bool
-        Whether rows that cannot be used are left out instead of refused.
-    failures : FailureRule
-        How runs that failed are told from the others.
-    further : dict of str to Measurement
-        Further quantities, by the name that predictions call each.
-    """
+    """How the cells of a source become a table."""
 
     roles: Roles
+    #: Derived columns with their formulas, in order.
     derived: Mapping[str, str]
+    #: A formula: the work of a step, to make a time from a throughput.
     work: str | None = None
+    #: A comparison that the rows must fulfil.
     where: str | None = None
+    #: Whether rows that cannot be used are left out instead of refused.
     skip_bad_rows: bool = False
+    #: How runs that failed are told from the others.
     failures: FailureRule = field(default_factory=FailureRule)
+    #: "weak" or "strong", where no column tells it.
     scaling: str | None = None
+    #: Further quantities, by the name that predictions call each.
     further: Mapping[str, Measurement] = field(default_factory=dict)
 
     def beside_roles(self) -> tuple[tuple[str, str], ...]:

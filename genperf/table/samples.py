@@ -7,18 +7,11 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class StepSamples:
-    """How the samples of a step changed with the workers, in every run of a table.
+    """How the samples of a step changed with the workers, in every run of a table."""
 
-    Attributes
-    ----------
-    count : str
-        The column that counts the workers, or the nodes where none does.
-    each : float or None
-        The global batch of one of these, where it grew with their number; None elsewhere.
-    same : float or None
-        The samples of a step, where the passes of micro-batches fell as the number rose; None elsewhere.
-    """
-
+    #: The column that counts the workers, or the nodes where none does.
     count: str = ""
+    #: The global batch of one of these, where it grew with their number; None elsewhere.
     each: float | None = None
+    #: The samples of a step, where the passes of micro-batches fell as the number rose; None elsewhere.
     same: float | None = None

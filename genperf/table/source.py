@@ -33,24 +33,16 @@ _DELIMITER_NAMES = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "s
 
 @dataclass(frozen=True)
 class TextSettings:
-    """Limits of reading delimited text.
+    """Limits of reading delimited text."""
 
-    Attributes
-    ----------
-    max_cell_bytes : int
-        A cell may hold a long command line; only a quote that is never closed makes a larger one. A guess: 1 MiB.
-    max_parquet_cells : int
-        Cells of a Parquet file that are read into memory, whatever its size: a column of one value takes nothing in
-        the file. A cell takes 8 to 60 bytes.
-    delimiter_rows : int
-        Rows from which the delimiter is guessed. A guess: more do not change it.
-    max_comments : int
-        Lines of comments before the first row in which a header is looked for. A guess: licences are shorter.
-    """
-
+    #: A cell may hold a long command line; only a quote that is never closed makes a larger one. A guess: 1 MiB.
     max_cell_bytes: int = 1 << 20
+    #: Cells of a Parquet file that are read into memory, whatever its size: a column of one value takes nothing in the
+    #: file. A cell takes 8 to 60 bytes.
     max_parquet_cells: int = 50_000_000
+    #: Rows from which the delimiter is guessed. A guess: more do not change it.
     delimiter_rows: int = 200
+    #: Lines of comments before the first row in which a header is looked for. A guess: licences are shorter.
     max_comments: int = 200
 
 
@@ -59,26 +51,17 @@ TEXT = TextSettings()
 
 @dataclass(frozen=True, eq=False)
 class Source:
-    """Unchecked cells.
+    """Unchecked cells."""
 
-    Attributes
-    ----------
-    name : str
-        What messages call it.
-    cells : dict of str to ndarray of shape (rows,), or DataFrame
-        The columns: text from a delimited file, as they are from a DataFrame.
-    lines : ndarray of int
-        For each row the line it starts in, from 1; for a DataFrame or Parquet its position, from 0.
-    unit : str
-        "line" or "row".
-    ragged : tuple of Rejection
-        Rows with too few or too many fields, which are not in `cells`.
-    """
-
+    #: What messages call it.
     name: str
+    #: Shape (rows,), or DataFrame. The columns: text from a delimited file, as they are from a DataFrame.
     cells: dict[str, npt.NDArray[Any]] | pd.DataFrame
+    #: For each row the line it starts in, from 1; for a DataFrame or Parquet its position, from 0.
     lines: npt.NDArray[np.int64]
+    #: "line" or "row".
     unit: str = "line"
+    #: Rows with too few or too many fields, which are not in `cells`.
     ragged: tuple[Rejection, ...] = ()
 
     @cached_property

@@ -17,34 +17,25 @@ Scaling = Literal["weak", "strong", "job"]
 class Target(msgspec.Struct, frozen=True, forbid_unknown_fields=True, repr_omit_defaults=True):
     """The measured quantity that a model predicts.
 
-    Attributes
-    ----------
-    column : str
-        The column of the table that holds it.
-    name : str
-        What predictions, messages and pages call it.
-    unit : str
-        The unit of the values in memory and in the model file; empty for a number without one.
-    positive : bool
-        Whether every value is above zero, so that its logarithm exists. Every fit works on the logarithm, so that a
-        table refuses other values today.
-    throughput : str
-        The column of the measured throughput that the time was made from; empty where a time was measured.
-    work : str
-        The work of a step, the formula that was divided by the throughput; empty where no formula over the factors
-        tells it.
-
     Examples
     --------
     >>> str(Target("step_s")), str(Target("peak_gb", "memory", "GB"))
     ("time 'step_s', s", "memory 'peak_gb', GB")
     """
 
+    #: The column of the table that holds it.
     column: str
+    #: What predictions, messages and pages call it.
     name: str = TIME
+    #: The unit of the values in memory and in the model file; empty for a number without one.
     unit: str = SECONDS
+    #: Whether every value is above zero, so that its logarithm exists. Every fit works on the logarithm, so that a
+    #: table refuses other values today.
     positive: bool = True
+    #: The column of the measured throughput that the time was made from; empty where a time was measured.
     throughput: str = ""
+    #: The work of a step, the formula that was divided by the throughput; empty where no formula over the factors tells
+    #: it.
     work: str = ""
 
     @property

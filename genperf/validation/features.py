@@ -17,14 +17,9 @@ Array = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Forecast:
-    """Predictions of a table's target.
+    """Predictions of a table's target."""
 
-    Attributes
-    ----------
-    predicted, lower, upper : ndarray, shape (rows,)
-        In the target's unit; NaN where there is none.
-    """
-
+    #: Shape (rows,). In the target's unit; NaN where there is none.
     predicted: Array
     lower: Array
     upper: Array
@@ -37,18 +32,12 @@ class Forecast:
 
 @dataclass(frozen=True)
 class Axis:
-    """How one numeric factor is read.
-
-    Attributes
-    ----------
-    scale : {"log", "log1p", "linear"}
-        ln x where all values are above zero; ln(1 + x/centre) where one is zero; x/centre where one is negative.
-    centre : float
-        The factor's centre (see `Factor`).
-    """
+    """How one numeric factor is read."""
 
     name: str
+    #: ln x where all values are above zero; ln(1 + x/centre) where one is zero; x/centre where one is negative.
     scale: Literal["log", "log1p", "linear"]
+    #: The factor's centre (see `Factor`).
     centre: float
 
     @classmethod
@@ -74,20 +63,14 @@ class Axis:
 
 @dataclass(frozen=True, eq=False)
 class Encoder:
-    """Factors → matrix, learned from the training part alone.
+    """Factors → matrix, learned from the training part alone."""
 
-    Attributes
-    ----------
-    axes : tuple of Axis
-        The numeric factors with more than one value.
-    levels : tuple of (str, str)
-        Categorical factor and level, a column of 0 and 1 each.
-    shift, spread : ndarray, shape (axes,)
-        The mean and the standard deviation of each axis: it is shifted by the one and divided by the other.
-    """
-
+    #: The numeric factors with more than one value.
     axes: tuple[Axis, ...]
+    #: Categorical factor and level, a column of 0 and 1 each.
     levels: tuple[tuple[str, str], ...]
+    #: Shape (axes,). The mean and the standard deviation of each axis: it is shifted by the one and divided by the
+    #: other.
     shift: Array
     spread: Array
 

@@ -27,17 +27,11 @@ BLACK_BOXES = ("random-forest", "gradient-boosting", "svr", "gaussian-process")
 
 @dataclass(frozen=True)
 class ImportanceSettings:
-    """Defaults of permutation importance.
+    """Defaults of permutation importance."""
 
-    Attributes
-    ----------
-    folds : int
-        Of the cross-validation. Five, as most use.
-    repeats : int
-        Shuffles of each factor in each fold, as scikit-learn's `permutation_importance`.
-    """
-
+    #: Of the cross-validation. Five, as most use.
     folds: int = 5
+    #: Shuffles of each factor in each fold, as scikit-learn's `permutation_importance`.
     repeats: int = 5
 
 

@@ -18,18 +18,12 @@ from genperf.validation.features import Array, Axis, Forecast, forecast, half_wi
 
 @dataclass(frozen=True)
 class LastPointSettings:
-    """Numbers of the search for the nearest configuration.
+    """Numbers of the search for the nearest configuration."""
 
-    Attributes
-    ----------
-    block : int
-        Rows whose distances to all training rows are in memory at a time: a block and 100 000 training rows take
-        200 MB for each array of distances.
-    relative_tolerance : float
-        Distances are sums of logarithms: those that differ by less are equal up to rounding.
-    """
-
+    #: Rows whose distances to all training rows are in memory at a time: a block and 100 000 training rows take 200 MB
+    #: for each array of distances.
     block: int = 256
+    #: Distances are sums of logarithms: those that differ by less are equal up to rounding.
     relative_tolerance: float = 1e-9
 
 

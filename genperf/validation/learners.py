@@ -24,24 +24,17 @@ Learner = Callable[[Table, pd.DataFrame, float, int, Mapping[str, str] | None], 
 
 @dataclass(frozen=True)
 class LearnerSettings:
-    """Numbers of the learners, chosen once and never tuned to a table.
+    """Numbers of the learners, chosen once and never tuned to a table."""
 
-    Attributes
-    ----------
-    trees : int
-        Of the random forest and of gradient boosting. scikit-learn's 100, times 3 for a steadier mean: a guess.
-    svr_cost, svr_tolerance : float
-        C and ε of the support vector regression, the latter in logarithms: errors below 5 % do not count. A guess.
-    noise_variance : float
-        Where the fit of the Gaussian process's white noise begins, relative to the variance of the logarithms. A guess.
-    residual_folds : int
-        Folds of the training part whose residuals make an interval. Five, as most use.
-    """
-
+    #: Of the random forest and of gradient boosting. scikit-learn's 100, times 3 for a steadier mean: a guess.
     trees: int = 300
+    #: `svr_cost`, `svr_tolerance`: c and ε of the support vector regression, the latter in logarithms: errors below 5 %
+    #: do not count. A guess.
     svr_cost: float = 10.0
     svr_tolerance: float = 0.05
+    #: Where the fit of the Gaussian process's white noise begins, relative to the variance of the logarithms. A guess.
     noise_variance: float = 1e-2
+    #: Folds of the training part whose residuals make an interval. Five, as most use.
     residual_folds: int = 5
 
 
@@ -50,23 +43,17 @@ LEARNER = LearnerSettings()
 
 @dataclass(frozen=True, eq=False)
 class _Rows:
-    """Features of a training part and of the configurations to predict.
+    """Features of a training part and of the configurations to predict."""
 
-    Attributes
-    ----------
-    x : ndarray of shape (training rows, features)
-    y : ndarray of shape (training rows,)
-        Logarithms of the target.
-    weights : ndarray of shape (training rows,)
-    new : ndarray of shape (usable rows, features)
-    usable : ndarray of bool, shape (rows,)
-        The configurations that have finite features.
-    """
-
+    #: Shape (training rows, features).
     x: Array
+    #: Shape (training rows,). Logarithms of the target.
     y: Array
+    #: Shape (training rows,).
     weights: Array
+    #: Shape (usable rows, features).
     new: Array
+    #: Shape (rows,). The configurations that have finite features.
     usable: npt.NDArray[np.bool_]
 
     def place(self, values: Array) -> Array:

@@ -27,20 +27,14 @@ _FORMULA = re.compile(r"[+*/()]")
 
 @dataclass(frozen=True, eq=False)
 class _Fold:
-    """One split with its held-out configurations.
-
-    Attributes
-    ----------
-    held_out : ndarray of int, shape (held_out,)
-        Numbers of the configurations.
-    unknown : sequence of str or None, length held_out
-        Why no model can predict a configuration: its group is not in the training part, or one of its levels is not
-        and that has one level only.
-    """
+    """One split with its held-out configurations."""
 
     name: str
     train: Table
+    #: Shape (held_out,). Numbers of the configurations.
     held_out: npt.NDArray[np.int64]
+    #: Why no model can predict a configuration: its group is not in the training part, or one of its levels is not and
+    #: that has one level only.
     unknown: Sequence[str | None]
 
     @property

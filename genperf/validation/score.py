@@ -20,18 +20,12 @@ _METRICS = ("mape", "median_ape", "rmse", "r2", "coverage", "width")
 
 @dataclass(frozen=True)
 class NoteSettings:
-    """How many reasons for missing predictions are printed.
+    """How many reasons for missing predictions are printed."""
 
-    Attributes
-    ----------
-    max_failures : int
-        Different reasons in the message of a model that predicted nothing. A guess: a line of text.
-    max_reasons : int
-        Notes on single reasons of a model that predicted some configurations; the others are counted together. A
-        guess: a few lines.
-    """
-
+    #: Different reasons in the message of a model that predicted nothing. A guess: a line of text.
     max_failures: int = 3
+    #: Notes on single reasons of a model that predicted some configurations; the others are counted together. A guess:
+    #: a few lines.
     max_reasons: int = 5
 
 
@@ -42,28 +36,19 @@ TIME_TARGET = Target(TIME)
 
 @dataclass(frozen=True)
 class HeldOut:
-    """One held-out configuration and a model's prediction of it.
+    """One held-out configuration and a model's prediction of it."""
 
-    Attributes
-    ----------
-    values : dict of str to float or str
-        Groups first, then factors.
-    fold : str
-        The name of the split.
-    measured : float
-        Median of the repeats, in the target's unit.
-    predicted, lower, upper : float or None
-        Prediction and bounds, in the target's unit; None where the model gives none.
-    verdict : str or None
-        The verdict on the prediction (``ok``, ``caution``, ``extrapolating-blind``); None for a learner.
-    """
-
+    #: Groups first, then factors.
     values: Mapping[str, float | str]
+    #: The name of the split.
     fold: str
+    #: Median of the repeats, in the target's unit.
     measured: float
+    #: `predicted`, `lower`, `upper`: prediction and bounds, in the target's unit; None where the model gives none.
     predicted: float | None = None
     lower: float | None = None
     upper: float | None = None
+    #: The verdict on the prediction (``ok``, ``caution``, ``extrapolating-blind``); None for a learner.
     verdict: str | None = None
 
     def to_dict(self, target: str = TIME) -> dict[str, Any]:
@@ -92,21 +77,6 @@ class HeldOut:
 class ModelScore:
     """How well one model predicted held-out configurations.
 
-    Attributes
-    ----------
-    predictions : tuple of HeldOut
-        One per held-out configuration, in the order of the folds; empty if the model failed.
-    seconds : float
-        Wall time of all its fits and predictions.
-    notes : tuple of Note
-        Which configurations it left unpredicted, and why.
-    failed : str or None
-        Why it predicted nothing at all.
-    mape, median_ape, rmse, r2, coverage, width : float or None
-        Over the configurations it predicted: mean and median absolute error (%), root mean squared error (in the
-        target's unit), coefficient of determination, share of measured values inside their intervals (%), median width
-        of the intervals relative to the measured value (%). None where there is nothing to compute it from.
-
     Examples
     --------
     >>> points = HeldOut({"n": 8.0}, "1", 2.0, 2.2, 1.9, 2.4), HeldOut({"n": 16.0}, "1", 1.0, 1.3)
@@ -116,10 +86,18 @@ class ModelScore:
     """
 
     model: str
+    #: One per held-out configuration, in the order of the folds; empty if the model failed.
     predictions: tuple[HeldOut, ...]
+    #: Wall time of all its fits and predictions.
     seconds: float = 0.0
+    #: Which configurations it left unpredicted, and why.
     notes: tuple[Note, ...] = ()
+    #: Why it predicted nothing at all.
     failed: str | None = None
+    #: `mape`, `median_ape`, `rmse`, `r2`, `coverage`, `width`: over the configurations it predicted: mean and median
+    #: absolute error (%), root mean squared error (in the target's unit), coefficient of determination, share of
+    #: measured values inside their intervals (%), median width of the intervals relative to the measured value (%).
+    #: None where there is nothing to compute it from.
     mape: float | None = field(init=False, default=None)
     median_ape: float | None = field(init=False, default=None)
     rmse: float | None = field(init=False, default=None)
@@ -171,19 +149,6 @@ class ModelScore:
 class Validation:
     """The scores of several models on the same held-out configurations.
 
-    Attributes
-    ----------
-    models : tuple of ModelScore
-        In the requested order.
-    interval : float
-        Nominal coverage of the intervals.
-    source : str
-        Where the table comes from.
-    notes : tuple of Note
-        On the choice of models.
-    target : Target
-        The measured quantity.
-
     Examples
     --------
     >>> score = ModelScore("ernest", (HeldOut({"n": 8.0}, "n > 4", 2.0, 2.2, 1.9, 2.4),), seconds=0.1)
@@ -196,12 +161,17 @@ class Validation:
     10.0
     """
 
+    #: In the requested order.
     models: tuple[ModelScore, ...]
     scheme: str
+    #: Nominal coverage of the intervals.
     interval: float = 0.9
     seed: int = 0
+    #: Where the table comes from.
     source: str = ""
+    #: On the choice of models.
     notes: tuple[Note, ...] = ()
+    #: The measured quantity.
     target: Target = TIME_TARGET
 
     def __getitem__(self, model: str) -> ModelScore:

@@ -28,17 +28,11 @@ Mask = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """One fold.
+    """One fold."""
 
-    Attributes
-    ----------
-    name : str
-        What is held out, in words or as a number.
-    train, test : ndarray of bool, shape (rows,)
-        Rows of the table; those in neither are not used.
-    """
-
+    #: What is held out, in words or as a number.
     name: str
+    #: Shape (rows,). Rows of the table; those in neither are not used.
     train: Mask
     test: Mask
 

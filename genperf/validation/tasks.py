@@ -25,61 +25,40 @@ from genperf.validation.learners import LEARNERS
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """One model on one split: plain data, so that it can be sent to another process.
+    """One model on one split: plain data, so that it can be sent to another process."""
 
-    Attributes
-    ----------
-    model : str
-        A learner, a family, a formula or ``auto``.
-    data : DataFrame
-        The held-out configurations.
-    interval : float
-        Nominal coverage.
-    options : mapping
-        For `genperf.fit`.
-    """
-
+    #: A learner, a family, a formula or ``auto``.
     model: str
     train: Table
+    #: The held-out configurations.
     data: pd.DataFrame
+    #: Nominal coverage.
     interval: float
     seed: int
+    #: For `genperf.fit`.
     options: Mapping[str, Any]
 
 
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """A model's predictions of some configurations.
-
-    Attributes
-    ----------
-    verdicts : sequence of str or None
-        One a row; None from a learner, which gives none.
-    reasons : sequence of str or None
-        For the verdict, or for a missing prediction.
-    """
+    """A model's predictions of some configurations."""
 
     forecast: Forecast
+    #: One a row; None from a learner, which gives none.
     verdicts: Sequence[str | None]
+    #: For the verdict, or for a missing prediction.
     reasons: Sequence[str | None]
 
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """The end of a task.
+    """The end of a task."""
 
-    Attributes
-    ----------
-    answer : Answer
-        Without a single prediction where the model refused.
-    seconds : float
-        Wall time.
-    error : tuple of (str, str or None, str or None), optional
-        Message, hint and place of a refusal.
-    """
-
+    #: Without a single prediction where the model refused.
     answer: Answer
+    #: Wall time.
     seconds: float
+    #: Message, hint and place of a refusal.
     error: tuple[str, str | None, str | None] | None = None
 
 

@@ -41,20 +41,13 @@ _OF_A_STEP = ("global_batch", "micro_batch", "micro_batches", "sequence", *WAYS)
 
 @dataclass(frozen=True)
 class Measured:
-    """The measured column.
+    """The measured column."""
 
-    Attributes
-    ----------
-    roles : dict of str to str
-        `time` with its `unit`, `throughput`, or `quantity`.
-    column : str
-        As it stands in the table.
-    derived : dict of str to str
-        A column that is derived from it and is measured in its place.
-    """
-
+    #: `time` with its `unit`, `throughput`, or `quantity`.
     roles: dict[str, str]
+    #: As it stands in the table.
     column: str
+    #: A column that is derived from it and is measured in its place.
     derived: dict[str, str] = field(default_factory=dict)
 
 

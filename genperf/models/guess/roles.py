@@ -44,14 +44,9 @@ _SWITCHES = ("zero", "recomputation", "precision", "offload")
 
 @dataclass(frozen=True)
 class GuessSettings:
-    """When a column of texts names kinds of runs.
+    """When a column of texts names kinds of runs."""
 
-    Attributes
-    ----------
-    max_levels : float
-        Different texts per row: a column with more of them numbers or describes the runs. A guess.
-    """
-
+    #: Different texts per row: a column with more of them numbers or describes the runs. A guess.
     max_levels: float = 0.5
 
 
@@ -60,27 +55,18 @@ GUESS = GuessSettings()
 
 @dataclass(frozen=True)
 class Guess:
-    """Roles for the columns of a table.
+    """Roles for the columns of a table."""
 
-    Attributes
-    ----------
-    roles : dict of str to str
-        For `read_table`: `time`, `throughput`, `quantity`, `unit`, `intrinsic`, `extrinsic`, …; columns with commas.
-    mapping : dict of str to str
-        Field's name → column, for counts whose name is in the singular, such as `gpu`.
-    counts : str or None
-        The column that counts the workers, or else the nodes.
-    left_out : tuple of str
-        Columns in no role.
-    derived : dict of str to str
-        Columns to derive for `read_table`: the throughput of all workers from that of one, the time of a step from
-        steps per second.
-    """
-
+    #: For `read_table`: `time`, `throughput`, `quantity`, `unit`, `intrinsic`, `extrinsic`, …; columns with commas.
     roles: dict[str, str]
+    #: Field's name → column, for counts whose name is in the singular, such as `gpu`.
     mapping: dict[str, str] = field(default_factory=dict)
+    #: The column that counts the workers, or else the nodes.
     counts: str | None = None
+    #: Columns in no role.
     left_out: tuple[str, ...] = ()
+    #: Columns to derive for `read_table`: the throughput of all workers from that of one, the time of a step from steps
+    #: per second.
     derived: dict[str, str] = field(default_factory=dict)
 
     def at(self, values: Mapping[str, str]) -> dict[str, str]:

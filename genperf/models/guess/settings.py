@@ -17,27 +17,18 @@ Texts = Mapping[str, npt.NDArray[np.object_]]
 
 @dataclass(frozen=True)
 class SettingSettings:
-    """When a column is taken for a setting of the runs.
+    """When a column is taken for a setting of the runs."""
 
-    Attributes
-    ----------
-    max_empty : float
-        The share of empty cells above which a column is of no use: its rows would be lost. A guess.
-    max_combinations : float
-        Different combinations of kinds per row up to which they may tell another column: with more of them any column
-        seems to follow. A guess.
-    same_product : float
-        Relative difference below which a batch of all workers is that of one worker times their number: of rounding.
-    least_counts : float
-        Counts of workers in the median of the series below which they are rows of one table: from two no curve is told.
-    max_columns : int
-        Columns of a table whose roles are guessed: 1,000 take 3 s, and ten times as many a hundred times as long.
-    """
-
+    #: The share of empty cells above which a column is of no use: its rows would be lost. A guess.
     max_empty: float = 0.2
+    #: Different combinations of kinds per row up to which they may tell another column: with more of them any column
+    #: seems to follow. A guess.
     max_combinations: float = 0.75
+    #: Relative difference below which a batch of all workers is that of one worker times their number: of rounding.
     same_product: float = 1e-6
+    #: Counts of workers in the median of the series below which they are rows of one table: from two no curve is told.
     least_counts: float = 3.0
+    #: Columns of a table whose roles are guessed: 1,000 take 3 s, and ten times as many a hundred times as long.
     max_columns: int = 1000
 
 

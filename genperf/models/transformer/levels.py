@@ -16,14 +16,9 @@ MEANINGS = ("zero", "recomputation", "offload")
 
 @dataclass(frozen=True)
 class LevelSettings:
-    """Bounds of the effects.
+    """Bounds of the effects."""
 
-    Attributes
-    ----------
-    bounds : tuple of float
-        Of the logarithm by which a level changes all terms: at most exp(3) = 20 times, as in the generic expression.
-    """
-
+    #: Of the logarithm by which a level changes all terms: at most exp(3) = 20 times, as in the generic expression.
     bounds: tuple[float, float] = (-3.0, 3.0)
 
 

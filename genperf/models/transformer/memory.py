@@ -22,21 +22,14 @@ _SCORED = f"({_LAYERS}*(1 - scores_recomputed) + scores_recomputed)"
 
 @dataclass(frozen=True)
 class Part:
-    """What is known of a part's memory before any is measured.
+    """What is known of a part's memory before any is measured."""
 
-    Attributes
-    ----------
-    per_size : float
-        Bytes of its size in 16-bit training with Adam (Korthikanti et al. 2022).
-    of : {"parameters", "tokens", "device"}
-        What its size is in proportion to.
-    optional : bool
-        Whether some programs do without it: scores where attention is fused, norms in whole where the sequence is split
-        as well, a copy of the gradients.
-    """
-
+    #: Bytes of its size in 16-bit training with Adam (Korthikanti et al. 2022).
     per_size: float
+    #: What its size is in proportion to.
     of: Literal["parameters", "tokens", "device"]
+    #: Whether some programs do without it: scores where attention is fused, norms in whole where the sequence is split
+    #: as well, a copy of the gradients.
     optional: bool = False
 
 

@@ -35,16 +35,11 @@ _BETWEEN = f"{_SHARED}*(1 - 1/{_SPANNED})"
 
 @dataclass(frozen=True)
 class LatencySettings:
-    """What a message may take whatever its size.
+    """What a message may take whatever its size."""
 
-    Attributes
-    ----------
-    most : float
-        Seconds. Networks of accelerators take some 10⁻⁵ s; processes that share a core, as on the emulated cluster of
-        `docs/protocols/partitioned.md`, 8·10⁻³. Without a bound a latency of seconds stands for what a table of long
-        steps cannot tell (`docs/decisions/transformer-links.md`).
-    """
-
+    #: Seconds. Networks of accelerators take some 10⁻⁵ s; processes that share a core, as on the emulated cluster of
+    #: `docs/protocols/partitioned.md`, 8·10⁻³. Without a bound a latency of seconds stands for what a table of long
+    #: steps cannot tell (`docs/decisions/transformer-links.md`).
     most: float = 0.01
 
 

@@ -14,20 +14,13 @@ from genperf.table import Factor
 
 @dataclass(frozen=True)
 class Words:
-    """The words of one switch.
+    """The words of one switch."""
 
-    Attributes
-    ----------
-    canonical : str
-        The factor.
-    meaning : str
-        In messages.
-    values : dict of str to float
-        Word → number.
-    """
-
+    #: The factor.
     canonical: str
+    #: In messages.
     meaning: str
+    #: Word → number.
     values: dict[str, float]
 
     def value(self, level: str, column: str) -> float:
