@@ -1,6 +1,7 @@
 """Learners to compare with: the logarithm of the target on the logarithms of the factors, none of them tuned.
 
-scikit-learn and statsmodels are imported when a learner is used, never before.
+A learner takes the training part (a row per configuration), the configurations to predict, the nominal coverage, a
+seed and the mapping of names, which `last-point` alone uses. scikit-learn and statsmodels are imported when used.
 """
 
 from __future__ import annotations
@@ -81,19 +82,6 @@ def linear(
 
     ln T = c + Σ p_j·ln x_j + Σ d_level, weighted by the table's weights.
 
-    Parameters
-    ----------
-    train : Table
-        One row per configuration.
-    data : DataFrame
-        The configurations to predict.
-    interval : float
-        Nominal coverage.
-    seed : int
-        Not used: nothing is random.
-    mapping : mapping of str to str, optional
-        Not used: learners take every factor.
-
     Raises
     ------
     FitError
@@ -169,19 +157,7 @@ def _least_squares(train: Table, encoder: Encoder) -> Any:
 def random_forest(
     train: Table, data: pd.DataFrame, interval: float, seed: int, mapping: Mapping[str, str] | None = None
 ) -> Forecast:
-    """Predict by a random forest of 300 trees; the interval is the spread of the trees.
-
-    Parameters
-    ----------
-    train : Table
-        One row per configuration.
-    data : DataFrame
-        The configurations to predict.
-    interval : float
-        Nominal coverage.
-    mapping : mapping of str to str, optional
-        Not used: learners take every factor.
-    """
+    """Predict by a random forest of 300 trees; the interval is the spread of the trees."""
     from sklearn.ensemble import RandomForestRegressor
 
     rows = _rows(train, data, Encoder.of(train))
@@ -197,19 +173,7 @@ def random_forest(
 def gradient_boosting(
     train: Table, data: pd.DataFrame, interval: float, seed: int, mapping: Mapping[str, str] | None = None
 ) -> Forecast:
-    """Predict by gradient boosting, 300 trees of depth 3; interval from folds of the training part.
-
-    Parameters
-    ----------
-    train : Table
-        One row per configuration.
-    data : DataFrame
-        The configurations to predict.
-    interval : float
-        Nominal coverage.
-    mapping : mapping of str to str, optional
-        Not used: learners take every factor.
-    """
+    """Predict by gradient boosting, 300 trees of depth 3; interval from folds of the training part."""
     from sklearn.ensemble import GradientBoostingRegressor
 
     return _with_residuals(
@@ -220,19 +184,7 @@ def gradient_boosting(
 def svr(
     train: Table, data: pd.DataFrame, interval: float, seed: int, mapping: Mapping[str, str] | None = None
 ) -> Forecast:
-    """Predict by support vector regression, Gaussian kernel, C = 10, ε = 0.05; interval as for gradient boosting.
-
-    Parameters
-    ----------
-    train : Table
-        One row per configuration.
-    data : DataFrame
-        The configurations to predict.
-    interval : float
-        Nominal coverage.
-    mapping : mapping of str to str, optional
-        Not used: learners take every factor.
-    """
+    """Predict by support vector regression, Gaussian kernel, C = 10, ε = 0.05; interval as for gradient boosting."""
     from sklearn.svm import SVR
 
     return _with_residuals(lambda: SVR(C=LEARNER.svr_cost, epsilon=LEARNER.svr_tolerance), train, data, interval, seed)
@@ -244,17 +196,6 @@ def gaussian_process(
     """Predict by a Gaussian process, one length scale a factor and white noise, with the interval of its posterior.
 
     The table's weights are not used.
-
-    Parameters
-    ----------
-    train : Table
-        One row per configuration.
-    data : DataFrame
-        The configurations to predict.
-    interval : float
-        Nominal coverage.
-    mapping : mapping of str to str, optional
-        Not used: learners take every factor.
     """
     from scipy.special import ndtri
     from sklearn.gaussian_process import GaussianProcessRegressor
