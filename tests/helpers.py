@@ -1,6 +1,9 @@
 """What many tests need: tables of runs that follow a law, and the command line as a function."""
 
+import ast
 from collections.abc import Callable, Sequence
+from functools import cache
+from pathlib import Path
 from typing import TypeAlias
 
 import numpy as np
@@ -9,8 +12,16 @@ import pytest
 
 from genperf.cli.main import run
 
+PACKAGE = Path(__file__).parents[1] / "genperf"
 #: A command's arguments → its status, its output and its errors.
 Shell: TypeAlias = Callable[..., tuple[int, str, str]]
+
+
+@cache
+def trees() -> dict[str, ast.Module]:
+    """Return the syntax trees of the package by the paths of its files."""
+    files = sorted(PACKAGE.rglob("*.py"))
+    return {path.relative_to(PACKAGE).as_posix(): ast.parse(path.read_text(encoding="utf-8")) for path in files}
 
 
 def runs_of(

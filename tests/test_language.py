@@ -5,11 +5,9 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from pathlib import Path
 
-PACKAGE = Path(__file__).parent.parent / "genperf"
-FILES = sorted(PACKAGE.rglob("*.py"))
-TREES = {path.relative_to(PACKAGE).as_posix(): ast.parse(path.read_text(encoding="utf-8")) for path in FILES}
+from helpers import PACKAGE, trees
+
 #: Words that name nothing.
 EMPTY_WORDS = {"found", "own", "said", "seen", "missed", "told", "asked"}
 #: Constants of modules that are numbers; a number of a method belongs to the method's settings.
@@ -94,7 +92,7 @@ def numeric_constants(tree: ast.Module) -> list[str]:
 def test_no_name_is_an_empty_word() -> None:
     assert not [
         f"{path}:{line}: {name}"
-        for path, tree in TREES.items()
+        for path, tree in trees().items()
         for line, name in identifiers(tree)
         if EMPTY_WORDS & set(name.lower().split("_"))
     ]
@@ -111,7 +109,7 @@ def test_no_name_of_the_page_is_an_empty_word() -> None:
 
 
 def test_numbers_have_a_home() -> None:
-    names = [f"{path}: {name}" for path, tree in TREES.items() for name in numeric_constants(tree)]
+    names = [f"{path}: {name}" for path, tree in trees().items() for name in numeric_constants(tree)]
     assert len(names) <= MOST_CONSTANTS, "\n".join(names)
 
 
@@ -119,7 +117,7 @@ def test_many_arguments_are_options() -> None:
     doors = {"table/read.py": {"read_table"}, "fitting/door.py": {"fit"}, "estimator.py": {"__init__"}}
     assert not [
         f"{path}:{f.lineno}: {f.name}"
-        for path, tree in TREES.items()
+        for path, tree in trees().items()
         for f, method in functions(tree)
         if len(arguments(f, method)) > MOST_ARGUMENTS and not is_command(f) and f.name not in doors.get(path, set())
     ]
@@ -129,7 +127,7 @@ def test_a_private_function_has_one_sentence() -> None:
     """An equation may follow it, indented."""
     assert not [
         f"{path}:{f.lineno}: {f.name}"
-        for path, tree in TREES.items()
+        for path, tree in trees().items()
         for f in ast.walk(tree)
         if isinstance(f, Function) and re.match("_(?!_)", f.name) and re.search(SECTION, ast.get_docstring(f) or "")
     ]
@@ -138,7 +136,7 @@ def test_a_private_function_has_one_sentence() -> None:
 def test_a_docstring_repeats_no_annotation() -> None:
     """An entry says a shape, a set of values, or something in words."""
     repeated = []
-    for path, tree in TREES.items():
+    for path, tree in trees().items():
         for node in ast.walk(tree):
             if isinstance(node, Function | ast.ClassDef):
                 for section in re.split(SECTION, ast.get_docstring(node) or "")[1:]:

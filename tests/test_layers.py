@@ -1,9 +1,9 @@
 """Imports go to strictly lower layers; inside one room, no circles."""
 
 import ast
-from pathlib import Path
 
-PACKAGE = Path(__file__).parents[1] / "genperf"
+from helpers import trees
+
 LAYERS = {
     "errors": 0,
     "engine": 1,
@@ -35,16 +35,17 @@ LAYERS = {
 }
 
 
+#: The files of the package by the names of their modules; its doors are no modules.
 FILES = {
-    ".".join(("genperf", *path.relative_to(PACKAGE).with_suffix("").parts)).removesuffix(".__init__"): path
-    for path in sorted(PACKAGE.rglob("*.py"))
-    if path.parent != PACKAGE or path.name not in ("__init__.py", "__main__.py")
+    ".".join(("genperf", *path.removesuffix(".py").split("/"))).removesuffix(".__init__"): tree
+    for path, tree in trees().items()
+    if path not in ("__init__.py", "__main__.py")
 }
 
 
-def imports_of(path: Path) -> set[str]:
+def imports_of(tree: ast.Module) -> set[str]:
     found = set()
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("genperf"):
             assert node.level == 0
             inner = {f"{node.module}.{a.name}" for a in node.names}
@@ -60,7 +61,7 @@ def room_of(module: str) -> str:
     return [*module.split("."), ""][1]
 
 
-MODULES = {module: imports_of(path) for module, path in FILES.items()}
+MODULES = {module: imports_of(tree) for module, tree in FILES.items()}
 
 
 def test_every_room_has_a_layer() -> None:

@@ -23,29 +23,34 @@ def runs() -> pd.DataFrame:
     return frame.assign(t=0.01 * frame.batch * frame.workers ** frame.net.map(EXPONENTS) * noise)
 
 
-RESULT = gp.fit(
-    gp.read_table(runs(), time="t", intrinsic="batch", extrinsic="workers", categorical="net"), "generic", draws=50
-)
-BY_LEVEL = doublings_by_level(RESULT)
+@pytest.fixture(scope="module")
+def result() -> gp.FitResult:
+    table = gp.read_table(runs(), time="t", intrinsic="batch", extrinsic="workers", categorical="net")
+    return gp.fit(table, "generic", draws=50)
+
+
+@pytest.fixture(scope="module")
+def by_level(result: gp.FitResult) -> pd.DataFrame:
+    return doublings_by_level(result)
 
 
 @pytest.mark.parametrize("net", EXPONENTS)
-def test_a_level_has_the_doubling_of_its_exponent(net: str) -> None:
-    row = BY_LEVEL.query(f"factor == 'workers' and level == '{net}'").iloc[0]
+def test_a_level_has_the_doubling_of_its_exponent(by_level: pd.DataFrame, net: str) -> None:
+    row = by_level.query(f"factor == 'workers' and level == '{net}'").iloc[0]
     assert row.times == pytest.approx(2.0 ** EXPONENTS[net], rel=0.02)
     assert row.lower <= row.times <= row.upper
     assert row.upper / row.lower < 1.2
 
 
-def test_there_is_a_row_for_each_factor_and_level() -> None:
-    assert sorted(zip(BY_LEVEL.factor, BY_LEVEL.level, strict=True)) == sorted(
+def test_there_is_a_row_for_each_factor_and_level(by_level: pd.DataFrame) -> None:
+    assert sorted(zip(by_level.factor, by_level.level, strict=True)) == sorted(
         itertools.product(("batch", "workers"), EXPONENTS)
     )
 
 
-def test_a_level_agrees_with_the_doubling_of_its_run() -> None:
-    row = BY_LEVEL.query("factor == 'workers' and level == 'vgg'").iloc[0]
-    assert doublings(RESULT, {"net": "vgg"})["workers"] == pytest.approx(row.times)
+def test_a_level_agrees_with_the_doubling_of_its_run(result: gp.FitResult, by_level: pd.DataFrame) -> None:
+    row = by_level.query("factor == 'workers' and level == 'vgg'").iloc[0]
+    assert doublings(result, {"net": "vgg"})["workers"] == pytest.approx(row.times)
 
 
 def test_without_categories_there_is_none() -> None:
@@ -56,12 +61,14 @@ def test_without_categories_there_is_none() -> None:
     assert "doublings" not in explanation.to_dict()
 
 
-def test_explain_prints_and_writes_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    gp.save_model(RESULT, tmp_path / "model.json")
+def test_explain_prints_and_writes_them(
+    result: gp.FitResult, by_level: pd.DataFrame, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    gp.save_model(result, tmp_path / "model.json")
     shell = shell_of(capsys)
     status, printed, _ = shell("explain", str(tmp_path / "model.json"))
     assert status == 0
     assert "by what doubling a factor multiplies the time, at each level" in printed
     assert "net = vgg" in printed
     _, written, _ = shell("explain", str(tmp_path / "model.json"), "--json")
-    assert len(json.loads(written)["doublings"]) == len(BY_LEVEL)
+    assert len(json.loads(written)["doublings"]) == len(by_level)
