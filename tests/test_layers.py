@@ -25,6 +25,7 @@ LAYERS = {
     "attribution": 7,
     "averaging": 8,
     "series": 8,
+    "growth": 6,
     "fitting": 9,
     "validation": 10,
     "advice": 11,

@@ -1,0 +1,25 @@
+"""Growth along the scale: one bank of curves, reweighted by the runs of a series.
+
+    ln T = θ + ln(work + Σ_k z_k·exp(u_k)·φ_k(n, m)) + walk + noise
+
+on n workers and m nodes, with the level θ, overheads φ_k of sizes u_k that arise or not, and a walk along log₂ n.
+Arrays in, arrays out. A `Series` has its `Counts` and ln T there; `posteriors` weighs each by itself,
+`shared_posteriors` those of one table, which share their cluster. `Posterior.forecast` predicts ln T at other counts:
+
+>>> import numpy as np
+>>> n = np.array([1.0, 2.0, 4.0, 8.0])
+>>> runs = Series(Counts(n, np.ones(4), np.ones(4)), np.log([1.0, 1.1, 1.2, 1.3]), np.zeros(4))
+>>> there = posteriors([runs])[0].forecast(Counts(np.array([16.0, 32.0]), np.array([2.0, 4.0]), np.ones(2)))
+>>> mean, covariance = there.moments()
+>>> mean.shape, covariance.shape
+((2,), (2, 2))
+>>> central, lower, upper = there.interval(0.9)
+>>> bool(np.all((lower < central) & (central < upper)))
+True
+"""
+
+from genperf.growth.bank import Bank, bank
+from genperf.growth.layout import Counts
+from genperf.growth.posterior import Forecast, Posterior, Series, posteriors, shared_posteriors
+
+__all__ = ["Bank", "Counts", "Forecast", "Posterior", "Series", "bank", "posteriors", "shared_posteriors"]

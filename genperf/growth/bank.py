@@ -1,0 +1,123 @@
+"""A fixed bank of curves: possible sizes of the overheads of a series, drawn once in a process and only reweighted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import ndtri
+
+from genperf.growth.prior import Prior, shipped
+from genperf.growth.sobol import sobol
+
+Array = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class BankSettings:
+    """How the bank is drawn.
+
+    Attributes
+    ----------
+    curves : int
+        8k, 32k and 64k give the same figures; 4k leave some series with less than five effective ones.
+    seed : int
+        Of the shift of the points around the cube.
+    """
+
+    curves: int = 8192
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class CentreSettings:
+    """The prior of the central value, where it is not that of the interval: a heavy tail belongs to the upper bound.
+
+    Attributes
+    ----------
+    unseen : float
+        Share of the networks of which nothing is known.
+    absent : float
+        Factor for each overhead between nodes that does not arise.
+    """
+
+    unseen: float = 0.1
+    absent: float = 1.5
+
+
+CENTRE = CentreSettings()
+#: Which overheads arise between nodes, in the order of the prior.
+BETWEEN = np.array([False, False, False, True, True, True, True, False])
+STEP = 3
+CONSTANT = 7
+
+
+@dataclass(frozen=True, eq=False)
+class Bank:
+    """Curves of a prior.
+
+    Attributes
+    ----------
+    sizes : ndarray of shape (curves, overheads)
+        Relative to the computation at the largest scale; 0 where an overhead does not arise.
+    unseen : ndarray of shape (curves,)
+        Whether the step to the second node is that of an unseen network.
+    step, strength : ndarray of shape (curves,)
+        ln of the size of the step, and of the common strength, in the standard deviations of its prior.
+    present : ndarray of shape (curves, overheads)
+    moved, squared : ndarray of shape (curves,)
+        The logarithm of a curve's weight is h·moved − h²·squared, where the overheads' logarithms are moved by h.
+    """
+
+    prior: Prior
+    sizes: Array
+    unseen: Flags
+    step: Array
+    strength: Array
+    present: Flags
+    moved: Array
+    squared: Array
+
+    @property
+    def central(self) -> Array:
+        """Return the ratio of a curve's weight for the central value to that for the interval, shape (curves,)."""
+        at = CENTRE
+        unseen = self.prior.settings.unseen
+        network = np.where(self.unseen, at.unseen / unseen, (1.0 - at.unseen) / (1.0 - unseen))
+        network[~self.present[:, STEP]] = 1.0
+        return np.asarray(network * at.absent ** np.sum(BETWEEN & ~self.present, axis=1))
+
+
+@cache
+def bank(prior: Prior | None = None, settings: BankSettings = BankSettings()) -> Bank:
+    """Draw the bank of a prior, or of the shipped one: once in a process."""
+    prior = prior or shipped()
+    count = len(prior.names)
+    points = sobol(settings.curves, 2 * count + 3)
+    # The first points lie in one corner of the cube.
+    points = (points + np.random.default_rng(settings.seed).random(points.shape[1])) % 1.0
+    normal = ndtri(points[:, : count + 1])
+    which = np.searchsorted(np.cumsum(prior.class_share)[:-1], points[:, count + 1])
+    unseen = points[:, count + 2] < prior.settings.unseen
+    present = points[:, count + 3 :] < prior.present[which]
+    strength = normal[:, count]
+    each = normal[:, :count]
+    logarithms = np.log(prior.median) + prior.spread * each
+    logarithms += prior.settings.strength * strength[:, None] * prior.strength
+    heavy = prior.settings.unseen_median + prior.settings.unseen_spread * each[:, STEP]
+    logarithms[:, STEP] = np.where(unseen, heavy, logarithms[:, STEP])
+    moves = present * (prior.seconds / prior.spread)
+    moves[unseen, STEP] = 0.0
+    return Bank(
+        prior,
+        np.where(present, np.exp(logarithms), 0.0),
+        unseen,
+        logarithms[:, STEP],
+        strength,
+        present,
+        np.sum(moves * each, axis=1),
+        0.5 * np.sum(moves**2, axis=1),
+    )

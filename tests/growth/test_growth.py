@@ -1,0 +1,148 @@
+"""The bank of curves is its prior, its posterior is that of a Gaussian process, and a table knows its cluster."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy.special import ndtr
+from scipy.stats import multivariate_normal
+from scipy.stats.qmc import Sobol
+
+from genperf.growth import Counts, Series, bank, posteriors, shared_posteriors
+from genperf.growth.bank import BankSettings
+from genperf.growth.cluster import step_kinds, strength_kinds
+from genperf.growth.layout import Layout, shapes
+from genperf.growth.quantiles import quantiles
+from genperf.growth.sobol import sobol
+
+N = np.array([1.0, 2.0, 4.0, 8.0])
+INSIDE = Counts(N, np.ones(4), np.ones(4))
+BEYOND = Counts(2.0 * N, N, np.ones(4))
+
+
+def series(times: list[float], counts: Counts = INSIDE, variance: float = 0.0) -> Series:
+    return Series(counts, np.log(times), np.full(len(times), variance))
+
+
+def test_points_are_those_of_joe_and_kuo():
+    theirs = Sobol(21, scramble=False, bits=30).random(256)
+    assert_allclose(sobol(256, 21), (theirs + 0.5 / 256) % 1.0, atol=1e-9)
+
+
+def test_bank_is_its_prior():
+    drawn, prior = bank(), bank().prior
+    arises = prior.class_share @ prior.present
+    assert_allclose(drawn.present.mean(axis=0), arises, atol=0.02)
+    plain = drawn.present[:, 0]
+    assert_allclose(np.median(drawn.sizes[plain, 0]), prior.median[0], rtol=0.05)
+    assert_allclose(drawn.unseen.mean(), prior.settings.unseen, atol=0.01)
+    assert (drawn.sizes >= 0.0).all()
+
+
+def test_bank_is_the_same_each_time():
+    drawn = bank()
+    assert drawn is bank()
+    bank.cache_clear()
+    assert_allclose(bank().sizes, drawn.sizes, rtol=0.0)
+
+
+def test_overheads_by_hand():
+    # Sixteen workers on two nodes, eight each.
+    inside, doubling, contention, step, between, latency, growing, constant = shapes(np.array([16.0]), np.array([2.0]))
+    assert [float(v[0]) for v in (inside, doubling, contention, step)] == [0.875, 4.0, 1.0, 1.0]
+    assert [float(v[0]) for v in (between, latency, growing, constant)] == [0.5, 1.0, 0.125, 1.0]
+
+
+def test_densities_and_forecasts_are_those_of_a_gaussian_process():
+    drawn = bank(None, BankSettings(curves=16))
+    variances = np.array([0.01, 0.0, 0.02, 0.005])
+    layout = Layout(drawn, INSIDE, variances)
+    y = np.log([1.0, 1.2, 1.3, 1.9])
+    found = layout.log_densities(y[None, :])[0]
+    target = layout.target(Counts(np.array([16.0, 64.0]), np.array([2.0, 8.0]), np.ones(2)))
+    x, there, vague = np.log2(N), np.array([4.0, 6.0]), 1e3
+    for w, (step, noise) in enumerate(zip(drawn.prior.walk_step, drawn.prior.walk_noise, strict=True)):
+        prior = step**2 * np.minimum.outer(x, x) + np.diag((step * noise) ** 2 + variances) + vague
+        density = [multivariate_normal.logpdf(y - curve, cov=prior) for curve in layout.curves]
+        # A flat level and one of a large variance differ by a constant.
+        assert_allclose(np.diff(found[w]), np.diff(density), rtol=1e-5, atol=1e-5)
+        across = step**2 * np.minimum.outer(there, x) + vague
+        gain = across @ np.linalg.inv(prior)
+        asked = layout.logarithms(Counts(np.array([16.0, 64.0]), np.array([2.0, 8.0]), np.ones(2)))
+        mean = asked + (y - layout.curves) @ gain.T
+        level = y @ target.gains[w]
+        assert_allclose(level + target.shape[w], mean, rtol=1e-4, atol=1e-4)
+        left = step**2 * np.minimum.outer(there, there) + vague - gain @ across.T
+        slope = (drawn.prior.settings.slope * step) ** 2 * np.outer([1.0, 3.0], [1.0, 3.0])
+        assert_allclose(target.covariances[w], left + slope, rtol=1e-4, atol=1e-6)
+
+
+def test_quantiles_of_a_mixture():
+    random = np.random.default_rng(0)
+    mean, sd, weights = random.normal(size=50), random.uniform(0.01, 2.0, 50), random.random(50)
+    levels = np.array([0.05, 0.5, 0.95])
+    found = quantiles(mean, sd, weights, levels)
+    assert_allclose((weights / weights.sum()) @ ndtr((found - mean[:, None]) / sd[:, None]), levels, atol=1e-4)
+
+
+def test_moments_and_interval_agree():
+    runs = series([1.0, 1.05, 1.11, 1.16], variance=1e-4)
+    there = posteriors([runs])[0].forecast(Counts(np.array([8.0, 12.0]), np.ones(2), np.ones(2)))
+    mean, covariance = there.moments()
+    central, lower, upper = there.interval()
+    assert_allclose(np.log(central), mean, atol=0.03)
+    assert (np.diag(covariance) > 0.0).all()
+    assert (np.log(upper / lower) > 2.0 * np.sqrt(np.diag(covariance))).all()
+
+
+def test_equal_counts_are_weighed_together_as_each_alone():
+    times = ([1.0, 1.1, 1.2, 1.3], [2.0, 2.0, 2.0, 2.1], [1.0, 0.9, 1.5, 1.6])
+    together = posteriors([series(t) for t in times])
+    for t, each in zip(times, together, strict=True):
+        assert_allclose(each.weights, posteriors([series(t)])[0].weights, atol=1e-12)
+        assert each.layout is together[0].layout
+
+
+def test_times_in_another_unit_forecast_the_same_growth():
+    far = Counts(np.array([32.0]), np.array([4.0]), np.ones(1))
+    answers = []
+    for unit in (1.0, 1000.0):
+        runs = series([1.0 * unit, 1.1 * unit, 1.2 * unit, 1.3 * unit])
+        runs = Series(runs.counts, runs.logarithms, runs.variances, in_seconds=False)
+        answers.append(np.array(posteriors([runs])[0].forecast(far).interval()) / unit)
+    assert_allclose(answers[0], answers[1], rtol=1e-4)
+
+
+def test_an_unseen_network_widens_upwards_only():
+    flat = posteriors([series([1.0, 1.0, 1.0, 1.0])])[0]
+    inside = flat.forecast(Counts(np.array([16.0]), np.array([1.0]), np.ones(1))).interval()
+    beyond = flat.forecast(Counts(np.array([16.0]), np.array([2.0]), np.ones(1))).interval()
+    assert beyond[2][0] > 1.5 * inside[2][0]
+    assert beyond[1][0] > 0.8 * inside[1][0]
+
+
+@pytest.mark.parametrize("kinds", [step_kinds, strength_kinds])
+def test_kinds_of_cluster_mix_to_the_prior(kinds):
+    drawn = bank()
+    found = kinds(drawn)
+    assert_allclose(found.share.sum(), 1.0)
+    # Of every kind some curves, and of the mixture nearly all of them once.
+    assert_allclose(found.ratio.mean(axis=1), 1.0, atol=0.15)
+    assert_allclose(np.median(found.share @ found.ratio), 1.0, atol=0.05)
+
+
+def test_a_table_knows_its_cluster():
+    # Nineteen programs take a tenth longer on the second node; one never left its node.
+    slow = [series([1.0, 1.1 + 0.001 * k, 1.12, 1.13], BEYOND) for k in range(19)]
+    lone = series([1.0, 1.01, 1.02, 1.03])
+    far = Counts(np.array([16.0]), np.array([2.0]), np.ones(1))
+    alone = posteriors([lone])[0].forecast(far).interval()
+    shared = shared_posteriors([*slow, lone])[-1].forecast(far).interval()
+    assert shared[2][0] < alone[2][0]
+    assert 1.05 < shared[0][0] < 1.25
+
+
+def test_one_series_learns_nothing_from_itself():
+    lone = series([1.0, 1.1, 1.2, 1.3])
+    assert_allclose(shared_posteriors([lone])[0].weights, posteriors([lone])[0].weights, atol=1e-12)
