@@ -4,7 +4,7 @@
 
 A world is a law of the step time T(n, m) of n workers on m nodes of four, with noise of 1 to 3 % on each run. `auto`
 is fitted to the counts 1 to 16, and asked for efficiencies, ratios, elasticities, the knee, the best count and whether
-growing pays. Nothing here was used to set a prior. An interval of nominal 90 % should hold the true value in 85 to 95 %.
+growing pays. Nothing here was used to set a prior. An interval of nominal 90 % should hold the truth in 85 to 95 %.
 """
 
 from __future__ import annotations
@@ -85,7 +85,8 @@ def answers(world: World) -> Iterator[tuple[str, float]]:
     """Yield what is asked of a world, and whether (or how much of) the answer is true."""
     result = fitted(world)
     explained = gp.explain(result, {"gpus": 16.0}, versus={"gpus": 32.0}, knee=True)
-    assert explained.scaling is not None and explained.comparison is not None
+    assert explained.scaling is not None
+    assert explained.comparison is not None
     curve = explained.scaling.curve.set_index("gpus")
     efficiency = lambda n: float(world.rate(n)[0] / n / (world.rate(1.0)[0]))  # noqa: E731
     for n in (8.0, 16.0):
@@ -130,7 +131,7 @@ def without_nodes(world: World) -> Iterator[tuple[str, float]]:
 
 def page(rows: pd.DataFrame, seeds: int) -> str:
     """Return the page."""
-    table = rows.groupby(["question", "law"])["true"].mean().unstack().reindex(columns=list(LAWS))
+    table = rows.pivot_table("true", "question", "law", aggfunc="mean").reindex(columns=list(LAWS))
     table.insert(0, "all", rows.groupby("question")["true"].mean())
     lines = ["| question | " + " | ".join(table.columns) + " |", "|---" * (len(table.columns) + 1) + "|"]
     for name, row in table.iterrows():
@@ -144,8 +145,9 @@ def page(rows: pd.DataFrame, seeds: int) -> str:
             "",
             head[2].strip(),
             "",
-            "Shares in %. Intervals: of answers that hold the truth. *False 'pays'*: of worlds in which growing from 16 to",
-            f"{ASKED:.0f} does not pay (a further sample costs more than {MOST_COST:.0f} x one at 16), those in which the answer is that it pays.",
+            "Shares in %. Intervals: of answers that hold the truth. *False 'pays'*: of worlds in which growing from 16",
+            f"to {ASKED:.0f} does not pay (a further sample costs more than {MOST_COST:.0f} x one at 16), those in which the",
+            "answer is that it pays.",
             "",
             *lines,
             "",
