@@ -167,7 +167,7 @@ def _check_spread(spread: Spread) -> None:
     for name in spread.__struct_fields__:
         value = getattr(spread, name)
         if value is not None and not 0.0 <= value <= CHECKS.largest_logarithm:
-            raise refusal(f"spread.{name}: it is not a standard deviation of ln T")
+            raise refusal(f"spread.{name}: it is not a standard deviation")
     if max(spread.exponent, spread.exponent_below) > 1.0:
         raise refusal("spread.exponent: an error would grow faster than the distance")
 

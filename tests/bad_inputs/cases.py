@@ -1,4 +1,4 @@
-"""Odd inputs: files of every wrong kind, and the arguments that read them. `messages.txt` holds what is answered."""
+"""Odd inputs: files of every wrong kind, and the arguments that read them. `messages.txt` holds the messages."""
 
 from __future__ import annotations
 
@@ -147,6 +147,17 @@ SETTINGS = (
     "'''",
     "\0",
     "a" * 5000 + " = 1",
+    "seed = true",
+    "seed = 2020-01-01",
+    "seed = [1]",
+    "json = 'perhaps'",
+    "json = 1",
+    "time = 12:30:00",
+    "time = [[1]]",
+    "time = true",
+    "let = 1",
+    "let = [1]",
+    "time = " + "[" * 30_000,
 )
 FORMULAS = (
     "",
@@ -188,6 +199,9 @@ FORMULAS = (
     "-" * 61 + "a",
     "+".join(["workers"] * 9000),
     "+".join(f"c{i}*workers**{i}" for i in range(40)),
+    "+".join(f"c{i}*workers**{i % 30}" for i in range(6)),
+    "+".join(f"c{i}*workers**{i % 30}" for i in range(200)),
+    "a*workers/(0*workers)",
 )
 #: What is done to a whole model file, by name.
 MODEL = ("groups", 0, "model")
@@ -308,6 +322,15 @@ OPTIONS: dict[tuple[str, ...], tuple[str, tuple[str, ...]]] = {
     ),
     ("import",): ("", ("nothing",)),
 }
+#: Commands that write, by what they read.
+WRITING: tuple[tuple[str, ...], ...] = (
+    ("fit", "runs.csv", *TABLE),
+    ("validate", "runs.csv", *TABLE, "--models", "amdahl"),
+    ("report", "m.json"),
+    ("import", "extra-p", "points.txt"),
+    ("optimize", "m.json", "--over", "workers=1:8"),
+    ("suggest", "m.json", "--target", "workers=64"),
+)
 EVERY_PLACE = ("missing/x.csv", "folder", "runs.csv/x", "y" * 300, "dangling/x.csv", "loop/x.csv", "nul\0byte", "")
 
 
@@ -340,6 +363,21 @@ def cases() -> dict[str, tuple[str, ...]]:
             listed[" ".join((*command, option, repr(value)))[:100]] = arguments
     for place in EVERY_PLACE:
         listed[f"write {place!r:.30}"] = ("predict", "m.json", "--at", "workers=4", "-o", place)
+    for command in WRITING:
+        for place in ("missing/x", ""):
+            listed[f"write {command[0]} {place!r}"] = (*command, "-o", place)
+    for option in ("--minimize", "--price", "--machines", "--steps"):
+        listed[f"{option} of a text"] = ("optimize", "t.json", *GRID, option, "framework")
+    listed["minimize a truth"] = ("optimize", "t.json", *GRID, "--minimize", "workers > 1")
+    listed["cost of a text"] = ("suggest", "t.json", "--target", "workers=64", "--cost", "framework")
+    for formula in ("framework", "'abc'"):
+        listed[f"let a text {formula}"] = ("fit", "levels.csv", *TABLE, "--let", f"x={formula}", "--intrinsic", "x")
+    listed["comparisons joined"] = ("check", "runs.csv", *TABLE, "--where", "workers>0" + "<1" * 1500)
+    listed["a long filter"] = ("check", "runs.csv", *TABLE, "--where", " and ".join(["workers>0"] * 300))
+    listed["import in the wrong order"] = ("import", "extra-p", "points.txt")
+    listed["import nested"] = ("import", "extra-p", "model-nested.json")
+    listed["predict below zero"] = ("predict", "m.json", "--at", "workers=-1e308")
+    listed["explain a table"] = ("explain", "levels.csv")
     for command, path in (
         ("check", "folder"),
         ("check", "dangling"),
@@ -401,6 +439,7 @@ def prepare(folder: Path, run: Callable[[list[str]], int]) -> None:
     files["wide.csv"] = ",".join(f"c{k}" for k in range(10_000)) + f",{RUNS[:15]}\n" + "1," * 10_000 + "4,3.0\n"
     files |= {f"{k}.toml": text for k, text in enumerate(SETTINGS)}
     files |= {f"{name}.json": content for name, content in OTHER_MODELS.items()}
+    files["points.txt"] = "PARAMETER p\nPOINTS 2 4\nREGION main\nMETRIC time\nDATA 5.0\nPARAMETER q\nDATA 3.0\n"
     _write(folder, files)
     assert run(["fit", str(folder / "runs.csv"), *TABLE, "--model", "amdahl", "-q", "-o", str(folder / "m.json")]) == 0
     roles = (

@@ -135,3 +135,15 @@ def test_a_place_that_cannot_be_written(shell: Shell, tmp_path: Path) -> None:
     status, _, errors = shell("predict", "m.json", "--at", "workers=4", "-o", "locked/x.csv")
     assert status == 1
     assert "cannot be written" in errors
+
+
+@pytest.mark.parametrize("name", ["__index_level_0__", "self", "wo`rk", "x=y", "wo\nrk", "lambda", "log", "a b"])
+def test_a_column_of_any_name(shell: Shell, tmp_path: Path, name: str) -> None:
+    rows = "".join(f"{n},{w},{n * (8 / w + 1)!r}\n" for n in (1, 2, 4) for w in (1, 2, 4))
+    (tmp_path / "named.csv").write_text(f'"{name}",workers,seconds\n{rows}')
+    shown = name.replace("\n", " ")
+    fit = ("--intrinsic", shown, "--model", "generic", "--structure", "product", "-o", "named.json")
+    assert shell("fit", "named.csv", *TABLE, *fit)[0] == 0
+    status, out, _ = shell("predict", "named.json", "--at", f"{shown}=8", "--at", "workers=4", "--json")
+    assert status == 0
+    assert shown in json.loads(out)["predictions"][0]

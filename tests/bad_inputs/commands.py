@@ -1,0 +1,391 @@
+"""What users type, right and wrong: tables of every kind, and commands that read them, one after the other."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+DATA = Path(__file__).parents[1] / "importers" / "data"
+
+
+def runs(head: str, *rows: str) -> str:
+    """Return the text of a table."""
+    return "\n".join([head, *rows]) + "\n"
+
+
+def scaled(counts: tuple[int, ...], work: float = 8.0) -> list[str]:
+    """Return rows of counts and their seconds."""
+    return [f"{n},{work / n + 1 + 0.02 * n:.6g}" for n in counts]
+
+
+LINK = ("--hint", "bandwidth=10Gbit/s", "--hint", "parameters=25M")
+COUNTS = (1, 2, 4, 8, 16)
+#: Groups, and by how much each is slower.
+NETS = (("a", 1), ("b", 9))
+#: Phases of a step: input 0.1 s, forward 0.4 s, exchange 0.2·(1 − 1/n) s.
+PHASES = [f"{n},{0.5 + 0.2 * (1 - 1 / n):.6g},0.1,0.4,{0.2 * (1 - 1 / n):.6g}" for n in COUNTS]
+#: Groups that grow alike, and one that is measured less far.
+GROUPS = [
+    f"{host},net{i},{n},{(1 + i) * (8 / n + 1 + 0.05 * n):.6g}"
+    for host in "xy"
+    for i in range(4)
+    for n in COUNTS
+    if n <= 4 or i
+]
+#: Splits of a transformer: data-parallel ways, tensor ways, global batch.
+SPLITS = [(d, t, b) for d in (1, 2, 4) for t in (1, 2, 4) for b in (16, 32)]
+FILES = {
+    "layouts.csv": runs("dp,tp,gbs,seconds", *(f"{d},{t},{b},{b / d / t + 0.5 * t + 0.2}" for d, t, b in SPLITS)),
+    "contradicting.csv": runs("gpus,dp,tp,pp,gbs,seconds", "2,2,1,1,16,1", "4,2,2,1,16,2", "8,2,2,1,16,3"),
+    "zeros.csv": runs("dp,tp,gbs,zero,seconds", *(f"{d},{t},{b},stage{t},{b / d}" for d, t, b in SPLITS)),
+    "runs.csv": runs("workers,seconds", *scaled(COUNTS)),
+    "two.csv": runs("workers,batch,seconds", *(f"{n},{b},{b * (0.1 + 1 / n)}" for n in COUNTS for b in (8, 16))),
+    "few.csv": runs("workers,seconds", "1,9", "2,5"),
+    "epochs.csv": runs("workers,epoch_s", *scaled(COUNTS)),
+    "milliseconds.csv": runs("workers,step_ms", *scaled(COUNTS)),
+    "fixed.csv": runs("workers,batch,seconds", *(f"{n},32,{8 / n + 1}" for n in COUNTS)),
+    "onescale.csv": runs("workers,batch,seconds", *(f"4,{b},{b / 10}" for b in (8, 16, 32))),
+    "bad.csv": runs("workers,seconds", *scaled(COUNTS), "32,fast", "64,-1", "128", '"0,5",1', "256,"),
+    "worse.csv": runs("workers,seconds", "1,soon", "2,soon"),
+    "allfailed.csv": runs("workers,seconds", "1,oom", "2,oom"),
+    "failed.csv": runs(
+        "net,workers,batch,seconds,state",
+        *(f"a,{n},{b},{b * (0.1 + 1 / n)},done" for n in (1, 2, 4) for b in (1, 2, 4)),
+        *(f"a,{n},8,OOM,out of memory" for n in (1, 2, 4)),
+        "b,1,1,,killed",
+    ),
+    "empty.csv": "",
+    "header.csv": "workers,seconds\n",
+    "quote.csv": 'workers,seconds\n"1,2\n',
+    "twice.csv": "workers,workers\n1,2\n",
+    "latin.csv": "",
+    "mixed.csv": runs("workers,xla,seconds", "1,0,9", "1,1,7", "2,0,5", "4,0,3"),
+    "outlier.csv": runs(
+        "ranks,run,seconds", *(f"{n},{r},{(8 / n + 1) * (1 + 0.001 * r)}" for n in COUNTS for r in range(5))
+    ).replace("4,4,3.012", "4,4,90"),
+    "phases.csv": runs("workers,seconds,io_s,forward_s,comm_s", *PHASES),
+    "badphases.csv": runs(
+        "workers,seconds,forward_s,comm_s", *(p.replace(",0.1,0.4,", ",0.4,") for p in PHASES)
+    ).replace("0.4,0.15", "oom,0.15"),
+    "groups.csv": runs("host,net,workers,seconds", *GROUPS),
+    "levels.csv": runs(
+        "framework,workers,seconds",
+        *(f"{f},{n},{(8 / n + 1) * s:.6g}" for f, s in (("tf", 1), ("mx", 2)) for n in COUNTS),
+    ),
+    "boxes.csv": runs("boxes,seconds", *scaled(COUNTS)),
+    "onenode.csv": runs("gpus,seconds", "1,0.30", "2,0.31", "4,0.32"),
+    "twonodes.csv": runs("gpus,nodes,seconds", "1,1,0.30", "2,1,0.31", "4,1,0.32", "8,2,1.52"),
+    "cards.csv": runs(
+        "net,card,workers,seconds",
+        *(
+            f"net{i},card{i % 2},{n},{(1 + i) * (8 / n + 1 + 0.05 * n)}"
+            for i in range(4)
+            for n in COUNTS
+            if n <= 4 or i
+        ),
+    ),
+    "lonely.csv": runs(
+        "net,layers,workers,seconds",
+        *(f"{net},{b},{n},{b * (0.1 + 1 / n)}" for net, b in (("a", 8), ("a", 16), ("b", 8)) for n in COUNTS),
+    ),
+    "fewphases.csv": runs(
+        "workers,seconds,forward_s,comm_s", "1,0.5,0.4,0", "2,0.6,0.4,", "4,0.65,0.4,", "8,0.675,0.4,"
+    ),
+    "onelevel.csv": runs("framework,workers,seconds", *(f"tf,{n},{8 / n + 1}" for n in COUNTS), "mx,1,18"),
+    "new.csv": runs("workers", "0", "two"),
+    "log1.csv": runs("workers,io_s,seconds", *(f"{n},0.1,{s}" for n, s in ((1, 9), (1, 8), (2, 5)))),
+    "log2.csv": runs("workers,io_s,seconds", *(f"{n},0.1,{s}" for n, s in ((4, 3), (4, 2.9), (2, "oom")))),
+    "wrong.json": "{}",
+    "newer.json": '{"program": "genperf", "schema_version": 99}',
+    "cut.json": '{"results": [',
+    "several.json": json.dumps(
+        {"results": [{"command": c, "times": [1.0], "parameters": {"workers": "2"}} for c in ("train", "test")]}
+    ),
+    "device.json": json.dumps(
+        {
+            "traceEvents": [
+                {"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#1", "ts": 0, "dur": 90},
+                {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "ts": 1, "dur": 9},
+                {"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "ts": 2, "dur": 3},
+            ]
+        }
+    ),
+    "collectives.json": json.dumps(
+        {
+            "traceEvents": [
+                {"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#1", "ts": 0, "dur": 90},
+                {"ph": "X", "cat": "cpu_op", "name": "c10d::allreduce_", "ts": 1, "dur": 9},
+                {"ph": "X", "cat": "cpu_op", "name": "c10d::allreduce_", "ts": 20, "dur": 9},
+                {"ph": "X", "cat": "user_annotation", "name": "gloo:all_reduce", "ts": 3, "dur": 9},
+            ]
+        }
+    ),
+    "memory.csv": runs(
+        "net,workers,seconds,gb",
+        *(f"{net},{n},{k * (8 / n + 1)},{20 / n + 4 if net == 'a' else ''}" for net, k in NETS for n in COUNTS),
+        "c,1,9,3",
+        *(f"c,{n},{8 / n + 2}," for n in COUNTS[1:]),
+    ),
+    "log3.tsv": runs("workers\tio_s\tseconds", "8\t0.1\tfast", "16\t0.1\t2"),
+    "nodes.csv": runs(
+        "net,workers,nodes,seconds",
+        *(f"{net},{n},{max(1, n // 4)},{1 + 0.1 * n + 0.2 * (n > 4)}" for net in "ab" for n in COUNTS),
+        *(f"c,{n},1,{1 + 0.1 * n}" for n in (1, 2, 4)),
+    ),
+    "zeronodes.csv": runs("workers,nodes,seconds", *(f"{n},{n // 4},{8 / n + 1}" for n in COUNTS)),
+    "design.csv": runs(
+        "net,layers,workers,seconds",
+        *(f"{net},{b},{n},{b * (0.1 + 1 / n)}" for net, b in (("a", 8), ("a", 16), ("b", 8)) for n in COUNTS),
+        "c,8,1,9",
+    ),
+    "sites.csv": runs("site,workers,seconds", "x,1,9", "x,2,5", "x,4,3", "y,8,4", "y,16,2.5"),
+    "splits.csv": runs("dp,tp,seconds", "1,1,8", "2,1,4.2", "4,1,2.2", "1,2,4.5", "2,4,1.3"),
+    "bad.toml": "[fitt]\n",
+    "broken.toml": "time = \n",
+}
+TIME = ["--time", "seconds", "--extrinsic", "workers"]
+LAYOUT = ["--time", "seconds", "--extrinsic", "dp,tp,gbs"]
+FAMILY = ["--model", "amdahl"]
+ALSO = ["--also", "memory=gb:GB", "--also-model", "memory=a/workers + c"]
+FAILED = [*TIME, "--intrinsic", "batch", "--status", "state"]
+SPLITS = ["--time", "seconds", "--extrinsic", "dp,tp", "--model", "a/(dp*tp) + c"]
+LEVELS = ["levels.csv", *TIME, "--categorical", "framework"]
+#: What users type, by the heading of their page. Models that later commands read are made by earlier ones.
+COMMANDS: dict[str, list[list[str]]] = {
+    "Reading a table": [
+        ["check", "none.csv", *TIME],
+        ["check", "run.csv", *TIME],
+        ["check", "zeronodes.csv", "--time", "seconds", "--extrinsic", "workers,nodes"],
+        ["check", "design.csv", *TIME, "--intrinsic", "layers", "--categorical", "net"],
+        ["check", ".", *TIME],
+        ["check", "empty.csv", *TIME],
+        ["check", "header.csv", *TIME],
+        ["check", "quote.csv", *TIME],
+        ["check", "twice.csv", *TIME],
+        ["check", "latin.csv", *TIME],
+        ["check", "bad.csv", *TIME],
+        ["check", "worse.csv", *TIME],
+        ["check", "bad.csv", *TIME, "--skip-bad-rows"],
+        ["check", "mixed.csv", *TIME],
+        ["check", "fixed.csv", *TIME, "--intrinsic", "batch"],
+        ["check", "phases.csv", *TIME],
+        ["check", "runs.csv", *TIME, "--delimiter", "::"],
+    ],
+    "Runs that failed": [
+        ["check", "allfailed.csv", *TIME],
+        ["check", "failed.csv", *TIME, "--intrinsic", "batch"],
+        ["check", "failed.csv", *TIME, "--intrinsic", "batch", "--status", "state", "--group", "net"],
+        ["check", "failed.csv", *TIME, "--intrinsic", "batch", "--status", "stat"],
+        ["check", "failed.csv", *TIME, "--intrinsic", "batch", "--failed", "state=OMM"],
+        ["check", "failed.csv", *TIME, "--intrinsic", "batch", "--failed", "OOM"],
+        ["fit", "failed.csv", *FAILED, "--model", "batch*(a + p/workers)", "-o", "failed.json"],
+        ["optimize", "failed.json", "--over", "workers=1,2,4", "--over", "batch=1:16"],
+        ["optimize", "failed.json", "--over", "workers=1", "--over", "batch=8"],
+        ["optimize", "failed.json", "--over", "workers=1", "--over", "batch=4", "--fits", "1"],
+        ["optimize", "failed.json", "--over", "workers=4096", "--over", "batch=4", "--trusted"],
+        ["optimize", "failed.json", "--over", "workers=4", "--over", "batch=4", "--capacity", "memory=80"],
+        ["optimize", "failed.json", "--over", "workers=4", "--over", "batch=4", "--capacity", "batch=8"],
+    ],
+    "Further quantities, and groups": [
+        ["check", "memory.csv", *TIME, "--group", "net", "--also", "memory=gb:GB"],
+        ["fit", "memory.csv", *TIME, *ALSO, "--group", "net", *FAMILY, "-o", "nets.json"],
+        ["fit", "memory.csv", *TIME, "--also", "time=gb"],
+        ["fit", "memory.csv", *TIME, "--also-model", "memory=auto"],
+        ["optimize", "nets.json", "--over", "workers=1:8", "--where", "time < 4"],
+        ["optimize", "nets.json", "--over", "workers=1:8", "--over", "net=d"],
+        ["optimize", "nets.json", "--over", "workers=1:8", "--capacity", "memory=1GB"],
+        ["optimize", "nets.json", "--over", "workers=1:8", "--samples", "9M"],
+        ["optimize", "nets.json", "--over", "workers=1:8", "--samples", "many"],
+    ],
+    "Which column is what": [
+        ["check", "runs.csv", "--extrinsic", "workers"],
+        ["check", "runs.csv", "--time", "secnds", "--extrinsic", "workers"],
+        ["check", "runs.csv", "--time", "seconds"],
+        ["check", "runs.csv", "--time", "seconds", "--extrinsic", "seconds"],
+        ["check", "levels.csv", *TIME, "--intrinsic", "framework"],
+        ["check", "runs.csv", *TIME, "--weight", "none"],
+        ["check", "runs.csv", *TIME, "--throughput", "workers"],
+        ["check", "epochs.csv", "--time", "epoch_s", "--extrinsic", "workers"],
+        ["check", "milliseconds.csv", "--time", "step_ms", "--extrinsic", "workers"],
+        ["check", "runs.csv", "--throughput", "seconds", "--extrinsic", "workers"],
+        ["check", "runs.csv", "--throughput", "seconds", "--extrinsic", "workers", "--work", "64"],
+        ["check", "levels.csv", "--throughput", "seconds", "--categorical", "framework"],
+        ["check", "runs.csv", "--throughput", "seconds", "--extrinsic", "workers", "--scaling", "strong"],
+        ["check", "runs.csv", *TIME, "--work", "workers"],
+        ["check", "runs.csv", *TIME, "--unit", "msec"],
+        ["check", "runs.csv", *TIME, "--unit", "ms"],
+        ["check", "runs.csv", "--quantity", "memory:GB", "--extrinsic", "workers"],
+        ["check", "runs.csv", "--quantity", "seconds:GB", "--unit", "MB", "--extrinsic", "workers"],
+        ["check", "runs.csv", "--quantity", "time", "--extrinsic", "workers"],
+        ["check", "worse.csv", "--quantity", "seconds:GB", "--extrinsic", "workers"],
+    ],
+    "Filters and formulas": [
+        ["check", "runs.csv", *TIME, "--where", "workers > 99"],
+        ["check", "runs.csv", *TIME, "--where", "workers + 1"],
+        ["check", "runs.csv", *TIME, "--where", "wrkers > 1"],
+        ["check", "runs.csv", *TIME, "--let", "double"],
+        ["check", "runs.csv", *TIME, "--let", "workers=seconds"],
+        ["check", "runs.csv", *TIME, "--let", "x=workers.y"],
+        ["check", "runs.csv", *TIME, "--let", "x=log(workers-1)"],
+    ],
+    "Many files": [
+        ["check", "log*.csv", *TIME],
+        ["check", "log3.*", *TIME, "--aggregate"],
+        ["check", "log3.*", *TIME, "--aggregate", "--skip-bad-rows"],
+        ["check", "log*.csv", *TIME, "--where", "seconds < 9"],
+        ["check", "absent*.csv", *TIME],
+    ],
+    "Settings": [
+        ["--config", "none.toml", "models"],
+        ["--config", "bad.toml", "models"],
+        ["--config", "broken.toml", "models"],
+        ["fitt"],
+    ],
+    "Fitting": [
+        ["fit", "runs.csv", *TIME, "-o", "auto.json"],
+        ["fit", "runs.csv", *TIME, *FAMILY, "-o", "m.json"],
+        ["fit", "runs.csv", *TIME, "--model", "a/workers + c", "-o", "formula.json"],
+        ["fit", "two.csv", *TIME, "--intrinsic", "batch", "-o", "two.json"],
+        ["fit", "sites.csv", *TIME],
+        ["fit", "nodes.csv", "--time", "seconds", "--extrinsic", "workers,nodes", "--group", "net"],
+        ["fit", "splits.csv", *SPLITS, "-o", "splits.json"],
+        ["optimize", "splits.json", "--devices", "6"],
+        ["fit", "two.csv", *TIME, "--intrinsic", "batch", "--model", "generic"],
+        ["fit", "fixed.csv", *TIME, "--intrinsic", "batch", "-o", "fixed.json"],
+        ["fit", "outlier.csv", "--time", "seconds", "--extrinsic", "ranks", "--repeat", "run"],
+        ["fit", "bad.csv", *TIME, *FAMILY, "--skip-bad-rows"],
+        ["fit", "boxes.csv", "--time", "seconds", "--extrinsic", "boxes"],
+        ["fit", "few.csv", *TIME],
+        ["fit", "few.csv", *TIME, "--model", "ernest"],
+        ["fit", "few.csv", *TIME, "--model", "generic"],
+        ["fit", "onescale.csv", *TIME, "--intrinsic", "batch"],
+        ["fit", "onenode.csv", "--time", "seconds", "--extrinsic", "gpus", *LINK, "--hint", "devices per node=4"],
+        ["fit", "twonodes.csv", "--time", "seconds", "--extrinsic", "gpus,nodes", *LINK],
+        ["fit", "runs.csv", *TIME, "--where", "workers == 1"],
+        ["fit", *LEVELS, "-o", "levels.json"],
+        ["fit", "runs.csv", *TIME, "--model", "amdal"],
+        ["fit", "runs.csv", *TIME, "--model", "a*wrkers + c"],
+        ["fit", "runs.csv", *TIME, "--loss", "huberr"],
+        ["fit", "runs.csv", *TIME, "--lambda", "-1"],
+        ["fit", "runs.csv", *TIME, "--lambda", "much"],
+        ["fit", "runs.csv", *TIME, "--fix", "a=1"],
+        ["fit", "runs.csv", *TIME, *FAMILY, "--map", "workers=ranks"],
+        ["fit", "runs.csv", *TIME, "--pool"],
+        ["fit", "runs.csv", *TIME, "--resume"],
+        ["fit", "runs.csv", *TIME, *FAMILY, "-o", "no/folder/m.json"],
+    ],
+    "Phases": [
+        ["fit", "phases.csv", *TIME, "--model", "s-sgd-none"],
+        ["fit", "badphases.csv", *TIME, "--model", "s-sgd-none"],
+        ["fit", "fewphases.csv", *TIME, "--model", "s-sgd-none"],
+    ],
+    "Groups": [
+        ["fit", "groups.csv", *TIME, "--group", "net,host", *FAMILY, "-o", "groups.json"],
+        ["fit", "groups.csv", *TIME, "--group", "net,host", "--pool", "-o", "pooled.json"],
+        ["fit", "cards.csv", *TIME, "--group", "net", "--pool"],
+        ["fit", "lonely.csv", *TIME, "--intrinsic", "layers", "--group", "net", "--pool"],
+        ["explain", "groups.json"],
+        ["explain", "groups.json", "--group", "net9,x"],
+        ["predict", "groups.json", "--at", "workers=8", "--at", "net=net1"],
+    ],
+    "Predicting": [
+        ["predict", "auto.json", "--at", "workers=8,32,64,4096", "--json"],
+        ["predict", "m.json", "--at", "workers=8,32,64,4096", "--json"],
+        ["predict", "fixed.json", "--at", "workers=8", "--at", "batch=64", "--json"],
+        ["predict", "fixed.json", "--at", "workers=8", "--json"],
+        ["predict", "two.json", "--at", "workers=64", "--at", "batch=128", "--json"],
+        ["predict", "pooled.json", "--at", "workers=8,64", "--json"],
+        ["predict", "m.json"],
+        ["predict", "m.json", "--at", "workers"],
+        ["predict", "m.json", "--at", "wrkers=2"],
+        ["predict", "m.json", "--at", "workers=two"],
+        ["predict", "m.json", "--at", "workers=0"],
+        ["predict", "m.json", "--at", "workers=1", "--at", "workers=2"],
+        ["predict", "m.json", "--at", "workers=1", "--interval", "2"],
+        ["predict", "m.json", "--data", "new.csv"],
+        ["predict", "levels.json", "--at", "workers=2", "--at", "framework=jax"],
+        ["predict", "levels.json", "--at", "workers=2", "--at", "framework=TF"],
+        ["predict", "two.json", "--at", "workers=2"],
+        ["predict", "runs.csv", "--at", "workers=2"],
+        ["predict", "wrong.json", "--at", "workers=2"],
+        ["predict", "newer.json", "--at", "workers=2"],
+        ["predict", "none.json", "--at", "workers=2"],
+        ["predict", "m.json", "--at", "workers=2", "--plot", "x.bmp"],
+    ],
+    "Explaining": [
+        ["explain", "auto.json", "--at", "workers=8", "--knee", "--scaling", "weak"],
+        ["explain", "auto.json", "--at", "workers=8", "--versus", "workers=16", "--sobol"],
+        ["explain", "two.json", "--at", "workers=8"],
+        ["explain", "m.json", "--at", "workers=4", "--versus", "workers=4"],
+        ["explain", "m.json", "--knee", "2"],
+        ["explain", "m.json", "--at", "nodes=4"],
+    ],
+    "Validating": [
+        ["validate", "runs.csv", *TIME, "--models", "amdahl,last-point", "--scheme", "extrapolate:workers"],
+        ["validate", *LEVELS, "--models", "all", "--scheme", "extrapolate:workers"],
+        ["validate", *LEVELS, "--models", "amdahl", "--scheme", "leave-group-out:framework"],
+        ["validate", "onelevel.csv", *LEVELS[1:], "--models", "amdahl", "--scheme", "leave-group-out:framework"],
+        ["validate", "onelevel.csv", *LEVELS[1:], "--models", "linear", "--scheme", "leave-one-out"],
+        ["validate", "runs.csv", *TIME, "--scheme", "kfld:5"],
+        ["validate", "runs.csv", *TIME, "--models", "amdal"],
+    ],
+    "Transformers": [
+        ["fit", "layouts.csv", *LAYOUT, "--model", "transformer", "-o", "layouts.json"],
+        ["optimize", "layouts.json", "--devices", "8", "--over", "gbs=32"],
+        ["optimize", "layouts.json", "--devices", "8"],
+        ["optimize", "two.json", "--devices", "8"],
+        ["optimize", "two.json"],
+        ["predict", "layouts.json", "--at", "dp=2", "--at", "tp=2", "--at", "gbs=32", "--tokens", "1B"],
+        ["predict", "layouts.json", "--at", "dp=2", "--at", "tp=2", "--at", "gbs=32", "--peak", "h101"],
+        ["fit", "contradicting.csv", *LAYOUT, "--model", "transformer"],
+        ["fit", "zeros.csv", *LAYOUT, "--categorical", "zero", "--model", "transformer"],
+        ["fit", "runs.csv", *TIME, "--model", "transformer"],
+    ],
+    "Advice": [
+        ["suggest", "auto.json", "--target", "workers=64"],
+        ["suggest", "auto.json", "--target", "workers=64", "--within", "some"],
+        ["optimize", "two.json", "--over", "workers=1:64", "--over", "batch=8,16"],
+        ["optimize", "two.json", "--over", "workers=1:9999", "--over", "batch=8:40", "--deadline", "0.9"],
+        ["optimize", "formula.json", "--over", "workers=1:100"],
+        ["optimize", "formula.json", "--over", "workers=1:8", "--minimize", "time/(workers-1)"],
+        ["optimize", "formula.json", "--over", "workers=0:8"],
+        ["optimize", "two.json", "--over", "workers=1:8", "--over", "batch=8", "--where", "workers > 99"],
+        ["optimize", "two.json", "--over", "workers=1:8", "--over", "batch=8", "--deadline", "0.001"],
+        ["optimize", "two.json", "--over", "workers"],
+        ["optimize", "two.json", "--over", "workers=1:64", "--over", "batch=8,16", "--minimize", "time"],
+    ],
+    "Importing": [
+        ["import", "hyprfine", "x"],
+        ["import", "hyperfine", "cut.json"],
+        ["import", "hyperfine", "wrong.json"],
+        ["import", "hyperfine", "several.json", "-o", "i.csv"],
+        ["import", "hyperfine", "failures.json", "--set", "workers=8", "-o", "i.csv"],
+        ["import", "hyperfine", "failures.json", "--from-name", "run_{n}.json", "-o", "i.csv"],
+        ["import", "pytorch-profiler", "single.json", "ddp.json", "--set", "workers=8", "-o", "i.csv"],
+        ["import", "pytorch-profiler", "single.json", "ddp.json", "-o", "i.csv"],
+        ["import", "pytorch-profiler", "collectives.json", "device.json", "-o", "i.csv"],
+        ["import", "mlperf", "blocks.txt", "-o", "i.csv"],
+        ["import", "extra-p", "runs.csv", "-o", "i.csv"],
+    ],
+}
+#: Files of tests/importers/data, by the name that they have here.
+IMPORTED = {
+    "failures.json": "hyperfine_failures.json",
+    "single.json": "single_workers1.pt.trace.json",
+    "ddp.json": "ddp_workers2_rank0.pt.trace.json",
+    "blocks.txt": "mlperf_blocks.txt",
+}
+
+
+def commands() -> list[tuple[str, ...]]:
+    """Return the commands in their order."""
+    return [tuple(command) for listed in COMMANDS.values() for command in listed]
+
+
+def prepare(folder: Path) -> None:
+    """Write the files that the commands read."""
+    for name, text in FILES.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    (folder / "latin.csv").write_bytes(b"workers,seconds\n1,\xe9\n")
+    for name, original in IMPORTED.items():
+        (folder / name).write_bytes((DATA / original).read_bytes())
