@@ -1,4 +1,4 @@
-"""Check that predictions stay the same: hash what `predict` returns for every bundled table, and compare with kept hashes.
+"""Check that predictions stay the same: hash `predict` of every bundled table, and compare with kept hashes.
 
     python experiments/same_predictions.py            # compare; exit status 1 where a case differs
     python experiments/same_predictions.py --write    # keep today's hashes
