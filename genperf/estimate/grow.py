@@ -31,7 +31,7 @@ Index = npt.NDArray[np.intp]
 
 @dataclass(frozen=True)
 class GrowSettings:
-    """Growing and pruning; `docs/decisions/grown-interactions.md` has the figures."""
+    """Growing and pruning; `docs/decisions/learned-sizes.md` has the figures."""
 
     #: Size at which every interaction begins.
     start_size: float = 0.05

@@ -22,7 +22,7 @@ class SelectionSettings:
     """Choosing a structure and λ by cross-validation inside the training part."""
 
     #: Folds of the cross-validation. Over twelve extrapolations of `pytorch_cpu.csv` the mean error was 15.1 % with
-    #: folds and 18.3 % with inner extrapolation (explored; `docs/decisions.md`).
+    #: folds and 18.3 % with inner extrapolation (explored; `docs/decisions/choice-by-folds.md`).
     folds: int = 5
     #: Configurations from which on folds are made: fewer leave too little to train on.
     min_rows: int = 4
@@ -38,7 +38,7 @@ class SelectionSettings:
     #: Decimals of a relative error that are compared: expressions that fit exactly are equal.
     fit_digits: int = 6
     #: Paired standard errors by which a simpler expression may err more than the best one
-    #: (`docs/decisions/one-standard-error.md`).
+    #: (`docs/decisions/choice-by-folds.md`).
     standard_errors: float = 0.5
     #: The same where a fold has fewer configurations than there are constants: one, as Breiman et al. have it. With
     #: half, one in seven labelled pairs of `docs/papers.md` was explained by an overlap that five runs cannot show.
@@ -85,7 +85,7 @@ def folds_of(rows: int, rng: np.random.Generator) -> Mask:
     """Assign configurations to folds and return the training rows of each, shape (folds, rows).
 
     Folds at random choose a structure, also where the model is to extrapolate: over twelve extrapolations of
-    `pytorch_cpu.csv` they chose better than the largest scales held out (`docs/decisions.md`).
+    `pytorch_cpu.csv` they chose better than the largest scales held out (`docs/decisions/choice-by-folds.md`).
     """
     if rows < SELECTION.min_rows:
         return np.ones((0, rows), bool)

@@ -13,7 +13,7 @@ Index = npt.NDArray[np.intp]
 
 @dataclass(frozen=True)
 class ShrinkageSettings:
-    """Learning the sizes of groups of constants; `docs/decisions/grown-interactions.md` has the figures."""
+    """Learning the sizes of groups of constants; `docs/decisions/learned-sizes.md` has the figures."""
 
     #: What a size is supposed to be before any row is seen: 2 % of the time. A guess.
     usual_size: float = 0.02

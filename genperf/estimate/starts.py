@@ -18,7 +18,7 @@ Array = npt.NDArray[np.float64]
 class StartSettings:
     """Random starts about the problem's start.
 
-    With these, most of eight starts of the generic expression reach the best optimum (explored; `docs/decisions.md`).
+    With these, most of eight starts of the generic expression reach the best optimum (explored).
     """
 
     #: Share of the non-linear constants that a start moves away from their default.

@@ -44,7 +44,7 @@ class GenericSettings:
     #: Largest number of levels of all categorical factors together. A guess: each is a constant of every term.
     max_levels: int = 200
     #: Largest number of terms of a `grown` structure: with interactions a third lowers no error
-    #: (`docs/decisions/grown-interactions.md`).
+    #: (`docs/decisions/learned-sizes.md`).
     max_grown: int = 2
     #: Combinations of levels for each configuration, at most, where combinations may differ: three configurations of
     #: each. A guess.

@@ -14,6 +14,7 @@ PAGES = {path.relative_to(ROOT).as_posix(): path for path in (ROOT / "README.md"
 LINKED = {**PAGES, "CHANGELOG.md": ROOT / "CHANGELOG.md", "data/README.md": ROOT / "data" / "README.md"}
 #: A shorter text may stand in two sections, such as the line that names an experiment.
 SECTION = 200
+LONGEST_DECISION = 40
 #: The README's rows as the page of the corpus has them.
 MODELS = {
     "**genperf** (`auto`)": "auto",
@@ -163,6 +164,7 @@ def test_a_decision_has_its_four_parts_and_a_place_in_the_index() -> None:
     assert pages
     for path in pages:
         title, *rest = text_of(path).splitlines()
+        assert len(rest) < LONGEST_DECISION, path
         parts = re.findall(r"(?m)^\*\*(\w+)\.\*\*", "\n".join(rest))
         assert parts == ["Context", "Choice", "Evidence", "Consequence"], path
         assert f"- [{title.removeprefix('# ')}](decisions/{path.name})" in index, path
