@@ -60,10 +60,10 @@ def command(
     from genperf.table.columns import Columns
     from genperf.table.jobs import taken_as_job
     from genperf.table.roles import lets_of
-    from genperf.table.source import open_source
+    from genperf.table.understood import understood
 
     paid = None if price is None else price_of(price, per)
-    source = open_source(table, given["delimiter"])
+    source = understood(table, given["delimiter"])
     also = {text.partition("=")[2].rpartition(":")[0] or text.partition("=")[2] for text in given["also"]}
     derived = Columns(source)
     lets = {name: derived.derive(name, text) for name, text in lets_of(given["let"]).items()}

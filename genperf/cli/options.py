@@ -217,12 +217,12 @@ def read(source: str | pd.DataFrame, given: dict[str, Any]) -> Table:
 def _roles_by_name(source: str | pd.DataFrame, given: dict[str, Any], mapping: tuple[str, ...] | None) -> str | None:
     """Return the options by which `ask` would read a table; None where the names of its columns do not tell them."""
     from genperf.models.guess import guess_roles
-    from genperf.table.source import open_source
+    from genperf.table.understood import understood
 
     if not isinstance(source, str) or source == "-":
         return None
     try:
-        guess = guess_roles(open_source(source, given["delimiter"]).columns, given, pairs(mapping or (), "--map"))
+        guess = guess_roles(understood(source, given["delimiter"]).columns, given, pairs(mapping or (), "--map"))
     except GenperfError:
         return None
     return f"as their names say: {guess.options}"

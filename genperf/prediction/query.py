@@ -19,6 +19,7 @@ from genperf.table import Factor
 from genperf.table.cells import Cells
 from genperf.table.clean import labels, numbers, too_large
 from genperf.table.source import Source, open_source
+from genperf.table.understood import understood
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -63,7 +64,12 @@ def cells_of(data: Source | str | Path | pd.DataFrame | Mapping[str, Any], schem
     if isinstance(data, Mapping):
         cells = combine(known_names(data, schema))
         return Source("DataFrame", cells, np.arange(len(next(iter(cells.values()))), dtype=np.int64), "row")
-    source = open_source(data)
+    factors = {factor.name for factor in schema.factors}
+    if isinstance(data, str | Path):
+        source = understood(data, named=factors)
+        source = replace(source, made={name: cells for name, cells in source.made.items() if name in factors})
+    else:
+        source = open_source(data)
     if source.ragged:
         raise TableError(f"{source.ragged[0].complaint}", where=source.name, hint="give every row the same columns")
     mapped = model_names(source.columns, schema)

@@ -16,7 +16,7 @@ from genperf.result.layout import FailureRecord, File, GroupRecord
 from genperf.result.records import ENCODER, decode_hook, record_of, result_of
 from genperf.result.version1 import upgraded
 from genperf.table.content import CONTENT, read_bounded
-from genperf.table.source import DELIMITERS
+from genperf.table.delimited import DELIMITERS
 
 _MAKE = "make one with genperf fit TABLE … -o model.json"
 #: The version of the layout that this genperf writes.

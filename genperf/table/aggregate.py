@@ -24,7 +24,8 @@ from genperf.errors import TableError
 from genperf.table.cells import with_columns
 from genperf.table.clean import NUMBERS
 from genperf.table.content import refuse_address
-from genperf.table.source import Source, guess_delimiter
+from genperf.table.delimited import guess_delimiter
+from genperf.table.source import Source
 
 
 @dataclass(frozen=True)

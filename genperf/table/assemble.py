@@ -12,6 +12,7 @@ import pandas as pd
 
 from genperf.errors import Note, TableError
 from genperf.formula import quote_name
+from genperf.table.cells import with_columns
 from genperf.table.clean import Rejection, above_zero, mostly_numbers, not_negative, too_large, too_small
 from genperf.table.columns import Columns
 from genperf.table.describe import constant_notes, measure_factors, zero_count_notes
@@ -74,7 +75,10 @@ def assemble(opened: Source, options: ReadOptions) -> Table:
             frame[name] = columns.number(name)
     failures = frame.loc[keep & columns.usable(settings) & failed, list(dict.fromkeys(settings))]
     failures = failures.reset_index(drop=True)
-    frame = pd.concat([frame, opened.frame[carried]], axis=1)[usable].reset_index(drop=True)
+    kept = with_columns(
+        opened.frame[carried], {name: opened.numbers[name] for name in carried if name in opened.numbers}
+    )
+    frame = pd.concat([frame, kept], axis=1)[usable].reset_index(drop=True)
     read = {*read_by_filter, *columns.origins(columns.derived), *options.failures.columns}
     kind = _kind_of_work(roles, columns, usable)
     factors = measure_factors(frame, roles.factors, roles.group)
@@ -92,6 +96,7 @@ def assemble(opened: Source, options: ReadOptions) -> Table:
         derived=dict(columns.derived),
         reading=options.beside_roles(),
         notes=(
+            *opened.steps,
             *measurement.notes(),
             *_rejection_notes(rejected),
             *failure_notes(len(failures)),

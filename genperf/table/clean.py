@@ -14,7 +14,7 @@ import numpy.typing as npt
 if TYPE_CHECKING:
     from genperf.table.cells import Cells
 
-MISSING = frozenset({"nan", "na", "n/a", "#n/a", "null", "none", "<na>", "nat", "-", "?"})
+MISSING = frozenset({"nan", "na", "n/a", "n.a.", "#n/a", "null", "none", "<na>", "nat", "-", "--", "–", "—", "?"})
 #: Blanks that stand between thousands; a spreadsheet writes those that do not break a line.
 _GAP = " \u00a0\u2009\u202f"
 _COMMA = re.compile(rf"[+-]?\d[\d.'’{_GAP}]*(,\d+)+(\.\d+)?([eE][+-]?\d+)?|[+-]?\d{{1,3}}(['’{_GAP}]\d{{3}})+(\.\d+)?")

@@ -7,6 +7,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from genperf.errors import FormulaError, TableError, listed, suggest
 from genperf.formula import Formula, parse, parse_number
@@ -52,7 +53,8 @@ class Columns:
     @property
     def names(self) -> list[str]:
         """All columns: the source's, then the derived ones."""
-        return [*(str(c) for c in self.source.frame.columns if c not in self.derived), *self.derived]
+        columns = [*self.source.frame.columns, *self.source.made]
+        return [*(str(c) for c in columns if c not in self.derived), *self.derived]
 
     def number(self, name: str, durations: bool = False) -> npt.NDArray[np.float64]:
         """Return a column as numbers, NaN where a cell is none.
@@ -63,10 +65,10 @@ class Columns:
             Whether hours, minutes and seconds between colons are read, as seconds.
         """
         if name not in self._numbers:
-            cells = self._cells(name)
+            cells = self.source.numbers.get(name, self._cells(name))
             values, reasons = numbers(seconds_of(cells) if durations else cells)
             if reasons and len(reasons) == len(values):
-                self._refuse(name, cells, reasons, durations)
+                self._refuse(name, self._cells(name), reasons, durations)
             self._numbers[name] = values
             self.reject(name, reasons)
         return self._numbers[name]
@@ -176,7 +178,8 @@ class Columns:
         return self._labels[name]
 
     def _cells(self, name: str) -> Any:
-        return self.source.frame[name]
+        frame = self.source.frame
+        return frame[name] if name in frame else pd.Series(self.source.made[name], dtype=object)
 
     def _shown(self, name: str, row: int) -> Any:
         return self._numbers[name][row] if name in self.derived else self._cells(name).iloc[row]
@@ -186,7 +189,15 @@ class Columns:
         # Whether a column is text is decided only where a formula may read it.
         undecided = {n for n in self.names if n in text} - self.texts - set(self._numbers)
         self.texts |= {n for n in undecided if not mostly_numbers(self._cells(n).tolist())}
-        return parse(text, self.names, self.texts)
+        with_units = undecided & self.texts & set(self.source.numbers)
+        try:
+            return parse(text, self.names, self.texts)
+        except FormulaError:
+            if not with_units:
+                raise
+            # '16GB' is a text where it is compared with one, and a number in a sum.
+            self.texts -= with_units
+            return parse(text, self.names, self.texts)
 
     def _evaluate(self, formula: Formula) -> npt.NDArray[Any]:
         columns = {n: self._text(n) if n in self.texts else self.number(n) for n in formula.names}

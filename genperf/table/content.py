@@ -23,10 +23,14 @@ from genperf.table.pipes import is_pipe, read_pipe
 class ContentSettings:
     """How much is read at most: a file may come from someone else."""
 
-    #: Bytes that a compressed file may hold: they are read into memory, where a table takes about ten times as much.
+    #: Bytes that a compressed file may hold: they are read into memory, where a table takes about ten times as
+    #: much.
     max_unpacked_bytes: int = 256_000_000
     #: Bytes of standard input, a pipe or a device, which do not tell their size beforehand. As much.
     max_streamed_bytes: int = 256_000_000
+    #: Cells of a Parquet file that are read into memory, whatever its size: a column of one value takes nothing
+    #: in the file. A cell takes 8 to 60 bytes.
+    max_parquet_cells: int = 50_000_000
 
 
 CONTENT = ContentSettings()
@@ -58,7 +62,6 @@ _FOREIGN: dict[bytes, tuple[str, str]] = {
     codecs.BOM_UTF32_LE: ("text in UTF-32, which is not read", "save the file as UTF-8"),
     codecs.BOM_UTF32_BE: ("text in UTF-32, which is not read", "save the file as UTF-8"),
 }
-_JSON = re.compile(r"\s*(\[\s*)?\{\s*\"")
 _WEB_PAGE = re.compile(r"\s*<(!doctype|html|head|body|table|\?xml)\b", re.IGNORECASE)
 
 
@@ -154,16 +157,12 @@ def refuse_foreign(data: bytes, name: str) -> None:
 
 
 def refuse_marked_up(text: str, name: str) -> None:
-    """Refuse text that is no table: JSON or a web page.
+    """Refuse a web page.
 
     Raises
     ------
     TableError
-        Naming the format.
     """
-    if _JSON.match(text):
-        hint = "write a CSV with a header line; genperf import reads the JSON of some tools"
-        raise TableError("is JSON, not a table", hint=hint, where=name)
     if _WEB_PAGE.match(text):
         raise TableError("is a web page, not a table", hint="download the file itself, or copy its table", where=name)
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from genperf.errors import Note, TableError, counted
 from genperf.table.cells import Cells
-from genperf.table.clean import labels
+from genperf.table.clean import MISSING, labels
 from genperf.table.failures import FailureRule
 from genperf.table.measurement import Measurement, measurement_of
 from genperf.table.roles import ReadOptions, roles_of
@@ -131,7 +131,7 @@ def filled(cells: Cells) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
     [True, False, False]
     """
     texts = labels(cells)
-    return np.array([text.strip().lower() not in ("", "nan", "none", "na", "n/a", "-") for text in texts], dtype=bool)
+    return np.array([text.lower() not in {*MISSING, ""} for text in texts], dtype=bool)
 
 
 def further_notes(name: str, measured: int, rows: int) -> tuple[Note, ...]:

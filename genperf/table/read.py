@@ -21,10 +21,11 @@ from genperf.table.further import (
     rows_with,
 )
 from genperf.table.large import read_large
-from genperf.table.measurement import measurement_of
-from genperf.table.roles import Names, ReadOptions, lets_of, roles_of
-from genperf.table.source import Source, open_source
+from genperf.table.measurement import TIME_UNITS, measurement_of
+from genperf.table.roles import Names, ReadOptions, Roles, lets_of, roles_of
+from genperf.table.source import Source
 from genperf.table.table import Table
+from genperf.table.understood import understood
 
 
 def read_table(
@@ -150,8 +151,22 @@ def read_table(
             table: Table = read_large(large, options)
             parts = {n: read_large(large, aggregated_options_for(m, options)) for n, m in further.items()}
             return _beside(table, parts, options)
-    opened = open_source(source, delimiter)
+    named = {*(name for name, _ in roles.named), *rule.columns, *(m.column for m in further.values())}
+    opened = understood(source, delimiter, named, {time: unit} if time and unit else None)
+    _refuse_other_unit(roles, opened)
     return _with_further(assemble(opened, options), opened, options)
+
+
+def _refuse_other_unit(roles: Roles, opened: Source) -> None:
+    """Refuse a time whose cells are in a unit of something else."""
+    measured = roles.measurement
+    unit = opened.units.get(measured.column, "s") if measured and measured.kind == "time" else "s"
+    if measured and unit not in TIME_UNITS:
+        raise TableError(
+            f"the cells of '{measured.column}' are in {unit}, which is no unit of time",
+            hint=f"--quantity '{measured.column}:{unit}'",
+            where=opened.name,
+        )
 
 
 def _with_further(table: Table, opened: Source, options: ReadOptions) -> Table:

@@ -78,7 +78,7 @@ def test_parquet_is_judged_by_its_rows(tmp_path: Path, monkeypatch: pytest.Monke
     assert not aggregate.worth_aggregating(path)
     monkeypatch.setattr(aggregate, "AGGREGATION", aggregate.AggregationSettings(min_rows=100))
     assert aggregate.worth_aggregating(path)
-    monkeypatch.setattr(source, "TEXT", source.TextSettings(max_parquet_cells=239))
+    monkeypatch.setattr(source, "CONTENT", source.CONTENT.__class__(max_parquet_cells=239))
     with pytest.raises(TableError, match="holds 120 rows of 2 columns; at most 239 cells are read into memory"):
         read_table(path, time="seconds", extrinsic="workers", aggregate=False)
 

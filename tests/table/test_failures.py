@@ -45,7 +45,7 @@ def test_the_usual_words(word: str) -> None:
     assert table.factors[0].upper == 2.0
 
 
-@pytest.mark.parametrize("word", ["", "nan", "fast", "no error", "0 errors", "0,5", "terror", "zoom", "-1", "broom"])
+@pytest.mark.parametrize("word", ["", "nan", "fast", "no error", "0 errors", "0,5,1", "terror", "zoom", "-1", "broom"])
 def test_other_bad_cells_stay_faults(word: str) -> None:
     assert not says_failed(word)
     runs = pd.DataFrame({"b": [1, 2, 4], "t": ["1", "2", word]})

@@ -1,0 +1,307 @@
+"""Text → rows: whatever delimits its columns, wherever its header is, with or without comments, Markdown as well."""
+
+from __future__ import annotations
+
+import csv
+import io
+import itertools
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from genperf.errors import Note, TableError, counted
+from genperf.table.clean import Rejection
+from genperf.table.parsed import parts_of
+from genperf.table.rows import Rows, step
+
+DELIMITERS = (",", ";", "\t", "|")
+#: Runs of at least two blanks, or tabs: names and cells may hold single blanks.
+RUNS = "  "
+#: The first line by which a spreadsheet names the delimiter.
+_NAMED_DELIMITER = re.compile(r"\"?sep=(.)\"?\r?$", re.IGNORECASE | re.MULTILINE)
+_DELIMITER_NAMES = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "space": " ", "pipe": "|"}
+#: The line below the header of a Markdown table, or between the rows of a drawn one.
+_RULE = re.compile(r"[ \t]*[|+]?[ \t]*:?[-=]{2,}:?[ \t]*(?:[|+][ \t]*:?[-=]{2,}:?[ \t]*)*[|+]?[ \t]*$")
+_RULES = re.compile(rf"^(?=.*[|+]){_RULE.pattern}", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class TextSettings:
+    """Limits of reading delimited text."""
+
+    #: A cell may hold a long command line; only a quote that is never closed makes a larger one. A guess: 1 MiB.
+    max_cell_bytes: int = 1 << 20
+    #: Rows from which the delimiter is guessed, and whether there is a header. A guess: more do not change it.
+    delimiter_rows: int = 200
+    #: Lines of comments before the first row in which a header is looked for. A guess: licences are shorter.
+    max_comments: int = 200
+
+
+TEXT = TextSettings()
+
+
+def read_delimited(text: str, name: str, delimiter: str | None) -> Rows:
+    """Read a delimited text.
+
+    Raises
+    ------
+    TableError
+        If it holds no rows, or a quote is in the wrong place.
+    """
+    if not text.strip():
+        raise TableError("the file is empty", hint="a header line and a line per run are needed", where=name)
+    marked = _NAMED_DELIMITER.match(text)
+    if marked:
+        # As a comment it keeps its line, which messages count.
+        text, delimiter = f"#{text}", delimiter or marked[1]
+    steps: list[Note] = []
+    drawn = delimiter in (None, "|", "pipe") and _RULES.search(text) is not None
+    if drawn:
+        records: Iterator[tuple[int, list[str]]] = _drawn(text)
+        separator = "|"
+    else:
+        separator = guess_delimiter(text) if delimiter is None else _DELIMITER_NAMES.get(delimiter, delimiter)
+        if (len(separator) != 1 and separator != RUNS) or separator in '"\r\n':
+            hint = "for example --delimiter ';'"
+            raise TableError(f"the delimiter must be one character, not {delimiter!r}", hint=hint)
+        text, comments = _with_header(text, separator)
+        steps += comments
+        records = _records(text, separator, name)
+    head = next(records, None)
+    if head is None:
+        raise TableError("the file holds only comments", hint="a header line is needed", where=name)
+    following = list(itertools.islice(records, TEXT.delimiter_rows))
+    bare = not _is_header(head[1], [record for _, record in following])
+    if bare:
+        columns = [f"column{i}" for i in range(1, len(head[1]) + 1)]
+        steps.append(step(f"no header line: columns are named {columns[0]} to {columns[-1]}"))
+        following.insert(0, head)
+    else:
+        columns = column_names(head[1], f"{name}: line {head[0]}")
+    lines, rows, ragged, dropped = _fitting(itertools.chain(following, records), columns, separator, name)
+    if not rows and not ragged:
+        raise TableError("a header and no rows", hint="a line per run is needed below it", where=name)
+    if dropped:
+        steps.append(step(f"{counted(dropped, 'row')} without a filled cell left out"))
+    if drawn:
+        steps.append(step(f"{counted(len(rows), 'row')} read from a table drawn with | and -"))
+    return Rows(columns, rows, lines, "line", tuple(ragged), tuple(steps), separator)
+
+
+def _fitting(
+    records: Iterable[tuple[int, list[str]]], columns: Sequence[str], separator: str, name: str
+) -> tuple[list[int], list[list[str]], list[Rejection], int]:
+    """Return the rows as wide as the header with their lines, the others, and how many are empty."""
+    lines: list[int] = []
+    rows: list[list[str]] = []
+    ragged: list[Rejection] = []
+    empty, width = 0, len(columns)
+    for line, record in records:
+        if len(record) > width and not any(cell.strip() for cell in record[width:]):
+            record = record[:width]
+        if width > 1 and not any(cell.strip() for cell in record):
+            empty += 1
+        elif len(record) == width:
+            rows.append(record)
+            lines.append(line)
+        else:
+            reason = f"{counted(len(record), 'field')} where the header has {width}"
+            ragged.append(Rejection(name, line, "", separator.join(record), reason))
+    return lines, rows, ragged, empty
+
+
+def _is_header(head: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
+    """Tell whether the first row names the columns: it has no number where the rows have some, but for wide counts."""
+    same = [row for row in rows if len(row) == len(head)]
+    numeric = [i for i in range(len(head)) if same and all(_is_number(row[i]) for row in same)]
+    numbers = [head[i] for i in range(len(head)) if _is_number(head[i])]
+    if len(numbers) == len(head) and (len(head) > 1 or same):
+        return False
+    if not numeric or not all(_is_number(head[i]) for i in numeric):
+        return True
+    counts = [float(head[i]) for i in numeric]
+    rising = all(a < b for a, b in itertools.pairwise(counts))
+    return all(c.is_integer() for c in counts) and rising
+
+
+def _with_header(text: str, delimiter: str) -> tuple[str, list[Note]]:
+    r"""Return the text with its header as such, where that is a comment: `numpy.savetxt` writes it so."""
+    comments: list[tuple[int, str]] = []
+    cells: list[str] = []
+    start = 0
+    for line in itertools.islice(io.StringIO(text, newline=""), TEXT.max_comments):
+        if line.lstrip().startswith("#"):
+            comments.append((start, line))
+        elif line.strip():
+            cells = _split(line, delimiter)
+            break
+        start += len(line)
+    if len(cells) < 2 or 2 * sum(parts_of(cell.strip().strip('"')) is not None for cell in cells) < len(cells):
+        return text, []
+    for place, line in reversed(comments):
+        names = _names_in(line, len(cells), delimiter)
+        if names is None:
+            continue
+        header = delimiter.join(f'"{n}"' if delimiter in n or delimiter == " " else n for n in names)
+        if delimiter == RUNS:
+            header = RUNS.join(names)
+        behind = sum(
+            all(_is_number(cell) for cell in fields) and len(fields) == len(cells)
+            for at, other in comments
+            if at > place
+            for fields in (_split(other.lstrip("# \t"), delimiter),)
+        )
+        reported = [step(f"{counted(behind, 'row')} behind '#' left out")] if behind else []
+        end = "\n" if line.endswith("\n") else ""
+        return text[:place] + header + end + text[place + len(line) :], reported
+    return text, []
+
+
+def _names_in(comment: str, count: int, delimiter: str) -> list[str] | None:
+    """Return the names of so many columns in a comment, however they are parted."""
+    body = comment.strip().lstrip("#").strip()
+    for names in (
+        _split(body, delimiter),
+        re.split(r"\s*#\s*", body),
+        re.split(r"\s{2,}|\t+", body),
+        body.split(),
+    ):
+        plain = [re.split(r"\s{2,}|\t|\s+->", n.strip().strip('"'))[0].strip("# ") for n in names]
+        if len(plain) == count and len(set(plain)) == count and all(plain) and not any(map(_is_number, plain)):
+            return plain
+    return None
+
+
+def _split(line: str, delimiter: str) -> list[str]:
+    if delimiter == RUNS:
+        return re.split(r"\s{2,}|\t+", line.strip())
+    if delimiter == " ":
+        return line.split()
+    return next(csv.reader([line.strip("\r\n ")], delimiter=delimiter, skipinitialspace=True), [])
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell.strip().strip('"'))
+    except ValueError:
+        return False
+    return True
+
+
+def _drawn(text: str) -> Iterator[tuple[int, list[str]]]:
+    """Yield the rows of the first Markdown table, or of one that is drawn with `+` and `|`, each with its line."""
+    lines = text.splitlines()
+    rules = [i for i, line in enumerate(lines) if _RULES.match(line)]
+    first = rules[0] - 1 if rules[0] and "|" in lines[rules[0] - 1] else rules[0] + 1
+    for i in range(first, len(lines)):
+        line = lines[i].strip()
+        if i in rules or (not line and i < rules[-1]):
+            continue
+        if "|" not in line:
+            return
+        cells = re.split(r"(?<!\\)\|", line.removeprefix("|").removesuffix("|"))
+        yield i + 1, [re.sub(r"^(\*\*|`|_)(.*)\1$", r"\2", c.strip()).replace("\\|", "|") for c in cells]
+
+
+def _records(text: str, delimiter: str, name: str) -> Iterator[tuple[int, list[str]]]:
+    """Yield each record with the line it starts in; quoted line ends, blank lines and comments do not shift it."""
+    line, first, between = 0, 0, True
+
+    def feed() -> Iterator[str]:
+        nonlocal line, first, between
+        for physical in io.StringIO(text, newline=""):
+            line += 1
+            if between:
+                if not physical.strip() or physical.lstrip().startswith("#"):
+                    continue
+                if delimiter in (" ", RUNS) and _RULE.match(physical.rstrip("\r\n").replace(" ", "")):
+                    continue
+                first, between = line, False
+            if delimiter == RUNS:
+                yield re.sub(r" {2,}|\s*\t\s*", "\t", physical.strip()) + "\n"
+            else:
+                yield physical.strip(" \r\n") + "\n" if delimiter == " " else physical
+
+    before = csv.field_size_limit(TEXT.max_cell_bytes)
+    try:
+        # Blanks after a delimiter are padding, also before a quote.
+        parted = "\t" if delimiter == RUNS else delimiter
+        for record in csv.reader(feed(), delimiter=parted, skipinitialspace=True, strict=True):
+            yield first, record
+            between = True
+    except csv.Error as error:
+        reason = str(error)
+        message = f"a quote stands in the wrong place ({reason})"
+        if "unexpected end" in reason:
+            message = "a quote is opened here and not closed"
+        elif "field limit" in reason:
+            message = f"a cell holds more than {TEXT.max_cell_bytes / 2**20:g} MB, or a quote is not closed"
+        hint = 'double a quote inside a quoted cell: ""'
+        raise TableError(message, hint=hint, where=f"{name}: line {first}") from None
+    finally:
+        csv.field_size_limit(before)
+
+
+def guess_delimiter(text: str) -> str:
+    r"""Return the delimiter that cuts most of the first rows into as many fields as the header.
+
+    `csv.Sniffer` is not used: it also takes letters and digits for delimiters.
+
+    Examples
+    --------
+    >>> guess_delimiter("workers;time\n1;0,5\n2;0,7\n"), guess_delimiter("workers time\n1   0.5\n")
+    (';', ' ')
+    >>> guess_delimiter("workers  time per step\n1        0.5\n")
+    '  '
+    """
+
+    def agreement(delimiter: str) -> tuple[float, int]:
+        widths: list[int] = []
+        try:
+            for _, record in _records(text, delimiter, ""):
+                widths.append(len(record))
+                if len(widths) > TEXT.delimiter_rows:
+                    break
+        except TableError:
+            pass  # a quote in the wrong place for this delimiter; what was read before it counts
+        if not widths or widths[0] < 2:
+            return 0.0, 0
+        return Counter(widths)[widths[0]] / len(widths), widths[0]
+
+    best = max(DELIMITERS, key=agreement)
+    if agreement(best)[1]:
+        return best
+    blanks, runs = agreement(" "), agreement(RUNS)
+    if not blanks[1] and not runs[1]:
+        return ","
+    return RUNS if runs[0] > blanks[0] else " "
+
+
+def column_names(cells: Sequence[str], where: str) -> list[str]:
+    """Return the columns' names, each once.
+
+    Raises
+    ------
+    TableError
+        Where two are the same.
+    """
+    # A spreadsheet or `DataFrame.to_csv` leaves the name of an index column empty.
+    columns = [one_line(cell) or f"column {i}" for i, cell in enumerate(cells, 1)]
+    twice = [c for c, count in Counter(columns).items() if count > 1]
+    if twice:
+        at = [str(i) for i, c in enumerate(columns, 1) if c == twice[0]]
+        places = ", ".join(at[:-1]) + f" and {at[-1]}"
+        raise TableError(f"columns {places} are both named '{twice[0]}'", hint="rename one of them", where=where)
+    return columns
+
+
+def one_line(name: str) -> str:
+    r"""Return a column's name on one line: a formula, an option and a message have one.
+
+    Examples
+    --------
+    >>> one_line(" work\ners ")
+    'work ers'
+    """
+    return re.sub(r"[\r\n\t\v\f\x1c-\x1e\x85\u2028\u2029]+", " ", name).strip()

@@ -1,0 +1,199 @@
+"""Counts inside names: `8x A100 80GB`, `n=8, m=32`, `pipeline-4`, `8_worker_4_cores.txt` → columns beside the name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from genperf.errors import Note, counted, listed
+from genperf.table.cells import Cells
+from genperf.table.clean import label
+from genperf.table.rows import step
+
+
+@dataclass(frozen=True)
+class LevelSettings:
+    """Which names are taken apart."""
+
+    #: Different names of a column: more are texts of single runs, of which only `a=1, b=2` is read. A guess.
+    max_levels: int = 1000
+    #: Names without a number that a column may have. A guess: a baseline, and one more.
+    baselines: int = 1
+
+
+LEVELS = LevelSettings()
+_PAIR = re.compile(r"([^\W\d]\w*)\s*[=:]\s*([+-]?\d+(?:\.\d+)?)(?![\w.])")
+_MULTIPLE = re.compile(r"(?:^|(?<=\s))(\d+)\s*[x×]\s*(?=[^\W\d_])")
+_FILE_END = re.compile(r"\.(?:txt|log|out|csv|json|dat|err|yaml|yml)$", re.IGNORECASE)
+#: `4 cores`, `8_worker`, `064x`, before the word; `pipeline-4`, `nodes_8`, `worker16` behind it.
+_NUMBER_FIRST = re.compile(r"(?<![^\W_])(\d+)[\s_\-]?([^\W\d_]+)(?![^\W_])")
+_WORD_FIRST = re.compile(r"(?<![^\W_])([^\W\d_]+)(?:[\s_\-]+|(?<=[^\W\d_]{3}))(\d+)(?![^\W_])")
+Values = dict[str, float]
+Taken = tuple[Values, str]
+
+
+@dataclass(frozen=True)
+class Names:
+    """A column of names that was taken apart."""
+
+    column: str
+    #: The word beside each number, and the column that has the numbers.
+    columns: Mapping[str, str]
+    #: For each name the numbers that it holds, by the word.
+    values: Mapping[str, Values]
+    #: For each name what is left of it without its numbers.
+    kind: Mapping[str, str]
+    kind_column: str
+    #: Takes a name apart.
+    read: Callable[[str], Taken | None]
+
+    def of(self, name: str) -> dict[str, float | str]:
+        """Return what a name says, measured or not: its numbers by column, and its kind; empty where it says nothing.
+
+        Examples
+        --------
+        >>> taken = names_of("run", ["baseline", "pipeline-1", "pipeline-2", "pipeline-4"])
+        >>> taken.of("pipeline-8"), taken.of("other")
+        ({'pipeline': 8.0, 'run kind': 'pipeline'}, {})
+        """
+        known = (self.values[name], self.kind[name]) if name in self.values else self.read(name)
+        if known is None or set(known[0]) != {*self.columns}:
+            return {}
+        numbers = {self.columns[word]: value for word, value in known[0].items()}
+        return {**numbers, **({self.kind_column: known[1]} if self.kind_column else {})}
+
+
+def names_of(column: str, names: list[str]) -> Names | None:
+    """Take the different names of a column apart; None where they do not share a pattern.
+
+    Every name must hold the same numbers, but for a baseline; names that only differ by what is no count (`resnet50`,
+    `resnet101`; `V100`, `A100`) stay.
+    """
+    for read in (_pairs, _multiple, _counted):
+        taken = [(name, read(name)) for name in names]
+        without = [name for name, r in taken if r is None]
+        parsed = {name: r for name, r in taken if r is not None}
+        if read is _multiple and parsed:
+            # A name without a multiple is of one.
+            parsed.update({name: ({"count": 1.0}, name.strip()) for name in without})
+            without = []
+        keys = {frozenset(values) for values, _ in parsed.values()}
+        if len(keys) != 1 or len(parsed) < 2 or len(without) > LEVELS.baselines or len(without) >= len(parsed):
+            continue
+        columns = list(next(iter(parsed.values()))[0])
+        if read is not _pairs and not _are_counts(columns, parsed):
+            continue
+        parsed.update({name: (dict.fromkeys(columns, 1.0), name) for name in without})
+        kinds = {name: kind for name, (_, kind) in parsed.items()}
+        kind_column = f"{column} kind" if len(set(kinds.values())) > 1 else ""
+        values = {name: numbers for name, (numbers, _) in parsed.items()}
+        return Names(column, {word: word for word in columns}, values, kinds, kind_column, read)
+    return None
+
+
+def with_factors(cells: Mapping[str, Cells]) -> tuple[dict[str, npt.NDArray[Any]], dict[str, Names], tuple[Note, ...]]:
+    """Return the columns that names hold, what each column of names was taken apart into, and the report.
+
+    A column that is there already with the same values is not made again.
+    """
+    made: dict[str, npt.NDArray[Any]] = {}
+    taken: dict[str, Names] = {}
+    steps: list[Note] = []
+    for column, values in cells.items():
+        if values.dtype.kind in "iufbM":
+            continue
+        texts = [label(cell) for cell in values]
+        different = [text for text in dict.fromkeys(texts) if text]
+        if not 2 <= len(different) <= LEVELS.max_levels or all(_is_number(t) for t in different):
+            continue
+        names = names_of(column, different)
+        if names is None:
+            continue
+        new: dict[str, npt.NDArray[Any]] = {}
+        renamed: dict[str, str] = {}
+        for name in names.columns:
+            read = np.array([_whole(names.values[t][name]) if t else "" for t in texts], dtype=object)
+            equal = next((other for other, c in cells.items() if _equal(c, read)), None)
+            renamed[name] = equal or _free(name, column, {*cells, *made, *new})
+            if equal is None:
+                new[renamed[name]] = read
+        if names.kind_column and names.kind_column not in cells:
+            new[names.kind_column] = np.array([names.kind.get(t, "") for t in texts], dtype=object)
+        taken[column] = replace(names, columns=renamed)
+        if new:
+            made.update(new)
+            filled = counted(sum(map(bool, texts)), "cell")
+            steps.append(step(f"{filled}: {listed([repr(n) for n in new], 6)} read from the names in '{column}'"))
+    return made, taken, tuple(steps)
+
+
+def _pairs(name: str) -> Taken | None:
+    """Read `n=8, m=32`."""
+    pairs = _PAIR.findall(name)
+    if not pairs or len({key for key, _ in pairs}) < len(pairs):
+        return None
+    return {key: float(value) for key, value in pairs}, _left(_PAIR.sub(" ", name))
+
+
+def _multiple(name: str) -> Taken | None:
+    """Read `8x A100 80GB`."""
+    matches = _MULTIPLE.findall(name)
+    return ({"count": float(matches[0])}, _left(_MULTIPLE.sub(" ", name))) if len(matches) == 1 else None
+
+
+def _counted(name: str) -> Taken | None:
+    """Read `pipeline-4`, `a100_064x.txt` and `8_worker_4_cores`."""
+    text = _FILE_END.sub("", name.strip())
+    number_first = _NUMBER_FIRST.findall(text)
+    if number_first:
+        values = {word: float(number) for number, word in number_first}
+        return (values, _left(_NUMBER_FIRST.sub(" ", text))) if len(values) == len(number_first) else None
+    pairs = _WORD_FIRST.findall(text)
+    if not pairs or len({word for word, _ in pairs}) < len(pairs):
+        return None
+    return {word: float(number) for word, number in pairs}, _left(_WORD_FIRST.sub(r"\1", text))
+
+
+def _are_counts(columns: Sequence[str], parsed: Mapping[str, Taken]) -> bool:
+    """Tell whether the numbers of names are counts: each a multiple of the smallest, and not one for each name."""
+    kinds = {kind for _, kind in parsed.values()}
+    if len(kinds) >= len(parsed):
+        return False
+    varied = False
+    for column in columns:
+        numbers = {values[column] for values, _ in parsed.values()}
+        smallest = min(numbers)
+        if smallest < 1 or any(n % smallest for n in numbers) or column.lower() in ("v", "b", "m", "k", "gb", "bit"):
+            return False
+        varied |= len(numbers) > 1
+    return varied
+
+
+def _left(text: str) -> str:
+    return re.sub(r"[\s_,;]+$|^[\s_,;\-]+|[\s_\-]+(?=\.)", "", re.sub(r"\s+", " ", text))
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _whole(value: float) -> float | int:
+    return int(value) if value.is_integer() else value
+
+
+def _equal(cells: Cells, values: npt.NDArray[Any]) -> bool:
+    """Tell whether a column has the same values."""
+    return all(label(a) == label(b) for a, b in zip(cells, values, strict=True))
+
+
+def _free(name: str, column: str, taken: set[str]) -> str:
+    return name if name not in taken else f"{column} {name}"

@@ -1,0 +1,249 @@
+"""Cells as people write them → numbers: units, ±, brackets, footnotes, thousands, decimal commas, lists."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from genperf.errors import Note, counted
+from genperf.table.clean import MISSING, label, numbers, seconds_of
+from genperf.table.headers import header_of
+from genperf.table.rows import step
+from genperf.table.units import MULTIPLES, canonical_time, unit_of
+
+_BLANKS = "'’\u00a0\u2009\u202f"
+_NUMBER = (
+    rf"[+\-−]?(?:[0-9]{{1,3}}(?:[ {_BLANKS}][0-9]{{3}})+(?:[.,][0-9]+)?|[0-9](?:[0-9.,]*[0-9])?(?:\.(?![^\W\d_]))?"
+    r"|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
+)
+_UNIT = r"(?![eE][+-]?\d)[^\W\d_][^\W\d_.µμ]*\.?(?:\s?[/·]\s?[^\W\d_]+)*|[%‰$€£×]|[µμ]s"
+#: A number, what it varies by, its unit, a second value in brackets, a footnote.
+_CELL = re.compile(
+    rf"[~≈]?\s*(?P<before>[$€£])?\s*(?P<number>{_NUMBER})\s*(?P<first>{_UNIT})?"
+    rf"(?P<spread>\s*\(?\s*(?:±|\+/[-−]|\+[-−])\s*{_NUMBER}\s*(?:{_UNIT})?\s*\)?)?"
+    rf"\s*(?P<unit>{_UNIT})?(?P<second>\s*[(\[{{](?!\^)[^()\[\]{{}}]*[)\]}}])?(?P<note>\s*(?:\[\^?\w+\]|[*†‡¹²³]+))?"
+)
+_LIST = re.compile(r"\[?\s*[0-9]{1,3}(?:\s*[,;]\s*[0-9]{1,3})*\s*\]?")
+_GROUPS = re.compile(r"[+\-−]?[1-9][0-9]{0,2}(?:,[0-9]{3})+(?:\.[0-9]*)?")
+_EUROPEAN_GROUPS = re.compile(r"[+\-−]?[1-9][0-9]{0,2}(?:\.[0-9]{3})+(?:,[0-9]*)?")
+
+
+@dataclass(frozen=True)
+class Parts:
+    """A cell taken apart; `extras` names what stands beside the number."""
+
+    number: str
+    unit: str = ""
+    extras: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Parsed:
+    """The numbers of a column, as text where a cell is none, and what was done; None where nothing was."""
+
+    cells: npt.NDArray[np.object_]
+    unit: str = ""
+    steps: tuple[Note, ...] = field(default=())
+
+
+def parts_of(text: str) -> Parts | None:
+    """Take a cell apart; None where it is no number with what people write beside one.
+
+    Examples
+    --------
+    >>> parts_of("406 ms +/- 2"), parts_of("47.29 GiB (74%)"), parts_of("8[^2126]")
+    (Parts(number='406', unit='ms', extras=('±',)), Parts(number='47.29', unit='GiB', extras=('second value',)), \
+Parts(number='8', unit='', extras=('footnote',)))
+    >>> parts_of("A100 80GB") is None, parts_of("2x V100") is None
+    (True, True)
+    """
+    match = _CELL.fullmatch(text)
+    if match is None or (match["first"] and match["unit"]):
+        return None
+    second = match["second"] or ""
+    note = bool(match["note"]) or bool(re.fullmatch(r"\s*\[\d+\]", second) and "." not in second)
+    extras = [
+        name
+        for name, there in (("±", match["spread"]), ("second value", second and not note), ("footnote", note))
+        if there
+    ]
+    return Parts(match["number"], match["before"] or match["first"] or match["unit"] or "", tuple(extras))
+
+
+def parsed_column(name: str, cells: Sequence[Any], delimiter: str = "", unit: str | None = None) -> Parsed | None:
+    """Read the cells of a column as numbers where more than half can be, all in one unit.
+
+    Parameters
+    ----------
+    delimiter : str
+        Between the columns of the file: one of another kind leaves the comma to decimals.
+    unit : str, optional
+        Of time, into which times are converted; by default that of the header, else seconds.
+
+    Returns
+    -------
+    parsed : Parsed or None
+        None where the cells are plain numbers already, or are none.
+
+    Examples
+    --------
+    >>> parsed = parsed_column("Tiempo", ["691931 microsegundos", "0.5 s"])
+    >>> parsed.cells.tolist(), parsed.unit, [str(s) for s in parsed.steps]
+    ([0.691931, 0.5], 's', ["2 cells: 'microsegundos' and 's' of 'Tiempo' converted to 's'"])
+    """
+    unique = Counter(cell.strip() for cell in cells if isinstance(cell, str))
+    plain = numbers(list(unique))[1] if unique else {}
+    odd = [text for i, text in enumerate(unique) if i in plain and text.lower() not in {*MISSING, ""}]
+    if not odd:
+        return None
+    listed = _lists(name, unique)
+    if listed is not None:
+        values, steps, shown = listed, _list_steps(name, unique), ""
+    else:
+        known = {text: parts for text in unique if (parts := parts_of(text)) is not None}
+        plain_count = sum(not isinstance(cell, str) and bool(label(cell)) for cell in cells)
+        filled = plain_count + sum(n for text, n in unique.items() if text.lower() not in {*MISSING, ""})
+        durations = {t: v for t, v in zip(odd, seconds_of(odd), strict=True) if not isinstance(v, str) and ":" not in t}
+        if 2 * (plain_count + sum(n for t, n in unique.items() if t in known or t in durations)) <= filled:
+            return None
+        converted = _converted(name, {t: p for t, p in known.items() if t not in durations}, unique, delimiter, unit)
+        if converted is None:
+            return None
+        values, shown, steps = converted
+        if durations:
+            if shown not in ("s", ""):
+                return None
+            values, shown = {**values, **durations}, "s"
+            total = counted(sum(unique[t] for t in durations), "cell")
+            steps = (*steps, step(f"{total}: hours, minutes and seconds of '{name}' converted to 's'"))
+    read = [values.get(cell.strip(), cell) if isinstance(cell, str) else cell for cell in cells]
+    out = np.empty(len(read), dtype=object)
+    out[:] = read
+    return Parsed(out, shown, steps)
+
+
+def _converted(
+    name: str, known: dict[str, Parts], unique: Counter[str], delimiter: str, unit: str | None
+) -> tuple[dict[str, float], str, tuple[Note, ...]] | None:
+    """Return the numbers by cell in one unit, the unit and the report; None where the cells are of several kinds."""
+    comma = _decimal_sign([p.number for p in known.values()], delimiter)
+    if comma is None:
+        return None
+    units = Counter[str]()
+    for text, parts in known.items():
+        units[parts.unit] += unique[text]
+    named = [u for u in units if u]
+    if named and all(u in MULTIPLES for u in named) and not any(re.search(r"\s", t) for t in known):
+        sizes = {u: ("", MULTIPLES.get(u, 1.0), 1.0) for u in units}
+        target, over, under = "", 1.0, 1.0
+    else:
+        sizes = {u: unit_of(u) if u else ("", 1.0, 1.0) for u in units}
+        kinds = {sizes[u][0] for u in named}
+        if len(kinds) > 1:
+            return None
+        target, over, under = _target(name, units, next(iter(kinds), ""), unit)
+        if "" in units and any(sizes[u][1:] != (over, under) for u in named):
+            return None  # whether a plain number beside '5 ms' is in ms or s is not known
+    values = {}
+    for text, parts in known.items():
+        plain = re.sub(f"[ {_BLANKS}]", "", parts.number).replace("−", "-")
+        plain = plain.replace(".", "").replace(",", ".") if comma else plain.replace(",", "")
+        try:
+            value = float(plain)
+        except ValueError:
+            return None
+        if parts.unit and (sizes[parts.unit][1:] != (over, under)):
+            _, large, small = sizes[parts.unit]
+            value = value * large / small if (over, under) == (1.0, 1.0) else value * (large * under) / (small * over)
+        values[text] = value
+    return values, target, _steps(name, known, unique, target, comma)
+
+
+def _target(name: str, units: Counter[str], kind: str, unit: str | None) -> tuple[str, float, float]:
+    """Return the unit that the cells of a column are converted to, with its size."""
+    if not kind:
+        return "", 1.0, 1.0
+    if kind == "s":
+        header = header_of(name)
+        target = canonical_time(unit or (header.unit if header.kind == "time" else "s")) or "s"
+    else:
+        target = header_of(name).unit
+        if unit_of(target)[0] != kind:
+            target = max((u for u in units if u), key=lambda u: units[u])
+            target = kind if unit_of(target)[1:] == (1.0, 1.0) else target
+    return (target, *unit_of(target)[1:])
+
+
+def _decimal_sign(tokens: Sequence[str], delimiter: str) -> bool | None:
+    """Return whether the comma is the decimal sign; None where the numbers contradict or may be either."""
+    with_comma = [t for t in tokens if "," in t]
+    both = [t for t in with_comma if "." in t]
+    european = [t for t in tokens if t.count(".") > 1 or (t in both and t.rfind(",") > t.rfind("."))]
+    if european:
+        rest = [t for t in tokens if "." in t or t.count(",") > 1]
+        return True if all(_EUROPEAN_GROUPS.fullmatch(t) for t in rest) else None
+    if not with_comma:
+        return False
+    if all(_GROUPS.fullmatch(t) for t in with_comma):
+        certain = bool(both) or any(t.count(",") > 1 for t in with_comma) or any("." in t for t in tokens)
+        return None if delimiter == ";" and not certain else False
+    return (
+        True if not both and all(t.count(",") == 1 for t in with_comma) and not any("." in t for t in tokens) else None
+    )
+
+
+def _steps(name: str, known: dict[str, Parts], unique: Counter[str], target: str, comma: bool) -> tuple[Note, ...]:
+    """Report what was taken out of the cells of a column, a line for each kind."""
+    made = []
+    with_unit = {text: parts.unit for text, parts in known.items() if parts.unit}
+    if with_unit:
+        count = counted(sum(unique[text] for text in with_unit), "cell")
+        spelled = list(dict.fromkeys(with_unit.values()))
+        shown = " and ".join(f"'{u}'" for u in spelled)
+        if (
+            target in (*spelled, unit_of(spelled[0])[0])
+            and len(spelled) == 1
+            and unit_of(target) == unit_of(spelled[0])
+        ):
+            made.append(f"{count}: unit {shown} removed from '{name}'")
+        elif target:
+            made.append(f"{count}: {shown} of '{name}' converted to '{target}'")
+        else:
+            made.append(f"{count}: {shown} of '{name}' written out as thousands, millions or billions")
+    for extra, words in (
+        ("±", "± and what follows removed from"),
+        ("second value", "second value in brackets removed from"),
+        ("footnote", "footnote removed from"),
+    ):
+        if count_of := sum(unique[text] for text, parts in known.items() if extra in parts.extras):
+            made.append(f"{counted(count_of, 'cell')}: {words} '{name}'")
+    commas = sum(unique[text] for text, parts in known.items() if re.search(f"[, {_BLANKS}]", parts.number))
+    if commas:
+        words = "decimal comma read in" if comma else "separator of thousands removed from"
+        made.append(f"{counted(commas, 'cell')}: {words} '{name}'")
+    return tuple(step(text) for text in made)
+
+
+def _lists(name: str, unique: Counter[str]) -> dict[str, float] | None:
+    """Return how many devices each cell lists, where a column lists them by number: `0`, `0,1`, `0,1,2`."""
+    filled = [text for text in unique if text and text.lower() not in MISSING]
+    lists = [[int(n) for n in re.findall(r"\d+", text)] for text in filled if _LIST.fullmatch(text)]
+    if len(lists) < len(filled) or max(map(len, lists), default=0) < 2:
+        return None
+    rising = all(one == sorted(set(one)) for one in lists)
+    # 0,1 alone may be a decimal: a list of three, or two that begin with device 0, shows that it is none.
+    certain = any(len(one) > 2 and max(one) - min(one) < 2 * len(one) for one in lists) or any(
+        text.startswith("[") for text in filled
+    )
+    return {t: float(len(one)) for t, one in zip(filled, lists, strict=True)} if rising and certain else None
+
+
+def _list_steps(name: str, unique: Counter[str]) -> tuple[Note, ...]:
+    count = sum(n for text, n in unique.items() if _LIST.fullmatch(text))
+    return (step(f"{counted(count, 'cell')}: lists of '{name}' replaced by how many they name"),)

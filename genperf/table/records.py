@@ -1,0 +1,159 @@
+"""JSON → rows: lines, arrays, records by name, columns by name; nested objects are flattened to `memory.peak`."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from genperf.errors import TableError, counted, listed
+from genperf.table.rows import Rows, step
+
+
+@dataclass(frozen=True)
+class RecordSettings:
+    """Limits of reading JSON."""
+
+    #: Objects inside objects that are flattened; what is deeper is left out. A guess: settings are nested
+    #: thrice.
+    max_depth: int = 8
+    #: Columns of a table. A guess: metrics of a run are hundreds.
+    max_columns: int = 2000
+
+
+RECORDS = RecordSettings()
+_JSON = re.compile(r'\s*(?:\{\s*["}]|\[\s*[\[{])')
+
+
+def looks_like_json(text: str) -> bool:
+    """Tell whether a text begins as a JSON object or an array of rows does."""
+    return _JSON.match(text) is not None
+
+
+def read_records(text: str, name: str) -> Rows:
+    """Read the records of a JSON text.
+
+    Raises
+    ------
+    TableError
+        Where it is no JSON, with the line and column, or holds no records.
+    """
+    records, lines, unit = _records(text, name)
+    left_out: dict[str, int] = {}
+    lengths: dict[str, int] = {}
+    flat = [dict(_flattened(record, "", 0, left_out, lengths)) for record in records]
+    columns = list(dict.fromkeys(key for record in flat for key in record))
+    if not columns:
+        raise TableError("is JSON without a number or a text in its records", where=name, hint="a record per run")
+    if len(columns) > RECORDS.max_columns:
+        raise TableError(
+            f"is JSON whose records hold {len(columns):,} different keys; at most {RECORDS.max_columns:,} are columns",
+            hint="write a record per run, each with the same keys",
+            where=name,
+        )
+    steps = [step(f"{counted(len(flat), 'record')} of JSON read as rows, {counted(len(columns), 'column')}")]
+    if lengths:
+        shown = listed([f"'{key}'" for key in lengths], 4)
+        steps.append(step(f"{counted(sum(lengths.values()), 'list')} of {shown} replaced by how many they name"))
+    if left_out:
+        shown = listed([f"'{key}'" for key in left_out], 4)
+        steps.append(step(f"{counted(sum(left_out.values()), 'list')} of {shown} left out"))
+    rows = [[record.get(column, "") for column in columns] for record in flat]
+    return Rows(columns, rows, lines, unit, (), tuple(steps))
+
+
+def _records(text: str, name: str) -> tuple[list[dict[str, Any]], list[int], str]:
+    """Return the records of a text, the line or the number of each, and which of them it is."""
+    decoder = json.JSONDecoder()
+    values: list[Any] = []
+    lines: list[int] = []
+    at, line, counted_to = _after_blanks(text, 0), 1, 0
+    while at < len(text):
+        line, counted_to = line + text.count("\n", counted_to, at), at
+        try:
+            value, at = decoder.raw_decode(text, at)
+        except json.JSONDecodeError as error:
+            where = f"{name}: line {error.lineno}, column {error.colno}"
+            raise TableError(f"is JSON with a fault ({error.msg})", hint="a record per line", where=where) from None
+        except RecursionError:
+            raise TableError("is JSON nested too deeply", hint="a record per run", where=name) from None
+        values.append(value)
+        lines.append(line)
+        at = _after_blanks(text, at)
+    if len(values) > 1:
+        kept = [(value, place) for value, place in zip(values, lines, strict=True) if isinstance(value, dict)]
+        if len(kept) < len(values):
+            raise TableError("holds JSON lines that are no records", hint="an object per line", where=name)
+        return [value for value, _ in kept], lines, "line"
+    records = _records_in(values[0]) if values else None
+    if not records:
+        raise TableError(
+            "is JSON without records of runs",
+            hint="an array of objects, an object per line, or genperf import for the files of a tool",
+            where=name,
+        )
+    return records, [*range(1, len(records) + 1)], "record"
+
+
+def _after_blanks(text: str, at: int) -> int:
+    match = re.compile(r"[\s,\ufeff]*").match(text, at)
+    return match.end() if match else at
+
+
+def _records_in(value: Any) -> list[dict[str, Any]] | None:
+    """Return the records that an array or an object holds; None where it holds none."""
+    if isinstance(value, list):
+        if value and all(isinstance(item, dict) for item in value):
+            return value
+        if len(value) > 1 and all(isinstance(row, list) and len(row) == len(value[0]) for row in value):
+            head, *rows = value
+            if all(isinstance(cell, str) for cell in head):
+                return [dict(zip(head, row, strict=True)) for row in rows]
+        return None
+    if not isinstance(value, dict) or not value:
+        return None
+    names, data = value.get("columns"), value.get("data")
+    if isinstance(names, list) and isinstance(data, list) and all(isinstance(row, list) for row in data):
+        return [dict(zip(map(str, names), row, strict=False)) for row in data]
+    arrays = {key: item for key, item in value.items() if isinstance(item, list)}
+    plain = {key: item for key, item in value.items() if not isinstance(item, list | dict)}
+    inner = {key: item for key, item in arrays.items() if item and all(isinstance(row, dict) for row in item)}
+    if len(inner) == 1 and len(arrays) == 1:
+        return [{**plain, **row} for row in next(iter(inner.values()))]
+    scalars = [item for item in arrays.values() if not any(isinstance(cell, list | dict) for cell in item)]
+    if len(arrays) > 1 and len(scalars) == len(arrays) and len({len(item) for item in scalars}) == 1:
+        return [dict(zip(arrays, row, strict=True)) | plain for row in zip(*scalars, strict=True)]
+    objects = [item for item in value.values() if isinstance(item, dict)]
+    if len(objects) == len(value) > 1:
+        shared = set.intersection(*(set(item) for item in objects))
+        if shared and all(not isinstance(item[key], dict) for item in objects for key in shared):
+            return [{"name": key, **item} for key, item in value.items()]
+        indexed = [set(item) for item in objects]
+        if all(keys == indexed[0] for keys in indexed) and not any(
+            isinstance(cell, dict) for item in objects for cell in item.values()
+        ):
+            return [{column: value[column][key] for column in value} for key in objects[0]]
+    return [value]
+
+
+def _flattened(
+    value: Mapping[str, Any], prefix: str, depth: int, left_out: dict[str, int], lengths: dict[str, int]
+) -> Iterator[tuple[str, Any]]:
+    """Yield the scalars of a record under their paths; lists are counted or left out."""
+    for key, item in value.items():
+        path = f"{prefix}{' '.join(str(key).split())}"
+        if isinstance(item, Mapping):
+            if depth < RECORDS.max_depth:
+                yield from _flattened(item, f"{path}.", depth + 1, left_out, lengths)
+            else:
+                left_out[path] = left_out.get(path, 0) + 1
+        elif isinstance(item, list):
+            if item and all(type(cell) is int for cell in item) and item == sorted(set(item)) and item[-1] < 1000:
+                lengths[path] = lengths.get(path, 0) + 1
+                yield path, str(len(item))
+            else:
+                left_out[path] = left_out.get(path, 0) + 1
+        else:
+            yield path, "" if item is None else json.dumps(item) if isinstance(item, bool | float | int) else item

@@ -1,0 +1,236 @@
+"""Wide to long: headers that hold counts of one word, or repeats of one measurement, become rows."""
+
+from __future__ import annotations
+
+import re
+import statistics
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from genperf.errors import Note, counted, listed
+from genperf.table.clean import MISSING, label
+from genperf.table.parsed import parsed_column
+from genperf.table.rows import step
+
+
+@dataclass(frozen=True)
+class WideSettings:
+    """Which headers are taken for counts or repeats."""
+
+    #: What people call one run of several. They only separate repeats from counts, and give a column no role.
+    repeat_words: str = (
+        r"run|trial|rep|repeat|repetition|repetici[oó]n|attempt|try|measurement|sample|seed|pass|round|"
+        r"ejecuci[oó]n|ejec|intento|corrida|prueba|vuelta|lauf|durchlauf|versuch|messung|wiederholung|"
+        r"essai|ex[eé]cution|mesure|passage|prova|esecuzione|execu[cç][aã]o|teste|次|运行|第|lần|回"
+    )
+    #: Median spread of a row's values, relative to their mean, up to which columns without such a word are
+    #: repeats. A guess: counts differ by more, clusters' noise by less.
+    scatter: float = 0.15
+    #: Numbers in this range are years where all are.
+    years: tuple[int, int] = (1900, 2100)
+
+
+WIDE = WideSettings()
+_REPEAT = re.compile(rf"(?<![^\W\d_])(?:{WIDE.repeat_words})s?(?![^\W\d_])", re.IGNORECASE)
+_ORDINAL = r"(?:st|nd|rd|th|nda|era|ra|da|ta|er|ere|ère|eme|ème|ª|º|°|\.)"
+_WORD = r"[^\W\d_]+"
+#: `4 GPUs`, `16nodes`, `n=8`, `nodes_4`, `time @ 4 ranks`, `T(8)`.
+_BEFORE = re.compile(rf"(?<![\w.])(?P<number>\d+)\s*[-_]?\s*(?:x\s+|×\s*)?(?P<word>{_WORD})(?![\w.])")
+_AFTER = re.compile(rf"(?<![^\W_])(?P<word>{_WORD})(?P<joint>\s*[=:]\s*|[\s_\-]*|\()(?P<number>\d+)(?![\w.])\)?")
+_BARE = re.compile(r"\s*(?P<number>\d+)\s*")
+#: What is in the place of the number where a header has none beside it.
+_VALUE, _COUNT, _RUN = "value", "count", "repeat"
+
+
+@dataclass(frozen=True)
+class Wide:
+    """Columns that measure one thing at several counts, or several times."""
+
+    count: str
+    value: str
+    columns: Mapping[str, int]
+    repeated: bool = False
+
+
+@dataclass(frozen=True)
+class Long:
+    """The columns of a table after its wide ones became rows."""
+
+    cells: dict[str, npt.NDArray[Any]]
+    #: The row of the wide table that each is from.
+    rows: npt.NDArray[np.intp]
+    #: For each new column of values the header that each cell is from.
+    headers: dict[str, npt.NDArray[np.object_]]
+    steps: tuple[Note, ...]
+
+
+def melted(cells: Mapping[str, npt.NDArray[Any]], named: Collection[str]) -> Long | None:
+    """Return the table in its long form; None where its headers hold no counts and no repeats.
+
+    Parameters
+    ----------
+    named : collection of str
+        Columns that the user named. If there are any, the form changes only where one of them exists only in the other.
+
+    Examples
+    --------
+    >>> wide = {"net": ["a", "b"], "1 GPU": ["10", "20"], "4 GPUs": ["38", "—"]}
+    >>> long = melted({name: np.array(cells, dtype=object) for name, cells in wide.items()}, ())
+    >>> {name: cells.tolist() for name, cells in long.cells.items()}
+    {'net': ['a', 'a', 'b'], 'GPUs': [1, 4, 1], 'value': ['10', '38', '20']}
+    """
+    families = _families(cells)
+    if not families:
+        return None
+    made = {name for family in families for name in (family.count, family.value)}
+    if named and (not made - set(cells) & set(named) or {c for f in families for c in f.columns} & set(named)):
+        return None
+    count, repeated = families[0].count, families[0].repeated
+    numbers = sorted({n for family in families for n in family.columns.values()})
+    melted_columns = {column for family in families for column in family.columns}
+    kept = [name for name in cells if name not in melted_columns]
+    rows = np.repeat(np.arange(len(next(iter(cells.values())))), len(numbers))
+    long: dict[str, npt.NDArray[Any]] = {name: cells[name][rows] for name in kept}
+    height = len(rows) // len(numbers)
+    long[count] = np.array(numbers * height, dtype=object)
+    headers: dict[str, npt.NDArray[np.object_]] = {}
+    empty = np.full(height, "", dtype=object)
+    filled = np.zeros(len(rows), dtype=bool)
+    for family in families:
+        at = {number: column for column, number in family.columns.items()}
+        beside = [cells[at[n]] if n in at else empty for n in numbers]
+        long[family.value] = np.array(beside, dtype=object).T.reshape(-1)
+        headers[family.value] = np.array([at.get(n, "") for n in numbers] * height, dtype=object)
+        filled |= [label(cell).lower() not in {*MISSING, ""} for cell in long[family.value]]
+    if not filled.all():
+        long = {name: column[filled] for name, column in long.items()}
+        headers = {name: column[filled] for name, column in headers.items()}
+    absent = int((~filled).sum())
+    shown = listed([f"'{c}'" for c in melted_columns_in_order(families)], 4)
+    values = " and ".join(f"'{family.value}'" for family in families)
+    text = f"{counted(len(melted_columns), 'column')}: {shown} became rows of {values} with '{count}'"
+    if repeated:
+        text += ", the repeat"
+    if absent:
+        text += f"; {counted(absent, 'empty cell')} left out"
+    return Long(long, rows[filled], headers, (step(text),))
+
+
+def melted_columns_in_order(families: Sequence[Wide]) -> list[str]:
+    """Return the headers that became rows, by their numbers."""
+    return [column for family in families for column in sorted(family.columns, key=lambda c: family.columns[c])]
+
+
+def _families(cells: Mapping[str, npt.NDArray[Any]]) -> list[Wide]:
+    """Return the columns that belong together, as one or several values at the same counts."""
+    parts: dict[tuple[str, str, str], dict[str, tuple[int, str]]] = {}
+    for name in cells:
+        for kind, word, value, number in _readings(name):
+            parts.setdefault((kind, _stem(word), value), {})[name] = number, word
+    candidates = []
+    for (kind, stem, value), columns in parts.items():
+        numbers = [number for number, _ in columns.values()]
+        if len(columns) < 2 or len(set(numbers)) < len(numbers) or not all(_numeric(cells[c], c) for c in columns):
+            continue
+        repeated = _are_repeats(kind, value, stem, numbers, [cells[c] for c in columns])
+        if not repeated and not _are_counts(kind, stem, numbers):
+            continue
+        spelled = max((word for _, word in columns.values()), key=len)
+        count = _RUN if repeated else spelled or _COUNT
+        candidates.append(Wide(count, value or _VALUE, {c: n for c, (n, _) in columns.items()}, repeated))
+    candidates.sort(key=lambda wide: -len(wide.columns))
+    chosen: list[Wide] = []
+    for wide in candidates:
+        same = not chosen or (wide.count, wide.repeated) == (chosen[0].count, chosen[0].repeated)
+        taken = {column for other in chosen for column in other.columns}
+        clash = {wide.count, wide.value} & {*cells} or wide.value in {other.value for other in chosen}
+        if same and not clash and not taken & set(wide.columns):
+            chosen.append(wide)
+    return chosen
+
+
+def _readings(name: str) -> list[tuple[str, str, str, int]]:
+    """Return how a header may be read: kind, the word that is counted, what is measured, the number."""
+    bare = _BARE.fullmatch(name)
+    if bare is not None:
+        return [("bare", "", "", int(bare["number"]))]
+    ordinal = re.search(rf"(?<!\w)#?(\d+){_ORDINAL}(?!\w)", name, re.IGNORECASE)
+    if ordinal is not None:
+        rest = _REPEAT.sub(" ", name[: ordinal.start()] + " " + name[ordinal.end() :])
+        return [("ordinal", "", _tidy(rest), int(ordinal[1]))]
+    readings = []
+    for kind, pattern in (("before", _BEFORE), ("after", _AFTER)):
+        matches = list(pattern.finditer(name))
+        if len(matches) == 1:
+            match = matches[0]
+            rest = _tidy(name[: match.start()] + " " + name[match.end() :])
+            joint = "given" if kind == "after" and re.search("[=:(]", match["joint"]) else kind
+            readings.append((joint, match["word"], rest, int(match["number"])))
+    return readings[:1]
+
+
+def _are_repeats(kind: str, value: str, stem: str, numbers: Sequence[int], columns: Sequence[npt.NDArray[Any]]) -> bool:
+    """Tell whether columns are one measurement made again: by a word for a run, or by how little the values differ."""
+    if sorted(numbers) not in (list(range(len(numbers))), list(range(1, len(numbers) + 1))):
+        return bool(stem and kind == "after" and _REPEAT.fullmatch(stem))
+    if kind == "ordinal" or (kind in ("after", "given") and _REPEAT.fullmatch(stem)):
+        return True
+    if kind != "after" or len(numbers) < 3 or value or stem not in ("t", "time", "tiempo", "zeit", "temp", "sec", "s"):
+        return False
+    values = [_floats(column) for column in columns]
+    spreads = [
+        statistics.pstdev(row) / statistics.fmean(row) for row in zip(*values, strict=True) if min(row, default=0) > 0
+    ]
+    return bool(spreads) and statistics.median(spreads) < WIDE.scatter
+
+
+def _are_counts(kind: str, stem: str, numbers: Sequence[int]) -> bool:
+    """Tell whether the numbers of some headers are counts of one thing: each a multiple of the first, and no years."""
+    low, high = WIDE.years
+    smallest = min(numbers)
+    if smallest < 1 or all(low <= n <= high for n in numbers):
+        return False
+    multiples = all(n % smallest == 0 for n in numbers)
+    if kind == "bare":
+        return len(numbers) > 2 and multiples
+    if kind in ("after", "ordinal"):
+        # layer1, layer2 and run2 are names; the counts of a series grow by a factor.
+        doubling = multiples and max(numbers) > len(numbers)
+        return kind == "after" and doubling and not (len(stem) == 1 and smallest > 1)
+    return len(stem) > 1 or multiples
+
+
+def _stem(word: str) -> str:
+    small = word.lower()
+    return small[:-1] if len(small) > 2 and small.endswith("s") and not small.endswith("ss") else small
+
+
+def _tidy(text: str) -> str:
+    """Return what is left of a header: without the words and signs that only joined its number."""
+    text = re.sub(r"\s+(?:on|with|for|at|con|mit|avec|@)\s*$|^\s*(?:on|with|for|at|@)\s+", "", text.strip())
+    text = re.sub(r"\(\s*\)|\[\s*\]", "", text).strip(" _-@,:;/|#=")
+    return re.sub(r"\s+", " ", text)
+
+
+def _numeric(cells: npt.NDArray[Any], name: str) -> bool:
+    """Tell whether most cells of a column are numbers, perhaps with a unit."""
+    filled = [cell for cell in cells if label(cell).lower() not in {*MISSING, ""}]
+    parsed = parsed_column(name, filled)
+    values = filled if parsed is None else parsed.cells.tolist()
+    return bool(filled) and 2 * sum(value == value for value in map(_float, values)) > len(filled)
+
+
+def _floats(cells: npt.NDArray[Any]) -> list[float]:
+    parsed = parsed_column("", list(cells))
+    return [value if value == value else 0.0 for value in map(_float, cells if parsed is None else parsed.cells)]
+
+
+def _float(cell: Any) -> float:
+    try:
+        return float(cell)
+    except (TypeError, ValueError):
+        return float("nan")

@@ -1,0 +1,219 @@
+"""A table of any shape is read as what it holds: one small table a shape, with what is to be read from it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from genperf.table.understood import as_csv, understood
+
+
+def lines(*rows: str) -> str:
+    return "\n".join(rows) + "\n"
+
+
+MARKDOWN = lines(
+    "# Results", "", "| nodes | **time** |", "|------:|:-----|", "| 1 | 9.5 s |", "| 2 | 5.25 s |", "", "End."
+)
+#: The name of a shape: its text, the columns to be read from it, and words of the report.
+SHAPES: dict[str, tuple[str, dict[str, list[object]], list[str]]] = {
+    "commas": ("gpus,s\n1,9\n2,5\n", {"gpus": ["1", "2"], "s": ["9", "5"]}, []),
+    "runs of blanks": (
+        lines("gpus   time per step", "1      9.5", "16     2.25"),
+        {"gpus": ["1", "16"], "time per step": ["9.5", "2.25"]},
+        [],
+    ),
+    "tabs": (
+        "gpus\tcards\ts\n1\t0,1,2\t9\n2\t0\t5\n",
+        {"gpus": ["1", "2"], "cards": [3, 1]},
+        ["2 cells: lists of 'cards'"],
+    ),
+    "markdown": (MARKDOWN, {"nodes": ["1", "2"], "time": [9.5, 5.25]}, ["2 rows read from a table drawn with | and -"]),
+    "header behind #": (
+        lines("# machines, s", "1, 9", "2, 5"),
+        {"machines": ["1", "2"], "s": ["9", "5"]},
+        [],
+    ),
+    "header behind # and rows behind #": (
+        lines(
+            "# cluster b",
+            "#ranks  #points  #run time  -> per point",
+            "#4  100  9.5",
+            "",
+            "# more",
+            "8  100  5.5",
+            "16  100  3",
+        ),
+        {"ranks": ["8", "16"], "points": ["100", "100"], "run time": ["5.5", "3"]},
+        ["1 row behind '#' left out"],
+    ),
+    "no header": (
+        lines("a,1,9.5", "a,2,5.5", "b,1,8"),
+        {"column1": ["a", "a", "b"], "column2": ["1", "2", "1"], "column3": ["9.5", "5.5", "8"]},
+        ["no header line: columns are named column1 to column3"],
+    ),
+    "blank rows and empty ends": (
+        lines("gpus,s,", "1,9,", ",,", "2,5,,"),
+        {"gpus": ["1", "2"], "s": ["9", "5"]},
+        ["1 row without a filled cell left out"],
+    ),
+    "an index and an empty column": (
+        lines(",gpus,note,s", "0,1,,9", "1,2,,5"),
+        {"gpus": ["1", "2"], "s": ["9", "5"]},
+        [],
+    ),
+    "JSON lines": (
+        '{"gpus": 1, "memory": {"peak": 3.5, "all": [1, 3.5]}, "devices": [0]}\n'
+        '{"gpus": 2, "memory": {"peak": 2.5, "all": [2, 2.5]}, "devices": [0, 1]}\n',
+        {"gpus": ["1", "2"], "memory.peak": ["3.5", "2.5"], "devices": ["1", "2"]},
+        ["2 records of JSON", "2 lists of 'devices' replaced", "2 lists of 'memory.all' left out"],
+    ),
+    "a JSON array": ('[{"n": 1, "s": 9}, {"n": 2, "s": null}]', {"n": ["1", "2"], "s": ["9", ""]}, ["2 records"]),
+    "JSON results in an object": (
+        '{"host": "a", "results": [{"n": 1, "s": 9}, {"n": 2, "s": 5}]}',
+        {"host": ["a", "a"], "n": ["1", "2"], "s": ["9", "5"]},
+        ["2 records"],
+    ),
+    "JSON columns": ('{"n": [1, 2, 4], "s": [9, 5, 3]}', {"n": ["1", "2", "4"], "s": ["9", "5", "3"]}, ["3 records"]),
+    "JSON records by name": (
+        '{"first": {"n": 1, "s": 9}, "second": {"n": 2, "s": 5}}',
+        {"name": ["first", "second"], "n": ["1", "2"], "s": ["9", "5"]},
+        ["2 records"],
+    ),
+    "units": (
+        lines("machines,time,memory", "1,627.5 s,176GB", "2,311 s,87GB"),
+        {"time": [627.5, 311.0], "memory": [176.0, 87.0]},
+        ["2 cells: unit 's' removed from 'time'", "2 cells: unit 'GB' removed from 'memory'"],
+    ),
+    "units of several sizes": (
+        lines("n,time,memory", "1,2 min,1.5 GiB", "2,90 s,512 MiB", "4,500 ms,256 MiB"),
+        {"time": [120.0, 90.0, 0.5], "memory": [1536.0, 512.0, 256.0]},
+        ["3 cells: 'min' and 's' and 'ms' of 'time' converted to 's'", "converted to 'MiB'"],
+    ),
+    "words of another language": (
+        lines("nodos,tiempo", "1,691931 microsegundos", "2,451162 microsegundos"),
+        {"tiempo": [0.691931, 0.451162]},
+        ["2 cells: 'microsegundos' of 'tiempo' converted to 's'"],
+    ),
+    "durations": (
+        lines("n,took", "1,1h 20min", "2,45min 10s"),
+        {"took": [4800.0, 2710.0]},
+        ["hours, minutes and seconds"],
+    ),
+    "percent and multiples": (
+        lines("n,efficiency,speedup", "1,100.0%,1×", "2,94.5%,1.89x"),
+        {"efficiency": [100.0, 94.5], "speedup": [1.0, 1.89]},
+        ["unit '%' removed", "'×' and 'x' of 'speedup' converted to 'x'"],
+    ),
+    "plus or minus": (
+        lines("n,rate,ms", '1,"6,457+/-38",925.02 +- 4.42', '2,"12,914±71",406 ± 2'),
+        {"rate": [6457.0, 12914.0], "ms": [925.02, 406.0]},
+        ["2 cells: ± and what follows removed from 'rate'", "2 cells: separator of thousands removed from 'rate'"],
+    ),
+    "second values and footnotes": (
+        lines("n,rate,used,gpus", '1,"6,083 (6,553)",47.25 GiB (74%),8[^2126]', '2,"9,100 (9,800)",46.5 GiB (73%),16'),
+        {"rate": [6083.0, 9100.0], "used": [47.25, 46.5], "gpus": [8.0, 16.0]},
+        ["2 cells: second value in brackets removed from 'rate'", "1 cell: footnote removed from 'gpus'"],
+    ),
+    "European numbers": (
+        lines("n;s", "1;1.904,08", "2;951,5"),
+        {"s": [1904.08, 951.5]},
+        ["2 cells: decimal comma read in 's'"],
+    ),
+    "billions": (
+        lines("params,s", "350M,3", "1.3B,9"),
+        {"params": [3.5e8, 1.3e9]},
+        ["2 cells: 'M' and 'B' of 'params' written out"],
+    ),
+    "one column a count": (
+        lines("net,1 GPU,4 GPUs,8 GPUs", "a,253.1,925.02 +- 4.4,1282", "b,49,53.5 +- 0.1,—"),
+        {"net": ["a", "a", "a", "b", "b"], "GPUs": [1, 4, 8, 1, 4], "value": [253.1, 925.02, 1282.0, 49.0, 53.5]},
+        ["3 columns: '1 GPU', '4 GPUs', '8 GPUs' became rows of 'value' with 'GPUs'; 1 empty cell left out"],
+    ),
+    "counts with an equals sign": (
+        lines("size,n=1,n=2,n=3", "10,9,5,4"),
+        {"size": ["10"] * 3, "n": [1, 2, 3], "value": ["9", "5", "4"]},
+        ["3 columns"],
+    ),
+    "two quantities at each count": (
+        lines("net,2 nodes time,4 nodes time,2 nodes memory,4 nodes memory", "a,9,5,30,16"),
+        {"nodes": [2, 4], "time": ["9", "5"], "memory": ["30", "16"]},
+        ["4 columns"],
+    ),
+    "counts alone": (
+        lines("net,1,2,4,8", "a,10,19,36,60", "b,5,9,17,30"),
+        {"net": ["a"] * 4 + ["b"] * 4, "count": [1, 2, 4, 8] * 2},
+        ["4 columns"],
+    ),
+    "repeats as columns": (
+        lines(
+            "# nodes,Tiempo 1era Ejecución,Tiempo 2nda Ejecución,Tiempo 3era Ejecución",
+            "1,9 s,8.5 s,9.5 s",
+            "2,5 s,5 s,5.5 s",
+        ),
+        {"nodes": ["1"] * 3 + ["2"] * 3, "repeat": [1, 2, 3] * 2, "Tiempo": [9.0, 8.5, 9.5, 5.0, 5.0, 5.5]},
+        ["3 columns", "the repeat"],
+    ),
+    "runs as columns": (
+        lines("gpus,run 1,run 2", "1,9,9.5", "2,5,5.5"),
+        {"gpus": ["1", "1", "2", "2"], "repeat": [1, 2, 1, 2], "value": ["9", "9.5", "5", "5.5"]},
+        ["the repeat"],
+    ),
+    "pairs in a cell": (
+        lines("Experiment,rate", '"n=2, m=1",1.2', '"n=4, m=4",1.8', '"n=4, m=32",3.1'),
+        {"n": [2, 4, 4], "m": [1, 4, 32]},
+        ["3 cells: 'n', 'm' read from the names in 'Experiment'"],
+    ),
+    "a baseline": (
+        lines("Experiment,rate", "baseline,95", "pipeline-1,81", "pipeline-2,135", "pipeline-4,265"),
+        {"pipeline": [1, 1, 2, 4], "Experiment kind": ["baseline", "pipeline", "pipeline", "pipeline"]},
+        ["'pipeline', 'Experiment kind' read from the names"],
+    ),
+    "a multiple of a device": (
+        lines("card,gpus,rate", "A100 80GB,1,10", "2x A100 80GB,2,19", "V100,1,4", "2x V100,2,7"),
+        {"card kind": ["A100 80GB", "A100 80GB", "V100", "V100"]},
+        ["'card kind' read from the names in 'card'"],
+    ),
+    "names of files": (
+        lines("log,s", "a100_001x.txt,23", "a100_002x.txt,24", "a100_064x.txt,90"),
+        {"x": [1, 2, 64]},
+        ["'x' read from the names in 'log'"],
+    ),
+    "two counts in a name": (
+        lines("file,s", "1_worker_4_cores.txt,9", "2_worker_4_cores.txt,5", "2_worker_8_cores.txt,4"),
+        {"worker": [1, 2, 2], "cores": [4, 4, 8]},
+        ["'worker', 'cores' read"],
+    ),
+}
+
+
+def read(folder: Path, text: str) -> dict[str, list[object]]:
+    path = folder / "runs.csv"
+    path.write_text(text, encoding="utf-8")
+    return {name: list(cells) for name, cells in understood(path).columns.items()}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_a_shape_is_understood_and_reported(tmp_path: Path, shape: str) -> None:
+    text, expected, reported = SHAPES[shape]
+    path = tmp_path / "runs.csv"
+    path.write_text(text, encoding="utf-8")
+    source = understood(path)
+    columns = {name: list(cells) for name, cells in source.columns.items()}
+    assert {name: columns.get(name) for name in expected} == expected
+    report = "\n".join(map(str, source.steps))
+    assert all(words in report for words in reported)
+    assert bool(report) == bool(reported)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_what_is_written_is_understood_alike(tmp_path: Path, shape: str) -> None:
+    first = tmp_path / "runs.csv"
+    first.write_text(SHAPES[shape][0], encoding="utf-8")
+    once = understood(first)
+    again = tmp_path / "again.csv"
+    again.write_text(as_csv(once), encoding="utf-8")
+    twice = understood(again)
+    assert as_csv(twice) == as_csv(once)
+    assert dict(twice.units) == dict(once.units)
