@@ -15,7 +15,7 @@ from genperf.errors import Note, counted
 from genperf.table.clean import MISSING, label, numbers, seconds_of
 from genperf.table.headers import header_of
 from genperf.table.rows import step
-from genperf.table.units import MULTIPLES, canonical_time, unit_of
+from genperf.table.units import MULTIPLES, canonical_time, is_other_word, unit_of
 
 _BLANKS = "'’\u00a0\u2009\u202f"
 _NUMBER = (
@@ -148,7 +148,7 @@ def _converted(
         if len(kinds) > 1:
             return None
         target, over, under = _target(name, units, next(iter(kinds), ""), unit)
-        if "" in units and any(sizes[u][1:] != (over, under) for u in named):
+        if "" in units and any(sizes[u][1:] != (over, under) or is_other_word(u) for u in named):
             return None  # whether a plain number beside '5 ms' is in ms or s is not known
     values = {}
     for text, parts in known.items():

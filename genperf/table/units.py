@@ -66,3 +66,15 @@ def unit_of(text: str) -> tuple[str, float, float]:
 def canonical_time(text: str) -> str | None:
     """Return the short name of a unit of time, None of another."""
     return _TIMES.get(text.lower())
+
+
+def is_other_word(text: str) -> bool:
+    """Tell whether a word behind a number is no unit that is known: what it counts may be anything.
+
+    Examples
+    --------
+    >>> is_other_word("errors"), is_other_word("GB"), is_other_word("%"), is_other_word("it/s")
+    (True, False, False, False)
+    """
+    kind = unit_of(text)[0]
+    return kind == text and not re.fullmatch(r"s|x|[%‰$€£]|.*/.*", text) and _PREFIXED.fullmatch(text) is None
