@@ -14,6 +14,7 @@ LAYERS = {
     "table": 3,
     "expression": 3,
     "models": 4,
+    "words": 4,
     "datasets": 4,
     "importers": 4,
     "discrepancy": 4,

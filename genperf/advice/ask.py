@@ -17,21 +17,9 @@ from genperf.attribution.derived import Price
 from genperf.attribution.doublings import doublings, following_the_count
 from genperf.attribution.following import divisible
 from genperf.attribution.ladder import ladder
-from genperf.attribution.quantity import further_words, timed, value_name
 from genperf.attribution.scale import scale_factor
 from genperf.attribution.terms import FORM, parts_of
 from genperf.attribution.training import Training
-from genperf.attribution.words import (
-    capitalised,
-    count_text,
-    duration_text,
-    durations_text,
-    fits_text,
-    interval_note,
-    join_values,
-    three_digits,
-    with_article,
-)
 from genperf.errors import GenperfError, TableError
 from genperf.formula import parse, quote_name, render
 from genperf.prediction import read_query
@@ -40,6 +28,18 @@ from genperf.prediction.measured import values_with_levels
 from genperf.result import FitResult, answering
 from genperf.table import Factor
 from genperf.table.names import noun_of
+from genperf.words.numbers import (
+    capitalised,
+    count_text,
+    duration_text,
+    durations_text,
+    interval_note,
+    join_values,
+    three_digits,
+    with_article,
+)
+from genperf.words.quantity import further_words, value_name
+from genperf.words.verdict import fits_text
 
 #: Terms of a series and of a transformer → what they are in plain words.
 _PLAIN = {
@@ -167,6 +167,7 @@ def ask(result: FitResult, at: Mapping[str, Any], question: Question | None = No
     quantity = result.schema.target
     predicted = result.predict(frame, question.interval).iloc[0]
     value, lower, upper = (float(predicted[c]) for c in (quantity.name, "lower", "upper"))
+    targets = {name: one.schema.target for name, one in result.further.items()}
     verdict, reason = str(predicted["verdict"]), str(predicted["reason"])
     shown = {name: v for name, v in target.items() if name in at or name == curve.count.name}
     places = join_values(shown)
@@ -176,7 +177,12 @@ def ask(result: FitResult, at: Mapping[str, Any], question: Question | None = No
         result, result.predict_columns(target, question.interval), question.price, question.interval
     )
     sentences = {
-        "expect": "; ".join([_expect(curve, places, value, numbers), *further_words(result, predicted)]),
+        "expect": "; ".join(
+            [
+                _expect(curve, places, value, numbers),
+                *further_words(targets, predicted),
+            ]
+        ),
         "training": training,
         "sure": "; ".join(filter(None, [fits, _sure(result, (lower, upper), curve, verdict, reason)])),
         "pays": _pays(curve, question, numbers),
@@ -260,7 +266,7 @@ class _Curve:
     @property
     def sample(self) -> str:
         """What is paid for, in the singular: a sample, or the whole amount of work."""
-        return timed(self.result.schema) if self.fixed else self.question.sample.removesuffix("s")
+        return self.result.schema.timed if self.fixed else self.question.sample.removesuffix("s")
 
     def _work(self) -> np.ndarray[Any, np.dtype[np.float64]] | None:
         """Return the samples of a step at the counts; None where neither the user nor a column tells them."""

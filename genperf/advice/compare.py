@@ -14,7 +14,6 @@ from genperf.advice.narrowing import uncertainty
 from genperf.advice.scale import work_of_step
 from genperf.attribution import completed
 from genperf.attribution.answers import as_html, as_text, described, records
-from genperf.attribution.words import fits_text, join_values, three_digits
 from genperf.errors import GenperfError, suggest
 from genperf.formula import evaluate, names_in
 from genperf.prediction import read_query
@@ -22,6 +21,8 @@ from genperf.prediction.predict import THROUGHPUT
 from genperf.result import FitResult, GroupedResult, answering
 from genperf.table import Target
 from genperf.table.names import canonical_of
+from genperf.words.numbers import join_values, three_digits
+from genperf.words.verdict import fits_text
 
 Array = npt.NDArray[np.float64]
 

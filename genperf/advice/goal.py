@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from genperf.attribution.quantity import heading
 from genperf.errors import GenperfError
 from genperf.prediction import Schema
+from genperf.words.quantity import heading
 
 Truth = npt.NDArray[np.bool_]
 #: Verdicts of predictions that may be recommended with `trusted`.

@@ -13,10 +13,10 @@ import pandas as pd
 from genperf.advice.front import Front
 from genperf.advice.optimum import Optimum
 from genperf.advice.solve import OPTIMUM, Solved, Task, solve
-from genperf.attribution.words import join_values
 from genperf.errors import GenperfError, Note
 from genperf.result import GroupedResult
 from genperf.table.clean import label
+from genperf.words.numbers import join_values
 
 Key = tuple[str, ...]
 

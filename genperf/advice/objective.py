@@ -10,11 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from genperf.advice.scale import machines_formula, one_worker_names
-from genperf.attribution.quantity import heading
 from genperf.errors import FormulaError, GenperfError, ModelError
 from genperf.formula import Call, Formula, Name, Node, Number, call, parse, parse_number, render, substitute
 from genperf.models import Factors
 from genperf.table import Target
+from genperf.words.quantity import heading
 
 Array = npt.NDArray[np.float64]
 Truth = npt.NDArray[np.bool_]

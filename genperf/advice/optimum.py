@@ -11,10 +11,10 @@ import pandas as pd
 
 from genperf.advice.optimum_shown import for_people
 from genperf.attribution.answers import as_html, as_text, described, records
-from genperf.attribution.quantity import heading
-from genperf.attribution.words import duration_text
 from genperf.errors import Note
 from genperf.table import Target
+from genperf.words.numbers import duration_text
+from genperf.words.quantity import heading
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,9 +7,9 @@ from collections.abc import Collection
 import numpy as np
 import pandas as pd
 
-from genperf.attribution.words import duration_text, three_digits
 from genperf.prediction.predict import THROUGHPUT
 from genperf.table import Target
+from genperf.words.numbers import duration_text, three_digits
 
 
 def for_people(frame: pd.DataFrame, target: Target, settings: Collection[str]) -> tuple[pd.DataFrame, str]:

@@ -15,11 +15,11 @@ from genperf.advice.objective import Job, Predicted, Problem, Vocabulary, read_p
 from genperf.advice.scale import samples_formula, work_of_step
 from genperf.advice.search import DEADLINE, Evaluation, Positions, Search
 from genperf.advice.space import Space, in_model_names, levels_over, read_space
-from genperf.attribution.quantity import only_for_times
 from genperf.errors import GenperfError, Note, counted
 from genperf.formula import Node, names_in
 from genperf.prediction import Schema
 from genperf.result import FitResult, answering
+from genperf.words.quantity import only_for_times
 
 
 @dataclass(frozen=True)

@@ -15,10 +15,10 @@ from genperf.advice.answers import Suggestions
 from genperf.advice.candidates import costs, read_candidates
 from genperf.advice.narrowing import Knowledge, knowledge
 from genperf.attribution import completed
-from genperf.attribution.words import join_values
 from genperf.errors import GenperfError
 from genperf.prediction import Band, central_times, read_query
 from genperf.result import FitResult
+from genperf.words.numbers import join_values
 
 Array = npt.NDArray[np.float64]
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import pandas as pd
 
-from genperf.attribution.quantity import heading, only_for_times, scaling_question
-from genperf.attribution.words import join_values
 from genperf.table import Target
+from genperf.words.numbers import join_values
+from genperf.words.quantity import heading, only_for_times, scaling_question
 
 
 def records(frame: pd.DataFrame) -> list[dict[str, Any]]:

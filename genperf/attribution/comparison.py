@@ -14,13 +14,13 @@ from genperf.attribution.answers import Comparison
 from genperf.attribution.configurations import completed
 from genperf.attribution.draws import quantiles
 from genperf.attribution.overlaps import hidden_changes
-from genperf.attribution.quantity import with_unit
 from genperf.attribution.terms import FORM, HIDDEN, Parts, parts_of
-from genperf.attribution.words import interval_note
 from genperf.errors import GenperfError
 from genperf.prediction import Query, read_query
 from genperf.result import FitResult, answering
 from genperf.table import Target
+from genperf.words.numbers import interval_note
+from genperf.words.quantity import with_unit
 
 Array = npt.NDArray[np.float64]
 

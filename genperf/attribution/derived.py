@@ -10,10 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from genperf.attribution.quantity import heading
 from genperf.attribution.scale import factors_along, scale_factor
 from genperf.attribution.scaling import scaling
-from genperf.attribution.words import samples_called
 from genperf.errors import FormulaError, GenperfError, counted
 from genperf.formula import Formula, Text, evaluate, parse, render
 from genperf.formula.amounts import DURATIONS, amount, with_amounts
@@ -22,6 +20,8 @@ from genperf.prediction.predict import BESIDE_VALUE, THROUGHPUT
 from genperf.result import FitResult
 from genperf.table.source import Source
 from genperf.table.work import evaluated
+from genperf.words.numbers import samples_called
+from genperf.words.quantity import heading
 
 Array = npt.NDArray[np.float64]
 #: What a formula may read of a prediction, beside the predicted value itself.

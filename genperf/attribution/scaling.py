@@ -15,12 +15,11 @@ from genperf.attribution.consistent import MeasuredSteps, measured_steps
 from genperf.attribution.crossover import crossovers
 from genperf.attribution.draws import count_quantiles, log_paths, quantiles, shares
 from genperf.attribution.ladder import Ladder, ladder
-from genperf.attribution.quantity import timed
 from genperf.attribution.scale import Kind
-from genperf.attribution.words import count_text, interval_note, range_text, with_article
 from genperf.errors import GenperfError
 from genperf.prediction import central_times, throughputs
 from genperf.result import FitResult, answering
+from genperf.words.numbers import count_text, interval_note, range_text, with_article
 
 Array = npt.NDArray[np.float64]
 
@@ -127,7 +126,7 @@ def scaling(
         shares(result.members),
         (tail, 1.0 - tail),
         measured_steps(result, steps),
-        with_article(timed(result.schema)),
+        with_article(result.schema.timed),
     )
     counts, name = steps.counts, steps.along.name
     best, points = None, pd.DataFrame(columns=list(_POINTS))

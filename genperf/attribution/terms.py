@@ -12,11 +12,11 @@ import pandas as pd
 
 from genperf.attribution.draws import log_paths, quantiles, shares
 from genperf.attribution.members import MEMBERS, by_label
-from genperf.attribution.quantity import term_column
 from genperf.prediction import Member, Query, central_times
 from genperf.prediction.predict import central_of_each
 from genperf.result import FitResult
 from genperf.table import Target
+from genperf.words.quantity import term_column
 
 Array = npt.NDArray[np.float64]
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from genperf.attribution.derived import Price, derived_columns
-from genperf.attribution.words import durations_text, three_digits
 from genperf.result import FitResult
+from genperf.words.numbers import durations_text, three_digits
 
 
 @dataclass(frozen=True)

@@ -54,13 +54,13 @@ def command(
     """
     from genperf.advice.ask import Question, ask
     from genperf.attribution.derived import price_of
-    from genperf.attribution.words import join_values, samples_called
     from genperf.fitting import fit_group
     from genperf.models.guess import guess_roles
     from genperf.table.columns import Columns
     from genperf.table.jobs import taken_as_job
     from genperf.table.roles import lets_of
     from genperf.table.understood import understood
+    from genperf.words.numbers import join_values, samples_called
 
     paid = None if price is None else price_of(price, per)
     source = understood(table, given["delimiter"])

@@ -39,7 +39,7 @@ def for_people(
     >>> same
     'gpus=8'
     """
-    from genperf.attribution.words import join_values, three_digits
+    from genperf.words.numbers import join_values, three_digits
 
     same = [name for name in settings if name in frame and len(set(frame[name])) == 1]
     if known is not None:

@@ -99,7 +99,7 @@ def trust_lines(result: FitResult) -> list[str]:
 def doubling_lines(result: FitResult) -> list[str]:
     """Return a line per factor: by what the prediction is multiplied where the factor doubles."""
     from genperf.attribution.doublings import doublings
-    from genperf.attribution.quantity import value_name
+    from genperf.words.quantity import value_name
 
     name, ratios = value_name(result.schema.target), list(doublings(result).items())
     lines = [f"doubling {factor}: {name} x {ratio:.2f}" for factor, ratio in ratios[: PRINTED.max_factors]]

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from genperf.attribution import Comparison, Sensitivity
-from genperf.attribution.quantity import heading
 from genperf.plots.style import BLUE, FAINT, GREEN, INK, SKY, VERMILION, new_figure, shown
+from genperf.words.quantity import heading
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from genperf.attribution import Scaling
-from genperf.attribution.quantity import heading
 from genperf.errors import GenperfError, counted
 from genperf.plots.style import INK, PALETTE, doubling_axis, legend, new_figure, plain_numbers, shown
 from genperf.prediction.predict import THROUGHPUT
+from genperf.words.quantity import heading
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

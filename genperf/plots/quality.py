@@ -9,7 +9,6 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from genperf.attribution.quantity import constant_unit, heading
 from genperf.errors import GenperfError
 from genperf.plots.style import (
     BLUE,
@@ -27,6 +26,7 @@ from genperf.plots.style import (
 from genperf.result import FitResult
 from genperf.table import Target
 from genperf.validation import Validation
+from genperf.words.quantity import constant_unit, heading
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

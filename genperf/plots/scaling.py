@@ -12,9 +12,7 @@ import pandas as pd
 
 from genperf.attribution import Scaling, completed, explain
 from genperf.attribution.ladder import ladder
-from genperf.attribution.quantity import heading, only_for_times, term_column
 from genperf.attribution.terms import FORM, HIDDEN
-from genperf.attribution.words import samples_called
 from genperf.errors import GenperfError
 from genperf.plots.style import (
     BLUE,
@@ -34,6 +32,8 @@ from genperf.prediction import central_times, read_query
 from genperf.prediction.measured import measured_along
 from genperf.prediction.predict import THROUGHPUT
 from genperf.result import FitResult, answering
+from genperf.words.numbers import samples_called
+from genperf.words.quantity import heading, only_for_times, term_column
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -24,6 +24,7 @@ from genperf.prediction.following import follows
 from genperf.prediction.query import Query
 from genperf.prediction.schema import Schema
 from genperf.table import Factor
+from genperf.words.verdict import reason
 
 Array = npt.NDArray[np.float64]
 
@@ -218,7 +219,7 @@ def _text(
     others = [i for i in judged if i not in pair and values[i] != point[i]]
     pair_text = " and ".join(f"{names[i]}={_shown(point[i])}" for i in pair)
     nearest = ", ".join(f"{names[i]}={_shown(values[i])}" for i in [*pair, *others][: COMBINATIONS.named])
-    return f"{pair_text} were never measured together; nearest run: {nearest}"
+    return reason("apart", pair=pair_text, nearest=nearest)
 
 
 def _shown(value: Any) -> str:

@@ -67,6 +67,13 @@ class Schema(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fie
         return not self.target.throughput or "work" in dict(self.reading)
 
     @property
+    def timed(self) -> str:
+        """What a time is of: a step, or an epoch or a job, whose work all workers share."""
+        if self.scaling != "job":
+            return "step"
+        return "epoch" if "epoch" in self.target.column.lower() else "job"
+
+    @property
     def varying(self) -> tuple[Factor, ...]:
         """The factors with more than one value."""
         return tuple(f for f in self.factors if f.distinct > 1)

@@ -18,13 +18,14 @@ from genperf.prediction.query import Query
 from genperf.prediction.schema import Schema
 from genperf.table import Factor
 from genperf.table.names import column_of
+from genperf.words.verdict import doublings_text, error_text, reason
 
 Verdict = Literal["ok", "caution", "extrapolating-blind"]
 VERDICTS: tuple[Verdict, ...] = ("ok", "caution", "extrapolating-blind")
 
 
-#: The term that appears with the second node, and the sentence where no run shows it.
-STEP, NO_RUN_BEYOND_ONE_NODE = "leaving the node", "no run beyond one node: measure 2 nodes"
+#: The term that appears with the second node.
+STEP = "leaving the node"
 
 
 @dataclass(frozen=True)
@@ -121,25 +122,25 @@ class _Grades:
         self.grade = np.zeros(rows, int)
         self._marks: list[tuple[npt.NDArray[np.bool_], _Reason]] = []
 
-    def mark(self, where: npt.NDArray[np.bool_], level: int, reason: _Reason) -> None:
+    def mark(self, where: npt.NDArray[np.bool_], level: int, text: _Reason) -> None:
         """Give some rows at least a grade."""
         if where.any():
             self.grade[where] = np.maximum(self.grade[where], level)
-            self._marks.append((where, reason))
+            self._marks.append((where, text))
 
     def texts(self) -> list[str]:
         """Return the reasons of every row in the order they were given, each once."""
-        out = np.full(len(self.grade), "inside the measured range", dtype=object)
+        out = np.full(len(self.grade), reason("inside"), dtype=object)
         if not self._marks:
             return out.tolist()
         marked = np.array([where for where, _ in self._marks])
         alike, of_row = np.unique(np.packbits(marked, axis=0), axis=1, return_inverse=True)
         order = np.argsort(of_row.ravel(), kind="stable")
         for rows in np.split(order, np.cumsum(np.bincount(of_row.ravel(), minlength=alike.shape[1]))[:-1]):
-            reasons = [reason for (_, reason), here in zip(self._marks, marked[:, rows[0]], strict=True) if here]
+            reasons = [text for (_, text), here in zip(self._marks, marked[:, rows[0]], strict=True) if here]
             if not reasons:
                 continue
-            if all(isinstance(reason, str) for reason in reasons):
+            if all(isinstance(text, str) for text in reasons):
                 out[rows] = _joined(reasons)
             else:
                 each = [repeat(r, len(rows)) if isinstance(r, str) else r(rows) for r in reasons]
@@ -177,27 +178,27 @@ def verdicts(
     grades.grade[combination.doublings > RULES.blind] = 2
     for name, where in standing.unmeasured.items():
         if name == STEP:
-            grades.mark(where, 2, NO_RUN_BEYOND_ONE_NODE)
+            grades.mark(where, 2, reason("second_node"))
         else:
-            grades.mark(where & (grades.grade < 2), 2, f"nothing measured shows '{name}'")
+            grades.mark(where & (grades.grade < 2), 2, reason("unmeasured", term=name))
     extrinsic = {name: far for name, (factor, far) in scales.items() if factor.role == "extrinsic"}
     for look_back in evidence:
         beyond = extrinsic[look_back.factor] > 0 if look_back.factor in extrinsic else total > 0
         _by_evidence(look_back, standing.several_forms, beyond, grades)
     for factor in schema.factors if standing.borrowed else ():
         if factor.numeric and factor.role == "extrinsic" and factor.name not in standing.followers:
-            text = f"measured to {factor.name}={factor.upper:g}; beyond, it is borrowed from other groups"
+            text = reason("borrowed", name=factor.name, value=factor.upper)
             grades.mark(outside & (query.columns[factor.name] > factor.upper), 0, text)
     _by_width(log_width, outside | (combination.doublings > RULES.near), grades)
     if standing.unidentified:
         names = standing.unidentified
         shown = ", ".join(names[:4]) + (", …" if len(names) > 4 else "")
-        what = "the effect of " if standing.several_forms else ""
-        grades.mark(total > RULES.near, 1, f"not determined by the data: {what}{shown}")
+        about = "undetermined_effect" if standing.several_forms else "undetermined"
+        grades.mark(total > RULES.near, 1, reason(about, names=shown))
     for name, far in extrinsic.items():
         following = 2.0 * scales[name][0].upper
         needed = (grades.grade > 0) & (far > RULES.near) & (query.columns[name] > following)
-        grades.mark(needed, 0, f"measure {name}={following:g} or more first")
+        grades.mark(needed, 0, reason("measure", name=name, value=following))
     chosen: list[Verdict] = [VERDICTS[g] for g in grades.grade.tolist()]
     return chosen, grades.texts()
 
@@ -207,7 +208,7 @@ def _by_range(
 ) -> dict[str, tuple[Factor, npt.NDArray[np.float64]]]:
     """Judge by the range of each factor."""
     near = 0 if standing.several_forms and not standing.borrowed else 1
-    known = "measured and borrowed" if standing.borrowed else "measured"
+    known = reason("known_borrowed" if standing.borrowed else "known")
     scales = {}
     by_name = {f.name: f for f in schema.factors}
     settled = {
@@ -220,8 +221,7 @@ def _by_range(
         values = query.columns[factor.name]
         far = doublings_beyond(factor, values)
         if factor.distinct == 1:
-            text = f"{factor.name} was always {factor.lower:g}: its effect was not measured"
-            grades.mark(far > 0, 2, text)
+            grades.mark(far > 0, 2, reason("one_value", name=factor.name, value=factor.lower))
             continue
         if factor.name in standing.followers:
             continue
@@ -230,7 +230,8 @@ def _by_range(
             # They go as far as the workers do: only what exceeds that is news.
             outside = outside & (far > settled[factor.name] + RULES.rounding)
         grades.mark(outside, near, partial(_outside, factor, known, values, far))
-        grades.mark((far > 0) & (factor.distinct < RULES.fewest_scales), 2, _few(factor))
+        few = reason("few", name=factor.name, count=factor.distinct)
+        grades.mark((far > 0) & (factor.distinct < RULES.fewest_scales), 2, few)
         if factor.name not in settled:
             scales[factor.name] = (factor, far)
     return scales
@@ -244,11 +245,11 @@ def _outside(
     rows: npt.NDArray[np.intp],
 ) -> list[str]:
     """Return how far some rows lie outside the range of a factor."""
-    measured = f"the {known} {factor.lower:g} to {factor.upper:g}"
+    measured = {"name": factor.name, "known": known, "lower": factor.lower, "upper": factor.upper}
     # A value has one distance: each is written once.
     each, first, of_row = np.unique(values[rows], return_index=True, return_inverse=True)
     pairs = zip(each.tolist(), far[rows][first].tolist(), strict=True)
-    texts = [f"{factor.name}={v:g} is {_doublings(d)} outside {measured}" for v, d in pairs]
+    texts = [reason("outside", value=v, far=doublings_text(d), **measured) for v, d in pairs]
     return [texts[place] for place in of_row.tolist()]
 
 
@@ -301,7 +302,7 @@ def _by_distance(total: npt.NDArray[np.float64], several: npt.NDArray[np.bool_] 
     caution, blind = (total > RULES.near) & (total <= RULES.blind), total > RULES.blind
 
     def texts(rows: npt.NDArray[np.intp]) -> list[str]:
-        return [f"{_doublings(t)} outside the data in all" for t in total[rows].tolist()]
+        return [reason("in_all", far=doublings_text(t)) for t in total[rows].tolist()]
 
     for where, level in ((caution, 1), (blind, 2)):
         grades.mark(where & several, level, texts)
@@ -312,8 +313,8 @@ def _by_width(log_width: npt.NDArray[np.float64], outside: npt.NDArray[np.bool_]
     """Judge by the width of the 90 % interval."""
     wide = np.where(outside, RULES.wide_beyond, RULES.wide)
     very_wide = np.where(outside, RULES.very_wide_beyond, RULES.very_wide)
-    grades.mark((log_width > wide) & (log_width <= very_wide), 1, "the interval is wide")
-    grades.mark(log_width > very_wide, 2, "the interval is very wide")
+    grades.mark((log_width > wide) & (log_width <= very_wide), 1, reason("wide"))
+    grades.mark(log_width > very_wide, 2, reason("very_wide"))
 
 
 def all_doublings(schema: Schema, query: Query, followers: Collection[str] = ()) -> npt.NDArray[np.float64]:
@@ -379,24 +380,9 @@ def reaching(schema: Schema, borrowed: Mapping[str, npt.NDArray[np.float64]]) ->
 def _by_evidence(look_back: Evidence, several_forms: bool, beyond: npt.NDArray[np.bool_], grades: _Grades) -> None:
     """Judge by the largest measured scale; of several forms the interval holds their errors already."""
     error, last_point = look_back.error, look_back.last_point
-    at = f"{look_back.factor}={look_back.held_out:g}"
-    text = f"predicting {at} from smaller scales, the model erred by {_percent(error)}"
+    text = reason("look_back", name=look_back.factor, value=look_back.held_out, error=error_text(error))
     if last_point is not None and error > last_point + RULES.nearer:
-        grades.mark(
-            beyond, 1 if several_forms else 2, f"{text}, and 'as at the largest scale' by {_percent(last_point)}"
-        )
+        beaten = reason("look_back_beaten", look_back=text, last=error_text(last_point))
+        grades.mark(beyond, 1 if several_forms else 2, beaten)
     elif error > RULES.error and not several_forms:
         grades.mark(beyond, 2 if error > RULES.large_error else 1, text)
-
-
-def _few(factor: Factor) -> str:
-    return f"{factor.name} was measured at {factor.distinct} values only: measure a third"
-
-
-def _doublings(count: float) -> str:
-    shown = f"{count:.1f}".removesuffix(".0")
-    return f"{shown} doubling" + ("" if shown == "1" else "s")
-
-
-def _percent(logarithm: float) -> str:
-    return f"{100.0 * float(np.expm1(logarithm)):.0f} %"

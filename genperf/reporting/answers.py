@@ -13,15 +13,16 @@ from genperf.advice import suggest
 from genperf.attribution import Scaling
 from genperf.attribution.alike import LABELS
 from genperf.attribution.explain import terms_at
-from genperf.attribution.quantity import further_words, only_for_times, term_column, timed, with_unit
 from genperf.attribution.terms import FORM, HIDDEN
-from genperf.attribution.words import capitalised, count_text, fits_text, samples_called, three_digits, with_article
 from genperf.errors import GenperfError
 from genperf.models import Factors
 from genperf.prediction.predict import THROUGHPUT
 from genperf.result import FitResult
 from genperf.series.record import RECORDS, record_like
 from genperf.table import Factor, Target
+from genperf.words.numbers import capitalised, count_text, samples_called, three_digits, with_article
+from genperf.words.quantity import further_words, only_for_times, term_column, with_unit
+from genperf.words.verdict import fits_text
 
 
 @dataclass(frozen=True)
@@ -151,7 +152,7 @@ def summary(result: FitResult, answer: Scaling | None, target: pd.DataFrame, int
         count = float(target[answer.along].iloc[0])
         place = f"at {count_text(count, answer.along)}"
         efficiency = _efficiencies(answer, count)[0] if "efficiency" in answer.curve else None
-    subject, verb = (with_article(timed(result.schema)), "to take") if quantity.is_time else (quantity.name, "to be")
+    subject, verb = (with_article(result.schema.timed), "to take") if quantity.is_time else (quantity.name, "to be")
     ends = with_unit(f"{lower:.3g} to {upper:.3g}", quantity)
     words = [f"{place}, {subject} is expected {verb} {with_unit(f'{value:.3g}', quantity)}"]
     if quantity.throughput and "throughput" in row:
@@ -161,7 +162,7 @@ def summary(result: FitResult, answer: Scaling | None, target: pd.DataFrame, int
         words, ends = [f"{place}, expect {rate} {unit}"], f"{low} to {high}"
     words.append(f" ({100 * interval:g} % interval: {ends})")
     words += [] if efficiency is None else [f", at {efficiency:.0f} % efficiency"]
-    words += [f"; {text}" for text in further_words(result, row)]
+    words += [f"; {text}" for text in further_words({n: f.schema.target for n, f in result.further.items()}, row)]
     fits = fits_text(float(row["fits"]))
     words += [f"; {fits}" if fits else "", f"; {TRUST[str(row['verdict'])]}"]
     return Summary(value, lower, upper, efficiency, str(row["verdict"]), capitalised("".join(words)))

@@ -24,6 +24,7 @@ from genperf.prediction.feasibility import SAME
 from genperf.prediction.predict import FLOOR, led_followers, standing_of
 from genperf.result import FitResult
 from genperf.result.arrays import packed
+from genperf.words.verdict import REASONS
 
 Array = npt.NDArray[np.float64]
 
@@ -184,6 +185,7 @@ def rules() -> dict[str, Any]:
         **asdict(verdict.RULES),
         "combinations": asdict(COMBINATIONS),
         "verdicts": list(verdict.VERDICTS),
+        "reasons": REASONS,
         "normal": [NormalDist().inv_cdf((i + 0.5) / POINTS) for i in range(POINTS)],
     }
 

@@ -12,9 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from genperf import __version__
-from genperf.attribution.quantity import heading, timed
 from genperf.attribution.terms import FORM, HIDDEN
-from genperf.attribution.words import LIKELY_TO_FIT, with_article
 from genperf.engine.phases import doing, listening
 from genperf.errors import GenperfError
 from genperf.fitting import fit
@@ -30,6 +28,9 @@ from genperf.reporting.sheet import place_of, quantity_of, sheet
 from genperf.result import FitResult, GroupedResult
 from genperf.table import Table
 from genperf.validation import Validation
+from genperf.words.numbers import with_article
+from genperf.words.quantity import heading
+from genperf.words.verdict import LIKELY_TO_FIT
 
 _SCRIPTS = (
     "data.js",
@@ -286,7 +287,7 @@ def _lead(whole: GroupedResult, first: FitResult) -> str:
     configurations = sum(r.schema.configurations for r in whole.results.values())
     groups = f" in {len(whole)} groups ({', '.join(whole.group)})" if whole.group else ""
     target = first.schema.target
-    what = f"the time of {with_article(timed(first.schema))}" if target.is_time else heading(target)
+    what = f"the time of {with_article(first.schema.timed)}" if target.is_time else heading(target)
     if target.throughput:
         what = f"the throughput (column {target.throughput})"
     return (

@@ -9,13 +9,13 @@ from typing import Any
 
 from genperf.advice.scale import sequence_of, work_of_columns, work_of_step
 from genperf.attribution.derived import price_of
-from genperf.attribution.words import samples_called
 from genperf.errors import GenperfError
 from genperf.formula import names_in, parse, quote_name
 from genperf.formula.amounts import amount, with_amounts
 from genperf.reporting.engine import Model
 from genperf.result import FitResult
 from genperf.table.names import column_of
+from genperf.words.numbers import samples_called
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,6 @@ from genperf.attribution.doublings import doublings_by_level, doublings_for_peop
 from genperf.attribution.following import following
 from genperf.attribution.ladder import Ladder, ladder
 from genperf.attribution.members import by_label
-from genperf.attribution.quantity import constant_unit, heading
 from genperf.attribution.terms import amounts_of
 from genperf.errors import GenperfError
 from genperf.prediction import read_query
@@ -27,6 +26,7 @@ from genperf.reporting.answers import Summary, answers, summary, unanswered
 from genperf.reporting.measures import rate_unit
 from genperf.result import FitResult
 from genperf.table import Factor
+from genperf.words.quantity import constant_unit, heading
 
 Array = npt.NDArray[np.float64]
 

@@ -1,4 +1,4 @@
-// How far a point's combinations lie from every run. Mirrors genperf/prediction/combinations.py, in the same words.
+// How far a point's combinations lie from every run. Mirrors genperf/prediction/combinations.py.
 function position(f, value) {
   if (!f.numeric) return f.levels.indexOf(value);
   if (f.positive && f.lower > 0) return Math.log2(value);
@@ -30,7 +30,7 @@ function apart(combinations, factors, x) {
   const run = combinations.runs[far.indexOf(Math.min(...far))];
   const others = combinations.places.filter((i) => !pair.includes(i) && run[i] !== x[i]);
   const shown = (i, values) => `${factors[i].name}=${factors[i].numeric ? plain(values[i]) : values[i]}`;
-  out.text = `${pair.map((i) => shown(i, x)).join(" and ")} were never measured together; ` +
-    `nearest run: ${[...pair, ...others].slice(0, named).map((i) => shown(i, run)).join(", ")}`;
+  const nearest = [...pair, ...others].slice(0, named).map((i) => shown(i, run)).join(", ");
+  out.text = reason("apart", { pair: pair.map((i) => shown(i, x)).join(" and "), nearest });
   return out;
 }

@@ -175,7 +175,11 @@ function doublingsBeyond(f, value) {
   return Math.max((value - f.upper) / width, (f.lower - value) / width, 0);
 }
 
-// The rules of genperf/prediction/verdict.py, in the same words.
+// A reason by its name, from genperf/words/verdict.py: `{name}` is written as it is, `{name:g}` as a number.
+const reason = (about, values = {}) =>
+  RULES.reasons[about].replace(/\{(\w+)(:g)?\}/g, (_, name, number) => (number ? plain(values[name]) : values[name]));
+
+// The rules of genperf/prediction/verdict.py.
 function judged(model, x, logWidth) {
   const { severalForms: several, followers, settled, evidence, unmeasured, unidentified: loose, borrowed } = model.judging;
   const pooled = borrowed.length > 0, reached = pooled ? borrowed : model.factors;
@@ -193,52 +197,50 @@ function judged(model, x, logWidth) {
     if (!f.numeric) return;
     const far = doublingsBeyond(f, x[i]);
     if (f.distinct === 1) {
-      if (far > 0) mark(2, `${f.name} was always ${plain(f.lower)}: its effect was not measured`);
+      if (far > 0) mark(2, reason("one_value", { name: f.name, value: f.lower }));
       return;
     }
     if (followers.includes(f.name)) return;
-    const known = pooled ? "measured and borrowed" : "measured";
-    const range = `${plain(f.lower)} to ${plain(f.upper)}`;
+    const known = reason(pooled ? "known_borrowed" : "known");
     const beside = f.name in settled;
     const news = beside ? far > doublingsBeyond(reached[leader(f.name)], x[leader(f.name)]) + RULES.rounding : far > 0;
     if (!beside) outsideCount += far > 0;
-    if (news) mark(nearLevel, `${f.name}=${plain(x[i])} is ${doublings(far)} outside the ${known} ${range}`);
-    if (far > 0 && f.distinct < RULES.fewest_scales) mark(2, `${f.name} was measured at ${f.distinct} values only: measure a third`);
+    if (news) mark(nearLevel, reason("outside", { ...f, value: x[i], far: doublings(far), known }));
+    if (far > 0 && f.distinct < RULES.fewest_scales) mark(2, reason("few", { name: f.name, count: f.distinct }));
     if (f.role === "extrinsic" && !beside) next.push([f, far, x[i]]);
   });
   if (total > RULES.near) {
     const level = total > RULES.blind ? 2 : 1;
-    if (outsideCount > 1) mark(level, `${doublings(total)} outside the data in all`);
+    if (outsideCount > 1) mark(level, reason("in_all", { far: doublings(total) }));
     grade = Math.max(grade, level);
   }
   const combination = apart(model.judging.combinations, model.factors, x);
   if (combination.doublings > RULES.near) mark(combination.doublings > RULES.blind ? 2 : 1, combination.text);
   const there = new Map(unmeasured.map(([name, f]) => [name, FORMULAS[f](x, ONES) > 0]));
   for (const [name, positive] of there) {
-    if (positive && name === "leaving the node") mark(2, "no run beyond one node: measure 2 nodes");
-    else if (positive && grade < 2) mark(2, `nothing measured shows '${name}'`);
+    if (positive && name === "leaving the node") mark(2, reason("second_node"));
+    else if (positive && grade < 2) mark(2, reason("unmeasured", { term: name }));
   }
   for (const [factor, heldOut, error, last] of evidence) {
     const outsideOf = next.filter(([f]) => f.name === factor).map(([, far]) => far > 0);
     if (!(outsideOf.length ? outsideOf.some(Boolean) : total > 0)) continue;
-    const text = `predicting ${factor}=${plain(heldOut)} from smaller scales, the model erred by ${percent(error)}`;
+    const text = reason("look_back", { name: factor, value: heldOut, error: percent(error) });
     if (last !== null && error > last + RULES.nearer)
-      mark(several ? 1 : 2, `${text}, and 'as at the largest scale' by ${percent(last)}`);
+      mark(several ? 1 : 2, reason("look_back_beaten", { look_back: text, last: percent(last) }));
     else if (error > RULES.error && !several) mark(error > RULES.large_error ? 2 : 1, text);
   }
   model.factors.forEach((f, i) => {
     if (!pooled || !f.numeric || f.role !== "extrinsic" || followers.includes(f.name)) return;
-    if (outside && x[i] > f.upper)
-      mark(0, `measured to ${f.name}=${plain(f.upper)}; beyond, it is borrowed from other groups`);
+    if (outside && x[i] > f.upper) mark(0, reason("borrowed", { name: f.name, value: f.upper }));
   });
   const [wide, very] = outside || combination.doublings > RULES.near ? [RULES.wide_beyond, RULES.very_wide_beyond] : [RULES.wide, RULES.very_wide];
-  if (logWidth > wide && logWidth <= very) mark(1, "the interval is wide");
-  if (logWidth > very) mark(2, "the interval is very wide");
+  if (logWidth > wide && logWidth <= very) mark(1, reason("wide"));
+  if (logWidth > very) mark(2, reason("very_wide"));
   if (loose.length && total > RULES.near)
-    mark(1, `not determined by the data: ${several ? "the effect of " : ""}${loose.slice(0, 4).join(", ")}${loose.length > 4 ? ", …" : ""}`);
+    mark(1, reason(several ? "undetermined_effect" : "undetermined", { names: `${loose.slice(0, 4).join(", ")}${loose.length > 4 ? ", …" : ""}` }));
   for (const [f, far, value] of next)
-    if (grade > 0 && far > RULES.near && value > 2 * f.upper) mark(0, `measure ${f.name}=${plain(2 * f.upper)} or more first`);
-  return [RULES.verdicts[grade], [...reasons].join("; ") || "inside the measured range"];
+    if (grade > 0 && far > RULES.near && value > 2 * f.upper) mark(0, reason("measure", { name: f.name, value: 2 * f.upper }));
+  return [RULES.verdicts[grade], [...reasons].join("; ") || reason("inside")];
 }
 
 // What follows the scale of a series is not counted beside it: of them and the scale the farthest counts.
@@ -267,7 +269,7 @@ const ONES = new Proxy([], { get: () => 1 });
 const percent = (logarithm) => `${Math.round(100 * Math.expm1(logarithm))} %`;
 const doublings = (count) => {
   const text = count.toFixed(1).replace(/\.0$/, "");
-  return `${text} doubling${text === "1" ? "" : "s"}`;
+  return reason(text === "1" ? "doubling" : "doublings", { count: text });
 };
 // Six significant digits, as Python's `:g` writes them.
 function plain(value) {

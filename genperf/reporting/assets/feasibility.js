@@ -43,6 +43,6 @@ function fitsAt(f, x) {
 // In words; nothing where a run is likely to fit.
 function fitsText(p) {
   if (p >= PAGE.likelyToFit) return "";
-  const percent = p >= 0.01 ? `${Math.round(100 * p)} %` : "less than 1 %";
-  return `Such a run ${p >= 0.5 ? "may fail" : "most likely fails"}: it fits with a probability of ${percent}.`;
+  const percent = p >= 0.01 ? `${Math.round(100 * p)} %` : reason("less_than_one");
+  return sentence(reason("fits", { how: reason(p >= 0.5 ? "fails" : "most_likely_fails"), percent }));
 }

@@ -11,6 +11,7 @@ const numeric = (f) => f.numeric;
 // A number stays on the line of its unit.
 const UNIT = new RegExp(`(\\d) (%|${QUANTITY.unit.replace(/[.*+?^${}()|[\]\\]/g, "\\$&") || "%"})(?!\\w)`, "g");
 const tidy = (words) => words.replace(UNIT, (_, digit, unit) => `${digit}\u00a0${unit}`);
+const sentence = (words) => `${words[0].toUpperCase()}${words.slice(1)}.`;
 const text = (id, value) => ($(id).textContent = value);
 const put = (id, ...children) => $(id).replaceChildren(...children.flat().filter((c) => c));
 

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
-from genperf.attribution.words import three_digits
 from genperf.table.target import SECONDS, Target
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from genperf.prediction import Schema
-    from genperf.result import FitResult
+from genperf.words.numbers import three_digits
 
 
 def heading(target: Target) -> str:
@@ -25,20 +20,6 @@ def heading(target: Target) -> str:
     return f"{target.name} ({target.unit})" if target.unit else target.name
 
 
-def timed(schema: Schema) -> str:
-    """Return what a time is of: a step, or an epoch or a job, whose work all workers share.
-
-    Examples
-    --------
-    >>> from genperf.prediction import Schema
-    >>> timed(Schema((), Target("step_s"))), timed(Schema((), Target("epoch_s"), scaling="job"))
-    ('step', 'epoch')
-    """
-    if schema.scaling != "job":
-        return "step"
-    return "epoch" if "epoch" in schema.target.column.lower() else "job"
-
-
 def value_name(target: Target) -> str:
     """Return what is told first of a prediction: the throughput where one was measured, else the quantity.
 
@@ -50,19 +31,20 @@ def value_name(target: Target) -> str:
     return "throughput" if target.work else target.name
 
 
-def further_words(result: FitResult, row: pd.Series[Any]) -> list[str]:
-    """Return what a prediction says of further quantities: `memory 31.7 GB (29 to 34)`; nothing where it is unknown.
+def further_words(targets: Mapping[str, Target], row: Any) -> list[str]:
+    """Return what one row of a prediction holds of further quantities; nothing of one that is unknown there.
 
-    Parameters
-    ----------
-    row : Series
-        One row of a prediction.
+    Examples
+    --------
+    >>> row = {"memory": 31.7, "memory_lower": 29.0, "memory_upper": 34.0}
+    >>> further_words({"memory": Target("peak", "memory", "GB")}, row)
+    ['memory 31.7 GB (29 to 34)']
     """
     words = []
-    for name, one in result.further.items():
+    for name, target in targets.items():
         value, lower, upper = (float(row[f"{name}{end}"]) for end in ("", "_lower", "_upper"))
         if value == value:
-            number = with_unit(three_digits(value), one.schema.target)
+            number = with_unit(three_digits(value), target)
             words.append(f"{name} {number} ({three_digits(lower)} to {three_digits(upper)})")
     return words
 

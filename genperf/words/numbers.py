@@ -1,4 +1,4 @@
-"""Counts and intervals in sentences."""
+"""Counts, intervals and durations as a person reads them."""
 
 from __future__ import annotations
 
@@ -9,9 +9,6 @@ import numpy as np
 
 from genperf.table.headers import header_of
 from genperf.table.names import counted_by, noun_of
-
-#: A probability of fitting that goes without a word: that of `optimize`.
-LIKELY_TO_FIT = 0.95
 
 
 def count_text(count: float, name: str) -> str:
@@ -135,21 +132,6 @@ def samples_called(column: str) -> str:
     ('images', 'tokens', 'samples')
     """
     return header_of(column).counted or "samples"
-
-
-def fits_text(probability: float) -> str:
-    """Say that a run may fail, or that it most likely does; nothing where it is likely to fit.
-
-    Examples
-    --------
-    >>> fits_text(0.99), fits_text(0.7)
-    ('', 'such a run may fail (it fits with a probability of 70 %)')
-    """
-    if probability >= LIKELY_TO_FIT:
-        return ""
-    how = "may fail" if probability >= 0.5 else "most likely fails"
-    percent = f"{100 * probability:.0f} %" if probability >= 0.01 else "less than 1 %"
-    return f"such a run {how} (it fits with a probability of {percent})"
 
 
 def with_article(noun: str) -> str:

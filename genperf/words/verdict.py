@@ -1,0 +1,80 @@
+"""The reasons of a verdict and what a verdict means: each sentence stands here once, and the page gets it as data."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+#: Reasons by what they are about. A value in braces is written as it is, one with `:g` with six significant digits.
+REASONS: dict[str, str] = {
+    "inside": "inside the measured range",
+    "one_value": "{name} was always {value:g}: its effect was not measured",
+    "outside": "{name}={value:g} is {far} outside the {known} {lower:g} to {upper:g}",
+    "known": "measured",
+    "known_borrowed": "measured and borrowed",
+    "few": "{name} was measured at {count:g} values only: measure a third",
+    "in_all": "{far} outside the data in all",
+    "apart": "{pair} were never measured together; nearest run: {nearest}",
+    "second_node": "no run beyond one node: measure 2 nodes",
+    "unmeasured": "nothing measured shows '{term}'",
+    "look_back": "predicting {name}={value:g} from smaller scales, the model erred by {error}",
+    "look_back_beaten": "{look_back}, and 'as at the largest scale' by {last}",
+    "borrowed": "measured to {name}={value:g}; beyond, it is borrowed from other groups",
+    "wide": "the interval is wide",
+    "very_wide": "the interval is very wide",
+    "undetermined": "not determined by the data: {names}",
+    "undetermined_effect": "not determined by the data: the effect of {names}",
+    "measure": "measure {name}={value:g} or more first",
+    "doubling": "{count} doubling",
+    "doublings": "{count} doublings",
+    "fails": "may fail",
+    "most_likely_fails": "most likely fails",
+    "fits": "such a run {how} (it fits with a probability of {percent})",
+    "less_than_one": "less than 1 %",
+}
+
+#: What a verdict means to somebody who decides.
+TRUST = {
+    "ok": "it can be relied on",
+    "caution": "be careful",
+    "extrapolating-blind": "do not rely on it",
+}
+#: A probability of fitting that goes without a word: that of `optimize`.
+LIKELY_TO_FIT = 0.95
+
+
+def reason(about: str, **values: Any) -> str:
+    """Return a reason with its values filled in.
+
+    Examples
+    --------
+    >>> reason("outside", name="gpus", value=64.0, far=doublings_text(2.0), known="measured", lower=1.0, upper=16.0)
+    'gpus=64 is 2 doublings outside the measured 1 to 16'
+    """
+    return REASONS[about].format(**values)
+
+
+def doublings_text(count: float) -> str:
+    """Return a number of doublings with at most one decimal: `1 doubling`, `2.5 doublings`."""
+    shown = f"{count:.1f}".removesuffix(".0")
+    return reason("doubling" if shown == "1" else "doublings", count=shown)
+
+
+def error_text(logarithm: float) -> str:
+    """Return an error ln(predicted/measured) in per cent."""
+    return f"{100.0 * float(np.expm1(logarithm)):.0f} %"
+
+
+def fits_text(probability: float) -> str:
+    """Return that a run may fail, or most likely does; nothing where it is likely to fit.
+
+    Examples
+    --------
+    >>> fits_text(0.99), fits_text(0.7)
+    ('', 'such a run may fail (it fits with a probability of 70 %)')
+    """
+    if probability >= LIKELY_TO_FIT:
+        return ""
+    percent = f"{100 * probability:.0f} %" if probability >= 0.01 else reason("less_than_one")
+    return reason("fits", how=reason("fails" if probability >= 0.5 else "most_likely_fails"), percent=percent)
