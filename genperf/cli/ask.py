@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from genperf.table import Table
 
 #: The kinds of notes that an answer repeats, of the table and of the fit.
-TABLE_NOTES = ("rows_rejected", "runs_failed", "job", "job_likely", "repeats_apart")
+TABLE_NOTES = ("rows_rejected", "runs_failed", "job", "job_likely", "repeats_apart", "shape")
 FIT_NOTES = ("hint", "hint_contradicted", "outlier", "mixture")
 
 

@@ -6,15 +6,23 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
+import numpy as np
 
 from genperf.cli.fitted import PRINTED
-from genperf.cli.options import output_options, read, table_options
+from genperf.cli.options import measured_column, output_options, read, table_options
 from genperf.cli.output import records, say, show_frame, show_json
 from genperf.cli.tell import tell
+from genperf.cli.writing import writable, write_whole
 from genperf.errors import counted, listed
+from genperf.table.clean import label
+from genperf.table.roles import names_of
 
 if TYPE_CHECKING:
     from genperf.table.clean import Rejection
+    from genperf.table.source import Source
+
+#: Rows of a table that are shown as they were understood.
+_SHOWN_ROWS = 5
 
 
 def rejected_lines(rejected: Sequence[Rejection]) -> list[str]:
@@ -36,15 +44,30 @@ def rejected_lines(rejected: Sequence[Rejection]) -> list[str]:
 
 @click.command("check")
 @click.argument("table")
+@click.option("--as-read", callback=writable, metavar="CSV", help="Write the table as it is understood here.")
 @table_options
 @output_options
-def command(table: str, as_json: bool, quiet: bool, no_color: bool, **given: Any) -> None:
-    """Read TABLE (CSV, Parquet, or - for standard input), and summarise its factors, repeats and faults."""
+def command(table: str, as_read: str | None, as_json: bool, quiet: bool, no_color: bool, **given: Any) -> None:
+    """Read TABLE (CSV, JSON, Parquet, or - for standard input), and summarise its factors, repeats and faults.
+
+    With --as-read, no column need be named.
+    """
     from genperf.models import MODELS
     from genperf.table import shown_phases
     from genperf.table.design import design_notes
+    from genperf.table.understood import as_csv, understood
 
-    measured = read(table, given)
+    reading = given["delimiter"], _named(given)
+    source = understood(table, *reading) if as_read is not None else None
+    if as_read is not None and source is not None:
+        write_whole(as_read, as_csv(source))
+        if not measured_column(given):
+            _show_source(source, as_json, quiet, no_color)
+            return
+    # Standard input is read once.
+    measured = read(source.frame if source is not None and table == "-" else table, given)
+    if source is None and table != "-" and not as_json and any(n.kind == "shape" for n in measured.notes):
+        source = understood(table, *reading)
     notes = [*measured.notes, *([] if measured.group else design_notes(measured))]
     configurations = len(measured.medians())
     noise, target = measured.noise(), measured.target
@@ -97,5 +120,32 @@ def command(table: str, as_json: bool, quiet: bool, no_color: bool, **given: Any
         tell(f"rejected: {counted(measured.rejected_rows, 'row')}")
         for line in rejected_lines(measured.rejected):
             tell(f"  {line}")
+    if source is not None and source.steps:
+        _show_rows(source, no_color)
     for note in notes:
         say(f"note: {note}", quiet)
+
+
+def _named(given: dict[str, Any]) -> set[str]:
+    """Return the columns that the options name."""
+    roles = ("time", "throughput", "quantity", "intrinsic", "extrinsic", "categorical", "group", "weight", "repeat")
+    return {name for role in (*roles, "status") for name in names_of(given[role] or ())}
+
+
+def _show_source(source: Source, as_json: bool, quiet: bool, no_color: bool) -> None:
+    """Show how a table was understood, without a role of any column."""
+    if as_json:
+        steps = [str(step) for step in source.steps]
+        show_json({"source": source.name, "rows": len(source.lines), "columns": list(source.columns), "steps": steps})
+        return
+    tell(f"{source.name}: {counted(len(source.lines), 'row')}, {counted(len(source.columns), 'column')}")
+    _show_rows(source, no_color)
+    for step in source.steps:
+        say(f"note: {step}", quiet)
+
+
+def _show_rows(source: Source, no_color: bool) -> None:
+    """Show the first rows of a table as it was understood."""
+    first = {name: np.array([label(cell) for cell in cells[:_SHOWN_ROWS]]) for name, cells in source.columns.items()}
+    more = max(0, len(source.lines) - _SHOWN_ROWS)
+    show_frame(first, title="as understood" + (f", before {counted(more, 'more row')}" if more else ""), plain=no_color)

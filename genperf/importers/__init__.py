@@ -13,6 +13,7 @@ from genperf.errors import GenperfError, Note, TableError, suggest
 from genperf.importers import extra_p, hyperfine, mlperf, pytorch_profiler
 from genperf.importers.imported import SOURCE, FormatError, Imported, csv_lines, is_number, joined
 from genperf.importers.naming import factors_from_name
+from genperf.table.content import SIGNATURES
 from genperf.table.source import read_text
 
 __all__ = ["FORMATS", "Format", "Imported", "csv_lines", "import_files", "is_number"]
@@ -36,12 +37,14 @@ FORMATS: dict[str, Format] = {
     "extra-p": Format(
         "Extra-P's text, JSON and JSON Lines",
         extra_p.read,
-        r'(?m)^PARAMETER\s|"measurements"\s*:|^\s*\{\s*"params"\s*:',
+        rf'{SIGNATURES["extra-p"]}|"measurements"\s*:|^\s*\{{\s*"params"\s*:',
     ),
     "pytorch-profiler": Format(
-        "torch.profiler's Chrome traces: a row a step, with its phases", pytorch_profiler.read, '"traceEvents"|"ph"'
+        "torch.profiler's Chrome traces: a row a step, with its phases",
+        pytorch_profiler.read,
+        SIGNATURES["pytorch-profiler"],
     ),
-    "mlperf": Format("logs of MLPerf training", mlperf.read, ":::MLLOG"),
+    "mlperf": Format("logs of MLPerf training", mlperf.read, SIGNATURES["mlperf"]),
 }
 
 

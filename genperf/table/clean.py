@@ -135,9 +135,9 @@ def numbers(cells: Sequence[Any] | Cells) -> tuple[npt.NDArray[np.float64], Reas
     {2: "is not a number (write the decimal sign as '.', and nothing between thousands)", 3: 'is empty'}
     """
     cells = list(cells)
-    values = _all_plain(cells)
+    values = all_plain(cells)
     if values is None:
-        values = np.array([_number(cell) for cell in cells], dtype=float)
+        values = np.array([number_in(cell) for cell in cells], dtype=float)
     bad = np.flatnonzero(~np.isfinite(values)).tolist()
     values[bad] = np.nan
     return values, {i: _why_not_a_number(cells[i]) for i in bad}
@@ -244,12 +244,12 @@ def mostly_numbers(cells: Sequence[Any]) -> bool:
     (True, False, False)
     """
     filled = [cell for cell in cells if label(cell)]
-    numeric = sum(1 for cell in filled if math.isfinite(_number(cell)))
+    numeric = sum(1 for cell in filled if math.isfinite(number_in(cell)))
     return bool(filled) and 2 * numeric >= len(filled)
 
 
-def _all_plain(cells: list[Any]) -> npt.NDArray[np.float64] | None:
-    """Return the numbers of cells that are all texts and numbers as `_number` reads them; None where one is not."""
+def all_plain(cells: list[Any]) -> npt.NDArray[np.float64] | None:
+    """Return the numbers of cells that are all texts and numbers as `number_in` reads them; None where one is not."""
     try:
         together = "".join(cells)
         return np.array(cells, dtype=object).astype(float) if together.isascii() and "_" not in together else None
@@ -257,7 +257,7 @@ def _all_plain(cells: list[Any]) -> npt.NDArray[np.float64] | None:
         return None
 
 
-def _number(cell: Any) -> float:
+def number_in(cell: Any) -> float:
     """Return the number in a cell, infinite if it is, else NaN."""
     if isinstance(cell, bool | np.bool_):
         return math.nan
@@ -273,7 +273,7 @@ def _number(cell: Any) -> float:
 
 
 def _why_not_a_number(cell: Any) -> str:
-    if math.isinf(_number(cell)):
+    if math.isinf(number_in(cell)):
         return "is infinite"
     text = label(cell)
     # A missing cell of a DataFrame is written NaN there, an empty one of a file is nothing at all.

@@ -6,6 +6,7 @@ import codecs
 import io
 import os
 import re
+import shlex
 import stat
 import sys
 import zlib
@@ -28,6 +29,8 @@ class ContentSettings:
     max_unpacked_bytes: int = 256_000_000
     #: Bytes of standard input, a pipe or a device, which do not tell their size beforehand. As much.
     max_streamed_bytes: int = 256_000_000
+    #: Characters in which the signature of another format is looked for. A guess: headers are shorter.
+    signature_chars: int = 100_000
     #: Cells of a Parquet file that are read into memory, whatever its size: a column of one value takes nothing
     #: in the file. A cell takes 8 to 60 bytes.
     max_parquet_cells: int = 50_000_000
@@ -61,6 +64,12 @@ _FOREIGN: dict[bytes, tuple[str, str]] = {
     b"\x80\x05\x95": ("a pickle, which can run code when it is read", "write a CSV"),
     codecs.BOM_UTF32_LE: ("text in UTF-32, which is not read", "save the file as UTF-8"),
     codecs.BOM_UTF32_BE: ("text in UTF-32, which is not read", "save the file as UTF-8"),
+}
+#: Texts that only an importer reads, by its name.
+SIGNATURES = {
+    "pytorch-profiler": r'"traceEvents"|^\s*\[\s*\{[^{}]*"ph"\s*:',
+    "mlperf": r"(?m)^\S*\s*:::MLLOG|:::MLLOG\s*\{",
+    "extra-p": r"(?m)\A(?:#.*\n)*\s*PARAMETER\s+\S+\s*$|\"callpaths\"\s*:|\"measurements\"\s*:\s*\{",
 }
 _WEB_PAGE = re.compile(r"\s*<(!doctype|html|head|body|table|\?xml)\b", re.IGNORECASE)
 
@@ -156,15 +165,21 @@ def refuse_foreign(data: bytes, name: str) -> None:
         raise TableError("is an archive, which is not read", hint="unpack it: tar -xf FILE", where=name)
 
 
-def refuse_marked_up(text: str, name: str) -> None:
-    """Refuse a web page.
+def refuse_other_text(text: str, name: str) -> None:
+    """Refuse a text of a known kind that is no table.
 
     Raises
     ------
     TableError
+        Naming the kind, and the importer that reads it.
     """
     if _WEB_PAGE.match(text):
         raise TableError("is a web page, not a table", hint="download the file itself, or copy its table", where=name)
+    start = text[: CONTENT.signature_chars]
+    for importer, signature in SIGNATURES.items():
+        if re.search(signature, start):
+            hint = f"genperf import {importer} {shlex.quote(name)} -o table.csv"
+            raise TableError(f"is a file for 'genperf import {importer}', not a table", hint=hint, where=name)
 
 
 def decoded(data: bytes, name: str) -> str:

@@ -6,6 +6,7 @@ import csv
 import io
 import itertools
 import re
+import statistics
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -82,11 +83,27 @@ def read_delimited(text: str, name: str, delimiter: str | None) -> Rows:
     lines, rows, ragged, dropped = _fitting(itertools.chain(following, records), columns, separator, name)
     if not rows and not ragged:
         raise TableError("a header and no rows", hint="a line per run is needed below it", where=name)
+    _refuse_prose(columns, rows, ragged, name)
     if dropped:
         steps.append(step(f"{counted(dropped, 'row')} without a filled cell left out"))
     if drawn:
         steps.append(step(f"{counted(len(rows), 'row')} read from a table drawn with | and -"))
     return Rows(columns, rows, lines, "line", tuple(ragged), tuple(steps), separator)
+
+
+def _refuse_prose(
+    columns: Sequence[str], rows: Sequence[Sequence[str]], ragged: Sequence[Rejection], name: str
+) -> None:
+    """Refuse a log or a text: most lines have another number of fields than the first, or are sentences."""
+    lines = len(rows) + len(ragged)
+    if len(ragged) > max(len(rows), 2):
+        what = f"{len(ragged)} of its {lines} lines have another number of fields than the first"
+    elif len(columns) == 1 and rows and statistics.median(len(row[0].split()) for row in rows) > 3:
+        what = "its lines are sentences"
+    else:
+        return
+    hint = "write a CSV with a header line and a line per run; genperf import reads the files of some tools"
+    raise TableError(f"is a log or a text, not a table: {what}", hint=hint, where=name)
 
 
 def _fitting(

@@ -107,6 +107,9 @@ def with_factors(cells: Mapping[str, Cells]) -> tuple[dict[str, npt.NDArray[Any]
     for column, values in cells.items():
         if values.dtype.kind in "iufbM":
             continue
+        written = {cell for cell in values if isinstance(cell, str)}
+        if not 2 <= len(written) <= LEVELS.max_levels:
+            continue
         texts = [label(cell) for cell in values]
         different = [text for text in dict.fromkeys(texts) if text]
         if not 2 <= len(different) <= LEVELS.max_levels or all(_is_number(t) for t in different):

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from genperf.errors import Note, counted
-from genperf.table.clean import MISSING, label, numbers, seconds_of
+from genperf.table.clean import MISSING, all_plain, label, number_in, seconds_of
 from genperf.table.headers import header_of
 from genperf.table.rows import step
 from genperf.table.units import MULTIPLES, canonical_time, is_other_word, unit_of
@@ -52,6 +54,7 @@ class Parsed:
     steps: tuple[Note, ...] = field(default=())
 
 
+@lru_cache(maxsize=100_000)
 def parts_of(text: str) -> Parts | None:
     """Take a cell apart; None where it is no number with what people write beside one.
 
@@ -98,8 +101,10 @@ def parsed_column(name: str, cells: Sequence[Any], delimiter: str = "", unit: st
     ([0.691931, 0.5], 's', ["2 cells: 'microsegundos' and 's' of 'Tiempo' converted to 's'"])
     """
     unique = Counter(cell.strip() for cell in cells if isinstance(cell, str))
-    plain = numbers(list(unique))[1] if unique else {}
-    odd = [text for i, text in enumerate(unique) if i in plain and text.lower() not in {*MISSING, ""}]
+    if all_plain(list(unique)) is not None:
+        return None
+    missing = {*MISSING, ""}
+    odd = [text for text in unique if not math.isfinite(number_in(text)) and text.lower() not in missing]
     if not odd:
         return None
     listed = _lists(name, unique)
@@ -108,7 +113,7 @@ def parsed_column(name: str, cells: Sequence[Any], delimiter: str = "", unit: st
     else:
         known = {text: parts for text in unique if (parts := parts_of(text)) is not None}
         plain_count = sum(not isinstance(cell, str) and bool(label(cell)) for cell in cells)
-        filled = plain_count + sum(n for text, n in unique.items() if text.lower() not in {*MISSING, ""})
+        filled = plain_count + sum(n for text, n in unique.items() if text.lower() not in missing)
         durations = {t: v for t, v in zip(odd, seconds_of(odd), strict=True) if not isinstance(v, str) and ":" not in t}
         if 2 * (plain_count + sum(n for t, n in unique.items() if t in known or t in durations)) <= filled:
             return None

@@ -154,7 +154,16 @@ def read_table(
     named = {*(name for name, _ in roles.named), *rule.columns, *(m.column for m in further.values())}
     opened = understood(source, delimiter, named, {time: unit} if time and unit else None)
     _refuse_other_unit(roles, opened)
+    options = replace(options, roles=_with_unit(roles, opened))
     return _with_further(assemble(opened, options), opened, options)
+
+
+def _with_unit(roles: Roles, opened: Source) -> Roles:
+    """Give a quantity without a unit the one in its cells."""
+    measured = roles.measurement
+    if measured is None or measured.kind != "quantity" or measured.unit:
+        return roles
+    return replace(roles, measurement=replace(measured, unit=opened.units.get(measured.column, "")))
 
 
 def _refuse_other_unit(roles: Roles, opened: Source) -> None:

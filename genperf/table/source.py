@@ -16,7 +16,7 @@ import numpy.typing as npt
 from genperf.errors import Note, TableError
 from genperf.table.cells import Cells
 from genperf.table.clean import Rejection
-from genperf.table.content import CONTENT, decoded, read_content, refuse_marked_up
+from genperf.table.content import CONTENT, decoded, read_content, refuse_other_text
 from genperf.table.delimited import column_names, read_delimited
 from genperf.table.records import looks_like_json, read_records
 
@@ -131,7 +131,7 @@ def open_source(source: str | Path | pd.DataFrame, delimiter: str | None = None)
     if data[:4] == b"PAR1":
         return _from_parquet(data, name)
     text = decoded(data, name)
-    refuse_marked_up(text, name)
+    refuse_other_text(text, name)
     json = delimiter is None and looks_like_json(text)
     read = read_records(text, name) if json else read_delimited(text, name, delimiter)
     cells = np.array(read.rows, dtype=object).reshape(len(read.rows), len(read.columns)).T

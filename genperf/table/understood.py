@@ -70,8 +70,8 @@ def _without_idle(source: Source, named: Collection[str]) -> Source:
     for position, (name, cells) in enumerate(source.columns.items()):
         if name in named or cells.dtype.kind in "iufb":
             continue
-        texts = labels(cells).tolist()
-        if not any(texts) or (position == 0 and name == "column 1" and _numbers_rows(texts)):
+        numbered = position == 0 and name == "column 1" and _numbers_rows(labels(cells).tolist())
+        if numbered or not any(map(label, cells)):
             idle.append(name)
     return replace(source, idle=tuple(idle)) if idle and len(idle) < len(source.cells) else source
 

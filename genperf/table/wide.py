@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from genperf.errors import Note, counted, listed
-from genperf.table.clean import MISSING, label
-from genperf.table.parsed import parsed_column
+from genperf.table.clean import MISSING, label, number_in
+from genperf.table.parsed import parts_of
 from genperf.table.rows import step
 
 
@@ -134,7 +134,7 @@ def _families(cells: Mapping[str, npt.NDArray[Any]]) -> list[Wide]:
     candidates = []
     for (kind, stem, value), columns in parts.items():
         numbers = [number for number, _ in columns.values()]
-        if len(columns) < 2 or len(set(numbers)) < len(numbers) or not all(_numeric(cells[c], c) for c in columns):
+        if len(columns) < 2 or len(set(numbers)) < len(numbers) or not _numeric([cells[c] for c in columns]):
             continue
         repeated = _are_repeats(kind, value, stem, numbers, [cells[c] for c in columns])
         if not repeated and not _are_counts(kind, stem, numbers):
@@ -181,10 +181,8 @@ def _are_repeats(kind: str, value: str, stem: str, numbers: Sequence[int], colum
         return True
     if kind != "after" or len(numbers) < 3 or value or stem not in ("t", "time", "tiempo", "zeit", "temp", "sec", "s"):
         return False
-    values = [_floats(column) for column in columns]
-    spreads = [
-        statistics.pstdev(row) / statistics.fmean(row) for row in zip(*values, strict=True) if min(row, default=0) > 0
-    ]
+    rows = zip(*(map(_float, column) for column in columns), strict=True)
+    spreads = [statistics.pstdev(row) / statistics.fmean(row) for row in rows if min(row) > 0]
     return bool(spreads) and statistics.median(spreads) < WIDE.scatter
 
 
@@ -216,21 +214,19 @@ def _tidy(text: str) -> str:
     return re.sub(r"\s+", " ", text)
 
 
-def _numeric(cells: npt.NDArray[Any], name: str) -> bool:
-    """Tell whether most cells of a column are numbers, perhaps with a unit."""
-    filled = [cell for cell in cells if label(cell).lower() not in {*MISSING, ""}]
-    parsed = parsed_column(name, filled)
-    values = filled if parsed is None else parsed.cells.tolist()
-    return bool(filled) and 2 * sum(value == value for value in map(_float, values)) > len(filled)
-
-
-def _floats(cells: npt.NDArray[Any]) -> list[float]:
-    parsed = parsed_column("", list(cells))
-    return [value if value == value else 0.0 for value in map(_float, cells if parsed is None else parsed.cells)]
+def _numeric(columns: Sequence[npt.NDArray[Any]]) -> bool:
+    """Tell whether most cells of some columns are numbers, perhaps with a unit; of each at least one."""
+    shares = []
+    for cells in columns:
+        filled = [cell for cell in cells if label(cell).lower() not in {*MISSING, ""}]
+        shares.append((sum(value == value for value in map(_float, filled)), len(filled)))
+    return all(n or not most for n, most in shares) and 2 * sum(n for n, _ in shares) > sum(most for _, most in shares)
 
 
 def _float(cell: Any) -> float:
-    try:
-        return float(cell)
-    except (TypeError, ValueError):
-        return float("nan")
+    """Return the number in a cell, perhaps beside a unit; NaN where there is none."""
+    number = number_in(cell)
+    if number == number or not isinstance(cell, str):
+        return number
+    parts = parts_of(cell.strip())
+    return number_in(parts.number.replace(",", "")) if parts is not None else number

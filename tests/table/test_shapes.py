@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import csv
+import json
 from pathlib import Path
 
 import pytest
 
+from genperf.cli.main import run
+from genperf.errors import TableError
+from genperf.table import parsed, read_table
 from genperf.table.understood import as_csv, understood
 
 
@@ -217,3 +222,132 @@ def test_what_is_written_is_understood_alike(tmp_path: Path, shape: str) -> None
     twice = understood(again)
     assert as_csv(twice) == as_csv(once)
     assert dict(twice.units) == dict(once.units)
+
+
+#: Tables that look like a shape and are another: the columns that stay as they are written.
+HOSTILE: dict[str, tuple[str, dict[str, list[object]]]] = {
+    "units of different kinds": ("n,s\n1,9 s\n2,5 GB\n4,3 s\n", {"s": ["9 s", "5 GB", "3 s"]}),
+    "a plain number beside another unit": ("n,s\n1,9\n2,5 ms\n4,3\n", {"s": ["9", "5 ms", "3"]}),
+    "half of the cells are numbers": ("n,v\n1,9 s\n2,fast\n4,3 s\n8,slow\n", {"v": ["9 s", "fast", "3 s", "slow"]}),
+    "years": ("net,2021,2022,2023\na,1,2,3\nb,4,5,6\n", {"2021": ["1", "4"]}),
+    "percentiles": ("n,p50,p90,p99\n1,9,10,11\n2,5,6,7\n", {"p50": ["9", "5"]}),
+    "stages": ("n,stage1,stage2,stage3\n1,9,10,2\n2,5,6,1\n", {"stage1": ["9", "5"]}),
+    "layers as sizes": ("hidden,layer1,layer2\n64,9,10\n128,5,6\n", {"layer1": ["9", "5"]}),
+    "texts under counts": ("net,1 GPU,4 GPUs\na,yes,no\nb,no,no\n", {"1 GPU": ["yes", "no"]}),
+    "one count twice": ("net,1 GPU,1 GPUs,4 GPUs\na,9,8,3\n", {"1 GPU": ["9"], "1 GPUs": ["8"]}),
+    "a table with a column of that name": ("GPUs,1 GPUs,2 GPUs\n3,9,8\n", {"GPUs": ["3"], "1 GPUs": ["9"]}),
+    "ambiguous thousands": ("n;s\n1;1,904\n2;2,500\n", {"s": ["1,904", "2,500"]}),
+    "two decimal signs": ("n;s\n1;1.904,08\n2;1,904.08\n", {"s": ["1.904,08", "1,904.08"]}),
+    "dates and versions": ("n,day,version\n1,2024-01-01,1.2.3\n2,2024-01-02,1.2.4\n", {"version": ["1.2.3", "1.2.4"]}),
+    "names of networks": ("net,s\nresnet50,1\nresnet101,2\n", {"net": ["resnet50", "resnet101"]}),
+    "names of devices": ("card,s\nV100,1\nA100,2\nP100,3\n", {"card": ["V100", "A100", "P100"]}),
+    "sizes of networks": ("net,s\nllama-7b,1\nllama-70b,2\n", {"net": ["llama-7b", "llama-70b"]}),
+    "clusters by number": ("where,s\nnode-17,1\nnode-23,2\nnode-51,3\n", {"where": ["node-17", "node-23", "node-51"]}),
+    "addresses": ("host,s\n10.0.0.1,1\n10.0.0.2,2\n", {"host": ["10.0.0.1", "10.0.0.2"]}),
+    "levels with an x": ("load,s\nheavy_256x1024,1\nheavy_512x128,2\n", {"load": ["heavy_256x1024", "heavy_512x128"]}),
+}
+
+
+@pytest.mark.parametrize("case", HOSTILE)
+def test_what_only_looks_like_a_shape_stays(tmp_path: Path, case: str) -> None:
+    text, expected = HOSTILE[case]
+    columns = read(tmp_path, text)
+    assert {name: columns.get(name) for name in expected} == expected
+    assert len(columns) == len(next(csv.reader([text.splitlines()[0].replace(";", ",")])))
+
+
+REFUSED = {
+    "duplicates": ("gpus, gpus,s\n1,1,9\n", "columns 1 and 2 are both named 'gpus'"),
+    "a log": (
+        lines(*(f"step {i} {'loss ' * (i % 4)}took {i}.5" for i in range(1, 9))),
+        "is a log or a text, not a table",
+    ),
+    "prose": (
+        lines("Results", "we ran it on four nodes", "it took about nine seconds each"),
+        "its lines are sentences",
+    ),
+    "a trace": ('{"traceEvents": [{"ph": "X", "ts": 1}]}', "genperf import pytorch-profiler"),
+    "a log of MLPerf": (lines(':::MLLOG {"key": "a"}', ':::MLLOG {"key": "b"}'), "genperf import mlperf"),
+    "JSON of lists only": ('[{"a": [1.5, 2.5]}]', "is JSON without a number or a text"),
+    "broken JSON": ('{"a": 1}\n{"a": }\n', "line 2, column 7: is JSON with a fault"),
+    "JSON of numbers and records": ('{"a": 1}\n3\n', "JSON lines that are no records"),
+    "very many keys": (f"[{{{', '.join(f'{chr(34)}k{i}{chr(34)}: 1' for i in range(2500))}}}]", "2,500 different keys"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_is_no_table_is_named(tmp_path: Path, case: str) -> None:
+    text, message = REFUSED[case]
+    with pytest.raises(TableError) as caught:
+        read(tmp_path, text)
+    assert message in str(caught.value)
+
+
+def test_deep_json_is_cut_and_long_lists_are_left_out(tmp_path: Path) -> None:
+    deep = "1"
+    for _ in range(30):
+        deep = f'{{"in": {deep}}}'
+    columns = read(tmp_path, f'[{{"s": 9, "deep": {deep}, "all": [{", ".join(["1.5"] * 100_000)}]}}]')
+    assert columns == {"s": ["9"]}
+
+
+def test_a_fault_is_named_where_it_stands_in_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "runs.csv"
+    path.write_text("# cluster b\nnet,1 GPU,4 GPUs,8 GPUs\na,9 s,5 s,fast\n\nb,8 s,0 s,2 s\n", encoding="utf-8")
+    with pytest.raises(TableError) as caught:
+        read_table(path, time="value", extrinsic="GPUs", categorical="net")
+    assert "line 3, column '8 GPUs': 'fast' is not a number" in str(caught.value)
+    assert "line 5, column '4 GPUs': '0 s' is zero" in str(caught.value)
+
+
+def test_columns_that_the_user_names_stay_wide(tmp_path: Path) -> None:
+    path = tmp_path / "runs.csv"
+    path.write_text("batch,1 GPU,4 GPUs\n8,9,5\n16,17,8\n", encoding="utf-8")
+    table = read_table(path, time="1 GPU", intrinsic="batch")
+    assert table.measured.tolist() == [9.0, 17.0]
+    assert not table.notes
+
+
+def test_levels_filters_and_units_read_the_cells_as_written(tmp_path: Path) -> None:
+    path = tmp_path / "runs.csv"
+    path.write_text("memory,time,used\n16GB,500 ms,1.5 GB\n32GB,300 ms,2.5 GB\n", encoding="utf-8")
+    table = read_table(path, time="time", categorical="memory")
+    assert table.factor("memory").levels == ("16GB", "32GB")
+    assert table.measured.tolist() == [0.5, 0.3]
+    assert read_table(path, time="time", unit="ms", intrinsic="memory").measured.tolist() == [0.5, 0.3]
+    assert len(read_table(path, time="time", intrinsic="memory", where="memory == '16GB'")) == 1
+    assert read_table(path, time="time", intrinsic="x", let="x=memory*2").measured.tolist() == [0.5, 0.3]
+    assert read_table(path, quantity="used", intrinsic="memory").target.unit == "GB"
+    with pytest.raises(TableError, match="are in GB, which is no unit of time"):
+        read_table(path, time="used", intrinsic="memory")
+
+
+def test_a_level_that_was_not_measured_is_taken_apart_alike(tmp_path: Path) -> None:
+    path = tmp_path / "runs.csv"
+    path.write_text("card,gpus,rate\nA100 80GB,1,10\n2x A100 80GB,2,19\nV100,1,4\n", encoding="utf-8")
+    assert understood(path).names["card"].of("8x A100 80GB") == {"gpus": 8.0, "card kind": "A100 80GB"}
+
+
+def test_a_hundred_thousand_rows_take_no_rule_of_each_cell(tmp_path: Path) -> None:
+    plain = "n,s\n" + "".join(f"{i},{i}.5\n" for i in range(100_000))
+    path = tmp_path / "runs.csv"
+    path.write_text(plain, encoding="utf-8")
+    parsed.parts_of.cache_clear()
+    assert len(understood(path).lines) == 100_000
+    assert parsed.parts_of.cache_info().misses < 10
+
+
+def test_check_shows_and_writes_the_table_as_understood(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path, out = tmp_path / "runs.csv", tmp_path / "out.csv"
+    path.write_text("net,1 GPU,4 GPUs\na,9 s,5 s\nb,8 s,4 s\n", encoding="utf-8")
+    assert run(["check", str(path), "--as-read", str(out)]) == 0
+    assert out.read_text(encoding="utf-8") == "net,GPUs,value\na,1,9 s\na,4,5 s\nb,1,8 s\nb,4,4 s\n"
+    printed = capsys.readouterr()
+    assert "4 rows, 3 columns" in printed.out
+    assert "4 cells: unit 's' removed from 'value'" in printed.out + printed.err
+    roles = ["--time", "value", "--extrinsic", "GPUs", "--categorical", "net", "--json"]
+    answers = []
+    for name in (path, out):
+        assert run(["check", str(name), *roles]) == 0
+        answers.append(json.loads(capsys.readouterr().out))
+    assert answers[0]["sha256"] == answers[1]["sha256"]
