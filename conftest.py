@@ -9,8 +9,19 @@ import os
 for _library in ("OPENBLAS", "OMP", "MKL", "BLIS", "VECLIB_MAXIMUM"):
     os.environ.setdefault(f"{_library}_NUM_THREADS", "1")
 
-from hypothesis import settings  # noqa: E402  (after the limit of threads)
+import pytest  # noqa: E402  (after the limit of threads)
+from hypothesis import settings  # noqa: E402
 
-# On a busy machine an example takes as long as it takes.
-settings.register_profile("genperf", deadline=None)
+# On a busy machine an example takes as long as it takes. Each run draws others, so that few a run are many in the end.
+settings.register_profile("genperf", deadline=None, max_examples=25)
 settings.load_profile("genperf")
+
+
+@pytest.fixture
+def few_trees(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Give forests and boosting a fifth of their trees, where a test is not about their errors."""
+    from dataclasses import replace
+
+    from genperf.validation import learners
+
+    monkeypatch.setattr(learners, "LEARNER", replace(learners.LEARNER, trees=60))

@@ -114,9 +114,8 @@ def test_order_of_columns(name: str, plain: Callable[[str], np.ndarray]) -> None
 @pytest.mark.parametrize("name", CASES)
 def test_order_of_rows(name: str, plain: Callable[[str], np.ndarray]) -> None:
     case = CASES[name]
-    for seed in (1, 2):
-        mixed = case.table.sample(frac=1.0, random_state=seed)
-        np.testing.assert_allclose(predicted(mixed, case.model), plain(name), rtol=SAME)
+    mixed = case.table.sample(frac=1.0, random_state=1)
+    np.testing.assert_allclose(predicted(mixed, case.model), plain(name), rtol=SAME)
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -161,11 +160,10 @@ def test_names_of_levels_draw_nothing_of_the_generic_expression() -> None:
 
 
 @pytest.mark.parametrize("name", CASES)
-@pytest.mark.parametrize(("unit", "factor"), [("ms", 1e3), ("min", 1 / 60)])
-def test_unit_of_the_time(name: str, unit: str, factor: float, plain: Callable[[str], np.ndarray]) -> None:
+def test_unit_of_the_time(name: str, plain: Callable[[str], np.ndarray]) -> None:
     case = CASES[name]
-    scaled = case.table.assign(s=case.table.s * factor)
-    np.testing.assert_allclose(predicted(scaled, case.model, unit=unit), plain(name), rtol=SEARCHED)
+    scaled = case.table.assign(s=case.table.s / 60)
+    np.testing.assert_allclose(predicted(scaled, case.model, unit="min"), plain(name), rtol=SEARCHED)
 
 
 @pytest.mark.parametrize("name", [n for n in CASES if n.startswith("factors")])

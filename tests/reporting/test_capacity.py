@@ -13,14 +13,14 @@ from genperf.errors import GenperfError
 from genperf.reporting import View, page
 
 
-@pytest.fixture
-def model(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     table = gp.read_table(
         layout_runs(), time="s", intrinsic="layers,mbs,gbs", extrinsic="dp,tp,pp,nodes", also="memory=gib:GiB"
     )
     result = gp.fit(table, "transformer", draws=10)
     assert isinstance(result, gp.FitResult)
-    path = tmp_path / "model.json"
+    path = tmp_path_factory.mktemp("capacity") / "model.json"
     gp.save_model(result, path)
     return path
 

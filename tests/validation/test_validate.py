@@ -14,6 +14,7 @@ from genperf.validation import LEARNERS, run, tasks, validate
 from genperf.validation.score import reasons_in_words
 
 SIMPLE = "last-point,linear"
+pytestmark = pytest.mark.usefixtures("few_trees")
 
 
 def frame(repeats: int = 2) -> pd.DataFrame:
@@ -298,12 +299,10 @@ def test_what_cannot_be_asked_is_refused_with_advice(
 
 def test_the_bytes_do_not_depend_on_the_number_of_workers() -> None:
     def printed(workers: int) -> str:
-        result = validate(
-            table(), ["amdahl", "linear", "random-forest", "gaussian-process", "svr"], workers=workers, seed=5
-        )
+        result = validate(table(), ["amdahl", "linear", "gaussian-process"], "kfold:2", workers=workers, seed=5)
         return json.dumps(result.to_dict(timing=False)) + result.table(timing=False)
 
-    assert printed(1) == printed(2) == printed(1)
+    assert printed(1) == printed(2)
 
 
 def test_the_seed_decides() -> None:
