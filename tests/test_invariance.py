@@ -162,8 +162,8 @@ def test_names_of_levels_draw_nothing_of_the_generic_expression() -> None:
 @pytest.mark.parametrize("name", CASES)
 def test_unit_of_the_time(name: str, plain: Callable[[str], np.ndarray]) -> None:
     case = CASES[name]
-    scaled = case.table.assign(s=case.table.s / 60)
-    np.testing.assert_allclose(predicted(scaled, case.model, unit="min"), plain(name), rtol=SEARCHED)
+    scaled = case.table.assign(s=case.table.s * 1e3)
+    np.testing.assert_allclose(predicted(scaled, case.model, unit="ms"), plain(name), rtol=SEARCHED)
 
 
 @pytest.mark.parametrize("name", [n for n in CASES if n.startswith("factors")])
