@@ -9,21 +9,19 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from genperf.advice.scale import work_of_columns, work_of_group
 from genperf.advice.suggest import suggest
 from genperf.attribution import completed
 from genperf.attribution.alike import LABELS, alike_terms
 from genperf.attribution.derived import Price
 from genperf.attribution.doublings import doublings, following_the_count
-from genperf.attribution.following import divisible
 from genperf.attribution.ladder import ladder
-from genperf.attribution.scale import scale_factor
 from genperf.attribution.terms import FORM, parts_of
 from genperf.attribution.training import Training
 from genperf.errors import GenperfError, TableError
 from genperf.formula import parse, quote_name, render
+from genperf.panel.following import divisible, follows
+from genperf.panel.work import work_of_columns, work_of_group
 from genperf.prediction import read_query
-from genperf.prediction.following import follows
 from genperf.prediction.measured import values_with_levels
 from genperf.result import FitResult, answering
 from genperf.table import Factor
@@ -199,16 +197,16 @@ def _taken(result: FitResult, target: Mapping[str, Any], at: Collection[str]) ->
     given = {schema.column(name) for name in at}
     places = {f.name: j for j, f in enumerate(schema.factors)}
     left = [f.name for f in schema.factors if f.distinct > 1 and f.name not in given]
-    known = [places[name] for name in given if name in places]
+    known = [name for name in given if name in places]
     # Nodes of one measured count that the target goes beyond are told as well.
     left += [f.name for f in schema.factors if f.distinct == 1 and f.numeric and target[f.name] != f.lower]
     left = [name for name in left if name not in given]
-    workers = result.named.find("workers")
+    workers = result.panel.workers
     if workers is not None and workers.name in given:
         follow = following_the_count(result, pd.DataFrame([target]))
         left = [name for name in left if name not in follow or schema.factors[places[name]].distinct == 1]
     varied = {name for name in left if schema.factors[places[name]].distinct > 1}
-    settled = {name for name in varied if any(follows(schema, places[name], j) for j in known)}
+    settled = {name for name in varied if any(follows(result.panel, name, other) for other in known)}
     return {name: target[name] for name in left if name not in settled}
 
 
@@ -225,7 +223,7 @@ class _Curve:
 
     def __init__(self, result: FitResult, target: Mapping[str, Any], given: frozenset[str], question: Question) -> None:
         self.result, self.question = result, question
-        self.count: Factor = scale_factor(result, None)
+        self.count: Factor = result.panel.along()
         self.quantity = result.schema.target
         wanted = float(target[self.count.name])
         # Smaller counts fill the nodes as the measured ones did, also where the target's nodes were given.
@@ -233,7 +231,7 @@ class _Curve:
         measured = values_with_levels(result.schema, target, self.count.name)
         ends = [measured[0], measured[-1]]
         # A transformer's split needs so many devices at least.
-        possible = np.flatnonzero(divisible(result.named, smaller.columns) & (smaller.counts >= ends[0]))
+        possible = np.flatnonzero(divisible(result.panel, smaller.columns) & (smaller.counts >= ends[0]))
         rows = [int(np.argmin(np.abs(smaller.counts - n))) for n in ends]
         if len(possible) and smaller.counts[possible[0]] <= ends[-1]:
             rows[0] = int(possible[0])
@@ -260,7 +258,7 @@ class _Curve:
     def fixed(self) -> bool:
         """Whether all workers share one amount of work whose samples nobody tells: an epoch, a job, a step."""
         kind = self.result.schema.scaling
-        known = self.question.work or self.quantity.work or work_of_columns(self.result)
+        known = self.question.work or self.quantity.work or work_of_columns(self.result.panel)
         return self.quantity.is_time and kind in ("job", "strong") and known is None
 
     @property
@@ -272,9 +270,9 @@ class _Curve:
         """Return the samples of a step at the counts; None where neither the user nor a column tells them."""
         if not self.quantity.is_time:
             return None
-        text = self.question.work or self.quantity.work or work_of_columns(self.result)
+        text = self.question.work or self.quantity.work or work_of_columns(self.result.panel)
         group = {name: f"{value:.15g}" for name, value in self.question.constants.items()}
-        if text is None and (node := work_of_group(self.result, group)) is not None:
+        if text is None and (node := work_of_group(self.result.panel, group)) is not None:
             text = render(node)
         if text is None:
             return np.ones(3) if self.fixed else None
@@ -287,7 +285,7 @@ class _Curve:
         per = self.question.per
         if per is None or per == self.count.name:
             return self.count.name, self.counts
-        factor = self.result.named.find(per) if per in ("workers", "nodes", "servers") else None
+        factor = self.result.panel.find(per) if per in ("workers", "nodes", "servers") else None
         name = factor.name if factor is not None else self.result.schema.column(per)
         if name not in self.columns or isinstance(self.columns[name][0], str):
             counts = ", ".join(f.name for f in self.result.schema.factors if f.role == "extrinsic")
@@ -395,7 +393,7 @@ def _limit(result: FitResult, columns: Mapping[str, Any], places: str, interval:
     shares = {term: share for term, share in zip(parts.names, amounts, strict=True) if term != FORM}
     if not {"computation", "matrix"} & {*terms}:
         ratios = doublings(result, {factor: cells[0] for factor, cells in columns.items()})
-        workers, moved = result.named.find("workers"), following_the_count(result, pd.DataFrame(columns))
+        workers, moved = result.panel.workers, following_the_count(result, pd.DataFrame(columns))
         with_it = {workers.name: f" (and {' and '.join(moved)} with it)"} if workers is not None and moved else {}
         effects = [
             f"{factor}{with_it.get(factor, '')} makes it x {three_digits(ratio)}"
@@ -422,9 +420,9 @@ def _in_words(label: str, groups: Mapping[str, Sequence[str]], result: FitResult
     if label in LABELS:
         return label
     text = " and ".join(_PLAIN.get(term, term) for term in groups.get(label, (label,)))
-    if result.named.has("nodes"):
+    if result.panel.has("nodes"):
         return text
-    count = noun_of(scale_factor(result, None).name)
+    count = noun_of(result.panel.along().name)
     return text.replace("second node", f"second of the {count}").replace("nodes", count)
 
 

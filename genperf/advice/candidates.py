@@ -10,11 +10,10 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from genperf.advice.scale import devices_per_node, node_of
-from genperf.attribution.following import divisible, following
-from genperf.attribution.scale import scale_factor
 from genperf.errors import FormulaError, GenperfError, suggest
 from genperf.formula import Node, evaluate, parse_number, substitute
+from genperf.panel.following import divisible, following
+from genperf.panel.nodes import devices_on_several
 from genperf.prediction import Query, read_query
 from genperf.result import FitResult
 from genperf.table.names import noun_of
@@ -41,7 +40,7 @@ def read_candidates(result: FitResult, target: Query, candidates: str | Path | p
     """
     if candidates is not None:
         return read_query(candidates, result.schema)
-    factor = scale_factor(result, None)
+    factor = result.panel.along()
     last = float(target.columns[factor.name][0])
     lowest = int(np.ceil(np.log2(factor.lower) - 1e-9))
     highest = int(np.ceil(np.log2(last) - 1e-9)) if last > 0 else lowest
@@ -49,9 +48,9 @@ def read_candidates(result: FitResult, target: Query, candidates: str | Path | p
     counts = counts[counts < last]
     columns: dict[str, npt.NDArray[Any]] = {k: np.repeat(v, len(counts)) for k, v in target.columns.items()}
     columns[factor.name] = counts
-    per_node = devices_per_node(result, target, factor)
-    columns.update(following(result.named, factor, columns, per_node=per_node))
-    exists = divisible(result.named, columns)
+    per_node = devices_on_several(result.panel, target.columns, factor)
+    columns.update(following(result.panel, factor, columns, per_node=per_node))
+    exists = divisible(result.panel, columns)
     names = [f.name for f in result.schema.factors]
     known = {median.values for median in result.schema.medians}
     fails = np.zeros(len(counts), bool) if result.feasibility is None else result.feasibility.known_to_fail(columns)
@@ -100,7 +99,7 @@ def costs(result: FitResult, query: Query, predicted: Array, cost: str) -> Array
     for name in formula.names:
         if name in query.columns or name == quantity.name:
             continue
-        node = node_of(result, name)
+        node = result.panel.formula(name)
         if node is None:
             known = [*query.columns, quantity.name]
             raise FormulaError(

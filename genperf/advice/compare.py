@@ -11,11 +11,11 @@ import numpy.typing as npt
 import pandas as pd
 
 from genperf.advice.narrowing import uncertainty
-from genperf.advice.scale import work_of_step
 from genperf.attribution import completed
 from genperf.attribution.answers import as_html, as_text, described, records
 from genperf.errors import GenperfError, suggest
 from genperf.formula import evaluate, names_in
+from genperf.panel.work import work_of_step
 from genperf.prediction import read_query
 from genperf.prediction.predict import THROUGHPUT
 from genperf.result import FitResult, GroupedResult, answering
@@ -207,7 +207,7 @@ def compare(
 
 def _work(result: FitResult, group: Mapping[str, str], columns: Mapping[str, Any], rows: int) -> Array | None:
     """Return the work of a step of some alternatives, shape (rows,); None where nothing tells it."""
-    node = work_of_step(result, group)
+    node = work_of_step(result.panel, group)
     if node is None:
         return None
     values = np.asarray(evaluate(node, {name: columns[name] for name in names_in(node)}), float)

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from genperf.errors import GenperfError, Note
 from genperf.formula import Name, Node, evaluate, parse, quote_name, render, substitute
-from genperf.models import Factors
+from genperf.panel import Panel
 from genperf.result import FitResult
 from genperf.table import Factor
 from genperf.table.transformer_names import WAYS
@@ -71,12 +71,12 @@ def split_columns(result: FitResult) -> Columns | None:
     >>> [way.name for way in split_columns(result).varied]
     ['dp', 'tp']
     """
-    factors = result.named
+    factors = result.panel
     ways = {way: column for way in WAYS if (column := factors.find(way)) is not None}
     if "data_parallel" not in ways and len(ways) < 2:
         return None
     inside = _devices_of_a_node(result, factors)
-    return Columns(ways, factors.find("workers"), factors.find("nodes"), inside, _conditions(factors))
+    return Columns(ways, factors.workers, factors.nodes, inside, _conditions(factors))
 
 
 def layouts(
@@ -114,7 +114,7 @@ def layouts(
     if devices < 1:
         raise GenperfError(f"{devices} devices cannot be split", hint="--devices 64")
     given = {result.schema.column(name): values for name, values in (over or {}).items()}
-    factors, notes, columns = result.named, [], split_columns(result)
+    factors, notes, columns = result.panel, [], split_columns(result)
     if columns is None:
         raise GenperfError(
             "the model has no columns of the ways to split a transformer",
@@ -142,7 +142,7 @@ def layouts(
     return Layouts(out, conditions, tuple(notes))
 
 
-def _devices_of_a_node(result: FitResult, factors: Factors) -> int | None:
+def _devices_of_a_node(result: FitResult, factors: Panel) -> int | None:
     """Return the most devices that a node had in a measured run; None where no column tells it."""
     column = factors.find("devices_per_node")
     if column is not None:
@@ -159,7 +159,7 @@ def _devices_of_a_node(result: FitResult, factors: Factors) -> int | None:
     return max(1, int(np.max(evaluate(node, columns))))
 
 
-def _batches(factors: Factors, out: dict[str, Any]) -> None:
+def _batches(factors: Panel, out: dict[str, Any]) -> None:
     """Add the micro-batch, where the user says nothing of it: the powers of two between those that were measured."""
     one, passes = factors.find("micro_batch"), factors.find("micro_batches")
     if one is not None and one.name not in out and one.distinct > 1:
@@ -176,7 +176,7 @@ def _doublings(factor: Factor) -> list[float]:
     return values
 
 
-def _conditions(factors: Factors) -> list[str]:
+def _conditions(factors: Panel) -> list[str]:
     """Return the conditions whose names the model has, over its columns."""
     out = []
     for text in CONDITIONS:

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from genperf.advice.scale import machines_formula, one_worker_names
 from genperf.errors import FormulaError, GenperfError, ModelError
 from genperf.formula import Call, Formula, Name, Node, Number, call, parse, parse_number, render, substitute
-from genperf.models import Factors
+from genperf.panel import Panel
+from genperf.panel.work import machines_formula, one_worker_names
 from genperf.table import Target
 from genperf.words.quantity import heading
 
@@ -128,7 +128,7 @@ class Vocabulary:
     """The names that formulas may read."""
 
     #: Of the model, by the field's names.
-    factors: Factors
+    factors: Panel
     #: `names`, `texts`: what a configuration has, and which of it is text.
     names: tuple[str, ...]
     texts: tuple[str, ...]
@@ -185,7 +185,7 @@ def read_problem(
     Examples
     --------
     >>> from genperf.table import Factor
-    >>> factors = Factors((Factor("workers", "extrinsic", 1, 16, distinct=5, integer=True, positive=True),))
+    >>> factors = Panel((Factor("workers", "extrinsic", 1, 16, distinct=5, integer=True, positive=True),))
     >>> words = Vocabulary(factors, ("workers",), (), Predicted(Target("step_s")))
     >>> problem = read_problem(words, ["workers % 2 == 0 and workers < 9"], "cost", Job())
     >>> [c.text for c in problem.constraints]

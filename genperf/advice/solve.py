@@ -12,11 +12,11 @@ import pandas as pd
 from genperf.advice.front import Front
 from genperf.advice.goal import Goal, capacity_constraints
 from genperf.advice.objective import Job, Predicted, Problem, Vocabulary, read_problem
-from genperf.advice.scale import samples_formula, work_of_step
 from genperf.advice.search import DEADLINE, Evaluation, Positions, Search
 from genperf.advice.space import Space, in_model_names, levels_over, read_space
 from genperf.errors import GenperfError, Note, counted
 from genperf.formula import Node, names_in
+from genperf.panel.work import samples_formula, work_of_step
 from genperf.prediction import Schema
 from genperf.result import FitResult, answering
 from genperf.words.quantity import only_for_times
@@ -90,7 +90,7 @@ def solve(result: FitResult, task: Task, group: Mapping[str, str] | None = None)
     _check_deadline(schema, goal, task.job)
     constraints = [in_model_names(text, schema) for text in task.where]
     constraints += capacity_constraints(goal.capacity, schema, result.further)
-    job, work = _in_model_names(task.job, schema), work_of_step(result, group)
+    job, work = _in_model_names(task.job, schema), work_of_step(result.panel, group)
     aims = [in_model_names(text, schema) for text in (minimize, goal.maximize) if text is not None]
     space = read_space(task.over, schema, [*constraints, *aims, *job.formulas], group)
     chosen = not aims and not job.sized and goal.deadline is None and _work_varies(schema, space, work, bool(group))
@@ -100,7 +100,7 @@ def solve(result: FitResult, task: Task, group: Mapping[str, str] | None = None)
         minimize = f"-({goal.maximize})"
     aim = schema.target.name if minimize is None else in_model_names(minimize, schema)
     predicted = Predicted(schema.target, tuple(result.further))
-    words = Vocabulary(result.named, tuple(space.names), tuple(space.texts), predicted, work)
+    words = Vocabulary(result.panel, tuple(space.names), tuple(space.texts), predicted, work)
     by_work = bool(schema.target.throughput) or "throughput" in aim
     per_unit = not job.sized and by_work and work is not None
     problem = read_problem(words, constraints, aim, job, per_unit=per_unit)
@@ -326,7 +326,7 @@ def _per_step(search: Search, minimize: str | None, job: Job) -> list[Note]:
     if not target.is_time or target.throughput or what not in (target.name, "cost") or job.sized:
         return []
     varied = {a.name for a in search.space.grid.axes if len(a.values) > 1}
-    samples = samples_formula(search.result.named)
+    samples = samples_formula(search.result.panel)
     if samples is None or not varied & samples[1]:
         return []
     text = f"the {what} is that of a step, and steps of different numbers of samples are compared"

@@ -14,8 +14,8 @@ from genperf.advice.grid import Axis, Grid, read_grid
 from genperf.errors import FormulaError, TableError, suggest
 from genperf.formula import Formula, Name, parse, render, substitute
 from genperf.formula.amounts import amount
+from genperf.panel.following import settled
 from genperf.prediction import Schema, read_query
-from genperf.prediction.following import settled
 from genperf.prediction.query import model_names
 
 Columns = dict[str, npt.NDArray[Any]]
@@ -159,7 +159,7 @@ def levels_over(over: Mapping[str, Any], schema: Schema) -> dict[str, list[Any]]
 
 def _derived(schema: Schema, given: set[str]) -> dict[str, Formula]:
     """Return the formulas of the factors that follow from what is given."""
-    formulas = {name: parse(text) for name, text in (*schema.derived.items(), *settled(schema, given).items())}
+    formulas = {name: parse(text) for name, text in (*schema.derived.items(), *settled(schema.panel, given).items())}
     return {name: formula for name, formula in formulas.items() if name not in given and formula.names <= given}
 
 

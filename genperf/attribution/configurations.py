@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from genperf.attribution.following import following
 from genperf.formula import parse
+from genperf.panel.following import following
 from genperf.prediction.measured import ratio_at_the_largest, typical_run
 from genperf.prediction.query import combine, known_names, model_names
 from genperf.prediction.schema import Schema
@@ -57,12 +57,12 @@ def completed(result: FitResult, at: Mapping[str, Any] | pd.DataFrame | None) ->
     missing = [f.name for f in result.schema.factors if f.name not in names and f.name not in follow]
     out = with_columns(frame, _measured(result.schema, frame, missing))
     # Where the nodes are given and the workers are not, it is the nodes that settle the workers.
-    count = next((f for c in ("workers", "nodes") if (f := result.named.find(c)) is not None and f.name in names), None)
+    count = next((f for c in ("workers", "nodes") if (f := result.panel.find(c)) is not None and f.name in names), None)
     if count is not None:
         columns = {str(k): out[k].to_numpy() for k in out}
         columns[count.name], bad = numbers(out[count.name])
         if not bad:
-            after = following(result.named, count, columns, names, _devices_per_node(result, out))
+            after = following(result.panel, count, columns, names, _devices_per_node(result, out))
             out = with_columns(out, {k: v for k, v in after.items() if k in missing})
     return out
 
@@ -79,7 +79,7 @@ def _measured(schema: Schema, frame: pd.DataFrame, missing: Collection[str]) -> 
 
 def _devices_per_node(result: FitResult, frame: pd.DataFrame) -> Array | None:
     """Return the devices of a node at the largest measured scale of each row's levels, shape (rows,)."""
-    workers, nodes = result.named.find("workers"), result.named.find("nodes")
+    workers, nodes = result.panel.workers, result.panel.nodes
     if workers is None or nodes is None:
         return None
     names = [f.name for f in result.schema.factors if not f.numeric and f.name in frame]

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from genperf.attribution.scale import factors_along, scale_factor
 from genperf.attribution.scaling import scaling
 from genperf.errors import FormulaError, GenperfError, counted
 from genperf.formula import Formula, Text, evaluate, parse, render
@@ -237,7 +236,7 @@ class _Paths:
         work = schema.target.work
         if not work:
             # The batch says nothing of the work of an epoch.
-            node = None if schema.scaling == "job" else self.result.named.node("global_batch")
+            node = None if schema.scaling == "job" else self.result.panel.node("global_batch")
             if node is None:
                 raise GenperfError(
                     "'throughput' needs the work of a step, and no column of the model tells it",
@@ -250,7 +249,7 @@ class _Paths:
         """Return the samples of a second times the tokens of one; a throughput of tokens is the answer itself."""
         if samples_called(self.result.schema.target.throughput) == "tokens":
             return self._throughput()
-        node = self.result.named.node("sequence")
+        node = self.result.panel.node("sequence")
         if node is None:
             raise GenperfError(
                 "'tokens_per_s' needs the tokens of a sample, and no column of the model tells them",
@@ -260,7 +259,7 @@ class _Paths:
 
     def _flops_per_device(self) -> Array:
         """Return 6·P·tokens/s over the devices: the operations that the network needs, without recomputation."""
-        parameters, workers = self.result.named.node("parameters"), self.result.named.node("workers")
+        parameters, workers = self.result.panel.node("parameters"), self.result.panel.node("workers")
         missing = "parameters" if parameters is None else "devices"
         if parameters is None or workers is None:
             raise GenperfError(
@@ -283,9 +282,8 @@ class _Paths:
         if self.price is None:
             raise GenperfError("'cost' needs a price", hint="--price 2/h, with --per COLUMN for what it is paid")
         per = self.price.per
-        named = self.result.named
         if per is None:
-            node = named.node("workers") or named.node("nodes")
+            node = self.result.panel.counted_node
             if node is None:
                 raise GenperfError("no column counts what is paid for", hint="--per COLUMN, or --per 1")
             count: Any = evaluated(render(node), self.query.columns, self.query.rows)
@@ -300,8 +298,8 @@ class _Paths:
 
     def _efficiency(self) -> Array:
         """Return the efficiency, which falls as the time rises."""
-        factor = scale_factor(self.result, None)
-        following = {f.name for n in ("nodes", "workers") if (f := factors_along(self.result, factor).find(n))}
+        factor = self.result.panel.along()
+        following = {f.name for f in self.result.panel.scaled_along(factor).counts}
         names = [n for n in self.query.columns if n not in following | {factor.name}]
         counts = np.asarray(self.query.columns[factor.name], float)
         rows = [tuple(self.query.columns[n][row] for n in (*names, factor.name)) for row in range(self.query.rows)]

@@ -12,9 +12,9 @@ import pandas as pd
 
 from genperf.attribution.configurations import completed
 from genperf.attribution.draws import log_paths, quantiles, shares
-from genperf.attribution.following import following
 from genperf.formula import parse
-from genperf.models import Factors
+from genperf.panel import Panel
+from genperf.panel.following import following
 from genperf.prediction import Query, central_times, read_query
 from genperf.result import FitResult
 from genperf.table.cells import with_columns
@@ -159,16 +159,16 @@ def doubled_factors(result: FitResult, frame: pd.DataFrame) -> list[str]:
 
 def following_the_count(result: FitResult, at: pd.DataFrame) -> tuple[str, ...]:
     """Return the factors that grow with the workers at some configurations, such as the nodes that hold them."""
-    workers = result.named.find("workers")
+    workers = result.panel.workers
     if workers is None or workers.name not in at:
         return ()
-    return tuple(n for n in _doubled(result.named, at, workers.name) if n != workers.name)
+    return tuple(n for n in _doubled(result.panel, at, workers.name) if n != workers.name)
 
 
-def _doubled(factors: Factors, frame: pd.DataFrame, name: str) -> dict[str, npt.NDArray[np.float64]]:
+def _doubled(factors: Panel, frame: pd.DataFrame, name: str) -> dict[str, npt.NDArray[np.float64]]:
     """Return the columns that change where one doubles, with their values."""
     double = {name: 2.0 * frame[name].to_numpy(float)}
-    workers, nodes = factors.find("workers"), factors.find("nodes")
+    workers, nodes = factors.workers, factors.nodes
     if workers is None or workers.name not in frame:
         return double
     columns = {str(n): double.get(str(n), frame[n].to_numpy()) for n in frame}
@@ -191,7 +191,7 @@ def _first(value: Any) -> Any:
 def _with_doubles(result: FitResult, frame: pd.DataFrame, name: str) -> Query:
     """Return configurations, and after them the same with a factor doubled."""
     reads = {n: parse(text).names for n, text in result.schema.derived.items() if n in frame}
-    moved = _doubled(result.named, frame, name)
+    moved = _doubled(result.panel, frame, name)
     follow = [n for n, columns in reads.items() if {*moved} & {*columns} and set(columns) <= set(frame)]
     both = pd.concat([frame, with_columns(frame, moved)], ignore_index=True)
     return read_query(both.drop(columns=follow), result.schema)

@@ -10,23 +10,15 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from genperf.attribution.following import following
-from genperf.attribution.scale import (
-    Kind,
-    columns_of_work,
-    factors_along,
-    group_kind,
-    kind_of_scaling,
-    relative_work,
-    scale_factor,
-    work_of_throughput,
-)
 from genperf.errors import GenperfError
 from genperf.formula import parse
+from genperf.panel.following import following
+from genperf.panel.work import columns_of_work, kind_of_scaling, relative_work
 from genperf.prediction import read_query
 from genperf.result import FitResult
 from genperf.table import Factor
 from genperf.table.cells import with_columns
+from genperf.table.target import Scaling
 from genperf.table.work import KINDS
 
 Array = npt.NDArray[np.float64]
@@ -69,7 +61,7 @@ def ladder(
     at: Mapping[str, Any],
     along: str | None = None,
     upto: float | None = None,
-    kind: Kind | None = None,
+    kind: Scaling | None = None,
     given: frozenset[str] = frozenset(),
 ) -> Ladder:
     """Return the configurations along the count of workers.
@@ -97,7 +89,7 @@ def ladder(
     TableError
         For a factor that is not there, or an empty range.
     """
-    factor = scale_factor(result, along)
+    factor = result.panel.along(along)
     if kind is not None and kind not in KINDS:
         raise GenperfError(f"unknown kind of scaling '{kind}'", hint="weak, strong or job")
     schema = result.schema
@@ -105,21 +97,17 @@ def ladder(
     counts = _counts(factor, upto, measured_counts(result, factor))
     values = {name: value for name, value in at.items() if name != factor.name}
     frame = pd.DataFrame({factor.name: counts, **{k: [v] * len(counts) for k, v in values.items()}})
-    factors = factors_along(result, factor)
-    frame = with_columns(frame, columns_of_work(factors, counts, values, scaling_kind))
+    panel = result.panel.scaled_along(factor)
+    frame = with_columns(frame, columns_of_work(panel, counts, values, scaling_kind))
     columns = {str(name): frame[name].to_numpy() for name in frame}
-    frame = with_columns(frame, following(factors, factor, columns, given))
+    frame = with_columns(frame, following(panel, factor, columns, given))
     derived = [
         name
         for name, text in result.schema.derived.items()
         if name in frame and name not in given and set(parse(text).names) <= set(frame.columns)
     ]
     query = read_query(frame.drop(columns=derived), result.schema)
-    work: Array | None
-    if schema.target.work:
-        work = work_of_throughput(schema, query.columns, counts, kind)
-    else:
-        work = relative_work(factors, query.columns, counts, scaling_kind or group_kind(schema))
+    work = relative_work(panel, query.columns, counts, kind)
     constant = {k: v for k, v in values.items() if len(set(query.columns.get(k, [v]))) == 1}
     scaled = "unknown" if work is None else kind_of_scaling(work, counts)
     return Ladder(factor, counts, query.columns, work, scaled, constant)

@@ -15,10 +15,10 @@ from genperf.attribution.consistent import MeasuredSteps, measured_steps
 from genperf.attribution.crossover import crossovers
 from genperf.attribution.draws import count_quantiles, log_paths, quantiles, shares
 from genperf.attribution.ladder import Ladder, ladder
-from genperf.attribution.scale import Kind
 from genperf.errors import GenperfError
 from genperf.prediction import central_times, throughputs
 from genperf.result import FitResult, answering
+from genperf.table.target import Scaling as Kind
 from genperf.words.numbers import count_text, interval_note, range_text, with_article
 
 Array = npt.NDArray[np.float64]

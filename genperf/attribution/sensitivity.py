@@ -12,10 +12,9 @@ import pandas as pd
 
 from genperf.attribution.answers import Sensitivity
 from genperf.attribution.draws import log_paths, quantiles, shares, thinned
-from genperf.attribution.following import following
-from genperf.attribution.scale import named_scale_factor
 from genperf.errors import GenperfError, suggest
-from genperf.models import Factors
+from genperf.panel import Panel
+from genperf.panel.following import following
 from genperf.prediction import central_times
 from genperf.prediction.query import model_names
 from genperf.result import FitResult
@@ -107,7 +106,7 @@ def sensitivity(
     columns_of = model_names(within or {}, result.schema)
     within = {columns_of[name]: values for name, values in (within or {}).items()}
     domain = _domain(result, within)
-    factors, count = result.named, named_scale_factor(result)
+    factors, count = result.panel, result.panel.counted
     follow = _following(domain, factors, count, within)
     varying = [d for d in domain if d.varies and d.factor.name not in follow]
     if not varying:
@@ -227,7 +226,7 @@ def _domain(result: FitResult, within: Mapping[str, Any]) -> list[_Axis]:
     return [_Axis(f, listed.get(f.name), f.name in read) for f in factors]
 
 
-def _following(domain: Sequence[_Axis], factors: Factors, count: Factor | None, within: Mapping[str, Any]) -> set[str]:
+def _following(domain: Sequence[_Axis], factors: Panel, count: Factor | None, within: Mapping[str, Any]) -> set[str]:
     """Return the factors that cannot vary beside the count of workers, because they follow from it."""
     varying = {d.factor.name for d in domain if d.varies}
     if count is None or count.name not in varying:

@@ -77,11 +77,10 @@ def trust_lines(result: FitResult) -> list[str]:
     """Return the verdict at twice the largest measured scale, the other factors at those of a measured run."""
     from genperf.attribution import completed
     from genperf.attribution.configurations import typical_of
-    from genperf.attribution.scale import scale_factor
     from genperf.formula import parse
 
     try:
-        count = scale_factor(result, None)
+        count = result.panel.along()
     except GenperfError:
         return []
     run, derived = typical_of(result), result.schema.derived

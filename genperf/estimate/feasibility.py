@@ -15,7 +15,7 @@ from scipy.special import log_ndtr, ndtri
 from genperf.estimate.memory_demand import MEMORY, Runs, calibration, held_out_folds, memory_demand
 from genperf.formula import render
 from genperf.formula.parse import LIMITS
-from genperf.models import Factors
+from genperf.panel import Panel
 from genperf.prediction.feasibility import CERTAINTY, Demand, Direction, Feasibility, Need, Values, surpassed
 from genperf.table import Factor, Table
 
@@ -131,7 +131,7 @@ def _of_memory(table: Table, outcomes: _Outcomes, mapping: Mapping[str, str]) ->
     runs = Runs(outcomes.columns, outcomes.succeeded, _measured_memory(table, outcomes))
     bounds = np.column_stack([lower, upper])
     names = [name for name, _ in levels]
-    fitted = memory_demand(Factors(table.factors, mapping), runs, design[:, :count], bounds, design[:, count:], names)
+    fitted = memory_demand(Panel(table.factors, mapping), runs, design[:, :count], bounds, design[:, count:], names)
     text = "" if fitted is None else render(fitted.need)
     if fitted is None or len(text) > LIMITS.max_characters:
         return None

@@ -23,9 +23,10 @@ from scipy.special import log_ndtr
 
 from genperf.errors import ModelError
 from genperf.formula import Node, Number, call, evaluate, substitute
-from genperf.models import MODELS, Factors
+from genperf.models import MODELS
 from genperf.models.transformer.levels import MEANINGS
 from genperf.models.transformer.memory import PARTS, build
+from genperf.panel import Panel
 
 Array = npt.NDArray[np.float64]
 Truth = npt.NDArray[np.bool_]
@@ -102,7 +103,7 @@ class MemoryDemand:
 
 
 def memory_demand(
-    factors: Factors, runs: Runs, scaled: Array, bounds: Array, levels: Array, columns: Sequence[str]
+    factors: Panel, runs: Runs, scaled: Array, bounds: Array, levels: Array, columns: Sequence[str]
 ) -> MemoryDemand | None:
     """Fit what a layout needs; None where the factors do not tell a transformer's layout.
 
@@ -163,13 +164,13 @@ def calibration(margins: Array) -> tuple[float, float]:
     return MEMORY.calibrations[best], likely[best]
 
 
-def _of_switches(factors: Factors, columns: Sequence[str]) -> Truth:
+def _of_switches(factors: Panel, columns: Sequence[str]) -> Truth:
     """Return which levels are words of a switch, whose meaning the parts have, shape (levels,)."""
     switches = {factor.name for name in MEANINGS if (factor := factors.named(name)) is not None}
     return np.array([column in switches for column in columns], dtype=bool)
 
 
-def _parts(factors: Factors) -> dict[str, Node]:
+def _parts(factors: Panel) -> dict[str, Node]:
     """Return the size of each part over the columns: its scale factor is 1, and other levels have no effect."""
     switches = [factor for name in MEANINGS if (factor := factors.named(name)) is not None]
     without = tuple(f for f in factors.factors if f.numeric or f in switches)
@@ -184,7 +185,7 @@ def _parts(factors: Factors) -> dict[str, Node]:
     return {term.name: substitute(term.node, ones) for term in expression.terms if keeps(term.name)}
 
 
-def _part_sd(name: str, factors: Factors) -> float:
+def _part_sd(name: str, factors: Panel) -> float:
     """Return the standard deviation of ln of a part's bytes about the known ones."""
     if not factors.has("parameters"):
         return MEMORY.unknown_part_sd

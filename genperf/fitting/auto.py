@@ -12,7 +12,7 @@ from genperf.errors import FitError, GenperfError, Note
 from genperf.estimate import FitOptions
 from genperf.fitting.assemble import Request, assembled
 from genperf.fitting.continuation import continued
-from genperf.models import scale_of
+from genperf.panel import scale_of
 from genperf.pooling import Borrowed, could_name, pool
 from genperf.prediction import Ensemble, Member
 from genperf.result import FitResult

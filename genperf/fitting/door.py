@@ -15,8 +15,8 @@ from genperf.estimate import FitOptions
 from genperf.fitting.auto import AUTO
 from genperf.fitting.models import Model, model_named
 from genperf.fleet import fit_fleet
-from genperf.models import Factors
 from genperf.models.network import with_devices_per_node
+from genperf.panel import Panel
 from genperf.result import FitResult, GroupedResult
 from genperf.table import Table, read_table
 
@@ -134,7 +134,7 @@ def fit(
     table = with_devices_per_node(table, options.hints)
     where = Engine(engine, workers, address)
     # A mapping must name factors of the table, also where a model reads no factor by name: the result keeps it.
-    Factors(table.factors, options.mapping)
+    Panel(table.factors, options.mapping)
     with one_blas_thread():
         chosen = model_named(model, options, pool).prepared(table)
         task = Task(chosen, seed, further_models(table, also_models or {}, options, pool))

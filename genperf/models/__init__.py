@@ -25,9 +25,9 @@ from genperf.models import (
     usl,
 )
 from genperf.models.compose import compose
-from genperf.models.family import Choice, Factors, Family, Need, held_at
+from genperf.models.family import Choice, Family, Need, held_at
 from genperf.models.overhead import Overhead
-from genperf.models.scale import Scale, Work, scale_of
+from genperf.panel import Panel, Scale, Work, scale_of
 from genperf.table.names import ALIASES
 
 _REGISTERED = (
@@ -50,6 +50,8 @@ _REGISTERED = (
     transformer.FAMILY,
     transformer.MEMORY,
 )
+#: The name by which rooms still know a panel.
+Factors = Panel
 MODELS: dict[str, Family] = {family.name: family for family in _REGISTERED}
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from genperf.expression import Expression, coefficient, exponent
 from genperf.models.compose import compose
-from genperf.models.family import Factors, Family, Need, ratio
+from genperf.models.family import Family, Need, ratio
+from genperf.panel import Panel
 
 #: Bounds of η, how well threads share the work: 0 not at all, 1 perfectly. By definition.
 THREADS = (0.0, 1.0)
 
 
-def build(factors: Factors) -> Expression:
+def build(factors: Panel) -> Expression:
     """Write the time of an epoch on R replicas of P partitions with h threads each, and S servers.
 
         T = (N/R)·[a·W/(P·h^η) + κ·h·W/P + β_a·A·(P−1)/P + α_a·(P−1)] + N/(R·b)·[β_w·M·R/S + α_w]
@@ -25,7 +26,7 @@ def build(factors: Factors) -> Expression:
     --------
     >>> from genperf.table import Factor
     >>> factors = [Factor(n, "extrinsic") for n in ("replicas", "partitions", "servers")]
-    >>> print(build(Factors(tuple(factors))))
+    >>> print(build(Panel(tuple(factors))))
     a/replicas/partitions + alpha_a/replicas*(partitions - 1) + beta_w/servers
     """
     samples, activations, message, batch = (_listed(factors, n) for n in ("samples", "activations", "bytes", "batch"))
@@ -57,7 +58,7 @@ def build(factors: Factors) -> Expression:
     return compose("adam", kept, [*constants, exponent("eta", *THREADS, start=0.5)], factors)
 
 
-def _listed(factors: Factors, name: str) -> list[str]:
+def _listed(factors: Panel, name: str) -> list[str]:
     """Return the name alone where the table has the factor, and nothing where it lacks it."""
     return [name] if factors.has(name) else []
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from genperf.expression import Constant, coefficient
-from genperf.models.family import Factors
+from genperf.panel import Panel
 
 #: The cost of working together that neither the workers nor the bytes change, and its coefficient.
 SYNCHRONISATION = "synchronisation"
@@ -13,16 +13,16 @@ SYNCHRONISATION_COST: Constant = coefficient("d")
 LEAST_COUNTS = 3
 
 
-def measured_alone(factors: Factors) -> bool:
+def measured_alone(factors: Panel) -> bool:
     """Return whether a table has runs of one worker beside two larger counts, so that a step between them shows.
 
     Examples
     --------
     >>> from genperf.table.factor import measure
-    >>> [measured_alone(Factors((measure("gpus", "extrinsic", n),))) for n in ([1, 2, 4], [1, 2], [2, 4, 8])]
+    >>> [measured_alone(Panel((measure("gpus", "extrinsic", n),))) for n in ([1, 2, 4], [1, 2], [2, 4, 8])]
     [True, False, False]
     """
-    workers = factors.find("workers")
+    workers = factors.workers
     return workers is not None and workers.lower <= 1.0 and workers.distinct >= LEAST_COUNTS
 
 

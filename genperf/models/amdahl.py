@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from genperf.expression import Expression, coefficient
 from genperf.models.compose import compose
-from genperf.models.family import Factors, Family, Need, share
+from genperf.models.family import Family, Need
+from genperf.panel import Panel, share
 
 
-def build(factors: Factors) -> Expression:
+def build(factors: Panel) -> Expression:
     """Write Amdahl's law for a fixed amount of work, or for a batch per worker.
 
         T = c + a/n                    a fixed amount of work
@@ -20,9 +21,9 @@ def build(factors: Factors) -> Expression:
     Examples
     --------
     >>> from genperf.table import Factor
-    >>> print(build(Factors((Factor("workers", "extrinsic"),))))
+    >>> print(build(Panel((Factor("workers", "extrinsic"),))))
     c + a/workers
-    >>> print(build(Factors((Factor("workers", "extrinsic"), Factor("batch", "extrinsic")))))
+    >>> print(build(Panel((Factor("workers", "extrinsic"), Factor("batch", "extrinsic")))))
     c + s*batch*workers + a*batch
     """
     work = share(factors, job=True)

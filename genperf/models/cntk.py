@@ -8,7 +8,8 @@ from typing import Literal
 from genperf.expression import Constant, Expression, coefficient, exponent
 from genperf.models.alone import measured_alone, together
 from genperf.models.compose import compose
-from genperf.models.family import Factors, Family, Need, share, times
+from genperf.models.family import Family, Need, times
+from genperf.panel import Panel, share
 
 #: Bounds of q, how reading slows down as more workers share the storage: 0 not at all, 1 one after another. A guess: 2
 #: leaves room for storage that thrashes.
@@ -21,7 +22,7 @@ IN_STEP = Constant("rounds", "shape", 0.0, 20.0, start=1.0, penalised=False)
 Server = Literal["queue", "started queue", "sum"]
 
 
-def build(factors: Factors, server: Server = "queue", job: bool = True, alone: bool = True) -> Expression:
+def build(factors: Panel, server: Server = "queue", job: bool = True, alone: bool = True) -> Expression:
     """Write the time of a whole job.
 
         queue           T = i0 + i1·D·n^q + K·max(t_w, s·n)
@@ -55,9 +56,9 @@ def build(factors: Factors, server: Server = "queue", job: bool = True, alone: b
     --------
     >>> from genperf.table import Factor
     >>> factors = [Factor(n, "extrinsic") for n in ("workers", "samples", "iterations", "batch")]
-    >>> print(build(Factors(tuple(factors)), "sum"))
+    >>> print(build(Panel(tuple(factors)), "sum"))
     i0 + i1*samples*workers**q + iterations*a*batch + iterations*c + iterations*s*workers
-    >>> print(build(Factors(tuple(factors[::3])), job=False))
+    >>> print(build(Panel(tuple(factors[::3])), job=False))
     max(a*batch + c, s*workers)
     """
     work = share(factors)
@@ -99,7 +100,7 @@ def _queued(server: Server, load: str, iterations: str) -> str:
     return f"{in_step}*(compute + overhead + server) + (1 - {in_step})*{apart}"
 
 
-def candidates(factors: Factors) -> Sequence[Expression]:
+def candidates(factors: Panel) -> Sequence[Expression]:
     """Return the expressions of the servers, for jobs and, where the table does not show jobs, for single iterations.
 
     Where neither samples nor iterations vary, reading cannot be separated from a server whose time adds up. Only jobs

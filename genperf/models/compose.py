@@ -12,7 +12,7 @@ import numpy.typing as npt
 from genperf.errors import ModelError
 from genperf.expression import Constant, Expression, Term
 from genperf.formula import Call, Name, Node, evaluate, names_in, parse, substitute
-from genperf.models.family import Factors
+from genperf.panel import Panel
 from genperf.table.names import ALIASES
 
 Array = npt.NDArray[np.float64]
@@ -22,7 +22,7 @@ def compose(
     family: str,
     terms: Mapping[str, str],
     constants: Sequence[Constant],
-    factors: Factors,
+    factors: Panel,
     total: str | None = None,
     spare: Mapping[str, str] | None = None,
 ) -> Expression:
@@ -37,7 +37,7 @@ def compose(
         Term name → formula.
     constants : sequence of Constant
         Those that occur in the terms are kept. One that is named like a column of the table gets a trailing `_`.
-    factors : Factors
+    factors : Panel
         Where the columns come from.
     total : str, optional
         Formula over the terms' names (and constants); the sum where omitted.
@@ -54,7 +54,7 @@ def compose(
     --------
     >>> from genperf.expression import coefficient
     >>> from genperf.table import Factor
-    >>> gpus = Factors((Factor("gpu count", "extrinsic"),), {"workers": "gpu count"})
+    >>> gpus = Panel((Factor("gpu count", "extrinsic"),), {"workers": "gpu count"})
     >>> str(compose("amdahl", {"serial": "c", "parallel": "a/workers"}, [coefficient("c"), coefficient("a")], gpus))
     'c + a/`gpu count`'
     """
@@ -95,7 +95,7 @@ def unused_name(name: str, columns: Collection[str]) -> str:
 
 
 def _unidentified(
-    trees: Mapping[str, Node], constants: Collection[str], factors: Factors, spare: Mapping[str, str]
+    trees: Mapping[str, Node], constants: Collection[str], factors: Panel, spare: Mapping[str, str]
 ) -> set[str]:
     """Return the terms that are zero, or spare beside a constant one, over the measured range."""
     ranges = {name: _corners(tree, constants, factors) for name, tree in trees.items()}
@@ -106,7 +106,7 @@ def _unidentified(
     return (zero if kept else set()) | unneeded
 
 
-def _corners(tree: Node, constants: Collection[str], factors: Factors) -> Array | None:
+def _corners(tree: Node, constants: Collection[str], factors: Panel) -> Array | None:
     """Return a term at the corners of the measured range, every constant 1; None where the range is not known."""
     nodes = {name: factors.node(name) for name in names_in(tree) - set(constants)}
     known = {name: node for name, node in nodes.items() if node is not None}

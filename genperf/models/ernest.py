@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from genperf.expression import Expression, coefficient
 from genperf.models.compose import compose
-from genperf.models.family import Factors, Family, Need, share
+from genperf.models.family import Family, Need
 from genperf.models.overhead import Overhead
+from genperf.panel import Panel, share
 
 
-def build(factors: Factors) -> Expression:
+def build(factors: Panel) -> Expression:
     """Write Ernest's four terms.
 
         T = c + a·w + b·log2 n + d·n
@@ -20,7 +21,7 @@ def build(factors: Factors) -> Expression:
     Examples
     --------
     >>> from genperf.table import Factor
-    >>> print(build(Factors((Factor("nodes", "extrinsic"),), {"workers": "nodes"})))
+    >>> print(build(Panel((Factor("nodes", "extrinsic"),), {"workers": "nodes"})))
     c + a/nodes + b*log2(nodes) + d*nodes
     """
     work = share(factors, job=True)

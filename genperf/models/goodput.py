@@ -6,14 +6,15 @@ from collections.abc import Sequence
 
 from genperf.expression import Constant, Expression, coefficient
 from genperf.models.compose import compose
-from genperf.models.family import Factors, Family, Need, share
+from genperf.models.family import Family, Need
+from genperf.panel import Panel, share
 
 #: Bounds of the order γ: 1 is no overlap, infinity is complete overlap. 10 is within 8 % of complete overlap: the two
 #: parts are at most 2^(1/10) of the larger one.
 ORDER = (1.0, 10.0)
 
 
-def build(factors: Factors, growing: bool = True, overlapping: bool = True) -> Expression:
+def build(factors: Panel, growing: bool = True, overlapping: bool = True) -> Expression:
     """Write the step time that Pollux's goodput is made of.
 
         T = (T_grad^γ + T_sync^γ)^(1/γ)
@@ -36,9 +37,9 @@ def build(factors: Factors, growing: bool = True, overlapping: bool = True) -> E
     Examples
     --------
     >>> from genperf.table import Factor
-    >>> print(build(Factors((Factor("workers", "extrinsic"), Factor("batch", "extrinsic")))))
+    >>> print(build(Panel((Factor("workers", "extrinsic"), Factor("batch", "extrinsic")))))
     ((c + a*batch)**gamma + where(workers > 1, alpha_n + beta_n*(workers - 2), 0)**gamma)**(1/gamma)
-    >>> print(build(Factors((Factor("workers", "extrinsic"), Factor("batch", "extrinsic"))), False, False))
+    >>> print(build(Panel((Factor("workers", "extrinsic"), Factor("batch", "extrinsic"))), False, False))
     c + a*batch + where(workers > 1, alpha_n, 0)
     """
     work = share(factors)
@@ -73,7 +74,7 @@ def build(factors: Factors, growing: bool = True, overlapping: bool = True) -> E
     )
 
 
-def candidates(factors: Factors) -> Sequence[Expression]:
+def candidates(factors: Panel) -> Sequence[Expression]:
     """Return the whole expression, then those with fewer constants."""
     return [build(factors), build(factors, growing=False), build(factors, growing=False, overlapping=False)]
 

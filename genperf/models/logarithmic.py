@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from genperf.expression import Expression, coefficient
 from genperf.models.compose import compose
-from genperf.models.family import Factors, Family, Need, share
+from genperf.models.family import Family, Need
 from genperf.models.overhead import Overhead
+from genperf.panel import Panel, share
 
 
-def build(factors: Factors) -> Expression:
+def build(factors: Panel) -> Expression:
     """Write `T = c + a·w + b·log2 n`, with the computation a·w where the table says how much one worker does.
 
     The fewest constants with which a step can grow slowly: a reference that the others should beat.
@@ -16,7 +17,7 @@ def build(factors: Factors) -> Expression:
     Examples
     --------
     >>> from genperf.table import Factor
-    >>> print(build(Factors((Factor("workers", "extrinsic"),))))
+    >>> print(build(Panel((Factor("workers", "extrinsic"),))))
     c + b*log2(workers)
     """
     work = share(factors, job=True)

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from genperf.errors import FitError, Note, suggest
 from genperf.formula import Node, parse, render
 from genperf.formula.amounts import amount, bandwidth
-from genperf.models.family import Factors
+from genperf.panel import Panel
 from genperf.table import Table
 from genperf.table.cells import with_columns
 from genperf.table.clean import numbers
@@ -46,7 +46,7 @@ class Network:
     #: What the column or the number is multiplied by: the bytes of a parameter's gradient, where it counts these.
     each: float = 1.0
 
-    def exchange(self, table: Table, factors: Factors) -> float | None:
+    def exchange(self, table: Table, factors: Panel) -> float | None:
         """Return the seconds in which two nodes exchange a message by a ring; None where its bytes are not known.
 
         A ring all-reduce over n nodes takes 2 (n − 1)/n · bytes/bandwidth + 2 (n − 1) · latency (Patarasuk & Yuan
@@ -56,7 +56,7 @@ class Network:
         ----------
         table : Table
             Of one series.
-        factors : Factors
+        factors : Panel
             The table's, as canonical names are matched.
 
         Raises
@@ -71,7 +71,7 @@ class Network:
         >>> from genperf.table import read_table
         >>> runs = pd.DataFrame({"gpus": [1, 2, 4], "parameters": [25e6] * 3, "s": [0.30, 0.31, 0.32]})
         >>> table = read_table(runs, time="s", extrinsic="gpus", intrinsic="parameters")
-        >>> network_of({"bandwidth": "10Gbit/s"}).exchange(table, Factors(table.factors))
+        >>> network_of({"bandwidth": "10Gbit/s"}).exchange(table, Panel(table.factors))
         0.08
         """
         message = self._bytes(table, factors)
@@ -83,7 +83,7 @@ class Network:
             raise FitError(text, hint="look at the units: 25Gbit/s, 100MB, 20us")
         return seconds
 
-    def _bytes(self, table: Table, factors: Factors) -> float | None:
+    def _bytes(self, table: Table, factors: Panel) -> float | None:
         if isinstance(self.message, float):
             return self.each * self.message
         if self.message is None:
@@ -241,7 +241,7 @@ def with_devices_per_node(table: Table, hints: Mapping[str, str]) -> Table:
     count = devices_of(hints)
     if count is None:
         return table
-    factors = Factors(table.factors)
+    factors = Panel(table.factors)
     nodes, workers = factors.node("nodes"), factors.node("workers")
     if nodes is not None and workers is not None:
         inside = _values(nodes, table) <= 1.0

@@ -8,14 +8,15 @@ from typing import Literal
 from genperf.expression import Constant, Expression, coefficient
 from genperf.models.alone import SYNCHRONISATION_COST, measured_alone, synchronisation, together
 from genperf.models.compose import compose
-from genperf.models.family import Factors, Family, Need, share, times
+from genperf.models.family import Family, Need, times
+from genperf.panel import Panel, share
 
 #: What one worker alone does: it exchanges with the servers like several, or it runs without them. Then several
 #: workers may also have a cost of synchronisation.
 Alone = Literal["exchanges", "runs by itself", "saves synchronisation"]
 
 
-def build(factors: Factors, alone: Alone = "exchanges") -> Expression:
+def build(factors: Panel, alone: Alone = "exchanges") -> Expression:
     """Write one step with S parameter servers.
 
         T = c + a·w + 2·β·M·max(n/S, 1) + α·n/S
@@ -30,9 +31,9 @@ def build(factors: Factors, alone: Alone = "exchanges") -> Expression:
     --------
     >>> from genperf.table import Factor
     >>> factors = [Factor(n, "extrinsic") for n in ("workers", "servers", "batch", "bytes")]
-    >>> print(build(Factors(tuple(factors))))
+    >>> print(build(Panel(tuple(factors))))
     c + a*batch + 2*beta*bytes*max(workers/servers, 1) + alpha*workers/servers
-    >>> print(build(Factors(tuple(factors[:1])), "saves synchronisation"))
+    >>> print(build(Panel(tuple(factors[:1])), "saves synchronisation"))
     c + a/workers + where(workers > 1, 2*beta*workers, 0) + where(workers > 1, d, 0)
     """
     work = share(factors)
@@ -55,7 +56,7 @@ def build(factors: Factors, alone: Alone = "exchanges") -> Expression:
     )
 
 
-def through_servers(factors: Factors) -> tuple[dict[str, str], list[Constant]]:
+def through_servers(factors: Panel) -> tuple[dict[str, str], list[Constant]]:
     """Return the terms of an exchange with servers, and their constants.
 
         t_c = 2·β·M·max(n/S, 1) + α·n/S
@@ -63,7 +64,7 @@ def through_servers(factors: Factors) -> tuple[dict[str, str], list[Constant]]:
     Examples
     --------
     >>> from genperf.table import Factor
-    >>> through_servers(Factors((Factor("workers", "extrinsic"),)))[0]
+    >>> through_servers(Panel((Factor("workers", "extrinsic"),)))[0]
     {'bandwidth': '2*beta*workers'}
     """
     message, unit = times(factors, "bytes")
@@ -74,7 +75,7 @@ def through_servers(factors: Factors) -> tuple[dict[str, str], list[Constant]]:
     return terms, [coefficient("beta", unit), coefficient("alpha")]
 
 
-def candidates(factors: Factors) -> Sequence[Expression]:
+def candidates(factors: Panel) -> Sequence[Expression]:
     """Return the expressions for what one worker alone may do, where the table has runs of it."""
     if not measured_alone(factors):
         return [build(factors)]

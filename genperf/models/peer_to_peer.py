@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from genperf.expression import Constant, Expression, coefficient
 from genperf.models.alone import SYNCHRONISATION_COST, measured_alone, synchronisation
 from genperf.models.compose import compose
-from genperf.models.family import Factors, Family, Need, share, times
+from genperf.models.family import Family, Need, times
+from genperf.panel import Panel, share
 
 
-def build(factors: Factors, synchronised: bool = False) -> Expression:
+def build(factors: Panel, synchronised: bool = False) -> Expression:
     """Write one step with all-to-all exchange.
 
         T = c + a·w + β·M·(n−1) + α·(n−1)
@@ -24,7 +25,7 @@ def build(factors: Factors, synchronised: bool = False) -> Expression:
     Examples
     --------
     >>> from genperf.table import Factor
-    >>> print(build(Factors((Factor("workers", "extrinsic"), Factor("parameters", "intrinsic")))))
+    >>> print(build(Panel((Factor("workers", "extrinsic"), Factor("parameters", "intrinsic")))))
     c + a/workers + beta*(4*parameters)*(workers - 1) + alpha*(workers - 1)
     """
     work = share(factors)
@@ -46,7 +47,7 @@ def build(factors: Factors, synchronised: bool = False) -> Expression:
     )
 
 
-def among_peers(factors: Factors) -> tuple[dict[str, str], list[Constant]]:
+def among_peers(factors: Panel) -> tuple[dict[str, str], list[Constant]]:
     """Return the terms of an exchange of every worker with every other, and their constants.
 
         t_c = β·M·(n−1) + α·(n−1)
@@ -54,7 +55,7 @@ def among_peers(factors: Factors) -> tuple[dict[str, str], list[Constant]]:
     Examples
     --------
     >>> from genperf.table import Factor
-    >>> among_peers(Factors((Factor("workers", "extrinsic"),)))[0]
+    >>> among_peers(Panel((Factor("workers", "extrinsic"),)))[0]
     {'bandwidth': 'beta*(workers - 1)'}
     """
     message, unit = times(factors, "bytes")
@@ -64,7 +65,7 @@ def among_peers(factors: Factors) -> tuple[dict[str, str], list[Constant]]:
     return terms, [coefficient("beta", unit), coefficient("alpha")]
 
 
-def candidates(factors: Factors) -> Sequence[Expression]:
+def candidates(factors: Panel) -> Sequence[Expression]:
     """Return the expressions without and with a cost that one worker alone saves, where the table has runs of it."""
     return [build(factors, synchronised) for synchronised in (False, True)[: 1 + measured_alone(factors)]]
 

@@ -10,8 +10,9 @@ from typing import NamedTuple
 from genperf.expression import Expression, Term, coefficient
 from genperf.formula import Name, Node, call
 from genperf.models.compose import unused_name
-from genperf.models.family import Factors, Family
+from genperf.models.family import Family
 from genperf.models.generic import rounded
+from genperf.panel import Panel
 from genperf.table import Factor
 
 
@@ -41,7 +42,7 @@ SECOND = _blocks("0:1 0:2 1/4 1/3 1/2 1/2:1 2/3 1 1:1 3/2 2 3")
 SEVERAL = _blocks("1 -1 0:1 1/2 1:1 2 -1/2")
 
 
-def candidates(factors: Factors) -> list[Expression]:
+def candidates(factors: Panel) -> list[Expression]:
     """Return the hypotheses from which a fit selects, fewer than 150, the simplest first.
 
         T = c_0 + Σ_k c_k·Π_x x^i_kx·log2(x)^j_kx
@@ -56,7 +57,7 @@ def candidates(factors: Factors) -> list[Expression]:
     Examples
     --------
     >>> from genperf.table.factor import measure
-    >>> hypotheses = candidates(Factors((measure("workers", "extrinsic", [1, 4, 16]),)))
+    >>> hypotheses = candidates(Panel((measure("workers", "extrinsic", [1, 4, 16]),)))
     >>> [str(e) for e in hypotheses[:4]]
     ['c', 'c + c1*log2(workers)', 'c + c1*(workers/4)', 'c + c1*sqrt(workers/4)']
     >>> len(hypotheses)

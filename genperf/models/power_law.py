@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from genperf.expression import Expression, coefficient, exponent
 from genperf.models.compose import compose
-from genperf.models.family import Factors, Family, Need, share
+from genperf.models.family import Family, Need
+from genperf.panel import Panel, share
 
 #: Bounds of q. A guess: steeper than n² or 1/n² is no scaling that training shows.
 EXPONENTS = (-2.0, 2.0)
 
 
-def build(factors: Factors) -> Expression:
+def build(factors: Panel) -> Expression:
     """Write `T = c + a·w + b·n^q`, with the computation a·w where the table says how much one worker does.
 
     Negative q is strong scaling (a fixed amount of work is shared), positive q a growing cost of working together.
@@ -18,7 +19,7 @@ def build(factors: Factors) -> Expression:
     Examples
     --------
     >>> from genperf.table import Factor
-    >>> print(build(Factors((Factor("workers", "extrinsic"),))))
+    >>> print(build(Panel((Factor("workers", "extrinsic"),))))
     c + b*workers**q
     """
     work = share(factors, job=True)

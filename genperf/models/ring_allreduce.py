@@ -8,8 +8,9 @@ from typing import Literal
 from genperf.expression import Expression, coefficient
 from genperf.models.alone import SYNCHRONISATION, SYNCHRONISATION_COST, measured_alone, synchronisation
 from genperf.models.compose import compose
-from genperf.models.family import Factors, Family, Need, share, times
+from genperf.models.family import Family, Need, times
 from genperf.models.overlap import SERIAL, hidden, partly_hidden
+from genperf.panel import Panel, share
 
 #: What of the ring hides behind the backward pass: all that is as long, all but a share, nothing.
 Overlap = Literal["full", "part", "none"]
@@ -22,7 +23,7 @@ TOTALS: dict[Overlap, str | None] = {
 }
 
 
-def build(factors: Factors, synchronised: bool = False, overlap: Overlap = "full") -> Expression:
+def build(factors: Panel, synchronised: bool = False, overlap: Overlap = "full") -> Expression:
     """Write one step of ring all-reduce.
 
         full   T = c + a·w/3 + max(t_b, t_c)
@@ -48,9 +49,9 @@ def build(factors: Factors, synchronised: bool = False, overlap: Overlap = "full
     --------
     >>> from genperf.table import Factor
     >>> factors = [Factor(n, "extrinsic") for n in ("workers", "batch", "bytes")]
-    >>> print(build(Factors(tuple(factors))))
+    >>> print(build(Panel(tuple(factors))))
     a*batch/3 + max(2*a*batch/3, 2*beta*bytes*(1 - 1/workers) + 2*alpha*(workers - 1)) + c
-    >>> print(build(Factors(tuple(factors)), overlap="none"))
+    >>> print(build(Panel(tuple(factors)), overlap="none"))
     a*batch/3 + 2*a*batch/3 + 2*beta*bytes*(1 - 1/workers) + 2*alpha*(workers - 1) + c
     """
     work = share(factors)
@@ -80,7 +81,7 @@ def build(factors: Factors, synchronised: bool = False, overlap: Overlap = "full
     )
 
 
-def candidates(factors: Factors) -> Sequence[Expression]:
+def candidates(factors: Panel) -> Sequence[Expression]:
     """Return the expressions of the overlaps, without and with a cost that one worker alone saves.
 
     Only a table whose work per worker varies shows what an exchange hides behind. It shows the cost of several workers

@@ -7,10 +7,11 @@ from typing import Literal
 
 from genperf.expression import Constant, Expression, coefficient
 from genperf.models.compose import compose
-from genperf.models.family import Factors, Family, Need, Share, share, times
+from genperf.models.family import Family, Need, times
 from genperf.models.overlap import SERIAL, hidden, partly_hidden
 from genperf.models.parameter_server import through_servers
 from genperf.models.peer_to_peer import among_peers
+from genperf.panel import Panel, Share, share
 
 Overlap = Literal["full", "part", "input", "gradients", "gradients-part", "none"]
 
@@ -30,7 +31,7 @@ LEAST_COUNTS = 3
 
 
 def build(
-    factors: Factors,
+    factors: Panel,
     overlap: Overlap = "full",
     family: str = "s-sgd",
     exchanged: Exchange = "ring",
@@ -78,9 +79,9 @@ def build(
     --------
     >>> from genperf.table import Factor
     >>> factors = [Factor(n, "extrinsic") for n in ("workers", "nodes", "batch", "bytes")]
-    >>> print(build(Factors(tuple(factors)), "input").total is None)
+    >>> print(build(Panel(tuple(factors)), "input").total is None)
     False
-    >>> print(build(Factors(tuple(factors[::2])), "none"))
+    >>> print(build(Panel(tuple(factors[::2])), "none"))
     a*batch/3 + 2*a*batch/3 + 2*beta_n*(1 - 1/workers) + 2*alpha*(workers - 1) + u
     """
     work = share(factors)
@@ -106,7 +107,7 @@ def build(
     )
 
 
-def laws(factors: Factors, overlap: Overlap, family: str) -> Sequence[Expression]:
+def laws(factors: Panel, overlap: Overlap, family: str) -> Sequence[Expression]:
     """Return the expressions of an overlap for measured phases.
 
     A column of the exchange shows whether it is that of a ring, of servers or of peers. An update without a column is
@@ -121,7 +122,7 @@ def laws(factors: Factors, overlap: Overlap, family: str) -> Sequence[Expression
     >>> from genperf.table import Factor
     >>> factors = Factor("workers", "extrinsic"), Factor("batch", "extrinsic")
     >>> measured = frozenset({"forward", "backward", "exchange", "update"})
-    >>> for one in laws(Factors(factors, {}, measured), "none", "s-sgd-none"):
+    >>> for one in laws(Panel(factors, {}, measured), "none", "s-sgd-none"):
     ...     print(one)
     h*batch + (a_f*batch + c_f) + (a_b*batch + c_b) + 2*beta_n*(1 - 1/workers) + 2*alpha*(workers - 1) + u
     h*batch + (a_f*batch + c_f) + (a_b*batch + c_b) + 2*beta*workers + u
@@ -133,7 +134,7 @@ def laws(factors: Factors, overlap: Overlap, family: str) -> Sequence[Expression
     return [build(factors, overlap, family, by, updated) for by in carriers for updated in updates]
 
 
-def _in_rings(factors: Factors) -> tuple[dict[str, str], list[Constant]]:
+def _in_rings(factors: Panel) -> tuple[dict[str, str], list[Constant]]:
     """Return the terms of an all-reduce, a ring inside the nodes and one between them, and their constants."""
     message, unit = times(factors, "bytes")
     ring = f"2*beta_n*{message}"
@@ -146,19 +147,19 @@ def _in_rings(factors: Factors) -> tuple[dict[str, str], list[Constant]]:
 
 
 #: The usual one first.
-_EXCHANGES: dict[Exchange, Callable[[Factors], tuple[dict[str, str], list[Constant]]]] = {
+_EXCHANGES: dict[Exchange, Callable[[Panel], tuple[dict[str, str], list[Constant]]]] = {
     "ring": _in_rings,
     "servers": through_servers,
     "peers": among_peers,
 }
 
 
-def candidates(factors: Factors) -> Sequence[Expression]:
+def candidates(factors: Panel) -> Sequence[Expression]:
     """Return the expressions of the overlaps that the measured phases can show."""
     return [build(factors, overlap) for overlap, family in OVERLAPS.items() if family.shown(factors.phases)]
 
 
-def _reading(factors: Factors, work: Share, overlap: Overlap) -> dict[str, str]:
+def _reading(factors: Panel, work: Share, overlap: Overlap) -> dict[str, str]:
     """Return the terms before the forward pass, as far as measurements can tell them apart."""
     reading = {"transfer": work.of("h")}
     if factors.has("nodes"):
@@ -172,7 +173,7 @@ def _reading(factors: Factors, work: Share, overlap: Overlap) -> dict[str, str]:
     return reading
 
 
-def _passes(factors: Factors, work: Share) -> dict[str, str]:
+def _passes(factors: Panel, work: Share) -> dict[str, str]:
     """Return the forward and the backward pass: one to two, unless one of them is measured."""
     if not factors.phases & {"forward", "backward"}:
         return {"forward": f"{work.of('a')}/3", "backward": f"{work.of('2*a')}/3"}
@@ -181,7 +182,7 @@ def _passes(factors: Factors, work: Share) -> dict[str, str]:
     return {name: work.of(f"a_{name[0]}") + constants[name] for name in PASSES}
 
 
-def _spare(factors: Factors, reading: Collection[str]) -> dict[str, str]:
+def _spare(factors: Panel, reading: Collection[str]) -> dict[str, str]:
     """Return the terms that a fit cannot tell from another where the work is constant, each with that other term."""
     passes = [name for name in PASSES if name not in factors.phases]
     spare = {"update": passes[0]} if passes and "update" not in factors.phases else {}

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from genperf.expression import Expression, coefficient
 from genperf.models.compose import compose
-from genperf.models.family import Factors, Family, Need, share, times
+from genperf.models.family import Family, Need, times
 from genperf.models.overhead import Overhead
+from genperf.panel import Panel, share
 
 
-def build(factors: Factors) -> Expression:
+def build(factors: Panel) -> Expression:
     """Write a hierarchical all-reduce on m nodes of g = n/m devices.
 
         T = c + a·w + β_r·M·(g−1)/g + β_n·M·(m−1)/m + α·log2 m
@@ -21,7 +22,7 @@ def build(factors: Factors) -> Expression:
     Examples
     --------
     >>> from genperf.table import Factor
-    >>> print(build(Factors((Factor("gpus", "extrinsic"), Factor("nodes", "extrinsic")))))
+    >>> print(build(Panel((Factor("gpus", "extrinsic"), Factor("nodes", "extrinsic")))))
     c + a/gpus + beta_r*(1 - nodes/gpus) + beta_n*(1 - 1/nodes) + alpha*log2(nodes)
     """
     work = share(factors)

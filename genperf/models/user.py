@@ -13,7 +13,7 @@ from typing import NoReturn
 from genperf.errors import FitError, FormulaError, ModelError, suggest
 from genperf.expression import Constant, Expression, Term
 from genperf.formula import Call, Name, Node, Number, bind_values, call, names_in, parse_number, render, substitute
-from genperf.models.family import Factors
+from genperf.panel import Panel
 from genperf.table import Factor
 from genperf.table.names import ALIASES
 
@@ -136,7 +136,7 @@ def user_expression(
 
 def _with_factors(text: str, factors: Sequence[Factor], mapping: Mapping[str, str] | None) -> Node:
     """Parse the text and replace the field's names of factors by their columns."""
-    matched = Factors(tuple(factors), mapping or {})
+    matched = Panel(tuple(factors), mapping or {})
     columns = [f.name for f in factors]
     node = parse_number(text, None, [f.name for f in factors if not f.numeric], logical=False).node
     canonical = {alias: name for name, aliases in ALIASES.items() for alias in (*aliases, name)}

@@ -7,11 +7,12 @@ from dataclasses import replace
 from genperf.expression import Expression, coefficient
 from genperf.models import amdahl
 from genperf.models.compose import compose
-from genperf.models.family import Factors, Family, Need, share
+from genperf.models.family import Family, Need
 from genperf.models.overhead import Overhead
+from genperf.panel import Panel, share
 
 
-def build(factors: Factors) -> Expression:
+def build(factors: Panel) -> Expression:
     """Write the universal scalability law as the time of one worker's work.
 
     Gunther (2007), *Guerrilla Capacity Planning*: n workers do n/(1 + σ(n−1) + κn(n−1)) times the work of one. The time
@@ -30,7 +31,7 @@ def build(factors: Factors) -> Expression:
     Examples
     --------
     >>> from genperf.table import Factor
-    >>> print(build(Factors((Factor("workers", "extrinsic"),))))
+    >>> print(build(Panel((Factor("workers", "extrinsic"),))))
     c + a/workers + k*(workers - 1)
     """
     work = share(factors, job=True)

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from genperf.prediction.following import follows
+from genperf.panel.following import follows
 from genperf.prediction.query import Query
 from genperf.prediction.schema import Schema
 from genperf.table import Factor
@@ -93,9 +93,10 @@ def corners(schema: Schema, followers: Collection[str] = ()) -> list[Corner]:
     """
     places = judged_places(schema, followers)
     columns = {i: _measured(schema, i) for i in places}
+    panel, names = schema.panel, [f.name for f in schema.factors]
     out = []
     for i, j in combinations(places, 2):
-        if follows(schema, i, j) or follows(schema, j, i):
+        if follows(panel, names[i], names[j]) or follows(panel, names[j], names[i]):
             continue
         pair = np.unique(np.column_stack([columns[i], columns[j]]), axis=0)
         for signs in product(_signs(schema.factors[i]), _signs(schema.factors[j])):

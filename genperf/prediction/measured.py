@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from genperf.prediction.following import follows
-from genperf.prediction.medians import Median, medians_of
+from genperf.panel.following import follows
+from genperf.panel.medians import Median, medians_of
 from genperf.prediction.schema import Schema
 from genperf.table import Factor, Table
 
@@ -78,7 +78,9 @@ def most_measured(schema: Schema, along: str) -> dict[str, Any]:
     names = [f.name for f in schema.factors]
     place = names.index(along)
     others = [
-        j for j, f in enumerate(schema.factors) if j != place and f.distinct > 1 and not follows(schema, j, place)
+        j
+        for j, f in enumerate(schema.factors)
+        if j != place and f.distinct > 1 and not follows(schema.panel, f.name, along)
     ]
     pairs = {(tuple(m.values[j] for j in others), m.values[place]) for m in schema.medians}
     if not pairs or not others:

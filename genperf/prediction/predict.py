@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from genperf.engine.phases import doing
 from genperf.errors import GenperfError
+from genperf.panel.nodes import single_node
 from genperf.prediction.bands import mixture_quantiles
 from genperf.prediction.feasibility import Feasibility
 from genperf.prediction.member import Member, Spread, forecasts, log_times
@@ -18,7 +19,7 @@ from genperf.prediction.new_levels import combined, new_levels, stand_ins
 from genperf.prediction.new_levels import reasons as new_level_reasons
 from genperf.prediction.query import Query, read_query
 from genperf.prediction.schema import Schema
-from genperf.prediction.verdict import STEP, VERDICTS, Evidence, Standing, distance_beyond, single_node, verdicts
+from genperf.prediction.verdict import STEP, VERDICTS, Evidence, Standing, distance_beyond, verdicts
 from genperf.table import Target
 from genperf.table.cells import Cells
 from genperf.table.source import Source
@@ -240,7 +241,7 @@ def standing_of(members: Sequence[Member], schema: Schema, query: Query) -> Stan
     unidentified = effects_of(constants, [f.name for f in schema.factors]) if several else constants
     series = [(m, m.series_discrepancy) for m in members if m.series_discrepancy is not None]
     if not series:
-        nodes = single_node(schema, following or ())
+        nodes = single_node(schema.panel, following or ())
         unseen = {} if nodes is None else {STEP: query.columns[nodes] > 1.0}
         unseen = {name: rows for name, rows in unseen.items() if rows.any()}
         # The series weighed several forms, and the interval is theirs.

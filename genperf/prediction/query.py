@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from genperf.errors import Note, TableError, suggest
 from genperf.formula import parse
-from genperf.prediction.following import settled
+from genperf.panel.following import settled
 from genperf.prediction.schema import Schema
 from genperf.table import Factor
 from genperf.table.cells import Cells
@@ -109,7 +109,7 @@ def read_query(
     notes: list[Note] = []
     columns: dict[str, npt.NDArray[Any]] = {}
     absent: list[Factor] = []
-    formulas = {n: text for n, text in settled(schema, source.columns).items() if n not in schema.derived}
+    formulas = {n: text for n, text in settled(schema.panel, source.columns).items() if n not in schema.derived}
     for factor in [f for f in schema.factors if f.name not in formulas]:
         values = _values(factor, source, schema, notes, new_levels)
         if values is None:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from genperf.prediction.medians import Median, medians_of
+from genperf.panel import Panel
+from genperf.panel.medians import Median, medians_of
 from genperf.table import Factor, Target
 from genperf.table.target import Scaling
 from genperf.table.work import work_over_factors
@@ -49,6 +50,18 @@ class Schema(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fie
     #: By factor: levels that were not measured, and that measured ones stand for (`standing_members`). A model file has
     #: none.
     standing: dict[str, tuple[str, ...]] = {}
+
+    @property
+    def panel(self) -> Panel:
+        """What the factors mean: which one counts the workers, what the work is, what follows what."""
+        return Panel(
+            self.factors,
+            self.mapping,
+            group=self.group,
+            scaling=self.scaling,
+            target=self.target,
+            medians=self.medians,
+        )
 
     def column(self, name: str) -> str:
         """Return the column that a name stands for: a field's name that the user mapped is as good as its column's.

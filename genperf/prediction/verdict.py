@@ -13,11 +13,11 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from genperf.panel.following import grow_with_workers
 from genperf.prediction.combinations import apart
 from genperf.prediction.query import Query
 from genperf.prediction.schema import Schema
 from genperf.table import Factor
-from genperf.table.names import column_of
 from genperf.words.verdict import doublings_text, error_text, reason
 
 Verdict = Literal["ok", "caution", "extrapolating-blind"]
@@ -167,7 +167,7 @@ def verdicts(
         ln(upper/lower) of the 90 % prediction interval.
     """
     grades = _Grades(query.rows)
-    together = {*standing.followers, *settled_by_workers(schema, standing.followers)}
+    together = {*standing.followers, *grow_with_workers(schema.panel, standing.followers)}
     outside = all_doublings(schema, query, together) > 0
     reach = reaching(schema, standing.borrowed)
     total = all_doublings(reach, query, together)
@@ -213,7 +213,7 @@ def _by_range(
     by_name = {f.name: f for f in schema.factors}
     settled = {
         name: doublings_beyond(by_name[workers], query.columns[workers])
-        for name, workers in settled_by_workers(schema, standing.followers).items()
+        for name, workers in grow_with_workers(schema.panel, standing.followers).items()
     }
     for factor in schema.factors:
         if not factor.numeric:
@@ -251,50 +251,6 @@ def _outside(
     pairs = zip(each.tolist(), far[rows][first].tolist(), strict=True)
     texts = [reason("outside", value=v, far=doublings_text(d), **measured) for v, d in pairs]
     return [texts[place] for place in of_row.tolist()]
-
-
-def settled_by_workers(schema: Schema, followers: Collection[str] = ()) -> dict[str, str]:
-    """Return the factors that grow with the workers, as the nodes that hold them do, each with the workers' name.
-
-    Parameters
-    ----------
-    followers : collection of str
-        Factors that follow the scale of a series: where the workers are among them, nothing is settled by these.
-
-    Examples
-    --------
-    >>> from genperf.table import Target
-    >>> gpus, nodes = (Factor(n, "extrinsic", 1, 8, distinct=4, positive=True) for n in ("gpus", "nodes"))
-    >>> settled_by_workers(Schema((gpus, nodes), Target("s")))
-    {'nodes': 'gpus'}
-    """
-    workers = _column(schema, "workers")
-    if workers is None or workers in followers:
-        return {}
-    growing = [name for canonical in ("nodes", "data_parallel") if (name := _column(schema, canonical)) is not None]
-    return {name: workers for name in growing if name not in (workers, *followers)}
-
-
-def single_node(schema: Schema, followers: Collection[str]) -> str | None:
-    """Return the follower of a scale that counts the nodes, where every run lies on one; None otherwise.
-
-    Examples
-    --------
-    >>> from genperf.table import Target
-    >>> factors = (Factor("gpus", "extrinsic", 1, 8, distinct=4), Factor("nodes", "extrinsic", 1, 1, distinct=1))
-    >>> single_node(Schema(factors, Target("s")), ("nodes",))
-    'nodes'
-    """
-    nodes = _column(schema, "nodes")
-    by_name = {f.name: f for f in schema.factors}
-    return nodes if nodes is not None and nodes in followers and by_name[nodes].upper <= 1.0 else None
-
-
-def _column(schema: Schema, canonical: str) -> str | None:
-    """Return the numeric factor that is meant by a canonical name, such as nodes."""
-    numeric = [f.name for f in schema.factors if f.numeric]
-    mapped = schema.mapping.get(canonical)
-    return mapped if mapped in numeric else column_of(canonical, numeric)
 
 
 def _by_distance(total: npt.NDArray[np.float64], several: npt.NDArray[np.bool_] | bool, grades: _Grades) -> None:
@@ -355,7 +311,7 @@ def distance_beyond(schema: Schema, columns: Mapping[str, npt.NDArray[Any]]) -> 
     >>> distance_beyond(Schema(factors, Target("s")), columns)
     array([5.])
     """
-    settled = settled_by_workers(schema)
+    settled = grow_with_workers(schema.panel)
     far = {f.name: doublings_beyond(f, np.asarray(columns[f.name], float)) for f in schema.factors if f.numeric}
     for name, workers in settled.items():
         far[workers] = np.maximum(far[workers], far[name])

@@ -15,7 +15,7 @@ from genperf.attribution.alike import LABELS
 from genperf.attribution.explain import terms_at
 from genperf.attribution.terms import FORM, HIDDEN
 from genperf.errors import GenperfError
-from genperf.models import Factors
+from genperf.panel.nodes import leaves_node
 from genperf.prediction.predict import THROUGHPUT
 from genperf.result import FitResult
 from genperf.series.record import RECORDS, record_like
@@ -225,8 +225,7 @@ def _record(result: FitResult, along: str, target: pd.DataFrame, verdict: str) -
     """Say how often `auto` was right on published series that were predicted like this one."""
     if result.options.get("approach") != "series" or result.options.get("pooled_share") is not None:
         return []
-    nodes = Factors(result.schema.factors, result.schema.mapping).find("nodes")
-    leaves = nodes is not None and nodes.upper <= 1.0 and float(target[nodes.name].iloc[0]) > 1.0
+    leaves = bool(leaves_node(result.panel, {str(n): target[n] for n in target})[0])
     ratio = float(target[along].iloc[0]) / _largest_measured(result, along)
     record = record_like(min(ratio, RECORDS.far), leaves, verdict if ratio <= RECORDS.far else "")
     if record is None:

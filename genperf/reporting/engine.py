@@ -17,6 +17,8 @@ from genperf.attribution import completed
 from genperf.discrepancy import Discrepancy, Extrapolation
 from genperf.discrepancy.surface import FADING
 from genperf.formula import Node, javascript, parse, quote_name
+from genperf.panel.following import grow_with_workers
+from genperf.panel.nodes import single_node
 from genperf.prediction import Member, discrepancies_of, read_query, verdict
 from genperf.prediction.bands import POINTS
 from genperf.prediction.combinations import COMBINATIONS, corners, judged_places
@@ -99,7 +101,7 @@ def engine(result: FitResult, formulas: Formulas, interval: float) -> dict[str, 
         # What the first doubling adds, and the exponent: below the central value and above it, once where they agree.
         "beyond": [[s.per_doubling, s.exponent] for s in dict.fromkeys((spread.below, spread))],
         # Of the distance from the data; those of the verdicts leave out what follows the scale of series.
-        "settled": verdict.settled_by_workers(schema),
+        "settled": grow_with_workers(schema.panel),
         "floor": float(np.log(FLOOR * schema.lowest)) if schema.lowest > 0 else None,
         "levels": [tail, 1.0 - tail],
         "derived": [
@@ -147,13 +149,13 @@ def judging(result: FitResult, formulas: Formulas) -> dict[str, Any]:
         there = member.expression.term_values(series.anchors, ones)
         unmeasured = [t for t in member.expression.terms if not there[t.name].any()]
         shapes.update({t.name: formulas.add(t.node, model.factors, constants) for t in unmeasured})
-    nodes = verdict.single_node(result.schema, led_followers(result.members) or ())
+    nodes = single_node(result.panel, led_followers(result.members) or ())
     if nodes is not None:
         shapes[verdict.STEP] = model.formula(f"{quote_name(nodes)} - 1")
     return {
         "severalForms": standing.several_forms,
         "followers": list(standing.followers),
-        "settled": verdict.settled_by_workers(result.schema, standing.followers),
+        "settled": grow_with_workers(result.panel, standing.followers),
         "unmeasured": [list(shape) for shape in shapes.items()],
         "unidentified": list(standing.unidentified),
         "evidence": [[e.factor, e.held_out, e.error, e.last_point] for e in result.evidence],

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from genperf.errors import GenperfError
-from genperf.models import Factors
+from genperf.panel import Panel
 from genperf.reporting.sheet import short
 from genperf.table import Factor, Table
 from genperf.validation import Validation, validate
@@ -60,10 +60,10 @@ def scheme_of(table: Table, along: str | None = None, mapping: Mapping[str, str]
 
 def _scale_factors(table: Table, along: str | None, mapping: Mapping[str, str] | None) -> list[Factor]:
     """Return the factors that may count the workers, the likeliest first."""
-    factors = Factors(table.factors, mapping or {})
+    factors = Panel(table.factors, mapping or {})
     names = (along, factors.mapping.get(along)) if along else ()
     named = [f for f in table.numeric if f.name in names]
-    return named or [f for f in (factors.find("workers"), factors.find("nodes")) if f is not None]
+    return named or list(factors.counts)
 
 
 def held_out(

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from genperf.advice.scale import sequence_of, work_of_columns, work_of_step
 from genperf.attribution.derived import price_of
 from genperf.errors import GenperfError
 from genperf.formula import names_in, parse, quote_name
 from genperf.formula.amounts import amount, with_amounts
+from genperf.panel.work import sequence_of, work_of_columns, work_of_step
 from genperf.reporting.engine import Model
 from genperf.result import FitResult
 from genperf.table.names import column_of
@@ -60,8 +60,8 @@ def measures_of(model: Model, group: Mapping[str, str], job: Job) -> dict[str, A
         Where nothing counts what a given price is for.
     """
     result = model.result
-    work = work_of_step(result, group)
-    sequence = sequence_of(result)
+    work = work_of_step(result.panel, group)
+    sequence = sequence_of(result.panel)
     paid = _paid(result, job)
     factors = list(model.factors)
     return {
@@ -76,7 +76,7 @@ def _paid(result: FitResult, job: Job) -> str | None:
     """Return what counts that which is paid for, a formula over the factors; None where nothing does."""
     factors = {f.name for f in result.schema.factors if f.numeric}
     if job.per is None:
-        named = result.named.find("workers") or result.named.find("nodes")
+        named = result.panel.counted
         if named is None and job.price is not None:
             raise GenperfError("no column counts what is paid for", hint="--per COLUMN, or --per 1")
         return None if named is None or not result.schema.target.is_time else quote_name(named.name)
@@ -97,5 +97,5 @@ def rate_unit(result: FitResult) -> str:
     if schema.target.throughput:
         return f"{samples_called(schema.target.throughput)}/s"
     of_group = {column_of(name, schema.group) for name in ("batch", "global_batch")}
-    known = work_of_columns(result) is not None or of_group != {None}
+    known = work_of_columns(result.panel) is not None or of_group != {None}
     return "samples/s" if known else "worker steps/s"

@@ -12,14 +12,14 @@ import pandas as pd
 
 from genperf.attribution import Scaling, completed, scaling
 from genperf.attribution.doublings import doublings_by_level, doublings_for_people
-from genperf.attribution.following import following
 from genperf.attribution.ladder import Ladder, ladder
 from genperf.attribution.members import by_label
 from genperf.attribution.terms import amounts_of
 from genperf.errors import GenperfError
+from genperf.panel.following import following
+from genperf.panel.medians import Median
 from genperf.prediction import read_query
 from genperf.prediction.measured import most_measured
-from genperf.prediction.medians import Median
 from genperf.prediction.predict import central_and_band
 from genperf.prediction.query import checked_values
 from genperf.reporting.answers import Summary, answers, summary, unanswered
@@ -117,12 +117,12 @@ def place_of(result: FitResult, target: Mapping[str, Any] | None, along: str | N
 def _counted(result: FitResult, along: Factor, given: Mapping[str, Any]) -> tuple[dict[str, Any], frozenset[str]]:
     """Return the target with its count of workers, and the factors that stay where that count changes."""
     fixed = frozenset(given) - {along.name}
-    nodes = result.named.find("nodes")
+    nodes = result.panel.nodes
     if nodes is None or nodes == along or nodes.name not in given or nodes.distinct == 1:
         return dict(given), fixed
     count = float(given.get(along.name, float(given[nodes.name]) * along.upper / nodes.upper))
     columns = {along.name: np.array([count])}
-    follows = following(result.named, along, columns).get(nodes.name)
+    follows = following(result.panel, along, columns).get(nodes.name)
     if follows is not None and float(follows[0]) == float(given[nodes.name]):
         fixed -= {nodes.name}
     return {**given, along.name: count}, fixed

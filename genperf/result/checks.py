@@ -11,8 +11,8 @@ import numpy as np
 from genperf.discrepancy import Discrepancy
 from genperf.errors import ModelError
 from genperf.formula import parse
+from genperf.panel.medians import Median
 from genperf.prediction import Evidence, Feasibility, Schema, Spread
-from genperf.prediction.medians import Median
 from genperf.result.layout import ConstantRecord, File, MemberRecord, ModelRecord
 from genperf.table import Factor
 

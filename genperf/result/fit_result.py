@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from genperf.errors import Note, TableError, counted
+from genperf.panel import Panel
 from genperf.prediction import Band, Evidence, Feasibility, Member, Schema, Spread, beside, cells_of, predict
-from genperf.prediction.following import samples_of
 from genperf.prediction.further import further_columns, further_names
 from genperf.result.shortcuts import GroupShortcuts, Shortcuts, data_or_values
 from genperf.table.cells import Cells, frame_of
@@ -24,8 +24,6 @@ from genperf.table.work import checked_scaling
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from genperf.models import Factors
 
 
 #: Columns that stand behind those of further quantities.
@@ -100,11 +98,9 @@ class FitResult(Shortcuts):
         return max(errors) if errors else None
 
     @property
-    def named(self) -> Factors:
-        """The factors, to be looked up by the field's names or those that the user mapped."""
-        from genperf.models import Factors
-
-        return Factors(self.schema.factors, self.schema.mapping, samples=samples_of(self.schema))
+    def panel(self) -> Panel:
+        """What the factors mean: which one counts the workers, what the work is, what follows what."""
+        return self.schema.panel
 
     def predict(
         self,

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from genperf.errors import Note
+from genperf.table.counts import axis_of
 from genperf.table.factor import Factor
 from genperf.table.headers import header_of
 from genperf.table.names import COUNTED, canonical_of, column_of, noun_of
@@ -69,7 +70,8 @@ def by_times(table: Table) -> Note | None:
     """
     target, names = table.target, [f.name for f in table.numeric]
     batch = column_of("batch", [*names, *table.group])
-    workers = column_of("workers", names) or column_of("nodes", names)
+    axis = axis_of(table.factors)
+    workers = None if axis.factor is None or axis.assumed else axis.factor.name
     other = column_of("global_batch", [*names, *table.group])
     if not target.true_seconds or table.scaling is not None or workers is None or other is not None:
         return None

@@ -11,7 +11,9 @@ import numpy.typing as npt
 from genperf.errors import FormulaError, Note, TableError
 from genperf.formula import Number, names_in, parse, quote_name, render, substitute
 from genperf.table.clean import numbers
-from genperf.table.names import GENERAL, canonical_of, column_of
+from genperf.table.counts import axis_of
+from genperf.table.factor import Factor
+from genperf.table.names import column_of
 from genperf.table.roles import Roles
 from genperf.table.target import Scaling
 
@@ -26,7 +28,7 @@ KINDS: tuple[Scaling, ...] = ("weak", "strong", "job")
 
 
 def counted_column(roles: Roles) -> str | None:
-    """Return the column that counts the workers, or else the nodes, by its name, or else the only other extrinsic one.
+    """Return the column that counts the workers, or else the nodes; None for one of servers or threads.
 
     Examples
     --------
@@ -35,11 +37,8 @@ def counted_column(roles: Roles) -> str | None:
     >>> counted_column(Roles((("cores", "extrinsic"), ("batch", "extrinsic")), (), None, None, None))
     'cores'
     """
-    named = _named(roles, "workers") or _named(roles, "nodes")
-    if named is not None:
-        return named
-    others = [name for name, role in roles.factors if role == "extrinsic" and canonical_of(name) not in GENERAL]
-    return others[0] if len(others) == 1 else None
+    axis = axis_of([Factor(name, role) for name, role in roles.factors])
+    return None if axis.factor is None or axis.counts_other else axis.factor.name
 
 
 def assumed_work(roles: Roles, where: str) -> str:

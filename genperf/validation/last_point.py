@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from genperf.formula import Node, Number, call, evaluate
-from genperf.models.family import Factors
+from genperf.panel import Panel
 from genperf.table import Table
 from genperf.table.target import SECONDS
 from genperf.validation.features import Array, Axis, Forecast, forecast, half_width
@@ -95,17 +95,17 @@ def last_point(
 
 def _one_worker(train: Table, mapping: Mapping[str, str]) -> Node | None:
     """Return the work of one worker as a formula; None where the time stays as it is."""
-    factors = Factors(train.factors, mapping)
+    factors = Panel(train.factors, mapping)
     if train.target.unit != SECONDS:
         return None
-    if train.scaling == "job" and (workers := factors.node("workers") or factors.node("nodes")) is not None:
+    if train.scaling == "job" and (workers := factors.counted_node) is not None:
         return call("divide", Number(1.0), workers)
     return factors.node("batch")
 
 
 def _nearest(train: Table, data: pd.DataFrame, mapping: Mapping[str, str] | None, apart: bool) -> npt.NDArray[np.int64]:
     """Return the number of the training row nearest to each row of data."""
-    factors = Factors(train.factors, mapping or {})
+    factors = Panel(train.factors, mapping or {})
     batches = {f.name for f in (factors.find("batch"), factors.find("global_batch")) if f is not None}
     tiers = [
         [f for f in train.numeric if f.role == "intrinsic" and f.name not in batches],

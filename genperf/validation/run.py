@@ -14,7 +14,8 @@ import pandas as pd
 
 from genperf.engine import Engine, Lost, run
 from genperf.errors import FitError, ModelError, Note, suggest
-from genperf.models import MODELS, Factors
+from genperf.models import MODELS
+from genperf.panel import Panel
 from genperf.table import Table
 from genperf.validation.learners import LEARNERS
 from genperf.validation.score import HeldOut, ModelScore, Validation, finite, first_reasons, reasons_in_words
@@ -155,7 +156,7 @@ def choose_models(
     names: list[str] = []
     notes: list[Note] = []
     known = dict.fromkeys(["auto", *LEARNERS, *MODELS, "all"])
-    factors = Factors(table.factors, mapping or {})
+    factors = Panel(table.factors, mapping or {})
     for name in (str(model).strip() for model in requested):
         if name == "all":
             names += ["auto", *LEARNERS]

@@ -7,9 +7,11 @@ import pytest
 
 from genperf.errors import ModelError
 from genperf.formula import Call, Name, Number, parse
-from genperf.models import ALIASES, MODELS, Factors
-from genperf.models.family import DERIVED, UNITS
+from genperf.models import ALIASES, MODELS
+from genperf.panel import Panel
+from genperf.panel.panel import DERIVED
 from genperf.table import Factor
+from genperf.table.counts import UNITS
 from genperf.table.factor import measure
 
 ALL = list(MODELS.values())
@@ -174,7 +176,7 @@ def test_columns_may_be_named_as_a_constant_or_in_any_way(family, table):
     ],
 )
 def test_derived_factors(columns, wanted, formula):
-    node = Factors(tuple(Factor(name, "extrinsic") for name in columns)).node(wanted)
+    node = Panel(tuple(Factor(name, "extrinsic") for name in columns)).node(wanted)
     assert node == (None if formula is None else parse(formula).node)
     assert {target for target, _ in DERIVED} <= set(ALIASES)
 

@@ -7,8 +7,8 @@ import pytest
 
 import genperf as gp
 from genperf.errors import FitError
-from genperf.models import Factors
 from genperf.models.network import checked_hints, network_of, with_devices_per_node
+from genperf.panel import Panel
 
 
 @pytest.mark.parametrize(
@@ -30,7 +30,7 @@ def test_exchange_of_two_nodes(hints: dict[str, str], seconds: float | None) -> 
     table = gp.read_table(runs, time="s", extrinsic="gpus")
     network = network_of(hints)
     assert network is not None
-    assert network.exchange(table, Factors(table.factors)) == (None if seconds is None else pytest.approx(seconds))
+    assert network.exchange(table, Panel(table.factors)) == (None if seconds is None else pytest.approx(seconds))
 
 
 @pytest.mark.parametrize(

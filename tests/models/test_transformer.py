@@ -6,9 +6,10 @@ import pytest
 
 import genperf as gp
 from genperf.errors import ModelError
-from genperf.models import MODELS, Factors
+from genperf.models import MODELS
 from genperf.models.transformer.step import LATENCY, build
 from genperf.models.transformer.words import OFFLOAD, RECOMPUTATION, ZERO
+from genperf.panel import Panel
 from genperf.table.factor import measure
 
 FAMILY = MODELS["transformer"]
@@ -32,7 +33,7 @@ def factors_of(values):
             out.append(measure(name, "categorical", [str(c) for c in cells]))
         else:
             out.append(measure(name, "extrinsic", np.r_[cells, 64.0 * cells[0]]))
-    return Factors(tuple(out))
+    return Panel(tuple(out))
 
 
 def terms(values, **constants):
@@ -209,7 +210,7 @@ def runs_of(constants, count, rng):
     runs = pd.DataFrame({"dp": ways[0], "tp": ways[1], "pp": ways[2], "mbs": rng.choice([1.0, 2.0, 4.0], count)})
     runs["gbs"] = runs.dp * runs.mbs * rng.choice([2.0, 4.0, 8.0], count)
     runs["params"] = rng.choice([1e8, 1e9, 7e9], count)
-    factors = Factors(tuple(measure(name, "extrinsic", runs[name]) for name in runs))
+    factors = Panel(tuple(measure(name, "extrinsic", runs[name]) for name in runs))
     expression = build(factors)
     values = dict.fromkeys(expression.constant_names, 0.0) | constants
     columns = {name: runs[name].to_numpy() for name in runs}

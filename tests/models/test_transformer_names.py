@@ -5,8 +5,8 @@ import pytest
 
 from genperf.errors import TableError
 from genperf.formula import parse
-from genperf.models import Factors
 from genperf.models.guess import guess_roles
+from genperf.panel import Panel
 from genperf.table import Factor, read_table
 
 MEGATRON = {
@@ -45,7 +45,7 @@ def test_each_framework_is_understood(spellings):
     for column, canonical in spellings.items():
         role = "categorical" if canonical in texts else "extrinsic"
         factor = Factor(column, role, 1.0, 8.0, distinct=2, positive=True, levels=("a", "b"))
-        assert Factors((factor,)).named(canonical) == factor
+        assert Panel((factor,)).named(canonical) == factor
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,7 @@ def test_each_framework_is_understood(spellings):
     ],
 )  # fmt: skip
 def test_what_follows_from_the_columns(columns, wanted, formula):
-    node = Factors(tuple(Factor(name, "extrinsic") for name in columns)).node(wanted)
+    node = Panel(tuple(Factor(name, "extrinsic") for name in columns)).node(wanted)
     assert node == (None if formula is None else parse(formula).node)
 
 

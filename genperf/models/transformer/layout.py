@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from genperf.formula import Node, Number, parse, substitute
-from genperf.models.family import Factors
 from genperf.models.transformer.words import layers_recomputed, offloaded, recomputed, scores_recomputed, zero_at_least
+from genperf.panel import Panel
 from genperf.table.names import ALIASES
 from genperf.table.transformer_names import WAYS
 
@@ -44,12 +44,12 @@ class Layout:
     --------
     >>> from genperf.formula import render
     >>> from genperf.table import Factor
-    >>> layout = Layout(Factors(tuple(Factor(n, "extrinsic") for n in ("dp", "tp", "gbs", "params"))))
+    >>> layout = Layout(Panel(tuple(Factor(n, "extrinsic") for n in ("dp", "tp", "gbs", "params"))))
     >>> render(layout.over_columns("global_batch/(data_parallel*micro_batch)")), layout.known("sequence")
     ('gbs/(dp*1)', False)
     """
 
-    def __init__(self, factors: Factors) -> None:
+    def __init__(self, factors: Panel) -> None:
         self.factors = factors
         stages = (zero_at_least(factors, stage) for stage in (1, 2, 3))
         again = (recomputed(factors), layers_recomputed(factors), scores_recomputed(factors))

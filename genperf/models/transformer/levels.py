@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from genperf.expression import Constant
 from genperf.formula import Call, Name, Node, Number, Text, call
 from genperf.models.compose import unused_name
-from genperf.models.family import Factors
+from genperf.panel import Panel
 
 #: Categorical factors with a meaning of their own.
 MEANINGS = ("zero", "recomputation", "offload")
@@ -25,7 +25,7 @@ class LevelSettings:
 LEVELS = LevelSettings()
 
 
-def level_effects(factors: Factors, columns: Collection[str]) -> Mapping[Constant, Node]:
+def level_effects(factors: Panel, columns: Collection[str]) -> Mapping[Constant, Node]:
     """Return the effect of each level but the first of its factor, with 1 where a row has it and 0 elsewhere.
 
     Parameters
@@ -37,7 +37,7 @@ def level_effects(factors: Factors, columns: Collection[str]) -> Mapping[Constan
     --------
     >>> from genperf.table import Factor
     >>> framework = Factor("framework", "categorical", distinct=2, levels=("megatron", "nemo"))
-    >>> [constant.name for constant in level_effects(Factors((framework,)), ())]
+    >>> [constant.name for constant in level_effects(Panel((framework,)), ())]
     ['d_framework[nemo]']
     """
     switches = {factor.name for name in MEANINGS if (factor := factors.named(name)) is not None}

@@ -8,9 +8,10 @@ from typing import Literal
 from genperf.expression import Expression, Term, coefficient
 from genperf.formula import Name, names_in
 from genperf.models.compose import unused_name
-from genperf.models.family import Factors, Family, Need
+from genperf.models.family import Family, Need
 from genperf.models.transformer.layout import HELD, TOKENS, Layout
 from genperf.models.transformer.levels import level_effects, scaled
+from genperf.panel import Panel
 
 #: Micro-batches whose activations the first stage of a pipeline holds at once, over its stages.
 _IN_FLIGHT = "min(pipeline_parallel, micro_batches)/pipeline_parallel"
@@ -51,7 +52,7 @@ PARTS = {
 _SPREAD = "(1 - 1/data_parallel)"
 
 
-def build(factors: Factors) -> Expression:
+def build(factors: Panel) -> Expression:
     """Write the memory of a device, every part with a fitted scale factor.
 
         weights      w·P/(t·p), over d with ZeRO-3
@@ -76,7 +77,7 @@ def build(factors: Factors) -> Expression:
     --------
     >>> from genperf.table import Factor
     >>> factors = [Factor(n, "extrinsic") for n in ("dp", "pp", "mbs", "gbs", "params", "zero_stage")]
-    >>> [term.name for term in build(Factors(tuple(factors))).terms]
+    >>> [term.name for term in build(Panel(tuple(factors))).terms]
     ['weights', 'gradients', 'optimizer', 'buckets', 'activations', 'constant']
     """
     layout = Layout(factors)

@@ -8,9 +8,10 @@ from typing import Literal
 from genperf.expression import Expression, Term, coefficient
 from genperf.formula import Name, Node, names_in, parse, substitute
 from genperf.models.compose import unused_name
-from genperf.models.family import Factors, Family, Need
+from genperf.models.family import Family, Need
 from genperf.models.transformer.layout import HELD, TOKENS, Layout
 from genperf.models.transformer.levels import level_effects, scaled
+from genperf.panel import Panel
 
 #: `serial` and `overlapped` have every term, with the exchange after the backward pass or behind it. `short`, for few
 #: runs, goes without those that are mostly small, computes scores as fast as matrix products, and has one latency.
@@ -46,7 +47,7 @@ class LatencySettings:
 LATENCY = LatencySettings()
 
 
-def build(factors: Factors, form: Form = "serial") -> Expression:
+def build(factors: Panel, form: Form = "serial") -> Expression:
     """Write the time of a step, with m micro-batches of b samples of s tokens on t·p·d·c devices.
 
         T = m·(a pass) + bubble + what the data-parallel ways exchange + the update + a constant
@@ -76,7 +77,7 @@ def build(factors: Factors, form: Form = "serial") -> Expression:
     --------
     >>> from genperf.table import Factor
     >>> factors = [Factor(n, "extrinsic") for n in ("dp", "gbs", "params")]
-    >>> [term.name for term in build(Factors(tuple(factors))).terms]
+    >>> [term.name for term in build(Panel(tuple(factors))).terms]
     ['matrix', 'kernels', 'data', 'data latency', 'update', 'constant']
     """
     return _Writer(factors, form).expression
@@ -85,7 +86,7 @@ def build(factors: Factors, form: Form = "serial") -> Expression:
 class _Writer:
     """Collects terms and constants while the expression is written."""
 
-    def __init__(self, factors: Factors, form: Form) -> None:
+    def __init__(self, factors: Panel, form: Form) -> None:
         self.factors, self.form = factors, form
         self.layout = Layout(factors)
         columns = {f.name for f in factors.factors}
@@ -207,7 +208,7 @@ _OF_PASSES = ("k", "l", "alpha_t", "alpha_p", "alpha_x", "beta_g", "beta_gn")
 _COEFFICIENTS = (*_OF_SAMPLES, *_OF_PASSES, "beta_d", "alpha_d", "beta_e", "beta_n", "u", "u_e", "o", "o_d", "c")
 
 
-def _builds(factors: Factors) -> list[Expression]:
+def _builds(factors: Panel) -> list[Expression]:
     """Return the shorter forms, that with the exchange behind the backward pass, and that with it after the pass."""
     forms: tuple[Form, ...] = ("plain", "short", "overlapped", "serial")
     expressions = [build(factors, form) for form in forms]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from genperf.errors import ModelError, suggest
 from genperf.formula import Call, Name, Node, Number, Text, call
-from genperf.models.family import Factors
+from genperf.panel import Panel
 from genperf.table import Factor
 
 
@@ -80,27 +80,27 @@ OFFLOAD = Words(
 _OFFLOADING = ("offload", "zerooffload", "infinity")
 
 
-def zero_at_least(factors: Factors, stage: int) -> Node | None:
+def zero_at_least(factors: Panel, stage: int) -> Node | None:
     """Return 1 where ZeRO has at least a stage and 0 elsewhere; None where the table has no such column."""
     return _indicator(factors, ZERO, lambda value: float(value >= stage))
 
 
-def recomputed(factors: Factors) -> Node | None:
+def recomputed(factors: Panel) -> Node | None:
     """Return the recomputed share of the forward pass; None where the table has no such column."""
     return _indicator(factors, RECOMPUTATION, lambda value: value)
 
 
-def layers_recomputed(factors: Factors) -> Node | None:
+def layers_recomputed(factors: Panel) -> Node | None:
     """Return 1 where whole layers are recomputed and 0 elsewhere; None where the table has no such column."""
     return _indicator(factors, RECOMPUTATION, lambda value: float(value >= 1.0))
 
 
-def scores_recomputed(factors: Factors) -> Node | None:
+def scores_recomputed(factors: Panel) -> Node | None:
     """Return 1 where the attention's scores are recomputed and 0 elsewhere; None where the table has no such column."""
     return _indicator(factors, RECOMPUTATION, lambda value: float(value > 0.0))
 
 
-def offloaded(factors: Factors) -> Node | None:
+def offloaded(factors: Panel) -> Node | None:
     """Return 1 where the optimizer is offloaded to the host; None where no column tells."""
     factor = factors.named("zero")
     if factors.named("offload") is None and factor is not None and not factor.numeric:
@@ -109,7 +109,7 @@ def offloaded(factors: Factors) -> Node | None:
     return _indicator(factors, OFFLOAD, lambda value: value)
 
 
-def _indicator(factors: Factors, words: Words, number: Callable[[float], float]) -> Node | None:
+def _indicator(factors: Panel, words: Words, number: Callable[[float], float]) -> Node | None:
     """Return a switch as a formula over its column."""
     factor = factors.named(words.canonical)
     if factor is None:

@@ -4,7 +4,7 @@ import pytest
 
 from genperf.errors import ModelError
 from genperf.formula import parse
-from genperf.models.scale import Work, scale_of
+from genperf.panel import Work, scale_of
 from genperf.table import Factor
 from genperf.table.factor import Role, measure
 
@@ -57,7 +57,7 @@ def test_which_column_is_the_scale(
     columns: dict[str, list[float]], column: str | None, canonical: str, assumed: bool
 ) -> None:
     scale = scale_of(factors(columns))
-    assert (scale.column, scale.canonical, scale.assumed) == (column, canonical, assumed)
+    assert (scale.column, scale.canonical, scale.axis.assumed) == (column, canonical, assumed)
     counted = scale.factors.find(canonical)
     assert (None if counted is None else counted.name) == column
 
@@ -76,7 +76,7 @@ def test_a_column_that_counts_something_else_is_told_apart(column: str, other: b
 def test_the_mapping_decides() -> None:
     world = factors({"world": [1, 2, 4], "cores": [8, 4, 2]})
     scale = scale_of(world, {"workers": "world"})
-    assert (scale.column, scale.assumed) == ("world", False)
+    assert (scale.column, scale.axis.assumed) == ("world", False)
     # A column that the mapping names as something else is not the workers; the one that is left is.
     assert scale_of(world, {"servers": "world"}).column == "cores"
     # Workers of the mapping's stay, also where they do not vary and another column does.

@@ -1,0 +1,13 @@
+"""What the columns of a table mean: the scale, the work, what follows what, and the series that rows form.
+
+Other rooms ask here. Which factor counts the workers is decided by one function, `genperf.table.counts.axis_of`, which
+`Panel.axis` hands on; whether the runs lie on one node by another, `genperf.panel.nodes.on_one_node`.
+"""
+
+from __future__ import annotations
+
+from genperf.panel.panel import Panel
+from genperf.panel.scale import Scale, scale_of
+from genperf.panel.work import Share, Work, share
+
+__all__ = ["Panel", "Scale", "Share", "Work", "scale_of", "share"]

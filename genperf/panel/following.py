@@ -1,0 +1,320 @@
+"""Which factors follow others: nodes the devices on them, a global batch the workers, a layout its devices."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from genperf.formula import quote_name
+from genperf.panel.nodes import workers_of_node
+from genperf.panel.panel import Panel
+from genperf.table import Factor
+from genperf.table.transformer_names import WAYS
+
+if TYPE_CHECKING:
+    from genperf.table import Table
+
+Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class StepSamples:
+    """How the samples of a step changed with the workers, in every run of a table."""
+
+    #: The column that counts the workers, or the nodes where none does.
+    count: str = ""
+    #: The global batch of one of these, where it grew with their number; None elsewhere.
+    each: float | None = None
+    #: The samples of a step, where the passes of micro-batches fell as the number rose; None elsewhere.
+    same: float | None = None
+
+
+def rises_with(values: npt.NDArray[Any], others: npt.NDArray[Any]) -> bool:
+    """Return whether each of other values has one value, which never falls as they rise.
+
+    Examples
+    --------
+    >>> nodes, gpus = np.array([1, 1, 2]), np.array([4, 8, 16])
+    >>> rises_with(nodes, gpus), rises_with(gpus, nodes)
+    (True, False)
+    """
+    pairs = np.unique(np.column_stack([others, values]), axis=0)
+    return len(pairs) == len(np.unique(others)) and bool(np.all(np.diff(pairs[:, 1]) >= 0.0))
+
+
+def follows(panel: Panel, name: str, other: str) -> bool:
+    """Return whether a factor of the run grows with another in every run and is settled by it, as nodes are by devices.
+
+    Parameters
+    ----------
+    name, other : str
+        Factors.
+    """
+    names = [f.name for f in panel.factors]
+    factor, place, beside = panel.factors[names.index(name)], names.index(name), names.index(other)
+    if not factor.numeric or factor.role != "extrinsic":
+        return False
+    values = {m.values[beside]: m.values[place] for m in panel.medians}
+    if any(values[m.values[beside]] != m.values[place] for m in panel.medians):
+        return False
+    return bool(np.all(np.diff([float(values[key]) for key in sorted(values)]) >= 0.0))
+
+
+def following_counts(table: Table) -> frozenset[str]:
+    """Name the extrinsic factors that rise with another one of more levels, as the nodes with the devices.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from genperf.table import read_table
+    >>> runs = pd.DataFrame({"nodes": [1, 1, 2], "gpus": [4, 8, 16], "batch": [16, 8, 16], "t": [1.0, 1.1, 1.3]})
+    >>> sorted(following_counts(read_table(runs, time="t", intrinsic="batch", extrinsic="nodes,gpus")))
+    ['nodes']
+    """
+    counts = [f for f in table.factors if f.role == "extrinsic" and f.distinct > 1]
+    pairs = ((f, g) for f in counts for g in counts if f.distinct < g.distinct)
+    return frozenset(f.name for f, g in pairs if rises_with(table.columns[f.name], table.columns[g.name]))
+
+
+def grow_with_workers(panel: Panel, followers: Collection[str] = ()) -> dict[str, str]:
+    """Return the factors that grow with the workers, as the nodes that hold them do, each with the workers' name.
+
+    Parameters
+    ----------
+    followers : collection of str
+        Factors that follow the scale of a series: where the workers are among them, nothing is settled by these.
+
+    Examples
+    --------
+    >>> gpus, nodes = (Factor(n, "extrinsic", 1, 8, distinct=4, positive=True) for n in ("gpus", "nodes"))
+    >>> grow_with_workers(Panel((gpus, nodes)))
+    {'nodes': 'gpus'}
+    """
+    workers = panel.workers
+    if workers is None or workers.name in followers:
+        return {}
+    growing = [factor.name for factor in (panel.nodes, panel.find("data_parallel")) if factor is not None]
+    return {name: workers.name for name in growing if name not in (workers.name, *followers)}
+
+
+def samples_of(panel: Panel) -> StepSamples:
+    """Return how the samples of a step changed with the workers: in proportion, or not at all in fewer passes.
+
+    Examples
+    --------
+    >>> from genperf.panel.medians import Median
+    >>> names = (("gpus", "extrinsic", 8, 32), ("global_batch", "extrinsic", 128, 512))
+    >>> factors = tuple(Factor(*name, distinct=3, positive=True) for name in names)
+    >>> runs = tuple(Median((n, 16 * n), 1.0, 1.0, 1.0, 1) for n in (8, 16, 32))
+    >>> samples_of(Panel(factors, medians=runs)).each
+    16.0
+    """
+    count = panel.counted
+    if count is None or count.distinct < 2 or not panel.medians:
+        return StepSamples()
+    whole, one, passes = (panel.find(name) for name in ("global_batch", "micro_batch", "micro_batches"))
+    if panel.find("batch") not in (None, one):
+        return StepSamples()
+    names = [f.name for f in panel.factors]
+    split = any(panel.find(way) is not None for way in WAYS)
+
+    def measured(factor: Factor) -> Array:
+        place = names.index(factor.name)
+        return np.array([float(m.values[place]) for m in panel.medians])
+
+    if whole is not None and whole.distinct > 1 and not split:
+        return StepSamples(count.name, each=_one(measured(whole) / measured(count)))
+    if whole is None and one is not None and passes is not None and not split and count == panel.workers:
+        return StepSamples(count.name, same=_one(measured(count) * measured(one) * measured(passes)))
+    return StepSamples()
+
+
+def _one(values: Array) -> float | None:
+    """Return the value that all of some numbers have; None where they differ."""
+    return float(values[0]) if float(np.ptp(values)) <= 1e-9 * float(values.max()) else None
+
+
+def settled(panel: Panel, given: Collection[str]) -> dict[str, str]:
+    """Return formulas for counts that others settle: the nodes by their devices, data-parallel ways by all others.
+
+    Nodes are settled where each count of workers was measured on one count of nodes; `workers_of_node` tells how many
+    each holds. The global batch and the passes of micro-batches are settled as `samples_of` says.
+
+    Parameters
+    ----------
+    given : collection of str
+        The factors that are given.
+
+    Examples
+    --------
+    >>> from genperf.panel.medians import Median
+    >>> gpus = Factor("gpus", "extrinsic", 1, 32, distinct=4, positive=True)
+    >>> nodes = Factor("nodes", "extrinsic", 1, 4, distinct=3, positive=True)
+    >>> runs = tuple(Median((n, max(1, n // 8)), 1.0, 1.0, 1.0, 1) for n in (1, 8, 16, 32))
+    >>> settled(Panel((gpus, nodes), medians=runs), ["gpus"])
+    {'nodes': 'max(1, ceil(gpus/8 - 1e-09))'}
+    """
+    formulas = _settled_samples(panel, given)
+    workers, nodes, data = panel.workers, panel.nodes, panel.find("data_parallel")
+    if workers is None or workers.name not in given:
+        return formulas
+    if nodes is not None and nodes.name not in given and follows(panel, nodes.name, workers.name):
+        held = workers_of_node(workers, nodes)
+        formulas[nodes.name] = f"max({_fewest(nodes):g}, ceil({quote_name(workers.name)}/{held:g} - 1e-09))"
+    others = _other_ways(panel)
+    known = all(f.name in given or f.distinct == 1 for f in others)
+    if data is not None and data.name not in given and others and known:
+        ways = [quote_name(f.name) if f.name in given else f"{f.lower:g}" for f in others]
+        formulas[data.name] = "/".join([quote_name(workers.name), *ways])
+    return formulas
+
+
+def _settled_samples(panel: Panel, given: Collection[str]) -> dict[str, str]:
+    """Return formulas for the global batch, or the passes of micro-batches, where the given workers settle them."""
+    samples = samples_of(panel)
+    if samples.count not in given:
+        return {}
+    count = quote_name(samples.count)
+    whole, one, passes = (panel.find(name) for name in ("global_batch", "micro_batch", "micro_batches"))
+    if samples.each is not None and whole is not None and whole.name not in given:
+        return {whole.name: f"{samples.each:g}*{count}"}
+    if samples.same is None or one is None or passes is None or passes.name in given:
+        return {}
+    if one.name not in given and one.distinct > 1:
+        return {}
+    at_once = f"{quote_name(one.name) if one.name in given else format(one.lower, 'g')}*{count}"
+    return {passes.name: f"max(1, {samples.same:g}/({at_once}))"}
+
+
+def following(
+    panel: Panel,
+    count: Factor,
+    columns: Mapping[str, npt.NDArray[Any]],
+    given: Collection[str] = (),
+    per_node: float | Array | None = None,
+) -> dict[str, Array]:
+    """Return the columns that follow from the count of workers (or nodes), so that the configurations can exist.
+
+    The devices of a node are as at the largest measured scale (`workers_of_node`). One node is filled before the next
+    begins. The global batch is the batch per worker times the workers, or grows with them as in every measured run; a
+    transformer's layout follows as `_layout` says.
+
+    Parameters
+    ----------
+    count : Factor
+        The factor that is varied.
+    columns : mapping of str to ndarray of shape (rows,)
+        With that factor, and the others as they are given.
+    given : collection of str
+        Factors that stay as they are.
+    per_node : float or ndarray of shape (rows,), optional
+        Devices of a node, where they are not those of the largest measured scale.
+
+    Examples
+    --------
+    >>> workers = Factor("gpus", "extrinsic", 1, 32, distinct=6, positive=True)
+    >>> nodes = Factor("nodes", "extrinsic", 1, 4, distinct=3, positive=True)
+    >>> following(Panel((workers, nodes)), workers, {"gpus": np.array([4.0, 12.0, 64.0])})
+    {'nodes': array([1., 2., 8.])}
+    """
+    workers, nodes, inside = panel.workers, panel.nodes, panel.find("devices_per_node")
+    counts = np.asarray(columns[count.name], float)
+    out: dict[str, Array] = {}
+    if count == workers:
+        if nodes is not None and nodes.name not in given:
+            devices = workers_of_node(count, nodes) if per_node is None else per_node
+            out[nodes.name] = np.maximum(_fewest(nodes), np.ceil(counts / devices - 1e-9))
+            if inside is not None and inside.name not in given:
+                out[inside.name] = counts / out[nodes.name]
+        elif inside is not None and nodes is None and inside.name not in given and inside.distinct > 1:
+            out[inside.name] = np.minimum(counts, inside.upper)
+    elif count == nodes and workers is not None and workers.name not in given:
+        out[workers.name] = counts * (workers.upper / count.upper if per_node is None else per_node)
+    whole, samples = panel.find("global_batch"), samples_of(panel)
+    grown = out.get(samples.count, columns.get(samples.count))
+    if samples.each is not None and grown is not None and whole is not None and whole.name not in given:
+        out[whole.name] = samples.each * np.asarray(grown, float)
+    worker_counts = None if workers is None else out.get(workers.name, columns.get(workers.name))
+    if worker_counts is None:
+        return out
+    batch, passes = panel.find("batch"), panel.find("micro_batch")
+    if whole is not None and whole.name not in given and batch not in (None, passes) and batch.name in columns:
+        out[whole.name] = np.asarray(columns[batch.name], float) * worker_counts
+    return out | _layout(panel, {**columns, **out}, worker_counts, given, samples.same)
+
+
+def divisible(panel: Panel, columns: Mapping[str, npt.NDArray[Any]]) -> npt.NDArray[np.bool_]:
+    """Return which configurations can exist: a transformer's ways divide the devices; shape (rows,).
+
+    Parameters
+    ----------
+    columns : mapping of str to ndarray of shape (rows,)
+
+    Examples
+    --------
+    >>> table = Panel(tuple(Factor(n, "extrinsic", 1, 64, distinct=6, positive=True) for n in ("gpus", "dp", "tp")))
+    >>> divisible(table, {"gpus": np.array([2.0, 4.0, 6.0]), "dp": np.ones(3), "tp": np.full(3, 4.0)})
+    array([False,  True, False])
+    """
+    workers, others = panel.workers, _other_ways(panel)
+    every = np.ones(len(next(iter(columns.values()))), bool)
+    if workers is None or panel.find("data_parallel") is None or not others:
+        return every
+    if any(f.name not in columns for f in (workers, *others)):
+        return every
+    return np.asarray(np.asarray(columns[workers.name], float) % _product(others, columns) == 0.0)
+
+
+def _layout(
+    panel: Panel,
+    columns: Mapping[str, npt.NDArray[Any]],
+    workers: Array,
+    given: Collection[str],
+    same_samples: float | None,
+) -> dict[str, Array]:
+    """Return the columns of a transformer's layout that follow from its devices."""
+    data, others = panel.find("data_parallel"), _other_ways(panel)
+    one, whole, passes = (panel.find(name) for name in ("micro_batch", "global_batch", "micro_batches"))
+    unsplit = data is None and not others and passes is not None
+    if not unsplit and (data is None or not others or any(factor.name not in columns for factor in others)):
+        return {}
+    out: dict[str, Array] = {}
+    ways = workers
+    if data is not None:
+        if data.name in given:
+            ways = np.asarray(columns[data.name], float)
+        else:
+            ways = out[data.name] = np.maximum(1.0, workers / _product(others, columns))
+    if one is None or one.name not in columns:
+        return out
+    at_once = ways * np.asarray(columns[one.name], float)
+    if whole is not None and whole.name in columns:
+        samples = np.asarray(columns[whole.name], float)
+        if whole.name not in given:
+            samples = out[whole.name] = np.maximum(samples, at_once)
+    elif same_samples is None:
+        return out
+    else:
+        samples = np.full(len(workers), same_samples)
+    if passes is not None and passes.name not in given:
+        out[passes.name] = np.maximum(1.0, samples / at_once)
+    return out
+
+
+def _fewest(nodes: Factor) -> float:
+    """Return the fewest nodes of a configuration: one, or the only measured count."""
+    return nodes.lower if nodes.distinct == 1 else 1.0
+
+
+def _other_ways(panel: Panel) -> list[Factor]:
+    """Return a transformer's ways beside the data-parallel ones."""
+    return [factor for way in WAYS[1:] if (factor := panel.find(way)) is not None]
+
+
+def _product(factors: Collection[Factor], columns: Mapping[str, npt.NDArray[Any]]) -> Array:
+    """Return the product of some columns."""
+    return np.asarray(np.prod([np.asarray(columns[f.name], float) for f in factors], axis=0))

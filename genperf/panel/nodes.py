@@ -1,0 +1,101 @@
+"""The nodes under the workers: how many workers a node holds, and whether the runs lie on one node."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from genperf.panel.panel import Panel
+from genperf.table import Factor
+
+
+@dataclass(frozen=True)
+class NodeSettings:
+    """What is taken of a node where no run went beyond one count of them."""
+
+    #: Workers that one node may hold although fewer were measured: the devices of most servers.
+    usual_devices: float = 8.0
+
+
+NODE = NodeSettings()
+
+
+def on_one_node(panel: Panel) -> bool:
+    """Return whether the nodes are counted, and no run has more than one.
+
+    Examples
+    --------
+    >>> gpus = Factor("gpus", "extrinsic", 1, 8, distinct=4, positive=True)
+    >>> nodes = Factor("nodes", "extrinsic", 1, 1, distinct=1, positive=True)
+    >>> on_one_node(Panel((gpus, nodes))), on_one_node(Panel((gpus,)))
+    (True, False)
+    """
+    return panel.nodes is not None and panel.nodes.upper <= 1.0
+
+
+def beyond_one(panel: Panel, columns: Mapping[str, Any]) -> npt.NDArray[np.bool_]:
+    """Return the configurations on several nodes, of a table whose nodes are counted; shape (rows,).
+
+    Parameters
+    ----------
+    columns : mapping of str to ndarray of shape (rows,)
+    """
+    nodes = panel.nodes
+    rows = len(next(iter(columns.values())))
+    return np.zeros(rows, bool) if nodes is None else np.asarray(columns[nodes.name], float) > 1.0
+
+
+def leaves_node(panel: Panel, columns: Mapping[str, Any]) -> npt.NDArray[np.bool_]:
+    """Return the configurations on several nodes where every run lies on one; shape (rows,).
+
+    Parameters
+    ----------
+    columns : mapping of str to ndarray of shape (rows,)
+    """
+    return beyond_one(panel, columns) & on_one_node(panel)
+
+
+def single_node(panel: Panel, followers: Collection[str]) -> str | None:
+    """Return the follower of a scale that counts the nodes, where every run lies on one; None otherwise.
+
+    Examples
+    --------
+    >>> nodes = Factor("nodes", "extrinsic", 1, 1, distinct=1, positive=True)
+    >>> single_node(Panel((nodes,)), ("nodes",))
+    'nodes'
+    """
+    nodes = panel.nodes
+    return nodes.name if nodes is not None and nodes.name in followers and on_one_node(panel) else None
+
+
+def workers_of_node(workers: Factor, nodes: Factor) -> float:
+    """Return how many workers one node holds: those of the largest measured scale; of one count of nodes, 8 at least.
+
+    Examples
+    --------
+    >>> gpus, nodes = Factor("gpus", "extrinsic", 1, 4, distinct=3), Factor("nodes", "extrinsic", 1, 1, distinct=1)
+    >>> workers_of_node(gpus, nodes)
+    8.0
+    """
+    held = workers.upper / nodes.upper
+    return held if nodes.distinct > 1 else max(held, NODE.usual_devices)
+
+
+def devices_on_several(panel: Panel, columns: Mapping[str, Any], count: Factor) -> float | None:
+    """Return how many workers a node holds at a configuration on several nodes; None elsewhere.
+
+    Parameters
+    ----------
+    columns : mapping of str to ndarray of shape (1,)
+        One configuration.
+    count : Factor
+        The factor that counts the workers.
+    """
+    nodes = panel.nodes
+    if nodes is None or nodes == count or not beyond_one(panel, columns)[0]:
+        return None
+    return float(columns[count.name][0]) / float(columns[nodes.name][0])

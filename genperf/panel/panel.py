@@ -1,0 +1,227 @@
+"""`Panel`: the factors of a table by the field's names, and the one along which its runs are scaled."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
+
+from genperf.errors import ModelError, TableError, suggest
+from genperf.formula import Name, Node, names_in, parse, render, substitute
+from genperf.panel.medians import Median
+from genperf.table import Factor, Target
+from genperf.table.counts import Axis, axis_of, factor_of
+from genperf.table.names import ALIASES, column_of
+from genperf.table.target import Scaling
+from genperf.table.transformer_names import WAYS
+
+#: Factors that follow from others, tried in order where a table lacks them.
+DERIVED: tuple[tuple[str, str], ...] = (
+    ("bytes", "4*parameters"),
+    ("batch", "global_batch/workers"),
+    ("global_batch", "batch*workers"),
+    ("iterations", "samples/global_batch"),
+    ("nodes", "ceil(workers/devices_per_node)"),
+    ("devices_per_node", "workers/nodes"),
+    ("workers", "*".join(WAYS)),
+    ("workers", "data_parallel*tensor_parallel*pipeline_parallel"),
+    ("workers", "data_parallel*tensor_parallel"),
+    ("workers", "data_parallel*pipeline_parallel"),
+    ("parameters", "1e9*parameters_billion"),
+    ("parameters", "12*layers*hidden**2 + vocabulary*hidden"),
+    ("parameters", "12*layers*hidden**2"),
+    ("micro_batches", "global_batch/(data_parallel*micro_batch)"),
+    ("micro_batch", "global_batch/(data_parallel*micro_batches)"),
+    ("global_batch", "micro_batch*micro_batches*data_parallel"),
+    ("data_parallel", "workers/(tensor_parallel*pipeline_parallel*context_parallel)"),
+    ("data_parallel", "workers/(tensor_parallel*pipeline_parallel)"),
+    ("data_parallel", "workers/tensor_parallel"),
+    ("data_parallel", "workers/pipeline_parallel"),
+    ("data_parallel", "workers"),
+)
+
+
+@dataclass(frozen=True)
+class Panel:
+    """What the factors of a table mean.
+
+    Examples
+    --------
+    >>> panel = Panel((Factor("devices", "extrinsic"), Factor("parameters", "intrinsic")))
+    >>> panel.workers.name, render(panel.node("workers")), render(panel.node("bytes"))
+    ('devices', 'devices', '4*parameters')
+    """
+
+    factors: tuple[Factor, ...]
+    #: Canonical name → column, as the user mapped it.
+    mapping: Mapping[str, str] = field(default_factory=dict)
+    #: The phases with a measured column.
+    phases: frozenset[str] = frozenset()
+    #: The columns whose values name the groups, each of one value within a group.
+    group: tuple[str, ...] = ()
+    #: The kind of scaling, where the user or the work of a step shows it.
+    scaling: Scaling | None = None
+    #: The measured quantity, where it is known.
+    target: Target | None = None
+    #: What was measured, in the order of the factors; known of a fitted model.
+    medians: tuple[Median, ...] = field(default=(), repr=False)
+
+    def __post_init__(self) -> None:
+        names = [f.name for f in self.factors]
+        for canonical, column in self.mapping.items():
+            if canonical not in ALIASES:
+                known = sorted(ALIASES)
+                hint = suggest(canonical, known) or f"one of {', '.join(known)}"
+                raise ModelError(f"no family has a factor '{canonical}'", hint=hint)
+            if column not in names:
+                raise ModelError(
+                    f"'{canonical}' is mapped to '{column}', which is not a factor of the table",
+                    hint=suggest(column, names) or f"one of {', '.join(names)}",
+                )
+
+    @property
+    def workers(self) -> Factor | None:
+        """The factor that is the workers by the mapping or its name."""
+        return self.find("workers")
+
+    @property
+    def nodes(self) -> Factor | None:
+        """The factor that is the nodes by the mapping or its name."""
+        return self.find("nodes")
+
+    @property
+    def counted(self) -> Factor | None:
+        """The workers, or else the nodes, whether they vary or not; never an assumed factor."""
+        return self.workers or self.nodes
+
+    @property
+    def counted_node(self) -> Node | None:
+        """The workers, or else the nodes, as a formula over the columns."""
+        return self.node("workers") or self.node("nodes")
+
+    @property
+    def counts(self) -> tuple[Factor, ...]:
+        """The workers and the nodes, those that are there."""
+        return tuple(f for f in (self.workers, self.nodes) if f is not None)
+
+    def axis(self, varying: Collection[str] | None = None) -> Axis:
+        """Return the factor along which the runs are scaled: see `genperf.table.counts.axis_of`.
+
+        Parameters
+        ----------
+        varying : collection of str, optional
+            The factors that vary: those that do within some group, for example.
+        """
+        return axis_of(self.factors, self.mapping, varying)
+
+    def along(self, name: str | None = None) -> Factor:
+        """Return the factor of a name as the count of workers; without a name, the axis where it varies.
+
+        Raises
+        ------
+        TableError
+            Where there is none, or its values reach zero.
+        """
+        numeric = {f.name: f for f in self.factors if f.numeric}
+        if name is None:
+            factor = self.axis().factor
+            if factor is None or factor.distinct < 2:
+                hint = f"--along COLUMN, one of {', '.join(numeric)}"
+                raise TableError("no factor of the model counts the workers", hint=hint)
+            return factor
+        if self.column(name) not in numeric:
+            hint = suggest(name, list(numeric)) or f"one of {', '.join(numeric) or 'none'}"
+            raise TableError(f"the model has no numeric factor '{name}'", hint=hint)
+        factor = numeric[self.column(name)]
+        if not factor.positive:
+            raise TableError(
+                f"'{factor.name}' counts no workers: it goes down to {factor.lower:g}", hint="--along COLUMN"
+            )
+        return factor
+
+    def scaled_along(self, factor: Factor) -> Panel:
+        """Return the panel in which a factor counts the workers, unless it is the nodes beside other workers."""
+        if self.workers is not None and factor in self.counts:
+            return self
+        return replace(self, mapping={**self.mapping, "workers": factor.name})
+
+    def column(self, name: str) -> str:
+        """Return the column that a name stands for: a field's name that the user mapped is as good as its column's."""
+        return name if name in {*(f.name for f in self.factors), *self.group} else self.mapping.get(name, name)
+
+    def find(self, canonical: str) -> Factor | None:
+        """Return the column that is the factor, or None."""
+        return factor_of(canonical, self.factors, self.mapping)
+
+    def named(self, canonical: str) -> Factor | None:
+        """Return the column that is the factor, of numbers or of names, or None."""
+        numeric = self.find(canonical)
+        if numeric is not None or canonical in self.mapping:
+            return numeric
+        texts = {f.name: f for f in self.factors if not f.numeric}
+        name = column_of(canonical, texts)
+        return None if name is None else texts[name]
+
+    def has(self, canonical: str) -> bool:
+        """Tell whether the table has the factor, or others that it follows from."""
+        return self.node(canonical) is not None
+
+    def varies(self, canonical: str, values: int = 2) -> bool:
+        """Tell whether the factor was measured at that many different values; an unmeasured one counts as if it was."""
+        node = self.node(canonical)
+        if node is None:
+            return False
+        names = names_in(node)
+        distinct = [f.distinct for f in self.factors if f.name in names]
+        return 0 in distinct or max(distinct) >= values
+
+    def node(self, canonical: str) -> Node | None:
+        """Return the factor as a formula over the table's columns, derived from others where it has no column."""
+        return self._node(canonical, frozenset())
+
+    def formula(self, name: str) -> Node | None:
+        """Return what one of the field's names stands for as a formula over the columns; the axis for the workers."""
+        node = self.node(name) if name in ALIASES else None
+        return Name(self.along().name) if node is None and name == "workers" else node
+
+    def over_columns(self, formula: str) -> str:
+        """Return a formula over canonical names as one over the table's columns.
+
+        Examples
+        --------
+        >>> factors = (Factor("gpus", "extrinsic"), Factor("global_batch", "extrinsic"))
+        >>> Panel(factors).over_columns("global_batch/workers")
+        'global_batch/gpus'
+        """
+        node = parse(formula).node
+        columns = {name: self.node(name) for name in names_in(node) if name in ALIASES}
+        return render(substitute(node, {name: column for name, column in columns.items() if column is not None}))
+
+    @property
+    def batch_is_of_a_pass(self) -> bool:
+        """Whether the batch is that of one pass: several devices share it, and a step has several."""
+        batch = self.find("batch")
+        ways = ("tensor_parallel", "pipeline_parallel", "micro_batches")
+        return batch is not None and batch == self.find("micro_batch") and any(map(self.find, ways))
+
+    def _follows(self, target: str, text: str) -> bool:
+        """Whether a factor follows from others in this table, as `DERIVED` has it."""
+        if text == "batch*workers":
+            return not self.batch_is_of_a_pass
+        if (target, text) == ("data_parallel", "workers"):
+            # Where nothing is split but the samples: runs in passes of micro-batches, without other ways.
+            return self.find("micro_batches") is not None and not any(map(self.find, WAYS[1:]))
+        return True
+
+    def _node(self, canonical: str, trying: frozenset[str]) -> Node | None:
+        factor = self.find(canonical)
+        if factor is not None and not (canonical == "batch" and self.batch_is_of_a_pass):
+            return Name(factor.name)
+        for target, text in DERIVED:
+            if target != canonical or target in trying or not self._follows(target, text):
+                continue
+            formula = parse(text)
+            parts = {name: self._node(name, trying | {canonical}) for name in formula.names}
+            known = {name: node for name, node in parts.items() if node is not None}
+            if len(known) == len(parts):
+                return substitute(formula.node, known)
+        return None

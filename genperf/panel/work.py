@@ -1,0 +1,319 @@
+"""The work of a step and of one worker: what the columns, the group and the kind of scaling show of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from genperf.errors import GenperfError
+from genperf.formula import Name, Node, Number, call, evaluate, names_in, parse, quote_name, render, substitute
+from genperf.formula.amounts import amount
+from genperf.panel.panel import Panel
+from genperf.table.counts import UNITS
+from genperf.table.names import column_of
+from genperf.table.target import Scaling
+from genperf.table.work import evaluated
+
+Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Work:
+    """A possible formula of the work that one worker does in a step."""
+
+    #: Over canonical names; `1` is work that stays constant as the scale grows.
+    formula: str
+    #: Whether a column of the table gives it. Otherwise it is an assumption, and its prior probability is for the
+    #: reader of the scale to choose.
+    from_table: bool
+
+
+@dataclass(frozen=True)
+class Share:
+    """The work that one worker does, as families write it."""
+
+    #: One worker's work, as a formula over canonical names.
+    per_worker: str
+    #: All workers' work.
+    whole: str
+    #: Of a coefficient that multiplies it: seconds per work.
+    unit: str
+
+    @property
+    def known(self) -> bool:
+        """Whether the table says how much work there is; if not, a fixed amount is shared."""
+        return self.per_worker != "1/workers"
+
+    def of(self, coefficient: str) -> str:
+        """Return the time of one worker's work, as a formula with a coefficient of seconds per unit of work."""
+        return f"{coefficient}*{self.per_worker}" if self.known else f"{coefficient}/workers"
+
+
+def share(panel: Panel, job: bool = False) -> Share:
+    """Return what one worker's computation is proportional to, from the factors of the table.
+
+    The first that the table has: the operations of one worker's step (`work`); its samples (`batch`, also
+    `global_batch/workers`); otherwise a fixed amount shared by the workers (`1/workers`). A table with a factor
+    `samples` has times of a whole job or epoch. For laws of whole jobs (`job`), `samples/workers` then comes first.
+
+    A batch per worker that is constant along a series is weak scaling, one that falls as `1/workers` strong scaling;
+    the same formula holds for both and for series in between.
+
+    Examples
+    --------
+    >>> from genperf.table import Factor
+    >>> share(Panel((Factor("gpus", "extrinsic"), Factor("global_batch", "extrinsic")))).per_worker
+    'batch'
+    >>> share(Panel((Factor("gpus", "extrinsic"),))).per_worker
+    '1/workers'
+    """
+    if job and panel.has("samples"):
+        return Share("samples/workers", "samples", "s/sample")
+    for name in ("work", "batch"):
+        if panel.has(name):
+            return Share(name, f"{name}*workers", f"s/{UNITS[name]}")
+    return Share("1/workers", "1", "s")
+
+
+def possible_work(panel: Panel, fixed_workers: bool = False) -> tuple[Work, ...]:
+    """Return what one worker's work may be, most specific first; a single entry where the table decides.
+
+    That of an epoch or a whole job is shared, `1/workers`. Otherwise it is decided in this order:
+
+    1. a column of the global batch: `global_batch/workers`;
+    2. a column of one worker's batch: `batch`;
+    3. a group column with one of the names of a global batch: every group shares a fixed amount, `1/workers`;
+    4. a group column with one of the names of one worker's batch: it is constant, `1`;
+    5. otherwise the kind of scaling, where it is known;
+    6. otherwise both constant work, `1`, and shared work, `1/workers`, are possible.
+
+    Where only nodes are counted, a node takes the place of a worker.
+
+    Parameters
+    ----------
+    fixed_workers : bool
+        Whether the runs are scaled along nodes, beside workers that stay as they are.
+    """
+    counted, kind = "workers" if panel.has("workers") else "nodes", panel.scaling
+    if kind == "job" and panel.has(counted) and not fixed_workers:
+        return (Work(f"1/{counted}", True),)
+    if panel.find("global_batch") is not None and panel.has(counted):
+        return (Work(f"global_batch/{counted}", True),)
+    if panel.find("batch") is not None:
+        return (Work("batch", True),)
+    constant, shared = Work("1", False), Work(f"1/{counted}", False)
+    if fixed_workers or not panel.has(counted):
+        return (constant,)
+    by_group = kind_of_group(panel)
+    known = by_group or kind
+    if known is None:
+        return (constant, shared)
+    return (constant,) if known == "weak" else (shared,)
+
+
+def kind_of_group(panel: Panel) -> Scaling | None:
+    """Return the kind of scaling that a group column of a batch shows: a global one is shared by the workers."""
+    if column_of("global_batch", panel.group) is not None:
+        return "strong"
+    return None if column_of("batch", panel.group) is None else "weak"
+
+
+def kind_of_scaling(work: Array, counts: Array) -> str:
+    """Return "weak" where one worker's work stays, "strong" where it falls as 1/n, "mixed" otherwise.
+
+    Parameters
+    ----------
+    work : ndarray of shape (rows,)
+        One worker's, relative to that at the first count.
+    """
+    if np.allclose(work, 1.0):
+        return "weak"
+    return "strong" if np.allclose(work * counts, counts[0]) else "mixed"
+
+
+def columns_of_work(
+    panel: Panel, counts: Array, values: Mapping[str, Any], kind: Scaling | None
+) -> dict[str, npt.NDArray[Any]]:
+    """Return the columns of work that a kind of scaling changes with the count, beginning with the given values.
+
+    Strong scaling lets the batch (and the operations) of one worker fall as 1/n. Weak scaling lets the global batch
+    grow as n, where no column holds the batch of one worker. "job" and None change nothing.
+
+    Parameters
+    ----------
+    counts : ndarray of shape (rows,)
+        Of workers, rising.
+    values : mapping of str to value
+        The factors at the first count.
+    """
+    shrinking = counts[0] / counts
+    if kind == "strong":
+        columns = [c for c in (panel.find("batch"), panel.find("work")) if c is not None and c.name in values]
+        return {c.name: float(values[c.name]) * shrinking for c in columns}
+    whole = panel.find("global_batch")
+    if kind == "weak" and panel.find("batch") is None and whole is not None and whole.name in values:
+        return {whole.name: float(values[whole.name]) / shrinking}
+    return {}
+
+
+def relative_work(panel: Panel, columns: Mapping[str, Any], counts: Array, kind: Scaling | None) -> Array | None:
+    """Return one worker's work W(n)/W(n₀), relative to that at the first count; None where nothing shows it.
+
+    W is the work of a step that was divided by a throughput, over n. Without one it is `samples/workers` for times of
+    whole jobs, then the operations or the samples of one worker's step (`share`). Where no column shows it, it is
+    constant in weak scaling, and W(n) ~ 1/n in strong. That of a job is shared whatever the columns.
+
+    Parameters
+    ----------
+    columns : mapping of str to ndarray of shape (rows,)
+    counts : ndarray of shape (rows,)
+        Of workers, rising.
+    kind : {"weak", "strong", "job"} or None
+        As the user says.
+
+    Raises
+    ------
+    GenperfError
+        Where the user says another kind than the work of a step.
+    """
+    shared = np.asarray(counts[0] / counts)
+    if panel.target is not None and panel.target.work:
+        return _work_of_throughput(panel.target.work, columns, counts, kind)
+    kind = kind or panel.scaling or kind_of_group(panel)
+    if kind == "job":
+        return shared
+    worker_share = share(panel, job=True)
+    if not worker_share.known:
+        return None if kind is None else np.ones(len(counts)) if kind == "weak" else shared
+    tree = parse(worker_share.per_worker).node
+    nodes = {name: panel.node(name) for name in names_in(tree)}
+    if any(node is None for node in nodes.values()):
+        return shared
+    value = evaluate(substitute(tree, {k: v for k, v in nodes.items() if v is not None}), columns)
+    work = np.broadcast_to(np.asarray(value, float), (len(counts),))
+    return np.asarray(work / work[0])
+
+
+def _work_of_throughput(text: str, columns: Mapping[str, Any], counts: Array, kind: Scaling | None) -> Array:
+    """Return one worker's work W(n)/W(n₀) by the work of a step that was divided by the throughput."""
+    work = evaluated(text, columns, len(counts)) / counts
+    work = np.asarray(work / work[0])
+    by_work = kind_of_scaling(work, counts)
+    if kind is not None and by_work != kind:
+        raise GenperfError(
+            f"the scaling is said to be {kind}, and with the work '{text}' of a step it is {by_work}",
+            hint="leave --scaling out",
+        )
+    return work
+
+
+def samples_formula(panel: Panel) -> tuple[str, set[str]] | None:
+    """Return the samples of a step as a formula, with the columns it reads.
+
+    None where no column shows them, or where the times are those of a whole job.
+    """
+    batch, workers = panel.find("batch"), panel.workers
+    if batch is None or panel.has("samples"):
+        return None
+    if panel.batch_is_of_a_pass:
+        whole = panel.node("global_batch")
+        return None if whole is None else (render(whole), set(names_in(whole)))
+    columns = {f.name for f in (batch, workers) if f is not None}
+    return quote_name(batch.name) + (f"*{quote_name(workers.name)}" if workers is not None else ""), columns
+
+
+def work_of_columns(panel: Panel) -> str | None:
+    """Return the samples of a step from the columns of the batch; None where there are none, and of a job."""
+    if panel.scaling == "job":
+        return None
+    whole = panel.find("global_batch")
+    if whole is not None:
+        return quote_name(whole.name)
+    if panel.find("micro_batches") is not None and (node := panel.node("global_batch")) is not None:
+        return render(node)
+    known = samples_formula(panel)
+    return None if known is None else known[0]
+
+
+def work_of_group(panel: Panel, group: Mapping[str, str]) -> Node | None:
+    """Return the samples of a step where one of a group's values is the batch; None elsewhere, and of a job.
+
+    Parameters
+    ----------
+    group : mapping of str to str
+        The values of the group.
+    """
+    if panel.scaling == "job":
+        return None
+    batches = {name: value for name, text in group.items() if (value := amount(text)) is not None}
+    for canonical in ("global_batch", "batch"):
+        name = column_of(canonical, batches)
+        batch = None if name is None else batches[name]
+        if batch is not None and canonical == "global_batch":
+            return Number(batch)
+        if batch is not None and panel.workers is not None:
+            return call("multiply", Number(batch), Name(panel.workers.name))
+    return None
+
+
+def work_of_step(panel: Panel, group: Mapping[str, str] | None = None) -> Node | None:
+    """Return the work of a step as a formula over the factors: what a throughput is the work per second of.
+
+    It is the work that was divided by a measured throughput, or else what the columns of the batch show. Where these
+    show nothing but the work of one worker stays as they grow (weak scaling), it is the number of workers. None where
+    nothing shows it, as in strong scaling, where the work of a step is one and the same.
+
+    Parameters
+    ----------
+    group : mapping of str to str, optional
+        The values of the group: one of them may be the batch.
+    """
+    target = panel.target
+    if target is None or not target.is_time:
+        return None
+    if target.work:
+        return parse(target.work).node
+    columns = work_of_columns(panel)
+    if columns is not None:
+        return parse(columns).node
+    known_work = work_of_group(panel, group or {})
+    if known_work is not None:
+        return known_work
+    weak = (panel.scaling or kind_of_group(panel)) == "weak" and not target.throughput
+    return Name(panel.workers.name) if weak and panel.workers is not None else None
+
+
+def one_worker_names(panel: Panel, names: Sequence[str]) -> tuple[str, ...]:
+    """Return the factors of a configuration that are 1 on one worker."""
+    counts = (*panel.counts, panel.find("devices_per_node"))
+    return tuple(f.name for f in counts if f is not None and f.name in names)
+
+
+def sequence_of(panel: Panel) -> str | None:
+    """Return the factor that counts the tokens of a sample, by the field's names; None without one."""
+    factor = panel.find("sequence")
+    return None if factor is None else factor.name
+
+
+def machines_formula(panel: Panel, names: Sequence[str]) -> str | None:
+    """Return what counts the machines: nodes; or workers, each on as many as it has partitions, and servers.
+
+    None where no column of the configuration counts them.
+
+    Parameters
+    ----------
+    names : sequence of str
+        The factors of the configuration.
+    """
+    column = {n: f.name for n in ("nodes", "workers", "partitions", "servers") if (f := panel.find(n)) is not None}
+    quoted = {canonical: quote_name(name) for canonical, name in column.items() if name in names}
+    if "nodes" in quoted:
+        return quoted["nodes"]
+    if "workers" not in quoted:
+        return None
+    replicas = "*".join(quoted[n] for n in ("workers", "partitions") if n in quoted)
+    return f"{replicas} + {quoted['servers']}" if "servers" in quoted else replicas

@@ -1,0 +1,138 @@
+"""Which factor has one of the field's names, and which one counts the workers: decided here, and nowhere else.
+
+Everything above the tables asks `genperf.panel`, which hands these answers on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from genperf.table.factor import Factor
+from genperf.table.names import GENERAL, canonical_of, column_of
+from genperf.table.transformer_names import WAYS
+
+#: What a factor is counted in; the others are numbers.
+UNITS: dict[str, str] = {
+    "bytes": "B",
+    "activations": "B",
+    "batch": "sample",
+    "global_batch": "sample",
+    "samples": "sample",
+    "micro_batch": "sample",
+    "work": "flop",
+}
+#: Canonical names of amounts: a column of such a name never counts the workers.
+AMOUNTS = frozenset({*UNITS, "parameters", "iterations"})
+#: Factors that are divided by or raised to powers: a column with a zero in it (no servers) is not one of them.
+COUNTS = frozenset(
+    {
+        *("workers", "nodes", "devices_per_node", "servers", "partitions", "threads", "batch", "global_batch"),
+        *(*WAYS, "expert_parallel", "virtual_stages"),
+        *("micro_batch", "micro_batches", "sequence", "layers", "hidden", "parameters_billion"),
+    }
+)
+
+
+@dataclass(frozen=True)
+class Axis:
+    """The factor along which the runs of a table are scaled."""
+
+    #: It counts the workers, or the nodes where no column counts workers. None where neither is there.
+    factor: Factor | None
+    #: What the factor counts.
+    canonical: Literal["workers", "nodes"] = "workers"
+    #: Whether the factor counts the workers only because no other extrinsic factor does: neither its name nor the
+    #: mapping says so.
+    assumed: bool = False
+
+    @property
+    def counts_other(self) -> bool:
+        """Whether the factor counts servers, threads or devices of a node by its name, and nothing counts workers."""
+        return self.assumed and self.factor is not None and canonical_of(self.factor.name) in GENERAL
+
+
+def has_zero(factor: Factor, canonical: str) -> bool:
+    """Return whether a factor has a zero in it and what it counts is divided by."""
+    return canonical in COUNTS and factor.distinct > 0 and not factor.positive
+
+
+def factor_of(canonical: str, factors: Sequence[Factor], mapping: Mapping[str, str]) -> Factor | None:
+    """Return the numeric factor that the mapping or its name makes the canonical one; None without one.
+
+    Examples
+    --------
+    >>> factors = (Factor("gpus", "extrinsic"), Factor("batch", "intrinsic"))
+    >>> factor_of("workers", factors, {}).name, factor_of("nodes", factors, {})
+    ('gpus', None)
+    """
+    by_name = {f.name: f for f in factors if f.numeric and not has_zero(f, canonical)}
+    if canonical in mapping:
+        return by_name.get(mapping[canonical])
+    taken = set(mapping.values())
+    name = column_of(canonical, (name for name in by_name if name not in taken))
+    return None if name is None else by_name[name]
+
+
+def axis_of(
+    factors: Sequence[Factor], mapping: Mapping[str, str] | None = None, varying: Collection[str] | None = None
+) -> Axis:
+    """Return which factor counts the workers: the first of these that varies.
+
+    1. the workers, by the mapping or by the field's names (`genperf.table.names`);
+    2. the nodes, likewise;
+    3. the only extrinsic factor above zero whose name has no other meaning: it counts the workers whatever its name.
+
+    If none of them varies, it is the factor of the workers or of the nodes. Without such a factor, it is the only
+    extrinsic factor above zero, which may also count servers, threads or the devices of a node; never an amount (a
+    batch, bytes). The only factor is the only one that varies, or else the only one at all. Workers that the mapping
+    names exclude an assumed factor.
+
+    Parameters
+    ----------
+    mapping : mapping of str to str, optional
+        Canonical name → column.
+    varying : collection of str, optional
+        The factors that vary. Where omitted, those of several values; a factor that is not measured yet counts as one.
+
+    Examples
+    --------
+    >>> cores = Factor("cores", "extrinsic", 1.0, 8.0, distinct=4, positive=True)
+    >>> batch = Factor("batch", "intrinsic", 32.0, 32.0, distinct=1, positive=True)
+    >>> axis = axis_of((cores, batch))
+    >>> axis.factor.name, axis.canonical, axis.assumed
+    ('cores', 'workers', True)
+    """
+    mapping = mapping or {}
+    if varying is None:
+        varying = {f.name for f in factors if f.distinct != 1}
+    workers, nodes = (factor_of(name, factors, mapping) for name in ("workers", "nodes"))
+    counts = [] if "workers" in mapping else _counts(factors, mapping)
+    unnamed = _only([f for f in counts if canonical_of(f.name) not in GENERAL], varying)
+    factor = next((f for f in (workers, nodes, unnamed) if f is not None and f.name in varying), None)
+    factor = factor or workers or nodes or _only(counts, varying) or unnamed
+    if factor is not None and factor == nodes:
+        return Axis(factor, "nodes")
+    return Axis(factor, assumed=factor is not None and factor != workers)
+
+
+def _counts(factors: Sequence[Factor], mapping: Mapping[str, str]) -> list[Factor]:
+    """Return the extrinsic factors above zero that may count something: no amount, and none that the mapping names."""
+    return [
+        factor
+        for factor in factors
+        if factor.role == "extrinsic"
+        and (factor.positive or factor.distinct == 0)
+        and canonical_of(factor.name) not in AMOUNTS
+        and factor.name not in mapping.values()
+    ]
+
+
+def _only(candidates: Sequence[Factor], varying: Collection[str]) -> Factor | None:
+    """Return the only candidate that varies, or else the only one at all; None where there are several."""
+    changing = [factor for factor in candidates if factor.name in varying]
+    for choice in (changing, candidates):
+        if len(choice) == 1:
+            return choice[0]
+    return None
