@@ -1,29 +1,32 @@
-"""`genperf ask`: a table and one configuration → five plain sentences."""
+"""`genperf ask`: a table and one configuration → an answer for each measured quantity, in plain sentences."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from genperf.cli.options import HINT, once, output_options, pairs, read, table_options
+from genperf.cli.options import HINT, once, output_options, pairs, table_options
 from genperf.cli.output import show_json
 from genperf.cli.shown import training_of
 from genperf.cli.tell import tell
 from genperf.errors import GenperfError
 
 if TYPE_CHECKING:
-    from genperf.table import Table
+    from genperf.table.source import Source
 
-#: The kinds of notes that an answer repeats, of the table and of the fit.
-TABLE_NOTES = ("rows_rejected", "runs_failed", "job", "job_likely", "repeats_apart", "shape")
-FIT_NOTES = ("hint", "hint_contradicted", "outlier", "mixture")
+#: A run without a file: the count and the throughput.
+_RUN = re.compile(r"\d+:\d+(\.\d+)?([eE][+-]?\d+)?")
 
 
 @click.command("ask")
-@click.argument("table")
-@click.option("--at", metavar="FACTOR=V", multiple=True, required=True, help="The configuration: gpus=64.")
+@click.argument("table", nargs=-1, required=True)
+@click.option(
+    "--at", metavar="FACTOR=V", multiple=True, help="The configuration: gpus=64. Twice the largest if omitted."
+)
+@click.option("--want", metavar="QUANTITY", help="A measured column, or time, throughput, memory; all where omitted.")
 @click.option("--price", metavar="X/h", help="Of one machine: 2/h; also /s, /min and /d.")
 @click.option("--per", metavar="COL", help="What the price is for: gpus or nodes; the workers where omitted.")
 @click.option("--tokens", metavar="N", help="Of a transformer: the days and the cost of so many tokens, as 300B.")
@@ -34,8 +37,9 @@ FIT_NOTES = ("hint", "hint_contradicted", "outlier", "mixture")
 @table_options
 @output_options
 def command(
-    table: str,
+    table: tuple[str, ...],
     at: tuple[str, ...],
+    want: str | None,
     price: str | None,
     per: str | None,
     tokens: str | None,
@@ -48,92 +52,68 @@ def command(
     no_color: bool,
     **given: Any,
 ) -> None:
-    """Answer five questions about one configuration from TABLE, whose columns are recognised by their names.
+    """Answer what to expect of one configuration from TABLE, whose columns are recognised.
 
+    TABLE may be runs themselves, as count:throughput: `genperf ask 1:410 2:792 4:1530 --at 64`.
     A role that is given as an option is not guessed.
     """
-    from genperf.advice.ask import Question, ask
+    from genperf.advice.ask import Question
+    from genperf.advice.tables import ask_source
     from genperf.attribution.derived import price_of
-    from genperf.fitting import fit_group
-    from genperf.models.guess import guess_roles
-    from genperf.table.columns import Columns
-    from genperf.table.jobs import taken_as_job
-    from genperf.table.roles import lets_of
-    from genperf.table.understood import understood
-    from genperf.words.numbers import join_values, samples_called
 
     paid = None if price is None else price_of(price, per)
-    source = understood(table, given["delimiter"])
-    also = {text.partition("=")[2].rpartition(":")[0] or text.partition("=")[2] for text in given["also"]}
-    derived = Columns(source)
-    lets = {name: derived.derive(name, text) for name, text in lets_of(given["let"]).items()}
-    cells = {name: column for name, column in {**source.columns, **lets}.items() if name not in also}
-    guess = guess_roles(cells, given, pairs(mapping, "--map"), once(at, "--at"))
-    work, measured = given["work"], guess.roles.get("throughput")
-    given.update(guess.roles)
-    given["let"] = (*given["let"], *(f"{name}={formula}" for name, formula in guess.derived.items()))
-    given["failed"] = (guess.roles["failed"],) if "failed" in guess.roles else given["failed"]
-    given["work"] = work if measured else None
-    # The question is about the whole: rows that cannot be read are left out, and counted.
-    given["skip_bad_rows"] = True
-    # Standard input is read once.
-    whole = read(table if table != "-" else source.frame, given)
-    whole = taken_as_job(whole)
-    wanted = guess.at(once(at, "--at"))
-    _refuse_several(wanted, whole)
-    values = _one_series(whole, wanted)
-    result = fit_group(whole, tuple(values.values()), guess.mapping, seed, once(hints, "--hint"))
-    constants = {name: float(text) for name, text in values.items() if text.replace(".", "", 1).isdigit()}
-    configuration = {name: value for name, value in wanted.items() if name not in values}
-    sample = samples_called(measured) if measured else "samples"
-    steps = not measured or bool(work)
-    training = training_of(tokens, peak)
-    question = Question(work, sample, paid, per, constants, steps=steps, training=training)
-    answer = ask(result, configuration, question)
+    source = _source(table, given["delimiter"])
+    question = Question(None, "samples", paid, per, training=training_of(tokens, peak))
+    answer = ask_source(
+        source,
+        _configuration(at, source.columns),
+        want,
+        question,
+        {name: value for name, value in given.items() if value},
+        pairs(mapping, "--map"),
+        once(hints, "--hint"),
+        seed,
+    )
     if as_json:
-        show_json(
-            {"roles": guess.roles, "mapping": guess.mapping, "left_out": list(guess.left_out), **answer.to_dict()}
-        )
+        show_json(answer.to_dict())
         return
     if not quiet:
-        left = f"; left out: {', '.join(guess.left_out)}" if guess.left_out else ""
-        tell(f"{guess}{left}")
-        for notes, kinds in ((whole.notes, TABLE_NOTES), (result.notes, FIT_NOTES)):
-            for note in notes:
-                if note.kind in kinds:
-                    tell(note.text)
+        tell(answer.read_as)
+        for note in answer.notes:
+            tell(note)
         if answer.taken:
+            from genperf.words.numbers import join_values
+
             tell(f"not given, and taken at: {join_values(answer.taken)}; --at sets them")
     tell(str(answer))
 
 
-def _refuse_several(wanted: dict[str, str], table: Table) -> None:
-    """Refuse several values of a count or another number: the answer is about one configuration."""
-    numeric = {f.name for f in table.numeric}
+def _source(table: tuple[str, ...], delimiter: str | None) -> Source:
+    """Open the table, or make one of runs such as 4:1530."""
+    from genperf.table.source import source_of_runs
+    from genperf.table.understood import understood
+
+    if len(table) == 1 and not _RUN.fullmatch(table[0]):
+        return understood(table[0], delimiter)
+    wrong = next((text for text in table if not _RUN.fullmatch(text)), None)
+    if wrong is not None:
+        raise GenperfError(
+            f"'{wrong}' is not a run, and more than one table is given",
+            hint="one TABLE, or runs as count:throughput: 1:410 2:792 4:1530",
+        )
+    return source_of_runs([text.split(":") for text in table])
+
+
+def _configuration(at: tuple[str, ...], columns: Collection[str]) -> dict[str, str]:
+    """Read `--at name=value` options; a value alone is the count."""
+    from genperf.advice.tables import SCALE
+
+    named = tuple(text if "=" in text else f"{SCALE}={text}" for text in at)
+    wanted = once(named, "--at", columns)
     for name, text in wanted.items():
-        if name in numeric and {",", ":"} & {*text}:
+        if re.fullmatch(r"[\d.]+[kKMBT]?([,:][\d.*]+[kKMBT]?)+", text):
             raise GenperfError(
                 f"ask answers for one configuration, and {name}={text} is several",
                 hint=f"one value, such as {name}={re.split('[,:]', text)[0]}; predict and optimize take several",
             )
-
-
-def _one_series(table: Table, wanted: dict[str, str]) -> dict[str, str]:
-    """Return the values of the group that is asked about; none where the table is one."""
-    if not table.group:
-        return {}
-    groups = dict(table.groups())
-    named = {name: value for name, value in wanted.items() if name in table.group}
-    fits = [key for key in groups if all(key[table.group.index(n)] == v for n, v in named.items())]
-    if not fits:
-        known = "; ".join(", ".join(key) for key in list(groups)[:4])
-        text = ", ".join(f"{n}={v}" for n, v in named.items())
-        raise GenperfError(f"no run has {text}", hint=f"one of {known}")
-    if len(fits) > 1:
-        open_ = [n for j, n in enumerate(table.group) if len({key[j] for key in fits}) > 1]
-        choices = sorted({key[table.group.index(open_[0])] for key in fits})
-        raise GenperfError(
-            f"the table holds {len(fits)} series, which differ in {', '.join(open_)}",
-            hint=f"name one: --at {open_[0]}={choices[0]}; the values are {', '.join(choices[:6])}",
-        )
-    return dict(zip(table.group, fits[0], strict=True))
+    return wanted

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from genperf.result import FitResult, GroupedResult
     from genperf.table import Table
+    from genperf.table.source import Source
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -203,29 +204,47 @@ def read(source: str | pd.DataFrame, given: dict[str, Any]) -> Table:
             "also",
         )
     }
-    derived = pairs(given.pop("let"), "--let") or None
-    try:
-        return read_table(source, **roles, let=derived)
-    except GenperfError as error:
-        hint = _roles_by_name(source, roles, given.get("mapping")) if not measured_column(roles) else None
-        if hint is None or error.hint is None or "--time COL, --throughput" not in error.hint:
-            raise
-        error.hint = hint
-        raise
+    derived = pairs(given.pop("let"), "--let")
+    if not measured_column(roles) and isinstance(source, str):
+        opened, roles, derived = _recognised(source, roles, derived, given)
+        return read_table(opened, **roles, let=derived or None)
+    return read_table(source, **roles, let=derived or None)
 
 
-def _roles_by_name(source: str | pd.DataFrame, given: dict[str, Any], mapping: tuple[str, ...] | None) -> str | None:
-    """Return the options by which `ask` would read a table; None where the names of its columns do not tell them."""
-    from genperf.models.guess import guess_roles
+def _columns_named(roles: Mapping[str, Any]) -> set[str]:
+    """Return the columns that the options name."""
+    from genperf.table.roles import names_of
+
+    return {
+        name
+        for role in ("intrinsic", "extrinsic", "categorical", "group", "weight", "repeat", "status")
+        for name in names_of(roles[role] or ())
+    }
+
+
+def _recognised(
+    path: str, roles: dict[str, Any], derived: dict[str, str], given: dict[str, Any]
+) -> tuple[str | Source, dict[str, Any], dict[str, str]]:
+    """Return a table with the roles of its columns, as `ask` recognises them, and print these as options."""
+    from genperf.cli.output import say
+    from genperf.panel.reading import read_columns
+    from genperf.table.aggregate import worth_aggregating
     from genperf.table.understood import understood
 
-    if not isinstance(source, str) or source == "-":
-        return None
-    try:
-        guess = guess_roles(understood(source, given["delimiter"]).columns, given, pairs(mapping or (), "--map"))
-    except GenperfError:
-        return None
-    return f"as their names say: {guess.options}"
+    if roles["aggregate"] or worth_aggregating(path):
+        return path, roles, derived
+    source = understood(path, roles["delimiter"], _columns_named(roles))
+    reading = read_columns(
+        source.columns, {**roles, "let": derived}, pairs(given.get("mapping") or (), "--map"), units=source.units
+    )
+    context = click.get_current_context(silent=True)
+    say(f"read as: {reading.options}", context is not None and bool(context.params.get("quiet")))
+    if "mapping" in given:
+        given["mapping"] = tuple(f"{name}={column}" for name, column in reading.mapping.items())
+    recognised: dict[str, Any] = {**reading.roles}
+    if "failed" in recognised:
+        recognised["failed"] = (recognised["failed"],)
+    return source, {**roles, **recognised}, {**derived, **reading.derived}
 
 
 def _overridden(ctx: click.Context | None) -> tuple[str, ...]:

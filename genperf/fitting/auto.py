@@ -99,8 +99,11 @@ class Auto:
             result = self._fit_borrowing(table, borrowed, seed)
             if result is not None:
                 return result
-        refuse_one_scale(table)
-        series = series_of(table, self.options)
+        # One count is a series as well: of other counts the prior says what can be said.
+        one = len(table.factors) > 0 and not any(f.distinct > 1 for f in table.factors)
+        series = series_of(table, self.options, borrowing=one)
+        if series is None:
+            refuse_one_scale(table)
         if series is None:
             ensemble = continued(table, fit_factors(table, self.options, seed), self.options)
             return self._assembled(table, ensemble, seed, borrowed.notes)

@@ -29,7 +29,7 @@ from genperf.table.understood import understood
 
 
 def read_table(
-    source: str | Path | pd.DataFrame,
+    source: str | Path | pd.DataFrame | Source,
     *,
     time: str | None = None,
     throughput: str | None = None,
@@ -144,6 +144,8 @@ def read_table(
     rule = rule_of(status, failed)
     options = ReadOptions(roles, lets_of(let), work, where, skip_bad_rows, rule, scaling, further)
     refuse_taken_names(list(further), options)
+    if isinstance(source, Source):
+        return _with_further(assemble(source, options), source, options)
     if aggregate and (isinstance(source, pd.DataFrame) or str(source) == "-"):
         raise TableError("only files are aggregated while they are read", hint="name a file or a pattern")
     if aggregate or (aggregate is None and worth_aggregating(source)):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib import import_module
@@ -138,6 +138,18 @@ def open_source(source: str | Path | pd.DataFrame, delimiter: str | None = None)
     named = dict(zip(read.columns, cells, strict=True))
     lines = np.array(read.lines, dtype=np.int64)
     return Source(name, named, lines, read.unit, read.ragged, delimiter=read.delimiter, steps=read.steps)
+
+
+def source_of_runs(runs: Sequence[Sequence[str]]) -> Source:
+    """Return a table of counts of workers with the throughput of each.
+
+    Examples
+    --------
+    >>> source_of_runs([("1", "410"), ("2", "792")]).columns["throughput"].tolist()
+    ['410', '792']
+    """
+    cells = np.array([list(run) for run in runs], dtype=object).reshape(len(runs), 2).T
+    return Source("runs", dict(zip(("workers", "throughput"), cells, strict=True)), np.arange(1, len(runs) + 1), "run")
 
 
 def read_text(source: str | Path) -> tuple[str, str]:

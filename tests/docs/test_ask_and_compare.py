@@ -62,4 +62,4 @@ def test_the_first_question_of_the_readme(shell: Shell) -> None:
     status, out, errors = shell(*shlex.split(command)[1:])
     assert status == 0, errors
     assert "Expect " in out
-    assert "repeat = run" in out
+    assert "--repeat run" in out

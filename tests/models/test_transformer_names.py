@@ -5,8 +5,8 @@ import pytest
 
 from genperf.errors import TableError
 from genperf.formula import parse
-from genperf.models.guess import guess_roles
 from genperf.panel import Panel
+from genperf.panel.reading import read_columns
 from genperf.table import Factor, read_table
 
 MEGATRON = {
@@ -72,7 +72,7 @@ def test_ways_are_extrinsic_and_switches_are_names_of_kinds():
         "dp": [1, 2, 4], "tp": [8, 4, 2], "mbs": [1, 2, 1], "zero_stage": [0, 1, 1], "recompute": [0, 1, 0],
         "step_time_s": [1.0, 2.0, 3.0], "gpus": [8, 8, 8],
     }  # fmt: skip
-    roles = guess_roles(columns).roles
+    roles = read_columns(columns).roles
     assert {*roles["extrinsic"].split(",")} == {"gpus", "dp", "tp"}
     assert {*roles["categorical"].split(",")} == {"zero_stage", "recompute"}
 

@@ -56,7 +56,7 @@ def test_a_batch_that_was_free_is_not_taken_to_follow(changed: pd.DataFrame) -> 
 
 
 def test_names_are_found_however_they_are_written(tmp_path: object) -> None:
-    from genperf.models.guess import guess_roles
+    from genperf.panel.reading import read_columns
 
     runs = {"Nodes": [1, 2, 4], "Model": ["a", "a", "b"], "Samples/sec": [10.0, 19.0, 30.0]}
-    assert guess_roles(runs).at({"nodes": "8", "model": "a"}) == {"Nodes": "8", "Model": "a"}
+    assert read_columns(runs).at({"nodes": "8", "model": "a"}) == {"Nodes": "8", "Model": "a"}

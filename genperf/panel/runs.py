@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from genperf.errors import TableError
-from genperf.models.guess.settings import alone
+from genperf.panel.evidence import alone
 from genperf.table.cells import Cells
 from genperf.table.clean import labels, mostly_numbers
 from genperf.table.names import plain_name

@@ -1,0 +1,519 @@
+"""A table and a question → the columns' meaning, the series that is meant, and an answer for each measured quantity."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from genperf.advice.ask import Answer, Question, ask
+from genperf.attribution import completed
+from genperf.errors import GenperfError, TableError
+from genperf.fitting import fit_group
+from genperf.formula import parse, quote_name
+from genperf.formula.amounts import amount
+from genperf.panel.measured import Measured, measurement_of_column
+from genperf.panel.question import Selection, select, with_counts_in_names
+from genperf.panel.reading import Reading, column_named, growth, read_columns, slope_of
+from genperf.prediction import read_query
+from genperf.result import FitResult
+from genperf.table import Table, read_table
+from genperf.table.cells import Cells
+from genperf.table.clean import label, labels
+from genperf.table.columns import Columns
+from genperf.table.headers import DEVICE_WORDS, Header, header_of
+from genperf.table.jobs import taken_as_job
+from genperf.table.measurement import TIME_UNITS
+from genperf.table.names import canonical_of
+from genperf.table.roles import lets_of
+from genperf.table.source import Source
+from genperf.words.numbers import join_values, samples_called, three_digits
+
+#: The name of a count that is given without one.
+SCALE = "count"
+#: The kinds of notes that an answer repeats, of the table and of the fit.
+TABLE_NOTES = ("rows_rejected", "runs_failed", "job", "job_likely", "repeats_apart")
+FIT_NOTES = ("hint", "hint_contradicted", "outlier", "mixture")
+#: Settings that belong to a series beside its scale: where its runs are, and the work of a worker.
+_BESIDE = ("workers", "nodes", "devices_per_node", "batch", "global_batch", "micro_batch")
+#: Options by which a user says which columns are factors: then nothing is selected from the table.
+_FACTORS = ("intrinsic", "extrinsic", "categorical", "group", "where", "let")
+
+
+@dataclass(frozen=True)
+class SeriesSettings:
+    """When the rows that a question selects are answered as a series."""
+
+    #: The exponent of a time below which all workers share one amount of work: they make it fall. A guess.
+    falling: float = -0.35
+    #: Counts of a series from which it is answered by itself where the table has other rows of several factors.
+    least_counts: int = 2
+    #: Rows of a table of several factors that is fitted whole. Fewer determine no effects.
+    least_rows: int = 8
+    #: Rows up to which the other series of a table inform the selected one: more take seconds.
+    max_rows: int = 2000
+    #: Quantities that are answered beside the first: a server's log has dozens, which take 0.1 s each.
+    max_quantities: int = 24
+    #: Without a question: the next doubling, and so many times the largest count.
+    multiples: tuple[int, ...] = (2, 8)
+
+
+SERIES = SeriesSettings()
+
+
+@dataclass(frozen=True, eq=False)
+class QuantityAnswer:
+    """The predicted value of one measured column, in the column's unit."""
+
+    quantity: str
+    unit: str
+    value: float
+    lower: float
+    upper: float
+    verdict: str
+    reason: str
+    at: dict[str, Any]
+    sentences: dict[str, str]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain values, for JSON."""
+        return {**vars(self), "sentences": dict(self.sentences)}
+
+    @property
+    def line(self) -> str:
+        """The value and its interval on a line."""
+        unit = f" {self.unit}" if self.unit else ""
+        ends = f"{three_digits(self.lower)} to {three_digits(self.upper)}"
+        return f"{self.quantity}: {three_digits(self.value)}{unit} ({ends}; {self.verdict})"
+
+
+@dataclass(frozen=True, eq=False)
+class TableAnswer:
+    """What a table answers: the likeliest quantity in sentences, and every measured one as a value."""
+
+    reading: Reading
+    #: The first quantity; None where its answer is no more than a value.
+    answer: Answer | None
+    answers: tuple[QuantityAnswer, ...]
+    #: What was done to read the table, and what its rows show.
+    notes: tuple[str, ...] = ()
+    #: The factors that the question leaves open, as they are taken.
+    taken: dict[str, Any] = field(default_factory=dict)
+    #: Lines of the same quantity in the other series that the question may mean.
+    others: tuple[str, ...] = ()
+    #: Columns that no part of the answer reads.
+    left_out: tuple[str, ...] = ()
+
+    @property
+    def read_as(self) -> str:
+        """How the table was read, as options that can be copied."""
+        left = f"; left out: {', '.join(self.left_out)}" if self.left_out else ""
+        return f"read as: {self.reading.options}{left}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain values, for JSON."""
+        first = self.answer.to_dict() if self.answer is not None else {"at": self.answers[0].at}
+        return {
+            "roles": self.reading.roles,
+            "mapping": self.reading.mapping,
+            "read_as": self.reading.read_as(),
+            "left_out": list(self.left_out),
+            "notes": list(self.notes),
+            **first,
+            "taken": self.taken,
+            "answers": [answer.to_dict() for answer in self.answers],
+        }
+
+    def __str__(self) -> str:
+        lines = [str(self.answer)] if self.answer is not None else list(self.answers[0].sentences.values())
+        if len(self.answers) > 1:
+            lines += ["Also measured:", *(f"  {answer.line}" for answer in self.answers[1:])]
+        if self.others:
+            lines += ["The table has other series:", *(f"  {line}" for line in self.others)]
+        return "\n".join(lines)
+
+
+def ask_source(
+    source: Source,
+    at: Mapping[str, str],
+    want: str | None = None,
+    question: Question | None = None,
+    given: Mapping[str, Any] | None = None,
+    mapping: Mapping[str, str] | None = None,
+    hints: Mapping[str, str] | None = None,
+    seed: int = 0,
+) -> TableAnswer:
+    """Answer one configuration from a table whose columns are recognised.
+
+    Parameters
+    ----------
+    at : mapping of str to str
+        The configuration; numbers as `30B` too. Empty for twice the largest count.
+    want : str, optional
+        The quantity: a header or a kind; every measured one is answered where omitted, the likeliest first.
+    given : mapping, optional
+        Roles and how rows are read, as `read_table` takes them: they win.
+    mapping, hints : mapping of str to str, optional
+        As for `genperf.fit`.
+
+    Raises
+    ------
+    GenperfError
+        Where nothing was measured, nothing is scaled, or the table lacks a level that the question names.
+    """
+    roles = {name: value for name, value in (given or {}).items() if value}
+    columns: dict[str, Cells] = dict(source.columns)
+    derived = Columns(source)
+    columns |= {name: derived.derive(name, text) for name, text in lets_of(roles.get("let")).items()}
+    further = {text.partition("=")[2].rpartition(":")[0] or text.partition("=")[2] for text in roles.get("also", ())}
+    arrays = {n: np.asarray(cells, dtype=object) for n, cells in columns.items() if n not in further}
+    wanted = _with_parts_of_names(source, at)
+    plain, wanted, notes = with_counts_in_names(arrays, wanted)
+    if set(plain) != set(arrays) or any(plain[n] is not arrays[n] for n in plain):
+        cells = {n: plain[n] for n in plain if n not in lets_of(roles.get("let"))}
+        source = replace(source, cells=cells, numbers={}, made={}, idle=())
+    notes = [*(step.text for step in source.steps), *notes]
+    reading = read_columns(plain, roles, mapping, wanted, want, source.units)
+    wanted = _resolved(reading, wanted)
+    reader = _Reader(source, reading, roles, question or Question(), dict(hints or {}), seed)
+    whole = any(roles.get(name) for name in _FACTORS) or "*" in reading.derived.get(reading.scale or "", "")
+    selection = None if whole else select(reading, wanted)
+    if selection is not None and not reader.is_series(selection):
+        selection = None
+    return reader.answered(selection, wanted, want, notes)
+
+
+def _with_parts_of_names(source: Source, at: Mapping[str, str]) -> dict[str, str]:
+    """Return a question with what a name in it says, where the table lacks the name: `pipeline-8` is 8 of pipeline."""
+    out: dict[str, str] = {}
+    for name, text in at.items():
+        column = column_named(name, source.columns)
+        parts = source.names[column].of(text) if column in source.names else {}
+        if column is None or not parts or text in labels(source.columns[column]):
+            out.setdefault(name, text)
+        else:
+            out |= {part: label(value) for part, value in parts.items() if part not in at}
+    return out
+
+
+def _resolved(reading: Reading, at: Mapping[str, str]) -> dict[str, str]:
+    """Return a question under the columns' names."""
+    wanted: dict[str, str] = {}
+    for name, text in at.items():
+        column = reading.scale if name == SCALE else column_named(name, reading.evidence)
+        if column is None:
+            known = ", ".join(reading.of("setting", "kind")) or "none"
+            raise TableError(f"the table has no setting '{name}'", hint=f"--at with one of {known}")
+        wanted[column] = text
+    return wanted
+
+
+@dataclass(frozen=True, eq=False)
+class _Reader:
+    """A table that is read once for each quantity."""
+
+    source: Source
+    reading: Reading
+    given: Mapping[str, Any]
+    question: Question
+    hints: dict[str, str]
+    seed: int
+
+    def is_series(self, selection: Selection) -> bool:
+        """Tell whether the selected rows are answered as a series along the scale."""
+        if self.reading.scale is None or selection.open:
+            return False
+        counts = len(np.unique(self.reading.evidence[self.reading.scale].values[selection.rows]))
+        varied = [n for n in self.reading.of("setting", "kind") if self.reading.evidence[n].varies]
+        rows = len(selection.rows)
+        alone = len(varied) <= 1 or rows < SERIES.least_rows
+        return counts >= SERIES.least_counts or (alone and counts >= 1)
+
+    def answered(
+        self, selection: Selection | None, at: dict[str, str], want: str | None, notes: Sequence[str]
+    ) -> TableAnswer:
+        """Return the answers of the wanted quantity, or of all."""
+        names = [n for n in self.reading.quantities if want is None or n == self.reading.quantities[0]]
+        if any(self.given.get(kind) for kind in ("time", "throughput", "quantity")):
+            names = names[:1]
+        first, table = self.fitted(names[0], selection, at)
+        configuration = self._configuration(first, at, selection)
+        question = replace(self.question, **self._question(names[0], selection))
+        answer = None
+        # Of one count there is a value, and no curve to speak of.
+        if len(np.unique(self._counts(selection))) > 1:
+            answer = ask(first, configuration, question)
+        answers = [self._value(names[0], first, selection, configuration, answer)]
+        for name in names[1 : SERIES.max_quantities]:
+            try:
+                result, _ = self.fitted(name, selection, at)
+                answers.append(self._value(name, result, selection, self._configuration(result, at, selection), None))
+            except GenperfError as error:
+                notes = [*notes, f"{name} is not answered: {error.message}"]
+        kinds = [note.text for note in table.notes if note.kind in TABLE_NOTES]
+        kinds += [note.text for note in first.notes if note.kind in FIT_NOTES]
+        if "scaling" not in self.given and self.roles(names[0], selection).get("scaling"):
+            text = f"'{names[0]}' falls as {self.reading.scale} grows, so all are taken to share one amount of work"
+            kinds.append(f"{text}; --scaling weak says otherwise")
+        taken = {**(selection.taken if selection is not None else {}), **(answer.taken if answer is not None else {})}
+        return TableAnswer(
+            self.shown(names[0], selection),
+            answer,
+            tuple(answers),
+            (*notes, *kinds),
+            taken,
+            tuple(self._others(names[0], selection, at)),
+            self._left_out(selection, [a.quantity for a in answers]),
+        )
+
+    def _counts(self, selection: Selection | None) -> npt.NDArray[np.float64]:
+        """Return the counts of the scale in the selected rows."""
+        values = self.reading.evidence[self.reading.scale or ""].values
+        return values if selection is None else values[selection.rows]
+
+    def fitted(self, name: str, selection: Selection | None, at: Mapping[str, str]) -> tuple[FitResult, Table]:
+        """Fit the model that answers for one quantity, with the table that it was fitted to."""
+        roles = self.roles(name, selection)
+        mapping = dict(self.reading.mapping)
+        if selection is None:
+            table = taken_as_job(read_table(self.source, **roles))
+            key = _one_group(table, at)
+        else:
+            # The other series of the table show what they share: its nodes and its network.
+            rows = selection.rows if not roles["group"] else np.ones(len(selection.rows), dtype=bool)
+            table = taken_as_job(read_table(self.source.take(np.flatnonzero(rows)), **roles))
+            key = self.key(selection)
+        return fit_group(table, key, mapping, self.seed, self.hints), table
+
+    def roles(self, name: str, selection: Selection | None) -> dict[str, Any]:
+        """Return the arguments of `read_table` for one quantity."""
+        reading = self.reading
+        roles: dict[str, Any] = {**self.given, **reading.roles, "skip_bad_rows": True}
+        lets = {**lets_of(self.given.get("let")), **reading.derived}
+        if name != reading.quantities[0]:
+            for role in ("time", "throughput", "quantity", "unit"):
+                roles.pop(role, None)
+            lets = {n: text for n, text in lets.items() if n == reading.scale or n in lets_of(self.given.get("let"))}
+            measured = self._measured(name)
+            roles |= measured.roles
+            lets |= measured.derived
+        if "failed" in reading.roles:
+            roles["failed"] = (reading.roles["failed"],)
+        if selection is not None:
+            roles |= self._series_roles(name, selection, roles)
+        roles["let"] = lets
+        roles["work"] = roles.get("work") if roles.get("throughput") else None
+        roles.pop("delimiter", None)
+        return roles
+
+    def _measured(self, name: str) -> Measured:
+        reading = self.reading
+        return measurement_of_column(
+            name, list(reading.meanings), reading.scale, growth(reading, name), reading.headers[name]
+        )
+
+    def _series_roles(self, name: str, selection: Selection, roles: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the roles of one series: its scale, its nodes and its batch; no kind and no group."""
+        reading, scale = self.reading, self.reading.scale or ""
+        rows = selection.rows
+        beside = [n for n in reading.of("setting") if n != scale and canonical_of(n) in _BESIDE]
+        batches = [n for n in beside if "batch" in str(canonical_of(n))]
+        # A batch that the question leaves where it is belongs to each worker's work; one that varies freely does not.
+        batches = [n for n in batches if self._settled(n, selection)]
+        counts = [n for n in beside if canonical_of(n) in ("workers", "nodes", "devices_per_node")]
+        out: dict[str, Any] = {
+            "extrinsic": [scale, *(n for n in counts if self._settled(n, selection))],
+            "intrinsic": batches,
+            "categorical": (),
+            "group": self.parts(selection) if len(rows) <= SERIES.max_rows else (),
+        }
+        header = self.reading.headers.get(name) or header_of(name)
+        if not batches and "scaling" not in self.given and "work" not in self.given:
+            if roles.get("throughput"):
+                out["work"] = quote_name(next((n for n in counts if canonical_of(n) == "workers"), scale))
+            elif header.of != "job" and roles.get("time"):
+                slope = slope_of(reading.evidence[scale].values[rows], reading.evidence[name].values[rows])
+                kind = "strong" if header.of == "step" else "job"
+                out["scaling"] = kind if slope < SERIES.falling else None
+        return out
+
+    def parts(self, selection: Selection) -> list[str]:
+        """Return the columns whose levels name the series of the table."""
+        held = {**selection.held, **selection.taken}
+        return [n for n in held if self.reading.evidence[n].varies]
+
+    def key(self, selection: Selection) -> tuple[str, ...]:
+        """Return the levels of the selected series, as the rows write them."""
+        row = int(np.flatnonzero(selection.rows)[0])
+        return tuple(str(self.reading.evidence[n].texts[row]) for n in self.parts(selection))
+
+    def _settled(self, name: str, selection: Selection) -> bool:
+        """Tell whether a column beside the scale is constant in the series or changes with the scale alone."""
+        evidence, counts = self.reading.evidence[name], self.reading.evidence[self.reading.scale or ""]
+        pairs = {*zip(counts.texts[selection.rows].tolist(), evidence.texts[selection.rows].tolist(), strict=True)}
+        return len(pairs) == len({n for n, _ in pairs}) and "" not in {v for _, v in pairs}
+
+    def shown(self, name: str, selection: Selection | None) -> Reading:
+        """Return the reading whose options a user can copy."""
+        if selection is None:
+            return self.reading
+        roles = {
+            r: v if isinstance(v, str) else ",".join(v)
+            for r, v in self.roles(name, selection).items()
+            if v and r in _SHOWN
+        }
+        return replace(self.reading, roles=roles)
+
+    def _left_out(self, selection: Selection | None, answered: Sequence[str]) -> tuple[str, ...]:
+        shown = self.shown(self.reading.quantities[0], selection)
+        held = {} if selection is None else {**selection.held, **selection.taken}
+        return tuple(n for n in shown.left_out if n not in held and n not in answered)
+
+    def _configuration(self, result: FitResult, at: Mapping[str, str], selection: Selection | None) -> dict[str, Any]:
+        """Return the question over the factors of a model."""
+        factors = {f.name: f for f in result.schema.factors}
+        out: dict[str, Any] = {}
+        for name, text in at.items():
+            if selection is not None and name not in factors:
+                continue
+            if name in factors and not factors[name].numeric:
+                out[name] = text
+            elif name in factors or name not in result.schema.group:
+                value = amount(text)
+                out[name] = text if value is None else value
+        if selection is not None and self.reading.scale not in out:
+            out[self.reading.scale or ""] = float(SERIES.multiples[0] * np.nanmax(self._counts(selection)))
+        return out
+
+    def _question(self, name: str, selection: Selection | None) -> dict[str, Any]:
+        """Return what the sentences say of the work of a step."""
+        work = self.given.get("work")
+        rate = bool(self.roles(name, selection).get("throughput"))
+        constants = {n: float(v) for n, v in (selection.held if selection else {}).items() if _is_number(v)}
+        return {
+            "work": work,
+            "sample": samples_called(name) if rate else "samples",
+            "steps": not rate or bool(work),
+            "constants": {**constants, **self.question.constants},
+        }
+
+    def _value(
+        self,
+        name: str,
+        result: FitResult,
+        selection: Selection | None,
+        configuration: Mapping[str, Any],
+        answer: Answer | None,
+    ) -> QuantityAnswer:
+        """Return the predicted value of a column in its own unit."""
+        target = result.schema.target
+        at = answer.at if answer is not None else _completed(result, configuration)
+        row = result.predict({n: [v] for n, v in at.items()}, self.question.interval).iloc[0]
+        lets = self.roles(name, selection)["let"]
+        rate = bool(target.throughput)
+        names = ("throughput", "throughput_lower", "throughput_upper") if rate else (target.name, "lower", "upper")
+        value, lower, upper = (float(row[n]) for n in names)
+        header = self.reading.headers.get(name) or header_of(name)
+        source_name = target.throughput or target.column
+        if source_name in lets and source_name != name:
+            # The derived column is c·value or c/value: its factor at the target is that of the value 1.
+            columns = {**{n: np.array([v], dtype=float) for n, v in at.items() if _is_number(v)}, name: np.ones(1)}
+            factor = float(np.ravel(parse(lets[source_name], list(columns)).evaluate(columns))[0])
+            if rate:
+                value, lower, upper = value / factor, lower / factor, upper / factor
+            else:
+                value, lower, upper = factor / value, factor / upper, factor / lower
+        elif header.kind == "time" and target.is_time:
+            numerator, denominator = TIME_UNITS[self.roles(name, selection).get("unit") or "s"]
+            value, lower, upper = (x * denominator / numerator for x in (value, lower, upper))
+        verdict, reason = str(row["verdict"]), str(row["reason"])
+        unit = _unit(name, header, self.roles(name, selection))
+        made = QuantityAnswer(name, unit, value, lower, upper, verdict, reason, at, {})
+        sentences = dict(answer.sentences) if answer is not None else _plain_sentences(made, configuration)
+        return replace(made, sentences=sentences)
+
+    def _others(self, name: str, selection: Selection | None, at: dict[str, str]) -> list[str]:
+        """Return a line for each other series that the question may mean."""
+        if selection is None:
+            return []
+        lines = []
+        for levels in selection.others:
+            try:
+                other = select(self.reading, {**at, **levels})
+                result, _ = self.fitted(name, other, at)
+                value = self._value(name, result, other, self._configuration(result, at, other), None)
+            except GenperfError:
+                continue
+            lines.append(f"{join_values(levels)}: {value.line}")
+        return lines
+
+
+#: Roles that are options of a command, as they are printed.
+_SHOWN = (
+    "time",
+    "throughput",
+    "quantity",
+    "unit",
+    "work",
+    "scaling",
+    "intrinsic",
+    "extrinsic",
+    "group",
+    "repeat",
+    "status",
+    "where",
+)
+
+
+def _completed(result: FitResult, at: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a whole configuration, the factors left out as in a measured run."""
+    return {name: cells[0] for name, cells in read_query(completed(result, at), result.schema).columns.items()}
+
+
+def _is_number(value: Any) -> bool:
+    try:
+        float(value)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def _unit(name: str, header: Header, roles: Mapping[str, Any]) -> str:
+    """Return the unit of a column, as an answer writes it."""
+    if header.kind == "time":
+        return str(roles.get("unit") or "s")
+    if header.kind == "quantity":
+        return header.unit
+    if header.kind != "rate":
+        return ""
+    device = next((w for w in DEVICE_WORDS if name.lower().rstrip(")").endswith(w)), "worker")
+    return f"{header.counted or 'samples'}/{header.unit}" + (f"/{device}" if header.shared else "")
+
+
+def _plain_sentences(answer: QuantityAnswer, configuration: Mapping[str, Any]) -> dict[str, str]:
+    """Return what to expect and how sure that is, of a quantity beside the first."""
+    unit = f" {answer.unit}".rstrip()
+    sure = "it can be trusted" if answer.verdict == "ok" else "do not rely on it"
+    sure = "be careful" if answer.verdict == "caution" else sure
+    return {
+        "expect": f"Expect {answer.quantity} of {three_digits(answer.value)}{unit} at {join_values(configuration)}.",
+        "sure": f"A new run lies between {three_digits(answer.lower)} and {three_digits(answer.upper)}{unit}; "
+        f"{sure} ({answer.verdict}){f': {answer.reason}' if answer.reason else ''}.",
+    }
+
+
+def _one_group(table: Table, at: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the group that a question names; the one of most rows where it leaves some open."""
+    if not table.group:
+        return ()
+    groups = dict(table.groups())
+    named = {name: value for name, value in at.items() if name in table.group}
+    fits = [key for key in groups if all(key[table.group.index(n)] == v for n, v in named.items())]
+    if not fits:
+        known = "; ".join(", ".join(key) for key in list(groups)[:4])
+        text = ", ".join(f"{n}={v}" for n, v in named.items())
+        raise TableError(f"no run has {text}", hint=f"one of {known}")
+    return max(fits, key=lambda key: len(groups[key]))

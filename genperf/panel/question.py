@@ -1,0 +1,241 @@
+"""Which rows a question is about: the series that its settings select, along what it goes beyond."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from genperf.errors import TableError
+from genperf.formula.amounts import amount
+from genperf.panel.evidence import Evidence
+from genperf.panel.reading import Reading, column_named
+from genperf.table.clean import label
+from genperf.table.names import canonical_of
+
+Array = npt.NDArray[np.float64]
+Truth = npt.NDArray[np.bool_]
+_NUMBER = re.compile(r"\d+")
+
+
+@dataclass(frozen=True)
+class QuestionSettings:
+    """When a row is one that the question means."""
+
+    #: Relative difference up to which a number is the requested one: 30B for 29.97B parameters. A guess.
+    same: float = 0.05
+    #: Relative difference up to which a setting follows the scale as in the rows: a rounded batch. A guess.
+    follows: float = 0.03
+    #: Levels that a message lists, and other series whose answers are shown.
+    max_levels: int = 6
+
+
+QUESTION = QuestionSettings()
+
+
+@dataclass(frozen=True, eq=False)
+class Selection:
+    """The rows of one series, and what else the question says."""
+
+    #: Which rows of the table.
+    rows: Truth
+    #: Kinds and settings that are constant in them, with their text.
+    held: dict[str, str]
+    #: Kinds and settings that the question leaves open, with what is taken.
+    taken: dict[str, str]
+    #: Settings that no row has, or none together with the others: they need a model of several factors.
+    open: tuple[str, ...] = ()
+    #: Settings whose requested value follows from the scale as in the rows.
+    following: tuple[str, ...] = ()
+    #: The levels of what is taken that other series have.
+    others: tuple[dict[str, str], ...] = ()
+
+
+def with_counts_in_names(
+    columns: Mapping[str, npt.NDArray[np.object_]], at: Mapping[str, str]
+) -> tuple[dict[str, npt.NDArray[np.object_]], dict[str, str], list[str]]:
+    """Read the counts that names hold, where a question requests a level that the table lacks.
+
+    `8x A100` beside 8 devices is the kind `A100`, whose other rows are `A100` and `2x A100`. `pipeline-8` has the form
+    of `pipeline-2` and `pipeline-4`: the number is a count, and rows of another form are not of the series.
+
+    Returns
+    -------
+    columns : dict of str to ndarray of shape (rows,)
+    at : dict of str to str
+        The question, over these columns.
+
+    Examples
+    --------
+    >>> runs = {"gpu": np.array(["V100", "2x V100", "A100"], object), "n": np.array(["1", "2", "1"], object)}
+    >>> columns, at, notes = with_counts_in_names(runs, {"gpu": "4x V100", "n": "4"})
+    >>> columns["gpu"].tolist(), at
+    (['V100', 'V100', 'A100'], {'gpu': 'V100', 'n': '4'})
+    >>> runs = {"run": np.array(["base", "stages-2", "stages-4"], object)}
+    >>> columns, at, notes = with_counts_in_names(runs, {"run": "stages-8"})
+    >>> columns["stages"].tolist(), at
+    (['', '2', '4'], {'stages': '8'})
+    """
+    cells, wanted, notes = dict(columns), dict(at), []
+    unknown = {key: text for key, text in at.items() if column_named(key, columns) is None}
+    for key, text in at.items():
+        name = column_named(key, columns)
+        if name is None or text in cells[name] or amount(text) is not None or not _NUMBER.search(text):
+            continue
+        texts = [label(cell) for cell in cells[name]]
+        counts = {n: v for k, v in at.items() if (n := column_named(k, columns)) not in (None, name) and _whole(v)}
+        for count, value in counts.items():
+            kinds = [_without(t, label(n)) for t, n in zip(texts, cells[count], strict=True)]
+            if (kind := _without(text, value)) in kinds:
+                cells[name] = np.array(kinds, dtype=object)
+                wanted[key] = kind
+                notes.append(f"'{name}' holds the count of {count}: its kind is {kind}")
+                break
+        else:
+            form, parts = _NUMBER.sub("#", text), _NUMBER.findall(text)
+            alike = [_NUMBER.findall(t) if _NUMBER.sub("#", t) == form else [] for t in texts]
+            differing = [j for j, part in enumerate(parts) if any(a and int(a[j]) != int(part) for a in alike)]
+            if len(differing) != 1:
+                continue
+            (j,) = differing
+            count = next((k for k, v in unknown.items() if _whole(v) and int(v) == int(parts[j])), "")
+            count = count or _word_beside(text, j) or f"number of {name}"
+            count = count if count not in cells else f"number of {name}"
+            cells[count] = np.array([str(int(a[j])) if a else "" for a in alike], dtype=object)
+            del cells[name], wanted[key]
+            wanted[count] = str(int(parts[j]))
+            unknown.pop(count, None)
+            notes.append(f"'{count}' is the number in '{name}': {form.replace('#', parts[j])}")
+    return cells, wanted, notes
+
+
+def select(reading: Reading, at: Mapping[str, str]) -> Selection:
+    """Return the rows that a question is about.
+
+    A setting of the question selects its rows. One that no row has either follows the scale as it does in the rows (a
+    global batch, the watts of all devices), or needs a model of several factors.
+
+    Raises
+    ------
+    TableError
+        For a level that the table lacks, with the nearest ones.
+    """
+    scale = reading.scale
+    rows = np.ones(len(next(iter(reading.evidence.values())).texts), dtype=bool)
+    held: dict[str, str] = {}
+    missing: dict[str, float] = {}
+    apart: list[str] = []
+    for name, text in at.items():
+        evidence = reading.evidence[name]
+        if name == scale or (canonical_of(name) in ("workers", "nodes", "devices_per_node") and evidence.varies):
+            continue
+        matched = _rows_with(evidence, text)
+        if not matched.any() and amount(text) is not None and evidence.numeric:
+            missing[name] = amount(text) or 0.0
+            continue
+        if not matched.any():
+            raise _no_level(name, text, evidence)
+        if not (rows & matched).any():
+            apart.append(name)
+            continue
+        rows &= matched
+        held[name] = text
+    value = amount(at[scale]) if scale is not None and scale in at else None
+    counts = reading.evidence[scale].values if scale else np.full(len(rows), np.nan)
+    cells = {n: reading.evidence[n].values[rows] for n in missing}
+    following = [n for n, v in missing.items() if value and _follows(cells[n], counts[rows], v, value)]
+    still_open = (*apart, *(n for n in missing if n not in following))
+    taken: dict[str, str] = {}
+    others: list[dict[str, str]] = []
+    if scale is not None and not still_open:
+        for name in _design(reading, rows, {*at, *following}):
+            levels = reading.evidence[name].texts
+            present = [str(level) for level in np.unique(levels[rows].astype(str))]
+            scales = {level: counts[rows & (levels == level)] for level in present}
+            reach = {level: (len(np.unique(known)), float(np.max(known))) for level, known in scales.items()}
+            best = max(reach, key=lambda lv: reach[lv])
+            others += [{**taken, name: lv} for lv in reach if lv != best]
+            taken[name] = best
+            rows = rows & (levels == best)
+    return Selection(rows, held, taken, still_open, tuple(following), tuple(others[: QUESTION.max_levels]))
+
+
+def _design(reading: Reading, rows: Truth, given: set[str]) -> list[str]:
+    """Return the kinds and settings that the question leaves open and that part the rows into series."""
+    counts = reading.evidence[reading.scale].texts if reading.scale else None
+    names = []
+    for name in reading.of("kind", "setting"):
+        evidence = reading.evidence[name]
+        if name == reading.scale or name in given or counts is None:
+            continue
+        if canonical_of(name) in ("workers", "nodes", "devices_per_node", "global_batch"):
+            continue
+        levels = [lv for lv in dict.fromkeys(evidence.texts[rows].tolist()) if lv]
+        each = [len({*counts[rows & (evidence.texts == lv)].tolist()}) for lv in levels]
+        # Each level at several counts, or a count at several levels: else it follows the scale.
+        if len(levels) > 1 and max(each) > 1 and sum(each) > len({*counts[rows].tolist()}):
+            names.append(name)
+    return names
+
+
+def _rows_with(evidence: Evidence, text: str) -> Truth:
+    """Return which rows have a level: by its text, else the number that it stands for, nearest first."""
+    texts = evidence.texts.astype(str)
+    same = np.char.lower(np.char.strip(texts)) == text.strip().lower()
+    value = amount(text)
+    if same.any() or value is None or not evidence.numeric:
+        return np.asarray(same)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        away = np.abs(np.log(evidence.values / value)) if value > 0.0 else np.abs(evidence.values - value)
+    nearest = np.nanmin(away, initial=np.inf)
+    return (
+        np.asarray((away <= QUESTION.same) & (away == nearest)) if np.isfinite(nearest) else np.zeros(len(texts), bool)
+    )
+
+
+def _follows(values: Array, counts: Array, wanted: float, count: float) -> bool:
+    """Tell whether the requested value of a setting is where the rows lead it: a·nᵇ, with b = 1 or -1 for few rows."""
+    known = np.isfinite(values) & np.isfinite(counts) & (values > 0.0) & (counts > 0.0)
+    if not known.any() or wanted <= 0.0:
+        return False
+    exponents: list[float] = [1.0, -1.0]
+    if len(np.unique(counts[known])) > 2:
+        exponents.append(float(np.polyfit(np.log(counts[known]), np.log(values[known]), 1)[0]))
+    for exponent in exponents:
+        level = np.log(values[known]) - exponent * np.log(counts[known])
+        expected = np.median(level) + exponent * np.log(count)
+        if np.ptp(level) <= QUESTION.follows and abs(np.log(wanted) - expected) <= QUESTION.follows:
+            return True
+    return False
+
+
+def _no_level(name: str, text: str, evidence: Evidence) -> TableError:
+    levels = list(evidence.levels)
+    near = difflib.get_close_matches(text, levels, QUESTION.max_levels, 0.4) or levels[: QUESTION.max_levels]
+    return TableError(f"no run has {name}={text}", hint=f"one of {', '.join(near)}")
+
+
+def _whole(text: str) -> bool:
+    return text.strip().isdigit()
+
+
+def _without(text: str, count: str) -> str:
+    """Return a name without the number that is its count, and the sign of multiplication behind it."""
+    if not _whole(count):
+        return text
+    matched = next(
+        (m for m in re.finditer(r"(?<![\w.])(\d+)\s?[x×*]\s*|\d+", text) if int(m[1] or m[0]) == int(count)), None
+    )
+    return text if matched is None else " ".join((text[: matched.start()] + text[matched.end() :]).split())
+
+
+def _word_beside(text: str, place: int) -> str:
+    """Return the word before the number at a place of a name, or else behind it."""
+    number = list(_NUMBER.finditer(text))[place]
+    before = re.search(r"([^\W\d_]+)[\s_=:-]*$", text[: number.start()])
+    behind = re.match(r"[\s_=:-]*([^\W\d_]+)", text[number.end() :])
+    return before[1] if before else behind[1] if behind else ""

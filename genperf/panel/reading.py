@@ -1,0 +1,506 @@
+"""The meaning of each column, from its cells, its header and the question: one score, with its reasons."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from genperf.errors import TableError
+from genperf.formula import quote_name
+from genperf.formula.amounts import amount
+from genperf.panel.consequences import Consequence, consequences
+from genperf.panel.counts import EXTRINSIC, in_the_singular, not_counted
+from genperf.panel.endings import ending_column
+from genperf.panel.evidence import Evidence, evidence_of, names_kinds, often_empty, repeated_kinds, sparse
+from genperf.panel.measured import (
+    Measured,
+    described,
+    is_number_of_a_run,
+    is_result,
+    is_spread,
+    measurement_of_column,
+    not_measured,
+    ranked,
+)
+from genperf.panel.runs import is_provenance, is_repeat, refuse_job_steps, series_columns
+from genperf.table import phase_columns
+from genperf.table.cells import Cells
+from genperf.table.headers import Header, header_of
+from genperf.table.names import canonical_of, column_of, plain_name
+from genperf.table.roles import names_of
+from genperf.table.transformer_names import WAYS
+
+Role = Literal[
+    "setting",
+    "kind",
+    "measured",
+    "spread",
+    "ratio",
+    "consequence",
+    "repeat",
+    "ending",
+    "phase",
+    "label",
+    "constant",
+    "empty",
+]
+#: The roles of `read_table` that name columns.
+_SINGLE = ("time", "throughput", "quantity", "weight", "repeat")
+_SEVERAL = ("intrinsic", "extrinsic", "categorical", "group")
+#: The name of the devices that follow from the ways of a layout.
+DEVICES = "devices"
+#: Switches of a run: names of kinds even where they are written 0 and 1.
+_SWITCHES = ("zero", "recomputation", "precision", "offload")
+
+
+@dataclass(frozen=True)
+class ReadingSettings:
+    """How evidence is weighed, in log odds that a column was chosen."""
+
+    #: A header that is one of the field's names for a setting, against cells that look measured.
+    named: float = 4.0
+    #: Columns whose meaning is matched: 1,000 take 3 s, and ten times as many a hundred times as long.
+    max_columns: int = 1000
+
+
+READING = ReadingSettings()
+
+
+@dataclass(frozen=True)
+class Meaning:
+    """What a column is, and why."""
+
+    role: Role
+    reasons: tuple[str, ...] = ()
+    #: The arithmetic by which others give it.
+    follows: Consequence | None = None
+
+    def __str__(self) -> str:
+        arithmetic = (f"= {self.follows}",) if self.follows is not None else ()
+        return f"{self.role}: {', '.join([*self.reasons, *arithmetic])}"
+
+
+@dataclass(frozen=True, eq=False)
+class Reading:
+    """What the columns of a table mean, and the roles that say it to `read_table`."""
+
+    meanings: Mapping[str, Meaning]
+    evidence: Mapping[str, Evidence]
+    #: What each column says of itself by its header and the unit in its cells.
+    headers: Mapping[str, Header]
+    #: Measured columns, the likeliest to be the question first.
+    quantities: tuple[str, ...]
+    #: For `read_table`: `time`, `throughput`, `quantity`, `unit`, `intrinsic`, `extrinsic`, …; columns with commas.
+    roles: dict[str, str]
+    #: Field's name → column, for counts whose name is in the singular, such as `gpu`, or none of the field's.
+    mapping: dict[str, str] = field(default_factory=dict)
+    #: The column that counts the workers, or else the nodes; or whatever the runs are scaled by.
+    scale: str | None = None
+    #: Columns to derive for `read_table`: the throughput of all workers from that of one, the time of a step from
+    #: steps per second.
+    derived: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def left_out(self) -> tuple[str, ...]:
+        """The columns in no role."""
+        used = {
+            n.partition(":")[0] for role in (*_SINGLE, *_SEVERAL, "status") for n in names_of(self.roles.get(role, ""))
+        }
+        used |= {self.roles.get("failed", "").partition("=")[0], *self.quantities[:1]}
+        return tuple(n for n in self.meanings if n not in used)
+
+    def of(self, *roles: Role) -> list[str]:
+        """Return the columns of some roles."""
+        return [name for name, meaning in self.meanings.items() if meaning.role in roles]
+
+    def at(self, values: Mapping[str, str]) -> dict[str, str]:
+        """Return a configuration under the columns' names: `gpu=64` for `num_gpus`, `model=bert` for `Model`."""
+        return {column_named(name, self.meanings, self.scale) or name: value for name, value in values.items()}
+
+    @property
+    def options(self) -> str:
+        """The roles as options of a command, quoted for a shell."""
+        pairs = [(f"--{role}", text) for role, text in self.roles.items()]
+        pairs += [("--let", f"{n}={f}") for n, f in self.derived.items()]
+        pairs += [("--map", f"{name}={column}") for name, column in self.mapping.items()]
+        return " ".join(f"{option} {shlex.quote(value)}" for option, value in pairs)
+
+    def read_as(self) -> dict[str, dict[str, Any]]:
+        """Return the role of each column with its reasons, for JSON."""
+        scale = {self.scale: "scale"} if self.scale else {}
+        return {n: {"role": scale.get(n, m.role), "why": str(m).partition(": ")[2]} for n, m in self.meanings.items()}
+
+
+def read_columns(
+    columns: Mapping[str, Cells | Sequence[Any]],
+    given: Mapping[str, Any] | None = None,
+    mapping: Mapping[str, str] | None = None,
+    at: Mapping[str, str] | None = None,
+    want: str | None = None,
+    units: Mapping[str, str] | None = None,
+) -> Reading:
+    """Find what each column of a table is.
+
+    Parameters
+    ----------
+    given : mapping of str to str, optional
+        Roles that the user gave, as `read_table` takes them; they win.
+    mapping : mapping of str to str, optional
+        Field's name → column, as the user mapped it.
+    at : mapping of str to str, optional
+        The configuration of a question, by column: its columns are settings, also where others give them.
+    want : str, optional
+        The wanted quantity: a header, or `time`, `throughput`, `memory`.
+    units : mapping of str to str, optional
+        The units that stood in the cells of a column.
+
+    Raises
+    ------
+    TableError
+        Where nothing was measured, or nothing counts what the runs are scaled by.
+
+    Examples
+    --------
+    >>> reading = read_columns({"p": [1, 2, 4, 8], "speedup": [1.0, 1.9, 3.6, 6.1], "wall": [9.31, 4.87, 2.59, 1.53]})
+    >>> reading.options
+    '--quantity wall --extrinsic p --map workers=p'
+    >>> print(reading.meanings["wall"])
+    measured: fractions
+    """
+    if len(columns) > READING.max_columns:
+        raise TableError(
+            f"the roles of at most {READING.max_columns:,} columns are found, and there are {len(columns):,}",
+            hint="genperf fit with the roles by name: --time COL --extrinsic COL; or a table with fewer columns",
+        )
+    refuse_job_steps(columns)
+    known = (*_SINGLE, *_SEVERAL, "unit", "status")
+    roles = {role: text for role in known if (value := (given or {}).get(role)) and (text := _listed(value))}
+    evidence = {name: evidence_of(cells) for name, cells in columns.items()}
+    headers = {name: described(name, (units or {}).get(name, "")) for name in columns}
+    requested = {column_named(name, columns) for name in at or {}}
+    meanings = {n: _meaning(n, e, headers[n], n in requested, roles) for n, e in evidence.items()}
+    if not any((given or {}).get(option) for option in ("status", "failed")):
+        ending = ending_column({n: columns[n] for n, m in meanings.items() if m.role in ("kind", "label", "setting")})
+        roles.update(ending)
+        for name in (ending.get("status"), ending.get("failed", "=").partition("=")[0]):
+            if name:
+                meanings[name] = Meaning("ending", ("it says how a run ended",))
+    phases = set(phase_columns([n for n in columns if meanings[n].role == "measured"]).values())
+    meanings |= {n: Meaning("phase", ("a part of a step",)) for n in phases}
+    meanings = _with_consequences(meanings, evidence, headers, requested)
+    reading = Reading(meanings, evidence, headers, (), roles, dict(mapping or {}))
+    reading = _with_scale(reading, columns, at or {})
+    return _with_roles(_with_quantities(reading, want), requested)
+
+
+def column_named(name: str, columns: Mapping[str, Any], scale: str | None = None) -> str | None:
+    """Return the column that a question means: by its header, however it is written, or by the field's name for it.
+
+    Examples
+    --------
+    >>> column_named("gpu", {"num_gpus": [], "Model": []}), column_named("model", {"num_gpus": [], "Model": []})
+    ('num_gpus', 'Model')
+    """
+    if name in columns:
+        return name
+    meant = dict.fromkeys((plain_name(name), canonical_of(name), canonical_of(f"{plain_name(name)}s")))
+    for spelled in (plain_name, canonical_of, _singular):
+        there = {spelled(column): column for column in reversed(list(columns))}
+        matched = next((there[key] for key in meant if key is not None and key in there), None)
+        if matched is not None:
+            return matched
+    return (
+        scale
+        if canonical_of(name) in ("workers", "nodes") or canonical_of(f"{name}s") in ("workers", "nodes")
+        else None
+    )
+
+
+def _singular(column: str) -> str | None:
+    return canonical_of(f"{plain_name(column)}s")
+
+
+def _meaning(name: str, evidence: Evidence, header: Header, requested: bool, roles: Mapping[str, str]) -> Meaning:
+    """Return what a column is by itself."""
+    given = next((r for r in (*_SINGLE, *_SEVERAL) if name in names_of(roles.get(r, "").partition(":")[0])), None)
+    if given is not None:
+        fitting: dict[str, Role] = {"repeat": "repeat", "categorical": "kind", "group": "kind", "weight": "label"}
+        measured: Role = "measured" if given in _SINGLE[:3] else "setting"
+        return Meaning(fitting.get(given, measured), (f"given as --{given}",))
+    if not evidence.levels:
+        return Meaning("empty", ("no cell is filled",))
+    if requested:
+        return Meaning("setting" if evidence.numeric else "kind", ("the question names it",))
+    if is_repeat(name, evidence.texts):
+        return Meaning("repeat", ("it numbers the repeats of a configuration",))
+    if is_spread(name):
+        return Meaning("spread", ("its header is that of a deviation",))
+    if is_number_of_a_run(name):
+        return Meaning("label", ("it numbers the runs",))
+    if is_result(name):
+        return Meaning("ratio", ("its header is that of a result that is computed from others",))
+    kind = header.kind
+    if kind and len(evidence.known):
+        what = {"time": "a time", "rate": "a rate", "quantity": "an amount of memory, energy or power"}[kind]
+        return Meaning("measured", (f"its header or its unit is that of {what}",))
+    if not evidence.numeric or canonical_of(name) in _SWITCHES:
+        return _text_meaning(name, evidence)
+    if set(evidence.levels) == {"0", "1"}:
+        return Meaning("kind", ("a switch, 0 or 1",))
+    if often_empty(evidence.texts):
+        return Meaning("empty", ("many cells are empty",))
+    canonical = canonical_of(name) or _singular(name)
+    if not evidence.varies and canonical is None:
+        return Meaning("constant", ("one number",))
+    score, reasons = evidence.score()
+    if canonical is not None:
+        score += READING.named
+        reasons = [f"its header is a name of {canonical.replace('_', ' ')}", *reasons]
+    return Meaning("setting" if score >= 0.0 else "measured", tuple(reasons))
+
+
+def _text_meaning(name: str, evidence: Evidence) -> Meaning:
+    if is_provenance(name):
+        return Meaning("label", ("it says where a run was written down",))
+    if not evidence.varies:
+        return Meaning("constant", ("one level",))
+    if names_kinds(evidence):
+        return Meaning("kind", (f"{len(evidence.levels)} levels",))
+    return Meaning("label", ("a text for almost each row",))
+
+
+def _with_consequences(
+    meanings: Mapping[str, Meaning],
+    evidence: Mapping[str, Evidence],
+    headers: Mapping[str, Header],
+    given: set[str | None],
+) -> dict[str, Meaning]:
+    """Mark the columns that others give by arithmetic; what the question or the header names keeps its role."""
+    numeric = [n for n, m in meanings.items() if m.role in ("setting", "measured", "ratio") and evidence[n].numeric]
+    settings = [n for n in numeric if meanings[n].role == "setting"]
+    ordered = [
+        *sorted(settings, key=lambda n: (n not in given, canonical_of(n) not in EXTRINSIC, canonical_of(n) is None)),
+        *ranked([n for n in numeric if meanings[n].role == "measured"], settings, headers),
+        *(n for n in numeric if meanings[n].role == "ratio"),
+    ]
+    kinds = [evidence[n].texts.astype(str) for n, m in meanings.items() if m.role == "kind"]
+    series = np.unique(np.stack(kinds), axis=1, return_inverse=True)[1].ravel() if kinds else None
+    matched = consequences({n: evidence[n].values for n in ordered}, settings, series)
+    out = dict(meanings)
+    for name, consequence in matched.items():
+        meaning = replace(meanings[name], follows=consequence)
+        kept = name in given or canonical_of(name) is not None or headers[name].kind != ""
+        out[name] = meaning if kept or meaning.role == "ratio" else replace(meaning, role="consequence")
+    return out
+
+
+def _with_scale(reading: Reading, columns: Mapping[str, Any], at: Mapping[str, str]) -> Reading:
+    """Find the column by which the runs are scaled: the workers, the nodes, or what the question goes beyond."""
+    settings = reading.of("setting")
+    names = {n: c for n in settings if (c := canonical_of(n)) is not None}
+    mapped = dict(reading.mapping)
+    if not {"workers", "nodes"} & {*names.values(), *mapped}:
+        names |= in_the_singular(settings)
+        mapped |= {c: n for n, c in names.items() if c in ("workers", "nodes") and canonical_of(n) is None}
+    pairs = [(n, text) for key, text in at.items() if (n := column_named(key, columns)) in settings]
+    beyond = [n for n, text in pairs if n is not None and _beyond(reading.evidence[n].known, text)]
+    by_name = [mapped[c] for c in ("workers", "nodes") if c in mapped]
+    by_name += [n for c in ("workers", "nodes") for n in settings if names.get(n) == c]
+    by_name = [n for n in by_name if n in reading.meanings]
+    varied = [n for n in by_name if reading.evidence[n].varies]
+    ways = [n for n in settings if names.get(n) in WAYS]
+    given = [n for n in names_of(reading.roles.get("extrinsic", "")) if n in settings]
+    requested = [n for n, _ in pairs if n is not None and reading.evidence[n].varies]
+    scale = next(
+        (
+            names_[0]
+            for names_ in (
+                [n for n in beyond if n in by_name],
+                varied,
+                by_name if at and not beyond else [],
+                [] if len(ways) > 1 else beyond,
+                [] if len(ways) > 1 else given,
+                [] if len(ways) > 1 else requested,
+                by_name,
+                [] if len(ways) > 1 else _counts(reading),
+            )
+            if names_
+        ),
+        None,
+    )
+    if scale is not None and names.get(scale) not in ("workers", "nodes") and "workers" not in mapped:
+        mapped["workers"] = scale
+    return replace(reading, scale=scale, mapping=mapped)
+
+
+def _beyond(known: npt.NDArray[np.float64], text: str) -> bool:
+    """Tell whether a question goes beyond the measured range of a setting."""
+    value = amount(text)
+    return value is not None and len(known) > 0 and not (min(known) <= value <= max(known))
+
+
+def _counts(reading: Reading) -> list[str]:
+    """Return the settings that may count what the runs are scaled by, without a name of the field: the only one."""
+    plain = [n for n in reading.of("setting") if reading.evidence[n].varies]
+    unnamed = [n for n in plain if canonical_of(n) is None and np.min(reading.evidence[n].known, initial=1.0) > 0.0]
+    return unnamed if len(unnamed) == 1 else plain if len(plain) == 1 else []
+
+
+def _with_quantities(reading: Reading, want: str | None) -> Reading:
+    """Order the measured columns, the wanted one or the likeliest first."""
+    given = next((reading.roles[r].partition(":")[0] for r in _SINGLE[:3] if r in reading.roles), None)
+    numeric = [n for n in reading.of("measured") if len(reading.evidence[n].known)]
+    # A column with zeros was not measured in each run.
+    whole = {n: bool(np.min(reading.evidence[n].known) > 0.0) for n in numeric}
+    names = sorted(ranked(numeric, list(reading.meanings), reading.headers), key=lambda n: not whole[n])
+    if given is not None:
+        return replace(reading, quantities=(given, *(n for n in names if n != given)))
+    if want is not None:
+        wanted = wanted_column(reading, names, want)
+        return replace(reading, quantities=(wanted, *(n for n in names if n != wanted)))
+    if not names:
+        raise not_measured({n: str(m) for n, m in reading.meanings.items()})
+    return replace(reading, quantities=tuple(names))
+
+
+def wanted_column(reading: Reading, names: Sequence[str], want: str) -> str:
+    """Return the measured column that is wanted by its header, or by a kind such as `throughput`.
+
+    Raises
+    ------
+    TableError
+        Where no column is meant.
+    """
+    plain = plain_name(want)
+    there = [n for n in reading.meanings if n == want] or [n for n in reading.meanings if plain_name(n) == plain]
+    numeric = [n for n in there if len(reading.evidence[n].known)]
+    if numeric:
+        return numeric[0]
+    kinds = {"time": "time", "throughput": "rate", "rate": "rate", "memory": "quantity", "energy": "quantity"}
+    kind = header_of(want).kind or kinds.get(plain, "")
+    of_kind = [n for n in names if kind and reading.headers[n].kind == kind]
+    unknown = [n for n in names if not reading.headers[n].kind]
+    inside = [n for n in names if plain and plain in plain_name(n)]
+    chosen = next((group for group in (inside, of_kind, unknown if len(names) == 1 else []) if group), None)
+    if chosen is None:
+        raise TableError(f"no measured column is '{want}'", hint=f"--want with one of {', '.join(names) or 'none'}")
+    return chosen[0]
+
+
+def _with_roles(reading: Reading, requested: set[str | None]) -> Reading:
+    """Return the reading with the roles of `read_table` for its first quantity."""
+    roles, evidence, scale = dict(reading.roles), dict(reading.evidence), reading.scale
+    columns = {n: e.texts for n, e in evidence.items()}
+    repeats = reading.of("repeat")
+    if "repeat" not in roles and repeats:
+        roles["repeat"] = repeats[0]
+    mapped, settings = dict(reading.mapping), reading.of("setting")
+    named = {n: c for n in [*names_of(roles.get("extrinsic", "")), *settings] if (c := canonical_of(n)) in EXTRINSIC}
+    named |= {column: name for name, column in mapped.items() if column in settings}
+    measured = Measured({}, "")
+    derived: dict[str, str] = {}
+    ways = [n for n in named if named[n] in WAYS]
+    devices = len(ways) > 1 and not {"workers", "nodes"} & {*named.values(), *mapped} and DEVICES not in columns
+    if not {"time", "throughput", "quantity"} & set(roles):
+        first = reading.quantities[0]
+        measured = measurement_of_column(
+            first, list(columns), scale if not devices else None, growth(reading, first), reading.headers[first]
+        )
+        roles = {**measured.roles, **roles}
+    elif "time" in roles and "unit" not in roles and (unit := _unit_of(reading, roles["time"])) not in ("", "s"):
+        roles["unit"] = unit
+    derived |= measured.derived
+    numeric = [n for n in settings if n not in roles.get("repeat", "")]
+    if devices:
+        # The ways of a layout multiply to its devices.
+        evidence[DEVICES] = evidence_of(np.prod([evidence[n].values for n in ways], axis=0).tolist())
+        derived[DEVICES] = "*".join(map(quote_name, ways))
+        named[DEVICES] = "workers"
+        numeric = [DEVICES, *numeric]
+        scale = DEVICES
+    if scale is None and not roles.get("extrinsic"):
+        raise not_counted(numeric, {n: columns[n] for n in reading.of("kind", "label", "constant")})
+    counts = [n for n in numeric if n in named or n == scale]
+    _add(roles, "extrinsic", counts)
+    rest = [n for n in numeric if n not in names_of(roles["extrinsic"])]
+    texts = [n for n in reading.of("kind") if n not in names_of(roles.get("group", ""))]
+    kinds = {n: columns[n] for n in texts if not is_provenance(n)}
+    texts = [n for n in texts if n not in repeated_kinds(kinds, [n for n in requested if n is not None])]
+    if repeated := [n for n in reading.of("label") if is_provenance(n) and names_kinds(evidence[n])]:
+        texts += repeated
+    rest = [n for n in rest if n in requested or not _repeats_the_scale(reading, n, scale)]
+    of_a_worker = column_of("batch", columns)
+    batches = [n for n in rest if n == of_a_worker or canonical_of(n) in ("batch", "global_batch")]
+    others = [n for n in rest if n not in batches and evidence[n].varies]
+    series: dict[str, Any] = {}
+    if texts and not others and "categorical" not in roles and "group" not in roles:
+        # Nothing but the scale varies within these names: each combination is a series.
+        per_worker = [n for n in batches if canonical_of(n) != "global_batch" and evidence[n].varies]
+        series = series_columns({n: columns[n] for n in [*texts, *per_worker]}, texts, [n for n in requested if n])
+        if scale is not None and sparse(series, evidence[scale].values):
+            series = {}
+    if series:
+        roles["group"] = ",".join(map(_quoted, series))
+        rest = [n for n in rest if n not in series and (n in batches or evidence[n].varies)]
+        rest = [n for n in rest if not (set(series) & set(batches) and canonical_of(n) == "global_batch")]
+    elif texts:
+        _add(roles, "categorical", [n for n in texts if not is_provenance(n)])
+    _add(roles, "intrinsic", rest)
+    kept = {role: text for role, text in roles.items() if text}
+    return replace(reading, roles=kept, mapping=mapped, derived=derived, scale=scale, evidence=evidence)
+
+
+def _unit_of(reading: Reading, name: str) -> str:
+    """Return the unit of a column; a derived one has its header alone."""
+    return (reading.headers.get(name) or header_of(name)).unit
+
+
+def growth(reading: Reading, name: str) -> float:
+    """Return the median exponent by which a measured column grows with the scale, within each series of kinds."""
+    if reading.scale is None:
+        return 0.0
+    counts, values = (reading.evidence[n].values for n in (reading.scale, name))
+    kinds = [reading.evidence[n].texts.astype(str) for n in reading.of("kind")]
+    parts = np.unique(np.stack(kinds), axis=1, return_inverse=True)[1].ravel() if kinds else np.zeros(len(counts), int)
+    slopes = [slope_of(counts[parts == part], values[parts == part]) for part in np.unique(parts)]
+    known = [slope for slope in slopes if np.isfinite(slope)]
+    return float(np.median(known)) if known else 0.0
+
+
+def slope_of(counts: Any, values: Any) -> float:
+    """Return the exponent by which values grow between the smallest and the median count; NaN for one count."""
+    known = np.isfinite(counts) & np.isfinite(values) & (counts > 0.0) & (values > 0.0)
+    scales = np.unique(counts[known])
+    if len(scales) < 2:
+        return float("nan")
+    first, middle = scales[0], scales[max(1, len(scales) // 2)]
+    ends = [float(np.median(values[known & (counts == n)])) for n in (first, middle)]
+    return float(np.log(ends[1] / ends[0]) / np.log(middle / first))
+
+
+def _repeats_the_scale(reading: Reading, name: str, scale: str | None) -> bool:
+    """Tell whether a setting is the scale by another name, or the batch of all where that of one is there."""
+    follows = reading.meanings[name].follows
+    if follows is None or scale is None:
+        return False
+    whole = canonical_of(name) == "global_batch" and any(canonical_of(n) == "batch" for n in follows.factors)
+    return whole or (canonical_of(name) is None and dict(follows.factors) == {scale: 1})
+
+
+def _listed(value: Any) -> str:
+    return value if isinstance(value, str) else ",".join(map(_quoted, value))
+
+
+def _quoted(name: str) -> str:
+    return f'"{name}"' if "," in name else name
+
+
+def _add(roles: dict[str, str], role: str, names: Sequence[str]) -> None:
+    """Add columns to a role that holds several."""
+    listed = names_of(roles.get(role, ""))
+    roles[role] = ",".join(map(_quoted, [*listed, *(n for n in dict.fromkeys(names) if n not in listed)]))
