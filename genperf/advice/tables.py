@@ -191,7 +191,7 @@ def _with_parts_of_names(source: Source, at: Mapping[str, str]) -> dict[str, str
     out: dict[str, str] = {}
     for name, text in at.items():
         column = column_named(name, source.columns)
-        parts = source.names[column].of(text) if column in source.names else {}
+        parts = source.names[column].of(text) if column is not None and column in source.names else {}
         if column is None or not parts or text in labels(source.columns[column]):
             out.setdefault(name, text)
         else:

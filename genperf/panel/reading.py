@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -208,17 +209,19 @@ def column_named(name: str, columns: Mapping[str, Any], scale: str | None = None
     """
     if name in columns:
         return name
-    meant = dict.fromkeys((plain_name(name), canonical_of(name), canonical_of(f"{plain_name(name)}s")))
-    for spelled in (plain_name, canonical_of, _singular):
+    plain = plain_name(name)
+    meant = dict.fromkeys((plain, _uncounted(name), canonical_of(name), canonical_of(f"{plain}s")))
+    for spelled in (plain_name, _uncounted, canonical_of, _singular):
         there = {spelled(column): column for column in reversed(list(columns))}
         matched = next((there[key] for key in meant if key is not None and key in there), None)
         if matched is not None:
             return matched
-    return (
-        scale
-        if canonical_of(name) in ("workers", "nodes") or canonical_of(f"{name}s") in ("workers", "nodes")
-        else None
-    )
+    return scale if {canonical_of(name), canonical_of(f"{plain}s")} & {"workers", "nodes"} else None
+
+
+def _uncounted(column: str) -> str:
+    """Return a name without what says that something is counted: `# Nodos` and `num_nodos` are `nodo`."""
+    return re.sub(r"^(num|number_of|n|no_of)_|_(count|num)$", "", plain_name(column)).removesuffix("s")
 
 
 def _singular(column: str) -> str | None:
