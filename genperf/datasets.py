@@ -186,6 +186,56 @@ def corpus(name: str) -> pd.DataFrame:
     return pd.read_csv(_folder() / "corpus" / "series" / f"{name}.csv")
 
 
+def world() -> pd.DataFrame:
+    """Return the published series with which `ask` compares an efficiency, a row per count.
+
+    Returns
+    -------
+    DataFrame
+        `source`, `repository`, `commit`, `licence`; `cluster`, `device`, `framework`, `devices_per_node`, `inside` and
+        `between` (the links in a node, and rdma, ethernet or slingshot between nodes; empty where the source is
+        silent); `series`, `batch` ("device" where the batch of a device stays along the series, else "total"),
+        `devices`, `nodes`, and `rate`, the work of all devices in a second, in a unit of the series.
+
+    Examples
+    --------
+    >>> published = world()
+    >>> bool(published.groupby(["cluster", "series"]).ngroups > 500), published.cluster.nunique() > 25
+    (True, True)
+    """
+    folder = _folder() / "published"
+    sources, clusters = (pd.read_csv(folder / f"{n}.csv", keep_default_na=False) for n in ("sources", "clusters"))
+    parts = []
+    for source, machines in clusters.groupby("source"):
+        rows = _published(str(source))
+        for machine in machines.to_dict("records"):
+            mine = rows[rows["place"].str.contains(machine.pop("matches"))].copy()
+            machine["framework"] = machine["framework"] or mine.pop("framework")
+            parts.append(mine.assign(**machine))
+    table = pd.concat(parts, ignore_index=True).merge(sources, on="source").sort_values(["source", "cluster", "series"])
+    order = "source repository commit licence cluster device framework devices_per_node inside between series batch"
+    return table[[*order.split(), "devices", "nodes", "rate"]].reset_index(drop=True)
+
+
+def _published(source: str) -> pd.DataFrame:
+    """Return the series of a source: `place` tells its clusters apart."""
+    file = _folder() / "published" / f"{source}.csv"
+    if file.is_file():
+        return pd.read_csv(file).rename(columns={"cluster": "place"}).drop(columns=["source", "path", "line"])
+    keys = ["framework", "series", "devices", "nodes", "batch"]
+    if source == "dlperf":
+        both = pd.concat([frame("dlperf"), frame("dlperf_insightface")])
+        both = both.assign(series=both["config"] + " " + both["batch_per_device"].astype(str), batch="device")
+        rows = both.groupby(keys, as_index=False)["samples_per_s"].median().rename(columns={"samples_per_s": "rate"})
+    else:
+        rows = corpus(source).assign(framework="")
+        rows["rate"] = rows["devices"] * rows["batch"] / rows["t"]
+        total = (rows["devices"] * rows["batch"]).groupby(rows["series"])
+        rows["batch"] = (total.transform("max") <= 1.01 * total.transform("min")).map({True: "total", False: "device"})
+        rows = rows[[*keys, "rate"]]
+    return rows.assign(place=rows["series"])
+
+
 def load(name: str, **options: Any) -> Table:
     """Return a bundled table with its roles.
 

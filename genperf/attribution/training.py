@@ -19,7 +19,7 @@ class Training:
 
     #: How many it has.
     tokens: float | None = None
-    #: Operations per second of a device at most (`genperf.attribution.peaks`).
+    #: Operations per second of a device at most (`genperf.peaks`).
     peak: float | None = None
 
     def shows(self, priced: bool) -> dict[str, str]:

@@ -35,6 +35,7 @@ COMMANDS = {
     "optimize": "Find the best configuration of a grid.",
     "report": "Write a page with the answers, figures and sliders.",
     "models": "List the families of expressions.",
+    "world": "List the published series that tell what is normal.",
     "demo": "Run the whole path on the bundled measurements.",
 }
 

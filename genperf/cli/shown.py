@@ -109,7 +109,7 @@ def training_of(tokens: str | None, peak: str | None) -> Training:
     >>> training_of("300B", "a100")
     Training(tokens=300000000000.0, peak=312000000000000.0)
     """
-    from genperf.attribution.peaks import peak_of
+    from genperf.peaks import peak_of
     from genperf.attribution.training import Training
 
     count = None if tokens is None else amount(tokens)

@@ -10,8 +10,9 @@ import numpy.typing as npt
 
 from genperf.errors import FitError, Note, suggest
 from genperf.formula import Node, parse, render
-from genperf.formula.amounts import amount, bandwidth
+from genperf.formula.amounts import amount
 from genperf.panel import Panel
+from genperf.peaks import link_rate
 from genperf.table import Table
 from genperf.table.cells import with_columns
 from genperf.table.clean import numbers
@@ -164,7 +165,9 @@ def network_of(hints: Mapping[str, str]) -> Network | None:
     Raises
     ------
     FitError
-        For a value that is no bandwidth, no time or no number of bytes, and for a hint that needs the bandwidth.
+        For a value that is no time or no number of bytes, and for a hint that needs the bandwidth.
+    GenperfError
+        For a value that is no bandwidth and no link that `genperf.peaks` knows.
 
     Examples
     --------
@@ -177,10 +180,7 @@ def network_of(hints: Mapping[str, str]) -> Network | None:
         if alone:
             raise FitError(f"--hint '{alone[0]}' says nothing alone", hint=f'--hint "{BANDWIDTH}=25Gbit/s" beside it')
         return None
-    speed = bandwidth(named[BANDWIDTH])
-    if speed is None or not 0.0 < speed < float("inf"):
-        hint = f'bits or bytes per second: --hint "{BANDWIDTH}=25Gbit/s", or 3GB/s'
-        raise FitError(f"'{named[BANDWIDTH]}' is no bandwidth", hint=hint)
+    speed = link_rate(named[BANDWIDTH])
     latency = _positive(named.get(LATENCY, "0"), LATENCY, "20us")
     if MESSAGE in named and PARAMETERS in named:
         raise FitError(f"'{MESSAGE}' and '{PARAMETERS}' are both hinted", hint="give one of them")

@@ -2,6 +2,7 @@
 
 from genperf.plots.bars import sobol, waterfall
 from genperf.plots.groups import groups
+from genperf.plots.published import published
 from genperf.plots.quality import constants, predicted_against_measured, residuals
 from genperf.plots.scaling import efficiency, scaling, terms
 from genperf.plots.style import image, kind_of, save
@@ -13,6 +14,7 @@ __all__ = [
     "image",
     "kind_of",
     "predicted_against_measured",
+    "published",
     "residuals",
     "save",
     "scaling",

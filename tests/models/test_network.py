@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 import genperf as gp
-from genperf.errors import FitError
+from genperf.errors import FitError, GenperfError
 from genperf.models.network import checked_hints, network_of, with_devices_per_node
 from genperf.panel import Panel
 
@@ -23,6 +23,8 @@ from genperf.panel import Panel
         # A message to the other node, and one back.
         ({"bandwidth": "8Gbit/s", "message": "100MB", "latency": "5ms"}, 0.11),
         ({"bandwidth": "8Gbit/s"}, None),
+        # A link by its name: 12.5 GB/s.
+        ({"network": "InfiniBand EDR", "message": "1.25GB"}, 0.1),
     ],
 )
 def test_exchange_of_two_nodes(hints: dict[str, str], seconds: float | None) -> None:
@@ -39,6 +41,7 @@ def test_exchange_of_two_nodes(hints: dict[str, str], seconds: float | None) -> 
         ({"bandwith": "25Gbit/s"}, "unknown hint 'bandwith'"),
         ({"bandwidth": "25"}, "'25' is no bandwidth"),
         ({"bandwidth": "0Gbit/s"}, "no bandwidth"),
+        ({"network": "InfiniBand XDR"}, "'InfiniBand XDR' is no bandwidth"),
         ({"bandwidth": "25Gbit/s", "network": "1Gbit/s"}, "hinted twice"),
         ({"parameters": "110M"}, "says nothing alone"),
         ({"bandwidth": "25Gbit/s", "latency": "-1ms"}, "no latency"),
@@ -48,7 +51,7 @@ def test_exchange_of_two_nodes(hints: dict[str, str], seconds: float | None) -> 
     ],
 )
 def test_refused_hints(hints: dict[str, str], message: str) -> None:
-    with pytest.raises(FitError, match=message):
+    with pytest.raises(GenperfError, match=message):
         checked_hints(hints)
 
 

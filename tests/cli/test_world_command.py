@@ -1,0 +1,43 @@
+"""`genperf world`: the published series, with the source and licence of each."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from helpers import Shell, shell_of
+
+from genperf.datasets import world
+
+
+@pytest.fixture
+def shell(capsys: pytest.CaptureFixture[str]) -> Shell:
+    return shell_of(capsys)
+
+
+def test_every_cluster_has_a_source_with_a_licence(shell: Shell) -> None:
+    status, out, _ = shell("world", "--json")
+    answer = json.loads(out)
+    assert status == 0
+    assert answer["clusters"] == len(answer["list"]) >= 29
+    assert answer["series"] == world().groupby(["source", "cluster"]).series.nunique().sum()
+    for cluster in answer["list"]:
+        assert cluster["licence"]
+        assert cluster["citation"].startswith(f"https://github.com/{cluster['repository']}/tree/")
+
+
+def test_the_list_names_clusters_and_draws_them(shell: Shell, tmp_path: Path) -> None:
+    status, out, err = shell("world", "--plot", str(tmp_path / "world.png"))
+    assert status == 0
+    assert "LUMI MI250X" in out
+    assert "argonne-lcf/dl_scaling @ f09626eb" in out
+    assert "series of" in err
+    assert (tmp_path / "world.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_published_rates_are_positive_and_counts_grow_with_nodes() -> None:
+    table = world()
+    assert (table.rate > 0.0).all()
+    assert (table.nodes <= table.devices).all()
+    assert not table.duplicated(["source", "cluster", "framework", "series", "devices", "nodes"]).any()

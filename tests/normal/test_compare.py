@@ -1,0 +1,111 @@
+"""Where an efficiency stands among series, on series of our own making."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from genperf.normal import NORMAL, Lack, Normal, Step, compared, published, step_to
+from genperf.normal.compare import placed
+
+SECOND = Step("second", (8.0, 1.0), (16.0, 2.0), 0.5)
+
+
+def made(efficiencies: list[float], clusters: int = 4, **known: Any) -> dict[str, Any]:
+    """Steps to the second node, one a series, dealt to clusters of one source each."""
+    count = len(efficiencies)
+    cluster = np.arange(count) % clusters
+    steps = {
+        "kind": np.full(count, "second"),
+        "series": np.arange(count),
+        "cluster": cluster,
+        "source": cluster,
+        "doublings": np.ones(count),
+        "efficiency": np.asarray(efficiencies),
+    }
+    for name in ("devices_per_node", "between", "framework"):
+        steps[name] = np.resize(np.asarray(known.get(name, [""])), count)
+    return steps
+
+
+def test_steps_begin_where_their_kind_says() -> None:
+    devices, nodes = np.array([1.0, 4.0, 8.0, 16.0, 64.0]), np.array([1.0, 1.0, 1.0, 2.0, 8.0])
+    rates = np.array([10.0, 38.0, 72.0, 115.2, 368.64])
+    assert step_to(devices, nodes, rates, 0) is None
+    # 38 of 4 times 10; 115.2 of twice 72; 368.64 of 4 times 115.2.
+    assert [step_to(devices, nodes, rates, at) for at in (1, 3, 4)] == [
+        Step("inside", (1.0, 1.0), (4.0, 1.0), pytest.approx(0.95)),
+        Step("second", (8.0, 1.0), (16.0, 2.0), pytest.approx(0.8)),
+        Step("beyond", (16.0, 2.0), (64.0, 8.0), pytest.approx(0.8)),
+    ]
+
+
+def test_nodes_are_compared_where_devices_do_not_grow() -> None:
+    step = step_to(np.ones(2), np.array([1.0, 4.0]), np.array([10.0, 20.0]), 1)
+    assert step is not None
+    assert (step.kind, step.doublings, step.efficiency) == ("second", 2.0, 0.5)
+
+
+def test_the_percentile_is_the_share_of_series_below() -> None:
+    # 0.01, 0.02, … 1.00: 49 are below 0.5, one equals it.
+    found = placed(SECOND, {}, made([j / 100 for j in range(1, 101)]))
+    assert isinstance(found, Normal)
+    assert found.percentile == pytest.approx(49.5)
+    assert (found.low, found.median, found.high) == pytest.approx((0.055, 0.505, 0.955))
+    assert (found.series, found.clusters) == (100, 4)
+
+
+def test_a_step_over_more_doublings_is_compared_by_the_efficiency_of_one() -> None:
+    four = Step("second", (8.0, 1.0), (32.0, 4.0), 0.25)
+    one, two = (placed(step, {}, made([0.3, 0.4, 0.5, 0.6, 0.7] * 8)) for step in (SECOND, four))
+    assert isinstance(one, Normal)
+    assert isinstance(two, Normal)
+    assert two.percentile == one.percentile
+    assert (two.value, two.median) == pytest.approx((0.25, one.median**2))
+
+
+def test_series_count_once() -> None:
+    steps = made([0.9] * 30 + [0.1] * 60)
+    # Sixty steps of one series below: it weighs as one.
+    steps["series"] = np.append(np.arange(30), np.full(60, 30))
+    found = placed(SECOND, {}, steps)
+    assert isinstance(found, Normal)
+    assert found.percentile == pytest.approx(100.0 / 31.0)
+    assert found.series == 31
+
+
+@pytest.mark.parametrize(("count", "clusters"), [(29, 4), (60, 2)])
+def test_too_few_series_or_clusters_are_not_compared(count: int, clusters: int) -> None:
+    assert placed(SECOND, {}, made([0.9] * count, clusters)) == Lack(SECOND, count, clusters)
+
+
+@pytest.mark.parametrize(("clusters", "narrowed"), [(10, ("between",)), (8, ())])
+def test_what_is_known_narrows_while_enough_sources_are_left(clusters: int, narrowed: tuple[str, ...]) -> None:
+    # Every second source has rdma: five of ten are enough, four of eight are not.
+    steps = made([0.9, 0.4] * 120, clusters, between=["rdma", "ethernet"])
+    found = placed(SECOND, {"between": "rdma"}, steps)
+    assert isinstance(found, Normal)
+    assert found.narrowed == narrowed
+    assert found.median == pytest.approx(0.9 if narrowed else 0.65)
+
+
+def test_the_published_series_are_a_reference() -> None:
+    steps = published()
+    assert len({len(values) for values in steps.values()}) == 1
+    assert np.all((steps["efficiency"] > 0.0) & (steps["efficiency"] <= 1.15))
+    for kind in ("inside", "second", "beyond"):
+        mine = steps["kind"] == kind
+        assert len(np.unique(steps["series"][mine])) >= NORMAL.fewest_series
+        assert len(np.unique(steps["cluster"][mine])) >= 15
+
+
+def test_devices_a_node_narrow_the_published_series() -> None:
+    all_, eight = compared(SECOND), compared(SECOND, {"devices_per_node": 8})
+    assert isinstance(all_, Normal)
+    assert isinstance(eight, Normal)
+    assert "devices_per_node" in eight.narrowed
+    assert NORMAL.narrowed_series <= eight.series < all_.series
+    assert eight.clusters >= NORMAL.fewest_clusters
+    assert eight.low > all_.low
