@@ -3,9 +3,9 @@
     python experiments/compile_world.py CLONES data/published
 
 CLONES holds `OWNER/NAME`, a git clone of each repository that `data/published/sources.csv` names for `READERS`. Every
-row has the path and the line of its figure at the commit named there. `rate` is what all devices do in a second, in the unit of
-the series; rates of one device are multiplied by the devices. Series of fewer than two counts are left out, and so is
-a figure whose document has no licence beside it.
+row has the path and the line of its figure at the commit named there. `rate` is what all devices do in a second, in
+the unit of the series; rates of one device are multiplied by the devices. Series of fewer than two counts are left
+out, and so is a figure whose document has no licence beside it.
 """
 
 from __future__ import annotations
@@ -52,13 +52,16 @@ class Clone:
         self.folder, self.commit = folder, commit
 
     def git(self, *arguments: str) -> str:
+        """Return what a command of git prints."""
         command = ["git", "-C", str(self.folder), *arguments]
         return subprocess.run(command, capture_output=True, text=True, check=True, errors="replace").stdout
 
     def files(self, pattern: str) -> list[str]:
+        """Return the files whose path matches."""
         return [f for f in self.git("ls-tree", "-r", "--name-only", self.commit).splitlines() if re.search(pattern, f)]
 
     def lines(self, path: str) -> list[str]:
+        """Return the lines of a file."""
         return self.git("show", f"{self.commit}:{path}").splitlines()
 
 
@@ -235,7 +238,7 @@ def mosaicml(clone: Clone) -> Iterator[Point]:
 
 
 def maxtext(clone: Clone) -> Iterator[Point]:
-    """A row a number of slices of 256 chips, two columns a size of the network: operations a chip and a second."""
+    """Yield rows of a number of slices of 256 chips, with operations a chip and a second by the network's size."""
     path = "README.md"
     for table in tables(clone.lines(path)):
         for line, row in table.rows:
@@ -249,7 +252,7 @@ def maxtext(clone: Clone) -> Iterator[Point]:
 
 
 def lumi(clone: Clone) -> Iterator[Point]:
-    """Logs of Megatron-DeepSpeed; the median of a job's iterations after the first two."""
+    """Yield logs of Megatron-DeepSpeed: the median of a job's iterations after the first two."""
     for path in clone.files(r"175B-scaling-comms/\d+-node\.out$"):
         nodes = int(re.search(r"(\d+)-node", path)[1])  # type: ignore[index]
         try:
@@ -336,8 +339,8 @@ def compiled(points: Iterator[Point]) -> pd.DataFrame:
     for counts in series.values():
         apart = any(p.rate > 1.1 * q.rate and p.path == q.path for ps in counts.values() for p in ps for q in ps)
         if len(counts) > 1 and not apart:
-            for repeats in (counts[c] for c in sorted(counts)):
-                rows.append(sorted(repeats, key=lambda p: p.rate)[(len(repeats) - 1) // 2])
+            repeated = (sorted(counts[c], key=lambda p: p.rate) for c in sorted(counts))
+            rows.extend(repeats[(len(repeats) - 1) // 2] for repeats in repeated)
     return pd.DataFrame(rows, columns=Point._fields).sort_values(["cluster", "series"], kind="stable")
 
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -31,6 +30,33 @@ KNOWN = ("cluster", "source", "devices_per_node", "between", "framework")
 MOST = 1.15
 #: Frameworks that run on another one.
 BASES = {"horovod": "pytorch", "megatron-deepspeed": "pytorch", "nemo": "pytorch"}
+
+
+PAGE = """# Is an efficiency normal?
+
+Made by `python experiments/normal.py docs/results/normal.md`, which also writes `genperf/normal/steps.json` from the
+series that `genperf world` lists (`data/published/README.md`). A step *inside* a node begins at the smallest count, one
+to the *second* node at the largest count on one node, and one *beyond* at the first count on several nodes.
+Efficiencies are of one doubling, in %.
+
+{kinds}
+
+## Each source against the others
+
+Of each step of a source, the ends of nine in ten are taken from all other sources, narrowed as `ask` narrows them by
+what is known of the step: the number of doublings, the kind of network, the devices on a node, the framework, each
+while {settings.narrowed_series} series of {settings.narrowed_sources} sources are left.
+*Inside* is the share of series that lie between the ends, a series counted once; *width* is high − low in points of
+efficiency.
+
+**{total:.0f} % of all series lie inside, {mean:.0f} % in the mean of the sources** (aim: 90 ± 5).
+
+{sources}
+
+Sources that lie outside are unlike the others, which is what the comparison is for: on sia_aws (T4 over TCP) two full
+nodes are far slower than one, rubick keeps the total batch, and CosmoFlow on Polaris lost most of a device's speed in
+the first doublings.
+"""
 
 
 def steps_of(series: pd.DataFrame) -> Iterator[Step]:
@@ -102,9 +128,9 @@ def coverage(found: pd.DataFrame, by: list[str]) -> pd.DataFrame:
     return table.assign(inside=100.0 * table.inside, width=100.0 * table.width)
 
 
-def markdown(table: pd.DataFrame, head: list[str]) -> list[str]:
+def markdown(table: pd.DataFrame, head: list[str]) -> str:
     rows = [" | ".join(f"{cell:.0f}" if isinstance(cell, float) else str(cell) for cell in row) for row in table.values]
-    return [f"| {' | '.join(head)} |", f"|{' --- |' * len(head)}", *(f"| {row} |" for row in rows), ""]
+    return "\n".join([f"| {' | '.join(head)} |", f"|{' --- |' * len(head)}", *(f"| {row} |" for row in rows)])
 
 
 def page(steps: dict[str, Any]) -> str:
@@ -120,34 +146,17 @@ def page(steps: dict[str, Any]) -> str:
         low, middle, high = np.quantile(each[mine], (0.05, 0.5, 0.95))
         kinds.append((kind, series, clusters, int(mine.sum()), low, middle, high))
     total = 100.0 * float(found.groupby(["source", "kind", "series_id"]).inside.mean().mean())
-    lines = [
-        "# Is an efficiency normal?",
-        "",
-        "Made by `python experiments/normal.py docs/results/normal.md`, which also writes `genperf/normal/steps.json` from the series that `genperf world` lists",
-        "(`data/published/README.md`). A step *inside* a node begins at the smallest count, one to the *second* node at the largest count on one node, and one *beyond* at",
-        "the first count on several nodes. Efficiencies are of one doubling, in %.",
-        "",
-        *markdown(
-            pd.DataFrame(kinds),
-            ["step", "series", "clusters", "steps", "5 % of the steps", "median", "95 % of the steps"],
-        ),
-        "## Each source against the others",
-        "",
-        "Of each step of a source, the ends of nine in ten are taken from all other sources, narrowed as `ask` narrows them by what is known of the step: the number of",
-        f"doublings, the kind of network, the devices on a node, the framework, each while {NORMAL.narrowed_series} series of {NORMAL.narrowed_sources} sources are left. *Inside* is the share of series that lie between the ends, a",
-        "series counted once; *width* is high − low in points of efficiency.",
-        "",
-        f"**{total:.0f} % of all series lie inside, {by_source.mean():.0f} % in the mean of the sources** (aim: 90 ± 5).",
-        "",
-        *markdown(
-            of_source.reset_index(),
-            ["source", "step", "series", "inside, %", "width", "compared with, series (median)"],
-        ),
-        "Sources that lie outside are unlike the others, which is what the comparison is for: on sia_aws (T4 over TCP) two full nodes are far slower than one, rubick",
-        "keeps the total batch, and CosmoFlow on Polaris lost three quarters of its efficiency in the first doublings.",
-        "",
-    ]
-    return "\n".join(lines)
+    heads = (
+        ["step", "series", "clusters", "steps", "5 % of the steps", "median", "95 % of the steps"],
+        ["source", "step", "series", "inside, %", "width", "compared with, series (median)"],
+    )
+    return PAGE.format(
+        kinds=markdown(pd.DataFrame(kinds), heads[0]),
+        sources=markdown(of_source.reset_index(), heads[1]),
+        settings=NORMAL,
+        total=total,
+        mean=by_source.mean(),
+    )
 
 
 def main(arguments: list[str]) -> None:

@@ -33,6 +33,7 @@ PAGES = (
     "extrapolation",
     "corpus",
     "hints",
+    "normal",
     "pooling",
     "pooling-priors",
     "generic",

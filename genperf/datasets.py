@@ -208,10 +208,11 @@ def world() -> pd.DataFrame:
     parts = []
     for source, machines in clusters.groupby("source"):
         rows = _published(str(source))
-        for machine in machines.to_dict("records"):
-            mine = rows[rows["place"].str.contains(machine.pop("matches"))].copy()
-            machine["framework"] = machine["framework"] or mine.pop("framework")
-            parts.append(mine.assign(**machine))
+        for _, machine in machines.iterrows():
+            mine = rows[rows["place"].str.contains(machine["matches"])].copy()
+            for name, value in machine.drop("matches").items():
+                mine[str(name)] = mine["framework"] if name == "framework" and not value else value
+            parts.append(mine)
     table = pd.concat(parts, ignore_index=True).merge(sources, on="source").sort_values(["source", "cluster", "series"])
     order = "source repository commit licence cluster device framework devices_per_node inside between series batch"
     return table[[*order.split(), "devices", "nodes", "rate"]].reset_index(drop=True)
@@ -222,18 +223,19 @@ def _published(source: str) -> pd.DataFrame:
     file = _folder() / "published" / f"{source}.csv"
     if file.is_file():
         return pd.read_csv(file).rename(columns={"cluster": "place"}).drop(columns=["source", "path", "line"])
+    rows: pd.DataFrame
     keys = ["framework", "series", "devices", "nodes", "batch"]
     if source == "dlperf":
         both = pd.concat([frame("dlperf"), frame("dlperf_insightface")])
         both = both.assign(series=both["config"] + " " + both["batch_per_device"].astype(str), batch="device")
-        rows = both.groupby(keys, as_index=False)["samples_per_s"].median().rename(columns={"samples_per_s": "rate"})
+        rows = both.groupby(keys)["samples_per_s"].median().rename("rate").reset_index()
     else:
         rows = corpus(source).assign(framework="")
         rows["rate"] = rows["devices"] * rows["batch"] / rows["t"]
         total = (rows["devices"] * rows["batch"]).groupby(rows["series"])
         rows["batch"] = (total.transform("max") <= 1.01 * total.transform("min")).map({True: "total", False: "device"})
-        rows = rows[[*keys, "rate"]]
-    return rows.assign(place=rows["series"])
+    rows["place"] = rows["series"]
+    return rows[[*keys, "rate", "place"]]
 
 
 def load(name: str, **options: Any) -> Table:

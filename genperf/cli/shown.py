@@ -109,8 +109,8 @@ def training_of(tokens: str | None, peak: str | None) -> Training:
     >>> training_of("300B", "a100")
     Training(tokens=300000000000.0, peak=312000000000000.0)
     """
-    from genperf.peaks import peak_of
     from genperf.attribution.training import Training
+    from genperf.peaks import peak_of
 
     count = None if tokens is None else amount(tokens)
     if tokens is not None and (count is None or not 0.0 < count < float("inf")):

@@ -25,8 +25,8 @@ class NormalSettings:
     #: Series and clusters below which nothing is compared: an end of "nine in ten" is the second of thirty.
     fewest_series: int = 30
     fewest_clusters: int = 3
-    #: Series and sources that must be left where a comparison is narrowed. Clusters differ more than series of one: of
-    #: thirty series of three clusters, nine in ten hold four in five series of another source (`experiments/normal.py`).
+    #: Series and sources that must be left where a comparison is narrowed. Clusters differ more than series of one do:
+    #: nine in ten of thirty series of three clusters hold four in five of another source (`experiments/normal.py`).
     narrowed_series: int = 100
     narrowed_sources: int = 5
     #: The shares of published series below the two ends.
@@ -173,8 +173,8 @@ def placed(step: Step, known: Mapping[str, Any], steps: Mapping[str, npt.NDArray
     scale = 1.0 if step.kind == "beyond" else power
     low, median, high = (float(end**scale) for end in ends)
     share = 100.0 * float(below / weights.sum())
-    counts = (_distinct(steps[name][keep]) for name in ("series", "cluster"))
-    return Normal(step, float(each**scale), share, median, low, high, *counts, narrowed=tuple(narrowed))
+    series, clusters = (_distinct(steps[name][keep]) for name in ("series", "cluster"))
+    return Normal(step, float(each**scale), share, median, low, high, series, clusters, tuple(narrowed))
 
 
 @cache
