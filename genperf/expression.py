@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -31,6 +31,27 @@ from genperf.formula import (
 
 Array = npt.NDArray[np.float64]
 Kind = Literal["coefficient", "exponent", "level", "shape"]
+Part = Literal["scale", "intrinsic", "extrinsic", "step", "level"]
+
+
+class Meaning(NamedTuple):
+    """What a constant says of the factors, where its family tells."""
+
+    #: The *scale* of a term, the power of an *intrinsic* or *extrinsic* factor, the *step* of a count between alone and
+    #: together, or the *level* of a categorical factor.
+    part: Part
+    #: The factor of a power or step, or whose term it scales; empty for another.
+    factor: str = ""
+    #: `categorical`, `level`: the level at which it holds, of which factor; of a combination with colons between.
+    categorical: str = ""
+    level: str = ""
+    #: The number of its product term; 0 where every term has it, or the terms are no products.
+    term: int = 0
+
+    @property
+    def effect(self) -> str:
+        """The factor whose effect it is: of a power that differs at a level the categorical one."""
+        return self.categorical or self.factor
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +74,7 @@ class Constant:
     unit: str = ""
     #: What counts as one in the penalty, of a constant that is no coefficient: a smaller size is pulled harder.
     size: float = 1.0
+    meaning: Meaning | None = None
 
 
 def coefficient(name: str, unit: str = "s") -> Constant:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
 import numpy as np
 
-from genperf.models.interactions import JOINT
 from genperf.prediction import Member
 from genperf.result import FitResult
 
@@ -23,6 +21,8 @@ class LevelSettings:
 
 
 LEVELS = LevelSettings()
+#: What of a factor is an exponent.
+POWERS = ("intrinsic", "extrinsic")
 
 
 @dataclass(frozen=True)
@@ -61,23 +61,23 @@ def level_exponents(result: FitResult) -> list[LevelExponent]:
     vgg (net): batch exponent 1.00 (shared 0.80)
     """
     member = result.best
-    numeric = [f.name for f in result.schema.factors if f.numeric]
-    categorical = {f.name for f in result.schema.factors if not f.numeric}
     out = []
-    for constant in (c for c in member.expression.constants if c.size < 1.0):
-        deviation = float(member.values[constant.name])
-        for factor in numeric if abs(deviation) >= LEVELS.least else ():
-            named = re.fullmatch(re.escape(f"p_{factor}_") + r"(?P<of>.+?)\[(?P<level>.*)\]", constant.name)
-            if named is not None and categorical.issuperset(named["of"].split(JOINT)):
-                shared = _shared(member, factor)
-                out.append(LevelExponent(named["level"], named["of"], factor, shared + deviation, shared))
+    for constant in member.expression.constants:
+        deviation, meaning = float(member.values[constant.name]), constant.meaning
+        if abs(deviation) >= LEVELS.least and meaning is not None and meaning.part in POWERS and meaning.level:
+            shared = _shared(member, meaning.factor)
+            out.append(LevelExponent(meaning.level, meaning.categorical, meaning.factor, shared + deviation, shared))
     return sorted(out, key=lambda e: -abs(e.exponent - e.shared))[: LEVELS.most]
 
 
 def _shared(member: Member, factor: str) -> float:
     """Return the mean exponent of a factor over the terms, each weighed by its coefficient."""
-    values = member.values
-    terms = [k for k in range(1, len(member.expression.terms)) if f"a{k}" in values]
-    exponents = [values.get(f"p{k}_{factor}", values.get(f"q{k}_{factor}", 0.0)) for k in terms]
-    weights = [max(values[f"a{k}"], 1e-300) for k in terms]
-    return float(np.average(exponents, weights=weights))
+    weights: dict[int, float] = {}
+    exponents: dict[int, float] = {}
+    for constant in member.expression.constants:
+        meaning = constant.meaning
+        if meaning is not None and meaning.term and meaning.part == "scale":
+            weights[meaning.term] = max(float(member.values[constant.name]), 1e-300)
+        elif meaning is not None and meaning.term and meaning.part in POWERS and meaning.factor == factor:
+            exponents[meaning.term] = float(member.values[constant.name])
+    return float(np.average([exponents.get(term, 0.0) for term in weights], weights=list(weights.values())))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -89,8 +88,8 @@ def _is_interaction(node: Node, expression: Expression) -> bool:
     """Return whether a factor of a product is an interaction, which all terms have."""
     if not products_of(expression):
         return False
-    names = names_in(node) & set(expression.constant_names)
-    return all(re.match(r"[pqd]\d", name) is None for name in names)
+    of_terms = {c.name for c in expression.constants if c.meaning is not None and c.meaning.term}
+    return not of_terms & names_in(node)
 
 
 def _ordered(terms: list[Term], shared: set[Node]) -> list[Node]:

@@ -148,7 +148,7 @@ def growth_problem(
     """
     rows = len(table)
     columns = tuple(
-        np.column_stack([np.broadcast_to(evaluate(node, table.columns), rows) for _, node in one.effects])
+        np.column_stack([np.broadcast_to(evaluate(node, table.columns), rows) for _, node, _ in one.effects])
         for one in offered
     )
     learned = sorted(set(kinds) - {""})

@@ -219,7 +219,7 @@ class GenericModel(ExpressionModel):
             # One term has the sizes of its interactions.
             least = 2 if offered else 1
             free = [] if alone or self.options.lam is not None else [e for e in expressions if products_of(e) >= least]
-            growth = Growth(bases, offered, alone, tuple((e, kinds_of(e, table.factors)) for e in free))
+            growth = Growth(bases, offered, alone, tuple((e, kinds_of(e)) for e in free))
         return estimate(expressions, table, self.options, seed, growth=growth)
 
     def _structures(self, factors: Sequence[Factor], following: frozenset[str]) -> list[Expression]:

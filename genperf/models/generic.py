@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from genperf.errors import ModelError, suggest
-from genperf.expression import Constant, Expression, Term, coefficient, exponent
+from genperf.expression import Constant, Expression, Meaning, Part, Term, coefficient, exponent
 from genperf.formula import Call, Name, Node, Number, Text, call
 from genperf.models.compose import unused_name
 from genperf.models.family import Family
@@ -21,9 +21,6 @@ STRUCTURES: tuple[StructureName, ...] = ("separable", "per-term", "product", "gr
 PRODUCT_TERM = "term "
 #: Name of the term that no factor changes.
 CONSTANT_TERM = "constant"
-#: Names of the constants by which an exponent, or the step of a count, differs at a level.
-VARIED = "p_{factor}_{categorical}[{level}]"
-VARIED_STEP = "d_{factor}_{categorical}[{level}]"
 
 
 @dataclass(frozen=True)
@@ -157,20 +154,21 @@ class _Writer:
         terms = [Term(CONSTANT_TERM, self.constant(coefficient("C")))]
         if self.structure.name in ("product", "grown"):
             for k in range(1, self.structure.products + 1):
-                powers = [self.power(f, f"p{k}") for f in self.intrinsic]
-                powers += [self.power(f, f"q{k}") for f in self.extrinsic]
-                powers += [self.step(f, f"d{k}") for f in self.steps]
-                terms.append(self.term(f"{PRODUCT_TERM}{k}", f"a{k}", [*powers, *self.levels(f"d{k}")]))
+                powers = [self.power(f, f"p{k}", k) for f in self.intrinsic]
+                powers += [self.power(f, f"q{k}", k) for f in self.extrinsic]
+                powers += [self.step(f, f"d{k}", k) for f in self.steps]
+                powers += self.levels(f"d{k}", k)
+                terms.append(self.term(f"{PRODUCT_TERM}{k}", f"a{k}", powers, Meaning("scale", term=k)))
         else:
             shared = self.structure.name == "separable"
             for f in self.intrinsic:
                 q, d = ("q", "d") if shared else (f"q_{f.name}", f"d_{f.name}")
                 powers = [self.power(f, "p"), *(self.power(e, q) for e in self.extrinsic), *self.followers(d)]
                 powers += self.levels(d)
-                terms.append(self.term(f.name, f"a_{f.name}", powers))
+                terms.append(self.term(f.name, f"a_{f.name}", powers, Meaning("scale", f.name)))
             if not self.intrinsic:
                 powers = [*(self.power(e, "q") for e in self.extrinsic), *self.followers("d"), *self.levels("d")]
-                terms.append(self.term("work", "a", powers))
+                terms.append(self.term("work", "a", powers, Meaning("scale")))
         return Expression(
             "generic", tuple(terms), tuple(self.constants.values()), texts=tuple(f.name for f in self.categorical)
         )
@@ -181,36 +179,42 @@ class _Writer:
         self.constants.setdefault(constant.name, constant)
         return Name(constant.name)
 
-    def term(self, name: str, scale: str, powers: list[Node]) -> Term:
+    def term(self, name: str, scale: str, powers: list[Node], meaning: Meaning) -> Term:
         """Return a coefficient times some powers."""
-        node = self.constant(coefficient(scale))
+        node = self.constant(replace(coefficient(scale), meaning=meaning))
         for power in powers:
             node = call("multiply", node, power)
         return Term(name, node)
 
-    def power(self, factor: Factor, prefix: str) -> Node:
+    def power(self, factor: Factor, prefix: str, term: int = 0) -> Node:
         """Return a power of the factor over its centre, with the exponent `prefix_factor`."""
         intrinsic = factor.role == "intrinsic"
         bounds = GENERIC.intrinsic_exponents if intrinsic else GENERIC.extrinsic_exponents
-        return call("power", relative(factor), self.constant(exponent(f"{prefix}_{factor.name}", *bounds)))
+        meaning = Meaning("intrinsic" if intrinsic else "extrinsic", factor.name, term=term)
+        of_factor = replace(exponent(f"{prefix}_{factor.name}", *bounds), meaning=meaning)
+        return call("power", relative(factor), self.constant(of_factor))
 
-    def step(self, factor: Factor, prefix: str) -> Node:
+    def step(self, factor: Factor, prefix: str, term: int = 0) -> Node:
         """Return exp(d) where the count is above 1, and 1 elsewhere."""
-        return self.exponential(f"{prefix}_{factor.name}", together(factor))
+        return self.exponential(f"{prefix}_{factor.name}", together(factor), Meaning("step", factor.name, term=term))
 
-    def exponential(self, name: str, column: Node) -> Node:
+    def exponential(self, name: str, column: Node, meaning: Meaning) -> Node:
         """Return exp(d·column), with the constant d of that name: column is 1 where a level is, and 0 elsewhere."""
-        effect = self.constant(Constant(name, "level", *GENERIC.level_bounds, start=0.0))
+        effect = self.constant(Constant(name, "level", *GENERIC.level_bounds, start=0.0, meaning=meaning))
         return call("exp", call("multiply", effect, column))
 
     def followers(self, prefix: str) -> list[Node]:
         """Return the step of each count that follows from another factor."""
         return [self.step(f, prefix) for f in self.following]
 
-    def levels(self, prefix: str) -> list[Node]:
+    def levels(self, prefix: str, term: int = 0) -> list[Node]:
         """Return exp(d) for each level of each categorical factor except the first, which is the reference."""
         return [
-            self.exponential(f"{prefix}_{factor.name}[{level}]", is_level(factor, level))
+            self.exponential(
+                f"{prefix}_{factor.name}[{level}]",
+                is_level(factor, level),
+                Meaning("level", categorical=factor.name, level=level, term=term),
+            )
             for factor in self.categorical
             for level in factor.levels[1:]
         ]
@@ -261,10 +265,10 @@ def products_of(expression: Expression) -> int:
     >>> products_of(generic([workers], Structure("product", 2))), products_of(generic([workers]))
     (2, 0)
     """
-    return sum(term.name.startswith(PRODUCT_TERM) for term in expression.terms)
+    return len({c.meaning.term for c in expression.constants if c.meaning is not None and c.meaning.term})
 
 
-def kinds_of(expression: Expression, factors: Sequence[Factor]) -> tuple[str, ...]:
+def kinds_of(expression: Expression) -> tuple[str, ...]:
     """Return the kind of each constant of a sum of products, of which constants are alike in size.
 
     Of one kind are the exponents of a factor in all terms, the steps of a count in all terms, and the levels of a
@@ -275,15 +279,22 @@ def kinds_of(expression: Expression, factors: Sequence[Factor]) -> tuple[str, ..
     >>> workers = Factor("workers", "extrinsic", 1, 16, centre=4.0, distinct=5, positive=True)
     >>> net = Factor("net", "categorical", levels=("resnet", "vgg", "bert"), distinct=3)
     >>> expression = generic([workers, net], Structure("product", 1))
-    >>> [kind for kind in kinds_of(expression, [workers, net]) if kind]
+    >>> [kind for kind in kinds_of(expression) if kind]
     ['q_workers', 'd1_net[]', 'd1_net[]']
     """
-    kinds: dict[str, str] = {}
-    for k in range(1, products_of(expression) + 1):
-        for f in factors:
-            kinds |= {f"{kind}{k}_{f.name}": f"{kind}_{f.name}" for kind in ("p", "q", "d")}
-            kinds |= {f"d{k}_{f.name}[{level}]": f"d{k}_{f.name}[]" for level in f.levels}
-    return tuple(kinds.get(c.name, "") for c in expression.constants)
+    return tuple("" if c.meaning is None else _kind(c.meaning) for c in expression.constants)
+
+
+def _kind(meaning: Meaning) -> str:
+    """Return the kind of a constant of a product; empty for a coefficient, and for one of no product."""
+    if not meaning.term or meaning.part == "scale":
+        return ""
+    if meaning.part == "level":
+        return f"d{meaning.term}_{meaning.categorical}[]"
+    return f"{_LETTERS[meaning.part]}_{meaning.factor}"
+
+
+_LETTERS: dict[Part, str] = {"intrinsic": "p", "extrinsic": "q", "step": "d"}
 
 
 def structure_named(name: str) -> Structure:
@@ -342,8 +353,6 @@ __all__ = [
     "FAMILY",
     "GENERIC",
     "STRUCTURES",
-    "VARIED",
-    "VARIED_STEP",
     "GenericSettings",
     "Structure",
     "generic",

@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from genperf.expression import Constant, Expression, Term
-from genperf.formula import Name, Node, call, evaluate
+from genperf.expression import Constant, Expression, Meaning, Part, Term
+from genperf.formula import Name, Node, Number, call, evaluate
 from genperf.models.compose import unused_name
-from genperf.models.generic import CONSTANT_TERM, GENERIC, VARIED, VARIED_STEP, is_level, relative, steps_of, together
+from genperf.models.generic import CONSTANT_TERM, GENERIC, is_level, relative, steps_of, together
 from genperf.table import Factor
 
 Array = npt.NDArray[np.float64]
 
-#: Name of the constant by which a combination of levels differs, and what stands between levels and between factors.
-COMBINED = "d_{categorical}[{level}]"
+#: What is between the levels, and between the factors, of a combination.
 JOINT = ":"
+
+
+class Effect(NamedTuple):
+    """A constant, and the column that it multiplies in the logarithm of every term."""
+
+    name: str
+    node: Node
+    meaning: Meaning
 
 
 @dataclass(frozen=True)
@@ -29,17 +36,28 @@ class Interaction:
 
     #: `batch × net`.
     name: str
-    #: Names of constants, and the columns that they multiply in the logarithm of every term.
-    effects: tuple[tuple[str, Node], ...]
+    effects: tuple[Effect, ...]
 
 
 @dataclass(frozen=True)
 class _Levels:
     """A categorical factor, or the combinations of several."""
 
-    name: str
+    factors: tuple[str, ...]
     #: Each with the column that is 1 where it is, and 0 elsewhere.
     levels: tuple[tuple[str, Node], ...]
+
+    @property
+    def name(self) -> str:
+        return JOINT.join(self.factors)
+
+    def at(self, changed: Effect) -> Iterator[Effect]:
+        """Yield what is changed, at each level alone."""
+        whole = changed.meaning.part == "level"
+        for level, node in self.levels:
+            meaning = changed.meaning._replace(categorical=self.name, level=level)
+            column = node if whole else call("multiply", node, changed.node)
+            yield Effect(f"{changed.name}_{self.name}[{level}]", column, meaning)
 
 
 def interactions(
@@ -65,35 +83,30 @@ def interactions(
     >>> net = Factor("net", "categorical", levels=("resnet", "vgg"), distinct=2)
     >>> batch = Factor("batch", "intrinsic", 8, 64, centre=23.0, distinct=4, positive=True)
     >>> columns = {"net": np.array(["resnet", "vgg"] * 4), "batch": np.repeat([8.0, 16.0, 32.0, 64.0], 2)}
-    >>> [(one.name, [name for name, _ in one.effects]) for one in interactions([batch, net], columns)]
+    >>> [(one.name, [effect.name for effect in one.effects]) for one in interactions([batch, net], columns)]
     [('batch × net', ['p_batch_net[vgg]'])]
     """
     varying = [f for f in factors if f.distinct > 1]
     categorical = [f for f in varying if not f.numeric]
-    changed: list[tuple[str, str, Node]]
-    changed = [(VARIED, f.name, call("log", relative(f))) for f in varying if f.numeric and f.name not in following]
-    changed += [(VARIED_STEP, f.name, together(f)) for f in steps_of(varying, following)]
+    changed = [_power(f) for f in varying if f.numeric and f.name not in following]
+    changed += [Effect(f"d_{f.name}", together(f), Meaning("step", f.name)) for f in steps_of(varying, following)]
     powers = [
-        Interaction(f"{f.name} × count", ((f"q_{f.name}", call("log", relative(f))),))
+        Interaction(f"{f.name} × count", (_power(f)._replace(name=f"q_{f.name}"),))
         for f in varying
         if f.name in following
     ]
     offered = list(powers) if categorical else []
     for levels in (*map(_levels, categorical), *_combinations(categorical, columns)):
-        if JOINT in levels.name:
-            named = ((COMBINED.format(categorical=levels.name, level=one), node) for one, node in levels.levels)
-            offered.append(Interaction(levels.name, tuple(named)))
-        offered += [
-            Interaction(
-                f"{name} × {levels.name}",
-                tuple(
-                    (kind.format(factor=name, categorical=levels.name, level=one), call("multiply", node, column))
-                    for one, node in levels.levels
-                ),
-            )
-            for kind, name, column in changed
-        ]
+        if len(levels.factors) > 1:
+            offered.append(Interaction(levels.name, tuple(levels.at(Effect("d", Number(1.0), Meaning("level"))))))
+        offered += [Interaction(f"{one.meaning.factor} × {levels.name}", tuple(levels.at(one))) for one in changed]
     return _distinguishable(offered, columns)
+
+
+def _power(factor: Factor) -> Effect:
+    """Return the effect of an exponent."""
+    part: Part = "intrinsic" if factor.role == "intrinsic" else "extrinsic"
+    return Effect(f"p_{factor.name}", call("log", relative(factor)), Meaning(part, factor.name))
 
 
 def with_interactions(expression: Expression, offered: Sequence[Interaction]) -> Expression:
@@ -106,13 +119,13 @@ def with_interactions(expression: Expression, offered: Sequence[Interaction]) ->
     """
     columns = set(expression.factors)
     constants = [
-        Constant(unused_name(name, columns), "level", *GENERIC.level_bounds, start=0.0)
+        Constant(unused_name(name, columns), "level", *GENERIC.level_bounds, start=0.0, meaning=meaning)
         for one in offered
-        for name, _ in one.effects
+        for name, _, meaning in one.effects
     ]
     if not constants:
         return expression
-    nodes = (node for one in offered for _, node in one.effects)
+    nodes = (effect.node for one in offered for effect in one.effects)
     powers = [call("exp", call("multiply", Name(c.name), node)) for c, node in zip(constants, nodes, strict=True)]
     terms = tuple(
         term
@@ -126,7 +139,7 @@ def with_interactions(expression: Expression, offered: Sequence[Interaction]) ->
 def _levels(factor: Factor) -> _Levels:
     """Return the levels of a categorical factor; of two only the second, since the first is told by the shared ones."""
     kept = factor.levels if len(factor.levels) > 2 else factor.levels[1:]
-    return _Levels(factor.name, tuple((level, is_level(factor, level)) for level in kept))
+    return _Levels((factor.name,), tuple((level, is_level(factor, level)) for level in kept))
 
 
 def _combinations(categorical: Sequence[Factor], columns: Mapping[str, Any]) -> list[_Levels]:
@@ -150,7 +163,7 @@ def _combinations(categorical: Sequence[Factor], columns: Mapping[str, Any]) -> 
     for combination in sorted(_distinct(kept, columns), key=place):
         nodes = [is_level(f, level) for f, level in zip(kept, combination, strict=True)]
         levels.append((JOINT.join(combination), reduce(lambda a, b: call("multiply", a, b), nodes)))
-    return [_Levels(JOINT.join(f.name for f in kept), tuple(levels))]
+    return [_Levels(tuple(f.name for f in kept), tuple(levels))]
 
 
 def _distinct(factors: Sequence[Factor], columns: Mapping[str, Any]) -> set[tuple[str, ...]]:
@@ -167,16 +180,16 @@ def _distinguishable(offered: Sequence[Interaction], columns: Mapping[str, Any])
         if count + len(one.effects) > GENERIC.max_effects:
             continue
         effects = []
-        for name, node in one.effects:
-            values = np.asarray(evaluate(node, columns), float)
+        for effect in one.effects:
+            values = np.asarray(evaluate(effect.node, columns), float)
             key = np.round(values, 9).tobytes()
             if np.ptp(values) > 0.0 and key not in known:
                 known.add(key)
-                effects.append((name, node))
+                effects.append(effect)
         if effects:
             kept.append(Interaction(one.name, tuple(effects)))
             count += len(effects)
     return tuple(kept)
 
 
-__all__ = ["COMBINED", "JOINT", "Interaction", "interactions", "with_interactions"]
+__all__ = ["JOINT", "Effect", "Interaction", "interactions", "with_interactions"]

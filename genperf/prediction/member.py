@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from genperf.discrepancy import AtRows, Discrepancy
-from genperf.expression import Expression
+from genperf.expression import Constant, Expression
 
 Array = npt.NDArray[np.float64]
 
@@ -104,6 +104,11 @@ class Member:
     def values(self) -> dict[str, float]:
         """The constants by name."""
         return dict(zip(self.expression.constant_names, map(float, self.constants), strict=True))
+
+    @property
+    def undetermined(self) -> tuple[Constant, ...]:
+        """The constants that the data does not determine."""
+        return tuple(c for c in self.expression.constants if c.name in self.unidentified)
 
     @property
     def series_discrepancy(self) -> Discrepancy | None:

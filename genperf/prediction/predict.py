@@ -234,11 +234,14 @@ def _variances(model: Fitted, variance: Array, spread: Spread, far: Array, band:
 
 def standing_of(members: Sequence[Member], schema: Schema, query: Query) -> Standing:
     """Gather what the verdict must know of the members."""
-    constants = sorted({name for m in members if m.series_discrepancy is None for name in m.unidentified})
+    constants = {c for m in members if m.series_discrepancy is None for c in m.undetermined}
     following = led_followers(members)
     several = len(members) > 1 or following is not None
     # The constants of one formula are known by their names; of an average only the factors whose effects they are.
-    unidentified = effects_of(constants, [f.name for f in schema.factors]) if several else constants
+    effects = {c.meaning.effect for c in constants if c.meaning is not None}
+    unidentified = (
+        [f.name for f in schema.factors if f.name in effects] if several else sorted({c.name for c in constants})
+    )
     series = [(m, m.series_discrepancy) for m in members if m.series_discrepancy is not None]
     if not series:
         nodes = single_node(schema.panel, following or ())
@@ -265,18 +268,6 @@ def led_followers(members: Sequence[Member]) -> tuple[str, ...] | None:
     """
     shared = [m.shared_discrepancy for m in members]
     return next((d.followers for d in shared if d is not None and d.followers is not None), None)
-
-
-def effects_of(constants: Sequence[str], factors: Sequence[str]) -> list[str]:
-    """Return the factors whose effects some constants are, by the constants' names; others have no name to tell.
-
-    Examples
-    --------
-    >>> effects_of(["a1", "a_layers", "d1_gpu[A100]", "p1_layers"], ["layers", "gpu", "batch"])
-    ['layers', 'gpu']
-    """
-    ends = [name.partition("[")[0] for name in constants]
-    return [factor for factor in factors if any(end.endswith(f"_{factor}") for end in ends)]
 
 
 def fitting_probability(model: Fitted, columns: Mapping[str, Any], rows: int) -> Array:

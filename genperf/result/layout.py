@@ -17,7 +17,7 @@ from genperf.discrepancy.extrapolation import Extrapolation
 from genperf.discrepancy.kernels import Kernel
 from genperf.discrepancy.surface import Surface
 from genperf.errors import Note
-from genperf.expression import Kind
+from genperf.expression import Kind, Meaning
 from genperf.prediction import Evidence, Feasibility, Schema, Spread, Status
 
 Array = npt.NDArray[np.float64]
@@ -45,6 +45,8 @@ class ConstantRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
     size: float = 1.0
     at_bound: bool = False
     identified: bool = True
+    #: Absent where its family tells none, and in files of before it.
+    meaning: Meaning | None = None
 
 
 class MemberRecord(msgspec.Struct, frozen=True, eq=False, forbid_unknown_fields=True):

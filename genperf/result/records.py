@@ -19,6 +19,7 @@ from genperf.result.arrays import encoded, unpacked
 from genperf.result.checks import check_record, refusal
 from genperf.result.fit_result import FitResult
 from genperf.result.layout import ConstantRecord, MemberRecord, ModelRecord, TermRecord
+from genperf.result.meanings import meaning_of
 from genperf.result.shared import discrepancies_from, discrepancy_records
 from genperf.table import Factor
 
@@ -76,6 +77,7 @@ def _member_record(member: Member, place: int | None) -> MemberRecord:
             interval=(_short(ends[j, 0]), _short(ends[j, 1])),
             at_bound=c.name in member.at_bound,
             identified=c.name not in member.unidentified,
+            meaning=c.meaning,
         )
         for j, c in enumerate(expression.constants)
     )
@@ -154,6 +156,7 @@ def _member(record: MemberRecord, factors: tuple[Factor, ...], discrepancies: Se
             c.penalised,
             c.unit,
             c.size,
+            c.meaning or meaning_of(c.name, record.family, factors),
         )
         for c in record.constants
     )

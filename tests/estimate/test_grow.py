@@ -131,7 +131,7 @@ def test_the_exponents_of_a_factor_that_changes_nothing_are_learned_small() -> N
     base = generic(table.factors, Structure("product", 2))
     options = FitOptions()
     problem = problem_of(base, table, loss_named(options.loss), penalty_named(options.penalty, options.strength))
-    kinds = kinds_of(base, table.factors)
+    kinds = kinds_of(base)
     start = solve(problem, seed=0).constants
     grown = grow(growth_problem(base, problem, (), table, kinds), start[None], np.ones((1, len(table)), bool))[0]
     size = dict(zip(kinds, grown.plain, strict=True))
@@ -145,7 +145,7 @@ def test_the_exponents_of_a_factor_that_changes_nothing_are_learned_small() -> N
 def test_parts_of_the_rows_learn_sizes_by_themselves() -> None:
     table = runs(1.5, noise=0.1)
     base, problem = base_of(table)
-    kinds = kinds_of(base, table.factors)
+    kinds = kinds_of(base)
     start = solve(problem, seed=0).constants
     number = np.arange(len(table))
     rows = np.array([number % 3 != 0, number % 3 != 1, number >= 0])

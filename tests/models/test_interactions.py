@@ -22,7 +22,7 @@ FULL = table(list(itertools.product([8.0, 16.0, 32.0, 64.0], NETS, ("fp16", "fp3
 
 
 def test_levels_have_exponents_and_combinations_effects() -> None:
-    offered = {one.name: [name for name, _ in one.effects] for one in interactions(FULL.factors, FULL.columns)}
+    offered = {one.name: [effect.name for effect in one.effects] for one in interactions(FULL.factors, FULL.columns)}
     assert offered["batch × net"] == [f"p_batch_net[{net}]" for net in NETS]
     assert offered["batch × precision"] == ["p_batch_precision[fp32]"]
     assert len(offered["net:precision"]) == 6

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from genperf.expression import Constant
+from genperf.expression import Constant, Meaning
 from genperf.formula import Call, Name, Node, Number, Text, call
 from genperf.models.compose import unused_name
 from genperf.panel import Panel
@@ -44,7 +44,8 @@ def level_effects(factors: Panel, columns: Collection[str]) -> Mapping[Constant,
     effects: dict[Constant, Node] = {}
     for factor in factors.factors:
         for level in factor.levels[1:] if factor.name not in switches else ():
-            constant = Constant(unused_name(f"d_{factor.name}[{level}]", columns), "level", *LEVELS.bounds, start=0.0)
+            name, meaning = unused_name(f"d_{factor.name}[{level}]", columns), Meaning("level", "", factor.name, level)
+            constant = Constant(name, "level", *LEVELS.bounds, start=0.0, meaning=meaning)
             effects[constant] = Call("where", (call("equal", Name(factor.name), Text(level)), Number(1.0), Number(0.0)))
     return effects
 

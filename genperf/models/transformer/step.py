@@ -108,7 +108,9 @@ class _Writer:
 
     def _node(self, text: str) -> Node:
         """Return a term over columns."""
-        return self.layout.over_columns(text, {name: Name(c.name) for name, c in self.coefficients.items()})
+        alike = self._alike()
+        nodes = {name: Name(self.coefficients[alike.get(name, name)].name) for name in self.coefficients}
+        return self.layout.over_columns(text, nodes)
 
     def _formulas(self) -> dict[str, str]:
         """Return the terms as formulas over canonical names, without those that no run has."""
@@ -117,21 +119,18 @@ class _Writer:
         if self.layout.split("pipeline_parallel"):
             formulas["bubble"] = f"({' + '.join(passes.values())})*{_SLOTS}"
         formulas |= {name: text for name, text in self._once().items() if self._kept(name)}
-        if self.form in _LEFT_OUT:
-            formulas = {name: self._with_fewer(text) for name, text in formulas.items()}
         return formulas
 
     def _kept(self, name: str) -> bool:
         """Tell whether the form has a term."""
         return name not in _LEFT_OUT.get(self.form, ())
 
-    def _with_fewer(self, text: str) -> str:
-        """Return a formula with the coefficients of the shorter forms."""
+    def _alike(self) -> dict[str, str]:
+        """Return the coefficients of which the shorter forms have one, each with the one in its place."""
+        if self.form not in _LEFT_OUT:
+            return {}
         # Without a micro-batch a latency of passes is one of samples, and that of a step's exchange is not.
-        alike = {**_ALIKE, "alpha_d": "alpha_t" if self.counted else "alpha_d"}
-        for name, other in alike.items():
-            text = text.replace(f"{name}*", f"{other}*")
-        return text
+        return {**_ALIKE, "alpha_d": "alpha_t" if self.counted else "alpha_d"}
 
     def _passes(self) -> dict[str, str]:
         """Return what a micro-batch takes on one stage."""
