@@ -10,19 +10,19 @@ import numpy as np
 import pandas as pd
 
 from genperf.advice.suggest import suggest
-from genperf.attribution import completed
 from genperf.attribution.alike import LABELS, alike_terms
 from genperf.attribution.derived import Price
-from genperf.attribution.doublings import doublings, following_the_count
+from genperf.attribution.doublings import doublings
 from genperf.attribution.ladder import ladder
 from genperf.attribution.terms import FORM, parts_of
 from genperf.attribution.training import Training
 from genperf.errors import GenperfError, TableError
 from genperf.formula import parse, quote_name, render
+from genperf.panel.configurations import following_workers
 from genperf.panel.following import divisible, follows
+from genperf.panel.typical import values_with_levels
 from genperf.panel.work import work_of_columns, work_of_group
 from genperf.prediction import read_query
-from genperf.prediction.measured import values_with_levels
 from genperf.result import FitResult, answering
 from genperf.table import Factor
 from genperf.table.names import noun_of
@@ -156,7 +156,7 @@ def ask(result: FitResult, at: Mapping[str, Any], question: Question | None = No
     """
     question = question or Question()
     result = answering(result, at)
-    query = read_query(completed(result, at), result.schema)
+    query = read_query(result.completed(at), result.schema)
     if query.rows != 1:
         raise GenperfError(f"ask answers for one configuration, not {query.rows}", hint="one value for each factor")
     target: dict[str, Any] = {name: cells[0] for name, cells in query.columns.items()}
@@ -203,7 +203,7 @@ def _taken(result: FitResult, target: Mapping[str, Any], at: Collection[str]) ->
     left = [name for name in left if name not in given]
     workers = result.panel.workers
     if workers is not None and workers.name in given:
-        follow = following_the_count(result, pd.DataFrame([target]))
+        follow = following_workers(result.panel, {n: np.array([v]) for n, v in target.items()})
         left = [name for name in left if name not in follow or schema.factors[places[name]].distinct == 1]
     varied = {name for name in left if schema.factors[places[name]].distinct > 1}
     settled = {name for name in varied if any(follows(result.panel, name, other) for other in known)}
@@ -228,7 +228,7 @@ class _Curve:
         wanted = float(target[self.count.name])
         # Smaller counts fill the nodes as the measured ones did, also where the target's nodes were given.
         smaller = ladder(result, target, upto=max(wanted, self.count.upper * 2.0), given=frozenset({self.count.name}))
-        measured = values_with_levels(result.schema, target, self.count.name)
+        measured = values_with_levels(result.panel, target, self.count.name)
         ends = [measured[0], measured[-1]]
         # A transformer's split needs so many devices at least.
         possible = np.flatnonzero(divisible(result.panel, smaller.columns) & (smaller.counts >= ends[0]))
@@ -393,7 +393,7 @@ def _limit(result: FitResult, columns: Mapping[str, Any], places: str, interval:
     shares = {term: share for term, share in zip(parts.names, amounts, strict=True) if term != FORM}
     if not {"computation", "matrix"} & {*terms}:
         ratios = doublings(result, {factor: cells[0] for factor, cells in columns.items()})
-        workers, moved = result.panel.workers, following_the_count(result, pd.DataFrame(columns))
+        workers, moved = result.panel.workers, following_workers(result.panel, columns)
         with_it = {workers.name: f" (and {' and '.join(moved)} with it)"} if workers is not None and moved else {}
         effects = [
             f"{factor}{with_it.get(factor, '')} makes it x {three_digits(ratio)}"

@@ -11,7 +11,6 @@ import numpy.typing as npt
 import pandas as pd
 
 from genperf.advice.narrowing import uncertainty
-from genperf.attribution import completed
 from genperf.attribution.answers import as_html, as_text, described, records
 from genperf.errors import GenperfError, suggest
 from genperf.formula import evaluate, names_in
@@ -161,7 +160,7 @@ def compare(
     tables, draws, works, failing = [], [], list[Array | None](), list[str]()
     for place, (key, result) in enumerate(models.items()):
         levels = _levels(result, column)
-        frame = completed(result, {**rest, **({} if column is None else {column: levels})})
+        frame = result.completed({**rest, **({} if column is None else {column: levels})})
         if len(frame) != len(levels):
             raise GenperfError("alternatives are compared at one configuration", hint="one value for each factor")
         predicted = result.predict(frame, interval)

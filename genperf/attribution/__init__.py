@@ -2,7 +2,6 @@
 
 from genperf.attribution.answers import Comparison, Explanation, Importance, Scaling, Sensitivity
 from genperf.attribution.comparison import compare
-from genperf.attribution.configurations import completed, typical_of
 from genperf.attribution.explain import explain
 from genperf.attribution.scaling import Knee, scaling
 from genperf.attribution.sensitivity import Sobol, sensitivity
@@ -17,10 +16,8 @@ __all__ = [
     "Sensitivity",
     "Sobol",
     "compare",
-    "completed",
     "explain",
     "scaling",
     "sensitivity",
-    "typical_of",
     "written_lines",
 ]

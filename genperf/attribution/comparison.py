@@ -11,7 +11,6 @@ import numpy.typing as npt
 import pandas as pd
 
 from genperf.attribution.answers import Comparison
-from genperf.attribution.configurations import completed
 from genperf.attribution.draws import quantiles
 from genperf.attribution.overlaps import hidden_changes
 from genperf.attribution.terms import FORM, HIDDEN, Parts, parts_of
@@ -193,7 +192,7 @@ def _sentence(
 
 
 def _one(at: Mapping[str, Any] | pd.DataFrame, result: FitResult) -> Query:
-    query = read_query(completed(result, at), result.schema)
+    query = read_query(result.completed(at), result.schema)
     if query.rows != 1:
         raise GenperfError(
             f"one configuration is compared with one other, not {query.rows}", hint="one value for each factor"

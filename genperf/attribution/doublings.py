@@ -10,14 +10,12 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from genperf.attribution.configurations import completed
 from genperf.attribution.draws import log_paths, quantiles, shares
 from genperf.formula import parse
-from genperf.panel import Panel
-from genperf.panel.following import following
+from genperf.panel.configurations import doubled, following_workers
 from genperf.prediction import Query, central_times, read_query
 from genperf.result import FitResult
-from genperf.table.cells import with_columns
+from genperf.table.cells import columns_of, with_columns
 from genperf.table.work import evaluated
 
 
@@ -57,7 +55,7 @@ def doublings(result: FitResult, at: Mapping[str, Any] | None = None) -> dict[st
     >>> round(doublings(result)["workers"], 3)
     0.5
     """
-    frame = completed(result, at).iloc[:1]
+    frame = result.completed(at).iloc[:1]
     ratios = {}
     for name in doubled_factors(result, frame):
         query = _with_doubles(result, frame, name)
@@ -108,7 +106,7 @@ def doublings_by_level(
     for categorical in (f for f in result.schema.factors if len(f.levels) > 1):
         levels = categorical.levels[: DOUBLINGS.max_levels]
         others = {name: _first(value) for name, value in given.items() if name != categorical.name}
-        frame = pd.concat([completed(result, {**others, categorical.name: [level]}) for level in levels])
+        frame = pd.concat([result.completed({**others, categorical.name: [level]}) for level in levels])
         frame = frame.reset_index(drop=True)
         for name in doubled_factors(result, frame):
             query = _with_doubles(result, frame, name)
@@ -153,34 +151,8 @@ def doublings_for_people(doublings: pd.DataFrame) -> pd.DataFrame:
 def doubled_factors(result: FitResult, frame: pd.DataFrame) -> list[str]:
     """Return the numeric factors above zero that were measured at several values, and follow from no other column."""
     names = [f.name for f in result.schema.factors if f.numeric and f.positive and f.distinct > 1]
-    follow = {*result.schema.derived, *following_the_count(result, frame)}
+    follow = {*result.schema.derived, *following_workers(result.panel, columns_of(frame))}
     return [n for n in names if n not in follow and n in frame]
-
-
-def following_the_count(result: FitResult, at: pd.DataFrame) -> tuple[str, ...]:
-    """Return the factors that grow with the workers at some configurations, such as the nodes that hold them."""
-    workers = result.panel.workers
-    if workers is None or workers.name not in at:
-        return ()
-    return tuple(n for n in _doubled(result.panel, at, workers.name) if n != workers.name)
-
-
-def _doubled(factors: Panel, frame: pd.DataFrame, name: str) -> dict[str, npt.NDArray[np.float64]]:
-    """Return the columns that change where one doubles, with their values."""
-    double = {name: 2.0 * frame[name].to_numpy(float)}
-    workers, nodes = factors.workers, factors.nodes
-    if workers is None or workers.name not in frame:
-        return double
-    columns = {str(n): double.get(str(n), frame[n].to_numpy()) for n in frame}
-    per_node = None
-    given = {name}
-    if nodes is not None and nodes.name in frame:
-        count, held = (frame[f.name].to_numpy(float) for f in (workers, nodes))
-        # A node that is not full says nothing of how many workers it holds.
-        per_node = count / held if np.all(held > 1.0) else None
-        given |= set() if name == workers.name else {nodes.name}
-    follow = following(factors, workers, columns, given, per_node)
-    return double | {n: v for n, v in follow.items() if n in frame and np.any(v != frame[n].to_numpy(float))}
 
 
 def _first(value: Any) -> Any:
@@ -191,7 +163,7 @@ def _first(value: Any) -> Any:
 def _with_doubles(result: FitResult, frame: pd.DataFrame, name: str) -> Query:
     """Return configurations, and after them the same with a factor doubled."""
     reads = {n: parse(text).names for n, text in result.schema.derived.items() if n in frame}
-    moved = _doubled(result.panel, frame, name)
+    moved = doubled(result.panel, columns_of(frame), name)
     follow = [n for n, columns in reads.items() if {*moved} & {*columns} and set(columns) <= set(frame)]
     both = pd.concat([frame, with_columns(frame, moved)], ignore_index=True)
     return read_query(both.drop(columns=follow), result.schema)

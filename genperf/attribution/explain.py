@@ -12,7 +12,6 @@ import pandas as pd
 from genperf.attribution.alike import alike_terms
 from genperf.attribution.answers import Explanation, Sensitivity
 from genperf.attribution.comparison import compare
-from genperf.attribution.configurations import completed
 from genperf.attribution.doublings import doublings_by_level
 from genperf.attribution.elasticity import DOUBLING, elasticity_table
 from genperf.attribution.scaling import Knee, scaling
@@ -93,7 +92,7 @@ def explain(
         raise GenperfError(f"the interval must lie between 0 and 1, not {interval}", hint="--interval 0.9")
     at = known_names(at, result.schema) if isinstance(at, Mapping) else at
     fitted, result = result, answering(result, at, versus)
-    query = read_query(completed(result, at), result.schema)
+    query = read_query(result.completed(at), result.schema)
     tail = (1.0 - interval) / 2.0
     levels = (tail, 1.0 - tail)
     varying = tuple(f.name for f in result.schema.factors if f.name in query.given)
@@ -154,7 +153,7 @@ def terms_at(result: FitResult, at: pd.DataFrame, interval: float) -> TermsAt:
     interval : float
         Nominal coverage.
     """
-    query = read_query(completed(result, at), result.schema)
+    query = read_query(result.completed(at), result.schema)
     tail = (1.0 - interval) / 2.0
     groups = {label: terms for label, terms in alike_terms(result, query.columns).items() if len(terms) > 1}
     parts = parts_of(result, query.columns).together(groups)

@@ -8,16 +8,14 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from genperf.errors import GenperfError
-from genperf.formula import parse
-from genperf.panel.following import following
-from genperf.panel.work import columns_of_work, kind_of_scaling, relative_work
+from genperf.panel.configurations import at_scale
+from genperf.panel.work import kind_of_scaling, relative_work
 from genperf.prediction import read_query
 from genperf.result import FitResult
 from genperf.table import Factor
-from genperf.table.cells import with_columns
+from genperf.table.cells import frame_of
 from genperf.table.target import Scaling
 from genperf.table.work import KINDS
 
@@ -95,20 +93,10 @@ def ladder(
     schema = result.schema
     scaling_kind = kind or (None if schema.target.work else schema.scaling)
     counts = _counts(factor, upto, measured_counts(result, factor))
-    values = {name: value for name, value in at.items() if name != factor.name}
-    frame = pd.DataFrame({factor.name: counts, **{k: [v] * len(counts) for k, v in values.items()}})
-    panel = result.panel.scaled_along(factor)
-    frame = with_columns(frame, columns_of_work(panel, counts, values, scaling_kind))
-    columns = {str(name): frame[name].to_numpy() for name in frame}
-    frame = with_columns(frame, following(panel, factor, columns, given))
-    derived = [
-        name
-        for name, text in result.schema.derived.items()
-        if name in frame and name not in given and set(parse(text).names) <= set(frame.columns)
-    ]
-    query = read_query(frame.drop(columns=derived), result.schema)
-    work = relative_work(panel, query.columns, counts, kind)
-    constant = {k: v for k, v in values.items() if len(set(query.columns.get(k, [v]))) == 1}
+    columns = at_scale(result.panel, factor, counts, at, scaling_kind, given)
+    query = read_query(frame_of(columns), schema)
+    work = relative_work(result.panel.scaled_along(factor), query.columns, counts, kind)
+    constant = {k: v for k, v in at.items() if k != factor.name and len(set(query.columns.get(k, [v]))) == 1}
     scaled = "unknown" if work is None else kind_of_scaling(work, counts)
     return Ladder(factor, counts, query.columns, work, scaled, constant)
 

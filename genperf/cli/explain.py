@@ -135,13 +135,13 @@ class _Other:
 
     def compared(self, chosen: FitResult, at: dict[str, list[str]] | None, interval: float) -> Comparison:
         """Compare the model that is explained with the other group's."""
-        from genperf.attribution import compare, completed
+        from genperf.attribution import compare
 
         names = chosen.schema.group
         here = [v.strip() for v in (self.group or "").split(",")]
         key = tuple(self.across.get(name, value) for name, value in zip(names, here, strict=True))
         second = self.fitted[key]  # type: ignore[index]
-        a = {str(k): v for k, v in completed(chosen, at).iloc[0].items()}
+        a = {str(k): v for k, v in chosen.completed(at).iloc[0].items()}
         changed = {name: v for name, v in self.changed.items() if name in {f.name for f in second.schema.factors}}
         known = {f.name for f in second.schema.factors if f.numeric or a[f.name] in f.levels}
         b = {**{k: v for k, v in a.items() if k in known and k not in names}, **changed}

@@ -109,7 +109,7 @@ def of_explanation(
         Nominal coverage of the bands.
     """
     from genperf import plots
-    from genperf.attribution import completed, scaling
+    from genperf.attribution import scaling
     from genperf.result import answering
 
     if explanation.comparison is not None:
@@ -119,7 +119,7 @@ def of_explanation(
     if explanation.scaling is not None:
         return plots.efficiency(explanation.scaling)
     result = answering(result, at)
-    here = {str(name): value for name, value in completed(result, at).iloc[0].items()}
+    here = {str(name): value for name, value in result.completed(at).iloc[0].items()}
     return plots.terms(result, scaling(result, here, interval=interval), interval)
 
 

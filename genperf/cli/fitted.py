@@ -75,20 +75,19 @@ def fitted_lines(result: FitResult, verbose: bool = False) -> list[str]:
 
 def trust_lines(result: FitResult) -> list[str]:
     """Return the verdict at twice the largest measured scale, the other factors at those of a measured run."""
-    from genperf.attribution import completed
-    from genperf.attribution.configurations import typical_of
     from genperf.formula import parse
+    from genperf.panel.typical import typical_run
 
     try:
         count = result.panel.along()
     except GenperfError:
         return []
-    run, derived = typical_of(result), result.schema.derived
+    run, derived = typical_run(result.panel, {}), result.schema.derived
     # A factor that is derived from columns which are no factors stays as it was measured.
     fixed = {n: run[n] for n, text in derived.items() if n in run and not set(parse(text).names) <= set(run)}
     there = f"at twice the largest scale ({count.name}={2.0 * count.upper:g})"
     try:
-        predicted = result.predict(completed(result, {**fixed, count.name: 2.0 * count.upper})).iloc[0]
+        predicted = result.predict(result.completed({**fixed, count.name: 2.0 * count.upper})).iloc[0]
     except GenperfError as error:
         return [f"{there}: {error.message}"]
     reason = f": {predicted['reason']}" if predicted["reason"] else ""

@@ -62,6 +62,8 @@ class Panel:
     scaling: Scaling | None = None
     #: The measured quantity, where it is known.
     target: Target | None = None
+    #: Factors that are computed from other columns, with their formulas.
+    derived: Mapping[str, str] = field(default_factory=dict)
     #: What was measured, in the order of the factors; known of a fitted model.
     medians: tuple[Median, ...] = field(default=(), repr=False)
 

@@ -10,10 +10,11 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from genperf.attribution import Scaling, completed, explain
+from genperf.attribution import Scaling, explain
 from genperf.attribution.ladder import ladder
 from genperf.attribution.terms import FORM, HIDDEN
 from genperf.errors import GenperfError
+from genperf.panel.typical import measured_along
 from genperf.plots.style import (
     BLUE,
     FAINT,
@@ -29,7 +30,6 @@ from genperf.plots.style import (
     shown,
 )
 from genperf.prediction import central_times, read_query
-from genperf.prediction.measured import measured_along
 from genperf.prediction.predict import THROUGHPUT
 from genperf.result import FitResult, answering
 from genperf.words.numbers import samples_called
@@ -61,7 +61,7 @@ CURVES = CurveSettings()
 def rows_of(result: FitResult, answer: Scaling) -> pd.DataFrame:
     """Return the configurations of a scaling curve, a column per factor; those that follow the count do so."""
     kind = answer.kind if answer.kind in ("weak", "strong") else None
-    at = {str(name): value for name, value in completed(result, answer.at or None).iloc[0].items()}
+    at = {str(name): value for name, value in result.completed(answer.at or None).iloc[0].items()}
     steps = ladder(result, at, answer.along, answer.upto, kind, frozenset(answer.at))  # type: ignore[arg-type]
     return pd.DataFrame(steps.columns)
 
@@ -99,7 +99,7 @@ def scaling(
         perfect = _perfect(answer, x) if work is None else work / _perfect(answer, x)
         ax.plot(x, value[base] * perfect / perfect[base], color=INK, linestyle=":", label="perfect")
     ax.plot(x, value, color=BLUE, linewidth=2.0, label=shown(result.model))
-    points = measured_along(result.schema, answer.along, rows_of(result, answer), table)
+    points = measured_along(result.panel, answer.along, rows_of(result, answer), table)
     if points:
         at = [p.at for p in points]
         times = np.array([[p.value, p.lowest, p.highest] for p in points])

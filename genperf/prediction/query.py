@@ -16,7 +16,7 @@ from genperf.formula import parse
 from genperf.panel.following import settled
 from genperf.prediction.schema import Schema
 from genperf.table import Factor
-from genperf.table.cells import Cells
+from genperf.table.cells import Cells, columns_of
 from genperf.table.clean import labels, numbers, too_large
 from genperf.table.source import Source, open_source
 from genperf.table.understood import understood
@@ -192,6 +192,20 @@ def known_names(values: Mapping[str, Any], schema: Schema) -> dict[str, Any]:
                 f"the model has no factor '{name}'", hint=suggest(name, known) or f"one of {', '.join(known)}"
             )
     return {columns[name]: value for name, value in values.items()}
+
+
+def given_columns(at: Mapping[str, Any] | pd.DataFrame, schema: Schema) -> dict[str, npt.NDArray[Any]]:
+    """Return the unchecked columns of configurations by the model's names; values by name are combined each with each.
+
+    Raises
+    ------
+    TableError
+        As `known_names` does, of values by name; of a DataFrame for two names of one factor.
+    """
+    if isinstance(at, Mapping):
+        return combine(known_names(at, schema))
+    columns = columns_of(at)
+    return {name: columns[given] for given, name in model_names(columns, schema).items()}
 
 
 def checked_values(values: Mapping[str, Any], schema: Schema) -> dict[str, Any]:

@@ -60,6 +60,7 @@ class Schema(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fie
             group=self.group,
             scaling=self.scaling,
             target=self.target,
+            derived=self.derived,
             medians=self.medians,
         )
 

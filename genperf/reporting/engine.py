@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from genperf.attribution import completed
 from genperf.discrepancy import Discrepancy, Extrapolation
 from genperf.discrepancy.surface import FADING
 from genperf.formula import Node, javascript, parse, quote_name
@@ -136,7 +135,7 @@ def fitting(model: Model) -> dict[str, Any] | None:
 
 def judging(result: FitResult, formulas: Formulas) -> dict[str, Any]:
     """Return what the verdicts need to know of a model, see `genperf.prediction.verdict`."""
-    query = read_query(completed(result, None), result.schema)
+    query = read_query(result.completed(None), result.schema)
     standing = standing_of(result.members, result.schema, query)
     model = Model(result, formulas)
     shapes: dict[str, int] = {}

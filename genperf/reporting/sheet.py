@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from genperf.attribution import Scaling, completed, scaling
+from genperf.attribution import Scaling, scaling
 from genperf.attribution.doublings import doublings_by_level, doublings_for_people
 from genperf.attribution.ladder import Ladder, ladder
 from genperf.attribution.members import by_label
@@ -18,8 +18,8 @@ from genperf.attribution.terms import amounts_of
 from genperf.errors import GenperfError
 from genperf.panel.following import following
 from genperf.panel.medians import Median
+from genperf.panel.typical import most_measured
 from genperf.prediction import read_query
-from genperf.prediction.measured import most_measured
 from genperf.prediction.predict import central_and_band
 from genperf.prediction.query import checked_values
 from genperf.reporting.answers import Summary, answers, summary, unanswered
@@ -103,7 +103,7 @@ def place_of(result: FitResult, target: Mapping[str, Any] | None, along: str | N
             raise
         return _without_scale(result, given, error.message)
     given, fixed = _counted(result, factor, given)
-    at = _completed(result, {**most_measured(result.schema, factor.name), **given})
+    at = _completed(result, {**most_measured(result.panel, factor.name), **given})
     upto = max(factor.upper * SHEET.evaluated, float(given.get(factor.name, 0.0)))
     path = ladder(result, at, factor.name, upto, given=fixed)
     curve = scaling(result, at, along=factor.name, upto=upto, interval=interval, given=fixed)
@@ -129,7 +129,7 @@ def _counted(result: FitResult, along: Factor, given: Mapping[str, Any]) -> tupl
 
 
 def _completed(result: FitResult, at: Mapping[str, Any]) -> dict[str, Any]:
-    filled = completed(result, at or None)
+    filled = result.completed(at or None)
     if len(filled) != 1:
         raise GenperfError(f"a report is about one target, not {len(filled)}", hint="one value for each factor")
     return {str(name): value for name, value in filled.iloc[0].items()}

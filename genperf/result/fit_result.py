@@ -13,8 +13,11 @@ import numpy.typing as npt
 
 from genperf.errors import Note, TableError, counted
 from genperf.panel import Panel
+from genperf.panel.configurations import completed
+from genperf.panel.typical import typical_run
 from genperf.prediction import Band, Evidence, Feasibility, Member, Schema, Spread, beside, cells_of, predict
 from genperf.prediction.further import further_columns, further_names
+from genperf.prediction.query import given_columns
 from genperf.result.shortcuts import GroupShortcuts, Shortcuts, data_or_values
 from genperf.table.cells import Cells, frame_of
 from genperf.table.clean import labels
@@ -101,6 +104,27 @@ class FitResult(Shortcuts):
     def panel(self) -> Panel:
         """What the factors mean: which one counts the workers, what the work is, what follows what."""
         return self.schema.panel
+
+    def completed(self, at: Mapping[str, Any] | pd.DataFrame | None = None) -> pd.DataFrame:
+        """Return configurations with values for the factors that were left out: see `genperf.panel.configurations`.
+
+        Parameters
+        ----------
+        at : mapping or DataFrame, optional
+            The given factors; values by name are combined each with each. Without any, it is one typical run.
+
+        Examples
+        --------
+        >>> import genperf as gp
+        >>> import pandas as pd
+        >>> runs = pd.DataFrame({"gpus": [1, 8, 16, 32], "nodes": [1, 1, 2, 4], "t": [2.0, 1.1, 1.06, 1.03]})
+        >>> result = gp.fit(gp.read_table(runs, time="t", extrinsic="gpus,nodes"), model="a/gpus + c")
+        >>> result.completed({"gpus": [8, 64]})["nodes"].tolist(), result.completed({"nodes": [8]})["gpus"].tolist()
+        ([1.0, 8.0], [64.0])
+        """
+        if at is None or not len(at):
+            return frame_of({name: np.array([value]) for name, value in typical_run(self.panel, {}).items()})
+        return frame_of(completed(self.panel, given_columns(at, self.schema)))
 
     def predict(
         self,

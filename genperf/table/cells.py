@@ -28,6 +28,11 @@ def frame_of(columns: Mapping[str, Cells]) -> pd.DataFrame:
     return pd.DataFrame({name: _typed(cells) for name, cells in columns.items()})
 
 
+def columns_of(frame: pd.DataFrame) -> dict[str, npt.NDArray[Any]]:
+    """Return the columns of a DataFrame as arrays by name."""
+    return {str(name): cells.to_numpy() for name, cells in frame.items()}
+
+
 def _typed(cells: Cells) -> Any:
     return cells.tolist() if isinstance(cells, np.ndarray) and cells.dtype == object else cells
 

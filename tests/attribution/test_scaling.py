@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from worked_models import BATCH, FRAMEWORK, GLOBAL, NODES, WORKERS, member, model
 
-from genperf.attribution import typical_of
 from genperf.attribution.scaling import first_below, last_smallest, scaling
 from genperf.errors import GenperfError, TableError
+from genperf.panel.typical import typical_run
 from genperf.prediction import Spread
 
 AMDAHL = {"serial": "c", "parallel": "a/workers"}
@@ -118,7 +118,7 @@ def test_the_band_widens_as_that_of_predict_does() -> None:
 def test_nodes_follow_the_workers_unless_they_are_given() -> None:
     # 4 workers a node: 16 on 4 nodes. T = nodes.
     result = model(member({"network": "a*nodes"}, {"a": 1.0}), factors=(WORKERS, NODES))
-    counts = scaling(result, typical_of(result)).curve.set_index("workers")["time"]
+    counts = scaling(result, typical_run(result.panel, {})).curve.set_index("workers")["time"]
     assert [counts[n] for n in (1, 4, 5, 16, 64)] == pytest.approx([1, 1, 2, 4, 16])
     held = scaling(result, {"nodes": 2}, given=frozenset({"nodes"})).curve["time"]
     assert set(held) == {2.0}

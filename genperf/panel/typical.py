@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from genperf.panel.following import follows
 from genperf.panel.medians import Median, medians_of
-from genperf.prediction.schema import Schema
-from genperf.table import Factor, Table
+from genperf.panel.panel import Panel
+from genperf.table import Factor
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from genperf.table import Table
 
 
 class Point(NamedTuple):
@@ -25,7 +29,7 @@ class Point(NamedTuple):
     highest: float
 
 
-def measured_along(schema: Schema, along: str, rows: pd.DataFrame, table: Table | None = None) -> list[Point]:
+def measured_along(panel: Panel, along: str, rows: pd.DataFrame, table: Table | None = None) -> list[Point]:
     """Return the measured configurations that agree with a curve in all that is constant along it.
 
     Parameters
@@ -44,15 +48,16 @@ def measured_along(schema: Schema, along: str, rows: pd.DataFrame, table: Table 
 
     Examples
     --------
-    >>> from genperf.prediction.schema import schema_of
+    >>> import pandas as pd
     >>> from genperf.table import read_table
     >>> runs = pd.DataFrame({"workers": [1, 2, 2], "batch": [8, 8, 16], "s": [1.0, 0.6, 0.9]})
-    >>> schema = schema_of(read_table(runs, time="s", extrinsic="workers", intrinsic="batch"))
-    >>> [p.at for p in measured_along(schema, "workers", pd.DataFrame({"workers": [1, 64], "batch": 8}))]
+    >>> table = read_table(runs, time="s", extrinsic="workers", intrinsic="batch")
+    >>> panel = Panel(table.factors, medians=medians_of(table))
+    >>> [p.at for p in measured_along(panel, "workers", pd.DataFrame({"workers": [1, 64], "batch": 8}))]
     [1.0, 2.0]
     """
-    names = [f.name for f in (schema.factors if table is None else table.factors)]
-    medians = schema.medians if table is None else medians_of(table, most=len(table))
+    names = [f.name for f in (panel.factors if table is None else table.factors)]
+    medians = panel.medians if table is None else medians_of(table, most=len(table))
     held = {n: rows[n].iloc[0] for n in names if n in rows and n != along and (rows[n] == rows[n].iloc[0]).all()}
     points = [
         Point(float(m.values[names.index(along)]), m.value, m.lowest, m.highest)
@@ -62,36 +67,35 @@ def measured_along(schema: Schema, along: str, rows: pd.DataFrame, table: Table 
     return sorted(points)
 
 
-def most_measured(schema: Schema, along: str) -> dict[str, Any]:
+def most_measured(panel: Panel, along: str) -> dict[str, Any]:
     """Return the values of the other factors at which most values of one were measured; nothing without medians.
 
     Factors that were always at one value with each value of `along` (nodes beside devices) follow it, and are left out.
 
     Examples
     --------
-    >>> from genperf.prediction.schema import schema_of
+    >>> import pandas as pd
     >>> from genperf.table import read_table
     >>> runs = pd.DataFrame({"workers": [1, 2, 4, 1], "batch": [8, 16, 16, 32], "s": [1.0, 0.6, 0.9, 2.0]})
-    >>> most_measured(schema_of(read_table(runs, time="s", extrinsic="workers", intrinsic="batch")), "workers")
+    >>> table = read_table(runs, time="s", extrinsic="workers", intrinsic="batch")
+    >>> most_measured(Panel(table.factors, medians=medians_of(table)), "workers")
     {'batch': 16.0}
     """
-    names = [f.name for f in schema.factors]
+    names = [f.name for f in panel.factors]
     place = names.index(along)
     others = [
-        j
-        for j, f in enumerate(schema.factors)
-        if j != place and f.distinct > 1 and not follows(schema.panel, f.name, along)
+        j for j, f in enumerate(panel.factors) if j != place and f.distinct > 1 and not follows(panel, f.name, along)
     ]
-    pairs = {(tuple(m.values[j] for j in others), m.values[place]) for m in schema.medians}
+    pairs = {(tuple(m.values[j] for j in others), m.values[place]) for m in panel.medians}
     if not pairs or not others:
         return {}
     counts = Counter(held for held, _ in pairs)
     largest = max(counts.values())
-    first = next(h for m in schema.medians if counts[h := tuple(m.values[j] for j in others)] == largest)
+    first = next(h for m in panel.medians if counts[h := tuple(m.values[j] for j in others)] == largest)
     return {names[j]: value for j, value in zip(others, first, strict=True)}
 
 
-def measured_levels(schema: Schema, given: Mapping[str, Any]) -> dict[str, str]:
+def measured_levels(panel: Panel, given: Mapping[str, Any]) -> dict[str, str]:
     """Return levels for the categorical factors that were measured together, with the given levels and most often.
 
     Levels that are given and were never measured together leave the other factors at the level with most runs.
@@ -103,19 +107,20 @@ def measured_levels(schema: Schema, given: Mapping[str, Any]) -> dict[str, str]:
 
     Examples
     --------
-    >>> from genperf.prediction.schema import schema_of
+    >>> import pandas as pd
     >>> from genperf.table import read_table
     >>> runs = pd.DataFrame({"net": ["vgg", "bert", "bert"], "precision": ["fp32", "fp16", "fp16"], "gpus": [1, 1, 2],
     ...                      "s": [2.0, 1.0, 0.6]})
-    >>> schema = schema_of(read_table(runs, time="s", extrinsic="gpus", categorical="net,precision"))
-    >>> measured_levels(schema, {}), measured_levels(schema, {"net": "vgg"})
+    >>> table = read_table(runs, time="s", extrinsic="gpus", categorical="net,precision")
+    >>> panel = Panel(table.factors, medians=medians_of(table))
+    >>> measured_levels(panel, {}), measured_levels(panel, {"net": "vgg"})
     ({'net': 'bert', 'precision': 'fp16'}, {'net': 'vgg', 'precision': 'fp32'})
     """
-    places = [j for j, f in enumerate(schema.factors) if not f.numeric]
-    factors = [schema.factors[j] for j in places]
+    places = [j for j, f in enumerate(panel.factors) if not f.numeric]
+    factors = [panel.factors[j] for j in places]
     fixed = {f.name: str(given[f.name]) for f in factors if f.name in given}
     runs: Counter[tuple[str, ...]] = Counter()
-    for median in schema.medians:
+    for median in panel.medians:
         levels = tuple(str(median.values[j]) for j in places)
         if all(fixed.get(f.name, level) == level for f, level in zip(factors, levels, strict=True)):
             runs[levels] += median.repeats
@@ -128,7 +133,7 @@ def measured_levels(schema: Schema, given: Mapping[str, Any]) -> dict[str, str]:
     return {f.name: level for f, level in zip(factors, most, strict=True)}
 
 
-def typical_run(schema: Schema, given: Mapping[str, Any]) -> dict[str, Any]:
+def typical_run(panel: Panel, given: Mapping[str, Any]) -> dict[str, Any]:
     """Return the measured run that a question refers to which leaves factors open: values that do occur together.
 
     Its levels are those of `measured_levels`. Of the runs with these levels it is the one nearest to the given numbers,
@@ -148,21 +153,21 @@ def typical_run(schema: Schema, given: Mapping[str, Any]) -> dict[str, Any]:
 
     Examples
     --------
-    >>> from genperf.prediction.schema import schema_of
+    >>> import pandas as pd
     >>> from genperf.table import read_table
     >>> runs = pd.DataFrame({"gpus": [1, 2, 4, 8], "layers": [24, 24, 48, 96], "width": [512, 512, 768, 1024],
     ...                      "s": [1.0, 0.6, 0.9, 1.2]})
-    >>> schema = schema_of(read_table(runs, time="s", extrinsic="gpus", intrinsic="layers,width"))
-    >>> typical_run(schema, {"gpus": 64})
+    >>> table = read_table(runs, time="s", extrinsic="gpus", intrinsic="layers,width")
+    >>> typical_run(Panel(table.factors, medians=medians_of(table)), {"gpus": 64})
     {'layers': 96.0, 'width': 1024.0, 'gpus': 8.0}
     """
-    levels = measured_levels(schema, given)
-    names = [f.name for f in schema.factors]
-    alike = _with_levels(schema, levels)
+    levels = measured_levels(panel, given)
+    names = [f.name for f in panel.factors]
+    alike = _with_levels(panel, levels)
     if not alike:
-        return {f.name: _centre(f) if f.numeric else levels[f.name] for f in schema.factors}
+        return {f.name: _centre(f) if f.numeric else levels[f.name] for f in panel.factors}
     near, central = np.zeros(len(alike)), np.zeros(len(alike))
-    for j, factor in enumerate(schema.factors):
+    for j, factor in enumerate(panel.factors):
         if factor.numeric:
             total = near if factor.name in given else central
             total += _distances(factor, [m.values[j] for m in alike], given)
@@ -170,7 +175,7 @@ def typical_run(schema: Schema, given: Mapping[str, Any]) -> dict[str, Any]:
     return dict(zip(names, chosen.values, strict=True))
 
 
-def ratio_at_the_largest(schema: Schema, given: Mapping[str, Any], above: str, below: str) -> float | None:
+def ratio_at_the_largest(panel: Panel, given: Mapping[str, Any], above: str, below: str) -> float | None:
     """Return the ratio of two factors, as of devices and nodes, in the runs with the usual levels; None without runs.
 
     It is that at the largest measured value of the first factor, and of several runs there the largest.
@@ -179,16 +184,14 @@ def ratio_at_the_largest(schema: Schema, given: Mapping[str, Any], above: str, b
     ----------
     given : mapping
         Levels of some of the factors.
-    above, below : str
-        The factors.
     """
-    names = [f.name for f in schema.factors]
-    alike = _with_levels(schema, measured_levels(schema, given))
+    names = [f.name for f in panel.factors]
+    alike = _with_levels(panel, measured_levels(panel, given))
     pairs = [tuple(float(m.values[names.index(name)]) for name in (above, below)) for m in alike]
     return max(((a, a / b) for a, b in pairs), default=(0.0, None))[1]
 
 
-def values_with_levels(schema: Schema, at: Mapping[str, Any], along: str) -> list[float]:
+def values_with_levels(panel: Panel, at: Mapping[str, Any], along: str) -> list[float]:
     """Return the values of a factor that were measured with the levels of a configuration, rising; all without such.
 
     Parameters
@@ -198,16 +201,16 @@ def values_with_levels(schema: Schema, at: Mapping[str, Any], along: str) -> lis
     along : str
         The factor.
     """
-    factor = next(f for f in schema.factors if f.name == along)
-    place = schema.factors.index(factor)
-    levels = {f.name: str(at[f.name]) for f in schema.factors if not f.numeric}
-    measured = {float(m.values[place]) for m in _with_levels(schema, levels)}
+    factor = next(f for f in panel.factors if f.name == along)
+    place = panel.factors.index(factor)
+    levels = {f.name: str(at[f.name]) for f in panel.factors if not f.numeric}
+    measured = {float(m.values[place]) for m in _with_levels(panel, levels)}
     return sorted(measured) or [factor.lower, factor.upper]
 
 
-def _with_levels(schema: Schema, levels: Mapping[str, str]) -> list[Median]:
-    places = [[f.name for f in schema.factors].index(name) for name in levels]
-    return [m for m in schema.medians if [str(m.values[j]) for j in places] == list(levels.values())]
+def _with_levels(panel: Panel, levels: Mapping[str, str]) -> list[Median]:
+    places = [[f.name for f in panel.factors].index(name) for name in levels]
+    return [m for m in panel.medians if [str(m.values[j]) for j in places] == list(levels.values())]
 
 
 def _centre(factor: Factor) -> float:
