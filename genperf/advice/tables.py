@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 
 from genperf.advice.ask import Answer, Question, ask
-from genperf.attribution import completed
 from genperf.errors import GenperfError, TableError
 from genperf.fitting import fit_group
 from genperf.formula import parse, quote_name
@@ -470,7 +469,7 @@ _SHOWN = (
 
 def _completed(result: FitResult, at: Mapping[str, Any]) -> dict[str, Any]:
     """Return a whole configuration, the factors left out as in a measured run."""
-    return {name: cells[0] for name, cells in read_query(completed(result, at), result.schema).columns.items()}
+    return {name: cells[0] for name, cells in read_query(result.completed(at), result.schema).columns.items()}
 
 
 def _is_number(value: Any) -> bool:
