@@ -14,12 +14,13 @@ from genperf.errors import GenperfError, TableError
 from genperf.fitting import fit_group
 from genperf.formula import parse, quote_name
 from genperf.formula.amounts import amount
+from genperf.panel import Panel
 from genperf.panel.measured import Measured, measurement_of_column
 from genperf.panel.question import Selection, select, with_counts_in_names
 from genperf.panel.reading import Reading, column_named, growth, read_columns, slope_of
 from genperf.prediction import read_query
 from genperf.result import FitResult
-from genperf.table import Table, read_table
+from genperf.table import Factor, Table, read_table
 from genperf.table.cells import Cells
 from genperf.table.clean import label, labels
 from genperf.table.columns import Columns
@@ -332,7 +333,8 @@ class _Reader:
         header = self.reading.headers.get(name) or header_of(name)
         if not batches and "scaling" not in self.given and "work" not in self.given:
             if roles.get("throughput"):
-                out["work"] = quote_name(next((n for n in counts if canonical_of(n) == "workers"), scale))
+                workers = Panel(tuple(Factor(n, "extrinsic") for n in counts)).workers
+                out["work"] = quote_name(scale if workers is None else workers.name)
             elif header.of != "job" and roles.get("time"):
                 slope = slope_of(reading.evidence[scale].values[rows], reading.evidence[name].values[rows])
                 kind = "strong" if header.of == "step" else "job"

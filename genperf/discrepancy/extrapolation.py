@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from genperf.formula import parse
+from genperf.table.axis import several_nodes
 
 Array = npt.NDArray[np.float64]
 
@@ -55,7 +56,7 @@ class Extrapolation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         there = self._coordinates(columns)
         outside = np.maximum(there - anchors.coordinates.max(axis=0), anchors.coordinates.min(axis=0) - there)
         away = (there - anchors.coordinates[anchors.largest]) * np.log(2.0)
-        leaves = anchors.on_one_node & (self._nodes(columns) > 1.0)
+        leaves = anchors.on_one_node & several_nodes(self._nodes(columns))
         growth = np.where((away[:, 0] > 0.0) & ~leaves, away[:, 0] + np.maximum(away[:, -1], 0.0), np.inf)
         return np.maximum(outside, 0.0).max(axis=1), growth
 
@@ -63,7 +64,7 @@ class Extrapolation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """Return what is needed of the anchors."""
         coordinates = self._coordinates(columns)
         largest = int(np.lexsort((coordinates[:, -1], coordinates[:, 0]))[-1])
-        return Anchors(coordinates, largest, bool(np.all(self._nodes(columns) <= 1.0)))
+        return Anchors(coordinates, largest, not np.any(several_nodes(self._nodes(columns))))
 
     def _nodes(self, columns: Mapping[str, Any]) -> Array:
         rows = len(next(iter(columns.values())))

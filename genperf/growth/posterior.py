@@ -12,6 +12,7 @@ from genperf.growth.bank import Bank, bank
 from genperf.growth.cluster import Cluster, shown, without
 from genperf.growth.layout import Counts, Layout
 from genperf.growth.quantiles import quantiles
+from genperf.table.axis import several_nodes
 
 Array = npt.NDArray[np.float64]
 #: Series of one layout that are weighed at once: 16 take 8 MB.
@@ -44,7 +45,7 @@ class Series:
     @property
     def beyond(self) -> bool:
         """Whether the series was measured on several nodes."""
-        return bool(np.any(self.counts.nodes > 1.0))
+        return bool(np.any(several_nodes(self.counts.nodes)))
 
 
 @dataclass(frozen=True, eq=False)

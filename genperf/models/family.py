@@ -13,7 +13,7 @@ from genperf.formula import render
 from genperf.models.overhead import Overhead
 from genperf.panel import Panel
 from genperf.table import Factor
-from genperf.table.counts import UNITS, has_zero
+from genperf.table.axis import UNITS, has_zero
 from genperf.table.names import ALIASES, column_of
 
 #: What the candidates of a family are: many expressions that are searched (`search`), a few laws among which the table

@@ -14,6 +14,7 @@ from genperf.formula.amounts import amount
 from genperf.panel import Panel
 from genperf.peaks import link_rate
 from genperf.table import Table
+from genperf.table.axis import several_nodes
 from genperf.table.cells import with_columns
 from genperf.table.clean import numbers
 from genperf.table.factor import measure
@@ -244,7 +245,7 @@ def with_devices_per_node(table: Table, hints: Mapping[str, str]) -> Table:
     factors = Panel(table.factors)
     nodes, workers = factors.node("nodes"), factors.node("workers")
     if nodes is not None and workers is not None:
-        inside = _values(nodes, table) <= 1.0
+        inside = ~several_nodes(_values(nodes, table))
         most = np.max(_values(workers, table), initial=0.0, where=inside)
         if most <= count:
             return table

@@ -12,6 +12,8 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from genperf.table.axis import several_nodes
+
 Array = npt.NDArray[np.float64]
 Kind = Literal["inside", "second", "beyond"]
 
@@ -112,10 +114,10 @@ def step_to(devices: Array, nodes: Array, rates: Array, at: int) -> Step | None:
     Step(kind='second', before=(8.0, 1.0), after=(16.0, 2.0), efficiency=0.8)
     """
     earlier = np.flatnonzero((devices * nodes < devices[at] * nodes[at]) & (nodes <= nodes[at]))
-    single = earlier[nodes[earlier] == 1.0]
-    several = earlier[nodes[earlier] > 1.0]
+    single = earlier[~several_nodes(nodes[earlier])]
+    several = earlier[several_nodes(nodes[earlier])]
     kind: Kind
-    if nodes[at] == 1.0:
+    if not several_nodes(nodes[at]):
         kind, base = "inside", single[np.argsort(devices[single])][:1]
     elif several.size:
         kind, base = "beyond", several[np.argsort(nodes[several])][:1]

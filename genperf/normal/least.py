@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from genperf.table.axis import several_nodes
+
 
 @dataclass(frozen=True)
 class LeastSettings:
@@ -65,7 +67,7 @@ def least_exchange(
     (0.08, 'hierarchical')
     """
     seconds, devices = message / bandwidth, nodes * devices_per_node
-    if nodes <= 1.0:
+    if not several_nodes(nodes):
         return Least(0.0, 0.0, 0.0)
     ring = 2.0 * (devices - 1.0) / devices * seconds + 2.0 * (devices - 1.0) * latency
     hierarchical = 2.0 * (nodes - 1.0) / nodes * seconds + 2.0 * (nodes - 1.0) * latency

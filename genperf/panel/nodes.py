@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from genperf.panel.panel import Panel
 from genperf.table import Factor
+from genperf.table.axis import several_nodes
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,7 @@ def on_one_node(panel: Panel) -> bool:
     >>> on_one_node(Panel((gpus, nodes))), on_one_node(Panel((gpus,)))
     (True, False)
     """
-    return panel.nodes is not None and panel.nodes.upper <= 1.0
+    return panel.nodes is not None and not several_nodes(panel.nodes.upper)
 
 
 def beyond_one(panel: Panel, columns: Mapping[str, Any]) -> npt.NDArray[np.bool_]:
@@ -46,7 +47,7 @@ def beyond_one(panel: Panel, columns: Mapping[str, Any]) -> npt.NDArray[np.bool_
     """
     nodes = panel.nodes
     rows = len(next(iter(columns.values())))
-    return np.zeros(rows, bool) if nodes is None else np.asarray(columns[nodes.name], float) > 1.0
+    return np.zeros(rows, bool) if nodes is None else several_nodes(columns[nodes.name])
 
 
 def leaves_node(panel: Panel, columns: Mapping[str, Any]) -> npt.NDArray[np.bool_]:

@@ -9,7 +9,7 @@ from genperf.errors import ModelError, TableError, suggest
 from genperf.formula import Name, Node, names_in, parse, render, substitute
 from genperf.panel.medians import Median
 from genperf.table import Factor, Target
-from genperf.table.counts import Axis, axis_of, factor_of
+from genperf.table.axis import Axis, axis_of, factor_of
 from genperf.table.names import ALIASES, column_of
 from genperf.table.target import Scaling
 from genperf.table.transformer_names import WAYS
@@ -106,7 +106,7 @@ class Panel:
         return tuple(f for f in (self.workers, self.nodes) if f is not None)
 
     def axis(self, varying: Collection[str] | None = None) -> Axis:
-        """Return the factor along which the runs are scaled: see `genperf.table.counts.axis_of`.
+        """Return the factor along which the runs are scaled: see `genperf.table.axis.axis_of`.
 
         Parameters
         ----------

@@ -10,7 +10,7 @@ from genperf.formula import render
 from genperf.panel.panel import Panel
 from genperf.panel.work import Work, possible_work
 from genperf.table import Factor
-from genperf.table.counts import Axis
+from genperf.table.axis import Axis
 from genperf.table.target import Scaling
 
 

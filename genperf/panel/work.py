@@ -13,7 +13,7 @@ from genperf.errors import GenperfError
 from genperf.formula import Name, Node, Number, call, evaluate, names_in, parse, quote_name, render, substitute
 from genperf.formula.amounts import amount
 from genperf.panel.panel import Panel
-from genperf.table.counts import UNITS
+from genperf.table.axis import UNITS
 from genperf.table.names import column_of
 from genperf.table.target import Scaling
 from genperf.table.work import evaluated

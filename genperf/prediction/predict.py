@@ -21,6 +21,7 @@ from genperf.prediction.query import Query, read_query
 from genperf.prediction.schema import Schema
 from genperf.prediction.verdict import STEP, VERDICTS, Evidence, Standing, distance_beyond, verdicts
 from genperf.table import Target
+from genperf.table.axis import several_nodes
 from genperf.table.cells import Cells
 from genperf.table.source import Source
 from genperf.table.work import evaluated
@@ -245,7 +246,7 @@ def standing_of(members: Sequence[Member], schema: Schema, query: Query) -> Stan
     series = [(m, m.series_discrepancy) for m in members if m.series_discrepancy is not None]
     if not series:
         nodes = single_node(schema.panel, following or ())
-        unseen = {} if nodes is None else {STEP: query.columns[nodes] > 1.0}
+        unseen = {} if nodes is None else {STEP: several_nodes(query.columns[nodes])}
         unseen = {name: rows for name, rows in unseen.items() if rows.any()}
         # The series weighed several forms, and the interval is theirs.
         return Standing(several, following or (), unseen, unidentified)

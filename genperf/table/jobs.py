@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from genperf.errors import Note
-from genperf.table.counts import axis_of
+from genperf.table.axis import axis_of
 from genperf.table.factor import Factor
 from genperf.table.headers import header_of
 from genperf.table.names import COUNTED, canonical_of, column_of, noun_of

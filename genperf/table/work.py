@@ -10,8 +10,8 @@ import numpy.typing as npt
 
 from genperf.errors import FormulaError, Note, TableError
 from genperf.formula import Number, names_in, parse, quote_name, render, substitute
+from genperf.table.axis import axis_of
 from genperf.table.clean import numbers
-from genperf.table.counts import axis_of
 from genperf.table.factor import Factor
 from genperf.table.names import column_of
 from genperf.table.roles import Roles

@@ -11,7 +11,7 @@ from genperf.models import ALIASES, MODELS
 from genperf.panel import Panel
 from genperf.panel.panel import DERIVED
 from genperf.table import Factor
-from genperf.table.counts import UNITS
+from genperf.table.axis import UNITS
 from genperf.table.factor import measure
 
 ALL = list(MODELS.values())

@@ -1,4 +1,4 @@
-"""Which factor has one of the field's names, and which one counts the workers: decided here, and nowhere else.
+"""Which factor has one of the field's names, which one counts the workers, and what is one node: decided here alone.
 
 Everything above the tables asks `genperf.panel`, which hands these answers on.
 """
@@ -8,6 +8,9 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
 
 from genperf.table.factor import Factor
 from genperf.table.names import GENERAL, canonical_of, column_of
@@ -51,6 +54,17 @@ class Axis:
     def counts_other(self) -> bool:
         """Whether the factor counts servers, threads or devices of a node by its name, and nothing counts workers."""
         return self.assumed and self.factor is not None and canonical_of(self.factor.name) in GENERAL
+
+
+def several_nodes(nodes: npt.ArrayLike) -> npt.NDArray[np.bool_]:
+    """Return which counts of nodes are more than one node.
+
+    Examples
+    --------
+    >>> several_nodes([1.0, 2.0])
+    array([False,  True])
+    """
+    return np.asarray(np.asarray(nodes, float) > 1.0)
 
 
 def has_zero(factor: Factor, canonical: str) -> bool:

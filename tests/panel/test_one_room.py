@@ -1,0 +1,61 @@
+"""One room knows what a count means: no other module picks the workers, the nodes, or what one node is."""
+
+import ast
+import re
+from collections.abc import Iterator
+
+from helpers import trees
+
+#: Where it is decided: the axis below the tables' readers, and the room that hands it on.
+DECIDING = re.compile(r"^(panel/|table/axis\.py$)")
+#: Rooms of the models that `growth/` and `process/` replace.
+LEAVING = re.compile(r"^(series/|averaging/|pooling/|fitting/continuation\.py$)")
+PAIR = {"workers", "nodes"}
+TREES = {path: tree for path, tree in trees().items() if not DECIDING.match(path) and not LEAVING.match(path)}
+
+
+def picked_by_name(tree: ast.Module) -> Iterator[str]:
+    """Yield the calls that look the workers or the nodes up by name."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and node.args and isinstance(node.args[0], ast.Constant):
+            called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+            if called in ("find", "named", "column_of", "factor_of") and node.args[0].value in PAIR:
+                yield ast.unparse(node)
+
+
+def picked_in_turn(tree: ast.Module) -> Iterator[str]:
+    """Yield where the nodes are taken in place of the workers: `x.workers or x.nodes`, or one after the other."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.BoolOp) and isinstance(node.op, ast.Or):
+            text = [ast.unparse(value) for value in node.values]
+            if any(one.endswith((".workers", "'workers')")) for one in text) and any("nodes" in one for one in text):
+                yield ast.unparse(node)
+        literal = isinstance(node, ast.comprehension) and isinstance(node.iter, ast.Tuple | ast.List)
+        if literal and [getattr(one, "value", None) for one in node.iter.elts] == ["workers", "nodes"]:
+            yield ast.unparse(node.iter)
+
+
+def one_node(tree: ast.Module) -> Iterator[str]:
+    """Yield the comparisons of a count of nodes with one; whether it was measured at one value is another question."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Compare):
+            text, value = ast.unparse(node.left), getattr(node.comparators[0], "value", None)
+            if "nodes" in text and not text.endswith(".distinct") and value == 1:
+                yield ast.unparse(node)
+
+
+def test_only_the_panel_picks_the_column_that_counts_the_workers() -> None:
+    assert not {
+        path: picks for path, tree in TREES.items() if (picks := [*picked_by_name(tree), *picked_in_turn(tree)])
+    }
+
+
+def test_only_the_panel_says_what_one_node_is() -> None:
+    assert not {path: compared for path, tree in TREES.items() if (compared := list(one_node(tree)))}
+
+
+def test_the_search_finds_what_it_looks_for() -> None:
+    tree = ast.parse("f.find('workers') or f.find('nodes'); a.workers or a.nodes; x.nodes.upper <= 1.0")
+    assert len(list(picked_by_name(tree))) == 2
+    assert len(list(picked_in_turn(tree))) == 2
+    assert len(list(one_node(tree))) == 1
