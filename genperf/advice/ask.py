@@ -1,4 +1,4 @@
-"""`ask`: one configuration → five plain sentences, from the prediction to the next run to make."""
+"""`ask`: one configuration → plain sentences, from the prediction to the next run to make."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ class Question:
 
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """Five sentences about one configuration, and the numbers in them."""
+    """Sentences about one configuration, and the numbers in them."""
 
     #: The configuration.
     at: dict[str, Any]

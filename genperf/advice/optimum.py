@@ -108,7 +108,9 @@ class Optimum:
         shown = [(self.title, self.best)]
         if len(self.front):
             front = "throughput against the cost of one unit of work" if self.per_unit else "time against cost"
-            shown.append((f"Pareto front of {front}", self.front))
+            some = self.front.head(len(self.best))
+            count = f", {len(some)} of {len(self.front)}" if len(some) < len(self.front) else ""
+            shown.append((f"Pareto front of {front}{count}", some))
         tables = []
         for title, frame in shown:
             table, same = for_people(frame, self.quantity, list(self.configuration))

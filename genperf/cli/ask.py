@@ -54,7 +54,8 @@ def command(
 ) -> None:
     """Answer what to expect of one configuration from TABLE, whose columns are recognised.
 
-    TABLE may be runs themselves, as count:throughput: `genperf ask 1:410 2:792 4:1530 --at 64`.
+    TABLE may be several files, or a pattern in quotes (`"logs/*.csv"`), of the same columns.
+    It may be runs themselves, as count:throughput: `genperf ask 1:410 2:792 4:1530 --at 64`.
     A role that is given as an option is not guessed.
     """
     from genperf.advice.ask import Question
@@ -89,19 +90,19 @@ def command(
 
 
 def _source(table: tuple[str, ...], delimiter: str | None) -> Source:
-    """Open the table, or make one of runs such as 4:1530."""
+    """Open the files of the table, or make one of runs such as 4:1530."""
+    from genperf.table.several import open_files
     from genperf.table.source import source_of_runs
     from genperf.table.understood import understood
 
-    if len(table) == 1 and not _RUN.fullmatch(table[0]):
-        return understood(table[0], delimiter)
-    wrong = next((text for text in table if not _RUN.fullmatch(text)), None)
-    if wrong is not None:
+    files = [text for text in table if not _RUN.fullmatch(text)]
+    if not files:
+        return source_of_runs([text.split(":") for text in table])
+    if len(files) < len(table):
         raise GenperfError(
-            f"'{wrong}' is not a run, and more than one table is given",
-            hint="one TABLE, or runs as count:throughput: 1:410 2:792 4:1530",
+            f"'{files[0]}' is not a run", hint="files of one TABLE, or runs as count:throughput: 1:410 2:792 4:1530"
         )
-    return source_of_runs([text.split(":") for text in table])
+    return understood(open_files(files, delimiter), delimiter)
 
 
 def _configuration(at: tuple[str, ...], columns: Collection[str]) -> dict[str, str]:

@@ -113,12 +113,12 @@ def command(
 
         table = _read_again(chosen, group, importance, unit)
         explanation = replace(explanation, importance=permutation_importance(table, seed=seed))
-    if plot:
-        write_figure(of_explanation(explanation, chosen, here, interval), plot, quiet)
     if as_json:
         show_json(explanation.to_dict())
-        return
-    _show(explanation, chosen, members=members, plain=no_color)
+    else:
+        _show(explanation, chosen, members=members, plain=no_color)
+    if plot:
+        write_figure(of_explanation(explanation, chosen, here, interval), plot, quiet)
 
 
 @dataclass(frozen=True)

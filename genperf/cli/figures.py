@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -27,6 +28,9 @@ def _checked(ctx: click.Context, param: click.Parameter, value: str | None) -> s
     """Return a file's name whose ending is that of a picture, as click's callback of `--plot`."""
     if value is not None and value.rpartition(".")[2].lower() not in _ENDINGS:
         raise click.BadParameter(f"'{value}' ends in none of {', '.join('.' + e for e in _ENDINGS)}")
+    if value is not None and find_spec("matplotlib") is None:
+        # Before the work, whose result could not be drawn.
+        raise GenperfError("plots need matplotlib", hint='pip install "genperf[plots]"')
     return writable(ctx, param, value)
 
 

@@ -24,7 +24,7 @@ from genperf.errors import GenperfError
 #: Command → what it does, in the order of a day's work. Each lives in the file of its name.
 COMMANDS = {
     "import": "Turn measurements of another tool into a table.",
-    "ask": "Answer five questions about one configuration from a table.",
+    "ask": "Answer what one configuration takes, from a table.",
     "check": "Read and validate a table, and summarise it.",
     "fit": "Fit a model to a table.",
     "predict": "Predict with a fitted model.",

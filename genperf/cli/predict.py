@@ -108,14 +108,14 @@ def command(
     if output:
         write_whole(output, csv_pieces(_blocks(predicted), raw))
         say(f"wrote {output}", quiet)
-    if plot:
-        from genperf.table.cells import frame_of
-
-        write_figure(of_predictions(fitted, frame_of(predicted), interval), plot, quiet)
     if as_json:
         show_json({"predictions": records(predicted)})
     elif not output:
         show_predictions(for_people(predicted, fitted, shows), plain=no_color)
+    if plot:
+        from genperf.table.cells import frame_of
+
+        write_figure(of_predictions(fitted, frame_of(predicted), interval), plot, quiet)
 
 
 def _blocks(predicted: dict[str, Cells]) -> Iterator[dict[str, Cells]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -12,6 +12,10 @@ from genperf.cli.options import fit_arguments, fit_options, output_options, read
 from genperf.cli.output import csv_text, say, show_frame, show_json
 from genperf.cli.progress import progress_bar
 from genperf.cli.writing import raw_option, writable, write_whole
+
+if TYPE_CHECKING:
+    from genperf.table import Table
+    from genperf.validation import Validation
 
 
 @click.command("validate", cls=WritingCommand)
@@ -58,15 +62,20 @@ def command(
     if output:
         write_whole(output, csv_text(outcome.predictions(), raw))
         say(f"wrote {output}", quiet)
-    if plot:
-        write_figure(of_validation(outcome), plot, quiet)
     if as_json:
         show_json(outcome.to_dict())
-        return
+    else:
+        _show(outcome, measured, scheme, quiet, no_color)
+    if plot:
+        write_figure(of_validation(outcome), plot, quiet)
+
+
+def _show(outcome: Validation, measured: Table, scheme: str, quiet: bool, plain: bool) -> None:
+    """Print the errors of the models, then what happened to them."""
     target = measured.target
     rmse = f", rmse in {target.unit}" if target.unit else ""
     title = f"{measured.source}, {scheme}: errors of the predicted {target.name} in %{rmse}"
-    show_frame(outcome.frame(), title, plain=no_color)
+    show_frame(outcome.frame(), title, plain=plain)
     for score in outcome.models:
         for text in [*score.notes, *([score.failed] if score.failed else [])]:
             say(f"{score.model}: {text}", quiet)

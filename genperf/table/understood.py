@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def understood(
-    source: str | Path | pd.DataFrame,
+    source: str | Path | pd.DataFrame | Source,
     delimiter: str | None = None,
     named: Collection[str] = (),
     units: Mapping[str, str] | None = None,
@@ -58,7 +58,7 @@ def understood(
     >>> source.names["run"].of("pipe-8")
     {'pipe': 8.0, 'run kind': 'pipe'}
     """
-    opened = open_source(source, delimiter)
+    opened = source if isinstance(source, Source) else open_source(source, delimiter)
     return _with_names(_with_numbers(_long(_without_idle(opened, named), named), units or {}))
 
 
