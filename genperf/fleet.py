@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -143,15 +144,13 @@ def _outcomes(
     sent: dict[int, tuple[list[int], list[Table]]] = {}
 
     def tasks() -> Iterator[list[Table]]:
-        task: list[tuple[int, Table]] = []
-        count = 0
-        for part in parts:
-            task.append(part)
-            if len(task) == together:
-                sent[count] = [n for n, _ in task], [t for _, t in task]
-                yield sent[count][1]
-                task, count = [], count + 1
-        if task:
+        groups = 0
+        # At most as many as all before: results come soon, and a stop keeps them.
+        for count in itertools.count():
+            task = list(itertools.islice(parts, min(together, max(1, groups))))
+            if not task:
+                return
+            groups += len(task)
             sent[count] = [n for n, _ in task], [t for _, t in task]
             yield sent[count][1]
 

@@ -53,6 +53,20 @@ def test_a_dead_worker_is_reported_with_its_series_and_the_rest_is_kept() -> Non
     assert "worker process died" in result.failures[("c",)]
 
 
+@pytest.mark.filterwarnings("ignore:.*still being processed by the workers have been cancelled")
+@pytest.mark.parametrize("processes", [1, 2])
+def test_a_stop_keeps_the_groups_that_are_done(processes: int) -> None:
+    kept: list[GroupedResult] = []
+
+    def stop(done: int, total: int) -> None:
+        if done >= 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        fit_fleet(table(), fitted, Engine(workers=processes), together=100, progress=stop, checkpoint=kept.append)
+    assert len(kept[-1].results) == 2
+
+
 @pytest.mark.parametrize("together", [1, 4, 100])
 def test_however_many_go_together_the_result_is_the_same(together: int) -> None:
     result = fit_fleet(table(), fitted, Engine(), together=together)
@@ -85,7 +99,7 @@ def test_groups_are_cut_as_they_are_needed() -> None:
                 yield key, part
 
     fit_fleet(Watched(table()), count, Engine(), together=2)  # type: ignore[arg-type]
-    assert waiting == [2, 4, 6]
+    assert waiting == [1, 2, 4, 6]
 
 
 def counting(monkeypatch: pytest.MonkeyPatch) -> list[str]:
