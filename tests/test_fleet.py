@@ -64,7 +64,7 @@ def test_a_stop_keeps_the_groups_that_are_done(processes: int) -> None:
 
     with pytest.raises(KeyboardInterrupt):
         fit_fleet(table(), fitted, Engine(workers=processes), together=100, progress=stop, checkpoint=kept.append)
-    assert len(kept[-1].results) == 2
+    assert 2 <= len(kept[-1].results) < 6
 
 
 @pytest.mark.parametrize("together", [1, 4, 100])
