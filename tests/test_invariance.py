@@ -118,6 +118,15 @@ def test_order_of_rows(name: str, plain: Callable[[str], np.ndarray]) -> None:
     np.testing.assert_allclose(predicted(mixed, case.model), plain(name), rtol=SAME)
 
 
+@pytest.mark.parametrize("model", ["amdahl", "ernest", "usl", "generic"])
+def test_order_of_rows_moves_no_bound(model: str) -> None:
+    def bounds(table: pd.DataFrame) -> np.ndarray:
+        result = gp.fit(table, model, time="s", extrinsic="workers", draws=20)
+        return result.predict({"workers": [4, 32, 64]})[["lower", "upper"]].to_numpy(float)
+
+    np.testing.assert_allclose(bounds(SERIES.sample(frac=1.0, random_state=1)), bounds(SERIES), rtol=SAME)
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_names_of_columns(name: str, plain: Callable[[str], np.ndarray]) -> None:
     case = CASES[name]

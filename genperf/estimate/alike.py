@@ -13,6 +13,7 @@ from genperf.estimate.diagnose import DIAGNOSIS, near_bounds, undetermined
 from genperf.estimate.last_point import last_point_errors
 from genperf.estimate.linear import Batch, batch_of
 from genperf.estimate.options import DEFAULTS, FitOptions
+from genperf.estimate.order import in_order
 from genperf.estimate.outcome import Estimate, spread_of
 from genperf.estimate.select import SELECTION, folds_of, judged_rows
 from genperf.expression import Expression
@@ -43,7 +44,7 @@ def estimate_alike(
     list of Estimate or FitError
         In the order of the tables; an error where a table's predictions are not finite within the bounds.
     """
-    medians = [table.medians() for table in tables]
+    medians = [in_order(table.medians()) for table in tables]
     batch = batch_of(expression, medians, loss_named(options.loss), penalty_named(options.penalty, options.strength))
     strength = np.full(len(tables), options.strength)
     solutions = 1

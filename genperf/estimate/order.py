@@ -42,7 +42,8 @@ def in_order(table: Table, names: bool = True) -> Table:
             places = {level: place for place, level in enumerate(factor.levels)}
             values = np.array([places[str(value)] for value in values])
         keys.append(values.astype(str) if values.dtype == object else values)
-    return table.take(np.lexsort(keys))
+    order = np.lexsort(keys)
+    return table if np.array_equal(order, np.arange(len(order))) else table.take(order)
 
 
 def levels_by_content(table: Table) -> Table:
