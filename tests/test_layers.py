@@ -8,6 +8,7 @@ LAYERS = {
     "errors": 0,
     "engine": 1,
     "losses": 1,
+    "scaling": 1,
     "metrics": 1,
     "formula": 2,
     "solver": 2,

@@ -24,6 +24,7 @@ from genperf.panel.typical import values_with_levels
 from genperf.panel.work import work_of_columns, work_of_group
 from genperf.prediction import read_query
 from genperf.result import FitResult, answering
+from genperf.scaling import KINDS
 from genperf.table import Factor
 from genperf.table.names import noun_of
 from genperf.words.numbers import (
@@ -259,7 +260,7 @@ class _Curve:
         """Whether all workers share one amount of work whose samples nobody tells: an epoch, a job, a step."""
         kind = self.result.schema.scaling
         known = self.question.work or self.quantity.work or work_of_columns(self.result.panel)
-        return self.quantity.is_time and kind in ("job", "strong") and known is None
+        return self.quantity.is_time and kind is not None and KINDS[kind].shared and known is None
 
     @property
     def sample(self) -> str:

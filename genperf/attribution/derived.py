@@ -236,7 +236,7 @@ class _Paths:
         work = schema.target.work
         if not work:
             # The batch says nothing of the work of an epoch.
-            node = None if schema.scaling == "job" else self.result.panel.node("global_batch")
+            node = None if self.result.panel.of_jobs else self.result.panel.node("global_batch")
             if node is None:
                 raise GenperfError(
                     "'throughput' needs the work of a step, and no column of the model tells it",

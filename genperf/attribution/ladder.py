@@ -14,10 +14,9 @@ from genperf.panel.configurations import at_scale
 from genperf.panel.work import kind_of_scaling, relative_work
 from genperf.prediction import read_query
 from genperf.result import FitResult
+from genperf.scaling import KINDS, LISTED, Scaling
 from genperf.table import Factor
 from genperf.table.cells import frame_of
-from genperf.table.target import Scaling
-from genperf.table.work import KINDS
 
 Array = npt.NDArray[np.float64]
 
@@ -89,7 +88,7 @@ def ladder(
     """
     factor = result.panel.along(along)
     if kind is not None and kind not in KINDS:
-        raise GenperfError(f"unknown kind of scaling '{kind}'", hint="weak, strong or job")
+        raise GenperfError(f"unknown kind of scaling '{kind}'", hint=LISTED)
     schema = result.schema
     scaling_kind = kind or (None if schema.target.work else schema.scaling)
     counts = _counts(factor, upto, measured_counts(result, factor))

@@ -18,7 +18,7 @@ from genperf.attribution.ladder import Ladder, ladder
 from genperf.errors import GenperfError
 from genperf.prediction import central_times, throughputs
 from genperf.result import FitResult, answering
-from genperf.table.target import Scaling as Kind
+from genperf.scaling import Scaling as Kind
 from genperf.words.numbers import count_text, interval_note, range_text, with_article
 
 Array = npt.NDArray[np.float64]

@@ -17,6 +17,7 @@ from genperf.cli.output import show_frame, show_json
 from genperf.cli.shown import values_at
 from genperf.cli.tell import tell
 from genperf.errors import GenperfError
+from genperf.scaling import NAMES, Scaling
 
 if TYPE_CHECKING:
     from genperf.attribution import Comparison, Explanation
@@ -50,7 +51,7 @@ if TYPE_CHECKING:
 @click.option(
     "--scaling",
     "kind",
-    type=click.Choice(["weak", "strong", "job"]),
+    type=click.Choice(NAMES),
     help="weak: work per worker is fixed; strong: the work of all is. Where no column and no --work of fit tells it.",
 )
 @click.option(
@@ -76,7 +77,7 @@ def command(
     knee: str | None,
     along: str | None,
     up_to: str | None,
-    kind: Literal["weak", "strong", "job"] | None,
+    kind: Scaling | None,
     sobol: Literal["time", "log"] | None,
     within: tuple[str, ...],
     importance: str | None,

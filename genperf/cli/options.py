@@ -9,6 +9,7 @@ import click
 from click.core import ParameterSource
 
 from genperf.errors import GenperfError
+from genperf.scaling import KINDS, NAMES
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,8 +26,8 @@ _ROLES = (
     click.option("--work", metavar="FORMULA", help="Samples per step of --throughput; from the columns where omitted."),
     click.option(
         "--scaling",
-        type=click.Choice(["weak", "strong", "job"]),
-        help="weak: work per worker is fixed; strong: the work of all is; job: times of an epoch or a whole job.",
+        type=click.Choice(NAMES),
+        help=f"{'; '.join(f'{name}: {kind.meaning}' for name, kind in KINDS.items())}.",
     ),
     click.option("--quantity", metavar="COL[:UNIT]", help="Column of another positive quantity, instead of --time."),
     click.option(

@@ -13,9 +13,9 @@ from genperf.panel.following import following
 from genperf.panel.panel import Panel
 from genperf.panel.typical import ratio_at_the_largest, typical_run
 from genperf.panel.work import columns_of_work
+from genperf.scaling import Scaling
 from genperf.table import Factor
 from genperf.table.clean import numbers
-from genperf.table.target import Scaling
 
 Array = npt.NDArray[np.float64]
 #: Columns of configurations by name, each of shape (rows,).

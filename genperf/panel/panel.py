@@ -8,10 +8,10 @@ from dataclasses import dataclass, field, replace
 from genperf.errors import ModelError, TableError, suggest
 from genperf.formula import Name, Node, names_in, parse, render, substitute
 from genperf.panel.medians import Median
+from genperf.scaling import Scaling, is_whole
 from genperf.table import Factor, Target
 from genperf.table.axis import Axis, axis_of, factor_of
 from genperf.table.names import ALIASES, column_of
-from genperf.table.target import Scaling
 from genperf.table.transformer_names import WAYS
 
 #: Factors that follow from others, tried in order where a table lacks them.
@@ -79,6 +79,11 @@ class Panel:
                     f"'{canonical}' is mapped to '{column}', which is not a factor of the table",
                     hint=suggest(column, names) or f"one of {', '.join(names)}",
                 )
+
+    @property
+    def of_jobs(self) -> bool:
+        """Whether the times are of an epoch or a whole job, whose work all workers share whatever their batch."""
+        return is_whole(self.scaling)
 
     @property
     def workers(self) -> Factor | None:

@@ -9,9 +9,9 @@ from typing import Literal
 from genperf.formula import render
 from genperf.panel.panel import Panel
 from genperf.panel.work import Work, possible_work
+from genperf.scaling import Scaling
 from genperf.table import Factor
 from genperf.table.axis import Axis
-from genperf.table.target import Scaling
 
 
 @dataclass(frozen=True)

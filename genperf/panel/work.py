@@ -13,12 +13,15 @@ from genperf.errors import GenperfError
 from genperf.formula import Name, Node, Number, call, evaluate, names_in, parse, quote_name, render, substitute
 from genperf.formula.amounts import amount
 from genperf.panel.panel import Panel
+from genperf.scaling import KINDS, Scaling
 from genperf.table.axis import UNITS
 from genperf.table.names import column_of
-from genperf.table.target import Scaling
 from genperf.table.work import evaluated
 
 Array = npt.NDArray[np.float64]
+
+#: The kinds that are possible where nothing shows one.
+POSSIBLE: tuple[Scaling, ...] = ("weak", "strong")
 
 
 @dataclass(frozen=True)
@@ -98,21 +101,17 @@ def possible_work(panel: Panel, fixed_workers: bool = False) -> tuple[Work, ...]
     fixed_workers : bool
         Whether the runs are scaled along nodes, beside workers that stay as they are.
     """
-    counted, kind = "workers" if panel.has("workers") else "nodes", panel.scaling
-    if kind == "job" and panel.has(counted) and not fixed_workers:
+    counted = "workers" if panel.has("workers") else "nodes"
+    if panel.of_jobs and panel.has(counted) and not fixed_workers:
         return (Work(f"1/{counted}", True),)
     if panel.find("global_batch") is not None and panel.has(counted):
         return (Work(f"global_batch/{counted}", True),)
     if panel.find("batch") is not None:
         return (Work("batch", True),)
-    constant, shared = Work("1", False), Work(f"1/{counted}", False)
     if fixed_workers or not panel.has(counted):
-        return (constant,)
-    by_group = kind_of_group(panel)
-    known = by_group or kind
-    if known is None:
-        return (constant, shared)
-    return (constant,) if known == "weak" else (shared,)
+        return (Work("1", False),)
+    known = kind_of_group(panel) or panel.scaling
+    return tuple(Work(KINDS[name].over(counted), False) for name in ([known] if known else POSSIBLE))
 
 
 def kind_of_group(panel: Panel) -> Scaling | None:
@@ -123,16 +122,17 @@ def kind_of_group(panel: Panel) -> Scaling | None:
 
 
 def kind_of_scaling(work: Array, counts: Array) -> str:
-    """Return "weak" where one worker's work stays, "strong" where it falls as 1/n, "mixed" otherwise.
+    """Return the kind in which one worker's work changes so with the count; "mixed" where it is none of them.
 
     Parameters
     ----------
     work : ndarray of shape (rows,)
         One worker's, relative to that at the first count.
     """
-    if np.allclose(work, 1.0):
-        return "weak"
-    return "strong" if np.allclose(work * counts, counts[0]) else "mixed"
+    fitting = (
+        name for name, kind in KINDS.items() if not kind.whole and np.allclose(work / kind.relative(counts), 1.0)
+    )
+    return next(fitting, "mixed")
 
 
 def columns_of_work(
@@ -140,8 +140,9 @@ def columns_of_work(
 ) -> dict[str, npt.NDArray[Any]]:
     """Return the columns of work that a kind of scaling changes with the count, beginning with the given values.
 
-    Strong scaling lets the batch (and the operations) of one worker fall as 1/n. Weak scaling lets the global batch
-    grow as n, where no column holds the batch of one worker. "job" and None change nothing.
+    The batch (and the operations) of one worker change as its work, the global batch as that of all, where no column
+    holds the batch of one worker: strong scaling lets the first fall as 1/n, weak scaling the second grow as n. Work
+    that is shared whatever the batch changes nothing.
 
     Parameters
     ----------
@@ -150,14 +151,16 @@ def columns_of_work(
     values : mapping of str to value
         The factors at the first count.
     """
-    shrinking = counts[0] / counts
-    if kind == "strong":
-        columns = [c for c in (panel.find("batch"), panel.find("work")) if c is not None and c.name in values]
-        return {c.name: float(values[c.name]) * shrinking for c in columns}
-    whole = panel.find("global_batch")
-    if kind == "weak" and panel.find("batch") is None and whole is not None and whole.name in values:
-        return {whole.name: float(values[whole.name]) / shrinking}
-    return {}
+    if kind is None or KINDS[kind].whole:
+        return {}
+    each = KINDS[kind].relative(counts)
+    changes = dict.fromkeys(("batch", "work"), each)
+    if panel.find("batch") is None:
+        changes["global_batch"] = each * (counts / counts[0])
+    columns = {f.name: change for name, change in changes.items() if (f := panel.find(name)) is not None}
+    return {
+        n: float(values[n]) * change for n, change in columns.items() if n in values and not np.allclose(change, 1.0)
+    }
 
 
 def relative_work(panel: Panel, columns: Mapping[str, Any], counts: Array, kind: Scaling | None) -> Array | None:
@@ -180,19 +183,18 @@ def relative_work(panel: Panel, columns: Mapping[str, Any], counts: Array, kind:
     GenperfError
         Where the user says another kind than the work of a step.
     """
-    shared = np.asarray(counts[0] / counts)
     if panel.target is not None and panel.target.work:
         return _work_of_throughput(panel.target.work, columns, counts, kind)
     kind = kind or panel.scaling or kind_of_group(panel)
-    if kind == "job":
-        return shared
+    if kind is not None and KINDS[kind].whole:
+        return KINDS[kind].relative(counts)
     worker_share = share(panel, job=True)
     if not worker_share.known:
-        return None if kind is None else np.ones(len(counts)) if kind == "weak" else shared
+        return None if kind is None else KINDS[kind].relative(counts)
     tree = parse(worker_share.per_worker).node
     nodes = {name: panel.node(name) for name in names_in(tree)}
     if any(node is None for node in nodes.values()):
-        return shared
+        return KINDS["strong"].relative(counts)
     value = evaluate(substitute(tree, {k: v for k, v in nodes.items() if v is not None}), columns)
     work = np.broadcast_to(np.asarray(value, float), (len(counts),))
     return np.asarray(work / work[0])
@@ -228,7 +230,7 @@ def samples_formula(panel: Panel) -> tuple[str, set[str]] | None:
 
 def work_of_columns(panel: Panel) -> str | None:
     """Return the samples of a step from the columns of the batch; None where there are none, and of a job."""
-    if panel.scaling == "job":
+    if panel.of_jobs:
         return None
     whole = panel.find("global_batch")
     if whole is not None:
@@ -247,7 +249,7 @@ def work_of_group(panel: Panel, group: Mapping[str, str]) -> Node | None:
     group : mapping of str to str
         The values of the group.
     """
-    if panel.scaling == "job":
+    if panel.of_jobs:
         return None
     batches = {name: value for name, text in group.items() if (value := amount(text)) is not None}
     for canonical in ("global_batch", "batch"):
@@ -283,8 +285,11 @@ def work_of_step(panel: Panel, group: Mapping[str, str] | None = None) -> Node |
     known_work = work_of_group(panel, group or {})
     if known_work is not None:
         return known_work
-    weak = (panel.scaling or kind_of_group(panel)) == "weak" and not target.throughput
-    return Name(panel.workers.name) if weak and panel.workers is not None else None
+    kind = panel.scaling or kind_of_group(panel)
+    if kind is None or KINDS[kind].shared or target.throughput or panel.workers is None:
+        return None
+    count = quote_name(panel.workers.name)
+    return parse(count if KINDS[kind].power == 0.0 else f"{count}*{KINDS[kind].over(count)}").node
 
 
 def one_worker_names(panel: Panel, names: Sequence[str]) -> tuple[str, ...]:

@@ -38,7 +38,8 @@ from genperf.words.quantity import heading, only_for_times, term_column
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from genperf.table import Table
+    from genperf.scaling import KINDS
+from genperf.table import Table
 
 Array = npt.NDArray[np.float64]
 
@@ -60,7 +61,7 @@ CURVES = CurveSettings()
 
 def rows_of(result: FitResult, answer: Scaling) -> pd.DataFrame:
     """Return the configurations of a scaling curve, a column per factor; those that follow the count do so."""
-    kind = answer.kind if answer.kind in ("weak", "strong") else None
+    kind = answer.kind if answer.kind in KINDS else None
     at = {str(name): value for name, value in result.completed(answer.at or None).iloc[0].items()}
     steps = ladder(result, at, answer.along, answer.upto, kind, frozenset(answer.at))  # type: ignore[arg-type]
     return pd.DataFrame(steps.columns)

@@ -9,8 +9,8 @@ import msgspec
 
 from genperf.panel import Panel
 from genperf.panel.medians import Median, medians_of
+from genperf.scaling import Scaling, is_whole
 from genperf.table import Factor, Target
-from genperf.table.target import Scaling
 from genperf.table.work import work_over_factors
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ class Schema(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fie
     @property
     def timed(self) -> str:
         """What a time is of: a step, or an epoch or a job, whose work all workers share."""
-        if self.scaling != "job":
+        if not is_whole(self.scaling):
             return "step"
         return "epoch" if "epoch" in self.target.column.lower() else "job"
 

@@ -19,10 +19,10 @@ from genperf.prediction import Band, Evidence, Feasibility, Member, Schema, Spre
 from genperf.prediction.further import further_columns, further_names
 from genperf.prediction.query import given_columns
 from genperf.result.shortcuts import GroupShortcuts, Shortcuts, data_or_values
+from genperf.scaling import Scaling
 from genperf.table.cells import Cells, frame_of
 from genperf.table.clean import labels
 from genperf.table.source import Source
-from genperf.table.target import Scaling
 from genperf.table.work import checked_scaling
 
 if TYPE_CHECKING:

@@ -12,6 +12,7 @@ import pandas as pd
 
 from genperf.errors import Note, TableError
 from genperf.formula import quote_name
+from genperf.scaling import Scaling
 from genperf.table.cells import with_columns
 from genperf.table.clean import Rejection, above_zero, mostly_numbers, not_negative, too_large, too_small
 from genperf.table.columns import Columns
@@ -25,7 +26,7 @@ from genperf.table.repeats import with_repeat_notes
 from genperf.table.roles import ReadOptions, Roles
 from genperf.table.source import Source
 from genperf.table.table import Table
-from genperf.table.target import TIME, Scaling
+from genperf.table.target import TIME
 from genperf.table.work import assumed_work, checked_scaling, counted_column, kind_of_work, work_notes
 
 

@@ -14,13 +14,14 @@ import numpy.typing as npt
 import pandas as pd
 
 from genperf.errors import Note, TableError, suggest
+from genperf.scaling import Scaling
 from genperf.table.cells import with_columns
 from genperf.table.clean import Rejection, label, mostly_numbers
 from genperf.table.describe import constant_notes, measure_factors, number_rows
 from genperf.table.factor import Factor, measure
 from genperf.table.failures import failure_notes, failures_of
 from genperf.table.phases import phase_columns, phase_seconds
-from genperf.table.target import Scaling, Target
+from genperf.table.target import Target
 
 REPEATS = "_repeats"
 """The column of `Table.medians().frame` that counts the rows behind each median."""

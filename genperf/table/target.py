@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 import msgspec
 
 #: The name and the unit of the default target.
 TIME, SECONDS = "time", "s"
 MEMORY_UNITS = ("B", "kB", "KB", "MB", "GB", "TB", "KiB", "MiB", "GiB", "TiB", "bytes")
-#: Weak: the work of one worker stays as the workers grow. Strong: that of all together does. Job: the time is that of
-#: an epoch or a whole job, whose work all workers share whatever their batch.
-Scaling = Literal["weak", "strong", "job"]
 
 
 class Target(msgspec.Struct, frozen=True, forbid_unknown_fields=True, repr_omit_defaults=True):

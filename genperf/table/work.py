@@ -10,12 +10,12 @@ import numpy.typing as npt
 
 from genperf.errors import FormulaError, Note, TableError
 from genperf.formula import Number, names_in, parse, quote_name, render, substitute
+from genperf.scaling import KINDS, LISTED, Scaling
 from genperf.table.axis import axis_of
 from genperf.table.clean import numbers
 from genperf.table.factor import Factor
 from genperf.table.names import column_of
 from genperf.table.roles import Roles
-from genperf.table.target import Scaling
 
 if TYPE_CHECKING:
     from genperf.table.table import Table
@@ -24,7 +24,6 @@ Array = npt.NDArray[np.float64]
 
 #: Relative differences below this are rounding errors of a formula.
 SAME = 1e-9
-KINDS: tuple[Scaling, ...] = ("weak", "strong", "job")
 
 
 def counted_column(roles: Roles) -> str | None:
@@ -82,9 +81,7 @@ def _named(roles: Roles, canonical: str, grouped: bool = False) -> str | None:
 
 
 def kind_of_work(work: Array, counts: Array | None) -> Scaling | None:
-    """Return "weak" where the work of one worker is the same in every row, "strong" where that of all is.
-
-    None where neither or both are.
+    """Return the kind of scaling that the work of a step shows in every row; None where none or several fit.
 
     Examples
     --------
@@ -94,8 +91,11 @@ def kind_of_work(work: Array, counts: Array | None) -> Scaling | None:
     """
     if counts is None or not len(work) or not np.all(np.isfinite(work)) or np.any(counts <= 0.0) or np.any(work <= 0.0):
         return None
-    weak, strong = (bool(np.ptp(np.log(values)) < SAME) for values in (work / counts, work))
-    return None if weak == strong else "weak" if weak else "strong"
+    each = work / counts
+    fitting = [
+        name for name, kind in KINDS.items() if not kind.whole and np.ptp(np.log(each / kind.relative(counts))) < SAME
+    ]
+    return fitting[0] if len(fitting) == 1 else None
 
 
 def checked_scaling(scaling: str | None, by_work: Scaling | None, work: str) -> Scaling | None:
@@ -105,8 +105,6 @@ def checked_scaling(scaling: str | None, by_work: Scaling | None, work: str) -> 
     ----------
     scaling : str or None
         What the user says.
-    by_work : {"weak", "strong", "job"} or None
-        What the work of a step says.
     work : str
         That work.
 
@@ -118,7 +116,7 @@ def checked_scaling(scaling: str | None, by_work: Scaling | None, work: str) -> 
     if scaling is None:
         return by_work
     if scaling not in KINDS:
-        raise TableError(f"unknown kind of scaling '{scaling}'", hint="weak, strong or job")
+        raise TableError(f"unknown kind of scaling '{scaling}'", hint=LISTED)
     if by_work is not None and scaling != by_work:
         raise TableError(
             f"the scaling is said to be {scaling}, and with the work '{work}' of a step it is {by_work}",
@@ -134,13 +132,12 @@ def work_notes(work: str, given: bool, kind: Scaling | None) -> tuple[Note, ...]
     ----------
     given : bool
         Whether the user gave it.
-    kind : {"weak", "strong", "job"} or None
     """
     follows = "" if kind is None else f", which is {kind} scaling"
     if not given:
         return (Note(f"the work of a step is taken as {work}{follows}; --work FORMULA says otherwise", "work"),)
-    if kind == "strong":
-        text = f"the work of a step, {work}, is the same at every count of workers, which is strong scaling"
+    if kind is not None and KINDS[kind].shared:
+        text = f"the work of a step, {work}, is the same at every count of workers, which is {kind} scaling"
         return (Note(text, "work"),)
     return ()
 

@@ -11,6 +11,7 @@ import pandas as pd
 
 from genperf.formula import Node, Number, call, evaluate
 from genperf.panel import Panel
+from genperf.scaling import is_whole
 from genperf.table import Table
 from genperf.table.target import SECONDS
 from genperf.validation.features import Array, Axis, Forecast, forecast, half_width
@@ -98,7 +99,7 @@ def _one_worker(train: Table, mapping: Mapping[str, str]) -> Node | None:
     factors = Panel(train.factors, mapping)
     if train.target.unit != SECONDS:
         return None
-    if train.scaling == "job" and (workers := factors.counted_node) is not None:
+    if is_whole(train.scaling) and (workers := factors.counted_node) is not None:
         return call("divide", Number(1.0), workers)
     return factors.node("batch")
 

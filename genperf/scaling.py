@@ -1,0 +1,60 @@
+"""The kinds of scaling: what becomes of the work of one worker as the workers grow.
+
+A kind is a line of `KINDS`; the command line, the checks of files and `genperf.panel.work` read them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, get_args
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+Scaling = Literal["weak", "strong", "job"]
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of scaling."""
+
+    #: The work of one worker at n workers is in proportion to n to this power.
+    power: float
+    #: What it means, for people.
+    meaning: str
+    #: Whether all workers share one amount of work.
+    shared: bool = False
+    #: Whether they share it whatever their batch, as that of an epoch or a whole job.
+    whole: bool = False
+
+    def over(self, count: str) -> str:
+        """Return the work of one worker as a formula over what counts the workers.
+
+        Examples
+        --------
+        >>> KINDS["strong"].over("gpus"), KINDS["weak"].over("gpus")
+        ('1/gpus', '1')
+        """
+        return {0.0: "1", -1.0: f"1/{count}"}.get(self.power, f"{count}**{self.power:g}")
+
+    def relative(self, counts: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        """Return the work of one worker W(n)/W(n₀), relative to that at the first count; shape (rows,)."""
+        work: npt.NDArray[np.float64] = (counts[0] / counts) ** -self.power
+        return work
+
+
+KINDS: Mapping[Scaling, Kind] = {
+    "weak": Kind(0.0, "work per worker is fixed"),
+    "strong": Kind(-1.0, "the work of all is", shared=True),
+    "job": Kind(-1.0, "times of an epoch or a whole job", shared=True, whole=True),
+}
+NAMES: tuple[Scaling, ...] = get_args(Scaling)
+#: The names in a sentence.
+LISTED = f"{', '.join(NAMES[:-1])} or {NAMES[-1]}"
+
+
+def is_whole(name: Scaling | None) -> bool:
+    """Return whether times are of an epoch or a whole job, whose work all workers share whatever their batch."""
+    return name is not None and KINDS[name].whole
