@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from genperf.panel.following import follows
+from genperf.panel.following import follows, grow_with_workers
 from genperf.prediction.query import Query
 from genperf.prediction.schema import Schema
 from genperf.table import Factor
@@ -94,9 +94,11 @@ def corners(schema: Schema, followers: Collection[str] = ()) -> list[Corner]:
     places = judged_places(schema, followers)
     columns = {i: _measured(schema, i) for i in places}
     panel, names = schema.panel, [f.name for f in schema.factors]
+    # Nodes are settled by the devices on them; any other two that were measured along a diagonal were set.
+    settled = [(name, of) for name, of in grow_with_workers(panel).items() if follows(panel, name, of)]
     out = []
     for i, j in combinations(places, 2):
-        if follows(panel, names[i], names[j]) or follows(panel, names[j], names[i]):
+        if (names[i], names[j]) in settled or (names[j], names[i]) in settled:
             continue
         pair = np.unique(np.column_stack([columns[i], columns[j]]), axis=0)
         for signs in product(_signs(schema.factors[i]), _signs(schema.factors[j])):

@@ -107,3 +107,15 @@ def test_a_fit_says_so() -> None:
     # 4 with 64 and 16 with 16 are two doublings from a run, 16 with 64 is four.
     assert shown["verdict"].tolist() == ["ok", "caution", "caution", "extrapolating-blind"]
     assert "nearest run: params=" in shown["reason"].iloc[3]
+
+
+@pytest.mark.parametrize("model", ["usl", "generic"])
+@pytest.mark.parametrize("factor", ["batch", "layers"])
+def test_the_far_corner_of_a_diagonal_was_not_measured(model: str, factor: str) -> None:
+    n = np.repeat([1.0, 2, 4, 8, 16, 32], 2)
+    runs = pd.DataFrame({"workers": n, factor: 4 * n, "s": 9 / n + 0.5 + 0.01 * n})
+    result = gp.fit(runs, model, time="s", extrinsic="workers", intrinsic=factor, draws=20)
+    predicted = result.predict(pd.DataFrame({"workers": [1.0, 32, 32], factor: [128.0, 4, 128]}))
+    assert predicted.verdict.tolist()[:2] == ["extrapolating-blind"] * 2
+    assert "were never measured together" in predicted.reason[0]
+    assert "never" not in predicted.reason[2]
