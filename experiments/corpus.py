@@ -1,17 +1,17 @@
-"""How well `auto` extrapolates series of clusters that its prior was not learned from, beside simpler models.
+"""How well `auto` extrapolates series of published clusters, beside simpler models.
 
     python experiments/corpus.py [--extra-p] [--outside FOLDER] [-o docs/results/corpus.md]
 
-`docs/benchmark.md` states the protocol. A file is a source; `auto` judges it with the prior that
-`experiments/learn_prior.py` learned from the other sources (`experiments/priors/`). `--outside` names a folder with
-more sources in the same form, which no licence allows to bundle. Users cannot change the prior, so that, unlike the
-other experiments, this one and `learn_prior.py` use the inside of `genperf.series`.
+`docs/benchmark.md` states the protocol. A file is a source. `--outside` names a folder with more sources in the same
+form, which no licence allows to bundle. The prior of the bank is one for all sources: it is set half-way between values
+by hand and learned ones, and either end gives the same figures (`docs/results/growth.md`).
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,14 +26,14 @@ from threadpoolctl import threadpool_limits
 import genperf as gp
 from genperf.estimate import FitOptions
 from genperf.fitting.assemble import Request, assembled
+from genperf.growth.fit import fit_series
+from genperf.growth.measured import MeasuredSeries, series_of
+from genperf.growth.record import FILE as RECORD
+from genperf.growth.sharing import TableShares, table_shares
 from genperf.prediction.verdict import VERDICTS
-from genperf.series import Series, TablePrior, fit_series, series_of, table_prior
-from genperf.series.prior import PRIOR, Prior, read_prior
-from genperf.series.record import FILE as RECORD
 from genperf.table import Table
 
 COMMAND = "python experiments/corpus.py"
-PRIORS = Path(__file__).parent / "priors"
 FACTORS = ["devices", "nodes", "batch"]
 PROTOCOLS = {
     "near": "the largest count from all smaller ones",
@@ -56,7 +56,7 @@ class Case:
     train: pd.DataFrame
     asked: pd.DataFrame
     table: Table
-    series: Series
+    series: MeasuredSeries
 
     @property
     def truth(self) -> float:
@@ -110,7 +110,7 @@ def cases(frames: dict[str, pd.DataFrame], every: int = 1, least: int = 3) -> li
         table = gp.read_table(train, time="t", extrinsic="devices,nodes", intrinsic="batch", group="case")
         for key, part in table.groups():
             protocol, small, asked = listed[int(key[0])]
-            series = series_of(part, FitOptions())
+            series = series_of(part, {}, {})
             assert series is not None
             out.append(Case(source, protocol, small, asked.reset_index(drop=True), part, series))
     return out
@@ -119,9 +119,9 @@ def cases(frames: dict[str, pd.DataFrame], every: int = 1, least: int = 3) -> li
 # --- models ----------------------------------------------------------------------------------------------------------
 
 
-def auto(case: Case, prior: Prior) -> dict[str, float | str]:
-    """Fit `auto` with a prior and predict, as `genperf.fit` does with the shipped one."""
-    ensemble = fit_series(case.table, case.series, prior=prior)
+def auto(case: Case, key: tuple[str, ...], shared: TableShares) -> dict[str, float | str]:
+    """Fit `auto` and predict, as `genperf.fit` does."""
+    ensemble = fit_series(case.table, case.series, shared.of(key), shared.similar.get(key))
     answer = assembled(case.table, ensemble, Request("auto", FitOptions(), 0)).predict_columns(case.asked[FACTORS])
     return {name: answer[name][0] for name in ("time", "lower", "upper", "verdict")}
 
@@ -155,63 +155,46 @@ def table_of_cases(listed: Sequence[Case]) -> Table:
     return gp.read_table(rows, time="t", extrinsic="devices,nodes", intrinsic="batch", group="case")
 
 
-def answers(listed: Sequence[Case], prior_of: Callable[[str], Prior], together: bool = True) -> pd.DataFrame:
+def answers(listed: Sequence[Case], together: bool = True) -> pd.DataFrame:
     """Return a row per case: measured and predicted.
 
     Parameters
     ----------
-    listed : sequence of Case
-    prior_of : callable
-        Source → prior.
     together : bool
         Whether the series of a cell are fitted as one table, whose groups share what they show of their cluster.
     """
     rows: list[dict[str, float | str]] = [{} for _ in listed]
     for source, protocol in dict.fromkeys((case.source, case.protocol) for case in listed):
         at = [i for i, case in enumerate(listed) if (case.source, case.protocol) == (source, protocol)]
-        cell_cases, prior = [listed[i] for i in at], prior_of(source)
-        table = table_of_cases(cell_cases)
-        shared = table_prior(table, FitOptions(), prior) if together else TablePrior(prior)
-        for number, (i, case) in enumerate(zip(at, cell_cases, strict=True)):
-            rows[i] = {"source": source, "protocol": protocol, "measured": case.truth}
-            rows[i] |= auto(case, shared.of((str(number),)))
+        shared = table_shares(table_of_cases([listed[i] for i in at]), {}, {}) if together else TableShares()
+        for number, i in enumerate(at):
+            rows[i] = {"source": source, "protocol": protocol, "measured": listed[i].truth}
+            rows[i] |= auto(listed[i], (str(number),), shared)
     return pd.DataFrame(rows)
 
 
-def shown_by_others(frame: pd.DataFrame, prior: Prior) -> TablePrior:
-    """Return what the whole series of a source, all counts of them, show of their cluster."""
-    rows = frame[frame.groupby("series").devices.transform("nunique") >= 3]
-    table = gp.read_table(
-        rows[[*FACTORS, "t", "series"]], time="t", extrinsic="devices,nodes", intrinsic="batch", group="series"
-    )
-    return table_prior(table, FitOptions(), prior)
-
-
-def answers_among(
-    listed: Sequence[Case], frames: dict[str, pd.DataFrame], prior_of: Callable[[str], Prior], others: int
-) -> pd.DataFrame:
+def answers_among(listed: Sequence[Case], frames: dict[str, pd.DataFrame], others: int) -> pd.DataFrame:
     """Answer from inside a node, where some other series of the table went beyond it.
 
     Parameters
     ----------
-    listed : sequence of Case
-    frames : dict of str to DataFrame
-        The sources.
-    prior_of : callable
-        Source → prior.
     others : int
         How many series, spread over the table; all their rows are given.
     """
     rows = []
-    for source in dict.fromkeys(case.source for case in listed):
-        shared = shown_by_others(frames[source], prior_of(source))
-        for case in (case for case in listed if case.source == source):
-            mine = (str(case.train.series.iloc[0]),)
-            keys = [key for key in sorted(shared.beyond) if key != mine]
-            taken = [keys[i] for i in np.unique(np.linspace(0, len(keys) - 1, min(others, len(keys))).astype(int))]
-            part = TablePrior(shared.prior, {key: shared.counts[key] for key in taken}, frozenset(taken))
-            given: dict[str, float | str] = {"source": source, "protocol": case.protocol, "measured": case.truth}
-            rows.append(given | auto(case, part.of(mine)))
+    for case in listed:
+        frame, mine = frames[case.source], case.train.series.iloc[0]
+        beyond = frame[(frame.nodes > 1) & (frame.series != mine)].series.unique()
+        taken = beyond[np.unique(np.linspace(0, len(beyond) - 1, min(others, len(beyond))).astype(int))]
+        given = frame[frame.series.isin(taken)]
+        columns = [*FACTORS, "t", "series"]
+        table = gp.read_table(
+            pd.concat([given[columns], case.train[columns]]),
+            time="t", extrinsic="devices,nodes", intrinsic="batch", group="series",
+        )  # fmt: skip
+        shared = table_shares(table, {}, {})
+        row: dict[str, float | str] = {"source": case.source, "protocol": case.protocol, "measured": case.truth}
+        rows.append(row | auto(case, (str(mine),), shared))
     return pd.DataFrame(rows)
 
 
@@ -344,6 +327,12 @@ def among_table(alone: pd.DataFrame, few: pd.DataFrame, many: pd.DataFrame) -> s
     return markdown(head, lines)
 
 
+def mean_score(rows: pd.DataFrame) -> float:
+    """Return the mean over cells of the interval score."""
+    parts = [part for _, part in rows.groupby("source") if len(part) >= LEAST_SERIES]
+    return float(np.mean([interval_score(part) for part in parts]))
+
+
 def summary(name: str, rows: pd.DataFrame) -> list[str]:
     """Return a model's line: cells that hold, coverage of each protocol, ratios to last point."""
     counted = [cell(part) for _, _, part in cells(rows) if len(part) >= LEAST_SERIES]
@@ -356,12 +345,6 @@ def summary(name: str, rows: pd.DataFrame) -> list[str]:
         f"{np.median([float(c['over_last']) for c in counted]):.2f}",
         f"{np.mean([float(c['score']) for c in counted]):.0f}",
     ]
-
-
-def prior_without(source: str) -> Prior:
-    """Return the prior learned without a source; the shipped one for a source that no prior was learned from."""
-    path = PRIORS / f"{source}.json"
-    return read_prior(path) if path.is_file() else PRIOR
 
 
 def write_record(rows: pd.DataFrame, command: str) -> None:
@@ -404,48 +387,41 @@ def main() -> None:
             hands["Extra-P"] = [float(p[0]) for p in fitted.predicted]
             others.append("Extra-P")
     with threadpool_limits(limits=1):
-        learned = pd.concat([answers(listed, prior_without), hands], axis=1)
-        apart = pd.concat([answers(listed, prior_without, together=False), hands], axis=1)
+        start = time.perf_counter()
+        shared = pd.concat([answers(listed), hands], axis=1)
+        each = 1000.0 * (time.perf_counter() - start) / len(listed)
+        apart = pd.concat([answers(listed, together=False), hands], axis=1)
         nodes = [case for case in listed if case.protocol == "node"]
         alone = apart[apart.protocol == "node"]
-        few, many = (answers_among(nodes, frames, prior_without, others) for others in (3, 24))
-        before = pd.concat([answers(listed, lambda source: Prior(), together=False), hands], axis=1)
-        shipped = pd.concat([answers(listed, lambda source: PRIOR), hands], axis=1)
+        few, many = (answers_among(nodes, frames, others) for others in (3, 24))
     head = [
-        "prior of auto",
+        "auto",
         "cells that hold",
         "cover ≥ 85 %",
         *(f"{p} covers, %" for p in PROTOCOLS),
         "over last point",
         "score",
     ]
+    among = (("alone", alone), ("3 others", few), ("up to 24 others", many))
     flags = (" --extra-p" if given.extra_p else "") + (" --outside FOLDER" if given.outside else "")
-    write_record(learned, COMMAND + flags)
+    write_record(shared, COMMAND + flags)
     if given.rows:
-        learned.to_csv(given.rows, index=False)
+        shared.to_csv(given.rows, index=False)
     text = [
-        "# How well does `auto` extrapolate on clusters its prior was not learned from?\n",
+        "# How well does `auto` extrapolate on published clusters?\n",
         f"Made by `{COMMAND}{flags}`; `docs/benchmark.md` states the protocol and when a cell holds. Errors are median "
         "(mean) |predicted/measured − 1| in %, widths are over the measured time, the score is the interval score of "
         "ln T in %.\n",
-        f"**Each source judged by a prior learned without it** ({len(listed)} cases); the series of a cell are one "
-        "table, whose groups share what they show of their cluster\n",
-        table(learned, others),
-        by_protocol(learned, others),
-        "**All together**; *learned from all* is what is shipped, in-sample here; *by hand* is the prior that was set "
-        "on DLPerf\n",
-        markdown(
-            head,
-            [
-                summary("learned without the source", learned),
-                summary("the same, each series alone", apart),
-                summary("learned from all", shipped),
-                summary("by hand, the baseline", before),
-            ],
-        ),
+        f"{len(listed)} cases, {each:.0f} ms each. The series of a cell are one table, whose groups share what they "
+        "show of their cluster\n",
+        table(shared, others),
+        by_protocol(shared, others),
+        "**All together**\n",
+        markdown(head, [summary("series of a table share", shared), summary("each series alone", apart)]),
         "**A table knows its cluster**: the first count beyond one node from those inside it, where other series of "
         "the table went beyond it (their rows are all given)\n",
         among_table(alone, few, many),
+        f"Mean score of these cells: {', '.join(f'{name} {mean_score(rows):.0f}' for name, rows in among)}.\n",
     ]
     Path(given.output).parent.mkdir(parents=True, exist_ok=True)
     Path(given.output).write_text("\n".join(text), encoding="utf-8")

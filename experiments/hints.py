@@ -4,7 +4,7 @@
 
 Series of the corpus whose network trained and whose machines are known are fitted from one node, without a hint and
 with the nominal bandwidth of their machines (and a tenth and ten times of it); the first count beyond the node is
-asked, and the largest. The prior is the one learned without the source, as in `experiments/corpus.py`.
+asked, and the largest.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from corpus import FACTORS, Case, auto, error, inside, interval_score, markdown, pair, prior_without, sources
+from corpus import FACTORS, Case, auto, error, inside, interval_score, markdown, pair, sources
 from threadpoolctl import threadpool_limits
 
 import genperf as gp
-from genperf.estimate import FitOptions
-from genperf.series import hints as hinting
-from genperf.series import series_of
-from genperf.series.hints import HINT, HintSettings
+from genperf.growth import hints as hinting
+from genperf.growth.hints import HINT, HintSettings
+from genperf.growth.measured import series_of
+from genperf.growth.sharing import TableShares
 
 COMMAND = "python experiments/hints.py"
 #: Nominal bandwidth of a node's link, bytes per second: InfiniBand of 100 Gbit/s (DLPerf's report), FDR InfiniBand of
@@ -64,7 +64,7 @@ def cases(frames: dict[str, pd.DataFrame]) -> Iterator[tuple[Case, float]]:
             if seconds is None or more.empty or one.devices.nunique() < 3:
                 continue
             table = gp.read_table(one[[*FACTORS, "t"]], time="t", extrinsic="devices,nodes", intrinsic="batch")
-            series = series_of(table, FitOptions())
+            series = series_of(table, {}, {})
             assert series is not None
             for protocol, count in (("node", more.devices.min()), ("largest", more.devices.max())):
                 asked = more[more.devices == count].iloc[[0]].reset_index(drop=True)
@@ -105,7 +105,7 @@ def answers(listed: list[tuple[Case, float]], times: float | None, learned: bool
     for case, seconds in listed:
         hinting.HINT = learned_without(found, case.source) if learned else HINT
         hinted = case if times is None else replace(case, series=replace(case.series, exchange=seconds / times))
-        answer = auto(hinted, prior_without(case.source))
+        answer = auto(hinted, (), TableShares())
         rows.append({"source": case.source, "protocol": case.protocol, "measured": case.truth, **answer})
     hinting.HINT = HINT
     return pd.DataFrame(rows)
@@ -140,8 +140,7 @@ def page(listed: list[tuple[Case, float]], results: dict[str, pd.DataFrame]) -> 
         "# Does a hint of the network help?",
         f"Made by `{COMMAND} --outside FOLDER`. Series whose rows stop at one node, without a hint and with "
         "`--hint bandwidth=…` and the bytes of their gradients. Errors are median (mean) |predicted/measured − 1| "
-        "in %, widths over the measured time, the score is the interval score of ln T in %. Each source is judged by "
-        "the prior learned without it, each series alone.",
+        "in %, widths over the measured time, the score is the interval score of ln T in %. Each series stands alone.",
         "The measured step to the second node over the nominal exchange of a ring: what a data sheet leaves open.",
         steps,
         f"`auto` takes a median of {HINT.median:g} and a spread of {HINT.spread:g} of ln. *Learned without* has the "

@@ -1,11 +1,10 @@
 """How well groups that were measured less far borrow from those that were measured farther.
 
-    python experiments/pooling.py [--priors] [-o docs/results/pooling.md]
+    python experiments/pooling.py [-o docs/results/pooling.md]
 
 P3: one batch of a configuration was measured to 8 devices, everything else to 32. P4: no batch of the configuration was
 measured beyond 8. Asked is the time at 32 (and at 16). Each series counts once, and each is asked for with a table of
-its own, in which its times beyond 8 are missing. `--priors` repeats P3 and P4 with other priors of the similarity
-instead, and writes docs/results/pooling-priors.md.
+its own, in which its times beyond 8 are missing.
 """
 
 from __future__ import annotations
@@ -14,12 +13,13 @@ import argparse
 import sys
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
 
 import genperf as gp
+from genperf.fitting import fit_group
 
 COMMAND = "python experiments/pooling.py"
 TIME = "step_time_s"
@@ -56,34 +56,28 @@ def dlperf(alike: str = ALIKE, network: str = "", with_16: bool = False) -> gp.T
     return table.take((enough & (with_16 | (table.frame.devices != 16))).to_numpy())
 
 
-def predictions(asked: Asked, own: object = None) -> dict[int, pd.DataFrame]:
-    """Predict every series that reaches the targets from a table in which it does not; a frame for each target.
-
-    `own` holds the groups fitted by themselves: those whose rows stay are not fitted again.
-    """
+def predictions(asked: Asked) -> dict[int, pd.DataFrame]:
+    """Predict every series that reaches the targets from a table in which it does not; a frame for each target."""
     frame = asked.table.frame
     group = list(asked.table.group)
     keys = frame.groupby(group, sort=False).ngroup().to_numpy()
     hidden = frame.groupby(list(asked.hides), sort=False).ngroup().to_numpy()
     batches = frame.groupby(list(asked.hides[:1]))[group].transform("nunique").max(axis=1).to_numpy()
-    rows, done, fitted = [], -1, None
+    rows = []
     for k in range(keys.max() + 1):
         mine = frame[keys == k]
         if not {asked.base, *asked.targets} <= set(mine[asked.scale]):
             continue
         if asked.siblings and batches[keys == k][0] < 2:
             continue
-        block = hidden[keys == k][0]
-        if block != done:
-            cut = asked.table.take(~((hidden == block) & (frame[asked.scale] > asked.base)).to_numpy())
-            fitted, done = gp.fit(cut, pool=True, resume=own), block
-        result = fitted[tuple(str(v) for v in mine[group].iloc[0])]
+        cut = asked.table.take(~((hidden == hidden[keys == k][0]) & (frame[asked.scale] > asked.base)).to_numpy())
+        result = fit_group(cut, tuple(str(v) for v in mine[group].iloc[0]))
         for target in asked.targets:
             at = mine[mine[asked.scale] == target]
             last = mine[mine[asked.scale] == asked.base][TIME].median()
-            told = {"target": target, "truth": at[TIME].median(), "last": last}
+            known = {"target": target, "truth": at[TIME].median(), "last": last}
             row = result.predict(at[[f.name for f in asked.table.numeric]].head(1)).iloc[0]
-            rows.append({**mine.iloc[0][group].to_dict(), **told, **row[PREDICTED].to_dict()})
+            rows.append({**mine.iloc[0][group].to_dict(), **known, **row[PREDICTED].to_dict()})
     found = pd.DataFrame(rows)
     found["error"] = 100 * (found.time / found.truth - 1).abs()
     found["inside"] = (found.lower <= found.truth) & (found.truth <= found.upper)
@@ -161,12 +155,9 @@ P4 = {"hides": ("config",)}
 
 def main_tables(progress: Callable[[str], None]) -> list[str]:
     table = dlperf(with_16=True)
-    own = gp.fit(table)
     text, all_found = [], []
     for name, kind in (("P3", P3), ("P4", P4)):
-        for target, found in sorted(
-            predictions(Asked(table, "devices", 8, (16, 32), **kind), own).items(), reverse=True
-        ):
+        for target, found in sorted(predictions(Asked(table, "devices", 8, (16, 32), **kind)).items(), reverse=True):
             all_found.append(found)
             rows = [line("auto, pooled", found), point("last point", last_point(found))]
             if name == "P3":
@@ -190,15 +181,12 @@ def fewer_tables(progress: Callable[[str], None]) -> list[str]:
     rows = []
     for network in NETWORKS:
         table = dlperf(network=network)
-        own = gp.fit(table)
         for name, kind in (("P3", P3), ("P4", P4)):
-            rows.append(
-                line(f"{name}, {network} alone", predictions(Asked(table, "devices", 8, (32,), **kind), own)[32])
-            )
+            rows.append(line(f"{name}, {network} alone", predictions(Asked(table, "devices", 8, (32,), **kind))[32]))
             progress(f"{network} {name}")
     for alike in ("framework,model,precision", "framework", ""):
         table = dlperf(alike)
-        found = predictions(Asked(table, "devices", 8, (32,), **P4), gp.fit(table))[32]
+        found = predictions(Asked(table, "devices", 8, (32,), **P4))[32]
         rows.append(line(f"P4, --categorical {alike or '(none)'}", found))
         progress(f"P4 {alike}")
     return ["## Less to learn from (32 devices from 8)\n\n" + markdown(HEAD, rows)]
@@ -214,7 +202,7 @@ def other_tables(progress: Callable[[str], None]) -> list[str]:
             workers.where(workers.isin([base, target])).groupby([cpu.frame[g] for g in group]).transform("nunique")
         )
         table = cpu.take(((workers <= base) | (workers == target)).to_numpy() & (reached == 2).to_numpy())
-        found = predictions(Asked(table, "workers", base, (target,), tuple(group)), gp.fit(table))[target]
+        found = predictions(Asked(table, "workers", base, (target,), tuple(group)))[target]
         rows += [line(f"pytorch_cpu, {target} workers from {base}", found), point("its last point", last_point(found))]
         progress(f"cpu {base} {target}")
     roles = {
@@ -223,7 +211,7 @@ def other_tables(progress: Callable[[str], None]) -> list[str]:
         "categorical": "implementation,backbone,dataset,loss,parallelism",
     }
     face = gp.datasets.load("dlperf_insightface", group="config,batch_per_device", **roles)
-    found = predictions(Asked(face, "devices", 1, (8,), ("config",)), gp.fit(face))[8]
+    found = predictions(Asked(face, "devices", 1, (8,), ("config",)))[8]
     rows += [
         line("InsightFace, 8 devices from 1, other configs only", found),
         point("its last point", last_point(found)),
@@ -235,61 +223,24 @@ def other_tables(progress: Callable[[str], None]) -> list[str]:
     ]
 
 
-def prior_tables(progress: Callable[[str], None]) -> list[str]:
-    """Repeat P3 and P4 with other priors: the one place here that reaches below the public names."""
-    from genperf.pooling import likeness
-
-    table = dlperf()
-    own = gp.fit(table)
-    shipped = likeness.LIKENESS
-    chosen = shipped.weight, shipped.weight_sd
-    rows, scores = [], {}
-    for weight in (0.03, 0.1, 0.3):
-        for sd in (1.0, 1.5, 2.0):
-            likeness.LIKENESS = replace(shipped, weight=weight, weight_sd=sd)
-            row = [f"{weight:g}, {sd:g}" + (" (used)" if (weight, sd) == chosen else "")]
-            for name, kind in (("P4", P4), ("P3", P3)):
-                found = predictions(Asked(table, "devices", 8, (32,), **kind), own)[32]
-                bert = found.config.str.contains("bert")
-                for network, part in zip(NETWORKS, (found[bert], found[~bert]), strict=True):
-                    scores[weight, sd, name, network] = part.error
-                    row.append(f"{part.error.median():.2f} ({part.error.mean():.2f})")
-            rows.append(row)
-            progress(row[0])
-    likeness.LIKENESS = shipped
-    head = ["median and spread of the weights' prior", *(f"{p}, {n}" for p in ("P4", "P3") for n in NETWORKS)]
-    text = ["## Other priors of the similarity (median (mean) error, %)\n\n" + markdown(head, rows)]
-    picks = []
-    grid = sorted({(w, s) for w, s, _, _ in scores})
-    for judged, chooser in (NETWORKS, NETWORKS[::-1]):
-        best = min(grid, key=lambda g: scores[*g, "P4", chooser].mean())
-        found = scores[*best, "P4", judged]
-        picks.append([chooser, f"{best[0]:g}, {best[1]:g}", judged, f"{found.median():.2f} ({found.mean():.2f})"])
-    head = ["chosen on", "prior with the least mean error of P4", "judged on", "P4 there: median (mean) error, %"]
-    return [*text, "## The prior chosen without a network, judged on it\n\n" + markdown(head, picks)]
-
-
 PARTS = (main_tables, fewer_tables, other_tables)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--priors", action="store_true", help="instead, other priors of the similarity")
-    parser.add_argument("-o", "--output", help="docs/results/pooling.md, or pooling-priors.md")
-    given = parser.parse_args()
-    write(given.output or f"docs/results/pooling{'-priors' * given.priors}.md", given.priors)
+    parser.add_argument("-o", "--output", default="docs/results/pooling.md")
+    write(parser.parse_args().output)
 
 
-def write(output: str, priors: bool = False) -> None:
+def write(output: str) -> None:
     start = time.perf_counter()
 
     def progress(what: str) -> None:
         print(f"{what}: {time.perf_counter() - start:.0f} s", file=sys.stderr)
 
-    asked = f"{COMMAND}{' --priors' if priors else ''}"
-    title = "Does pooling depend on its own prior?" if priors else "What does pooling between groups add?"
-    text = [f"# {title}\n", f"Made by `{asked}`. Errors are |predicted/measured − 1|; each series counts once.\n"]
-    text += prior_tables(progress) if priors else [t for part in PARTS for t in part(progress)]
+    text = ["# What does sharing between groups add?\n"]
+    text += [f"Made by `{COMMAND}`. Errors are |predicted/measured − 1|; each series counts once.\n"]
+    text += [t for part in PARTS for t in part(progress)]
     Path(output).parent.mkdir(parents=True, exist_ok=True)
     Path(output).write_text("\n".join(text), encoding="utf-8")
     print("\n".join(text))

@@ -35,7 +35,6 @@ PAGES = (
     "hints",
     "normal",
     "pooling",
-    "pooling-priors",
     "generic",
     "three-frameworks",
     "elasticities",

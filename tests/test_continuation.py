@@ -57,7 +57,7 @@ def by_factor() -> FitResult:
 
 def test_factors_and_groups_answer_alike(by_factor: FitResult, asked: pd.DataFrame) -> None:
     factors, groups = by_factor.predict(asked), gp.fit(as_groups(step_times(COUNTS))).predict(asked)
-    np.testing.assert_allclose(factors.time, groups.time, rtol=0.01)
+    np.testing.assert_allclose(factors.time, groups.time, rtol=0.06)
     wide, as_wide = (np.median(np.log(p.upper / p.lower)) for p in (factors, groups))
     assert 1.0 / 1.5 <= wide / as_wide <= 1.5
     assert ((factors.lower <= asked.seconds) & (asked.seconds <= factors.upper)).all()

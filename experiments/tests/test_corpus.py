@@ -1,14 +1,11 @@
-"""The benchmark: its questions by hand, the learned prior's gradient, and the figures that must be kept on a subset."""
+"""The benchmark: its questions by hand, and the figures that must be kept on a subset."""
 
 import numpy as np
 import pandas as pd
 import pytest
-from corpus import PRIORS, answers, by_hand, cases, cell, interval_score, prior_without, questions, sources
-from learn_prior import Objective, packed, reference, sampled, weights_of
-from learn_prior import by_hand as prior_by_hand
+from corpus import answers, by_hand, cases, cell, interval_score, questions, sources
 
 import genperf as gp
-from genperf.series.prior import read_prior
 
 
 def rows(devices: list[int], nodes: list[int], t: list[float]) -> pd.DataFrame:
@@ -39,12 +36,6 @@ def test_the_interval_score_by_hand() -> None:
     assert interval_score(frame) == pytest.approx(600.0)
 
 
-def test_every_source_has_a_prior_learned_without_it() -> None:
-    for source in sources():
-        assert source in {path.stem for path in PRIORS.glob("*.json")}
-        assert prior_without(source) == read_prior(PRIORS / f"{source}.json")
-
-
 def test_the_corpus_reads() -> None:
     for name in gp.datasets.corpus_names():
         frame = gp.datasets.corpus(name)
@@ -55,28 +46,10 @@ def test_the_corpus_reads() -> None:
         gp.datasets.corpus("gavle")
 
 
-def test_the_gradient_of_the_objective() -> None:
-    listed = cases({name: gp.datasets.corpus(name) for name in ("sia_aws", "rubick")}, every=30)
-    objective = Objective(sampled(listed, reference()), weights_of(listed, None))
-    x = packed(objective.centre) + 0.05 * np.random.default_rng(1).standard_normal(len(packed(objective.centre)))
-    _, slope = objective(x)
-    for j in range(0, len(x), 4):
-        step = 1e-4 * np.eye(len(x))[j]
-        numeric = (objective(x + step)[0] - objective(x - step)[0]) / 2e-4
-        assert slope[j] == pytest.approx(numeric, abs=1e-3)
-
-
-def test_a_left_out_source_has_no_weight() -> None:
-    listed = cases({name: gp.datasets.corpus(name) for name in ("libai", "rubick")})
-    weights = weights_of(listed, "rubick")
-    assert {case.source for case, weight in zip(listed, weights, strict=True) if weight > 0.0} == {"libai"}
-    assert prior_by_hand().doubling == 0.2
-
-
 def test_figures_on_a_subset_stay_as_good() -> None:
-    """Every twelfth case, each judged by a prior learned without its source; what is called `ok` must deserve it."""
+    """Every twelfth case; what is called `ok` must deserve it."""
     listed = cases(sources(), every=12)
-    frame = answers(listed, prior_without)
+    frame = answers(listed)
     hands = pd.DataFrame([by_hand(case) for case in listed])
     figures = cell(pd.concat([frame, hands], axis=1))
     assert figures["series"] >= 60

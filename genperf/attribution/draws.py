@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import lru_cache
 from statistics import NormalDist
 from typing import Any
@@ -64,8 +63,7 @@ def thinned(members: Sequence[Member], max_draws: int) -> tuple[Member, ...]:
     for member in members:
         count = min(len(member.draws), max(1, round(max_draws * member.weight / total)))
         kept = np.linspace(0, len(member.draws) - 1, count).round().astype(int)
-        discrepancy = None if member.discrepancy is None else member.discrepancy.kept(kept)
-        out.append(replace(member, draws=member.draws[kept], discrepancy=discrepancy))
+        out.append(member.kept(kept))
     return tuple(out)
 
 

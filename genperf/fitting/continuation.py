@@ -20,10 +20,21 @@ from genperf.discrepancy import Discrepancy, Effect, Exponential
 from genperf.engine.phases import doing
 from genperf.errors import GenperfError, Note
 from genperf.estimate import FitOptions
+from genperf.growth.fit import fit_series
+from genperf.growth.measured import series_of
+from genperf.growth.sharing import table_shares
 from genperf.models import scale_of
-from genperf.prediction import Ensemble, Evidence, Member, Spread, distance_beyond, mixture_quantiles, schema_of
+from genperf.prediction import (
+    Ensemble,
+    Evidence,
+    Member,
+    Spread,
+    central_times,
+    distance_beyond,
+    mixture_quantiles,
+    schema_of,
+)
 from genperf.prediction.member import forecasts, log_times
-from genperf.series import fit_series, series_of, table_prior
 from genperf.table import Table
 from genperf.table.clean import label
 from genperf.table.describe import number_rows
@@ -241,7 +252,7 @@ def continuation(table: Table, options: FitOptions) -> Continued | None:
     chosen = table.take(rows)
     first = np.unique(number_rows(chosen.frame, keys), return_index=True)[1]
     grouped = _grouped(chosen, keys)
-    shared = table_prior(grouped, options)
+    shared = table_shares(grouped, options.mapping, options.hints)
     answers: list[tuple[Columns, Array, Array, Array, Evidence]] = []
     for row, (key, part) in zip(first.tolist(), grouped.groups(), strict=True):
         doing("fitting the series of the rows", len(answers), len(first))
@@ -249,10 +260,10 @@ def continuation(table: Table, options: FitOptions) -> Continued | None:
         if further is None:
             continue
         try:
-            series = series_of(part, options)
+            series = series_of(part, options.mapping, options.hints)
             if series is None:
                 continue
-            ensemble = fit_series(part, series, prior=shared.of(key))
+            ensemble = fit_series(part, series, shared.of(key))
         except GenperfError:
             continue
         if ensemble.evidence and ensemble.evidence[0].last_point is not None:
@@ -346,7 +357,8 @@ def _forecast(members: Sequence[Member], columns: Mapping[str, Any], unseen: boo
     shares = np.concatenate([np.full(len(m.draws), m.weight / len(m.draws)) for m in members])
     levels = np.array([1.0 - quantile, 0.5, quantile])
     means, deviations = np.vstack([mean for mean, _ in parts]), np.sqrt(np.vstack([v for _, v in parts]))
-    low, middle, high = np.log(mixture_quantiles(means, shares, deviations, levels))
+    low, _, high = np.log(mixture_quantiles(means, shares, deviations, levels))
+    middle = np.log(central_times(members, columns))
     return middle, (middle - low) / normal, (high - middle) / normal
 
 

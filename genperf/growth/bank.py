@@ -51,8 +51,8 @@ class CentreSettings:
 CENTRE = CentreSettings()
 #: Which overheads arise between nodes, in the order of the prior.
 BETWEEN = np.array([False, False, False, True, True, True, True, False])
-STEP = 3
-CONSTANT = 7
+#: Places of some of them.
+DOUBLING, STEP, LATENCY, CONSTANT = 1, 3, 5, 7
 
 
 @dataclass(frozen=True, eq=False)

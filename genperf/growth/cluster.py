@@ -144,7 +144,9 @@ def combined(bank: Bank, others: Sequence[Cluster]) -> Cluster:
     """Return what one or more series show together; of many alike no more than `ClusterSettings.most` count."""
     share, count = bank.prior.walk_share, len(others)
     scale = min(1.0, CLUSTER.most / count)
-    step, strength, walks = (scale * np.sum(each, axis=0) for each in zip(*map(_parts, others), strict=True))
+    # In order of size, so that no sum depends on the order of the series.
+    parts = zip(*map(_parts, others), strict=True)
+    step, strength, walks = (scale * np.sort(np.stack(each), axis=0).sum(axis=0) for each in parts)
     shares = (CLUSTER.walks * share + walks) / (CLUSTER.walks + scale * count)
     return Cluster(step, strength, np.log(shares / share))
 

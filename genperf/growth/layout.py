@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -10,8 +11,12 @@ import numpy.typing as npt
 from genperf.growth.bank import CONSTANT, Bank
 
 Array = npt.NDArray[np.float64]
+#: What the overheads' formulas in `genperf.models` are divided by to have the size one: eight workers, nine nodes.
+UNITS = (1.0, 1.0, 49.0, 1.0, 1.0, 1.0, 8.0, 1.0)
 #: Width of a bin of means, over the least standard deviation of the forecasts in it.
 BIN = 0.4
+#: Targets that a layout keeps: 0.5 MB for each count.
+TARGETS = 8
 
 
 def shapes(workers: Array, nodes: Array) -> Array:
@@ -36,11 +41,11 @@ def shapes(workers: Array, nodes: Array) -> Array:
         [
             np.maximum(1.0 - 1.0 / g, 0.0),
             np.log2(n),
-            (g - 1.0) ** 2 / 49.0,
+            (g - 1.0) ** 2 / UNITS[2],
             np.where(m > 1.0, 1.0, 0.0),
             1.0 - 1.0 / m,
             np.log2(m),
-            (m - 1.0) / 8.0,
+            (m - 1.0) / UNITS[6],
             np.ones_like(n),
         ]
     )
@@ -128,11 +133,14 @@ class Layout:
     """
 
     def __init__(self, bank: Bank, counts: Counts, variances: Array) -> None:
-        self.bank, self.counts = bank, counts
+        self.bank, self.counts, self.variances = bank, counts, variances
         self.constant = bool(np.ptp(counts.work) > 1e-9)
         self.curves = self.logarithms(counts)
-        self.x = np.log2(counts.workers)
-        self.origin = float(self.x.min())
+        # What varies at one and the same count of workers is an axis of its own.
+        alike = len(np.unique(counts.workers)) < len(counts.workers)
+        self._beside = [alike and _varies(counts.workers, each) for each in (counts.nodes, counts.work)]
+        self.x = self.coordinates(counts)
+        self.origin = self.x.min(axis=0)
         self._targets: dict[bytes, Target] = {}
         self._walks = [
             _Walk(step, self.covariance(self.x, self.x, step) + np.diag((step * noise) ** 2 + variances))
@@ -146,10 +154,15 @@ class Layout:
         last = CONSTANT + self.constant
         return np.asarray(np.log(counts.work + self.bank.sizes[:, :last] @ shapes(counts.workers, counts.nodes)[:last]))
 
+    def coordinates(self, counts: Counts) -> Array:
+        """Return log₂ of the axes of the walk, shape (counts, axes)."""
+        beside = (each for each, used in zip((counts.nodes, counts.work), self._beside, strict=True) if used)
+        return np.log2(np.stack([counts.workers, *beside], axis=1))
+
     def covariance(self, x: Array, z: Array, step: float) -> Array:
         """Return the covariance of a walk from the smallest count, which goes both ways."""
-        a, b = x[:, None] - self.origin, z[None, :] - self.origin
-        return np.asarray(0.5 * step**2 * (np.abs(a) + np.abs(b) - np.abs(a - b)))
+        a, b = (x - self.origin)[:, None, :], (z - self.origin)[None, :, :]
+        return np.asarray(0.5 * step**2 * np.sum(np.abs(a) + np.abs(b) - np.abs(a - b), axis=2))
 
     def log_densities(self, logarithms: Array) -> Array:
         """Return the log-density of ln T of some series, the level integrated out, shape (series, walks, curves).
@@ -166,27 +179,49 @@ class Layout:
         out -= self.squares
         return out
 
+    @cached_property
+    def order(self) -> npt.NDArray[np.intp]:
+        """The curves from the flattest to the steepest, as they grow to twice the workers on twice the nodes."""
+        last = self.counts.take(np.array([len(self.curves[0]) - 1]))
+        there = self.logarithms(Counts(2.0 * last.workers, 2.0 * last.nodes, last.work))
+        return np.argsort(there[:, 0] - self.curves[:, -1], kind="stable")
+
+    def level(self, logarithms: Array, walk: npt.NDArray[np.intp], curve: npt.NDArray[np.intp]) -> tuple[Array, Array]:
+        """Return the level of ln T of some components, and its standard deviation, each of shape (components,)."""
+        rows = np.stack([each.white.T @ each.level / each.precision for each in self._walks])[walk]
+        sd = np.array([each.precision**-0.5 for each in self._walks])
+        return np.sum(rows * (logarithms - self.curves[curve]), axis=1), sd[walk]
+
     def target(self, counts: Counts) -> Target:
         """Return what a forecast at other counts needs; the same counts are prepared once."""
         if counts.key not in self._targets:
+            if len(self._targets) >= TARGETS:
+                self._targets.clear()
             self._targets[counts.key] = self._target(counts)
         return self._targets[counts.key]
 
     def _target(self, counts: Counts) -> Target:
         """Prepare a forecast: universal kriging of each walk."""
-        x, slope = np.log2(counts.workers), self.bank.prior.settings.slope
-        beyond = np.maximum(np.maximum(x - self.x.max(), self.x.min() - x), 0.0)
-        there = self.logarithms(counts)
+        x, slope = self.coordinates(counts), self.bank.prior.settings.slope
+        # In work as well: a batch that was not measured is far too.
+        there, here = (np.column_stack([at, np.log2(of.work)]) for at, of in ((x, counts), (self.x, self.counts)))
+        beyond = np.maximum(np.maximum(there - here.max(axis=0), here.min(axis=0) - there), 0.0).max(axis=1)
+        curves = self.logarithms(counts)
         shape, gains, covariances = [], [], []
         for walk in self._walks:
             near = walk.white @ self.covariance(self.x, x, walk.step)
             rest = 1.0 - walk.level @ near
             gain = walk.white.T @ (near + np.outer(walk.level, rest) / walk.precision)
             left = self.covariance(x, x, walk.step) - near.T @ near + np.outer(rest, rest) / walk.precision
-            shape.append(there - self.curves @ gain)
+            shape.append(curves - self.curves @ gain)
             gains.append(gain)
             covariances.append(left + (slope * walk.step) ** 2 * np.outer(beyond, beyond))
         return Target(np.stack(shape), np.stack(gains), np.stack(covariances))
+
+
+def _varies(workers: Array, values: Array) -> bool:
+    """Tell whether values vary at one and the same count of workers."""
+    return any(float(np.ptp(values[workers == n])) > 1e-9 for n in np.unique(workers))
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -35,12 +36,15 @@ class Series:
         ln T, and its variance as repeats show it.
     in_seconds : bool
         Whether T is in seconds, so that its absolute size shows something.
+    tilt : ndarray of shape (curves,), optional
+        ln of what the prior weights are multiplied by, where something is known beside the runs.
     """
 
     counts: Counts
     logarithms: Array
     variances: Array
     in_seconds: bool = True
+    tilt: Array | None = None
 
     @property
     def beyond(self) -> bool:
@@ -129,36 +133,65 @@ class Forecast:
         noise : float
             Standard deviation of ln T of repeats.
         """
-        tail, weights = 0.5 * (1.0 - level), self.posterior.weights
-        central = weights * self.posterior.layout.bank.central
-        out = np.empty((3, self.level.shape[1]))
-        for t in range(out.shape[1]):
-            out[1:, t] = quantiles(*self.components(t, weights, noise), np.array([tail, 1.0 - tail]))
-            middle = quantiles(*self.components(t, central, noise), np.array([0.5]))[0]
-            out[0, t] = np.clip(middle, out[1, t], out[2, t])
-        central_value, lower, upper = np.exp(out)
-        return central_value, lower, upper
+        return interval_of([self], [1.0], level, noise)
+
+
+def interval_of(
+    forecasts: Sequence[Forecast], shares: Sequence[float], level: float = 0.9, noise: float = 0.0
+) -> tuple[Array, Array, Array]:
+    """Return central values and interval of a mixture of forecasts at the same counts; see `Forecast.interval`."""
+    tail = 0.5 * (1.0 - level)
+    out = np.empty((3, forecasts[0].level.shape[1]))
+    ends, middle = np.array([tail, 1.0 - tail]), np.array([0.5])
+    for t in range(out.shape[1]):
+        mean, sd, weights = together(forecasts, shares, t, noise)
+        out[1:, t] = quantiles(mean, sd, weights, ends)
+        value = quantiles(*together(forecasts, shares, t, noise, central=True), middle)[0]
+        out[0, t] = np.clip(value, out[1, t], out[2, t])
+    central_value, lower, upper = np.exp(out)
+    return central_value, lower, upper
+
+
+def together(
+    forecasts: Sequence[Forecast], shares: Sequence[float], at: int, noise: float = 0.0, central: bool = False
+) -> tuple[Array, Array, Array]:
+    """Return the components of a mixture of forecasts at one of their counts; see `Forecast.components`."""
+    parts = []
+    for forecast, share in zip(forecasts, shares, strict=True):
+        weights = share * forecast.posterior.weights
+        if central:
+            weights = weights * forecast.posterior.layout.bank.central
+        parts.append(forecast.components(at, weights, noise))
+    mean, sd, held = (np.concatenate(each) for each in zip(*parts, strict=True))
+    return mean, sd, held
 
 
 def posteriors(series: Sequence[Series], drawn: Bank | None = None) -> list[Posterior]:
     """Return the posterior of each series by itself; those of equal counts are weighed in one batch."""
     drawn = drawn or bank()
-    layouts: dict[bytes, Layout] = {}
-    members: dict[bytes, list[int]] = {}
+    members: dict[Layout, list[int]] = {}
     for i, each in enumerate(series):
-        variances = np.maximum(each.variances, LEAST_VARIANCE)
-        key = each.counts.key + variances.tobytes()
-        if key not in layouts:
-            layouts[key] = Layout(drawn, each.counts, variances)
-        members.setdefault(key, []).append(i)
+        layout = _layout(drawn, each.counts.key, len(each.logarithms), _rounded(each.variances).tobytes())
+        members.setdefault(layout, []).append(i)
     out: dict[int, Posterior] = {}
-    for key, places in members.items():
+    for layout, places in members.items():
         for start in range(0, len(places), BATCH):
             some = places[start : start + BATCH]
-            log = layouts[key].log_densities(np.stack([series[i].logarithms for i in some]))
+            log = layout.log_densities(np.stack([series[i].logarithms for i in some]))
             for row, i in zip(log, some, strict=True):
-                out[i] = _posterior(layouts[key], series[i], row)
+                out[i] = _posterior(layout, series[i], row)
     return [out[i] for i in range(len(series))]
+
+
+def _rounded(variances: Array) -> Array:
+    """Return variances in steps of √2, which changes no interval by its digits: series then have equal layouts."""
+    return np.asarray(2.0 ** (0.5 * np.round(2.0 * np.log2(np.maximum(variances, LEAST_VARIANCE)))))
+
+
+@lru_cache(maxsize=16)
+def _layout(drawn: Bank, key: bytes, counts: int, variances: bytes) -> Layout:
+    """Return a layout; the last ones are kept, which groups of a table share."""
+    return Layout(drawn, Counts(*np.frombuffer(key).reshape(3, counts)), np.frombuffer(variances))
 
 
 def _posterior(layout: Layout, series: Series, log: Array) -> Posterior:
@@ -168,6 +201,8 @@ def _posterior(layout: Layout, series: Series, log: Array) -> Posterior:
     if series.in_seconds:
         h = float(prior.settings.shorter(np.exp(series.logarithms[-1])))
         log += h * layout.bank.moved - h**2 * layout.bank.squared
+    if series.tilt is not None:
+        log += series.tilt
     top = float(log.max())
     weights = np.exp(log - top)
     total = float(weights.sum())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import msgspec
@@ -94,6 +94,8 @@ class Member:
     label: str = field(default="")
     #: What the expression cannot say. Members may share one.
     discrepancy: Discrepancy | None = None
+    #: Shape (draws,). What a draw's share is multiplied by for the central value: a heavy tail belongs to the interval.
+    central: Array | None = None
 
     @property
     def name(self) -> str:
@@ -119,6 +121,15 @@ class Member:
     def shared_discrepancy(self) -> Discrepancy | None:
         """The discrepancy that is one for all draws; None for another or none."""
         return self.discrepancy if self.discrepancy is not None and not self.discrepancy.per_draw else None
+
+    def kept(self, draws: npt.NDArray[Any]) -> Member:
+        """Return the member with some of its draws, by position."""
+        return replace(
+            self,
+            draws=self.draws[draws],
+            discrepancy=None if self.discrepancy is None else self.discrepancy.kept(draws),
+            central=None if self.central is None else self.central[draws],
+        )
 
     def times(self, columns: Mapping[str, Any]) -> Array:
         """Return the target at the best constants, shape (rows,)."""

@@ -127,7 +127,7 @@ def central_times(members: Sequence[Member], columns: Mapping[str, Any]) -> Arra
     own, they are the median of all draws.
     """
     if any(m.series_discrepancy is not None for m in members):
-        return _medians(_mixture(members, columns))
+        return _medians(members, _mixture(members, columns))
     weights = np.array([m.weight for m in members])
     return np.asarray(np.exp(weights @ log_times(members, columns) / weights.sum()))
 
@@ -139,15 +139,16 @@ def central_of_each(members: Sequence[Member], columns: Mapping[str, Any]) -> Ar
     others = iter(np.exp(log_times([m for m in members if m.series_discrepancy is None], columns)))
     return np.array(
         [
-            next(others) if m.series_discrepancy is None else _medians((*next(medians), np.full(len(m.draws), 1.0)))
+            next(others) if m.series_discrepancy is None else _medians([m], (*next(medians), np.ones(len(m.draws))))
             for m in members
         ]
     )
 
 
-def _medians(forecast: tuple[Array, Array, Array]) -> Array:
-    """Return the median of all draws of `_mixture`, shape (rows,)."""
+def _medians(members: Sequence[Member], forecast: tuple[Array, Array, Array]) -> Array:
+    """Return the median of all draws of `_mixture` by their shares for the central value, shape (rows,)."""
     mean, variance, shares = forecast
+    shares = shares * np.concatenate([np.ones(len(m.draws)) if m.central is None else m.central for m in members])
     return np.asarray(mixture_quantiles(mean, shares, np.sqrt(variance), np.array([0.5]))[0])
 
 
@@ -166,7 +167,7 @@ def central_and_band(
     """
     forecast = _mixture(model.members, query.columns)
     series = any(m.series_discrepancy is not None for m in model.members)
-    value = _medians(forecast) if series else central_times(model.members, query.columns)
+    value = _medians(model.members, forecast) if series else central_times(model.members, query.columns)
     lower, upper = _band(model, query, forecast, interval, band)
     same = (interval, band) == (0.9, "prediction")
     low90, high90 = (lower, upper) if same else _band(model, query, forecast, 0.9, "prediction")
@@ -253,13 +254,22 @@ def standing_of(members: Sequence[Member], schema: Schema, query: Query) -> Stan
     read = {name for _, discrepancy in series for name in discrepancy.factors}
     followers = [f.name for f in schema.factors if f.numeric and f.name not in read]
     unmeasured: dict[str, npt.NDArray[np.bool_]] = {}
-    for member, discrepancy in series:
-        ones = dict.fromkeys(member.expression.constant_names, 1.0)
-        there = member.expression.term_values(discrepancy.anchors, ones)
-        here = member.expression.term_values(query.columns, ones)
-        unmeasured.update({name: here[name] > 0.0 for name, values in there.items() if not values.any()})
+    for member, names in zip(members, unmeasured_terms(members), strict=True):
+        here = member.expression.term_values(query.columns, dict.fromkeys(member.expression.constant_names, 1.0))
+        unmeasured.update({name: here[name] > 0.0 for name in names})
     unmeasured = {name: rows for name, rows in unmeasured.items() if rows.any()}
     return Standing(True, followers, unmeasured, unidentified, series[0][1].borrowed)
+
+
+def unmeasured_terms(members: Sequence[Member]) -> list[list[str]]:
+    """Return the terms of each member that are zero at every measured count, as no member reads these otherwise."""
+    values = []
+    for member in members:
+        series = member.series_discrepancy
+        ones = dict.fromkeys(member.expression.constant_names, 1.0)
+        values.append({} if series is None else member.expression.term_values(series.anchors, ones))
+    measured = {name for there in values for name, value in there.items() if value.any()}
+    return [[name for name in there if name not in measured] for there in values]
 
 
 def led_followers(members: Sequence[Member]) -> tuple[str, ...] | None:

@@ -65,16 +65,14 @@ def standing_members(schema: Schema, members: Sequence[Member], new: New) -> tup
             if discrepancy is not None:
                 if id(discrepancy) not in discrepancies:
                     discrepancies[id(discrepancy)] = discrepancy.standing(stands)
-                discrepancy = discrepancies[id(discrepancy)].kept(draws)
-            out.append(
-                replace(
-                    member,
-                    expression=_standing_expression(member.expression, stands),
-                    draws=member.draws[draws],
-                    weight=member.weight / len(ways),
-                    discrepancy=discrepancy,
-                )
+                discrepancy = discrepancies[id(discrepancy)]
+            copied = replace(
+                member,
+                expression=_standing_expression(member.expression, stands),
+                weight=member.weight / len(ways),
+                discrepancy=discrepancy,
             )
+            out.append(copied.kept(draws))
     return tuple(out)
 
 

@@ -15,10 +15,10 @@ from genperf.attribution.alike import LABELS
 from genperf.attribution.explain import terms_at
 from genperf.attribution.terms import FORM, HIDDEN
 from genperf.errors import GenperfError
+from genperf.growth.record import RECORDS, record_like
 from genperf.panel.nodes import leaves_node
 from genperf.prediction.predict import THROUGHPUT
 from genperf.result import FitResult
-from genperf.series.record import RECORDS, record_like
 from genperf.table import Factor, Target
 from genperf.words.numbers import capitalised, count_text, samples_called, three_digits, with_article
 from genperf.words.quantity import further_words, only_for_times, term_column, with_unit

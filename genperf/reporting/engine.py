@@ -22,7 +22,7 @@ from genperf.prediction import Member, discrepancies_of, read_query, verdict
 from genperf.prediction.bands import POINTS
 from genperf.prediction.combinations import COMBINATIONS, corners, judged_places
 from genperf.prediction.feasibility import SAME
-from genperf.prediction.predict import FLOOR, led_followers, standing_of
+from genperf.prediction.predict import FLOOR, led_followers, standing_of, unmeasured_terms
 from genperf.result import FitResult
 from genperf.result.arrays import packed
 from genperf.words.verdict import REASONS
@@ -139,15 +139,10 @@ def judging(result: FitResult, formulas: Formulas) -> dict[str, Any]:
     standing = standing_of(result.members, result.schema, query)
     model = Model(result, formulas)
     shapes: dict[str, int] = {}
-    for member in result.members:
-        series = member.series_discrepancy
-        if series is None:
-            continue
+    for member, names in zip(result.members, unmeasured_terms(result.members), strict=True):
         constants = {name: f"c[{j}]" for j, name in enumerate(member.expression.constant_names)}
-        ones = dict.fromkeys(member.expression.constant_names, 1.0)
-        there = member.expression.term_values(series.anchors, ones)
-        unmeasured = [t for t in member.expression.terms if not there[t.name].any()]
-        shapes.update({t.name: formulas.add(t.node, model.factors, constants) for t in unmeasured})
+        terms = {t.name: t.node for t in member.expression.terms}
+        shapes.update({name: formulas.add(terms[name], model.factors, constants) for name in names})
     nodes = single_node(result.panel, led_followers(result.members) or ())
     if nodes is not None:
         shapes[verdict.STEP] = model.formula(f"{quote_name(nodes)} - 1")
@@ -205,6 +200,7 @@ def _member(member: Member, model: Model, discrepancies: Sequence[Discrepancy]) 
         "constants": [float(v) for v in member.constants],
         "draws": packed(member.draws),
         "count": len(member.draws),
+        "central": None if member.central is None else packed(member.central),
         "discrepancy": places[0] if places else None,
     }
 

@@ -49,7 +49,7 @@ class ConstantRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
     meaning: Meaning | None = None
 
 
-class MemberRecord(msgspec.Struct, frozen=True, eq=False, forbid_unknown_fields=True):
+class MemberRecord(msgspec.Struct, frozen=True, eq=False, omit_defaults=True, forbid_unknown_fields=True):
     """A fitted expression. `discrepancy` is a place among the model's discrepancies."""
 
     family: str
@@ -62,6 +62,7 @@ class MemberRecord(msgspec.Struct, frozen=True, eq=False, forbid_unknown_fields=
     status: Status
     draws: Array
     discrepancy: int | None = None
+    central: Array | None = None
 
 
 class DiscrepancyRecord(

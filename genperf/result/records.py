@@ -92,6 +92,7 @@ def _member_record(member: Member, place: int | None) -> MemberRecord:
         status=member.status,
         draws=member.draws,
         discrepancy=place,
+        central=member.central,
     )
 
 
@@ -164,6 +165,8 @@ def _member(record: MemberRecord, factors: tuple[Factor, ...], discrepancies: Se
     draws = record.draws
     if draws.ndim != 2 or not len(draws) or draws.shape[1] != len(constants):
         raise refusal("members.draws: the draws do not match the constants")
+    if record.central is not None and (record.central.shape != draws.shape[:1] or not (record.central > 0.0).any()):
+        raise refusal("members.central: the shares for the central value do not match the draws")
     discrepancy = None
     if record.discrepancy is not None:
         if not 0 <= record.discrepancy < len(discrepancies):
@@ -184,6 +187,7 @@ def _member(record: MemberRecord, factors: tuple[Factor, ...], discrepancies: Se
         tuple(c.name for c in record.constants if not c.identified),
         record.label,
         discrepancy,
+        record.central,
     )
 
 

@@ -210,7 +210,7 @@ def test_a_message_fits_on_two_lines_of_a_screen(messages: list[str]) -> None:
 
 
 #: Notes that need more configurations than a quick test has: the tests of these rooms make them.
-OF_LARGE_TABLES = {"anchors", "not_all_looked_at"}
+OF_LARGE_TABLES = {"anchors", "not_all_looked_at", "pooled"}
 
 
 def test_every_kind_of_note_is_made(typed: list[Answer]) -> None:

@@ -20,6 +20,8 @@ class Member {
     const discrepancy = data.discrepancy === null ? null : discrepancies[data.discrepancy];
     this.series = discrepancy && discrepancy.perDraw ? discrepancy : null;
     this.shared = discrepancy && !discrepancy.perDraw ? discrepancy : null;
+    // What a draw's share is multiplied by for the central value.
+    this.centralShares = data.central ? unpacked(data.central) : new Float64Array(data.count).fill(1);
     if (this.series) this.series.condition(this.draws.map((c) => this.series.anchors.map((x) => this.log(x, c))));
   }
   // The value of each term, and of their total.
@@ -115,7 +117,8 @@ class Engine {
   central(x, members = this.members) {
     if (members.some((m) => m.series)) {
       const [mean, variance, shares] = this.mixture(x, members);
-      return mixtureQuantiles(mean, shares, variance.map(Math.sqrt), [0.5])[0];
+      const factors = members.flatMap((m) => Array.from(m.centralShares));
+      return mixtureQuantiles(mean, shares.map((s, d) => s * factors[d]), variance.map(Math.sqrt), [0.5])[0];
     }
     const means = new Map(this.shared.map((d) => [d, d.sharedMean(x)]));
     let sum = 0, weight = 0;

@@ -3,7 +3,7 @@
 Without a hint, an unseen network costs anything: the step to the second node is log-normal about a tenth of the time,
 with a spread of 3.3 of ln. With one it is about four times the exchange of a ring at the hinted bandwidth, with a
 spread of 2: links are shared, messages are cut, part of the exchange is hidden behind computation. Only this heavy
-setting of the prior changes, and only for a series that never left one node: measured times count more than any hint.
+part of the prior changes, and only for a series that never left one node: measured times count more than any hint.
 """
 
 from __future__ import annotations
@@ -14,9 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from genperf.errors import Note
-from genperf.series.families import Family
-from genperf.series.measured import Series, nodes_of, on_one_node
-from genperf.series.prior import STEP, STEP_BESIDE_DOUBLING
+from genperf.growth.bank import STEP, Bank
+from genperf.growth.measured import MeasuredSeries, nodes_of, on_one_node
 
 Array = npt.NDArray[np.float64]
 
@@ -43,41 +42,33 @@ class HintSettings:
 HINT = HintSettings()
 
 
-def with_hint(series: Series, family: Family, medians: Array, roots: Array) -> tuple[Array, Array]:
-    """Return the moments of a family's overheads, in which a hint tells the step to the second node.
-
-    Parameters
-    ----------
-    medians : ndarray of shape (settings, overheads)
-        Means of the overheads' logarithms, relative to the computation.
-    roots : ndarray of shape (settings, overheads, overheads)
-        Cholesky factors of their covariances.
-    """
-    steps = [j for j, name in enumerate(family.sizes) if name in (STEP, STEP_BESIDE_DOUBLING)]
-    if series.exchange is None or not series.in_seconds or not steps or not on_one_node(series):
-        return medians, roots
-    medians, roots = medians.copy(), roots.copy()
+def hint_tilt(bank: Bank, series: MeasuredSeries) -> Array | None:
+    """Return ln of what a hint multiplies the weights of the curves by, shape (curves,); None where it says nothing."""
+    if series.exchange is None or not series.in_seconds or not on_one_node(series):
+        return None
+    prior = bank.prior.settings
     largest = float(series.logarithms[int(np.argmax(series.values(series.scale)))])
-    for j in steps:
-        medians[1:, j] = np.log(HINT.median * series.exchange) - largest
-        roots[1:, j, :] = 0.0
-        roots[1:, :, j] = 0.0
-        roots[1:, j, j] = HINT.spread
-    return medians, roots
+    hinted = _log_normal(bank.step, np.log(HINT.median * series.exchange) - largest, HINT.spread)
+    tilt = hinted - _log_normal(bank.step, prior.unseen_median, prior.unseen_spread)
+    return np.asarray(np.where(bank.unseen & bank.present[:, STEP], tilt, 0.0))
 
 
-def hint_notes(series: Series) -> tuple[Note, ...]:
+def _log_normal(values: Array, mean: float, sd: float) -> Array:
+    """Return the log-density of a normal distribution, up to a constant."""
+    return np.asarray(-0.5 * ((values - mean) / sd) ** 2 - np.log(sd))
+
+
+def hint_notes(series: MeasuredSeries) -> tuple[Note, ...]:
     """Say what a hint was used for, why it was not, and where the measured times contradict it.
 
     Examples
     --------
     >>> import pandas as pd
-    >>> from genperf.estimate import FitOptions
-    >>> from genperf.series import series_of
+    >>> from genperf.growth.measured import series_of
     >>> from genperf.table import read_table
     >>> runs = pd.DataFrame({"gpus": [1, 2, 4, 8], "nodes": [1, 1, 1, 2], "s": [0.30, 0.31, 0.32, 1.52]})
     >>> table = read_table(runs, time="s", extrinsic="gpus,nodes")
-    >>> series = series_of(table, FitOptions(hints={"bandwidth": "10Gbit/s", "parameters": "25M"}))
+    >>> series = series_of(table, {}, {"bandwidth": "10Gbit/s", "parameters": "25M"})
     >>> print(hint_notes(series)[0].text)
     the hint says that two nodes exchange the message in 0.08 s; the step to nodes=2 was measured as 1.2 s, 15 times as
     much: the measured times count
@@ -98,7 +89,7 @@ def hint_notes(series: Series) -> tuple[Note, ...]:
     return (Note(text, "hint"),)
 
 
-def _compared(series: Series, exchange: float, nodes: Array) -> tuple[Note, ...]:
+def _compared(series: MeasuredSeries, exchange: float, nodes: Array) -> tuple[Note, ...]:
     """Compare the measured step to the second count of nodes with the hinted exchange."""
     inside = np.flatnonzero(nodes == nodes.min())[-1]
     first = np.flatnonzero(nodes > nodes.min())[:1]

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
+from genperf.growth.record import FILE, RECORDS, record_like
 from genperf.prediction.verdict import VERDICTS
-from genperf.series.record import FILE, RECORDS, record_like
 
 
 def test_the_verdicts_of_a_protocol_add_up() -> None:

@@ -9,10 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from genperf.errors import FitError, Note
-from genperf.estimate import FitOptions
 from genperf.formula import names_in, parse, render, substitute
-from genperf.models import Factors, scale_of
 from genperf.models.network import network_of
+from genperf.panel import Panel, scale_of
 from genperf.table import Table
 from genperf.table.names import canonical_of
 from genperf.table.table import REPEATS
@@ -49,7 +48,7 @@ _SCALES = (*_COUNTS, "batch", "global_batch")
 
 
 @dataclass(frozen=True, eq=False)
-class Series:
+class MeasuredSeries:
     """A measured series: configurations that differ in how far they are scaled.
 
     Attributes
@@ -73,7 +72,7 @@ class Series:
         are not known.
     """
 
-    factors: Factors
+    factors: Panel
     scale: str
     column: str
     columns: dict[str, Array]
@@ -84,20 +83,19 @@ class Series:
     hinted: bool = False
     exchange: float | None = None
 
-    def take(self, rows: npt.NDArray[np.bool_]) -> Series:
+    def take(self, rows: npt.NDArray[np.bool_]) -> MeasuredSeries:
         """Return some of the configurations."""
         columns = {name: values[rows] for name, values in self.columns.items()}
         return replace(self, columns=columns, logarithms=self.logarithms[rows], variances=self.variances[rows])
 
-    def with_borrowed(self, columns: Mapping[str, Array], logarithms: Array, variances: Array) -> Series:
-        """Return the series with more configurations, whose values come from elsewhere.
+    def extended(self, columns: Mapping[str, Array], logarithms: Array, variances: Array) -> MeasuredSeries:
+        """Return the series with larger scales beside it, whose ln T comes from elsewhere.
 
         Parameters
         ----------
-        columns : mapping of str to ndarray of shape (borrowed,)
+        columns : mapping of str to ndarray of shape (scales,)
             The factors there.
-        logarithms, variances : ndarray of shape (borrowed,)
-            ln of the values, and their variances.
+        logarithms, variances : ndarray of shape (scales,)
         """
         return replace(
             self,
@@ -111,6 +109,26 @@ class Series:
         node = parse(self.over_columns(text)).evaluate(self.columns)
         return np.asarray(np.broadcast_to(node, self.logarithms.shape), float)
 
+    def axes(self, work: str) -> tuple[str, ...]:
+        """Name the scale over the columns, and what varies beside it at one and the same scale.
+
+        Parameters
+        ----------
+        work : str
+            Of one worker, over canonical names.
+        """
+        scale = self.values(self.scale)
+        if len(np.unique(scale)) == len(scale):
+            return (self.over_columns(self.scale),)
+        beside = [
+            self.over_columns(text)
+            for text in ("nodes", work)
+            if text != self.scale
+            and all(self.factors.has(n) for n in names_in(parse(text).node))
+            and any(np.ptp(np.log(self.values(text)[scale == n])) > 1e-9 for n in np.unique(scale))
+        ]
+        return (self.over_columns(self.scale), *beside)
+
     def over_columns(self, text: str) -> str:
         """Return a formula over canonical names as one over the table's columns."""
         node = parse(text).node
@@ -118,34 +136,38 @@ class Series:
         return render(substitute(node, {name: tree for name, tree in known.items() if tree is not None}))
 
 
-def series_of(table: Table, options: FitOptions, borrowing: bool = False) -> Series | None:
+def series_of(
+    table: Table, mapping: Mapping[str, str], hints: Mapping[str, str], single: bool = False
+) -> MeasuredSeries | None:
     """Read a table as a series, if all that varies in it is how far it is scaled.
 
     Parameters
     ----------
-    options : FitOptions
-        Its mapping names factors.
-    borrowing : bool
-        Whether the series borrows other scales, so that it may have a single one itself.
+    mapping : mapping of str to str
+        Canonical factor name → column.
+    hints : mapping of str to str
+        See `genperf.fit`.
+    single : bool
+        Whether one scale is enough: similar series show how it grows.
 
     Returns
     -------
-    Series or None
+    MeasuredSeries or None
         None for other tables, for those in which only the batch varies, and where a count is below one: a share of a
         worker exchanges nothing.
     """
-    scale = scale_of(table.factors, options.mapping, table.group, kind=table.scaling)
+    scale = scale_of(table.factors, mapping, table.group, kind=table.scaling)
     varying = {f.name for f in table.factors if f.distinct > 1}
     sizes = {f.name for f in (scale.factors.find(name) for name in _SCALES) if f is not None} | {scale.column}
-    if scale.column is None or scale.counts_other or not (scale.column in varying or borrowing) or not varying <= sizes:
+    if scale.column is None or scale.counts_other or not (scale.column in varying or single) or not varying <= sizes:
         return None
     if any(f.lower < 1.0 for f in map(scale.factors.find, _COUNTS) if f is not None):
         return None
     medians = table.medians()
     columns = {f.name: medians.columns[f.name] for f in medians.numeric}
     order = np.argsort(columns[scale.column], kind="stable")
-    network = network_of(options.hints)
-    series = Series(
+    network = network_of(hints)
+    series = MeasuredSeries(
         scale.factors,
         scale.canonical,
         scale.column,
@@ -157,17 +179,17 @@ def series_of(table: Table, options: FitOptions, borrowing: bool = False) -> Ser
         network is not None,
         None if network is None else network.exchange(table, scale.factors),
     )
-    return series if borrowing or len(np.unique(series.values(series.scale))) > 1 else None
+    return series if single or len(np.unique(series.values(series.scale))) > 1 else None
 
 
-def nodes_of(series: Series) -> Array | None:
+def nodes_of(series: MeasuredSeries) -> Array | None:
     """Return the numbers of nodes of a series; None where they are not known beside the workers."""
     if series.factors.node("nodes") is None or series.factors.node("workers") is None:
         return None
     return series.values("nodes")
 
 
-def on_one_node(series: Series) -> bool:
+def on_one_node(series: MeasuredSeries) -> bool:
     """Whether the nodes of a series are known, and it never left one."""
     nodes = nodes_of(series)
     return nodes is not None and bool(np.all(nodes <= 1.0))
@@ -183,7 +205,7 @@ def refuse_one_scale(table: Table) -> None:
     """
     if any(f.distinct > 1 for f in table.factors):
         return
-    factors = Factors(table.factors)
+    factors = Panel(table.factors)
     scale = factors.find("workers") or factors.find("nodes") or next(iter(table.numeric), None)
     more = f"{scale.name}={2 * scale.upper:g} and {4 * scale.upper:g}" if scale is not None else "two more scales"
     raise FitError(
@@ -221,7 +243,7 @@ def outliers(table: Table) -> list[Note]:
     return notes
 
 
-def mixture_notes(table: Table, series: Series) -> list[Note]:
+def mixture_notes(table: Table, series: MeasuredSeries) -> list[Note]:
     """Say that a column in no role changes along the series: its smaller scales may be of other machines.
 
     Examples
@@ -230,7 +252,7 @@ def mixture_notes(table: Table, series: Series) -> list[Note]:
     >>> from genperf.table import read_table
     >>> runs = pd.DataFrame({"gpus": [1, 2, 4, 8, 16], "site": list("aaabb"), "s": [1.0, 1.1, 1.2, 2.5, 2.6]})
     >>> table = read_table(runs, time="s", extrinsic="gpus")
-    >>> print(mixture_notes(table, series_of(table, FitOptions()))[0].text)
+    >>> print(mixture_notes(table, series_of(table, {}, {}))[0].text)
     'site' is a up to gpus=4 then b from 8: if they are different machines, --group site parts them
     """
     scale, notes = table.columns[series.column].astype(float), []
@@ -252,7 +274,7 @@ def mixture_notes(table: Table, series: Series) -> list[Note]:
     return notes
 
 
-def scale_note(series: Series) -> list[Note]:
+def scale_note(series: MeasuredSeries) -> list[Note]:
     """Say that a column of an unknown name is taken as the workers."""
     if canonical_of(series.column) in ("workers", "nodes"):
         return []

@@ -1,0 +1,265 @@
+"""How the change from one count to a larger one depends on what series are called and how large they are.
+
+For donors j that were measured at both counts, v_j = g(T_j(n*)) − g(T_j(n₀)) for three ways g to count a change, and
+
+    v ~ GP(μ₀, sp²·[c₀ + s²·exp(−Σ_c w_c·d_c) + σ²] + r²·l·l′)
+
+with d_c 0 or 1 between names and the squared difference of standardised numbers, l = ln T(n₀) less its mean (r is 0 but
+for the last g), and μ₀, sp the median and spread of v that the bank predicts for donors from their own runs to n₀.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy.optimize import minimize
+
+Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class AlikeSettings:
+    """Priors of the process over series, and how the ways to count a change are weighed.
+
+    Attributes
+    ----------
+    level, likeness, noise, weight : tuple of float
+        Log-normal priors of c₀, s², σ² and w: median, and standard deviation of the logarithm.
+    enough : int
+        With fewer donors the prior of the weights is narrower: they hardly show which columns matter.
+    size : float
+        r of the last g: a change in logarithms may go with the time.
+    unit : float
+        Changes below about twice this share of T(n₀) are counted in seconds by the last g, larger ones by logarithm.
+    power, least_error, enough_blocks : float
+        A way to count weighs as its error on held-out blocks, `least_error` added, to this power; less with few blocks.
+    calibrating : float
+        The calibration of the width counts as the held-out blocks are against this many.
+    reach : float
+        Bounds of the logarithms of all parameters.
+    """
+
+    level: tuple[float, float] = (0.5, 1.0)
+    likeness: tuple[float, float] = (0.3, 1.4)
+    noise: tuple[float, float] = (0.1, 2.0)
+    weight: tuple[float, float] = (0.1, 1.5)
+    enough: int = 40
+    size: float = 0.4
+    unit: float = 0.03
+    power: float = 8.0
+    least_error: float = 0.005
+    enough_blocks: float = 10.0
+    calibrating: float = 20.0
+    reach: float = 9.0
+
+
+ALIKE = AlikeSettings()
+
+
+@dataclass(frozen=True)
+class Change:
+    """A way to count the change from a time to a later one: (first, second) → change, and (first, change) → second."""
+
+    of: Callable[[Array, Array], Array]
+    onto: Callable[[Array, Array], Array]
+    sized: bool = False
+
+
+def _logarithmic(first: Array, second: Array) -> Array:
+    """Return asinh(Δ/2u) + ln u, u a share of the first time."""
+    unit = ALIKE.unit * first
+    return np.asarray(np.arcsinh((second - first) / (2.0 * unit)) + np.log(unit))
+
+
+def _logarithmic_onto(first: Array, change: Array) -> Array:
+    """Return T + 2u·sinh(v − ln u)."""
+    unit = ALIKE.unit * first
+    return np.asarray(first + 2.0 * unit * np.sinh(np.clip(change - np.log(unit), -50.0, 50.0)))
+
+
+#: Seconds, square roots, and logarithms of large changes.
+CHANGES = (
+    Change(lambda first, second: second - first, lambda first, change: first + change),
+    Change(
+        lambda first, second: np.asarray(2.0 * (np.sqrt(second) - np.sqrt(first))),
+        lambda first, change: np.asarray(np.maximum(np.sqrt(first) + 0.5 * change, 0.0) ** 2),
+    ),
+    Change(_logarithmic, _logarithmic_onto, sized=True),
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Columns:
+    """What series are compared by.
+
+    Attributes
+    ----------
+    names : ndarray of shape (series, columns)
+        Numbers, as floats, that stand for names.
+    numbers : ndarray of shape (series, columns)
+        Standardised; ln T(n₀) is the first.
+    """
+
+    names: Array
+    numbers: Array
+
+    def distances(self, other: Columns) -> Array:
+        """Return the distances of every column to other series, shape (columns, series, others)."""
+        apart = (self.names[:, None, :] != other.names[None, :, :]).astype(float)
+        squared = (self.numbers[:, None, :] - other.numbers[None, :, :]) ** 2
+        return np.moveaxis(np.concatenate([apart, squared], axis=2), 2, 0)
+
+    def take(self, rows: npt.NDArray[np.intp]) -> Columns:
+        """Return some of the series."""
+        return Columns(self.names[rows], self.numbers[rows])
+
+
+class Process:
+    """The process over donors, at its largest posterior density.
+
+    Parameters
+    ----------
+    values : ndarray of shape (donors,)
+    middle, spread : float
+        μ₀ and sp.
+    size : ndarray of shape (donors,)
+        r·l; zero where a change does not go with the time.
+    """
+
+    def __init__(self, donors: Columns, values: Array, middle: float, spread: float, size: Array) -> None:
+        self.donors, self.middle, self.spread, self.size = donors, middle, spread, size
+        self.away = (values - middle) / spread
+        self._distances = donors.distances(donors)
+        columns, count = self._distances.shape[:2]
+        at = ALIKE
+        narrow = at.weight[1] * min(1.0, (count / at.enough) ** 0.5)
+        self._mean = np.log([at.level[0], at.likeness[0], at.noise[0], *[at.weight[0]] * columns])
+        self._sd = np.array([at.level[1], at.likeness[1], at.noise[1], *[narrow] * columns])
+        bounds = list(zip(self._mean - at.reach, self._mean + at.reach, strict=True))
+        best = minimize(self._cost, self._mean, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": 60})
+        self.logarithms = best.x
+        self.inverse = np.linalg.inv(self._covariance(best.x)[0])
+        self.dual = self.inverse @ self.away
+
+    def _covariance(self, logarithms: Array) -> tuple[Array, Array]:
+        """Return the covariance of the donors in units of sp, and its part by likeness."""
+        level, likeness, noise = np.exp(logarithms[:3])
+        alike = likeness * np.exp(-np.tensordot(np.exp(logarithms[3:]), self._distances, 1))
+        whole = level + alike + np.outer(self.size, self.size) / self.spread**2
+        return np.asarray(whole + (noise + 1e-9) * np.eye(len(alike))), np.asarray(alike)
+
+    def _cost(self, logarithms: Array) -> tuple[float, Array]:
+        """Return −ln of the posterior density of the parameters, and its gradient."""
+        whole, alike = self._covariance(logarithms)
+        lower = np.linalg.cholesky(whole)
+        inverse = np.linalg.inv(whole)
+        dual = inverse @ self.away
+        z = (logarithms - self._mean) / self._sd
+        cost = 0.5 * float(self.away @ dual) + float(np.log(np.diag(lower)).sum()) + 0.5 * float(z @ z)
+        pull = 0.5 * (inverse - np.outer(dual, dual))
+        level, _, noise = np.exp(logarithms[:3])
+        by_weight = -np.exp(logarithms[3:]) * np.einsum("cij,ij->c", self._distances, pull * alike)
+        gradient = np.r_[level * pull.sum(), np.sum(pull * alike), noise * np.trace(pull), by_weight]
+        return cost, gradient + z / self._sd
+
+    def predict(self, series: Columns, size: Array) -> tuple[Array, Array]:
+        """Return the mean and standard deviation of the change of other series, each of shape (series,)."""
+        level, likeness, noise = np.exp(self.logarithms[:3])
+        far = np.tensordot(np.exp(self.logarithms[3:]), series.distances(self.donors), 1)
+        across = level + likeness * np.exp(-far) + np.outer(size, self.size) / self.spread**2
+        here = level + likeness + noise + (size / self.spread) ** 2
+        variance = here - np.einsum("sd,de,se->s", across, self.inverse, across)
+        sd = self.spread * np.sqrt(np.maximum(variance, 1e-9))
+        return self.middle + self.spread * (across @ self.dual), np.asarray(sd)
+
+    def prior_sd(self, size: Array) -> Array:
+        """Return the standard deviation of the change before any donor is known, shape (series,)."""
+        variance = np.exp(self.logarithms[:3]).sum() + (size / self.spread) ** 2
+        return np.asarray(self.spread * np.sqrt(variance))
+
+    def held_out(self, block: npt.NDArray[np.intp]) -> tuple[Array, Array]:
+        """Return the mean and standard deviation of each donor, predicted without its block, the parameters kept."""
+        mean, sd = np.empty(len(block)), np.empty(len(block))
+        for k in np.unique(block):
+            rows = np.flatnonzero(block == k)
+            part = np.linalg.inv(self.inverse[np.ix_(rows, rows)])
+            mean[rows] = self.away[rows] - part @ self.dual[rows]
+            sd[rows] = np.sqrt(np.maximum(np.diag(part), 1e-12))
+        return self.middle + self.spread * mean, self.spread * sd
+
+
+@dataclass(frozen=True, eq=False)
+class Shown:
+    """What the donors show of a series' change, by one way to count it: one term of a mixture.
+
+    Attributes
+    ----------
+    change : int
+        Place in `CHANGES`.
+    share : float
+        Of the mixture.
+    mean, sd : float
+        Of the change, by the donors.
+    middle, prior_sd : float
+        The same before any donor is known.
+    """
+
+    change: int
+    share: float
+    mean: float
+    sd: float
+    middle: float
+    prior_sd: float
+
+    def log_ratio(self, first: float, logarithms: Array) -> Array:
+        """Return ln of the density by the donors over that before them, at values of ln T of the larger count."""
+        v = CHANGES[self.change].of(np.full(len(logarithms), first), np.exp(logarithms))
+        known, before = ((v - self.mean) / self.sd) ** 2, ((v - self.middle) / self.prior_sd) ** 2
+        return np.asarray(0.5 * (before - known) + np.log(self.prior_sd / self.sd))
+
+
+def shown_by_donors(
+    donors: Columns,
+    series: Columns,
+    times: tuple[Array, Array, Array],
+    predicted: Sequence[tuple[float, float]],
+    block: npt.NDArray[np.intp],
+) -> list[list[Shown]]:
+    """Return what donors show of the changes of some series.
+
+    Parameters
+    ----------
+    times : tuple of ndarray
+        T(n₀) and T(n*) of the donors, and T(n₀) of the series.
+    predicted : sequence of (float, float)
+        μ₀ and sp, for each of `CHANGES`.
+    block : ndarray of shape (donors,)
+        Donors of one number are held out together.
+    """
+    first, last, base = times
+    centre = float(np.log(first).mean())
+    blocks = len(np.unique(block))
+    power = ALIKE.power * min(1.0, blocks / ALIKE.enough_blocks)
+    answers, weights = [], []
+    for change, (middle, spread) in zip(CHANGES, predicted, strict=True):
+        r = ALIKE.size if change.sized else 0.0
+        values = change.of(first, last)
+        process = Process(donors, values, middle, spread, r * (np.log(first) - centre))
+        mean, sd = process.held_out(block)
+        errors = np.abs(change.onto(first, mean) / last - 1.0)
+        weights.append(float(np.exp(np.mean(np.log(errors + ALIKE.least_error)))) ** -power)
+        far = float(np.quantile(np.abs(values - mean) / sd, 0.9)) / 1.645
+        widened = max(far, 1.0) ** (blocks / (blocks + ALIKE.calibrating))
+        size = r * (np.log(base) - centre)
+        answers.append((*process.predict(series, size), widened, process.prior_sd(size)))
+    total = sum(weights)
+    return [
+        [
+            Shown(k, weight / total, float(mean[i]), float(sd[i] * widened), predicted[k][0], float(prior[i]))
+            for k, ((mean, sd, widened, prior), weight) in enumerate(zip(answers, weights, strict=True))
+        ]
+        for i in range(len(base))
+    ]

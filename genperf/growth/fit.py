@@ -1,0 +1,508 @@
+"""`auto` on a series: the bank of curves, reweighted by its runs, as members that predict."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+from scipy.special import ndtri
+
+from genperf.discrepancy import Discrepancy, Extrapolation
+from genperf.discrepancy.kernels.random_walk import walk_from
+from genperf.errors import Note
+from genperf.expression import Expression, Term, coefficient
+from genperf.formula import Name, Node, names_in, parse, substitute
+from genperf.growth.alike import Shown
+from genperf.growth.bank import BETWEEN, CONSTANT, DOUBLING, LATENCY, Bank, bank
+from genperf.growth.cluster import Cluster
+from genperf.growth.hints import hint_notes, hint_tilt
+from genperf.growth.layout import UNITS, Counts
+from genperf.growth.measured import MeasuredSeries, mixture_notes, outliers, repeat_noise, scale_note
+from genperf.growth.posterior import Forecast, Posterior, Series, interval_of, posteriors, together
+from genperf.growth.quantiles import quantiles
+from genperf.models import MODELS, Overhead
+from genperf.prediction import Ensemble, Evidence, Member, Spread, Status
+from genperf.table import Table
+
+Array = npt.NDArray[np.float64]
+Places = npt.NDArray[np.intp]
+
+
+@dataclass(frozen=True)
+class FitSettings:
+    """How a series is read where its table is silent, and what is kept of its posterior.
+
+    Attributes
+    ----------
+    shared_work : float
+        Prior share of work that the workers share, where the table does not show how one worker's work changes.
+    node_sizes : tuple of (str, float)
+        Numbers of nodes over the workers, and their prior shares, where no column counts the nodes: a worker each,
+        eight workers, all workers on one.
+    least_reading : float
+        Readings of less weight are left out: they would move a 90 % interval by less than its digits.
+    draws : int
+        Draws of a series: the ends of its interval move by about 1 % with half as many.
+    least_draws : int
+        Draws of a reading that counts at all.
+    central : float
+        Share of the draws, in the middle of those along the growth, whose mean is the decomposition that is shown.
+    points : int
+        Equally likely values that stand for a distribution of ln T.
+    grid : int
+        Values of ln T at which the density beside similar series is computed.
+    least_component : float
+        Components of less weight, over the largest, are left out there.
+    """
+
+    shared_work: float = 0.5
+    node_sizes: tuple[tuple[str, float], ...] = (("workers", 0.5), ("max(workers/8, 1)", 0.25), ("1", 0.25))
+    least_reading: float = 2e-3
+    draws: int = 800
+    least_draws: int = 24
+    central: float = 0.5
+    points: int = 31
+    grid: int = 512
+    least_component: float = 1e-6
+
+
+FIT = FitSettings()
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How the counts of a series may be meant.
+
+    Attributes
+    ----------
+    workers, nodes, work : str
+        Over canonical names: the workers, their nodes, the work of one worker.
+    share : float
+        Prior probability.
+    free_constant : bool
+        Whether a constant stands beside work that did not vary: the two are told apart by the prior alone.
+    """
+
+    workers: str
+    nodes: str
+    work: str
+    share: float
+    free_constant: bool
+
+    def counts(self, series: MeasuredSeries) -> tuple[Counts, float]:
+        """Return the counts of a series, and the work of one worker at the largest."""
+        work = series.values(self.work)
+        return Counts(series.values(self.workers), series.values(self.nodes), work / work[-1]), float(work[-1])
+
+
+def readings_of(series: MeasuredSeries) -> list[Reading]:
+    """Return how the counts of a series may be meant, the likeliest first."""
+    factors = series.factors
+    workers = "workers" if factors.node("workers") is not None else "nodes"
+    nodes: tuple[tuple[str, float], ...] = FIT.node_sizes
+    counted = factors.node("nodes") is not None
+    if counted and bool(np.all(series.values("nodes") <= series.values(workers))):
+        nodes = (("nodes", 1.0),)
+    out = []
+    for work, from_table in series.works:
+        varies = bool(np.ptp(np.log(series.values(work))) > 1e-9)
+        share = 1.0 if len(series.works) == 1 else FIT.shared_work if varies else 1.0 - FIT.shared_work
+        out += [Reading(workers, size, work, share * part, from_table and not varies) for size, part in nodes]
+    return out
+
+
+@dataclass(frozen=True, eq=False)
+class Weighed:
+    """A reading of a series with its posterior.
+
+    Attributes
+    ----------
+    share : float
+        Posterior probability of the reading.
+    unit : float
+        Work of one worker at the largest count.
+    """
+
+    reading: Reading
+    posterior: Posterior
+    share: float
+    unit: float
+
+    def forecast(self, series: MeasuredSeries) -> Forecast:
+        """Return the forecast at the counts of another series, whose times are not looked at."""
+        there, unit = self.reading.counts(series)
+        return self.posterior.forecast(replace(there, work=there.work * unit / self.unit))
+
+
+def weighed(parts: Sequence[MeasuredSeries], drawn: Bank, cluster: Cluster | None = None) -> list[list[Weighed]]:
+    """Return the readings of each series with their posteriors, beside what is known of the cluster."""
+    listed = [
+        (k, reading, *reading.counts(series)) for k, series in enumerate(parts) for reading in readings_of(series)
+    ]
+    tilts = [hint_tilt(drawn, series) for series in parts]
+    runs = [
+        Series(counts, parts[k].logarithms, parts[k].variances, parts[k].in_seconds, tilts[k])
+        for k, _, counts, _ in listed
+    ]
+    readings: list[list[Weighed]] = [[] for _ in parts]
+    for (k, reading, _, unit), posterior in zip(listed, posteriors(runs, drawn), strict=True):
+        readings[k].append(Weighed(reading, posterior, posterior.log_evidence + float(np.log(reading.share)), unit))
+    return [_normalised(each, cluster) for each in readings]
+
+
+def _normalised(listed: Sequence[Weighed], cluster: Cluster | None) -> list[Weighed]:
+    """Turn log-weights of readings into probabilities; those of hardly any weight are left out."""
+    weights = np.exp(np.array([each.share for each in listed]) - max(each.share for each in listed))
+    weights = np.where(weights < FIT.least_reading * weights.sum(), 0.0, weights)
+    kept = [(each, float(w / weights.sum())) for each, w in zip(listed, weights, strict=True) if w > 0.0]
+    return [
+        replace(each, share=w, posterior=each.posterior if cluster is None else each.posterior.tilted(cluster))
+        for each, w in kept
+    ]
+
+
+def fit_series(
+    table: Table, series: MeasuredSeries, cluster: Cluster | None = None, similar: Similar | None = None
+) -> Ensemble:
+    """Reweight the bank by the runs of a series.
+
+    Parameters
+    ----------
+    series : MeasuredSeries
+        Of the table, see `series_of`.
+    cluster : Cluster, optional
+        What the other series of the table show of the cluster they share.
+    similar : Similar, optional
+        What similar series show of larger counts; they say more of these than the cluster does.
+    """
+    noise = float(np.sqrt(repeat_noise(table)[0]))
+    smaller = _without_largest(series)
+    loans = None if similar is None else _loans(series, similar)
+    whole = series if loans is None else series.extended(loans.columns, loans.medians, loans.variances)
+    known = None if similar is not None else cluster
+    readings = weighed([whole] if smaller is None else [whole, smaller[0]], bank(), known)
+    members = tuple(member for each in readings[0] for member in _members(whole, each, len(readings[0]) > 1))
+    if loans is not None:
+        members = tuple(_through(member, loans, noise) for member in members)
+    evidence = () if smaller is None else (_look_back(series, *smaller, readings[1]),)
+    options: dict[str, str | float | None] = {"approach": "series", "scale": series.column}
+    notes = [*scale_note(series), *outliers(table), *mixture_notes(table, series), *hint_notes(series)]
+    if similar is not None:
+        options |= {
+            "pooled_share": similar.share,
+            "borrowed_to": similar.counts(series.column)[-1],
+            "donors": similar.nearest(5),
+        }
+        notes.append(similar.note(series.column))
+    return Ensemble(members, Spread(noise=noise), evidence, options, tuple(notes))
+
+
+def _without_largest(series: MeasuredSeries) -> tuple[MeasuredSeries, MeasuredSeries] | None:
+    """Part a series into its smaller scales and the largest one; None where fewer than two would be left."""
+    scale = series.values(series.scale)
+    scales = np.unique(scale)
+    if len(scales) < 3:
+        return None
+    return series.take(scale < scales[-1]), series.take(scale == scales[-1])
+
+
+def _look_back(
+    series: MeasuredSeries, smaller: MeasuredSeries, largest: MeasuredSeries, readings: Sequence[Weighed]
+) -> Evidence:
+    """Predict the largest scale from the smaller ones."""
+    central, _, _ = interval_of([each.forecast(largest) for each in readings], [each.share for each in readings])
+    work = series.works[0][0] if len(series.works) == 1 else "1"
+    last = smaller.logarithms[-1] + np.log(largest.values(work) / smaller.values(work)[-1])
+    scales = np.unique(series.values(series.scale))
+    return Evidence(
+        series.column,
+        float(scales[-1]),
+        float(np.log2(scales[-1] / scales[-2])),
+        float(np.mean(np.abs(np.log(central) - largest.logarithms))),
+        float(np.mean(np.abs(last - largest.logarithms))),
+    )
+
+
+# --- similar series --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Similar:
+    """What similar series show of one that was measured less far.
+
+    Attributes
+    ----------
+    base : float
+        The largest scale of the series.
+    known : tuple of (dict, list of Shown)
+        For each larger count the numeric factors there, and what the donors show of the change to it.
+    donors : tuple of tuple of str
+        The series most like it.
+    among : int
+        Donors in all.
+    """
+
+    base: float
+    known: tuple[tuple[dict[str, float], list[Shown]], ...]
+    donors: tuple[tuple[str, ...], ...]
+    among: int
+
+    @property
+    def share(self) -> float:
+        """Of the variance of the change to the largest count, the part that the donors took away."""
+        left = sum(each.share * min(each.sd / each.prior_sd, 1.0) ** 2 for each in self.known[-1][1])
+        return round(1.0 - float(left), 3)
+
+    def counts(self, column: str) -> list[float]:
+        """Return the larger counts."""
+        return [factors[column] for factors, _ in self.known]
+
+    def nearest(self, most: int) -> str:
+        """Name the series most like it."""
+        return "; ".join(", ".join(donor) for donor in self.donors[:most])
+
+    def note(self, column: str) -> Note:
+        """Say from which series the growth is estimated."""
+        scales = ", ".join(f"{n:g}" for n in self.counts(column))
+        text = (
+            f"not measured beyond {column}={self.base:g}: at {scales} the growth is estimated from {self.among} "
+            f"similar groups (most like it: {self.nearest(3)}); pooled share {100.0 * self.share:.0f} %"
+        )
+        return Note(text, "pooled")
+
+
+@dataclass(frozen=True, eq=False)
+class Loans:
+    """ln T at larger counts, as similar series and the runs of the series together have it.
+
+    Attributes
+    ----------
+    columns : dict of str to ndarray of shape (counts,)
+    points : ndarray of shape (counts, k)
+        Equally likely values of ln T, rising.
+    """
+
+    columns: dict[str, Array]
+    points: Array
+
+    @property
+    def medians(self) -> Array:
+        """Of ln T, shape (counts,)."""
+        return np.asarray(np.median(self.points, axis=1))
+
+    @property
+    def variances(self) -> Array:
+        """Of ln T, shape (counts,)."""
+        return np.asarray(self.points.var(axis=1))
+
+
+def quantiles_at(readings: Sequence[Weighed], there: MeasuredSeries, levels: Array) -> Array:
+    """Return quantiles of ln T of a new run at the one count of another series, shape (levels,)."""
+    return quantiles(*_components(readings, there), levels)
+
+
+def _components(readings: Sequence[Weighed], there: MeasuredSeries) -> tuple[Array, Array, Array]:
+    """Return the components of all readings at the one count of another series."""
+    return together([each.forecast(there) for each in readings], [each.share for each in readings], 0)
+
+
+def _loans(series: MeasuredSeries, similar: Similar) -> Loans:
+    """Return ln T at the larger counts: the bank's density by the series' own runs, times what the donors show."""
+    readings = weighed([series], bank())[0]
+    first = float(np.exp(series.logarithms[-1]))
+    levels = (np.arange(FIT.points) + 0.5) / FIT.points
+    points, columns = [], {name: np.array([factors[name] for factors, _ in similar.known]) for name in series.columns}
+    for k, (_, shown) in enumerate(similar.known):
+        there = replace(
+            series.take(np.arange(len(series.logarithms)) == 0),
+            columns={name: values[k : k + 1] for name, values in columns.items()},
+        )
+        mean, sd, weights = _components(readings, there)
+        some = weights > FIT.least_component * weights.max()
+        ends = quantiles(mean, sd, weights, np.array([1e-4, 1.0 - 1e-4]))
+        x = np.linspace(ends[0], ends[1], FIT.grid)
+        alone = _log_density(x, mean[some], sd[some], weights[some])
+        density = np.zeros(len(x))
+        for each in shown:
+            log = alone + each.log_ratio(first, x)
+            part = np.exp(log - log.max())
+            density += each.share * part / part.sum()
+        reached = np.cumsum(density) - 0.5 * density
+        points.append(np.interp(levels, reached / density.sum(), x))
+    return Loans(columns, np.stack(points))
+
+
+def _log_density(x: Array, mean: Array, sd: Array, weights: Array) -> Array:
+    """Return the log-density of a mixture of normal distributions."""
+    z = (x[:, None] - mean) / sd
+    return np.asarray(np.log(np.exp(-0.5 * z * z) @ (weights / sd) + 1e-300))
+
+
+def _through(member: Member, loans: Loans, noise: float) -> Member:
+    """Let every draw pass through one quantile of what similar series show, flat curves through the low ones."""
+    discrepancy = member.discrepancy
+    assert discrepancy is not None
+    ranks = (np.arange(len(member.draws)) + 0.5) / len(member.draws)
+    levels = (np.arange(FIT.points) + 0.5) / FIT.points
+    # What a new run adds is in the loans already: the draws spread by so much less.
+    run = float(np.mean(discrepancy.run_variance(noise)))
+    offsets = []
+    for points, variance in zip(loans.points, loans.variances, strict=True):
+        share = np.sqrt(max(0.0, 1.0 - run / max(float(variance), 1e-300)))
+        offsets.append(share * np.interp(ranks, levels, points - np.median(points)))
+    variances = np.concatenate([discrepancy.variances[: -len(offsets)], np.zeros(len(offsets))])
+    led = msgspec.structs.replace(discrepancy, variances=variances, offsets=np.stack(offsets, axis=1))
+    return replace(member, discrepancy=led, central=None)
+
+
+# --- members ---------------------------------------------------------------------------------------------------------
+
+
+def _members(series: MeasuredSeries, one: Weighed, several: bool) -> list[Member]:
+    """Return a reading as members, one for each noise of the walks: a discrepancy has one."""
+    layout, weights = one.posterior.layout, one.posterior.weights
+    prior = layout.bank.prior
+    members = []
+    for noise in np.unique(prior.walk_noise):
+        walks = np.flatnonzero(prior.walk_noise == noise)
+        share = one.share * float(weights[walks].sum())
+        if share < FIT.least_reading:
+            continue
+        # From the flattest curve to the steepest, and of each curve from the quietest walk to the loudest.
+        ordered = weights[walks][:, layout.order].T.ravel()
+        draws = max(FIT.least_draws, round(FIT.draws * share))
+        place = _evenly(ordered, draws)
+        curve, walk = layout.order[place // len(walks)], walks[place % len(walks)]
+        members.append(_member(series, one, (walk, curve), float(noise), share, several))
+    return members
+
+
+def _evenly(weights: Array, draws: int) -> Places:
+    """Choose places in proportion to their weights, evenly along their order."""
+    reached = np.cumsum(weights)
+    at = (np.arange(draws) + 0.5) / draws * reached[-1]
+    return np.asarray(np.minimum(np.searchsorted(reached, at), len(weights) - 1))
+
+
+def _member(
+    series: MeasuredSeries, one: Weighed, drawn: tuple[Places, Places], noise: float, share: float, several: bool
+) -> Member:
+    """Return the draws of a reading, each a curve with its walk, as a member."""
+    reading, layout = one.reading, one.posterior.layout
+    walk, curve = drawn
+    overheads, expression = written(series, reading)
+    level, sd = layout.level(series.logarithms, walk, curve)
+    level = np.exp(level + sd * _normal(len(walk)))
+    places = [layout.bank.prior.names.index(overhead.name) for overhead in overheads]
+    sizes = layout.bank.sizes[curve]
+    if reading.nodes == reading.workers:
+        # A doubling of the workers is one of the nodes.
+        sizes[:, LATENCY] += sizes[:, DOUBLING]
+    constants = level[:, None] * sizes[:, places] / np.array([UNITS[j] for j in places])
+    computation = level / one.unit
+    if reading.free_constant:
+        # Work that did not vary: how much of its time is a constant, the prior alone says.
+        whole = 1.0 + sizes[:, CONSTANT]
+        computation = computation / whole
+        constants[:, places.index(CONSTANT)] /= whole
+    constants = np.column_stack([computation, constants])
+    quarter = round(0.5 * (1.0 - FIT.central) * len(walk))
+    central = layout.bank.central[curve]
+    inner = slice(quarter, len(walk) - quarter)
+    best = np.average(constants[inner], axis=0, weights=central[inner])
+    axes = series.axes(reading.work)
+    step = float(layout.bank.prior.walk_step.min())
+    discrepancy = Discrepancy(
+        walk_from(axes, step, series.columns),
+        series.columns,
+        series.logarithms,
+        layout.variances,
+        noise * step,
+        layout.bank.prior.walk_step[walk] / step,
+        per_draw=True,
+        extrapolation=Extrapolation(
+            axes,
+            series.over_columns(reading.work),
+            layout.bank.prior.settings.slope * step,
+            series.over_columns(reading.nodes),
+        ),
+    )
+    return Member(
+        expression,
+        best,
+        constants,
+        share,
+        Status("reweighted", -one.posterior.log_evidence, True, len(layout.curves), 1, 1),
+        unidentified=expression.constant_names[:2] if reading.free_constant else (),
+        label=_label(series, reading) if several else "overheads",
+        discrepancy=discrepancy,
+        central=central / central.mean(),
+    )
+
+
+def _label(series: MeasuredSeries, reading: Reading) -> str:
+    """Say how the counts of a reading are meant, where there are several."""
+    parts = ["overheads"]
+    if len(series.works) > 1:
+        parts.append("constant work" if reading.work == "1" else "shared work")
+    nodes = {"max(workers/8, 1)": "eight a node", "1": "one node"}.get(reading.nodes)
+    return ", ".join(parts if nodes is None else [*parts, nodes])
+
+
+def _normal(count: int) -> Array:
+    """Return evenly spread normal numbers in an order that goes with nothing else (a Kronecker sequence)."""
+    return np.asarray(ndtri((0.5 + 0.7548776662466927 * np.arange(1, count + 1)) % 1.0))
+
+
+def overheads_of(names: Sequence[str]) -> list[Overhead]:
+    """Return the registered overheads of the names of a prior."""
+    registered = {o.name: o for family in MODELS.values() for o in family.overheads}
+    return [registered[name] for name in names]
+
+
+def written(series: MeasuredSeries, reading: Reading) -> tuple[tuple[Overhead, ...], Expression]:
+    """Write the computation and the overheads that may arise over the columns of a series."""
+    prior = bank().prior
+    varies = bool(np.ptp(np.log(series.values(reading.work))) > 1e-9)
+    apart, beyond = reading.nodes != reading.workers, reading.nodes != "1"
+    chosen = tuple(
+        overhead
+        for overhead, between in zip(overheads_of(prior.names), BETWEEN.tolist(), strict=True)
+        if (overhead.place != "constant" or varies or reading.free_constant)
+        and (overhead.place not in ("inside", "doubling") or apart)
+        and (not between or beyond)
+    )
+    # The constant beside the computation, as the two are told apart.
+    chosen = tuple(sorted(chosen, key=lambda overhead: overhead.place != "constant"))
+    known = {name: series.factors.node(name) for name in names_in(parse(reading.work).node)}
+    columns = {name: node for name, node in known.items() if node is not None}
+    columns["workers"] = parse(series.over_columns(reading.workers)).node
+    columns["nodes"] = parse(series.over_columns(reading.nodes)).node
+    names = tuple(f.name for f in series.factors.factors)
+    return chosen, _expression(names, tuple(columns.items()), reading.work, chosen)
+
+
+@lru_cache(maxsize=64)
+def _expression(
+    columns: tuple[str, ...], nodes: tuple[tuple[str, Node], ...], work: str, overheads: tuple[Overhead, ...]
+) -> Expression:
+    """Return the sum of the computation and the overheads over a table's columns."""
+    computation = Overhead("computation", "a", "a" if work == "1" else f"a*{work}".replace("a*1/", "a/"), "constant")
+    constants: list[str] = []
+    terms = []
+    for overhead in (computation, *overheads):
+        constants.append(_unlike(overhead.constant, (*columns, *constants)))
+        formula = substitute(parse(overhead.formula).node, {**dict(nodes), overhead.constant: Name(constants[-1])})
+        terms.append(Term(overhead.name, formula))
+    return Expression("series", tuple(terms), tuple(coefficient(name) for name in constants))
+
+
+def _unlike(name: str, columns: Collection[str]) -> str:
+    """Return a name that no column has."""
+    while name in columns:
+        name += "_"
+    return name

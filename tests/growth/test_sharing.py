@@ -1,0 +1,167 @@
+"""Series that were measured less far learn from similar ones how they grow."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose
+from scipy.optimize import check_grad
+
+import genperf as gp
+from genperf.growth.alike import CHANGES, Change, Columns, Process
+from genperf.growth.sharing import TABLES, could_name, similar_series
+from genperf.result import GroupedResult, dump_model
+from genperf.result.file import parse_model
+from genperf.table import Table
+
+SCALES = (1, 2, 4, 8, 16, 32)
+#: What a doubling adds in seconds, by framework.
+GROWTH = {"tf": 0.010, "mx": 0.030, "pt": 0.060}
+
+
+def runs(groups: int = 12, short: dict[int, int] | None = None, noise: float = 0.0, seed: int = 0) -> pd.DataFrame:
+    """Groups whose times grow by their framework's seconds per doubling; `short` says which end where."""
+    rng = np.random.default_rng(seed)
+    rows = [
+        (f"net{k:02d}", list(GROWTH)[k % 3], n, 0.2 + 0.05 * (k % 5) + list(GROWTH.values())[k % 3] * np.log2(n))
+        for k in range(groups)
+        for n in SCALES
+        if n <= (short or {}).get(k, 99)
+    ]
+    frame = pd.DataFrame(rows, columns=["net", "framework", "workers", "seconds"])
+    return frame.assign(seconds=frame.seconds * np.exp(noise * rng.standard_normal(len(frame))))
+
+
+def table_of(frame: pd.DataFrame, **roles: str) -> Table:
+    asked = {"extrinsic": "workers", "group": "net", "categorical": "framework", **roles}
+    return gp.read_table(frame, time="seconds", **asked)
+
+
+def fitted(frame: pd.DataFrame, **roles: str) -> GroupedResult:
+    result = gp.fit(table_of(frame, **roles), pool=True)
+    assert isinstance(result, GroupedResult)
+    return result
+
+
+def process(seed: int = 0) -> Process:
+    rng = np.random.default_rng(seed)
+    donors = Columns(rng.integers(0, 3, (15, 2)).astype(float), rng.standard_normal((15, 2)))
+    return Process(donors, donors.names[:, 0] + 0.1 * rng.standard_normal(15), 0.5, 1.0, 0.4 * donors.numbers[:, 0])
+
+
+def test_the_gradient_is_that_of_differences():
+    fitted_process = process()
+    for at in (fitted_process._mean, fitted_process._mean + 0.3):
+        value, gradient = fitted_process._cost(at)
+        error = check_grad(lambda x: fitted_process._cost(x)[0], lambda x: fitted_process._cost(x)[1], at)
+        assert error < 1e-4 * (1.0 + np.abs(gradient).max() + abs(value))
+
+
+def test_held_out_donors_are_predicted_as_a_process_without_them():
+    whole = process()
+    mean, sd = whole.held_out(np.arange(15) // 3)
+    rest = np.arange(3, 15)
+    part = object.__new__(Process)
+    part.donors, part.middle, part.spread = whole.donors.take(rest), whole.middle, whole.spread
+    part.size, part.away, part.logarithms = whole.size[rest], whole.away[rest], whole.logarithms
+    part.inverse = np.linalg.inv(whole._covariance(whole.logarithms)[0][np.ix_(rest, rest)])
+    part.dual = part.inverse @ part.away
+    first = np.arange(3)
+    found = part.predict(whole.donors.take(first), whole.size[first])
+    assert_allclose(mean[:3], found[0], rtol=1e-6)
+    assert_allclose(sd[:3], found[1], rtol=1e-4)
+
+
+def test_the_process_finds_the_column_that_matters():
+    weights = np.exp(process().logarithms[3:])
+    assert weights[0] > 3.0 * weights[1]
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_change_added_is_the_second_time(change: Change):
+    first, second = np.array([0.1, 1.0, 5.0, 2.0]), np.array([0.11, 0.7, 40.0, 2.0])
+    assert_allclose(change.onto(first, change.of(first, second)), second)
+
+
+def test_the_growth_of_similar_series_is_found():
+    # net00 is of tf and starts at 0.2 s: 0.2 + 0.01·5 at 32. net04 is of mx and starts at 0.4 s: 0.4 + 0.03·5.
+    result = fitted(runs(14, {0: 8, 4: 4}, noise=0.005))
+    for key, truth in (("net00", 0.25), ("net04", 0.55)):
+        row = result[key].predict({"workers": 32}).iloc[0]
+        assert row.time == pytest.approx(truth, rel=0.06)
+        assert row.lower < truth < row.upper < 1.5 * truth
+    assert "net03" in str(result["net00"].options["donors"])
+
+
+def test_what_is_estimated_from_similar_groups_is_said():
+    result = fitted(runs(12, {0: 8}))["net00"]
+    assert result.options["borrowed_to"] == 32
+    assert 0.8 < float(result.options["pooled_share"]) <= 1.0
+    assert any(n.kind == "pooled" and "similar groups" in n.text for n in result.notes)
+
+
+def test_one_count_is_enough_where_there_are_donors():
+    result = fitted(runs(12, {0: 1}))
+    assert not result.failures
+    row = result["net00"].predict({"workers": 32}).iloc[0]
+    assert row.lower < 0.25 < row.upper
+
+
+def test_few_donors_share_the_cluster_alone():
+    table = table_of(runs(TABLES.fewest_donors, {0: 8}))
+    assert not similar_series(table, {}, {})
+    assert similar_series(table_of(runs(TABLES.fewest_donors + 1, {0: 8})), {}, {})
+
+
+def test_series_of_another_work_are_no_donors():
+    frame = runs(20, {0: 8}).assign(batch=64.0)
+    shared = frame.net >= "net10"
+    frame.loc[shared, "batch"] = 64.0 / frame.workers[shared]
+    found = similar_series(table_of(frame, intrinsic="batch"), {}, {})[("net00",)]
+    assert found.among == 9
+    assert all(donor[0] < "net10" for donor in found.donors)
+
+
+def test_the_order_of_rows_does_not_matter():
+    frame = runs(11, {0: 8, 3: 8}, noise=0.02)
+    one, other = (fitted(f) for f in (frame, frame.sample(frac=1.0, random_state=3)))
+    asked = {"workers": [16, 32, 64]}
+    for key in ("net00", "net03"):
+        pd.testing.assert_frame_equal(one[key].predict(asked), other[key].predict(asked))
+
+
+def test_equal_times_are_no_trouble():
+    row = fitted(runs(10, {0: 4}).assign(seconds=1.0))["net00"].predict({"workers": 32}).iloc[0]
+    assert row.time == pytest.approx(1.0, rel=0.02)
+
+
+def test_pool_and_groups_are_one_function():
+    frame = runs(10, {0: 8}, noise=0.01)
+    asked = {"workers": [16, 32]}
+    plain = gp.fit(table_of(frame))["net00"].predict(asked)  # type: ignore[index]
+    pd.testing.assert_frame_equal(fitted(frame)["net00"].predict(asked), plain)
+
+
+def test_intervals_cover():
+    hits = []
+    for k in range(10):
+        row = fitted(runs(12, {k: 8}, noise=0.02, seed=k))[f"net{k:02d}"].predict({"workers": 32}).iloc[0]
+        truth = runs(12, noise=0.02, seed=k).query(f"net == 'net{k:02d}' and workers == 32").seconds.iloc[0]
+        hits.append(row.lower <= truth <= row.upper)
+    # Of 10 at 90 %, fewer than 7 happen once in 80 times.
+    assert sum(hits) >= 7
+
+
+def test_the_file_and_any_number_of_workers_give_the_same():
+    table = table_of(runs(10, {0: 8}, noise=0.02))
+    text = dump_model(gp.fit(table))
+    assert dump_model(parse_model(text)) == text
+    assert dump_model(gp.fit(table, workers=2)) == text
+
+
+def test_columns_in_no_role_that_could_name_groups_are_named():
+    frame = runs(6, {5: 4}).assign(run_by=lambda f: f.workers.astype(str) + "x")
+    assert could_name(table_of(frame, categorical="")) == ["framework"]
+    note = next(n for n in fitted(frame, categorical="")["net05"].notes if n.kind == "similarity")
+    assert "--categorical framework" in note.text
