@@ -7,7 +7,6 @@ import pytest
 from click.testing import CliRunner, Result
 
 from genperf.cli.main import cli
-from genperf.errors import FitError
 
 FIT = ["fit", "runs.csv", "--time", "t", "--extrinsic", "gpus,nodes", "-o", "model.json"]
 COUNTS = [1, 2, 4, 8, 16]
@@ -28,14 +27,6 @@ def fitted(rows: pd.DataFrame, *more: str) -> Result:
 def series(first: int = 0, last: int = 5) -> pd.DataFrame:
     rows = pd.DataFrame({"gpus": COUNTS, "nodes": NODES, "t": TIMES})
     return rows.iloc[first:last]
-
-
-def test_one_scale_is_refused_with_what_to_measure() -> None:
-    result = fitted(series(2, 3))
-    assert result.exit_code == 1
-    assert isinstance(result.exception, FitError)
-    assert "from one nothing can be said of any other" in result.exception.message
-    assert "measure gpus=8 and 16" in str(result.exception.hint)
 
 
 @pytest.mark.parametrize(("first", "verdict"), [(3, "extrapolating-blind"), (2, "caution")])

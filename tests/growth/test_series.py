@@ -154,18 +154,19 @@ def test_few_scales_give_a_wide_band_and_a_warning(count: int) -> None:
     assert found.verdict[0] == "extrapolating-blind"
 
 
-def test_one_scale_is_refused_with_what_to_measure() -> None:
-    with pytest.raises(FitError, match="one scale") as refused:
-        gp.fit(table([1.0, 1.1], [8.0, 8.0], run=[0, 1]))
-    assert "workers=16 and 32" in str(refused.value)
+def test_of_one_scale_the_prior_says_the_rest() -> None:
+    found = auto(table([1.0, 1.1], [8.0, 8.0], run=[0, 1])).predict({"workers": [8, 16]})
+    assert list(found.verdict) != ["ok", "ok"]
+    assert found.verdict[1] == "extrapolating-blind"
+    assert width(found)[1] > width(found)[0]
 
 
-def test_one_scale_of_a_group_does_not_stop_the_others() -> None:
+def test_one_scale_of_a_group_is_fitted_beside_the_others() -> None:
     frame = pd.DataFrame({"model": list("aaab"), "workers": [1, 2, 4, 1], "s": [1.0, 1.1, 1.2, 3.0]})
     result = gp.fit(gp.read_table(frame, time="s", extrinsic="workers", group="model"))
     assert isinstance(result, GroupedResult)
-    assert list(result.results) == [("a",)]
-    assert "one scale" in result.failures[("b",)]
+    assert list(result.results) == [("a",), ("b",)]
+    assert result["b"].predict({"workers": 4}).verdict[0] == "extrapolating-blind"
 
 
 def test_equal_times() -> None:
