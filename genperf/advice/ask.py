@@ -7,8 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
+from genperf.advice.normal import exchange_of, normal_of, series_of
 from genperf.advice.suggest import suggest
 from genperf.attribution.alike import LABELS, alike_terms
 from genperf.attribution.derived import Price
@@ -18,9 +20,10 @@ from genperf.attribution.terms import FORM, parts_of
 from genperf.attribution.training import Training
 from genperf.errors import GenperfError, TableError
 from genperf.formula import parse, quote_name, render
+from genperf.models.network import BANDWIDTH
 from genperf.panel.configurations import following_workers
 from genperf.panel.following import divisible, follows
-from genperf.panel.typical import values_with_levels
+from genperf.panel.typical import medians_along, values_with_levels
 from genperf.panel.work import work_of_columns, work_of_group
 from genperf.prediction import read_query
 from genperf.result import FitResult, answering
@@ -39,6 +42,8 @@ from genperf.words.numbers import (
 )
 from genperf.words.quantity import further_words, value_name
 from genperf.words.verdict import fits_text
+
+Array = npt.NDArray[Any]
 
 #: Terms of a series and of a transformer → what they are in plain words.
 _PLAIN = {
@@ -107,6 +112,9 @@ class Question:
     steps: bool = True
     #: Of a transformer: the tokens, and the peak of a device.
     training: Training = field(default_factory=Training)
+    #: Hints of the network, and words that tell what the series ran on: a framework, a network.
+    hints: Mapping[str, str] = field(default_factory=dict)
+    words: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,7 +125,7 @@ class Answer:
     at: dict[str, Any]
     #: The part of it that was not given: the factors that vary and follow no given one.
     taken: dict[str, Any]
-    #: `expect`, `training` where one is asked about, `sure`, `pays`, `limit`, `next`.
+    #: `expect`, `training` where one is asked about, `sure`, `pays`, `limit`, `normal`, `exchange` with hints, `next`.
     sentences: dict[str, str]
     #: The predicted value and its interval, and what is known of `throughput`, `efficiency`, `marginal_cost`, ….
     numbers: dict[str, Any]
@@ -186,6 +194,7 @@ def ask(result: FitResult, at: Mapping[str, Any], question: Question | None = No
         "sure": "; ".join(filter(None, [fits, _sure(result, (lower, upper), curve, verdict, reason)])),
         "pays": _pays(curve, question, numbers),
         "limit": _limit(result, query.columns, places, question.interval),
+        **_reference(curve, numbers),
         "next": _next(result, at),
     }
     sentences = {what: capitalised(text) for what, text in sentences.items() if text}
@@ -243,7 +252,7 @@ class _Curve:
         self.counts = np.array([*ends, wanted])
         self.values = result.predict(frame)[self.quantity.name].to_numpy(float)
         self.columns = read_query(frame, result.schema).columns
-        self.work = self._work()
+        self.work = self._work(self.columns, len(self.counts))
 
     @property
     def rates(self) -> np.ndarray[Any, np.dtype[np.float64]] | None:
@@ -267,7 +276,14 @@ class _Curve:
         """What is paid for, in the singular: a sample, or the whole amount of work."""
         return self.result.schema.timed if self.fixed else self.question.sample.removesuffix("s")
 
-    def _work(self) -> np.ndarray[Any, np.dtype[np.float64]] | None:
+    def measured(self) -> tuple[dict[str, Array], Array, Array | None]:
+        """Return the measured configurations along the count, their times, and the samples of a step where known."""
+        schema = self.result.schema
+        medians = medians_along(self.result.panel, self.count.name, pd.DataFrame(self.columns))
+        columns = {f.name: np.array([m.values[j] for m in medians]) for j, f in enumerate(schema.factors)}
+        return columns, np.array([m.value for m in medians]), self._work(columns, len(medians))
+
+    def _work(self, columns: Mapping[str, Array], rows: int) -> Array | None:
         """Return the samples of a step at the counts; None where neither the user nor a column tells them."""
         if not self.quantity.is_time:
             return None
@@ -276,10 +292,10 @@ class _Curve:
         if text is None and (node := work_of_group(self.result.panel, group)) is not None:
             text = render(node)
         if text is None:
-            return np.ones(3) if self.fixed else None
-        columns = {**{k: np.full(3, v) for k, v in self.question.constants.items()}, **self.columns}
+            return np.ones(rows) if self.fixed else None
+        columns = {**{k: np.full(rows, v) for k, v in self.question.constants.items()}, **columns}
         formula = parse(text, list(columns))
-        return np.broadcast_to(np.asarray(formula.evaluate(columns), float), (3,))
+        return np.broadcast_to(np.asarray(formula.evaluate(columns), float), (rows,))
 
     def machines(self) -> tuple[str, Any]:
         """Return the name and the counts of what a price is for."""
@@ -320,6 +336,28 @@ def _expect(curve: _Curve, places: str, value: float, numbers: dict[str, Any]) -
     if curve.counts[2] > curve.counts[0]:
         text += f": {three_digits(speedup)} x that of {reference}, {judged}"
     return f"{text}; a step takes {plain}" if curve.question.steps else text
+
+
+def _reference(curve: _Curve, numbers: dict[str, Any]) -> dict[str, str]:
+    """Return what the series looks like beside published ones, and what its exchange should cost, by the hints."""
+    question, panel = curve.question, curve.result.panel
+    if not curve.quantity.is_time:
+        return {}
+    columns, times, work = curve.measured()
+    strong = curve.result.schema.scaling in ("job", "strong")
+    series = None if work is None and strong else series_of(panel, curve.count, columns, times, work)
+    sentences = {}
+    if series is not None:
+        words = [*question.words, *(str(v[-1]) for v in curve.columns.values() if v.dtype.kind in "OU")]
+        words.append(question.hints.get(BANDWIDTH, ""))
+        sentences["normal"], placed = normal_of(series, float(curve.counts[2]), words)
+        numbers |= placed
+    if question.hints:
+        target = {name: cells[-1:] for name, cells in curve.columns.items()}
+        seconds = float(curve.values[2]) if question.steps and not curve.fixed else None
+        sentences["exchange"], costs = exchange_of(panel, question.hints, target, seconds, series)
+        numbers |= costs
+    return sentences
 
 
 def _sure(result: FitResult, ends: tuple[float, float], curve: _Curve, verdict: str, reason: str) -> str:

@@ -399,7 +399,15 @@ class _Reader:
             "sample": samples_called(name) if rate else "samples",
             "steps": not rate or bool(work),
             "constants": {**constants, **self.question.constants},
+            "hints": self.hints,
+            "words": self._words(selection),
         }
+
+    def _words(self, selection: Selection | None) -> tuple[str, ...]:
+        """Return the texts that all selected rows share, such as the framework and the network."""
+        rows = slice(None) if selection is None else selection.rows
+        texts = [{*map(str, one.texts[rows])} for one in self.reading.evidence.values() if not one.numeric]
+        return tuple(one.pop() for one in texts if len(one) == 1)
 
     def _value(
         self,

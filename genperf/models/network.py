@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from genperf.errors import FitError, Note, suggest
-from genperf.formula import Node, parse, render
+from genperf.formula import Node, parse, quote_name, render
 from genperf.formula.amounts import amount
 from genperf.panel import Panel
 from genperf.peaks import link_rate
@@ -84,6 +85,15 @@ class Network:
             text = f"--hint: an exchange of {message:.3g} bytes would take {seconds:.3g} s, more than an hour"
             raise FitError(text, hint="look at the units: 25Gbit/s, 100MB, 20us")
         return seconds
+
+    def message_at(self, panel: Panel, columns: Mapping[str, Any]) -> float | None:
+        """Return the bytes that a worker exchanges in a step of one configuration; None where they are not known."""
+        if isinstance(self.message, float):
+            return self.each * self.message
+        node = panel.node("bytes") if self.message is None else parse(quote_name(self.message)).node
+        if node is None or (self.message is not None and self.message not in columns):
+            return None
+        return self.each * float(np.ravel(np.asarray(parse(render(node)).evaluate(columns), float))[0])
 
     def _bytes(self, table: Table, factors: Panel) -> float | None:
         if isinstance(self.message, float):

@@ -56,15 +56,18 @@ def measured_along(panel: Panel, along: str, rows: pd.DataFrame, table: Table | 
     >>> [p.at for p in measured_along(panel, "workers", pd.DataFrame({"workers": [1, 64], "batch": 8}))]
     [1.0, 2.0]
     """
+    place = [f.name for f in (panel.factors if table is None else table.factors)].index(along)
+    medians = medians_along(panel, along, rows, table)
+    return [Point(float(m.values[place]), m.value, m.lowest, m.highest) for m in medians]
+
+
+def medians_along(panel: Panel, along: str, rows: pd.DataFrame, table: Table | None = None) -> list[Median]:
+    """Return the same configurations with the values of all factors, in order of the factor and the measured value."""
     names = [f.name for f in (panel.factors if table is None else table.factors)]
     medians = panel.medians if table is None else medians_of(table, most=len(table))
     held = {n: rows[n].iloc[0] for n in names if n in rows and n != along and (rows[n] == rows[n].iloc[0]).all()}
-    points = [
-        Point(float(m.values[names.index(along)]), m.value, m.lowest, m.highest)
-        for m in medians
-        if all(_same(m.values[names.index(n)], v) for n, v in held.items())
-    ]
-    return sorted(points)
+    agreeing = [m for m in medians if all(_same(m.values[names.index(n)], v) for n, v in held.items())]
+    return sorted(agreeing, key=lambda m: (float(m.values[names.index(along)]), m.value, m.lowest, m.highest))
 
 
 def most_measured(panel: Panel, along: str) -> dict[str, Any]:

@@ -26,12 +26,12 @@ def answer(shell: Shell, *options: str, at: str = "gpus=64") -> dict[str, object
     return loaded
 
 
-def test_four_throughputs_get_five_sentences(shell: Shell) -> None:
+def test_four_throughputs_get_six_sentences(shell: Shell) -> None:
     status, out, _ = shell("ask", "runs.csv", "--at", "gpus=64", "--price", "2/h")
     lines = out.splitlines()
     assert status == 0
     assert lines[0] == "read as: --throughput images_per_s --extrinsic gpus --work gpus"
-    assert len(lines) == 6
+    assert len(lines) == 7
     assert re.match(r"Expect [\d,]+ images/s at gpus=64: [\d.]+ x that of 1 gpu, an efficiency of \d+ %\.", lines[1])
     assert "held-out error is" in lines[2]
     assert "extrapolating-blind" in lines[2]
@@ -43,7 +43,8 @@ def test_four_throughputs_get_five_sentences(shell: Shell) -> None:
     assert share is not None
     assert ends is not None
     assert int(ends[1]) <= int(share[1] or share[2]) <= int(ends[2])
-    assert lines[5].startswith("Measure gpus=")
+    assert "published series" in lines[5]
+    assert lines[6].startswith("Measure gpus=")
     assert not re.search(r"λ|unexplained|\(2\)", out)
 
 

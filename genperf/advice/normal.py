@@ -1,0 +1,140 @@
+"""Whether the measured efficiency of a series is normal, and what the exchange between its nodes should cost."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from genperf.formula import parse, render
+from genperf.models.network import network_of
+from genperf.normal import Normal, Step, compared, least_exchange, published, step_to
+from genperf.panel import Panel
+from genperf.panel.nodes import NODE
+from genperf.table import Factor
+from genperf.words.normal import exchange_text, normal_text
+
+Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class ContextSettings:
+    """How words of a table are understood."""
+
+    #: Words of a count that is no count of training devices: the published series say nothing of it.
+    others: str = r"core|thread|cpu|proc|executor|user|client|env|concurr|server|task|stream|request"
+    #: Words of a network by its kind.
+    networks: Mapping[str, str] = field(
+        default_factory=lambda: {
+            "slingshot": "slingshot",
+            "rdma": r"infiniband|\bib\b|rdma|roce|\b[efhn]dr\b|100gbib|omni",
+            "ethernet": r"ethernet|tcp|\d+ ?gbe\b",
+        }
+    )
+
+
+CONTEXT = ContextSettings()
+
+
+@dataclass(frozen=True, eq=False)
+class Series:
+    """The measured counts of one series, in order, with the work of all devices in a second."""
+
+    count: Factor
+    devices: Array
+    nodes: Array
+    rates: Array
+    #: Devices that are taken for a node, where nothing counts the nodes.
+    assumed: float | None
+    #: Whether the work of a step is not known, and that of a device is taken as constant.
+    same_batch: bool
+
+    def step(self, target: float) -> Step | None:
+        """Return the step to a count, or to the largest measured one below it."""
+        axis = self.nodes if np.all(self.devices == self.devices[0]) else self.devices
+        below = np.flatnonzero(axis <= target)
+        return step_to(self.devices, self.nodes, self.rates, int(below[-1])) if below.size else None
+
+    def kept(self, nodes: float) -> float | None:
+        """Return what a device does on so many nodes as a part of what it did on one; None where not measured."""
+        single, there = np.flatnonzero(self.nodes == 1.0), np.flatnonzero(self.nodes == nodes)
+        each = self.rates / np.maximum(self.devices, self.nodes)
+        return float(each[there[-1]] / each[single[-1]]) if single.size and there.size and nodes > 1.0 else None
+
+
+def series_of(
+    panel: Panel, count: Factor, columns: Mapping[str, Array], times: Array, work: Array | None
+) -> Series | None:
+    """Return the counts of devices and nodes of measured configurations; None where they count something else.
+
+    Parameters
+    ----------
+    columns : mapping of str to ndarray of shape (rows,)
+        The factors of the measured configurations, in order of the count.
+    times, work : ndarray of shape (rows,)
+        Of a step: the seconds, and the samples; each device has the same work where these are not known.
+    """
+    if re.search(CONTEXT.others, count.name.lower()):
+        return None
+    node, workers = panel.node("nodes"), panel.workers
+    devices = np.asarray(columns[(workers or count).name], float)
+    rates, same = (devices if work is None else work) / times, work is None
+    if workers is None and panel.nodes is not None:
+        return Series(count, np.ones(len(rates)), devices, rates, None, same)
+    if node is None:
+        return Series(count, devices, np.ceil(devices / NODE.usual_devices), rates, NODE.usual_devices, same)
+    nodes = np.ceil(np.broadcast_to(np.asarray(parse(render(node)).evaluate(columns), float), devices.shape))
+    return Series(count, devices, nodes, rates, None, same)
+
+
+def known_of(series: Series, words: Iterable[str]) -> dict[str, Any]:
+    """Return what narrows the comparison: the devices of a node, and the framework and the network that words name."""
+    text = " ".join(words).lower()
+    each = float(np.max(series.devices / series.nodes))
+    known: dict[str, Any] = {}
+    if series.assumed is None and (each > 1.0 or series.nodes[-1] == 1.0):
+        known["devices_per_node"] = each
+    known["framework"] = next((name for name in np.unique(published()["framework"]) if name and name in text), "")
+    known["between"] = next((kind for kind, names in CONTEXT.networks.items() if re.search(names, text)), "")
+    return known
+
+
+def normal_of(series: Series, target: float, words: Iterable[str]) -> tuple[str, dict[str, Any]]:
+    """Return where the step to a count stands among published series, as a sentence and as numbers; empty for none."""
+    step = series.step(target)
+    if step is None:
+        return "", {}
+    placed = compared(step, known_of(series, words))
+    text = normal_text(placed, series.count.name, series.assumed, series.same_batch)
+    return text, {"normal": placed.to_dict()} if isinstance(placed, Normal) else {}
+
+
+def exchange_of(
+    panel: Panel, hints: Mapping[str, str], columns: Mapping[str, Any], seconds: float | None, series: Series | None
+) -> tuple[str, dict[str, Any]]:
+    """Return the least time of the exchange at a configuration, beside its cost; empty where hints do not tell it.
+
+    Parameters
+    ----------
+    columns : mapping of str to ndarray of shape (1,)
+        The configuration.
+    seconds : float, optional
+        Of one step there.
+    """
+    network, node, workers = network_of(hints), panel.node("nodes"), panel.workers
+    message = None if network is None else network.message_at(panel, columns)
+    if network is None or node is None or message is None:
+        return "", {}
+    nodes = float(np.ceil(np.ravel(np.asarray(parse(render(node)).evaluate(columns)))[0]))
+    if nodes <= 1.0:
+        return "", {}
+    devices = nodes if workers is None else float(columns[workers.name][0])
+    least = least_exchange(message, network.bandwidth, nodes, max(devices / nodes, 1.0), network.latency)
+    kept = None if series is None else series.kept(nodes)
+    cost = None if kept is None or seconds is None else seconds * (1.0 - kept)
+    numbers = {**vars(least), "least": least.seconds, "cost": cost}
+    return exchange_text(least, nodes, message, seconds, cost), {"exchange": numbers}

@@ -1,0 +1,122 @@
+"""`ask` says whether an efficiency is normal, and what the exchange between nodes should cost."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from helpers import Shell, shell_of
+
+TWO = "gpus,nodes,images_per_sec\n8,1,2900\n16,2,3540\n"
+STEPS = "gpus,nodes,step_s\n8,1,0.20\n16,2,0.55\n"
+#: 440 MB at 3.125 GB/s: 2·1/2·0.1408 s.
+HINTS = ("--hint", "bandwidth=25Gbit/s", "--hint", "parameters=110M")
+
+
+@pytest.fixture
+def shell(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shell:
+    monkeypatch.chdir(tmp_path)
+    return shell_of(capsys)
+
+
+def answer(shell: Shell, runs: str, at: str, *options: str) -> dict[str, Any]:
+    Path("runs.csv").write_text(runs)
+    status, out, errors = shell("ask", "runs.csv", "--at", at, "--json", *options)
+    assert (status, errors) == (0, "")
+    loaded: dict[str, Any] = json.loads(out)
+    return loaded
+
+
+def test_two_numbers_get_a_verdict(shell: Shell) -> None:
+    given = answer(shell, TWO, "gpus=16")
+    normal, text = given["normal"], given["sentences"]["normal"]
+    assert normal["of"] == "efficiency"
+    assert normal["value"] == pytest.approx(3540 / 2900 / 2, abs=1e-3)
+    assert normal["low"] < normal["median"] < normal["high"]
+    assert normal["value"] < normal["low"]
+    assert normal["percentile"] < 5.0
+    assert normal["series"] >= 30
+    assert normal["clusters"] >= 3
+    assert text.startswith("At 2 nodes the efficiency is 61 %; nine in ten of ")
+    assert text.endswith("this is low.")
+
+
+def test_the_page_prints_the_sentence(shell: Shell) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "ask-and-compare.md").read_text(encoding="utf-8")
+    sentence = answer(shell, TWO, "gpus=16")["sentences"]["normal"]
+    assert sentence in " ".join(page.split())
+
+
+@pytest.mark.parametrize(
+    ("runs", "at", "step", "words"),
+    [
+        ("gpus,nodes,img_s\n1,1,100\n8,1,760\n", "gpus=8", "inside", "At 8 gpus the efficiency is 95 %"),
+        # 3600 on 32 of 1800 on 16 is all; from one node to four the efficiency was not measured at once.
+        (
+            "gpus,nodes,img_s\n8,1,980\n16,2,1800\n32,4,3600\n",
+            "gpus=32",
+            "beyond",
+            "From 2 to 4 nodes each doubling keeps",
+        ),
+        ("nodes,img_s\n1,100\n2,190\n", "nodes=2", "second", "At 2 nodes the efficiency is 95 %"),
+        # Nothing counts the nodes: eight devices are taken for one.
+        (
+            "gpus,img_s\n8,800\n16,1500\n",
+            "gpus=16",
+            "second",
+            "At 2 nodes (taking 8 devices for one) the efficiency is 94 %",
+        ),
+        # What was measured is compared, not what is predicted.
+        ("gpus,nodes,img_s\n1,1,100\n4,1,360\n", "gpus=64", "inside", "At 4 gpus the efficiency is 90 %"),
+    ],
+)
+def test_each_kind_of_step(shell: Shell, runs: str, at: str, step: str, words: str) -> None:
+    given = answer(shell, runs, at)
+    assert given["normal"]["step"] == step
+    assert given["sentences"]["normal"].startswith(words)
+
+
+def test_the_network_of_a_column_narrows(shell: Shell) -> None:
+    header, *rows = TWO.splitlines()
+    with_network = "\n".join([f"{header},network", *(f"{row},EDR InfiniBand" for row in rows)]) + "\n"
+    assert "between" in answer(shell, with_network, "gpus=16")["normal"]["narrowed"]
+    assert "between" not in answer(shell, TWO, "gpus=16")["normal"]["narrowed"]
+
+
+@pytest.mark.parametrize("count", ["cores", "threads", "users"])
+def test_other_counts_are_not_compared_with_training(shell: Shell, count: str) -> None:
+    given = answer(shell, f"{count},seconds\n1,80\n2,41\n4,22\n8,13\n", f"{count}=8")
+    assert "normal" not in given
+    assert "normal" not in given["sentences"]
+
+
+def test_hints_show_what_the_exchange_should_cost(shell: Shell) -> None:
+    given = answer(shell, STEPS, "gpus=16", *HINTS)
+    exchange = given["exchange"]
+    assert exchange["least"] == pytest.approx(0.1408)
+    # A ring over 16 devices, and one server of two nodes.
+    assert (exchange["ring"], exchange["server"]) == pytest.approx((2 * 15 / 16 * 0.1408, 4 * 0.1408))
+    # A device does 0.2/0.55 of what it did: the rest of the predicted step is the cost.
+    assert exchange["cost"] == pytest.approx(given["time"] * (1 - 0.2 / 0.55), rel=1e-3)
+    assert "the network is used at 40 %, or nothing overlaps" in given["sentences"]["exchange"]
+
+
+def test_a_link_is_hinted_by_its_name(shell: Shell) -> None:
+    given = answer(shell, STEPS, "gpus=16", "--hint", "network=25GbE", "--hint", "parameters=110M")
+    assert given["exchange"]["least"] == pytest.approx(0.1408)
+
+
+def test_without_several_nodes_nothing_is_exchanged_between_them(shell: Shell) -> None:
+    assert "exchange" not in answer(shell, "gpus,nodes,step_s\n4,1,0.2\n8,1,0.21\n", "gpus=8", *HINTS)
+
+
+def test_a_network_that_is_not_known_gets_the_nearest_names(shell: Shell) -> None:
+    Path("runs.csv").write_text(STEPS)
+    status, _, errors = shell(
+        "ask", "runs.csv", "--at", "gpus=16", "--hint", "network=HRD", "--hint", "parameters=110M"
+    )
+    assert status == 1
+    assert "'HRD' is no bandwidth" in errors
+    assert "25Gbit/s" in errors
