@@ -13,10 +13,11 @@ import numpy.typing as npt
 from genperf.formula import parse, render
 from genperf.models.network import network_of
 from genperf.normal import Normal, Step, compared, least_exchange, published, step_to
+from genperf.normal.sentences import exchange_text, normal_text
 from genperf.panel import Panel
 from genperf.panel.nodes import NODE
 from genperf.table import Factor
-from genperf.words.normal import exchange_text, normal_text
+from genperf.table.axis import several_nodes
 
 Array = npt.NDArray[np.float64]
 
@@ -61,9 +62,11 @@ class Series:
 
     def kept(self, nodes: float) -> float | None:
         """Return what a device does on so many nodes as a part of what it did on one; None where not measured."""
-        single, there = np.flatnonzero(self.nodes == 1.0), np.flatnonzero(self.nodes == nodes)
+        single, there = np.flatnonzero(~several_nodes(self.nodes)), np.flatnonzero(self.nodes == nodes)
         each = self.rates / np.maximum(self.devices, self.nodes)
-        return float(each[there[-1]] / each[single[-1]]) if single.size and there.size and nodes > 1.0 else None
+        return (
+            float(each[there[-1]] / each[single[-1]]) if single.size and there.size and several_nodes(nodes) else None
+        )
 
 
 def series_of(
@@ -96,7 +99,7 @@ def known_of(series: Series, words: Iterable[str]) -> dict[str, Any]:
     text = " ".join(words).lower()
     each = float(np.max(series.devices / series.nodes))
     known: dict[str, Any] = {}
-    if series.assumed is None and (each > 1.0 or series.nodes[-1] == 1.0):
+    if series.assumed is None and (each > 1.0 or not several_nodes(series.nodes[-1])):
         known["devices_per_node"] = each
     known["framework"] = next((name for name in np.unique(published()["framework"]) if name and name in text), "")
     known["between"] = next((kind for kind, names in CONTEXT.networks.items() if re.search(names, text)), "")
@@ -130,7 +133,7 @@ def exchange_of(
     if network is None or node is None or message is None:
         return "", {}
     nodes = float(np.ceil(np.ravel(np.asarray(parse(render(node)).evaluate(columns)))[0]))
-    if nodes <= 1.0:
+    if not several_nodes(nodes):
         return "", {}
     devices = nodes if workers is None else float(columns[workers.name][0])
     least = least_exchange(message, network.bandwidth, nodes, max(devices / nodes, 1.0), network.latency)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from genperf.normal import LEAST, NORMAL, Lack, Least, Normal
+from genperf.normal.compare import NORMAL, Lack, Normal
+from genperf.normal.least import LEAST, Least
 from genperf.words.numbers import count_text, three_digits
 
 
