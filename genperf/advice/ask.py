@@ -165,7 +165,7 @@ def ask(result: FitResult, at: Mapping[str, Any], question: Question | None = No
     """
     question = question or Question()
     result = answering(result, at)
-    query = read_query(result.completed(at), result.schema)
+    query = result.query(at)
     if query.rows != 1:
         raise GenperfError(f"ask answers for one configuration, not {query.rows}", hint="one value for each factor")
     target: dict[str, Any] = {name: cells[0] for name, cells in query.columns.items()}

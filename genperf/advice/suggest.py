@@ -15,7 +15,7 @@ from genperf.advice.answers import Suggestions
 from genperf.advice.candidates import costs, read_candidates
 from genperf.advice.narrowing import Knowledge, knowledge
 from genperf.errors import GenperfError
-from genperf.prediction import Band, central_times, read_query
+from genperf.prediction import Band, central_times
 from genperf.result import FitResult
 from genperf.words.numbers import join_values
 
@@ -79,7 +79,7 @@ def suggest(
         raise GenperfError(f"{k} is not a number of measurements", hint="1 or more")
     if within is not None and not (np.isfinite(within) and within > 0):
         raise GenperfError(f"an interval cannot be within {within:g}", hint="0.1 is 10 %")
-    query = read_query(result.completed(target), result.schema)
+    query = result.query(target)
     if query.rows != 1:
         raise GenperfError(f"one target is decided about, not {query.rows}", hint="one value for each factor")
     values = {n: v[0] for n, v in query.columns.items()}

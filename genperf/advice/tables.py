@@ -18,7 +18,6 @@ from genperf.panel import Panel
 from genperf.panel.measured import Measured, measurement_of_column
 from genperf.panel.question import Selection, select, with_counts_in_names
 from genperf.panel.reading import Reading, column_named, growth, read_columns, slope_of
-from genperf.prediction import read_query
 from genperf.result import FitResult
 from genperf.table import Factor, Table, read_table
 from genperf.table.cells import Cells
@@ -479,7 +478,7 @@ _SHOWN = (
 
 def _completed(result: FitResult, at: Mapping[str, Any]) -> dict[str, Any]:
     """Return a whole configuration, the factors left out as in a measured run."""
-    return {name: cells[0] for name, cells in read_query(result.completed(at), result.schema).columns.items()}
+    return {name: cells[0] for name, cells in result.query(at).columns.items()}
 
 
 def _is_number(value: Any) -> bool:

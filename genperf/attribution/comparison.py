@@ -15,7 +15,7 @@ from genperf.attribution.draws import quantiles
 from genperf.attribution.overlaps import hidden_changes
 from genperf.attribution.terms import FORM, HIDDEN, Parts, parts_of
 from genperf.errors import GenperfError
-from genperf.prediction import Query, read_query
+from genperf.prediction import Query
 from genperf.result import FitResult, answering
 from genperf.table import Target
 from genperf.words.numbers import interval_note
@@ -192,7 +192,7 @@ def _sentence(
 
 
 def _one(at: Mapping[str, Any] | pd.DataFrame, result: FitResult) -> Query:
-    query = read_query(result.completed(at), result.schema)
+    query = result.query(at)
     if query.rows != 1:
         raise GenperfError(
             f"one configuration is compared with one other, not {query.rows}", hint="one value for each factor"

@@ -18,7 +18,7 @@ from genperf.attribution.scaling import Knee, scaling
 from genperf.attribution.sensitivity import Of, Sobol, sensitivity
 from genperf.attribution.terms import TermTables, aliased, parts_of
 from genperf.errors import GenperfError
-from genperf.prediction import Query, read_query, standing_notes
+from genperf.prediction import Query, standing_notes
 from genperf.prediction.query import known_names
 from genperf.result import FitResult, answering
 
@@ -92,7 +92,7 @@ def explain(
         raise GenperfError(f"the interval must lie between 0 and 1, not {interval}", hint="--interval 0.9")
     at = known_names(at, result.schema) if isinstance(at, Mapping) else at
     fitted, result = result, answering(result, at, versus)
-    query = read_query(result.completed(at), result.schema)
+    query = result.query(at)
     tail = (1.0 - interval) / 2.0
     levels = (tail, 1.0 - tail)
     varying = tuple(f.name for f in result.schema.factors if f.name in query.given)
@@ -153,7 +153,7 @@ def terms_at(result: FitResult, at: pd.DataFrame, interval: float) -> TermsAt:
     interval : float
         Nominal coverage.
     """
-    query = read_query(result.completed(at), result.schema)
+    query = result.query(at)
     tail = (1.0 - interval) / 2.0
     groups = {label: terms for label, terms in alike_terms(result, query.columns).items() if len(terms) > 1}
     parts = parts_of(result, query.columns).together(groups)

@@ -73,7 +73,7 @@ class Schema(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fie
         >>> Schema((ranks,), Target("step_s"), mapping={"workers": "ranks"}).column("workers")
         'ranks'
         """
-        return name if name in {*(f.name for f in self.factors), *self.group} else self.mapping.get(name, name)
+        return self.panel.column(name)
 
     @property
     def of_steps(self) -> bool:

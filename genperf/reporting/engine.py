@@ -18,7 +18,7 @@ from genperf.discrepancy.surface import FADING
 from genperf.formula import Node, javascript, parse, quote_name
 from genperf.panel.following import grow_with_workers
 from genperf.panel.nodes import single_node
-from genperf.prediction import Member, discrepancies_of, read_query, verdict
+from genperf.prediction import Member, discrepancies_of, verdict
 from genperf.prediction.bands import POINTS
 from genperf.prediction.combinations import COMBINATIONS, corners, judged_places
 from genperf.prediction.feasibility import SAME
@@ -135,7 +135,7 @@ def fitting(model: Model) -> dict[str, Any] | None:
 
 def judging(result: FitResult, formulas: Formulas) -> dict[str, Any]:
     """Return what the verdicts need to know of a model, see `genperf.prediction.verdict`."""
-    query = read_query(result.completed(None), result.schema)
+    query = result.query()
     standing = standing_of(result.members, result.schema, query)
     model = Model(result, formulas)
     shapes: dict[str, int] = {}

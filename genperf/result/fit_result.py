@@ -17,7 +17,7 @@ from genperf.panel.configurations import completed
 from genperf.panel.typical import typical_run
 from genperf.prediction import Band, Evidence, Feasibility, Member, Schema, Spread, beside, cells_of, predict
 from genperf.prediction.further import further_columns, further_names
-from genperf.prediction.query import given_columns
+from genperf.prediction.query import Query, given_columns, read_query
 from genperf.result.shortcuts import GroupShortcuts, Shortcuts, data_or_values
 from genperf.scaling import Scaling
 from genperf.table.cells import Cells, frame_of
@@ -125,6 +125,21 @@ class FitResult(Shortcuts):
         if at is None or not len(at):
             return frame_of({name: np.array([value]) for name, value in typical_run(self.panel, {}).items()})
         return frame_of(completed(self.panel, given_columns(at, self.schema)))
+
+    def query(self, at: Mapping[str, Any] | pd.DataFrame | None = None) -> Query:
+        """Return completed configurations (`completed`), checked against what the model knows.
+
+        Parameters
+        ----------
+        at : mapping or DataFrame, optional
+            The given factors.
+
+        Raises
+        ------
+        TableError
+            As `predict` does.
+        """
+        return read_query(self.completed(at), self.schema)
 
     def predict(
         self,
