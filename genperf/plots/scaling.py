@@ -32,14 +32,14 @@ from genperf.plots.style import (
 from genperf.prediction import central_times, read_query
 from genperf.prediction.predict import THROUGHPUT
 from genperf.result import FitResult, answering
+from genperf.scaling import KINDS
 from genperf.words.numbers import samples_called
 from genperf.words.quantity import heading, only_for_times, term_column
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from genperf.scaling import KINDS
-from genperf.table import Table
+    from genperf.table import Table
 
 Array = npt.NDArray[np.float64]
 
