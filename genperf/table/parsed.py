@@ -127,6 +127,8 @@ def parsed_column(name: str, cells: Sequence[Any], delimiter: str = "", unit: st
             values, shown = {**values, **durations}, "s"
             total = counted(sum(unique[t] for t in durations), "cell")
             steps = (*steps, step(f"{total}: hours, minutes and seconds of '{name}' converted to 's'"))
+    if not steps:
+        return None
     read = [values.get(cell.strip(), cell) if isinstance(cell, str) else cell for cell in cells]
     out = np.empty(len(read), dtype=object)
     out[:] = read

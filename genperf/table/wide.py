@@ -13,8 +13,10 @@ import numpy.typing as npt
 
 from genperf.errors import Note, counted, listed
 from genperf.table.clean import MISSING, label, number_in
+from genperf.table.headers import header_of
 from genperf.table.parsed import parts_of
 from genperf.table.rows import step
+from genperf.table.units import canonical_time
 
 
 @dataclass(frozen=True)
@@ -23,9 +25,15 @@ class WideSettings:
 
     #: What people call one run of several. They only separate repeats from counts, and give a column no role.
     repeat_words: str = (
-        r"run|trial|rep|repeat|repetition|repetici[oó]n|attempt|try|measurement|sample|seed|pass|round|"
+        r"run|trial|rep|repeat|repetition|repetici[oó]n|attempt|try|measurement|sample|seed|pass|round|fold|"
+        r"epoch|iteration|iter|iteraci[oó]n|[eé]poca|"
         r"ejecuci[oó]n|ejec|intento|corrida|prueba|vuelta|lauf|durchlauf|versuch|messung|wiederholung|"
         r"essai|ex[eé]cution|mesure|passage|prova|esecuzione|execu[cç][aã]o|teste|次|运行|第|lần|回"
+    )
+    #: What is measured, before a number without a sign between: `T8` is the time of 8.
+    measured: tuple[str, ...] = (
+        *("t", "time", "tiempo", "zeit", "temp", "temps", "tempo", "runtime", "latency", "s", "sec", "second", "ms"),
+        *("speedup", "throughput", "rate", "speed", "efficiency", "eff", "fps", "memory", "mem", "perf"),
     )
     #: Median spread of a row's values, relative to their mean, up to which columns without such a word are
     #: repeats. A guess: counts differ by more, clusters' noise by less.
@@ -117,7 +125,41 @@ def melted(cells: Mapping[str, npt.NDArray[Any]], named: Collection[str]) -> Lon
         text += ", the repeat"
     if absent:
         text += f"; {counted(absent, 'empty cell')} left out"
-    return Long(long, rows[filled], headers, (step(text),))
+    melted_rows = Long(long, rows[filled], headers, (step(text),))
+    return _spread(melted_rows, families[0]) if len(families) == 1 and not repeated else melted_rows
+
+
+def _spread(long: Long, family: Wide) -> Long:
+    """Turn rows of several quantities into a column each, where one column names the quantities of a single value."""
+    kept = [name for name in long.cells if name not in (family.count, family.value)]
+    texts = {name: [label(cell) for cell in long.cells[name]] for name in kept}
+    named = [name for name in kept if len(set(texts[name])) > 1 and _name_quantities(set(texts[name]))]
+    if len(named) != 1:
+        return long
+    quantity = texts.pop(named[0])
+    keys = list(zip(*texts.values(), long.cells[family.count], strict=True))
+    places = {key: place for place, key in enumerate(dict.fromkeys(keys))}
+    levels = list(dict.fromkeys(quantity))
+    if len(set(zip(keys, quantity, strict=True))) < len(keys) or {*levels} & {*kept, family.count}:
+        return long
+    first = np.array([keys.index(key) for key in places], dtype=np.intp)
+    count = named[0] if family.count == _COUNT and named[0] not in ("", "column 1") else family.count
+    cells = {name: long.cells[name][first] for name in texts} | {count: long.cells[family.count][first]}
+    headers = {}
+    for level in levels:
+        cells[level] = np.full(len(places), "", dtype=object)
+        headers[level] = np.full(len(places), "", dtype=object)
+    for row, (key, level) in enumerate(zip(keys, quantity, strict=True)):
+        cells[level][places[key]] = long.cells[family.value][row]
+        headers[level][places[key]] = long.headers[family.value][row]
+    shown = listed([f"'{level}'" for level in levels], 4)
+    text = f"{counted(len(levels), 'name')} of values in '{named[0]}' became columns: {shown}"
+    return Long(cells, long.rows[first], headers, (*long.steps, step(text)))
+
+
+def _name_quantities(levels: set[str]) -> bool:
+    """Tell whether most texts of a column are headers of times, rates or other quantities."""
+    return 2 * sum(bool(header_of(level).kind) for level in levels) > len(levels) and "" not in levels
 
 
 def melted_columns_in_order(families: Sequence[Wide]) -> list[str]:
@@ -136,12 +178,12 @@ def _families(cells: Mapping[str, npt.NDArray[Any]]) -> list[Wide]:
         numbers = [number for number, _ in columns.values()]
         if len(columns) < 2 or len(set(numbers)) < len(numbers) or not _numeric([cells[c] for c in columns]):
             continue
-        repeated = _are_repeats(kind, value, stem, numbers, [cells[c] for c in columns])
+        repeated = _are_repeats(kind, stem, numbers, [cells[c] for c in columns])
         if not repeated and not _are_counts(kind, stem, numbers):
             continue
         spelled = max((word for _, word in columns.values()), key=len)
         count = _RUN if repeated else spelled or _COUNT
-        candidates.append(Wide(count, value or _VALUE, {c: n for c, (n, _) in columns.items()}, repeated))
+        candidates.append(Wide(count, _value_name(value), {c: n for c, (n, _) in columns.items()}, repeated))
     candidates.sort(key=lambda wide: -len(wide.columns))
     chosen: list[Wide] = []
     for wide in candidates:
@@ -158,6 +200,9 @@ def _readings(name: str) -> list[tuple[str, str, str, int]]:
     bare = _BARE.fullmatch(name)
     if bare is not None:
         return [("bare", "", "", int(bare["number"]))]
+    multiple = re.fullmatch(r"\s*(\d+)\s*[x×]\s*([^\W\d_].*)", name)
+    if multiple is not None:
+        return [("before", "", _tidy(multiple[2]), int(multiple[1]))]
     ordinal = re.search(rf"(?<!\w)#?(\d+){_ORDINAL}(?!\w)", name, re.IGNORECASE)
     if ordinal is not None:
         rest = _REPEAT.sub(" ", name[: ordinal.start()] + " " + name[ordinal.end() :])
@@ -169,17 +214,29 @@ def _readings(name: str) -> list[tuple[str, str, str, int]]:
             match = matches[0]
             rest = _tidy(name[: match.start()] + " " + name[match.end() :])
             joint = "given" if kind == "after" and re.search("[=:(]", match["joint"]) else kind
-            readings.append((joint, match["word"], rest, int(match["number"])))
+            word, number = match["word"], int(match["number"])
+            if joint != "before" and _stem(word) in WIDE.measured:
+                readings.append(("measured", "", f"{word} {rest}".strip(), number))
+            else:
+                readings.append((joint, word, rest, number))
     return readings[:1]
 
 
-def _are_repeats(kind: str, value: str, stem: str, numbers: Sequence[int], columns: Sequence[npt.NDArray[Any]]) -> bool:
+def _value_name(rest: str) -> str:
+    """Return the name of what is measured; a unit alone in brackets is that of a time or of an unnamed value."""
+    unit = re.fullmatch(r"[(\[](.+)[)\]]", rest)
+    if unit is None:
+        return rest or _VALUE
+    return f"{'time' if canonical_time(unit[1]) else _VALUE} ({unit[1]})"
+
+
+def _are_repeats(kind: str, stem: str, numbers: Sequence[int], columns: Sequence[npt.NDArray[Any]]) -> bool:
     """Tell whether columns are one measurement made again: by a word for a run, or by how little the values differ."""
     if sorted(numbers) not in (list(range(len(numbers))), list(range(1, len(numbers) + 1))):
         return bool(stem and kind == "after" and _REPEAT.fullmatch(stem))
     if kind == "ordinal" or (kind in ("after", "given") and _REPEAT.fullmatch(stem)):
         return True
-    if kind != "after" or len(numbers) < 3 or value or stem not in ("t", "time", "tiempo", "zeit", "temp", "sec", "s"):
+    if kind != "measured" or len(numbers) < 3:
         return False
     rows = zip(*(map(_float, column) for column in columns), strict=True)
     spreads = [statistics.pstdev(row) / statistics.fmean(row) for row in rows if min(row) > 0]
@@ -195,11 +252,10 @@ def _are_counts(kind: str, stem: str, numbers: Sequence[int]) -> bool:
     multiples = all(n % smallest == 0 for n in numbers)
     if kind == "bare":
         return len(numbers) > 2 and multiples
-    if kind in ("after", "ordinal"):
-        # layer1, layer2 and run2 are names; the counts of a series grow by a factor.
-        doubling = multiples and max(numbers) > len(numbers)
-        return kind == "after" and doubling and not (len(stem) == 1 and smallest > 1)
-    return len(stem) > 1 or multiples
+    if kind in ("after", "measured"):
+        # layer1, layer2 and top5 are names; the counts of a series are several and grow by a factor.
+        return multiples and max(numbers) > len(numbers) > 2 and not (len(stem) == 1 and smallest > 1)
+    return kind != "ordinal" and (len(stem) > 1 or multiples)
 
 
 def _stem(word: str) -> str:

@@ -151,6 +151,36 @@ SHAPES: dict[str, tuple[str, dict[str, list[object]], list[str]]] = {
         {"net": ["a"] * 4 + ["b"] * 4, "count": [1, 2, 4, 8] * 2},
         ["4 columns"],
     ),
+    "times of counts": (
+        lines("size,T1,T2,T4,T8", "10,9,5,3,2"),
+        {"size": ["10"] * 4, "count": [1, 2, 4, 8], "T": ["9", "5", "3", "2"]},
+        ["4 columns"],
+    ),
+    "a unit beside each count": (
+        lines("net,1 GPU (s),4 GPUs (s)", "a,9,5"),
+        {"GPUs": [1, 4], "time (s)": ["9", "5"]},
+        ["2 columns"],
+    ),
+    "multiples of a device": (
+        lines("net,1xV100,4x V100,8 x V100", "a,10,38,70"),
+        {"count": [1, 4, 8], "V100": ["10", "38", "70"]},
+        ["3 columns"],
+    ),
+    "quantities as rows": (
+        lines("GPUs,1,2,4", "Time (s),100,52,30", "Memory (GB),10,6,4", "Speedup,1.0,1.9,3.3"),
+        {"GPUs": [1, 2, 4], "Time (s)": ["100", "52", "30"], "Memory (GB)": ["10", "6", "4"]},
+        ["3 names of values in 'GPUs' became columns: 'Time (s)', 'Memory (GB)', 'Speedup'"],
+    ),
+    "counts whose runs failed": (
+        lines("net,1 GPU,4 GPUs", "a,9,OOM", "b,8,3"),
+        {"GPUs": [1, 4, 1, 4], "value": ["9", "OOM", "8", "3"]},
+        ["2 columns"],
+    ),
+    "repeats of a time by number": (
+        lines("n,time_1,time_2,time_3", "1,9,9.1,8.9", "2,5,5.1,5"),
+        {"n": ["1"] * 3 + ["2"] * 3, "repeat": [1, 2, 3] * 2, "time": ["9", "9.1", "8.9", "5", "5.1", "5"]},
+        ["the repeat"],
+    ),
     "repeats as columns": (
         lines(
             "# nodes,Tiempo 1era Ejecución,Tiempo 2nda Ejecución,Tiempo 3era Ejecución",
@@ -233,6 +263,9 @@ HOSTILE: dict[str, tuple[str, dict[str, list[object]]]] = {
     "percentiles": ("n,p50,p90,p99\n1,9,10,11\n2,5,6,7\n", {"p50": ["9", "5"]}),
     "stages": ("n,stage1,stage2,stage3\n1,9,10,2\n2,5,6,1\n", {"stage1": ["9", "5"]}),
     "layers as sizes": ("hidden,layer1,layer2\n64,9,10\n128,5,6\n", {"layer1": ["9", "5"]}),
+    "precisions": ("n,fp16,fp32\n1,9,10\n2,5,6\n", {"fp16": ["9", "5"]}),
+    "accuracies": ("n,top1,top5\n1,70.5,90\n2,71,91\n", {"top1": ["70.5", "71"]}),
+    "times of parts": ("n,time_1,time_2,time_3\n1,9,1,4\n2,5,1,2\n", {"time_1": ["9", "5"]}),
     "texts under counts": ("net,1 GPU,4 GPUs\na,yes,no\nb,no,no\n", {"1 GPU": ["yes", "no"]}),
     "one count twice": ("net,1 GPU,1 GPUs,4 GPUs\na,9,8,3\n", {"1 GPU": ["9"], "1 GPUs": ["8"]}),
     "a table with a column of that name": ("GPUs,1 GPUs,2 GPUs\n3,9,8\n", {"GPUs": ["3"], "1 GPUs": ["9"]}),
