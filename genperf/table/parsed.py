@@ -230,6 +230,8 @@ def _steps(name: str, known: dict[str, Parts], unique: Counter[str], target: str
     ):
         if count_of := sum(unique[text] for text, parts in known.items() if extra in parts.extras):
             made.append(f"{counted(count_of, 'cell')}: {words} '{name}'")
+    if minus := sum(unique[text] for text, parts in known.items() if "−" in parts.number):
+        made.append(f"{counted(minus, 'cell')}: minus sign of typesetting read in '{name}'")
     commas = sum(unique[text] for text, parts in known.items() if re.search(f"[, {_BLANKS}]", parts.number))
     if commas:
         words = "decimal comma read in" if comma else "separator of thousands removed from"
