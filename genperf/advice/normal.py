@@ -56,6 +56,8 @@ class Series:
 
     def step(self, target: float) -> Step | None:
         """Return the step to a count, or to the largest measured one below it."""
+        if not len(self.devices):
+            return None
         axis = self.nodes if np.all(self.devices == self.devices[0]) else self.devices
         below = np.flatnonzero(axis <= target)
         return step_to(self.devices, self.nodes, self.rates, int(below[-1])) if below.size else None

@@ -52,7 +52,7 @@ def alike_terms(result: FitResult, columns: Mapping[str, Any]) -> dict[str, tupl
     >>> runs = pd.DataFrame({"gpus": [8, 16, 32], "batch": 32, "step_s": [0.40, 0.42, 0.44]})
     >>> result = gp.fit(gp.read_table(runs, time="step_s", extrinsic="gpus", intrinsic="batch"))
     >>> alike_terms(result, {"gpus": np.array([64.0]), "batch": np.array([32.0])})[SAME_WITH_COMPUTATION]
-    ('computation', 'constant', 'leaving the node')
+    ('computation', 'constant', 'inside nodes', 'contention', 'leaving the node')
     """
     shapes: dict[str, Array] = {}
     for member in result.members:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from statistics import NormalDist
 from typing import Any
@@ -16,6 +17,17 @@ from genperf.result import FitResult
 Array = npt.NDArray[np.float64]
 
 
+@dataclass(frozen=True)
+class DrawnSettings:
+    """How far rows are drawn together."""
+
+    #: Rows whose covariance is taken apart: of a thousand draws it takes half a second for 200. A guess.
+    most_rows: int = 256
+
+
+DRAWN = DrawnSettings()
+
+
 def shares(members: Sequence[Member]) -> Array:
     """Return every draw's share of the ensemble, shape (draws,), adding up to one."""
     by_draw = np.concatenate([np.full(len(m.draws), m.weight / len(m.draws)) for m in members])
@@ -25,10 +37,14 @@ def shares(members: Sequence[Member]) -> Array:
 def log_paths(result: FitResult, columns: Mapping[str, Any], members: Sequence[Member] | None = None) -> Array:
     """Return ln T of every draw of every member, shape (draws, rows): one curve per draw.
 
-    Each draw's curve is off by `z·sd`. The sd is what the confidence band of `predict` adds to the draw: its
-    discrepancy, or the spread per doubling beyond the data. There is one standard normal z per draw. At each row the
-    curves then spread as the confidence band does. A draw that is off at one scale is off in the same direction at the
-    next. The z are quantiles of the normal distribution in a fixed order: nothing is random.
+    A draw of a member with a discrepancy departs from its curve by a draw of the posterior process at all rows
+    together, so that ratios of two rows spread as the process has it:
+
+        ln T = mean + L·z,   L·Lᵀ the covariance between the rows, z of each draw independent at each row
+
+    Without a discrepancy, and for more rows than `DRAWN.most_rows`, the curve departs by z·sd with one z a draw, where
+    the sd is what the confidence band of `predict` adds. The z are quantiles of the normal distribution in a fixed
+    order: nothing is random.
 
     Parameters
     ----------
@@ -43,8 +59,33 @@ def log_paths(result: FitResult, columns: Mapping[str, Any], members: Sequence[M
     for k, (member, (mean, variance)) in enumerate(zip(members, forecasts(members, columns), strict=True)):
         z = _scattered(len(mean), k)[:, None]
         below, above = (member.mean_variance(s, far) for s in (result.spread.below, result.spread))
-        parts.append(mean + z * np.sqrt(variance + np.where(z < 0.0, below, above)))
+        further = np.where(z < 0.0, below, above)
+        if member.discrepancy is None or len(far) > DRAWN.most_rows:
+            parts.append(mean + z * np.sqrt(variance + further))
+        else:
+            parts.append(mean + _departures(member.discrepancy.covariance(columns), len(mean), k) + z * np.sqrt(further))
     return np.vstack(parts)
+
+
+def _departures(covariances: Array, draws: int, seed: int) -> Array:
+    """Return a draw of each process at all rows, shape (draws, rows); draws of equal covariance share a factor."""
+    rows = covariances.shape[1]
+    z = np.stack([_scattered(draws, seed * rows + 1 + j) for j in range(rows)], axis=1)
+    if len(covariances) == 1:
+        return np.asarray(z @ _root(covariances[0]).T)
+    spread = covariances[:, range(rows), range(rows)]
+    _, first, which = np.unique(spread, axis=0, return_index=True, return_inverse=True)
+    out = np.empty_like(z)
+    for k, place in enumerate(first):
+        alike = which.reshape(-1) == k
+        out[alike] = z[alike] @ _root(covariances[place]).T
+    return out
+
+
+def _root(covariance: Array) -> Array:
+    """Return a square root of a covariance, which may be singular."""
+    values, vectors = np.linalg.eigh(covariance)
+    return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)))
 
 
 @lru_cache(maxsize=256)

@@ -108,5 +108,6 @@ def _doubled(result: FitResult, columns: Mapping[str, Any], name: str) -> tuple[
     twice = {**columns, name: 2.0 * np.asarray(columns[name], float)}
     with np.errstate(all="ignore"):
         value = np.log(central_times(result.members, twice) / central_times(result.members, columns))
-        drawn = log_paths(result, twice) - log_paths(result, columns)
-    return value / np.log(2.0), drawn / np.log(2.0)
+        both = log_paths(result, {k: np.concatenate([np.atleast_1d(v), twice[k]]) for k, v in columns.items()})
+        once, doubled = np.hsplit(both, 2)
+    return value / np.log(2.0), (doubled - once) / np.log(2.0)
