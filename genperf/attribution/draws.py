@@ -63,7 +63,8 @@ def log_paths(result: FitResult, columns: Mapping[str, Any], members: Sequence[M
         if member.discrepancy is None or len(far) > DRAWN.most_rows:
             parts.append(mean + z * np.sqrt(variance + further))
         else:
-            parts.append(mean + _departures(member.discrepancy.covariance(columns), len(mean), k) + z * np.sqrt(further))
+            apart = _departures(member.discrepancy.covariance(columns), len(mean), k)
+            parts.append(mean + apart + z * np.sqrt(further))
     return np.vstack(parts)
 
 
