@@ -279,7 +279,12 @@ class _Curve:
     def measured(self) -> tuple[dict[str, Array], Array, Array | None]:
         """Return the measured configurations along the count, their times, and the samples of a step where known."""
         schema = self.result.schema
-        medians = medians_along(self.result.panel, self.count.name, pd.DataFrame(self.columns))
+        medians, name = medians_along(self.result.panel, self.count.name, pd.DataFrame(self.columns)), self.count.name
+        everything = medians_along(self.result.panel, name, pd.DataFrame(index=[0]))
+        place = [f.name for f in schema.factors].index(name)
+        if len({m.values[place] for m in everything}) == len(everything):
+            # One configuration a count: the rows are one series, whatever else grows along it.
+            medians = everything
         columns = {f.name: np.array([m.values[j] for m in medians]) for j, f in enumerate(schema.factors)}
         return columns, np.array([m.value for m in medians]), self._work(columns, len(medians))
 

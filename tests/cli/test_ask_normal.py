@@ -78,6 +78,12 @@ def test_each_kind_of_step(shell: Shell, runs: str, at: str, step: str, words: s
     assert given["sentences"]["normal"].startswith(words)
 
 
+def test_one_run_a_count_is_a_series_whatever_else_grows(shell: Shell) -> None:
+    given = answer(shell, "gpus,nodes,step_s,global_batch\n8,1,0.20,256\n16,2,0.55,512\n", "gpus=16")
+    # 512 in 0.55 s of twice 256 in 0.2 s.
+    assert given["normal"]["value"] == pytest.approx(0.2 / 0.55, abs=1e-3)
+
+
 def test_the_network_of_a_column_narrows(shell: Shell) -> None:
     header, *rows = TWO.splitlines()
     with_network = "\n".join([f"{header},network", *(f"{row},EDR InfiniBand" for row in rows)]) + "\n"
