@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from genperf.advice.normal import exchange_of, normal_of, series_of
+from genperf.advice.normal import exchange_of, normal_of, series_measured
 from genperf.advice.suggest import suggest
 from genperf.attribution.alike import LABELS, alike_terms
 from genperf.attribution.derived import Price
@@ -23,7 +23,7 @@ from genperf.formula import parse, quote_name, render
 from genperf.models.network import BANDWIDTH
 from genperf.panel.configurations import following_workers
 from genperf.panel.following import divisible, follows
-from genperf.panel.typical import medians_along, values_with_levels
+from genperf.panel.typical import values_with_levels
 from genperf.panel.work import work_of_columns, work_of_group
 from genperf.prediction import read_query
 from genperf.result import FitResult, answering
@@ -252,7 +252,7 @@ class _Curve:
         self.counts = np.array([*ends, wanted])
         self.values = result.predict(frame)[self.quantity.name].to_numpy(float)
         self.columns = read_query(frame, result.schema).columns
-        self.work = self._work(self.columns, len(self.counts))
+        self.work = self.work_of(self.columns)
 
     @property
     def rates(self) -> np.ndarray[Any, np.dtype[np.float64]] | None:
@@ -276,20 +276,9 @@ class _Curve:
         """What is paid for, in the singular: a sample, or the whole amount of work."""
         return self.result.schema.timed if self.fixed else self.question.sample.removesuffix("s")
 
-    def measured(self) -> tuple[dict[str, Array], Array, Array | None]:
-        """Return the measured configurations along the count, their times, and the samples of a step where known."""
-        schema = self.result.schema
-        medians, name = medians_along(self.result.panel, self.count.name, pd.DataFrame(self.columns)), self.count.name
-        everything = medians_along(self.result.panel, name, pd.DataFrame(index=[0]))
-        place = [f.name for f in schema.factors].index(name)
-        if len({m.values[place] for m in everything}) == len(everything):
-            # One configuration a count: the rows are one series, whatever else grows along it.
-            medians = everything
-        columns = {f.name: np.array([m.values[j] for m in medians]) for j, f in enumerate(schema.factors)}
-        return columns, np.array([m.value for m in medians]), self._work(columns, len(medians))
-
-    def _work(self, columns: Mapping[str, Array], rows: int) -> Array | None:
-        """Return the samples of a step at the counts; None where neither the user nor a column tells them."""
+    def work_of(self, columns: Mapping[str, Array]) -> Array | None:
+        """Return the samples of a step at configurations; None where neither the user nor a column tells them."""
+        rows = len(columns[self.count.name])
         if not self.quantity.is_time:
             return None
         text = self.question.work or self.quantity.work or work_of_columns(self.result.panel)
@@ -346,18 +335,14 @@ def _expect(curve: _Curve, places: str, value: float, numbers: dict[str, Any]) -
 def _reference(curve: _Curve, numbers: dict[str, Any]) -> dict[str, str]:
     """Return what the series looks like beside published ones, and what its exchange should cost, by the hints."""
     question, panel = curve.question, curve.result.panel
-    if not curve.quantity.is_time:
-        return {}
-    columns, times, work = curve.measured()
-    strong = curve.result.schema.scaling in ("job", "strong")
-    series = None if work is None and strong else series_of(panel, curve.count, columns, times, work)
+    series = series_measured(curve.result, pd.DataFrame(curve.columns), curve.work_of)
     sentences = {}
     if series is not None:
         words = [*question.words, *(str(v[-1]) for v in curve.columns.values() if v.dtype.kind in "OU")]
         words.append(question.hints.get(BANDWIDTH, ""))
         sentences["normal"], placed = normal_of(series, float(curve.counts[2]), words)
         numbers |= placed
-    if question.hints:
+    if question.hints and curve.quantity.is_time:
         target = {name: cells[-1:] for name, cells in curve.columns.items()}
         seconds = float(curve.values[2]) if question.steps and not curve.fixed else None
         sentences["exchange"], costs = exchange_of(panel, question.hints, target, seconds, series)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from genperf.formula import parse, render
 from genperf.models.network import network_of
@@ -16,6 +17,10 @@ from genperf.normal import Normal, Step, compared, least_exchange, published, st
 from genperf.normal.sentences import exchange_text, normal_text
 from genperf.panel import Panel
 from genperf.panel.nodes import NODE
+from genperf.panel.typical import medians_along
+from genperf.panel.work import work_of_columns
+from genperf.result import FitResult
+from genperf.scaling import KINDS
 from genperf.table import Factor
 from genperf.table.axis import several_nodes
 
@@ -94,6 +99,54 @@ def series_of(
         return Series(count, devices, np.ceil(devices / NODE.usual_devices), rates, NODE.usual_devices, same)
     nodes = np.ceil(np.broadcast_to(np.asarray(parse(render(node)).evaluate(columns), float), devices.shape))
     return Series(count, devices, nodes, rates, None, same)
+
+
+def series_measured(
+    result: FitResult, rows: pd.DataFrame, work_of: Callable[[Mapping[str, Array]], Array | None]
+) -> Series | None:
+    """Return the measured configurations along the count as a series; None where no time was measured along a count.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        Configurations along the count: what is constant in them stays.
+    work_of : callable
+        The samples of a step at configurations by factor; None where they are not known.
+    """
+    panel, scaling = result.panel, result.schema.scaling
+    count = panel.along()
+    place = panel.factors.index(count)
+    everything = medians_along(panel, count.name, pd.DataFrame(index=[0]))
+    # One configuration a count: the rows are one series, whatever else grows along it.
+    alone = len({m.values[place] for m in everything}) == len(everything)
+    medians = everything if alone else medians_along(panel, count.name, rows)
+    if not medians or not result.schema.target.is_time:
+        return None
+    columns = {f.name: np.array([m.values[j] for m in medians]) for j, f in enumerate(panel.factors)}
+    work = work_of(columns)
+    if work is None and scaling is not None and KINDS[scaling].shared:
+        work = np.ones(len(medians))
+    return series_of(panel, count, columns, np.array([m.value for m in medians]), work)
+
+
+def normal_at(result: FitResult, target: pd.DataFrame) -> tuple[str, dict[str, Any]]:
+    """Return where the measured step to a configuration stands; empty where that is not known.
+
+    Parameters
+    ----------
+    target : DataFrame
+        One row.
+    """
+    text = result.schema.target.work or work_of_columns(result.panel)
+
+    def work_of(columns: Mapping[str, Array]) -> Array | None:
+        return None if text is None else np.asarray(parse(text, list(columns)).evaluate(columns), float)
+
+    series = series_measured(result, target, work_of)
+    if series is None:
+        return "", {}
+    words = [str(value) for value in target.iloc[0] if isinstance(value, str)]
+    return normal_of(series, float(target[series.count.name].iloc[0]), words)
 
 
 def known_of(series: Series, words: Iterable[str]) -> dict[str, Any]:
