@@ -49,8 +49,17 @@ def normal_text(placed: Normal | Lack, count: str, assumed: float | None = None,
     a_step = "" if "doublings" in placed.narrowed or step.kind == "beyond" else " over as many doublings"
     return (
         f"{text}; nine in ten of {placed.series:,} published series on {placed.clusters} clusters keep "
-        f"{_percent(placed.low)} to {_percent(placed.high)} %{of_one}{a_step}: this is {_judged(placed.percentile)}"
+        f"{_percent(placed.low)} to {_percent(placed.high)} %{of_one}{a_step}: this is {judged(placed.percentile)}"
     )
+
+
+def judged(percentile: float) -> str:
+    """Return what a percentile means, in a word or three."""
+    if not 100.0 * NORMAL.low <= percentile <= 100.0 * NORMAL.high:
+        return "low" if percentile < 50.0 else "high"
+    if not 100.0 * NORMAL.quarter <= percentile <= 100.0 * (1.0 - NORMAL.quarter):
+        return f"in the {'lowest' if percentile < 50.0 else 'highest'} quarter"
+    return "usual"
 
 
 def exchange_text(least: Least, nodes: float, message: float, step: float | None, cost: float | None) -> str:
@@ -92,15 +101,6 @@ def exchange_text(least: Least, nodes: float, message: float, step: float | None
         f"{100.0 * seconds / cost:.0f} %, or nothing overlaps; published clusters use about "
         f"{100.0 * LEAST.typical:.0f} % of a nominal rate"
     )
-
-
-def _judged(percentile: float) -> str:
-    """Return what a percentile means."""
-    if not 100.0 * NORMAL.low <= percentile <= 100.0 * NORMAL.high:
-        return "low" if percentile < 50.0 else "high"
-    if not 100.0 * NORMAL.quarter <= percentile <= 100.0 * (1.0 - NORMAL.quarter):
-        return f"in the {'lowest' if percentile < 50.0 else 'highest'} quarter"
-    return "usual"
 
 
 def _percent(part: float) -> str:

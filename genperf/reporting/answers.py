@@ -10,12 +10,14 @@ import numpy as np
 import pandas as pd
 
 from genperf.advice import suggest
+from genperf.advice.normal import normal_at
 from genperf.attribution import Scaling
 from genperf.attribution.alike import LABELS
 from genperf.attribution.explain import terms_at
 from genperf.attribution.terms import FORM, HIDDEN
 from genperf.errors import GenperfError
 from genperf.growth.record import RECORDS, record_like
+from genperf.normal.sentences import judged
 from genperf.panel.nodes import leaves_node
 from genperf.prediction.predict import THROUGHPUT
 from genperf.result import FitResult
@@ -57,6 +59,8 @@ class Answer:
     sentences: tuple[str, ...]
     #: Of the prediction it rests on; empty where it rests on none.
     verdict: str = ""
+    #: The ends of nine in ten, the median and the value, in %; empty where nothing is drawn.
+    marks: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -67,6 +71,7 @@ class Questions:
     band = "How well does it scale?"
     knee = "Where is the knee?"
     next = "What to measure next?"
+    normal = "Is this normal?"
 
     @property
     def largest_part(self) -> str:
@@ -186,6 +191,23 @@ def unanswered(why: str, result: FitResult, target: pd.DataFrame, interval: floa
         _largest_part(result, None, target, interval),
         _next(result, values, "", interval),
     )
+
+
+def normal_answer(result: FitResult, target: pd.DataFrame) -> tuple[Answer, ...]:
+    """Return where the measured efficiency stands among published series; nothing where that is not known.
+
+    Parameters
+    ----------
+    target : DataFrame
+        One row: the configuration that the answers are about.
+    """
+    text, numbers = normal_at(result, target)
+    if "normal" not in numbers:
+        return ()
+    place = numbers["normal"]
+    low, median, high, value = (round(100.0 * place[name], 1) for name in ("low", "median", "high", "value"))
+    short = f"{value:.0f} %: {judged(place['percentile'])}"
+    return (Answer(Questions.normal, short, (capitalised(text),), marks=(low, median, high, value)),)
 
 
 def _left_out(why: str, result: FitResult) -> list[Answer]:

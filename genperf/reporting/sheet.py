@@ -22,7 +22,7 @@ from genperf.panel.typical import most_measured
 from genperf.prediction import read_query
 from genperf.prediction.predict import central_and_band
 from genperf.prediction.query import checked_values
-from genperf.reporting.answers import Summary, answers, summary, unanswered
+from genperf.reporting.answers import Summary, answers, normal_answer, summary, unanswered
 from genperf.reporting.measures import rate_unit
 from genperf.result import FitResult
 from genperf.table import Factor
@@ -162,14 +162,12 @@ def sheet(
         given = answers(
             result, place.scaling, place.target, interval, predicted.verdict, target_given=place.target_given
         )
+        given += normal_answer(result, place.target)
     names = [f.name for f in schema.factors]
     return {
         "model": result.model,
         "formula": result.best.expression.text(result.best.values),
-        "answers": [
-            {"question": a.question, "short": a.short, "sentences": list(a.sentences), "verdict": a.verdict}
-            for a in given
-        ],
+        "answers": [{**vars(a), "sentences": list(a.sentences), "marks": list(a.marks)} for a in given],
         "summary": _summary(predicted),
         "factors": [factor_of(f, schema.medians, i) for i, f in enumerate(schema.factors)],
         "at": [plain(place.values[n]) for n in names],

@@ -138,3 +138,15 @@ function table(caption, head, rows, { best = -1, numbers = [] } = {}) {
       h("thead", {}, h("tr", {}, head.map((v, j) => cell("th", v, j)))),
       h("tbody", {}, rows.map((r, i) => h("tr", { class: i === best ? "best" : null }, r.map((v, j) => cell("td", v, j)))))));
 }
+
+// Where a value stands among others: a bar from end to end of nine in ten, their median, and the value.
+function strip([low, median, high, value]) {
+  const x = (v) => 6 + 228 * Math.max(0, v) / Math.max(100, high, value), about = `${value} %, nine in ten from ${low} to ${high} %`;
+  return s("svg", { viewBox: "0 0 240 34", class: "strip", role: "img", "aria-label": about },
+    s("line", { x1: 6, x2: 234, y1: 12, y2: 12, stroke: color("line") }),
+    s("rect", { x: x(low), width: x(high) - x(low), y: 6, height: 12, rx: 3, fill: color("accent"), opacity: 0.25 }),
+    s("line", { x1: x(median), x2: x(median), y1: 4, y2: 20, stroke: color("accent"), "stroke-width": 2 }),
+    s("circle", { cx: x(value), cy: 12, r: 5, fill: value < low ? color("blind") : color("accent") }),
+    s("text", { x: 6, y: 32, "font-size": 8, fill: color("soft") }, "0 %"),
+    s("text", { x: 234, y: 32, "font-size": 8, "text-anchor": "end", fill: color("soft") }, `${compact(Math.max(100, high, value))} %`));
+}

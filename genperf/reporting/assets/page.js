@@ -221,7 +221,7 @@ function aboutText() {
 function showAnswers() {
   put("answers", sheet.answers.map((a) =>
     h("article", { class: "card answer" }, h("h2", {}, a.question), h("p", { class: "short" }, tidy(a.short)),
-      a.verdict ? chip(a.verdict) : null, a.sentences.map((p) => h("p", {}, tidy(p))))));
+      a.verdict ? chip(a.verdict) : null, a.marks.length ? strip(a.marks) : null, a.sentences.map((p) => h("p", {}, tidy(p))))));
 }
 
 // The range of what was measured: of a throughput the throughput.
