@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from genperf.advice.ask import Answer, Question, ask
-from genperf.errors import GenperfError, TableError
+from genperf.errors import GenperfError, TableError, listed
 from genperf.fitting import fit_group
 from genperf.formula import parse, quote_name
 from genperf.formula.amounts import amount
@@ -54,8 +54,10 @@ class SeriesSettings:
     least_rows: int = 8
     #: Rows up to which the other series of a table inform the selected one: more take seconds.
     max_rows: int = 2000
-    #: Quantities that are answered beside the first: a server's log has dozens, which take 0.1 s each.
-    max_quantities: int = 24
+    #: Quantities that are fitted: a server's log has dozens, which take 0.1 s each.
+    max_quantities: int = 12
+    #: Columns that are listed as left out.
+    max_listed: int = 12
     #: Without a question: the next doubling, and so many times the largest count.
     multiples: tuple[int, ...] = (2, 8)
 
@@ -109,7 +111,7 @@ class TableAnswer:
     @property
     def read_as(self) -> str:
         """How the table was read, as options that can be copied."""
-        left = f"; left out: {', '.join(self.left_out)}" if self.left_out else ""
+        left = f"; left out: {listed(self.left_out, SERIES.max_listed)}" if self.left_out else ""
         return f"read as: {self.reading.options}{left}"
 
     def to_dict(self) -> dict[str, Any]:
@@ -245,13 +247,24 @@ class _Reader:
         # Of one count there is a value, and no curve to speak of.
         if len(np.unique(self._counts(selection))) > 1:
             answer = ask(first, configuration, question)
-        answers = [self._value(names[0], first, selection, configuration, answer)]
-        for name in names[1 : SERIES.max_quantities]:
-            try:
-                result, _ = self.fitted(name, selection, at)
-                answers.append(self._value(name, result, selection, self._configuration(result, at, selection), None))
-            except GenperfError as error:
-                notes = [*notes, f"{name} is not answered: {error.message}"]
+        answers = {names[0]: self._value(names[0], first, selection, configuration, answer)}
+        # What follows from an answer by arithmetic is not fitted; a model of several factors takes seconds.
+        most = SERIES.max_quantities if selection is not None else 1
+        for name in sorted(names[1:], key=lambda n: self.reading.meanings[n].follows is not None):
+            value = self._by_arithmetic(name, answers, selection)
+            if value is not None:
+                answers[name] = value
+            elif len(answers) < most:
+                try:
+                    result, _ = self.fitted(name, selection, at)
+                    wanted = self._configuration(result, at, selection)
+                    answers[name] = self._value(name, result, selection, wanted, None)
+                except GenperfError as error:
+                    notes = [*notes, f"{name} is not answered: {error.message}"]
+        left = [n for n in names if n not in answers]
+        if left and len(answers) >= most:
+            notes = [*notes, f"measured as well, and answered by --want: {listed(left, SERIES.max_listed)}"]
+        answers = {n: answers[n] for n in names if n in answers}
         kinds = [note.text for note in table.notes if note.kind in TABLE_NOTES]
         kinds += [note.text for note in first.notes if note.kind in FIT_NOTES]
         if "scaling" not in self.given and self.roles(names[0], selection).get("scaling"):
@@ -261,11 +274,11 @@ class _Reader:
         return TableAnswer(
             self.shown(names[0], selection),
             answer,
-            tuple(answers),
+            tuple(answers.values()),
             (*notes, *kinds),
             taken,
             tuple(self._others(names[0], selection, at)),
-            self._left_out(selection, [a.quantity for a in answers]),
+            self._left_out(selection, list(answers)),
         )
 
     def _counts(self, selection: Selection | None) -> npt.NDArray[np.float64]:
@@ -386,7 +399,16 @@ class _Reader:
                 out[name] = text if value is None else value
         if selection is not None and self.reading.scale not in out:
             out[self.reading.scale or ""] = float(SERIES.multiples[0] * np.nanmax(self._counts(selection)))
-        return out
+        return out if selection is None else {**out, **self._nodes(result, out)}
+
+    def _nodes(self, result: FitResult, at: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the nodes that the workers fill, where every run has as many devices on a node."""
+        workers, nodes, devices = (result.panel.find(name) for name in ("workers", "nodes", "devices_per_node"))
+        if workers is None or nodes is None or devices is None or devices.lower != devices.upper:
+            return {}
+        if workers.name not in at or {nodes.name, devices.name} & {*at}:
+            return {}
+        return {nodes.name: float(np.ceil(at[workers.name] / devices.upper)), devices.name: devices.upper}
 
     def _question(self, name: str, selection: Selection | None) -> dict[str, Any]:
         """Return what the sentences say of the work of a step."""
@@ -439,9 +461,39 @@ class _Reader:
             value, lower, upper = (x * denominator / numerator for x in (value, lower, upper))
         verdict, reason = str(row["verdict"]), str(row["reason"])
         unit = _unit(name, header, self.roles(name, selection))
-        made = QuantityAnswer(name, unit, value, lower, upper, verdict, reason, at, {})
+        # A value of a wide table has no header of its own.
+        called = "throughput" if rate and name in self.source.headers and not header.kind else name
+        made = QuantityAnswer(called, unit, value, lower, upper, verdict, reason, at, {})
         sentences = dict(answer.sentences) if answer is not None else _plain_sentences(made, configuration)
         return replace(made, sentences=sentences)
+
+    def _by_arithmetic(
+        self, name: str, answers: Mapping[str, QuantityAnswer], selection: Selection | None
+    ) -> QuantityAnswer | None:
+        """Return the answer of a column that follows from one that is answered and from settings; None for others."""
+        follows = self.reading.meanings[name].follows
+        bases = [n for n in follows.factors if n in answers] if follows is not None else []
+        if follows is None or len(bases) != 1:
+            return None
+        (base,), evidence = bases, self.reading.evidence
+        rows = selection.rows if selection is not None else np.ones(len(evidence[name].values), dtype=bool)
+        settings = {n: power for n, power in follows.factors.items() if n != base}
+        answer, power = answers[base], follows.factors[base]
+        constant = np.log(evidence[name].values) - power * np.log(evidence[base].values)
+        moved = 0.0
+        for setting, exponent in settings.items():
+            values = np.log(evidence[setting].values)
+            if setting in answer.at:
+                constant, moved = constant - exponent * values, moved + exponent * float(np.log(answer.at[setting]))
+            elif np.ptp(values[rows]) > 0.0:
+                return None
+        factor = float(np.exp(np.nanmedian(constant[rows]) + moved))
+        ends = sorted(factor * end**power for end in (answer.lower, answer.upper))
+        unit = _unit(name, self.reading.headers[name], self.roles(name, selection))
+        made = replace(
+            answer, quantity=name, unit=unit, value=factor * answer.value**power, lower=ends[0], upper=ends[1]
+        )
+        return replace(made, sentences=_plain_sentences(made, answer.at))
 
     def _others(self, name: str, selection: Selection | None, at: dict[str, str]) -> list[str]:
         """Return a line for each other series that the question may mean."""

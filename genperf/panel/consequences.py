@@ -22,6 +22,8 @@ class ConsequenceSettings:
     least_change: float = 0.1
     #: Rows beyond the free constant of a formula from which it is no chance. A guess.
     more_rows: int = 2
+    #: The share of a column's cells that a formula must explain. A guess.
+    filled: float = 0.8
     #: Rows that are looked at, and columns: more of them take seconds.
     max_rows: int = 64
     max_columns: int = 60
@@ -94,20 +96,21 @@ def _explained(target: Array, others: Mapping[str, Array], parts: npt.NDArray[np
         if not len(pairs):
             continue
         residuals = target - sum(power * matrix[pairs[:, k]] for k, power in enumerate(powers))
-        chosen = next((j for j, row in enumerate(residuals) if _constant(row, target, parts)), None)
-        if chosen is not None:
-            return Consequence({names[i]: power for i, power in zip(pairs[chosen], powers, strict=True)})
+        chosen = np.flatnonzero(_constant(np.atleast_2d(residuals), target, parts))
+        if len(chosen):
+            return Consequence({names[i]: power for i, power in zip(pairs[chosen[0]], powers, strict=True)})
     return None
 
 
-def _constant(residual: Array, target: Array, parts: npt.NDArray[np.intp]) -> bool:
-    """Tell whether residuals are one constant in each series, in enough rows of a column that varies."""
-    known = np.isfinite(residual)
-    if not known.any() or known.sum() < 0.8 * np.isfinite(target).sum():
-        return False
-    counts = np.bincount(parts[known], minlength=parts.max() + 1)
-    means = np.bincount(parts[known], residual[known], minlength=len(counts)) / np.maximum(counts, 1)
-    free = int((counts > 0).sum())
-    away = np.abs(residual[known] - means[parts[known]])
-    changes = np.ptp(target[known]) >= CONSEQUENCES.least_change
-    return bool(changes and known.sum() >= free + CONSEQUENCES.more_rows and away.max() <= CONSEQUENCES.rounding)
+def _constant(residuals: Array, target: Array, parts: npt.NDArray[np.intp]) -> npt.NDArray[np.bool_]:
+    """Tell which rows of residuals are one constant in each series, in enough cells of a column that varies."""
+    known = np.isfinite(residuals)
+    plain = np.where(known, residuals, 0.0)
+    member = np.equal.outer(parts, np.arange(parts.max() + 1)).astype(float)
+    counts = known @ member
+    means = (plain @ member) / np.maximum(counts, 1.0)
+    away = np.where(known, np.abs(plain - means[:, parts]), 0.0).max(axis=1)
+    cells, free = known.sum(axis=1), (counts > 0.0).sum(axis=1)
+    enough = (cells >= free + CONSEQUENCES.more_rows) & (cells >= CONSEQUENCES.filled * np.isfinite(target).sum())
+    changed = np.where(known, target, -np.inf).max(axis=1) - np.where(known, target, np.inf).min(axis=1)
+    return np.asarray(enough & (changed >= CONSEQUENCES.least_change) & (away <= CONSEQUENCES.rounding))

@@ -144,10 +144,13 @@ def described(name: str, unit: str) -> Header:
 
     Examples
     --------
+    >>> described("power_w.min", "").unit
+    'W'
     >>> described("Time per Tree", "ms"), described("Throughput", "samples/sec").counted, described("used", "GB").kind
     (Header(kind='time', unit='ms', counted='', shared=False, of=''), 'samples', 'quantity')
     """
-    header = header_of(name)
+    # Behind a dot stands the statistic of a record, and no minutes.
+    header = header_of(re.sub(rf"\.({'|'.join(_RANKED)})$", "", name))
     in_cells = header_of(f"{header.kind or 'x'} ({unit})") if unit else header
     if not in_cells.kind:
         return header
