@@ -27,8 +27,8 @@ from genperf.fitting.assemble import Request, assembled
 from genperf.models import MODELS, Family, family_named, held_at
 from genperf.models.generic import GENERIC, generic, kinds_of, products_of, structure_named, structures
 from genperf.models.interactions import interactions
-from genperf.models.scale import following_counts
 from genperf.models.user import user_expression
+from genperf.panel.following import following_counts
 from genperf.prediction import Ensemble
 from genperf.result import FitResult
 from genperf.result.arrays import in_single_precision

@@ -16,6 +16,7 @@ import numpy.typing as npt
 from genperf.errors import Note
 from genperf.growth.bank import STEP, Bank
 from genperf.growth.measured import MeasuredSeries, nodes_of, on_one_node
+from genperf.table.axis import several_nodes
 
 Array = npt.NDArray[np.float64]
 
@@ -93,7 +94,7 @@ def _compared(series: MeasuredSeries, exchange: float, nodes: Array) -> tuple[No
     """Compare the measured step to the second count of nodes with the hinted exchange."""
     inside = np.flatnonzero(nodes == nodes.min())[-1]
     first = np.flatnonzero(nodes > nodes.min())[:1]
-    if nodes.min() > 1.0 or not first.size:
+    if np.all(several_nodes(nodes)) or not first.size:
         return ()
     each = series.values(series.works[0][0])
     seconds = np.exp(series.logarithms)

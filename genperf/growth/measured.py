@@ -13,6 +13,7 @@ from genperf.formula import names_in, parse, render, substitute
 from genperf.models.network import network_of
 from genperf.panel import Panel, scale_of
 from genperf.table import Table
+from genperf.table.axis import several_nodes
 from genperf.table.names import canonical_of
 from genperf.table.table import REPEATS
 
@@ -192,7 +193,7 @@ def nodes_of(series: MeasuredSeries) -> Array | None:
 def on_one_node(series: MeasuredSeries) -> bool:
     """Whether the nodes of a series are known, and it never left one."""
     nodes = nodes_of(series)
-    return nodes is not None and bool(np.all(nodes <= 1.0))
+    return nodes is not None and not np.any(several_nodes(nodes))
 
 
 def refuse_one_scale(table: Table) -> None:
@@ -205,8 +206,7 @@ def refuse_one_scale(table: Table) -> None:
     """
     if any(f.distinct > 1 for f in table.factors):
         return
-    factors = Panel(table.factors)
-    scale = factors.find("workers") or factors.find("nodes") or next(iter(table.numeric), None)
+    scale = Panel(table.factors).counted or next(iter(table.numeric), None)
     more = f"{scale.name}={2 * scale.upper:g} and {4 * scale.upper:g}" if scale is not None else "two more scales"
     raise FitError(
         "one scale is measured, and from one nothing can be said of any other",

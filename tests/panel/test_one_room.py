@@ -8,8 +8,8 @@ from helpers import trees
 
 #: Where it is decided: the axis below the tables' readers, and the room that hands it on.
 DECIDING = re.compile(r"^(panel/|table/axis\.py$)")
-#: Rooms of the models that `growth/` and `process/` replace.
-LEAVING = re.compile(r"^(series/|averaging/|pooling/|fitting/continuation\.py$)")
+#: Rooms of the models that `process/` replaces.
+LEAVING = re.compile(r"^(averaging/|fitting/continuation\.py$)")
 PAIR = {"workers", "nodes"}
 TREES = {path: tree for path, tree in trees().items() if not DECIDING.match(path) and not LEAVING.match(path)}
 
