@@ -7,6 +7,7 @@ from helpers import trees
 LAYERS = {
     "errors": 0,
     "engine": 1,
+    "facts": 1,
     "losses": 1,
     "scaling": 1,
     "metrics": 1,

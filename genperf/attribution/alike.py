@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from genperf.result import FitResult
+from genperf.words.terms import SAME, SAME_WITH_COMPUTATION
 
 Array = npt.NDArray[np.float64]
 
@@ -23,10 +24,6 @@ class AlikeSettings:
 
 
 ALIKE = AlikeSettings()
-#: The labels of terms that stay the same at every scale, told together: with the computation among them, and without.
-SAME_WITH_COMPUTATION = "computation with what else stays the same at every scale"
-SAME = "what stays the same at every scale"
-LABELS = (SAME_WITH_COMPUTATION, SAME)
 
 
 def alike_terms(result: FitResult, columns: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:

@@ -5,11 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
+from genperf.attribution.ladder import Ladder
 from genperf.table import Target
 from genperf.words.numbers import join_values
 from genperf.words.quantity import heading, only_for_times, scaling_question
+
+Array = npt.NDArray[np.float64]
 
 
 def records(frame: pd.DataFrame) -> list[dict[str, Any]]:
@@ -68,6 +73,11 @@ class Scaling:
     crossovers: pd.DataFrame
     #: What is predicted.
     quantity: Target
+    #: The configurations of the curve.
+    steps: Ladder
+    #: ln of the predicted value in every draw, shape (draws, steps), and the draws' weights.
+    paths: Array
+    weights: Array
 
     def frame(self) -> pd.DataFrame:
         """Return the curve."""

@@ -10,9 +10,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from genperf.attribution.growth import paid_for
 from genperf.attribution.scaling import scaling
 from genperf.errors import FormulaError, GenperfError, counted
-from genperf.formula import Formula, Text, evaluate, parse, render
+from genperf.facts import Paid
+from genperf.formula import Formula, Text, evaluate, names_in, parse, render
 from genperf.formula.amounts import DURATIONS, amount, with_amounts
 from genperf.prediction import Query, read_query
 from genperf.prediction.predict import BESIDE_VALUE, THROUGHPUT
@@ -42,24 +44,7 @@ class DerivedSettings:
 DERIVED = DerivedSettings()
 
 
-@dataclass(frozen=True)
-class Price:
-    """What a machine costs.
-
-    Examples
-    --------
-    >>> price_of("3.6/h").per_second
-    0.001
-    """
-
-    per_second: float
-    #: The factor, or a formula over factors, that counts what is paid for; the workers where None.
-    per: str | None = None
-    #: As it was given.
-    text: str = ""
-
-
-def price_of(text: str, per: str | None = None) -> Price:
+def price_of(text: str, per: str | None = None) -> Paid:
     """Read a price of a time: `2/h`, `48/d`, `0.5k/30d`.
 
     Raises
@@ -75,14 +60,14 @@ def price_of(text: str, per: str | None = None) -> Price:
     if not slash or not seconds or seconds <= 0.0:
         known = ", ".join(f"{number}/{name}" for name in ("h", "d", "s"))
         raise GenperfError(f"the price {text} needs its time", hint=f"--price with one of {known}")
-    return Price(value / seconds, per, f"{number}/{unit}")
+    return Paid(value / seconds, f"{number}/{unit}", per)
 
 
 def derived_columns(
     result: FitResult,
     predicted: Mapping[str, npt.NDArray[Any]],
     shows: Mapping[str, str],
-    price: Price | None = None,
+    price: Paid | None = None,
     interval: float = 0.9,
 ) -> dict[str, Array]:
     """Return what follows from a prediction: of every name the central value, `NAME_lower` and `NAME_upper`.
@@ -96,7 +81,7 @@ def derived_columns(
         workers, per second), `efficiency` (relative to the smallest measured count), `cost` (of a step, or of one unit
         of the work where a throughput was measured), `spending` (per second); of a transformer `tokens_per_s` and
         `flops_per_device` (6 operations for each parameter and token, per second and device); and the names before.
-    price : Price, optional
+    price : Paid, optional
         Needed for `cost`.
     interval : float
         Nominal coverage, that of the prediction.
@@ -177,7 +162,7 @@ class _Paths:
         result: FitResult,
         query: Query,
         predicted: Mapping[str, npt.NDArray[Any]],
-        price: Price | None,
+        price: Paid | None,
         interval: float,
     ) -> None:
         self.result, self.query, self.price, self.interval = result, query, price, interval
@@ -281,20 +266,14 @@ class _Paths:
         """Return what a second costs."""
         if self.price is None:
             raise GenperfError("'cost' needs a price", hint="--price 2/h, with --per COLUMN for what it is paid")
-        per = self.price.per
-        if per is None:
-            node = self.result.panel.counted_node
-            if node is None:
-                raise GenperfError("no column counts what is paid for", hint="--per COLUMN, or --per 1")
-            count: Any = evaluated(render(node), self.query.columns, self.query.rows)
-        else:
-            formula = parse(with_amounts(per), list(self.query.columns))
-            count = formula.evaluate({n: self.query.columns[n] for n in formula.names})
-            if not np.all(np.asarray(count, float) > 0.0):
-                raise FormulaError(
-                    "what is paid for is not above zero here", text=per, column=0, width=len(per), hint="--per workers"
-                )
-        return self.price.per_second * np.asarray(count, float)
+        _, node = paid_for(self.result, self.price.per)
+        count = np.asarray(evaluate(node, {n: self.query.columns[n] for n in names_in(node)}), float)
+        if not np.all(count > 0.0):
+            text = self.price.per or "workers"
+            raise FormulaError(
+                "what is paid for is not above zero here", text=text, column=0, width=len(text), hint="--per workers"
+            )
+        return self.price.per_second * np.asarray(np.broadcast_to(count, (self.query.rows,)), float)
 
     def _efficiency(self) -> Array:
         """Return the efficiency, which falls as the time rises."""

@@ -101,7 +101,9 @@ def explain(
     elasticities = pd.concat([elasticity_table(result, b, varying, levels) for b in blocks], ignore_index=True)
     one = _one(query) if versus or knee else {}
     base = dict(at) if isinstance(at, Mapping) else {name: one[name] for name in query.given if name in one}
-    given = frozenset(at) if isinstance(at, Mapping) else frozenset(query.given if at is not None else ())
+    given = {*at} if isinstance(at, Mapping) else {*(query.given if at is not None else ())}
+    # A count that nobody gave is no point of the curve.
+    counts = {f.name for f in result.panel.counts} if not given & {f.name for f in result.panel.counts} else set()
     about = _knee(knee)
     return Explanation(
         model=result.model,
@@ -112,13 +114,12 @@ def explain(
         members=pd.concat([table.members(result.members) for table in tables], ignore_index=True),
         scaling=scaling(
             result,
-            one,
+            {name: value for name, value in one.items() if name not in counts},
             along=about.along,
             level=about.level,
             upto=about.upto,
             kind=about.kind,
             interval=interval,
-            given=given,
         )
         if about is not None
         else None,

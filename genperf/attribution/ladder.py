@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
 from genperf.errors import GenperfError
+from genperf.panel import Panel
 from genperf.panel.configurations import at_scale
+from genperf.panel.following import divisible
+from genperf.panel.typical import values_with_levels
 from genperf.panel.work import kind_of_scaling, relative_work
 from genperf.prediction import read_query
 from genperf.result import FitResult
@@ -19,6 +23,7 @@ from genperf.table import Factor
 from genperf.table.cells import frame_of
 
 Array = npt.NDArray[np.float64]
+Truth = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -59,14 +64,15 @@ def ladder(
     along: str | None = None,
     upto: float | None = None,
     kind: Scaling | None = None,
-    given: frozenset[str] = frozenset(),
+    work: str | None = None,
 ) -> Ladder:
     """Return the configurations along the count of workers.
 
     Parameters
     ----------
     at : mapping
-        A value for every factor but the one that counts the workers.
+        A value for every other factor. With one for the count of workers too, the configuration itself stands at its
+        count; elsewhere what follows from the count (nodes, the batch that belongs to a global one) does so.
     along : str, optional
         The factor that counts the workers.
     upto : float, optional
@@ -77,9 +83,8 @@ def ladder(
         of a step that was divided by a throughput; the kind that was given to the fit; a batch (or work) per worker
         stays as it is, which is weak scaling; a global batch or samples of a whole job are shared by the workers, which
         is strong scaling. Without any of them the kind is unknown.
-    given : frozenset of str
-        The factors that the user gave. Those that would follow from the count of workers (nodes; the batch that
-        belongs to a global one) then stay.
+    work : str, optional
+        The samples of a step, a formula over the factors, in the place of what the model knows.
 
     Raises
     ------
@@ -91,13 +96,28 @@ def ladder(
         raise GenperfError(f"unknown kind of scaling '{kind}'", hint=LISTED)
     schema = result.schema
     scaling_kind = kind or (None if schema.target.work else schema.scaling)
-    counts = _counts(factor, upto, measured_counts(result, factor))
-    columns = at_scale(result.panel, factor, counts, at, scaling_kind, given)
-    query = read_query(frame_of(columns), schema)
-    work = relative_work(result.panel.scaled_along(factor), query.columns, counts, kind)
-    constant = {k: v for k, v in at.items() if k != factor.name and len(set(query.columns.get(k, [v]))) == 1}
-    scaled = "unknown" if work is None else kind_of_scaling(work, counts)
-    return Ladder(factor, counts, query.columns, work, scaled, constant)
+    here = float(at[factor.name]) if factor.name in at else None
+    counts = _counts(factor, upto, np.append(measured_counts(result, factor), [] if here is None else [here]))
+    panel = result.panel.scaled_along(factor)
+    columns = read_query(frame_of(at_scale(result.panel, factor, counts, at, scaling_kind, ())), schema).columns
+    if here is not None:
+        columns = {n: np.where(counts == here, at.get(n, v), v).astype(v.dtype) for n, v in columns.items()}
+    levels = {f.name: at.get(f.name) for f in schema.factors}
+    smallest = min(values_with_levels(panel, levels, factor.name)[0], counts[-1] if here is None else here)
+    possible = _possible(panel, columns, counts >= smallest)
+    columns, counts = {n: v[possible] for n, v in columns.items()}, counts[possible]
+    if work is not None:
+        panel = replace(panel, target=msgspec.structs.replace(schema.target, work=work))
+    per_worker = relative_work(panel, columns, counts, kind)
+    constant = {k: v for k, v in at.items() if k != factor.name and len(set(columns.get(k, [v]))) == 1}
+    scaled = "unknown" if per_worker is None else kind_of_scaling(per_worker, counts)
+    return Ladder(factor, counts, columns, per_worker, scaled, constant)
+
+
+def _possible(panel: Panel, columns: Mapping[str, npt.NDArray[Any]], kept: Truth) -> Truth:
+    """Return those of some rows that a transformer's split divides; all of them where it divides none."""
+    divided = kept & divisible(panel, columns)
+    return divided if divided.any() else kept
 
 
 def measured_counts(result: FitResult, factor: Factor) -> Array:
@@ -109,16 +129,17 @@ def measured_counts(result: FitResult, factor: Factor) -> Array:
 def _counts(factor: Factor, upto: float | None, measured: Array) -> Array:
     """Return the counts from the smallest measured one on: evenly over the logarithm, measured ones, and doublings."""
     last = factor.upper * 2.0**LADDER.doublings_beyond if upto is None else float(upto)
-    if not np.isfinite(last) or last <= factor.lower:
+    first = min(factor.lower, float(measured.min(initial=factor.lower)))
+    if not np.isfinite(last) or last <= first:
         raise GenperfError(
-            f"there is nothing to look at from {factor.lower:g} up to {last:g} {factor.name}",
+            f"there is nothing to look at from {first:g} up to {last:g} {factor.name}",
             hint="a larger count",
         )
-    octaves = np.log2(last / factor.lower)
+    octaves = np.log2(last / first)
     steps = min(LADDER.max_counts, max(2, int(np.ceil(octaves * LADDER.steps_per_doubling)) + 1))
-    counts = np.append(factor.lower * 2.0 ** np.linspace(0.0, octaves, steps)[:-1], last)
+    counts = np.append(first * 2.0 ** np.linspace(0.0, octaves, steps)[:-1], last)
     powers = 2.0 ** np.arange(int(octaves + 1e-9) + 1)
-    listed = [*measured, *(factor.lower * powers), *(factor.upper * powers)]
-    counts = np.concatenate([counts, [c for c in listed if factor.lower <= c <= last]])
+    listed = [*measured, *(first * powers), *(factor.upper * powers)]
+    counts = np.concatenate([counts, [c for c in listed if first <= c <= last]])
     counts = np.round(counts) if factor.integer else np.round(counts, 12)
     return np.unique(np.minimum(counts, np.floor(last) if factor.integer else last))

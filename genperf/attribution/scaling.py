@@ -63,7 +63,7 @@ def scaling(
     upto: float | None = None,
     kind: Kind | None = None,
     interval: float = 0.9,
-    given: frozenset[str] = frozenset(),
+    work: str | None = None,
 ) -> Scaling:
     """Return the predicted value along the count of workers; of a time also how well more workers are used.
 
@@ -74,7 +74,7 @@ def scaling(
     Parameters
     ----------
     at : mapping
-        A value for every other factor.
+        A value for every other factor; with one for the count of workers, the configuration itself stands at its count.
     along : str, optional
         The factor that counts the workers; chosen by the field's names where omitted.
     level : float
@@ -85,8 +85,8 @@ def scaling(
         See `genperf.attribution.ladder.ladder`.
     interval : float
         Nominal coverage.
-    given : frozenset of str
-        The factors that the user gave, which do not follow the count of workers.
+    work : str, optional
+        The samples of a step, a formula over the factors, in the place of what the model knows.
 
     Returns
     -------
@@ -116,7 +116,7 @@ def scaling(
     if not 0.0 < level < 1.0:
         raise GenperfError(f"an efficiency level lies between 0 and 1, not {level:g}", hint="0.5")
     result = answering(result, at)
-    steps = ladder(result, at, along, upto, kind, given)
+    steps = ladder(result, at, along, upto, kind, work)
     target = result.schema.target
     tail = (1.0 - interval) / 2.0
     curves = _Curves(
@@ -150,6 +150,9 @@ def scaling(
         points=points,
         crossovers=crossovers(result, steps, curves.levels),
         quantity=target,
+        steps=steps,
+        paths=curves.paths,
+        weights=curves.weights,
     )
 
 

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from genperf.attribution.derived import Price, derived_columns
+from genperf.attribution.derived import derived_columns
+from genperf.facts import Paid
 from genperf.result import FitResult
 from genperf.words.numbers import durations_text, three_digits
 
@@ -44,7 +45,7 @@ class Training:
         self,
         result: FitResult,
         predicted: Mapping[str, Any],
-        price: Price | None = None,
+        price: Paid | None = None,
         interval: float = 0.9,
     ) -> tuple[str, dict[str, float]]:
         """Return the answers as a sentence, and as numbers; nothing where nothing is asked.

@@ -13,8 +13,8 @@ from genperf.cli.options import grid, names_of, number, once
 from genperf.formula.amounts import amount
 
 if TYPE_CHECKING:
-    from genperf.attribution.derived import Price
     from genperf.attribution.training import Training
+    from genperf.facts import Paid
     from genperf.result import FitResult, GroupedResult
     from genperf.table.cells import Cells
 
@@ -122,7 +122,7 @@ def with_derived(
     fitted: FitResult | GroupedResult,
     predicted: Mapping[str, Cells],
     shows: Mapping[str, str],
-    price: Price | None,
+    price: Paid | None,
     interval: float,
 ) -> dict[str, Cells]:
     """Return a prediction with the columns that follow from it behind its value and interval.

@@ -11,7 +11,6 @@ import numpy.typing as npt
 import pandas as pd
 
 from genperf.attribution import Scaling, explain
-from genperf.attribution.ladder import ladder
 from genperf.attribution.terms import FORM, HIDDEN
 from genperf.errors import GenperfError
 from genperf.panel.typical import measured_along
@@ -32,7 +31,6 @@ from genperf.plots.style import (
 from genperf.prediction import central_times, read_query
 from genperf.prediction.predict import THROUGHPUT
 from genperf.result import FitResult, answering
-from genperf.scaling import KINDS
 from genperf.words.numbers import samples_called
 from genperf.words.quantity import heading, only_for_times, term_column
 
@@ -57,14 +55,6 @@ class CurveSettings:
 
 
 CURVES = CurveSettings()
-
-
-def rows_of(result: FitResult, answer: Scaling) -> pd.DataFrame:
-    """Return the configurations of a scaling curve, a column per factor; those that follow the count do so."""
-    kind = answer.kind if answer.kind in KINDS else None
-    at = {str(name): value for name, value in result.completed(answer.at or None).iloc[0].items()}
-    steps = ladder(result, at, answer.along, answer.upto, kind, frozenset(answer.at))  # type: ignore[arg-type]
-    return pd.DataFrame(steps.columns)
 
 
 def scaling(
@@ -100,7 +90,7 @@ def scaling(
         perfect = _perfect(answer, x) if work is None else work / _perfect(answer, x)
         ax.plot(x, value[base] * perfect / perfect[base], color=INK, linestyle=":", label="perfect")
     ax.plot(x, value, color=BLUE, linewidth=2.0, label=shown(result.model))
-    points = measured_along(result.panel, answer.along, rows_of(result, answer), table)
+    points = measured_along(result.panel, answer.along, pd.DataFrame(answer.steps.columns), table)
     if points:
         at = [p.at for p in points]
         times = np.array([[p.value, p.lowest, p.highest] for p in points])
@@ -150,7 +140,7 @@ def _families(ax: Any, result: FitResult, answer: Scaling, work: Array | None) -
     if len(result.members) < 2:
         return
     x = answer.curve[answer.along].to_numpy(float)
-    columns = read_query(rows_of(result, answer), result.schema).columns
+    columns = read_query(pd.DataFrame(answer.steps.columns), result.schema).columns
     name: str | None = "measured levels" if result.schema.standing else "families"
     for member in result.members:
         if member.weight >= CURVES.least_weight:
@@ -225,7 +215,7 @@ def terms(result: FitResult, answer: Scaling, interval: float = 0.9) -> Figure:
         Nominal coverage, of `explain`.
     """
     result = answering(result, answer.at)
-    x, stack, hidden = term_stack(result, rows_of(result, answer), answer.along, interval)
+    x, stack, hidden = term_stack(result, pd.DataFrame(answer.steps.columns), answer.along, interval)
     figure, axes = new_figure(7.2, 6.0, nrows=2, sharex=True, height_ratios=[3, 2])
     colors = [*PALETTE[: len(stack)], FAINT][: len(stack)]
     parts = np.array(list(stack.values()))

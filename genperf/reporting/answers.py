@@ -12,7 +12,6 @@ import pandas as pd
 from genperf.advice import suggest
 from genperf.advice.normal import normal_at
 from genperf.attribution import Scaling
-from genperf.attribution.alike import LABELS
 from genperf.attribution.explain import terms_at
 from genperf.attribution.terms import FORM, HIDDEN
 from genperf.errors import GenperfError
@@ -24,6 +23,7 @@ from genperf.result import FitResult
 from genperf.table import Factor, Target
 from genperf.words.numbers import capitalised, count_text, samples_called, three_digits, with_article
 from genperf.words.quantity import further_words, only_for_times, term_column, with_unit
+from genperf.words.terms import LABELS
 from genperf.words.verdict import fits_text
 
 

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from genperf.attribution.derived import price_of
-from genperf.errors import GenperfError
-from genperf.formula import names_in, parse, quote_name
-from genperf.formula.amounts import amount, with_amounts
+from genperf.attribution.growth import paid_for
+from genperf.errors import GenperfError, TableError
+from genperf.formula import render
+from genperf.formula.amounts import amount
 from genperf.panel.work import sequence_of, work_of_columns, work_of_step
 from genperf.reporting.engine import Model
 from genperf.result import FitResult
@@ -74,18 +75,14 @@ def measures_of(model: Model, group: Mapping[str, str], job: Job) -> dict[str, A
 
 def _paid(result: FitResult, job: Job) -> str | None:
     """Return what counts that which is paid for, a formula over the factors; None where nothing does."""
-    factors = {f.name for f in result.schema.factors if f.numeric}
-    if job.per is None:
-        named = result.panel.counted
-        if named is None and job.price is not None:
-            raise GenperfError("no column counts what is paid for", hint="--per COLUMN, or --per 1")
-        return None if named is None or not result.schema.target.is_time else quote_name(named.name)
-    column = result.schema.column(job.per)
-    per = quote_name(column) if column in factors else with_amounts(column)
-    unknown = names_in(parse(per).node) - factors
-    if unknown:
-        raise GenperfError(f"'{min(unknown)}' counts nothing that has a price", hint=f"--per {', '.join(factors)}")
-    return per
+    if not result.schema.target.is_time:
+        return None
+    try:
+        return render(paid_for(result, job.per)[1])
+    except TableError:
+        if job.price is None and job.per is None:
+            return None
+        raise
 
 
 def rate_unit(result: FitResult) -> str:

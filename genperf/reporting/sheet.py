@@ -16,7 +16,6 @@ from genperf.attribution.ladder import Ladder, ladder
 from genperf.attribution.members import by_label
 from genperf.attribution.terms import amounts_of
 from genperf.errors import GenperfError
-from genperf.panel.following import following
 from genperf.panel.medians import Median
 from genperf.panel.typical import most_measured
 from genperf.prediction import read_query
@@ -102,11 +101,13 @@ def place_of(result: FitResult, target: Mapping[str, Any] | None, along: str | N
         if along is not None:
             raise
         return _without_scale(result, given, error.message)
-    given, fixed = _counted(result, factor, given)
+    given = _counted(result, factor, given)
     at = _completed(result, {**most_measured(result.panel, factor.name), **given})
     upto = max(factor.upper * SHEET.evaluated, float(given.get(factor.name, 0.0)))
-    path = ladder(result, at, factor.name, upto, given=fixed)
-    curve = scaling(result, at, along=factor.name, upto=upto, interval=interval, given=fixed)
+    if factor.name not in given:
+        del at[factor.name]
+    curve = scaling(result, at, along=factor.name, upto=upto, interval=interval)
+    path = curve.steps
     count = float(given.get(factor.name, SHEET.answered * factor.upper))
     row = int(np.argmin(np.abs(np.log(path.counts / count))))
     values = {name: column[row] for name, column in path.columns.items()}
@@ -114,18 +115,12 @@ def place_of(result: FitResult, target: Mapping[str, Any] | None, along: str | N
     return Place(factor, "", values, path, curve, frame, factor.name in given)
 
 
-def _counted(result: FitResult, along: Factor, given: Mapping[str, Any]) -> tuple[dict[str, Any], frozenset[str]]:
-    """Return the target with its count of workers, and the factors that stay where that count changes."""
-    fixed = frozenset(given) - {along.name}
+def _counted(result: FitResult, along: Factor, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the target with its count of workers, which a given count of nodes determines too."""
     nodes = result.panel.nodes
     if nodes is None or nodes == along or nodes.name not in given or nodes.distinct == 1:
-        return dict(given), fixed
-    count = float(given.get(along.name, float(given[nodes.name]) * along.upper / nodes.upper))
-    columns = {along.name: np.array([count])}
-    follows = following(result.panel, along, columns).get(nodes.name)
-    if follows is not None and float(follows[0]) == float(given[nodes.name]):
-        fixed -= {nodes.name}
-    return {**given, along.name: count}, fixed
+        return dict(given)
+    return {**given, along.name: float(given.get(along.name, float(given[nodes.name]) * along.upper / nodes.upper))}
 
 
 def _completed(result: FitResult, at: Mapping[str, Any]) -> dict[str, Any]:

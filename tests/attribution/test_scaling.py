@@ -6,7 +6,6 @@ from worked_models import BATCH, FRAMEWORK, GLOBAL, NODES, WORKERS, member, mode
 
 from genperf.attribution.scaling import first_below, last_smallest, scaling
 from genperf.errors import GenperfError, TableError
-from genperf.panel.typical import typical_run
 from genperf.prediction import Spread
 
 AMDAHL = {"serial": "c", "parallel": "a/workers"}
@@ -115,13 +114,13 @@ def test_the_band_widens_as_that_of_predict_does() -> None:
     )
 
 
-def test_nodes_follow_the_workers_unless_they_are_given() -> None:
+def test_nodes_follow_the_workers_and_a_given_configuration_stands_at_its_count() -> None:
     # 4 workers a node: 16 on 4 nodes. T = nodes.
     result = model(member({"network": "a*nodes"}, {"a": 1.0}), factors=(WORKERS, NODES))
-    counts = scaling(result, typical_run(result.panel, {})).curve.set_index("workers")["time"]
+    counts = scaling(result, {"nodes": 2}).curve.set_index("workers")["time"]
     assert [counts[n] for n in (1, 4, 5, 16, 64)] == pytest.approx([1, 1, 2, 4, 16])
-    held = scaling(result, {"nodes": 2}, given=frozenset({"nodes"})).curve["time"]
-    assert set(held) == {2.0}
+    held = scaling(result, {"workers": 5, "nodes": 5}).curve.set_index("workers")["time"]
+    assert [held[n] for n in (1, 4, 5, 16)] == pytest.approx([1, 1, 5, 4])
 
 
 def test_a_global_batch_beside_a_batch_follows_the_workers() -> None:

@@ -1,0 +1,196 @@
+"""Counts of workers side by side: what growing to a configuration brings, and what it costs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from genperf.attribution.answers import Scaling
+from genperf.attribution.draws import count_quantiles
+from genperf.attribution.scaling import scaling
+from genperf.errors import TableError
+from genperf.facts import Growth, Interval, Paid, Stage
+from genperf.formula import Name, Node, Number, evaluate, names_in, parse, render, substitute
+from genperf.formula.amounts import with_amounts
+from genperf.panel.typical import values_with_levels
+from genperf.result import FitResult
+
+Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class GrowthSettings:
+    """When growing pays.
+
+    Attributes
+    ----------
+    most_marginal_cost : float
+        A further sample that costs at most so many times one at the smaller scale pays. A convention, as that of the
+        knee: half of the efficiency.
+    """
+
+    most_marginal_cost: float = 2.0
+
+
+GROWTH = GrowthSettings()
+
+
+@dataclass(frozen=True)
+class Work:
+    """The samples of a step, and what they are called."""
+
+    #: A formula over the columns and the constants; None where nothing shows it.
+    formula: str | None
+    sample: str = "samples"
+    #: Columns of one value that are no factors, such as the batch of a group.
+    constants: Mapping[str, float] = field(default_factory=dict)
+    #: Whether all workers share one amount of work whose samples are not known: an epoch, a job, a step.
+    whole: bool = False
+    #: Whether the time of a step means something: not where a throughput came without the work of a step.
+    of_steps: bool = True
+
+    @property
+    def over_factors(self) -> str | None:
+        """The formula over factors alone: constants are written out."""
+        if self.formula is None or not self.constants:
+            return self.formula
+        return render(substitute(parse(self.formula).node, {n: Number(v) for n, v in self.constants.items()}))
+
+    def at(self, columns: Mapping[str, npt.NDArray[Any]]) -> Array | None:
+        """Return the samples of a step at some configurations, shape (rows,); one where all share one amount of work.
+
+        Parameters
+        ----------
+        columns : mapping of str to ndarray of shape (rows,)
+        """
+        if self.whole:
+            return np.ones(len(next(iter(columns.values()))))
+        return None if self.over_factors is None else _over(parse(self.over_factors).node, columns)
+
+
+def curve_of(result: FitResult, target: Mapping[str, Any], work: Work, interval: float) -> Scaling:
+    """Return the predictions along the count of workers that growth to a configuration is read from.
+
+    Parameters
+    ----------
+    target : mapping
+        A value for every factor.
+    interval : float
+        Nominal coverage.
+    """
+    count = result.panel.along()
+    upto = max(float(target[count.name]), 2.0 * count.upper)
+    return scaling(result, target, upto=upto, interval=interval, work=work.over_factors)
+
+
+def growth_of(
+    result: FitResult, curve: Scaling, count: float, work: Work, price: Paid | None = None, per: str | None = None
+) -> Growth:
+    """Return the smallest count, the largest measured one (the smallest for a target inside) and the target.
+
+    Speed-up and efficiency are those of `scaling`. The cost of a further sample is that of the added machines over the
+    added throughput, relative to the cost of a sample at the start, in every draw.
+
+    Parameters
+    ----------
+    curve : Scaling
+        As `curve_of` returns it.
+    count : float
+        Of the target.
+    per : str, optional
+        The column that counts what is paid for; the workers where omitted.
+    """
+    counts = curve.steps.counts
+    at = {name: values[-1] for name, values in curve.steps.columns.items()}
+    largest = values_with_levels(result.panel, at, curve.along)[-1]
+    last = int(np.argmin(np.abs(counts - count)))
+    first = int(np.argmin(np.abs(counts - largest))) if count > largest else 0
+    paid_name, paid = paid_for(result, per)
+    machines = _over(paid, curve.steps.columns)
+    samples = work.at(curve.steps.columns)
+    rates = None if samples is None else samples / curve.curve[curve.quantity.name].to_numpy(float)
+    marginal, chance = None, 0.0
+    if samples is not None and last > first:
+        marginal, chance = _marginal(curve, (first, last), machines, samples)
+    smallest, start, end = (_stage(curve, place, machines, rates) for place in (0, first, last))
+    return Growth(
+        name=curve.along,
+        paid_name=paid_name,
+        smallest=smallest,
+        start=start,
+        target=end,
+        sample=work.sample,
+        whole=work.whole,
+        of_steps=work.of_steps,
+        marginal=marginal,
+        chance=chance,
+        most=GROWTH.most_marginal_cost,
+        price=price,
+    )
+
+
+def _over(node: Node, columns: Mapping[str, npt.NDArray[Any]]) -> Array:
+    """Return the values of a formula at some configurations, shape (rows,)."""
+    values = np.asarray(evaluate(node, {name: columns[name] for name in names_in(node)}), float)
+    return np.array(np.broadcast_to(values, np.shape(next(iter(columns.values())))))
+
+
+def _stage(curve: Scaling, place: int, machines: Array, rates: Array | None) -> Stage:
+    """Return what is predicted at one count of a curve."""
+    row = curve.curve.iloc[place]
+    efficiency = None
+    if "efficiency" in curve.curve:
+        efficiency = Interval(*(float(row[f"efficiency{end}"]) for end in ("", "_lower", "_upper")))
+    rate = None if rates is None else float(rates[place])
+    return Stage(float(row[curve.along]), float(row[curve.quantity.name]), rate, efficiency, float(machines[place]))
+
+
+def _marginal(curve: Scaling, places: tuple[int, int], machines: Array, samples: Array) -> tuple[Interval, float]:
+    """Return the cost of a further sample over that of one at the start, and the probability that growing pays.
+
+    ratio = (m₂ − m₁)/(r₂ − r₁) · r₁/m₁, infinite where the rate r falls.
+    """
+    here = list(places)
+    central = np.log(curve.curve[curve.quantity.name].to_numpy(float)[here])
+    rates = samples[here] / np.exp(np.vstack([central, curve.paths[:, here]]))
+    (m1, m2), (r1, r2) = machines[here], rates.T
+    with np.errstate(divide="ignore"):
+        ratios = np.where(r2 > r1, (m2 - m1) / np.where(r2 > r1, r2 - r1, np.nan) * r1 / m1, np.inf)
+    tail = (1.0 - curve.interval) / 2.0
+    lower, upper = count_quantiles(ratios[1:], curve.weights, (tail, 1.0 - tail))
+    value = float(ratios[0])
+    chance = float(curve.weights[ratios[1:] <= GROWTH.most_marginal_cost].sum() / curve.weights.sum())
+    return Interval(value, min(lower, value), max(upper, value)), chance
+
+
+def paid_for(result: FitResult, per: str | None) -> tuple[str, Node]:
+    """Return what a price is for: its name and its count, a formula over the factors; a worker unless said otherwise.
+
+    Parameters
+    ----------
+    per : str, optional
+        A column, a field's name (workers, nodes, servers), or a formula over the factors.
+
+    Raises
+    ------
+    TableError
+        Where nothing of the model counts it.
+    """
+    factors = {f.name for f in result.schema.factors if f.numeric}
+    if per is None:
+        node = result.panel.counted_node
+        if node is None:
+            raise TableError("no column counts what is paid for", hint="--per COLUMN, or --per 1")
+        return render(node).replace("`", ""), node
+    named = result.panel.find(per) if per in ("workers", "nodes", "servers") else None
+    column = named.name if named is not None else result.schema.column(per)
+    node = Name(column) if column in factors else parse(with_amounts(column)).node
+    unknown = names_in(node) - factors
+    if unknown:
+        counts = ", ".join(f.name for f in result.schema.factors if f.role == "extrinsic")
+        raise TableError(f"'{min(unknown)}' counts nothing that has a price", hint=f"--per {counts or 'COLUMN'}")
+    return column, node

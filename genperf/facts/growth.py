@@ -1,0 +1,98 @@
+"""What is predicted at a configuration, and what growing to it from the measured counts of workers brings."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A number with its interval, whose ends may be infinite."""
+
+    value: float
+    lower: float
+    upper: float
+
+
+@dataclass(frozen=True)
+class Expectation:
+    """The prediction at a configuration."""
+
+    #: The predicted quantity, its unit, and whether it is a time.
+    name: str
+    unit: str
+    is_time: bool
+    value: Interval
+    #: Nominal coverage.
+    interval: float
+    verdict: str
+    reason: str
+    #: The probability that such a run does not fail.
+    fits: float
+    #: Error on held-out measurements in %, and what was predicted from what; None where nothing was held out.
+    held_out: float | None = None
+    held_out_of: str = ""
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A count of workers on the way to a configuration, and what is predicted there."""
+
+    count: float
+    #: The predicted value.
+    value: float
+    #: Samples a second, or whole jobs a second; None where the work of a step is not known.
+    rate: float | None
+    #: Work done per second and worker, relative to the smallest count.
+    efficiency: Interval | None
+    #: What is paid for.
+    machines: float
+
+
+@dataclass(frozen=True)
+class Paid:
+    """A price: what it is for, and how it was given."""
+
+    per_second: float
+    text: str
+    #: The column, field's name or formula that counts it; the workers where None.
+    per: str | None = None
+
+
+@dataclass(frozen=True)
+class Growth:
+    """Counts of workers side by side: the smallest, the one that growth begins at, and that of the configuration."""
+
+    #: The column that counts the workers, and that of what is paid for.
+    name: str
+    paid_name: str
+    smallest: Stage
+    start: Stage
+    target: Stage
+    #: What a rate counts: images, samples; or the whole job in the singular where all share one amount of work.
+    sample: str
+    whole: bool
+    #: Whether the time of a step means something.
+    of_steps: bool
+    #: The cost of a further sample over that of one at the start; infinite where the throughput falls.
+    marginal: Interval | None = None
+    #: The probability that growing pays, and the ratio up to which it does.
+    chance: float = 0.0
+    most: float = 2.0
+    price: Paid | None = None
+
+    @property
+    def grows(self) -> bool:
+        """Whether the configuration has more workers than growth begins at."""
+        return self.target.count > self.start.count
+
+    @property
+    def speedup(self) -> float | None:
+        """The rate over that of the smallest count."""
+        first, last = self.smallest.rate, self.target.rate
+        return None if first is None or last is None else last / first
+
+    def cost(self, stage: Stage) -> float | None:
+        """Return the cost of one sample, in machine-seconds, or in money where there is a price."""
+        per_second = 1.0 if self.price is None else self.price.per_second
+        return None if stage.rate is None else per_second * stage.machines / stage.rate

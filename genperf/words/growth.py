@@ -1,0 +1,204 @@
+"""What to expect of a configuration, how sure that is, and whether growing to it pays: each in a sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from genperf.facts import Expectation, Growth, Interval, Paid, Stage
+from genperf.table.names import noun_of
+from genperf.words.numbers import (
+    count_text,
+    duration_text,
+    durations_text,
+    interval_note,
+    three_digits,
+    with_article,
+)
+from genperf.words.verdict import TRUST, fits_text
+
+
+@dataclass(frozen=True)
+class DoubtSettings:
+    """Which efficiencies are doubted."""
+
+    #: Above it: caches and batches give a tenth more than in proportion, not more. A guess.
+    most_efficiency: float = 1.15
+
+
+DOUBT = DoubtSettings()
+
+
+def expect_sentence(expected: Expectation, growth: Growth | None, places: str) -> str:
+    """Return the prediction: a throughput where the work of a step is known, with speed-up and efficiency.
+
+    Parameters
+    ----------
+    places : str
+        The configuration.
+    """
+    whole = growth is not None and growth.whole
+    plain = duration_text(expected.value.value) if whole else with_unit(expected.value.value, expected.unit)
+    if not expected.is_time:
+        return f"expect a {expected.name} of {plain} at {places}"
+    if growth is None or growth.target.rate is None:
+        name = "workers" if growth is None else growth.name
+        quoted = name if name.isidentifier() else f"`{name}`"
+        question = f"the work of a step: --work '32*{quoted}' or --work 1024"
+        return f"expect a step of {plain} at {places}; throughput and efficiency need {question}"
+    first = count_text(growth.smallest.count, growth.name)
+    beside = growth.target.count > growth.smallest.count
+    speedup = three_digits(growth.speedup or 1.0)
+    if growth.whole:
+        text = f"expect {with_article(growth.sample)} of {plain} at {places}"
+        return text + (f": {speedup} x as fast as on {first}, {efficiency_text(growth, expected)}" if beside else "")
+    text = f"expect {three_digits(growth.target.rate)} {growth.sample}/s at {places}"
+    if beside:
+        text += f": {speedup} x that of {first}, {efficiency_text(growth, expected)}"
+    return f"{text}; a step takes {plain}" if growth.of_steps else text
+
+
+def efficiency_text(growth: Growth, expected: Expectation) -> str:
+    """Return the efficiency at the configuration; one that runs cannot have is doubted."""
+    efficiency = growth.target.efficiency
+    if efficiency is None:
+        return "an efficiency that is not known"
+    text = f"an efficiency of {percent_text(efficiency, expected.interval)}"
+    if efficiency.value > DOUBT.most_efficiency:
+        text += f", which is hardly so: the runs show little of what {noun_of(growth.name)} alone change"
+    return text
+
+
+def percent_text(share: Interval, interval: float) -> str:
+    """Return a share in per cent with its interval.
+
+    Examples
+    --------
+    >>> percent_text(Interval(0.62, 0.55, 0.7), 0.9), percent_text(Interval(1.0, 1.0, 1.0), 0.9)
+    ('62 % (90 %: 55 to 70 %)', '100 %')
+    """
+    middle, low, high = (f"{100 * v:.0f}" for v in (share.value, share.lower, share.upper))
+    return f"{middle} %{interval_note(interval, low, high, middle, '%')}"
+
+
+def sure_sentence(expected: Expectation, growth: Growth | None) -> str:
+    """Return how sure the prediction is: the interval of a new run, what was held out, and the verdict."""
+    lower, upper, unit = expected.value.lower, expected.value.upper, f" {expected.unit}".rstrip()
+    if growth is not None and growth.target.rate is not None and not growth.whole:
+        work = growth.target.rate * growth.target.value
+        lower, upper, unit = work / upper, work / lower, f" {growth.sample}/s"
+    low, high = map(three_digits, (lower, upper))
+    if growth is not None and growth.whole:
+        _, low, high, last = durations_text(expected.value.value, lower, upper)
+        unit = f" {last}"
+    reason = expected.reason.strip().rstrip(".")
+    parts = [
+        fits_text(expected.fits),
+        f"a new run lies between {low} and {high}{unit} ({100 * expected.interval:g} % interval)",
+        held_out_text(expected),
+        f"{TRUST[expected.verdict]} ({expected.verdict}){f': {reason}' if reason else ''}",
+    ]
+    return "; ".join(filter(None, parts))
+
+
+def held_out_text(expected: Expectation) -> str:
+    """Return the held-out error, and what was predicted from what."""
+    if expected.held_out is None:
+        return "nothing could be held out to test it"
+    return f"the held-out error is {expected.held_out:.1f} %{expected.held_out_of}"
+
+
+def price_text(price: Paid, count: float, name: str) -> str:
+    """Return a price with its unit.
+
+    Examples
+    --------
+    >>> price_text(Paid(0.1, "2.5/h"), 64, "gpus")
+    '2.5/h for each of 64 gpus'
+    """
+    return f"{price.text} for each of {count_text(count, name)}"
+
+
+def pays_judged(growth: Growth, tail: float) -> str:
+    """Return whether growing pays, as far as the data decide it.
+
+    Parameters
+    ----------
+    tail : float
+        The chance below which something is not said to be possible.
+    """
+    marginal = growth.marginal
+    if marginal is None:
+        return "is not known to pay"
+    if growth.chance >= 1.0 - tail:
+        return "pays"
+    if growth.chance > tail:
+        return f"may pay or not (a chance of {100 * growth.chance:.0f} % that it does)"
+    return "hardly pays" if marginal.value != float("inf") else "does not pay"
+
+
+def pays_sentence(growth: Growth, expected: Expectation) -> str:
+    """Return what a further sample costs, in money where there is a price, else in times one at the smaller scale."""
+    if not expected.is_time:
+        return f"a price is paid for time, and this predicts {expected.name}" if growth.price else ""
+    start, target = growth.start, growth.target
+    small, large = count_text(start.count, growth.name), count_text(target.count, growth.name)
+    if not growth.grows:
+        return f"nothing smaller than {large} was measured to compare its cost with"
+    if growth.marginal is None or start.rate is None or target.rate is None:
+        ratio = target.value * target.machines / (start.value * start.machines)
+        one = count_text(1.0, growth.paid_name).removeprefix("1 ")
+        return (
+            f"whether it pays needs the work of a step (--work); a step uses {three_digits(ratio)} x the {one}-seconds"
+        )
+    sample = growth.sample if growth.whole else growth.sample.removesuffix("s")
+    text = f"growing from {small} to {large} {pays_judged(growth, (1.0 - expected.interval) / 2.0)}: "
+    if growth.marginal.value == float("inf"):
+        loss = f"the throughput falls by {three_digits(start.rate - target.rate)} {growth.sample}/s"
+        text += f"{sample}s take longer" if growth.whole else loss
+    else:
+        low, high = (three_digits(v) if v != float("inf") else "no end" for v in _ends(growth.marginal))
+        note = interval_note(expected.interval, low, high, three_digits(growth.marginal.value))
+        text += f"a further {sample} costs {three_digits(growth.marginal.value)} x one at {small}{note}"
+    if expected.verdict == "extrapolating-blind":
+        text += "; the verdict at this count is extrapolating-blind"
+    return text + (f"; {money_text(growth, expected)}" if growth.price is not None else "")
+
+
+def money_text(growth: Growth, expected: Expectation) -> str:
+    """Return what a million samples, or a whole job, cost at both counts, with the interval at the configuration."""
+    start, target, price = growth.start, growth.target, growth.price
+    if price is None:
+        return ""
+    size = 1.0 if growth.whole else 1e6
+    here, there = (size * (growth.cost(stage) or 0.0) for stage in (start, target))
+    low, high = (three_digits(there * end / target.value) for end in (expected.value.lower, expected.value.upper))
+    note = interval_note(expected.interval, low, high, three_digits(there))
+    what = f"{with_article(growth.sample)} costs" if growth.whole else f"a million {growth.sample} cost"
+    paid = price_text(price, target.machines, growth.paid_name)
+    small = count_text(start.count, growth.name)
+    text = f"at {paid}, {what} {three_digits(here)} at {small} and {three_digits(there)} at {target.count:g}{note}"
+    if growth.marginal is None or growth.marginal.value == float("inf"):
+        return text
+    further = "a further one" if growth.whole else "the further ones"
+    return f"{text}, {further} {three_digits(here * growth.marginal.value)}"
+
+
+def side_by_side(growth: Growth, stages: Sequence[Stage]) -> str:
+    """Return counts of workers side by side: what each gives, and at which efficiency."""
+    texts = []
+    for stage in stages:
+        value = f"{three_digits(stage.rate)} {growth.sample}/s" if stage.rate is not None and not growth.whole else ""
+        value = value or duration_text(stage.value)
+        efficiency = "" if stage.efficiency is None else f" ({100 * stage.efficiency.value:.0f} % efficient)"
+        texts.append(f"{count_text(stage.count, growth.name)}: {value}{efficiency}")
+    return "; ".join(texts)
+
+
+def with_unit(value: float, unit: str) -> str:
+    """Return a number of three digits with its unit."""
+    return f"{three_digits(value)} {unit}".strip()
+
+
+def _ends(interval: Interval) -> tuple[float, float]:
+    return interval.lower, interval.upper
