@@ -40,7 +40,7 @@ class EvidenceSettings:
     #: The share of cells that must be round, or equal to another one, to be evidence. A guess.
     share: float = 0.7
     #: Rows from which it is evidence that no two cells are equal. A guess.
-    fewest_rows: int = 5
+    fewest_rows: int = 3
 
 
 SETTINGS = EvidenceSettings()

@@ -297,6 +297,11 @@ def _with_consequences(
     out = dict(meanings)
     for name, consequence in matched.items():
         meaning = replace(meanings[name], follows=consequence)
+        (base, power), *others = consequence.factors.items()
+        if meanings[name].role == "measured" and meanings[base].role == "measured" and power == 1 and not others:
+            # Two networks that scale alike are proportional, and neither is made from the other.
+            out[name] = meaning if headers[name].kind else meanings[name]
+            continue
         kept = name in given or canonical_of(name) is not None or headers[name].kind != ""
         out[name] = meaning if kept or meaning.role == "ratio" else replace(meaning, role="consequence")
     return out
@@ -323,7 +328,7 @@ def _with_scale(reading: Reading, columns: Mapping[str, Any], at: Mapping[str, s
         (
             names_[0]
             for names_ in (
-                [n for n in beyond if n in by_name],
+                [n for n in by_name if n in beyond],
                 varied,
                 by_name if at and not beyond else [],
                 [] if len(ways) > 1 else beyond,
