@@ -16,7 +16,7 @@ from genperf.cli.options import grid, names_of, number, once, one_group, output_
 from genperf.cli.output import show_frame, show_json
 from genperf.cli.shown import values_at
 from genperf.cli.tell import tell
-from genperf.errors import GenperfError
+from genperf.errors import GenperfError, counted
 from genperf.scaling import NAMES, Scaling
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 )
 @click.option("--group", metavar="A,B", help="Which group's model, for a model fitted with --group.")
 @click.option("--interval", default=0.9, show_default=True, type=float, help="Nominal coverage of the intervals.")
+@click.option("--latex", "as_latex", is_flag=True, help="Print the fitted formula for LaTeX, and nothing else.")
 @click.option("--members", is_flag=True, help="Also the terms of each member of an ensemble by itself.")
 @click.option(
     "--versus",
@@ -72,6 +73,7 @@ def command(
     at: tuple[str, ...],
     group: str | None,
     interval: float,
+    as_latex: bool,
     members: bool,
     versus: tuple[str, ...],
     knee: str | None,
@@ -94,6 +96,9 @@ def command(
 
     fitted = load_model(model)
     chosen = one_group(fitted, group, model)
+    if as_latex:
+        tell(_latex(chosen))
+        return
     here = values_at(at, fitted) if at else None
     other = once(versus, "--versus", names_of(fitted))
     across = {name: value for name, value in other.items() if name in chosen.schema.group}
@@ -120,6 +125,16 @@ def command(
         _show(explanation, chosen, members=members, plain=no_color)
     if plot:
         write_figure(of_explanation(explanation, chosen, here, interval), plot, quiet)
+
+
+def _latex(result: FitResult) -> str:
+    """Return the formula with its constants, of three digits, for LaTeX."""
+    if not is_formula(result):
+        raise GenperfError(
+            f"an average of {counted(len(result.members), 'expression')} has no formula",
+            hint="--model generic fits one, and so do families and formulas (genperf models)",
+        )
+    return result.best.expression.latex(result.best.values, digits=3)
 
 
 @dataclass(frozen=True)

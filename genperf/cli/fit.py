@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from genperf.cli.command import WritingCommand
-from genperf.cli.fitted import PRINTED, fitted_lines, group_lines, group_notes, is_formula
+from genperf.cli.fitted import PRINTED, constants_shown, fitted_lines, group_lines, group_notes, is_formula
 from genperf.cli.options import fit_arguments, fit_options, once, output_options, read, table_options
 from genperf.cli.output import say, show_frame
 from genperf.cli.progress import announced, phases_shown, progress_bar
@@ -87,7 +87,7 @@ def command(
         for line in fitted_lines(result, verbose):
             tell(line)
         if verbose and is_formula(result):
-            show_frame(result.constants().drop(columns="member"), plain=no_color)
+            show_frame(constants_shown(result), plain=no_color)
         elif verbose:
             say(f"constants of {counted(len(result.members), 'expression')}: --json, or genperf explain MODEL", quiet)
         notes = [str(note) for note in result.notes]

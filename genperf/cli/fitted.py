@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from genperf.errors import GenperfError, counted
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from genperf.result import FitResult, GroupedResult
 
 #: Of many groups, the kinds of notes that tell how groups relate.
@@ -64,13 +67,51 @@ def fitted_lines(result: FitResult, verbose: bool = False) -> list[str]:
         from genperf.attribution.levels import level_exponents
 
         lines += formula_lines(result)
-        lines += [str(exponent) for exponent in level_exponents(result)]
+        lines += [*reference_lines(result), *(str(exponent) for exponent in level_exponents(result))]
         lines.append(f"error on the configurations it was fitted to: {result.metrics.get('mape', float('nan')):.1f} %")
+        lines += search_lines(result)
     elif len(result.members) > 1:
         lines.append(f"averaged: {shares_line(result)}")
     else:
         lines.append(f"expression: {result.best.name}")
     return lines
+
+
+def search_lines(result: FitResult) -> list[str]:
+    """Return how the constants were searched: by what, with which λ and seed, and how many searches agree."""
+    status, options = result.best.status, result.options
+    searches = f"{counted(status.evaluations, 'set')} of constants tried, cost {status.cost:.4g}, seed {result.seed}"
+    if status.population:
+        low, high = status.mutation
+        kind = f"differential evolution, {status.restarts} searches of {counted(status.population, 'member')}"
+        lines = [
+            f"search: {kind}, mutation {low:g} to {high:g}, crossover {status.crossover:g}",
+            f"{status.agreed} of {status.restarts} searches reached the least cost; {searches}",
+        ]
+    else:
+        lines = [f"search: {status.solver}, {status.agreed} of {status.restarts} reached the least cost; {searches}"]
+    if "lambda_by" in options:
+        lines.append(f"λ = {options['lambda']:.3g}, from {options['lambda_by']}")
+    return lines
+
+
+def constants_shown(result: FitResult) -> pd.DataFrame:
+    """Return the constants of a formula for people: 90 % intervals, bounds, and a level's as a factor of the time."""
+    table = result.constants().drop(columns="member").rename(columns={"lower": "90 % lower", "upper": "90 % upper"})
+    constants = result.best.expression.constants
+    levels = [c.kind == "level" for c in constants]
+    table.insert(4, "bounds", [f"{c.lower:g} to {c.upper:g}" for c in constants])
+    if any(levels):
+        factors = [f"x {math.exp(v):.3g}" if level else "" for v, level in zip(table["value"], levels, strict=True)]
+        table.insert(2, "as factor", factors)
+    return table
+
+
+def reference_lines(result: FitResult) -> list[str]:
+    """Return the level of each categorical factor that its other levels are relative to."""
+    texts = result.best.expression.texts
+    named = [f"{f.name} {f.levels[0]}" for f in result.schema.factors if f.name in texts and f.levels]
+    return [f"reference levels: {', '.join(named)}"] if named else []
 
 
 def trust_lines(result: FitResult) -> list[str]:

@@ -16,7 +16,7 @@ from genperf.estimate.diagnose import at_bounds, unidentified
 from genperf.estimate.grow import NO_GROWTH, Growth
 from genperf.estimate.linear import solved_at_once
 from genperf.estimate.look_back import Mask, look_back
-from genperf.estimate.options import FitOptions
+from genperf.estimate.options import DEFAULTS, FitOptions
 from genperf.estimate.order import CONTENT_SEED, in_order
 from genperf.estimate.outcome import Estimate, spread_of
 from genperf.estimate.problem import problem_of
@@ -29,6 +29,7 @@ from genperf.losses import loss_named, penalty_named
 from genperf.models import Choice
 from genperf.prediction import Member, Status
 from genperf.solver import Problem, Solution, polish, solve
+from genperf.solver.evolve import EVOLUTION
 from genperf.solver.optima import AGREEMENT
 from genperf.table import Table
 
@@ -81,7 +82,12 @@ def estimate(
             notes += _chosen_total(solved.expression, usable)
         same = [c.error for c in candidates if c.expression is solved.expression and c.strength == solved.strength]
         held_out = next((error for error in same if np.isfinite(error)), None)
-    return replace(_estimate_of(solved, table, options), notes=tuple(notes), held_out=held_out)
+    notes += _unreached(solved.solution)
+    chosen = "default"
+    if held_out is not None:
+        chosen = "cross-validation" if solved.strength in DEFAULTS.lambda_path else "the noise of the residuals"
+    fitted = _estimate_of(solved, table, options)
+    return replace(fitted, notes=tuple(notes), held_out=held_out, strength_by=chosen)
 
 
 @dataclass(frozen=True)
@@ -209,6 +215,19 @@ def _problem(expression: Expression, medians: Table, options: FitOptions, start:
     return problem.reweighted(huber_weights(fitted, problem.measured, problem.weights[None, :])[0])
 
 
+def _unreached(solution: Solution) -> list[Note]:
+    """Return a note where no search reached the least cost."""
+    if solution.agreed or not solution.population:
+        return []
+    return [
+        Note(
+            f"none of {solution.restarts} searches by differential evolution reached the least cost: the constants are "
+            "a polish of those by which the structure was chosen",
+            "unreached",
+        )
+    ]
+
+
 def _estimate_of(solved: _Solved, table: Table, options: FitOptions) -> Estimate:
     """Estimate the errors of a solved problem's predictions: replicates, residuals, look back."""
     expression, problem, solution = solved.expression, solved.problem, solved.solution
@@ -229,6 +248,8 @@ def _estimate_of(solved: _Solved, table: Table, options: FitOptions) -> Estimate
             solution.evaluations,
             solution.restarts,
             solution.agreed,
+            solution.population,
+            *((EVOLUTION.mutation, EVOLUTION.crossover) if solution.population else ()),
         ),
         at_bounds(problem, expression, best),
         unidentified(problem, expression, best),

@@ -46,6 +46,8 @@ class Estimate:
     notes: tuple[Note, ...] = ()
     #: Mean relative error on configurations that a choice held out, where there was one.
     held_out: float | None = None
+    #: What λ comes from, where it is not given.
+    strength_by: str = "default"
 
 
 def spread_of(table: Table, misfit: float, residuals: Array, constants: int, evidence: Sequence[Evidence]) -> Spread:

@@ -134,6 +134,7 @@ class ExpressionModel(ABC):
             "loss": options.loss,
             "penalty": options.penalty,
             "lambda": fitted.strength,
+            "lambda_by": fitted.strength_by if options.lam is None or options.lam == "cv" else "given",
             "solver": options.solver,
             "draws": options.draws,
         }

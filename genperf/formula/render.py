@@ -131,6 +131,8 @@ def latex(node: Node, number: Callable[[float], str] = _number) -> str:
     >>> from genperf.formula import parse
     >>> print(latex(parse("a*n**p/2").node))
     \frac{a \cdot n^{p}}{2}
+    >>> print(latex(parse("2*(layers/1.94)**0.248").node))
+    2 \cdot \left(\frac{\mathrm{layers}}{1.94}\right)^{0.248}
     """
     return _latex(node, number)[0]
 
@@ -160,7 +162,8 @@ def _latex_call(function: str, parts: list[tuple[str, int]]) -> tuple[str, int]:
 
     match function:
         case "divide":
-            return rf"\frac{{{bare[0]}}}{{{bare[1]}}}", _TIGHTEST
+            # A fraction needs brackets below an exponent, and nowhere else.
+            return rf"\frac{{{bare[0]}}}{{{bare[1]}}}", _TIGHTEST - 1
         case "power":
             return f"{side(0, _TIGHTEST)}^{{{bare[1]}}}", FUNCTIONS["power"].precedence
         case "negative":

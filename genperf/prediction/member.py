@@ -20,7 +20,7 @@ Array = npt.NDArray[np.float64]
 SETTING = re.compile(r" \(\d+\)|,? λ [\d.e+-]+")
 
 
-class Status(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Status(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """How the search for the constants ended."""
 
     solver: str
@@ -32,6 +32,11 @@ class Status(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     #: optima.
     restarts: int
     agreed: int
+    #: `population`, `mutation`, `crossover`: of differential evolution: members of each search, the range of the factor
+    #: of a step between two members, the chance of a constant to come from the mutant.
+    population: int = 0
+    mutation: tuple[float, float] = (0.0, 0.0)
+    crossover: float = 0.0
 
 
 class Spread(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

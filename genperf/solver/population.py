@@ -35,6 +35,11 @@ def box(problem: Problem) -> tuple[Array, Array]:
     return lower, upper
 
 
+def members_of(dimensions: int, per_dimension: int) -> int:
+    """Return the size of a population."""
+    return max(POPULATION.min_members, per_dimension * dimensions)
+
+
 def first_populations(lower: Array, upper: Array, rngs: Sequence[np.random.Generator], per_dimension: int) -> Array:
     """Draw a Latin hypercube over the box for each generator.
 
@@ -58,7 +63,7 @@ def first_populations(lower: Array, upper: Array, rngs: Sequence[np.random.Gener
     True
     """
     d = lower.size
-    size = max(POPULATION.min_members, per_dimension * d)
+    size = members_of(d, per_dimension)
     cells = np.stack([np.argsort(rng.random((d, size)), axis=1).T + rng.random((size, d)) for rng in rngs])
     return np.asarray(lower + cells / size * (upper - lower))
 

@@ -10,8 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from genperf.errors import FitError, suggest
-from genperf.solver.direct import direct_search
+from genperf.solver.direct import DIRECT, direct_search
 from genperf.solver.optima import Optima, Watch
+from genperf.solver.population import members_of
 from genperf.solver.problem import IMPOSSIBLE_COST, Problem
 from genperf.solver.projected import projected_search
 
@@ -25,9 +26,9 @@ class SearchSettings:
 
     #: Searches of a fit. Their agreement shows whether there are several optima: the least number with a majority.
     restarts: int = 3
-    #: Rounds of `restarts` projected searches at most: another is made while only one search reached the least cost. A
-    #: round costs milliseconds (`docs/performance.md`). A guess.
-    projected_rounds: int = 3
+    #: Rounds of `restarts` searches at most: another is made while only one search, or none, reached the least cost. A
+    #: guess.
+    rounds: int = 3
 
 
 SEARCH = SearchSettings()
@@ -48,6 +49,8 @@ class Solution:
     restarts: int
     agreed: int
     solver: str
+    #: Members of the population of each search; 0 where nothing was evolved.
+    population: int = 0
 
 
 def solve(
@@ -67,8 +70,7 @@ def solve(
         the non-linear constants and solves the coefficients inside by non-negative least squares (variable
         projection): the same cost for far less work. Both end with a polish.
     restarts : int
-        Independent searches. If only one of several projected searches reached the least cost, as many more are made,
-        twice at most.
+        Independent searches. If at most one of several reached the least cost, as many more are made, twice at most.
     starts : ndarray of shape (sets, n), optional
         Constants that are polished beside the searches and do not influence them.
     watch : callable, optional
@@ -113,7 +115,7 @@ def solve(
         return SOLVERS[solver](problem, rngs, given, watch or _ignore)
 
     optima = search()
-    rounds = SEARCH.projected_rounds if solver == "projected" and restarts > 1 else 1
+    rounds = SEARCH.rounds if restarts > 1 else 1
     for _ in range(1, rounds):
         if optima.agreed > 1:
             break
@@ -130,6 +132,7 @@ def solve(
         optima.searches,
         optima.agreed,
         solver,
+        members_of(problem.lower.size, DIRECT.members_per_constant) if solver == "de" else 0,
     )
 
 
