@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import statistics
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -238,9 +237,11 @@ def _are_repeats(kind: str, stem: str, numbers: Sequence[int], columns: Sequence
         return True
     if kind != "measured" or len(numbers) < 3:
         return False
-    rows = zip(*(map(_float, column) for column in columns), strict=True)
-    spreads = [statistics.pstdev(row) / statistics.fmean(row) for row in rows if min(row) > 0]
-    return bool(spreads) and statistics.median(spreads) < WIDE.scatter
+    values = np.array([[_float(cell) for cell in column] for column in columns])
+    rows = values[:, np.all(np.isfinite(values) & (values > 0.0), axis=0)]
+    with np.errstate(over="ignore", invalid="ignore"):
+        spreads = rows.std(axis=0) / rows.mean(axis=0)
+    return bool(rows.size) and bool(np.median(spreads) < WIDE.scatter)
 
 
 def _are_counts(kind: str, stem: str, numbers: Sequence[int]) -> bool:

@@ -181,6 +181,11 @@ SHAPES: dict[str, tuple[str, dict[str, list[object]], list[str]]] = {
         {"n": ["1"] * 3 + ["2"] * 3, "repeat": [1, 2, 3] * 2, "time": ["9", "9.1", "8.9", "5", "5.1", "5"]},
         ["the repeat"],
     ),
+    "repeats of a time by number, with a gap": (
+        lines("n,time_1,time_2,time_3", "1,9,9.1,8.9", "2,5,failed,5"),
+        {"repeat": [1, 2, 3] * 2, "time": ["9", "9.1", "8.9", "5", "failed", "5"]},
+        ["the repeat"],
+    ),
     "repeats as columns": (
         lines(
             "# nodes,Tiempo 1era Ejecución,Tiempo 2nda Ejecución,Tiempo 3era Ejecución",
