@@ -42,6 +42,7 @@ PAGES = (
     "transformers",
     "transformers-choice",
     "transformers-fits",
+    "process",
     "partitioned",
     "generic-constants",
     "solvers",

@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from genperf.discrepancy import Discrepancy, Effect, Exponential, Extrapolation
-from genperf.discrepancy.distances import Metric
+from genperf.discrepancy import Axis, Discrepancy, Extrapolation, Part, Process, Product, Stack
 from genperf.discrepancy.kernels.random_walk import walk_from
+from genperf.discrepancy.stack import NORMAL
 
 
 def walk_along(
@@ -36,19 +36,23 @@ def walk_along(
     )
 
 
-def kriged(
-    anchors: Mapping[str, tuple[Metric, Sequence[Any]]],
-    effects: Sequence[tuple[float, dict[str, float]]],
+def stacked(
+    anchors: Mapping[str, Sequence[Any]],
     residuals: Sequence[float] | np.ndarray,
-    sigma: float,
-) -> Discrepancy:
-    """Return a shared discrepancy: residuals at anchors, effects of so many times σ²."""
+    axes: Sequence[Axis],
+    *,
+    size: float = 1e-6,
+    local: float = 1.0,
+    noise: float = 1e-6,
+    weights: Sequence[float] = (1.0,),
+) -> list[Process]:
+    """Return the processes of a stack of equal parts, whose covariance is its local part and next to no level."""
     columns = {
-        name: np.array(values, dtype=object if metric == "level" else float)
-        for name, (metric, values) in anchors.items()
+        name: np.array(values, dtype=object if isinstance(values[0], str) else float)
+        for name, values in anchors.items()
     }
-    kernel = Exponential(
-        {name: metric for name, (metric, _) in anchors.items()}, tuple(Effect(size, rates) for size, rates in effects)
-    )
-    count = len(residuals)
-    return Discrepancy(kernel, columns, np.array(residuals, float), np.zeros(count), 1.0, np.array([sigma]))
+    kernel = Product(tuple(axes), size, local)
+    ones = np.ones(len(residuals))
+    parts = tuple(Part(kernel, np.array(residuals, float), noise, ones, w) for w in weights)
+    stack = Stack(columns, parts, NORMAL)
+    return [Process(stack, k) for k in range(len(parts))]

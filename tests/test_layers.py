@@ -29,7 +29,7 @@ LAYERS = {
     "fleet": 7,
     "estimate": 7,
     "attribution": 7,
-    "averaging": 8,
+    "process": 8,
     "series": 8,
     "growth": 6,
     "fitting": 9,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from genperf.attribution.draws import shares
-from genperf.prediction import distance_beyond, forecasts
+from genperf.discrepancy import Stack
+from genperf.prediction import Member, distance_beyond, forecasts, stack_of
+from genperf.prediction.member import pooled
 from genperf.result import FitResult
 
 Array = npt.NDArray[np.float64]
@@ -95,10 +97,12 @@ def uncertainty(result: FitResult, columns: Mapping[str, Any]) -> Uncertainty:
     columns : mapping of str to ndarray of shape (rows,)
     """
     rows = len(next(iter(columns.values())))
+    stack = stack_of(result.members)
+    if stack is not None:
+        return _of_stack(result.members, stack, columns)
     beyond = result.spread.beyond(distance_beyond(result.schema, columns))
     total = sum(m.weight for m in result.members)
     means, within, noise = [], np.zeros((rows, rows)), np.zeros(rows)
-    covariances: dict[int, Array] = {}
     for member, (mean, _) in zip(result.members, forecasts(result.members, columns), strict=True):
         means.append(mean)
         share = member.weight / total
@@ -106,13 +110,20 @@ def uncertainty(result: FitResult, columns: Mapping[str, Any]) -> Uncertainty:
         if member.series_discrepancy is None:
             within += share * np.outer(beyond, beyond)
         if discrepancy is not None:
-            if id(discrepancy) not in covariances:
-                covariances[id(discrepancy)] = discrepancy.covariance(columns).mean(axis=0)
-            within += share * covariances[id(discrepancy)]
+            within += share * discrepancy.covariance(columns).mean(axis=0)
         noise += share * member.run_variance(result.spread).mean()
     return Uncertainty(np.vstack(means), shares(result.members), within, noise)
 
 
+def _of_stack(members: Sequence[Member], stack: Stack, columns: Mapping[str, Any]) -> Uncertainty:
+    """Return the uncertainty of stacked members: what a measurement shows of one process, it shows of the pool."""
+    centre, variance, run = pooled(members, columns)
+    within = sum(stack.parts[k].weight * stack.covariance(columns, k) for k in range(len(stack.parts)))
+    deviation = np.sqrt(np.maximum(np.diag(np.asarray(within)), 1e-300))
+    scale = np.sqrt(variance) / deviation
+    return Uncertainty(centre[None, :], np.ones(1), np.asarray(within) * np.outer(scale, scale), run - variance)
+
+
 def _chance(weights: Array) -> float:
-    """Return the square of a correlation two standard deviations from none, for so many draws."""
-    return float(4.0 * np.sum(weights**2))
+    """Return the square of a correlation two standard deviations from none, for so many draws; 0 without several."""
+    return 0.0 if len(weights) == 1 else float(4.0 * np.sum(weights**2))

@@ -12,6 +12,7 @@ import pandas as pd
 
 from genperf.attribution.answers import Comparison
 from genperf.attribution.draws import quantiles
+from genperf.attribution.members import serving
 from genperf.attribution.overlaps import hidden_changes
 from genperf.attribution.terms import FORM, HIDDEN, Parts, parts_of
 from genperf.errors import GenperfError
@@ -92,7 +93,7 @@ def compare(
         _check_quantities(result.schema.target, other.schema.target)
         pair = _of_two_models(parts_of(result, query_a.columns), parts_of(other, query_b.columns))
     second = other or result
-    sides = [(r.members, parts_of(r, q.columns), q) for r, q in ((result, query_a), (second, query_b))]
+    sides = [(serving(r.members), parts_of(r, q.columns), q) for r, q in ((result, query_a), (second, query_b))]
     tail = (1.0 - interval) / 2.0
     levels = (tail, 1.0 - tail)
     lower, upper = quantiles(pair.changes, pair.weights, levels)

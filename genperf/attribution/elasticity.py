@@ -11,7 +11,7 @@ import pandas as pd
 
 from genperf.attribution.draws import log_paths, quantiles, shares
 from genperf.formula import Call, Node, names_in
-from genperf.prediction import Query, central_times
+from genperf.prediction import Query, central_times, stack_of
 from genperf.result import FitResult
 
 Array = npt.NDArray[np.float64]
@@ -41,7 +41,8 @@ def elasticity_table(
         The quantiles of the interval's ends.
     """
     read = {name for m in result.members for name in m.expression.factors}
-    read |= {name for m in result.members if m.shared_discrepancy is not None for name in m.shared_discrepancy.factors}
+    stack = stack_of(result.members)
+    read |= set(() if stack is None else stack.factors)
     names = [f.name for f in result.schema.factors if f.numeric and f.name in read]
     rows = query.rows
     weights = shares(result.members)
@@ -70,11 +71,8 @@ def elasticity_table(
 
 def is_smooth(result: FitResult, name: str) -> bool:
     """Tell whether the prediction is the exact value of an expression without steps in a factor."""
-    return all(
-        m.series_discrepancy is None
-        and (m.discrepancy is None or name not in m.discrepancy.factors)
-        and not _steps(m.expression.node, name)
-        for m in result.members
+    return stack_of(result.members) is None and all(
+        m.series_discrepancy is None and not _steps(m.expression.node, name) for m in result.members
     )
 
 

@@ -180,7 +180,7 @@ def _sensitivity(result: FitResult, sobol: bool | Of | Sobol, interval: float) -
 
 def _notes(result: FitResult, elasticities: pd.DataFrame) -> list[str]:
     """Return what a reader of the elasticities should know."""
-    notes = standing_notes(result.schema)
+    notes = standing_notes(result.schema, result.members)
     if (elasticities["method"] == DOUBLING).any():
         notes.append("the elasticities marked 'doubling' are those of the step from the value to twice it")
     named = set(elasticities["factor"])

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from genperf.prediction import Member
+from genperf.models import MODELS
+from genperf.prediction import Member, stack_of
 
 
 @dataclass(frozen=True)
@@ -42,3 +43,12 @@ def by_label(members: Sequence[Member]) -> list[Labelled]:
         places.setdefault(members[place].name, []).append(place)
     labels = [Labelled(name, sum(members[k].weight for k in ks) / total, tuple(ks)) for name, ks in places.items()]
     return sorted(labels, key=lambda entry: -entry.weight)
+
+
+def serving(members: Sequence[Member]) -> Sequence[Member]:
+    """Return the members whose terms are read: of stacked ones a family's, else the heaviest that has several terms."""
+    if stack_of(members) is None:
+        return members
+    return sorted(members, key=lambda m: (len(m.expression.terms) == 1, m.expression.family not in MODELS, -m.weight))[
+        :1
+    ]

@@ -15,7 +15,7 @@ from genperf.attribution.draws import log_paths, quantiles, shares, thinned
 from genperf.errors import GenperfError, suggest
 from genperf.panel import Panel
 from genperf.panel.following import following
-from genperf.prediction import central_times
+from genperf.prediction import central_times, stack_of
 from genperf.prediction.query import model_names
 from genperf.result import FitResult
 from genperf.table import Factor
@@ -222,7 +222,8 @@ def _domain(result: FitResult, within: Mapping[str, Any]) -> list[_Axis]:
     }
     read = {name for m in result.members for name in m.expression.factors}
     read |= {f.name for f in factors if any(m.series_discrepancy is not None for m in result.members)}
-    read |= {name for m in result.members if m.shared_discrepancy is not None for name in m.shared_discrepancy.factors}
+    stack = stack_of(result.members)
+    read |= set(() if stack is None else stack.factors)
     return [_Axis(f, listed.get(f.name), f.name in read) for f in factors]
 
 

@@ -11,8 +11,8 @@ import numpy.typing as npt
 import pandas as pd
 
 from genperf.attribution.draws import log_paths, quantiles, shares
-from genperf.attribution.members import MEMBERS, by_label
-from genperf.prediction import Member, Query, central_times
+from genperf.attribution.members import MEMBERS, by_label, serving
+from genperf.prediction import Member, Query, central_times, stack_of
 from genperf.prediction.predict import central_of_each
 from genperf.result import FitResult
 from genperf.table import Target
@@ -105,11 +105,12 @@ def parts_of(result: FitResult, columns: Mapping[str, Any]) -> Parts:
     columns : mapping of str to ndarray of shape (rows,)
         The factors, by name.
     """
-    members = result.members
-    names, of_members, best = _best(members, columns)
+    members = serving(result.members)
+    central = central_times(result.members, columns)
+    names, of_members, best = _best(members, columns, central)
     departs = FORM in names
     rows = best.shape[2]
-    paths = np.exp(log_paths(result, columns)) if departs else None
+    paths = np.exp(log_paths(result, columns, members)) if departs else None
     drawn = np.zeros((sum(len(m.draws) for m in members), len(names), rows))
     start = 0
     for member in members:
@@ -124,7 +125,7 @@ def parts_of(result: FitResult, columns: Mapping[str, Any]) -> Parts:
         best / of_members[:, None, :],
         drawn,
         of_members,
-        central_times(members, columns),
+        central,
         weights / weights.sum(),
         shares(members),
     )
@@ -140,8 +141,9 @@ def amounts_of(result: FitResult, columns: Mapping[str, Any], central: Array) ->
     central : ndarray of shape (rows,)
         The predicted values.
     """
-    names, of_members, best = _best(result.members, columns)
-    weights = np.array([m.weight for m in result.members])
+    members = serving(result.members)
+    names, of_members, best = _best(members, columns, central)
+    weights = np.array([m.weight for m in members])
     return names, _weighed(weights / weights.sum(), best / of_members[:, None, :], central)
 
 
@@ -150,13 +152,16 @@ def _weighed(weights: Array, shares: Array, central: Array) -> Array:
     return np.asarray(np.einsum("m,mtr->tr", weights, shares) * central)
 
 
-def _best(members: Sequence[Member], columns: Mapping[str, Any]) -> tuple[tuple[str, ...], Array, Array]:
+def _best(
+    members: Sequence[Member], columns: Mapping[str, Any], central: Array
+) -> tuple[tuple[str, ...], Array, Array]:
     """Return the terms, the members' values (members, rows) and their parts by term (members, terms, rows)."""
     terms = list(dict.fromkeys(t.name for m in members for t in m.expression.terms))
     hides = any(not m.expression.is_sum for m in members)
-    departs = any(m.discrepancy is not None for m in members)
+    stacked = stack_of(members) is not None
+    departs = stacked or any(m.discrepancy is not None for m in members)
     names = (*terms, *([HIDDEN] if hides else []), *([FORM] if departs else []))
-    of_members = central_of_each(members, columns)
+    of_members = central[None, :] if stacked else central_of_each(members, columns)
     whole = of_members if departs else [None] * len(members)
     best = [_split(m, columns, m.values, value, names) for m, value in zip(members, whole, strict=True)]
     return names, of_members, np.array(best)
@@ -204,7 +209,7 @@ class TermTables:
         Members with equal labels are one ensemble, by their weights.
         """
         labels = by_label(members)
-        if len(labels) == 1:
+        if len(labels) == 1 or stack_of(members) is not None:
             return pd.DataFrame()
         parts = self.parts
         starts = np.cumsum([0, *(len(m.draws) for m in members)])
@@ -257,8 +262,8 @@ def aliased(result: FitResult, columns: Mapping[str, Any]) -> tuple[tuple[str, s
     """
     total = sum(m.weight for m in result.members)
     trading: dict[tuple[str, str], bool] = {}
-    for member in result.members:
-        if member.weight < MEMBERS.least_weight * total:
+    for member in serving(result.members):
+        if stack_of(result.members) is None and member.weight < MEMBERS.least_weight * total:
             continue
         drawn = member.expression.term_values(columns, member.draw_values())
         names = list(drawn)

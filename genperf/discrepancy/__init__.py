@@ -1,18 +1,23 @@
 """What an expression cannot say: one Gaussian process on ln T, with a kernel for each kind of table."""
 
 from genperf.discrepancy.extrapolation import Extrapolation
-from genperf.discrepancy.kernels import Effect, Exponential, Kernel, RandomWalk
+from genperf.discrepancy.kernels import Axis, Effect, Exponential, Kernel, Product, RandomWalk
 from genperf.discrepancy.process import AtRows, Discrepancy, Geometry
-from genperf.discrepancy.surface import Surface
+from genperf.discrepancy.stack import Beyond, Part, Process, Stack
 
 __all__ = [
     "AtRows",
+    "Axis",
+    "Beyond",
     "Discrepancy",
     "Effect",
     "Exponential",
     "Extrapolation",
     "Geometry",
     "Kernel",
+    "Part",
+    "Process",
+    "Product",
     "RandomWalk",
-    "Surface",
+    "Stack",
 ]

@@ -12,7 +12,6 @@ import numpy.typing as npt
 
 from genperf.discrepancy.extrapolation import Anchors, Extrapolation
 from genperf.discrepancy.kernels import Kernel
-from genperf.discrepancy.surface import Surface
 
 Array = npt.NDArray[np.float64]
 Columns = Mapping[str, Any]
@@ -56,11 +55,6 @@ class Discrepancy(msgspec.Struct, frozen=True, eq=False, dict=True, omit_default
     offsets : ndarray of shape (draws, borrowed), optional
         Where the last anchors are borrowed from other series: what is added to their ln T in each draw. Every draw
         passes through them exactly, so that there the draws spread as what was borrowed.
-    surface : Surface, optional
-        Of a shared discrepancy: kriging of ln T itself, with a share w of the prediction. The mean is then that of
-        ln T − ln f(x) + v·ln f(c), where c is `inside` of x and v its `share`.
-    followers : tuple of str, optional
-        Of a shared discrepancy that series lead beyond the data: the counts that follow their scale, as nodes do.
 
     Examples
     --------
@@ -93,14 +87,11 @@ class Discrepancy(msgspec.Struct, frozen=True, eq=False, dict=True, omit_default
     per_draw: bool = False
     extrapolation: Extrapolation | None = None
     offsets: Array | None = None
-    surface: Surface | None = None
-    followers: tuple[str, ...] | None = None
 
     @property
     def factors(self) -> tuple[str, ...]:
         """The factors that the discrepancy depends on."""
-        beside = () if self.surface is None else (*self.surface.kernel.factors, *self.surface.ranges)
-        return tuple(dict.fromkeys([*self.kernel.factors, *beside]))
+        return self.kernel.factors
 
     def log_density(self, curve: Array, scales: Array) -> Array:
         """Return the log-density of the anchors, the level integrated out, shape (draws,).
@@ -137,12 +128,7 @@ class Discrepancy(msgspec.Struct, frozen=True, eq=False, dict=True, omit_default
 
     def mean(self, columns: Columns) -> Array:
         """Return the mean of ln(T/f) of a shared discrepancy, shape (rows,)."""
-        mean = np.concatenate([self._across(block).T @ self.dual for block in self._blocks(columns)])
-        if self.surface is None or self.ground is None:
-            return mean
-        there = self.surface.level + self.ground.mean(self.surface.inside(columns))
-        w = self.surface.share(columns)
-        return np.asarray((1.0 - w) * mean + w * there)
+        return np.concatenate([self._across(block).T @ self.dual for block in self._blocks(columns)])
 
     def at_rows(self, columns: Columns) -> AtRows:
         """Return what a forecast of a series needs of the rows, whatever the draws and the noise are.
@@ -181,13 +167,7 @@ class Discrepancy(msgspec.Struct, frozen=True, eq=False, dict=True, omit_default
         if not self.per_draw or at_anchors is None or curve is None:
             blocks = [self._shared(block) for block in self._blocks(columns)]
             mean, variance = (np.concatenate(parts)[None, :] for parts in zip(*blocks, strict=True))
-            if self.surface is None or self.ground is None:
-                return mean, variance
-            level, beside = self.ground.forecast(self.surface.inside(columns))
-            w = self.surface.share(columns)
-            # Both err alike at worst.
-            sd = (1.0 - w) * np.sqrt(variance) + w * np.sqrt(beside)
-            return (1.0 - w) * mean + w * (self.surface.level + level), sd**2
+            return mean, variance
         g, gain, at_rows = self.geometry, self._gain, at_rows or self.at_rows(columns)
         curve = self._limited(at_rows.growth, at_anchors, curve)
         theta, theta_variance = self.level(at_anchors, self.scales)
@@ -211,20 +191,11 @@ class Discrepancy(msgspec.Struct, frozen=True, eq=False, dict=True, omit_default
         explained = np.einsum("da,ar,as->drs", gain, near, near, optimize=True)
         spread = self.scales[:, None, None] ** 2 * (self.kernel.covariance(columns, columns) - explained)
         if not self.per_draw:
-            return np.asarray(spread) if self.surface is None else self._with_surface(columns, spread)
+            return np.asarray(spread)
         total = self.scales[:, None] ** 2 + g.variances
         level = (1.0 - (gain * g.ones) @ near) / np.sqrt((1.0 / total) @ g.ones**2)[:, None]
         slope = self._slope(at_rows.doublings)
         return np.asarray(spread + level[:, :, None] * level[:, None, :] + slope[:, :, None] * slope[:, None, :])
-
-    def _with_surface(self, columns: Columns, spread: Array) -> Array:
-        """Return a covariance with the variances that surface and residuals have together."""
-        before = np.sqrt(np.maximum(np.diagonal(spread, axis1=1, axis2=2), 0.0))
-        after = np.sqrt(self.forecast(columns)[1])
-        ratio = np.divide(after, before, out=np.zeros_like(after), where=before > 0.0)
-        scaled = spread * ratio[:, :, None] * ratio[:, None, :]
-        left = np.maximum(after**2 - np.diagonal(scaled, axis1=1, axis2=2), 0.0)
-        return np.asarray(scaled + left[:, :, None] * np.eye(left.shape[1]))
 
     def run_variance(self, noise: float) -> Array:
         """Return the variance of ln T that a new run adds, shape (draws, 1); `noise` is that of repeats."""
@@ -265,10 +236,7 @@ class Discrepancy(msgspec.Struct, frozen=True, eq=False, dict=True, omit_default
         stands : mapping of str to mapping of str to str
             By factor: a level that is no anchor's → the measured one.
         """
-        surface = self.surface
-        if surface is not None:
-            surface = msgspec.structs.replace(surface, kernel=surface.kernel.standing(stands))
-        changed = self._changed(kernel=self.kernel.standing(stands), surface=surface)
+        changed = self._changed(kernel=self.kernel.standing(stands))
         vars(changed)["geometry"] = self.geometry
         return changed
 
@@ -314,14 +282,6 @@ class Discrepancy(msgspec.Struct, frozen=True, eq=False, dict=True, omit_default
             return self.logarithms
         measured = len(self.logarithms) - self.offsets.shape[1]
         return self.logarithms + np.pad(self.offsets, ((0, 0), (measured, 0)))
-
-    @cached_property
-    def ground(self) -> Discrepancy | None:
-        """The process of the surface, at the same anchors."""
-        s = self.surface
-        if s is None:
-            return None
-        return Discrepancy(s.kernel, self.anchors, s.logarithms, np.zeros(len(s.logarithms)), 1.0, np.array([s.scale]))
 
     @property
     def _gain(self) -> Array:

@@ -7,15 +7,14 @@ from dataclasses import dataclass, field, replace
 
 import msgspec
 
-from genperf.averaging import fit_factors
 from genperf.errors import FitError, GenperfError, Note
 from genperf.estimate import FitOptions
 from genperf.fitting.assemble import Request, assembled
-from genperf.fitting.continuation import continued
 from genperf.growth.fit import fit_series
 from genperf.growth.measured import refuse_one_scale, series_of
 from genperf.growth.sharing import TableShares, could_name, table_shares
 from genperf.prediction import Ensemble, Member
+from genperf.process import fit_factors
 from genperf.result import FitResult
 from genperf.result.arrays import in_half_precision
 from genperf.table import Table
@@ -32,7 +31,8 @@ class Auto:
     """The ensemble that suits a table.
 
     A table in which only the scale varies is a series, by which the curves of a bank are reweighted
-    (`genperf.growth`). Of any other table several expressions are averaged (`genperf.averaging`).
+    (`genperf.growth`). Any other table has one process about stacked means
+    (`genperf.process`).
     """
 
     options: FitOptions
@@ -96,7 +96,7 @@ class Auto:
         series = series_of(table, self.options.mapping, self.options.hints, single=one or similar is not None)
         if series is None:
             refuse_one_scale(table)
-            ensemble = continued(table, fit_factors(table, self.options, seed), self.options)
+            ensemble = fit_factors(table, self.options)
             return self._assembled(table, ensemble, seed, self.notes)
         ensemble = fit_series(table, series, self.shared.of(key), similar)
         return self._assembled(table, ensemble, seed, (*self.notes, *self.shared.notes(key, series)))

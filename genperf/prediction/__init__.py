@@ -3,7 +3,7 @@
 from genperf.prediction.bands import mixture_quantiles
 from genperf.prediction.ensemble import Ensemble
 from genperf.prediction.feasibility import Feasibility
-from genperf.prediction.member import Member, Spread, Status, discrepancies_of, forecasts
+from genperf.prediction.member import Member, Spread, Status, discrepancies_of, forecasts, stack_of
 from genperf.prediction.predict import (
     Band,
     Fitted,
@@ -45,6 +45,7 @@ __all__ = [
     "predicted_columns",
     "read_query",
     "schema_of",
+    "stack_of",
     "standing_feasibility",
     "standing_members",
     "standing_notes",

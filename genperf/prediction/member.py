@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from genperf.discrepancy import AtRows, Discrepancy
+from genperf.discrepancy import AtRows, Discrepancy, Process, Stack
 from genperf.expression import Constant, Expression
 
 Array = npt.NDArray[np.float64]
@@ -101,6 +101,8 @@ class Member:
     discrepancy: Discrepancy | None = None
     #: Shape (draws,). What a draw's share is multiplied by for the central value: a heavy tail belongs to the interval.
     central: Array | None = None
+    #: Its place in the stack of a table of many factors, where the expression is a mean.
+    process: Process | None = None
 
     @property
     def name(self) -> str:
@@ -121,11 +123,6 @@ class Member:
     def series_discrepancy(self) -> Discrepancy | None:
         """The discrepancy of a series, which each draw conditions on by itself; None for another or none."""
         return self.discrepancy if self.discrepancy is not None and self.discrepancy.per_draw else None
-
-    @property
-    def shared_discrepancy(self) -> Discrepancy | None:
-        """The discrepancy that is one for all draws; None for another or none."""
-        return self.discrepancy if self.discrepancy is not None and not self.discrepancy.per_draw else None
 
     def kept(self, draws: npt.NDArray[Any]) -> Member:
         """Return the member with some of its draws, by position."""
@@ -179,55 +176,56 @@ def discrepancies_of(members: Sequence[Member]) -> list[Discrepancy]:
     return list({id(m.discrepancy): m.discrepancy for m in members if m.discrepancy is not None}.values())
 
 
-def log_times(members: Sequence[Member], columns: Mapping[str, Any]) -> Array:
-    """Return ln T of every member's best constants with its shared discrepancy, shape (members, rows)."""
-    level: dict[int, Array] = {}
-    logarithms = []
+def stack_of(members: Sequence[Member]) -> Stack | None:
+    """Return the stack that members are the means of; None for others."""
+    process = members[0].process if members else None
+    return None if process is None else process.stack
+
+
+def pooled(members: Sequence[Member], columns: Mapping[str, Any]) -> tuple[Array, Array, Array]:
+    """Return ln T of stacked members, and the variances of its mean and of a new run, each of shape (rows,)."""
+    stack = stack_of(members)
+    assert stack is not None
+    rows = len(next(iter(columns.values())))
+    curves, places = np.zeros((len(stack.parts), rows)), []
     for member in members:
+        assert member.process is not None
+        places.append(member.process.place)
         with np.errstate(all="ignore"):
-            curve = np.log(member.expression.evaluate(columns, member.values))
-        shared = member.shared_discrepancy
-        if shared is not None:
-            if id(shared) not in level:
-                level[id(shared)] = shared.mean(columns)
-            curve = curve + level[id(shared)]
-            if shared.surface is not None:
-                with np.errstate(all="ignore"):
-                    there = np.log(member.expression.evaluate(shared.surface.inside(columns), member.values))
-                curve = _beside(curve, there, shared.surface.share(columns))
-        logarithms.append(curve)
-    return np.array(logarithms)
+            curves[places[-1]] = np.log(member.expression.evaluate(columns, member.values))
+    return stack.pooled(curves, columns, sorted(set(places)))
+
+
+def log_times(members: Sequence[Member], columns: Mapping[str, Any]) -> Array:
+    """Return ln T of every member's best constants with its process, shape (members, rows)."""
+    with np.errstate(all="ignore"):
+        curves = np.array([np.log(m.expression.evaluate(columns, m.values)) for m in members])
+    stack = stack_of(members)
+    if stack is None:
+        return curves
+    process, _ = stack.forecast(columns)
+    return np.asarray(curves + process[[m.process.place for m in members if m.process is not None]])
 
 
 def forecasts(members: Sequence[Member], columns: Mapping[str, Any]) -> list[tuple[Array, Array]]:
-    """Return the mean and variance of ln T for every draw of every member, each of shape (draws, rows)."""
-    shared: dict[int, tuple[Array, Array]] = {}
+    """Return the mean and variance of ln T for every draw of every member, each of shape (draws, rows).
+
+    The draws of stacked members differ in their terms, not in their prediction, which is the pool's.
+    """
+    if stack_of(members) is not None:
+        centre, variance, _ = pooled(members, columns)
+        return [tuple(np.tile(v, (len(m.draws), 1)) for v in (centre, variance)) for m in members]  # type: ignore[misc]
     # The walks of a series differ in their noise alone.
     at_rows: dict[tuple[int, int, int], AtRows] = {}
     out = []
     for member in members:
-        curve, discrepancy = member.log_draws(columns), member.discrepancy
+        curve, discrepancy = member.log_draws(columns), member.series_discrepancy
         if discrepancy is None:
             out.append((curve, np.zeros_like(curve)))
-        elif discrepancy.per_draw:
-            walk = id(discrepancy.kernel), id(discrepancy.anchors), id(discrepancy.extrapolation)
-            if walk not in at_rows:
-                at_rows[walk] = discrepancy.at_rows(columns)
-            at_anchors = member.log_draws(discrepancy.anchors)
-            out.append(discrepancy.forecast(columns, at_anchors, curve, at_rows[walk]))
-        else:
-            if id(discrepancy) not in shared:
-                shared[id(discrepancy)] = discrepancy.forecast(columns)
-            mean, variance = shared[id(discrepancy)]
-            if discrepancy.surface is not None:
-                there = member.log_draws(discrepancy.surface.inside(columns))
-                curve = _beside(curve, there, discrepancy.surface.share(columns))
-            out.append((curve + mean, np.broadcast_to(variance, curve.shape).copy()))
+            continue
+        walk = id(discrepancy.kernel), id(discrepancy.anchors), id(discrepancy.extrapolation)
+        if walk not in at_rows:
+            at_rows[walk] = discrepancy.at_rows(columns)
+        at_anchors = member.log_draws(discrepancy.anchors)
+        out.append(discrepancy.forecast(columns, at_anchors, curve, at_rows[walk]))
     return out
-
-
-def _beside(curve: Array, there: Array, share: Array) -> Array:
-    """Return ln f(x) − v·ln f(c), what an expression adds beside a surface."""
-    with np.errstate(invalid="ignore"):
-        beside = curve - share * np.where(np.isneginf(there), curve, there)
-    return np.asarray(np.where(np.isneginf(curve), curve, beside))

@@ -193,6 +193,17 @@ def reasons(
     return out
 
 
+def between(factor: Factor, level: str) -> str:
+    """Return that a level was not measured and is answered from the others, and which level it may be.
+
+    Examples
+    --------
+    >>> between(Factor("gpu", "categorical", levels=("A100", "H100"), distinct=2), "B200")
+    'gpu=B200 was not measured: estimated from the 2 measured levels (A100, H100)'
+    """
+    return not_measured(factor, level).replace(": the mean of the ", ": estimated from the ")
+
+
 def not_measured(factor: Factor, level: str) -> str:
     """Return that a level was not measured, of whose mean the answer is, and which level it may be.
 

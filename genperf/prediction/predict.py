@@ -4,21 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from statistics import NormalDist
 from typing import Any, Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
+from genperf.discrepancy.stack import NORMAL
 from genperf.engine.phases import doing
 from genperf.errors import GenperfError
 from genperf.panel.nodes import single_node
 from genperf.prediction.bands import mixture_quantiles
 from genperf.prediction.feasibility import Feasibility
-from genperf.prediction.member import Member, Spread, forecasts, log_times
-from genperf.prediction.new_levels import combined, new_levels, stand_ins
+from genperf.prediction.member import Member, Spread, forecasts, log_times, pooled, stack_of
+from genperf.prediction.new_levels import between, combined, new_levels, stand_ins
 from genperf.prediction.new_levels import reasons as new_level_reasons
 from genperf.prediction.query import Query, read_query
 from genperf.prediction.schema import Schema
+from genperf.prediction.standing import standing_feasibility
 from genperf.prediction.verdict import STEP, VERDICTS, Evidence, Standing, distance_beyond, verdicts
 from genperf.table import Target
 from genperf.table.axis import several_nodes
@@ -45,6 +48,8 @@ class PredictionSettings:
     rows: int = 1_000
     #: Rows whose verdicts are given at once: one takes 2 kB at most, of the texts and the distances to measured runs.
     judged: int = 20_000
+    #: ln of the largest end of a band.
+    largest: float = 690.0
 
 
 PREDICTION = PredictionSettings()
@@ -124,8 +129,10 @@ def central_times(members: Sequence[Member], columns: Mapping[str, Any]) -> Arra
     """Return the central predictions, shape (rows,), in the target's unit.
 
     They are the weighted geometric mean of the members' values. Where each draw of a member has a discrepancy of its
-    own, they are the median of all draws.
+    own, they are the median of all draws; of stacked members, their pool.
     """
+    if stack_of(members) is not None:
+        return np.asarray(np.exp(pooled(members, columns)[0]))
     if any(m.series_discrepancy is not None for m in members):
         return _medians(members, _mixture(members, columns))
     weights = np.array([m.weight for m in members])
@@ -165,6 +172,15 @@ def central_and_band(
         Nominal coverage.
     band : {"prediction", "confidence"}
     """
+    if stack_of(model.members) is not None:
+        centre, mean, run = pooled(model.members, query.columns)
+        deviation = np.sqrt(mean if band == "confidence" else run)
+        away = NormalDist().inv_cdf(0.5 + 0.5 * interval) * deviation
+        width = 2.0 * NORMAL * np.sqrt(run)
+        lower, upper = (
+            np.exp(np.clip(end, -PREDICTION.largest, PREDICTION.largest)) for end in (centre - away, centre + away)
+        )
+        return np.exp(centre), lower, upper, width
     forecast = _mixture(model.members, query.columns)
     series = any(m.series_discrepancy is not None for m in model.members)
     value = _medians(model.members, forecast) if series else central_times(model.members, query.columns)
@@ -200,6 +216,9 @@ def band_of(model: Fitted, query: Query, interval: float, band: Band) -> tuple[A
         Nominal coverage.
     band : {"prediction", "confidence"}
     """
+    if stack_of(model.members) is not None:
+        _, lower, upper, _ = central_and_band(model, query, interval, band)
+        return lower, upper
     return _band(model, query, _mixture(model.members, query.columns), interval, band)
 
 
@@ -237,8 +256,7 @@ def _variances(model: Fitted, variance: Array, spread: Spread, far: Array, band:
 def standing_of(members: Sequence[Member], schema: Schema, query: Query) -> Standing:
     """Gather what the verdict must know of the members."""
     constants = {c for m in members if m.series_discrepancy is None for c in m.undetermined}
-    following = led_followers(members)
-    several = len(members) > 1 or following is not None
+    several = len(members) > 1
     # The constants of one formula are known by their names; of an average only the factors whose effects they are.
     effects = {c.meaning.effect for c in constants if c.meaning is not None}
     unidentified = (
@@ -246,11 +264,12 @@ def standing_of(members: Sequence[Member], schema: Schema, query: Query) -> Stan
     )
     series = [(m, m.series_discrepancy) for m in members if m.series_discrepancy is not None]
     if not series:
-        nodes = single_node(schema.panel, following or ())
+        names = [f.name for f in schema.factors]
+        nodes = single_node(schema.panel, names if stack_of(members) is not None else ())
         unseen = {} if nodes is None else {STEP: several_nodes(query.columns[nodes])}
         unseen = {name: rows for name, rows in unseen.items() if rows.any()}
         # The series weighed several forms, and the interval is theirs.
-        return Standing(several, following or (), unseen, unidentified)
+        return Standing(several, (), unseen, unidentified)
     read = {name for _, discrepancy in series for name in discrepancy.factors}
     followers = [f.name for f in schema.factors if f.numeric and f.name not in read]
     unmeasured: dict[str, npt.NDArray[np.bool_]] = {}
@@ -270,15 +289,6 @@ def unmeasured_terms(members: Sequence[Member]) -> list[list[str]]:
         values.append({} if series is None else member.expression.term_values(series.anchors, ones))
     measured = {name for there in values for name, value in there.items() if value.any()}
     return [[name for name in there if name not in measured] for there in values]
-
-
-def led_followers(members: Sequence[Member]) -> tuple[str, ...] | None:
-    """Return the counts that follow the scale of the series by which a table of many factors goes on.
-
-    Without such series: None.
-    """
-    shared = [m.shared_discrepancy for m in members]
-    return next((d.followers for d in shared if d is not None and d.followers is not None), None)
 
 
 def fitting_probability(model: Fitted, columns: Mapping[str, Any], rows: int) -> Array:
@@ -334,15 +344,20 @@ def predict(
     return {**read, **throughputs(schema.target, whole.columns, predicted), **predicted}
 
 
-def _judged(model: Fitted, query: Query, interval: float, band: Band) -> list[npt.NDArray[Any]]:
-    """Return the value, the ends of the band, the verdict, the reason and the probability of fitting of each row."""
+def _judged(
+    model: Fitted, query: Query, interval: float, band: Band, worded: Query | None = None
+) -> list[npt.NDArray[Any]]:
+    """Return the value, the ends of the band, the verdict, the reason and the probability of fitting of each row.
+
+    Where `worded` is given, verdicts are those of its rows.
+    """
     parts = []
     for start in range(0, query.rows, PREDICTION.rows):
         doing("predicting configurations", start, query.rows)
         rows = np.arange(start, min(start + PREDICTION.rows, query.rows))
         parts.append(_answers(model, query.take(rows), interval, band))
     value, lower, upper, fits, log_width = (np.concatenate(columns) for columns in zip(*parts, strict=True))
-    verdict, reason = _words(model, query, log_width)
+    verdict, reason = _words(model, query if worded is None else worded, log_width)
     return [value, lower, upper, verdict, reason, fits]
 
 
@@ -352,6 +367,8 @@ def _with_new_levels(
     """Return what `_judged` does, where some rows have levels that were not measured: those are answered blind."""
     unknown = np.any(list(new.values()), axis=0)
     rows = np.flatnonzero(unknown)
+    if stack_of(model.members) is not None:
+        return _beside_levels(model, query, new, interval, band)
     stand = stand_ins(model.schema, query, new)
     value, lower, upper, _, _, fits = _judged(model, stand.query, interval, band)
     answers = combined(stand, rows, (value, lower, upper, fits), interval)
@@ -367,6 +384,30 @@ def _with_new_levels(
         column[~unknown], column[unknown] = with_known, with_new
         out.append(column)
     return out
+
+
+def _beside_levels(
+    model: Fitted, query: Query, new: Mapping[str, npt.NDArray[np.bool_]], interval: float, band: Band
+) -> list[npt.NDArray[Any]]:
+    """Return what `_judged` does, where the process answers for levels that were not measured: those are blind."""
+    unseen = {name: tuple(sorted(set(query.columns[name][rows].tolist()))) for name, rows in new.items()}
+    factors = {f.name: f for f in model.schema.factors}
+    known = {name: np.where(rows, factors[name].levels[0], query.columns[name]) for name, rows in new.items()}
+    worded = Query(query.rows, {**query.columns, **known})
+    value, lower, upper, verdict, reason, fits = _judged(_Levelled(model, unseen), query, interval, band, worded)
+    for row in np.flatnonzero(np.any(list(new.values()), axis=0)):
+        texts = [between(factors[name], str(query.columns[name][row])) for name, rows in new.items() if rows[row]]
+        verdict[row], reason[row] = VERDICTS[-1], "; ".join(texts)
+    return [value, lower, upper, verdict, reason, fits]
+
+
+class _Levelled:
+    """A fitted model whose probability of fitting knows levels that were not measured."""
+
+    def __init__(self, model: Fitted, unseen: Mapping[str, tuple[str, ...]]) -> None:
+        self.members, self.schema, self.spread = model.members, model.schema, model.spread
+        self.evidence, self.further = model.evidence, model.further
+        self.feasibility = standing_feasibility(model.feasibility, unseen)
 
 
 def distinct_rows(query: Query) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:

@@ -19,8 +19,8 @@ from genperf.discrepancy import Discrepancy
 from genperf.expression import Expression, Term
 from genperf.formula import Call, Name, Node, Text, substitute
 from genperf.prediction.feasibility import Feasibility
-from genperf.prediction.member import Member
-from genperf.prediction.new_levels import not_measured, ways_of
+from genperf.prediction.member import Member, stack_of
+from genperf.prediction.new_levels import between, not_measured, ways_of
 from genperf.prediction.schema import Schema
 
 #: By factor: the levels that were not measured.
@@ -52,6 +52,9 @@ def standing_members(schema: Schema, members: Sequence[Member], new: New) -> tup
     TableError
         Where the ways are too many.
     """
+    if stack_of(members) is not None:
+        # A process answers for a level that was not measured by itself.
+        return tuple(members)
     ways = ways_of({f.name: f for f in schema.factors}, tuple(new))
     out = []
     for k, way in enumerate(ways):
@@ -87,8 +90,10 @@ def standing_feasibility(feasibility: Feasibility | None, new: New) -> Feasibili
     return msgspec.structs.replace(feasibility, offsets=offsets)
 
 
-def standing_notes(schema: Schema) -> list[str]:
+def standing_notes(schema: Schema, members: Sequence[Member] = ()) -> list[str]:
     """Return which levels were not measured, which stand for them, and what their intervals hold."""
+    if stack_of(members) is not None:
+        return [between(f, level) for f in schema.factors for level in schema.standing.get(f.name, ())]
     texts = [not_measured(f, level) for f in schema.factors for level in schema.standing.get(f.name, ())]
     return [f"{text}; intervals here hold what these differ by, those of predict are wider" for text in texts]
 

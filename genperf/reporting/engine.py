@@ -13,16 +13,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from genperf.discrepancy import Discrepancy, Extrapolation
-from genperf.discrepancy.surface import FADING
+from genperf.attribution.members import serving
+from genperf.discrepancy import Discrepancy, Extrapolation, Stack
+from genperf.discrepancy.stack import NORMAL
 from genperf.formula import Node, javascript, parse, quote_name
 from genperf.panel.following import grow_with_workers
 from genperf.panel.nodes import single_node
-from genperf.prediction import Member, discrepancies_of, verdict
+from genperf.prediction import Member, discrepancies_of, stack_of, verdict
 from genperf.prediction.bands import POINTS
 from genperf.prediction.combinations import COMBINATIONS, corners, judged_places
 from genperf.prediction.feasibility import SAME
-from genperf.prediction.predict import FLOOR, led_followers, standing_of, unmeasured_terms
+from genperf.prediction.predict import FLOOR, standing_of, unmeasured_terms
 from genperf.result import FitResult
 from genperf.result.arrays import packed
 from genperf.words.verdict import REASONS
@@ -95,6 +96,7 @@ def engine(result: FitResult, formulas: Formulas, interval: float) -> dict[str, 
     return {
         "members": [_member(m, model, discrepancies) for m in result.members],
         "discrepancies": [_discrepancy(d, model) for d in discrepancies],
+        "stack": _stack(stack_of(result.members), model),
         "noise": spread.noise,
         "misfit": max(spread.misfit, spread.noise),
         # What the first doubling adds, and the exponent: below the central value and above it, once where they agree.
@@ -103,6 +105,8 @@ def engine(result: FitResult, formulas: Formulas, interval: float) -> dict[str, 
         "settled": grow_with_workers(schema.panel),
         "floor": float(np.log(FLOOR * schema.lowest)) if schema.lowest > 0 else None,
         "levels": [tail, 1.0 - tail],
+        "quantiles": [[level, NormalDist().inv_cdf(level)] for level in (tail, 1.0 - tail, 0.05, 0.95)],
+        "serves": result.members.index(serving(result.members)[0]),
         "derived": [
             [i, model.formula(schema.derived[f.name])]
             for i, f in enumerate(schema.factors)
@@ -143,7 +147,8 @@ def judging(result: FitResult, formulas: Formulas) -> dict[str, Any]:
         constants = {name: f"c[{j}]" for j, name in enumerate(member.expression.constant_names)}
         terms = {t.name: t.node for t in member.expression.terms}
         shapes.update({name: formulas.add(terms[name], model.factors, constants) for name in names})
-    nodes = single_node(result.panel, led_followers(result.members) or ())
+    stacked = stack_of(result.members) is not None
+    nodes = single_node(result.panel, list(model.factors) if stacked else ())
     if nodes is not None:
         shapes[verdict.STEP] = model.formula(f"{quote_name(nodes)} - 1")
     return {
@@ -209,7 +214,6 @@ def _discrepancy(discrepancy: Discrepancy, model: Model) -> dict[str, Any]:
     """Return a discrepancy as data: its anchors, and what depends on them alone."""
     order = list(model.factors)
     out: dict[str, Any] = {
-        "perDraw": discrepancy.per_draw,
         "kernel": {
             "type": discrepancy.kernel.__struct_config__.tag,
             **discrepancy.kernel.numbered({name: i for i, name in enumerate(order)}, model.formula),
@@ -219,8 +223,6 @@ def _discrepancy(discrepancy: Discrepancy, model: Model) -> dict[str, Any]:
         "scales": packed(discrepancy.scales),
         "extrapolation": _extrapolation(discrepancy.extrapolation, model),
     }
-    if not discrepancy.per_draw:
-        return {**out, "dual": packed(discrepancy.dual), "surface": _surface(discrepancy, model)}
     geometry = discrepancy.geometry
     return {
         **out,
@@ -232,19 +234,28 @@ def _discrepancy(discrepancy: Discrepancy, model: Model) -> dict[str, Any]:
     }
 
 
-def _surface(discrepancy: Discrepancy, model: Model) -> dict[str, Any] | None:
-    """Return a surface as data: its process is a discrepancy with the same anchors."""
-    surface, ground = discrepancy.surface, discrepancy.ground
-    if surface is None or ground is None:
+def _stack(stack: Stack | None, model: Model) -> dict[str, Any] | None:
+    """Return a stack as data: its anchors, and what each part makes of them."""
+    if stack is None:
         return None
     order = list(model.factors)
-    ranges = [[order.index(name), *ends] for name, ends in surface.ranges.items()]
+    places = {name: i for i, name in enumerate(order)}
     return {
-        "weight": surface.weight,
-        "fading": FADING,
-        "level": surface.level,
-        "ranges": ranges,
-        "ground": _discrepancy(ground, model),
+        "anchors": [[places[name], *_column(values)] for name, values in stack.anchors.items()],
+        "parts": [
+            {
+                "kernel": part.kernel.numbered(places, model.formula),
+                "dual": packed(stack.dual(k)),
+                "noises": packed(part.noise**2 * part.factors),
+                "noise": part.noise,
+                "weight": part.weight,
+            }
+            for k, part in enumerate(stack.parts)
+        ],
+        "width": stack.width,
+        "repeats": stack.repeats,
+        "normal": NORMAL,
+        "beyond": [[places[b.factor], b.upper, list(b.weights), b.width] for b in stack.beyond],
     }
 
 

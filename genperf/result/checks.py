@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from genperf.discrepancy import Discrepancy
+from genperf.discrepancy import Discrepancy, Stack
 from genperf.errors import ModelError
 from genperf.formula import parse
 from genperf.panel.medians import Median
@@ -68,6 +68,8 @@ def check_record(record: ModelRecord, discrepancies: Iterable[Discrepancy]) -> N
         _check_evidence(one, schema)
     for discrepancy in discrepancies:
         _check_discrepancy(discrepancy, schema.factors)
+    if record.stack is not None:
+        _check_stack(record.stack, len(record.members), schema.factors)
     if record.feasibility is not None:
         _check_feasibility(record.feasibility, schema.factors)
     kinds = [(f.name, f.numeric) for f in schema.factors]
@@ -206,10 +208,6 @@ def _check_discrepancy(discrepancy: Discrepancy, factors: tuple[Factor, ...]) ->
     fault = discrepancy.kernel.fault(anchors)
     if fault is not None:
         raise refusal(f"discrepancies.kernel: {fault}")
-    surface = discrepancy.surface
-    fault = surface.fault(anchors) if surface is not None else None
-    if surface is not None and (fault is not None or discrepancy.per_draw):
-        raise refusal(f"discrepancies.surface: {fault or 'it belongs to a discrepancy that all draws share'}")
     for factor in factors:
         above_zero = factor.numeric and factor.positive
         if above_zero and factor.name in anchors and np.any(anchors[factor.name] <= 0.0):
@@ -217,19 +215,29 @@ def _check_discrepancy(discrepancy: Discrepancy, factors: tuple[Factor, ...]) ->
     beyond = discrepancy.extrapolation
     for text in () if beyond is None else (*beyond.axes, beyond.work, beyond.nodes):
         parse(text, set(anchors))
-    if any(not numeric.get(name, False) for name in discrepancy.followers or ()):
-        raise refusal("discrepancies.followers: one is no count of the table")
     offsets = discrepancy.offsets
     if offsets is not None and (offsets.ndim != 2 or len(offsets) != len(scales) or not 0 < offsets.shape[1] < count):
         raise refusal("discrepancies.offsets: what is borrowed does not match the draws or the anchors")
-    if not all(map(_computable, (discrepancy, discrepancy.ground))):
+    if not _computable(discrepancy):
         raise refusal("discrepancies.kernel: a size is so large beside the noise that nothing can be computed")
 
 
-def _computable(discrepancy: Discrepancy | None) -> bool:
+def _check_stack(stack: Stack, members: int, factors: tuple[Factor, ...]) -> None:
+    """Refuse a stack whose parts do not fit the members, the factors or each other."""
+    numeric = {f.name: f.numeric for f in factors}
+    if len(stack.parts) != members:
+        raise refusal("stack.parts: they do not match the members")
+    if any(numeric.get(name) is not (values.dtype != object) for name, values in stack.anchors.items()):
+        raise refusal("stack.anchors: they do not match the factors")
+    if any(np.any(np.abs(part.residuals) > CHECKS.largest_logarithm) for part in stack.parts):
+        raise refusal("stack.parts.residuals: one is not a logarithm of what was measured")
+    fault = stack.fault()
+    if fault is not None:
+        raise refusal(f"stack: {fault}")
+
+
+def _computable(discrepancy: Discrepancy) -> bool:
     """Tell whether the covariance of a process at its anchors has a square root, as every fitted one has."""
-    if discrepancy is None:
-        return True
     if float(discrepancy.kernel.variance(discrepancy.anchors).max()) <= CHECKS.most_variance * discrepancy.noise**2:
         return True
     try:

@@ -14,13 +14,13 @@ from genperf.result.checks import check_groups
 from genperf.result.fit_result import FitResult, GroupedResult
 from genperf.result.layout import FailureRecord, File, GroupRecord
 from genperf.result.records import ENCODER, decode_hook, record_of, result_of
-from genperf.result.version1 import upgraded
+from genperf.result.version1 import refuse_kriging, upgraded
 from genperf.table.content import CONTENT, read_bounded
 from genperf.table.delimited import DELIMITERS
 
 _MAKE = "make one with genperf fit TABLE … -o model.json"
 #: The version of the layout that this genperf writes.
-VERSION = 2
+VERSION = 3
 
 
 def dump_model(result: FitResult | GroupedResult) -> str:
@@ -76,6 +76,8 @@ def parse_model(text: str | bytes, where: str = "model") -> FitResult | GroupedR
     try:
         if plain["schema_version"] == 1:
             plain = upgraded(plain)
+        if plain["schema_version"] == 2:
+            refuse_kriging(plain)
         file = msgspec.convert(plain, File, dec_hook=decode_hook)
         check_groups(file)
         results = {group.key: result_of(group.model) for group in file.groups}
@@ -86,7 +88,7 @@ def parse_model(text: str | bytes, where: str = "model") -> FitResult | GroupedR
     except FormulaError as error:
         raise ModelError(f"holds a formula that is refused: {error}", where=where) from None
     except ModelError as error:
-        raise ModelError(error.message, where=where) from None
+        raise ModelError(error.message, where=where, hint=error.hint) from None
     if not file.group:
         if len(results) != 1:
             raise ModelError("holds no model", where=where)

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from genperf.discrepancy.extrapolation import Extrapolation
 from genperf.discrepancy.kernels import Kernel
-from genperf.discrepancy.surface import Surface
+from genperf.discrepancy.stack import Stack
 from genperf.errors import Note
 from genperf.expression import Kind, Meaning
 from genperf.prediction import Evidence, Feasibility, Schema, Spread, Status
@@ -79,8 +79,6 @@ class DiscrepancyRecord(
     per_draw: bool = False
     extrapolation: Extrapolation | msgspec.UnsetType | None = msgspec.UNSET
     offsets: Array | None = None
-    surface: Surface | None = None
-    followers: tuple[str, ...] | None = None
 
 
 class ModelRecord(msgspec.Struct, frozen=True, eq=False, forbid_unknown_fields=True):
@@ -97,6 +95,7 @@ class ModelRecord(msgspec.Struct, frozen=True, eq=False, forbid_unknown_fields=T
     notes: tuple[Note, ...]
     discrepancies: tuple[DiscrepancyRecord, ...] = ()
     feasibility: Feasibility | None = None
+    stack: Stack | None = None
     further: dict[str, ModelRecord] = {}
 
 

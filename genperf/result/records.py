@@ -10,11 +10,11 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from genperf.discrepancy import Discrepancy
+from genperf.discrepancy import Discrepancy, Process, Stack
 from genperf.errors import ModelError
 from genperf.expression import Constant, Expression, Term
 from genperf.formula import Node, names_in, parse, render
-from genperf.prediction import Member, discrepancies_of
+from genperf.prediction import Member, discrepancies_of, stack_of
 from genperf.result.arrays import encoded, unpacked
 from genperf.result.checks import check_record, refusal
 from genperf.result.fit_result import FitResult
@@ -56,6 +56,7 @@ def record_of(result: FitResult) -> ModelRecord:
         notes=result.notes,
         discrepancies=discrepancy_records(discrepancies),
         feasibility=result.feasibility,
+        stack=stack_of(result.members),
         further={name: record_of(one) for name, one in result.further.items()},
     )
 
@@ -126,7 +127,7 @@ def result_of(record: ModelRecord) -> FitResult:
     return FitResult(
         model=record.model,
         schema=schema,
-        members=tuple(_member(m, schema.factors, discrepancies) for m in record.members),
+        members=tuple(_member(m, schema.factors, discrepancies, record.stack, k) for k, m in enumerate(record.members)),
         spread=record.spread,
         evidence=record.evidence,
         options=dict(record.options),
@@ -138,7 +139,13 @@ def result_of(record: ModelRecord) -> FitResult:
     )
 
 
-def _member(record: MemberRecord, factors: tuple[Factor, ...], discrepancies: Sequence[Discrepancy]) -> Member:
+def _member(
+    record: MemberRecord,
+    factors: tuple[Factor, ...],
+    discrepancies: Sequence[Discrepancy],
+    stack: Stack | None,
+    place: int,
+) -> Member:
     """Return the member of a record."""
     texts = tuple(f.name for f in factors if not f.numeric)
     names = {f.name for f in factors} | {c.name for c in record.constants}
@@ -187,7 +194,8 @@ def _member(record: MemberRecord, factors: tuple[Factor, ...], discrepancies: Se
         tuple(c.name for c in record.constants if not c.identified),
         record.label,
         discrepancy,
-        record.central,
+        central=record.central,
+        process=None if stack is None else Process(stack, place),
     )
 
 

@@ -6,12 +6,35 @@ from typing import Any
 
 import numpy as np
 
-from genperf.discrepancy import Effect, Exponential
 from genperf.discrepancy.kernels.random_walk import walk_from
 from genperf.errors import ModelError
-from genperf.result.arrays import encoded
 
 Plain = dict[str, Any]
+#: Of a model of many factors as `auto` once was.
+FIT_AGAIN = (
+    "is a model of many factors by an earlier version of auto, which this genperf does not read",
+    "fit it again: genperf fit TABLE … -o model.json",
+)
+
+
+def refuse_kriging(file: Plain) -> None:
+    """Refuse a file of version 2 whose residuals are kriged.
+
+    Raises
+    ------
+    ModelError
+        Saying to fit again.
+    """
+    models = [group.get("model") for group in file.get("groups", []) if isinstance(group, dict)]
+    while models:
+        model = models.pop()
+        if not isinstance(model, dict):
+            continue
+        known = model.get("discrepancies")
+        if isinstance(known, list) and any(isinstance(d, dict) and not d.get("per_draw") for d in known):
+            raise ModelError(FIT_AGAIN[0], hint=FIT_AGAIN[1])
+        further = model.get("further")
+        models += list(further.values()) if isinstance(further, dict) else []
 
 
 def upgraded(file: Plain) -> Plain:
@@ -31,8 +54,9 @@ def upgraded(file: Plain) -> Plain:
 
 
 def _model(model: Plain) -> Plain:
-    krigings = model.get("krigings", [])
-    discrepancies = [_kriging(k) for k in krigings]
+    if model.get("krigings") or any(member.get("shift") for member in model["members"]):
+        raise ModelError(FIT_AGAIN[0], hint=FIT_AGAIN[1])
+    discrepancies: list[Plain] = []
     members = [_member(member, discrepancies) for member in model["members"]]
     kept = {k: v for k, v in model.items() if k not in ("table", "members", "krigings", "metrics", "options")}
     options = {("request" if k == "asked" else k): v for k, v in model["options"].items()}
@@ -60,16 +84,9 @@ def _table(table: Plain) -> Plain:
 
 def _member(member: Plain, discrepancies: list[Plain]) -> Plain:
     kept = {k: v for k, v in member.items() if k not in ("walk", "kriging", "shift")}
-    place = member.get("kriging")
+    place = None
     if member.get("walk") is not None:
         discrepancies.append(_walk(member["walk"]))
-        place = len(discrepancies) - 1
-    elif member.get("shift") is not None:
-        shift = member["shift"]
-        axis = {"factor": shift["factor"], "kind": "doublings", "labels": [], "values": shift["levels"]}
-        effect = {"size": 1.0, "rates": {shift["factor"]: 1.0 / shift["length"]}}
-        old = {"axes": [axis], "effects": [effect], "weights": shift["weights"], "variance": 0.0}
-        discrepancies.append(_kriging(old))
         place = len(discrepancies) - 1
     return {**kept, "discrepancy": place}
 
@@ -87,31 +104,4 @@ def _walk(walk: Plain) -> Plain:
         "per_draw": True,
         "extrapolation": {"axes": walk["axes"], "work": walk["work"], "slope": walk["trend"]},
         "offsets": walk.get("offsets"),
-    }
-
-
-def _kriging(kriging: Plain) -> Plain:
-    """Return a discrepancy from its weights (κ + 1)⁻¹·r: the residuals r are the weights times κ + 1."""
-    anchors, metrics = {}, {}
-    for axis in kriging["axes"]:
-        values: Any = np.array(axis["values"], dtype=float)
-        if axis["kind"] == "level":
-            values = np.array([*axis["labels"], None], dtype=object)[:-1][values.astype(int)]
-        anchors[axis["factor"]], metrics[axis["factor"]] = values, axis["kind"]
-    if not anchors:
-        raise ValueError("a kriging without an axis")
-    effects = tuple(Effect(e["size"], dict(e["rates"])) for e in kriging["effects"])
-    weights = np.array(kriging["weights"], dtype=float)
-    across = Exponential(metrics, effects).covariance(anchors, anchors)
-    return {
-        "kernel": {
-            "type": "exponential",
-            "metrics": metrics,
-            "effects": [{"size": e.size, "rates": e.rates} for e in effects],
-        },
-        "anchors": {name: encoded(values) for name, values in anchors.items()},
-        "logarithms": (across @ weights + weights).tolist(),
-        "variances": [0.0] * len(weights),
-        "noise": 1.0,
-        "scales": [float(np.sqrt(kriging["variance"]))],
     }

@@ -8,12 +8,12 @@ from statistics import NormalDist
 import numpy as np
 import pandas as pd
 import pytest
-from discrepancies import kriged, walk_along
+from discrepancies import stacked, walk_along
 
 from genperf.advice import suggest
 from genperf.advice.narrowing import Knowledge, knowledge
 from genperf.advice.suggest import _sentence
-from genperf.discrepancy import Discrepancy
+from genperf.discrepancy import Axis, Discrepancy
 from genperf.errors import GenperfError
 from genperf.expression import Expression, Term, coefficient, exponent
 from genperf.formula import parse
@@ -144,16 +144,18 @@ def test_the_walk_knows_its_own_covariance() -> None:
     assert np.linalg.eigvalsh(walk.covariance(columns)).min() > -1e-12
 
 
-def test_kriging_tells_of_the_configurations_near() -> None:
-    # One anchor at 1; effects of σ²·s = 0.04·1 whose likeness is 1/e a doubling, and noise of σ² = 0.04 at the anchor.
+def test_a_process_tells_of_the_configurations_near() -> None:
+    # One anchor at 1; variance 0.04 whose likeness is 1/e a doubling, and noise of 0.04 at the anchor.
     # Left at 4 and 8 (2 and 3 doublings off): 0.04·(1 − e⁻⁴/2) and 0.04·(1 − e⁻⁶/2), between them 0.04·(e⁻¹ − e⁻⁵/2).
-    kriging = kriged({"gpus": ("doublings", [1.0])}, [(1.0, {"gpus": 1.0})], np.zeros(1), 0.2)
+    axis = Axis("gpus", "ln", 0.0, 1.0 / np.log(2.0))
+    processes = stacked({"gpus": [1.0]}, [0.0], [axis], local=0.2, noise=0.2, weights=(0.3, 0.7))
     exact = member(np.array([[1.0, 0.0]] * 50))
-    both = (replace(exact, weight=0.3, discrepancy=kriging), replace(exact, weight=0.7, discrepancy=kriging))
+    both = [replace(exact, weight=p.stack.parts[p.place].weight, process=p) for p in processes]
     known = knowledge(model(*both), {"gpus": np.array([4.0, 8.0])})
     shared = np.exp(-1.0) - 0.5 * np.exp(-5.0)
     expected = [[1.0 - 0.5 * np.exp(-4.0), shared], [shared, 1.0 - 0.5 * np.exp(-6.0)]]
     assert known.covariance == pytest.approx(0.04 * np.array(expected))
+    assert known.noise == pytest.approx(0.04)
 
 
 def test_a_new_runs_noise_is_not_narrowed() -> None:

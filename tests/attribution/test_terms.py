@@ -1,13 +1,16 @@
 """Seconds and shares of terms against cases worked by hand."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
-from discrepancies import kriged, walk_along
+from discrepancies import stacked, walk_along
 from worked_models import BATCH, WORKERS, member, model
 
 from genperf.attribution import explain
 from genperf.attribution.terms import FORM, HIDDEN
+from genperf.discrepancy import Axis
 from genperf.errors import GenperfError
 
 AMDAHL = {"serial": "c", "parallel": "a/workers"}
@@ -75,26 +78,38 @@ def test_the_part_that_no_term_explains_is_the_form_error() -> None:
     assert found.loc[FORM, "lower"] <= 1.0 <= found.loc[FORM, "upper"]
 
 
-def test_what_is_kriged_is_form_error() -> None:
+def test_what_the_process_adds_is_form_error() -> None:
     # At 4 workers every time is measured twice as long as 1 + 8/4 = 3 s; far from there the expression speaks alone.
-    kriging = kriged({"workers": ("doublings", [4.0])}, [(1.0, {"workers": 1.0})], 2.0 * np.log([2.0]), 0.0)
-    found = explain(model(member(AMDAHL, {"c": 1.0, "a": 8.0}, discrepancy=kriging)), {"workers": 4})
+    (process,) = stacked({"workers": [4.0]}, np.log([2.0]), [Axis("workers", "ln", 0.0, 1.0 / np.log(2.0))])
+    amdahl = replace(member(AMDAHL, {"c": 1.0, "a": 8.0}), process=process)
+    found = explain(model(amdahl), {"workers": 4})
     assert found.terms.set_index("term")["seconds"].to_dict() == pytest.approx({"serial": 1, "parallel": 2, FORM: 3})
     # Doubling: (1 + 1)·2^(1/e) s against 6 s.
     assert found.elasticities["elasticity"][0] == pytest.approx(np.log2(2 * 2 ** np.exp(-1) / 6))
     assert found.elasticities["method"][0] == "doubling"
 
 
-def test_the_form_error_is_as_sure_as_the_kriging() -> None:
+def test_the_form_error_is_as_sure_as_the_process() -> None:
     # One residual of ln 2 that is believed by half; σ² = 0.01 of which half is left: T = 3·√2·exp(±0.071·z), and the
     # terms have no interval of their own.
-    kriging = kriged({"workers": ("doublings", [4.0])}, [(1.0, {"workers": 1.0})], np.log([2.0]), 0.1)
-    draws = np.tile([1.0, 8.0], (200, 1)).tolist()
-    found = explain(model(member(AMDAHL, {"c": 1.0, "a": 8.0}, draws, discrepancy=kriging)), {"workers": 4})
-    terms = found.terms.set_index("term")
-    assert terms.loc["serial", ["lower", "upper"]].tolist() == [1.0, 1.0]
+    axis = Axis("workers", "ln", 0.0, 1.0)
+    (process,) = stacked({"workers": [4.0]}, np.log([2.0]), [axis], local=0.1, noise=0.1)
+    amdahl = member(AMDAHL, {"c": 1.0, "a": 8.0}, np.tile([1.0, 8.0], (200, 1)).tolist())
+    terms = explain(model(replace(amdahl, process=process)), {"workers": 4}).terms.set_index("term")
+    assert terms.loc["serial", ["lower", "upper"]].tolist() == pytest.approx([1.0, 1.0])
     ends = 3.0 * np.sqrt(2.0) * np.exp(np.sqrt(0.005) * 1.645 * np.array([-1.0, 1.0])) - 3.0
     assert terms.loc[FORM, ["lower", "upper"]].to_numpy(float) == pytest.approx(ends, rel=0.02)
+
+
+def test_of_a_stack_one_expression_serves() -> None:
+    # The heaviest that has several terms; what it does not explain is a row of its own.
+    processes = stacked({"workers": [4.0]}, [0.0], [Axis("workers", "ln", 0.0, 1.0)], weights=(0.6, 0.4))
+    flat = member({"constant": "c"}, {"c": 3.0}, weight=0.6)
+    members = [flat, member(AMDAHL, {"c": 1.0, "a": 8.0}, weight=0.4)]
+    whole = model(*(replace(m, process=p) for m, p in zip(members, processes, strict=True)))
+    terms = explain(whole, {"workers": 4}).terms
+    assert terms["term"].tolist() == ["serial", "parallel", FORM]
+    assert terms["seconds"].sum() == pytest.approx(whole.predict({"workers": [4]}).time[0])
 
 
 def test_terms_that_trade_against_each_other_are_aliased() -> None:

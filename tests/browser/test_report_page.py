@@ -4,15 +4,16 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
+import msgspec
 import numpy as np
 import pandas as pd
 import pytest
 from chromium import NARROW, WIDE, Browser
-from discrepancies import kriged
+from discrepancies import stacked
 
 import genperf as gp
 from genperf.attribution.terms import FORM, HIDDEN
-from genperf.discrepancy.distances import Metric
+from genperf.discrepancy import Axis, Beyond, Process, Product
 from genperf.reporting import View, html, page
 from genperf.result import FitResult, GroupedResult
 
@@ -50,18 +51,25 @@ def series() -> FitResult:
 
 @pytest.fixture(scope="module")
 def ensemble(many: FitResult) -> FitResult:
-    """Two members of a table of many factors, with what they miss kriged along two kinds of factors."""
-    anchors: dict[str, tuple[Metric, list[Any]]] = {
-        "workers": ("doublings", [1.0, 4.0, 16.0, 16.0]),
-        "framework": ("level", ["mxnet", "tensorflow", "mxnet", "tensorflow"]),
-        "batch": ("difference", [16.0, 32.0, 64.0, 16.0]),
+    """Two members of a table of many factors, each with a process along three kinds of factors."""
+    anchors: dict[str, list[Any]] = {
+        "workers": [1.0, 4.0, 16.0, 16.0],
+        "framework": ["mxnet", "tensorflow", "mxnet", "tensorflow"],
+        "batch": [16.0, 32.0, 64.0, 16.0],
     }
-    effects = [(2.0, {"workers": 0.4, "framework": 1.1, "batch": 0.05}), (0.3, {"workers": 2.0})]
-    kriging = kriged(anchors, effects, [0.2, -0.3, 0.1, -0.05], 0.06)
-    other = replace(many.best, draws=1.1 * many.best.draws, constants=1.1 * many.best.constants, weight=0.3, label="b")
-    return replace(
-        many, members=(replace(many.best, weight=0.7, discrepancy=kriging), replace(other, discrepancy=kriging))
+    axes = (
+        Axis("workers", "ln", 0.1, 0.4, smooth=0.2, length=1.5, walk=0.1, step=0.1),
+        Axis("framework", "level", 0.3, 1.1),
+        Axis("batch", "ln1p", 0.2, 0.3, smooth=0.1, length=0.8, each=0.05, centre=3.0),
+        Axis("workers*batch", "ln", 0.1, 0.2),
     )
+    processes = stacked(anchors, [0.2, -0.3, 0.1, -0.05], axes, local=0.1, noise=0.06, weights=(0.7, 0.3))
+    beyond = (Beyond("workers", 16.0, (0.1, 0.9), 2.5), Beyond("batch", 64.0, (0.5, 0.5), 1.0))
+    parts = tuple(msgspec.structs.replace(p, kernel=Product(axes, 2.0, 0.1)) for p in processes[0].stack.parts)
+    stack = msgspec.structs.replace(processes[0].stack, parts=parts, beyond=beyond, width=1.2, repeats=0.05)
+    other = replace(many.best, draws=1.1 * many.best.draws, constants=1.1 * many.best.constants, weight=0.3, label="b")
+    members = (replace(many.best, weight=0.7), other)
+    return replace(many, members=tuple(replace(m, process=Process(stack, k)) for k, m in enumerate(members)))
 
 
 @pytest.fixture(scope="module")
@@ -103,7 +111,7 @@ def test_numbers_of_an_ensemble_are_pythons(browser: Browser, ensemble: FitResul
 def test_numbers_of_auto_on_many_factors_are_pythons(browser: Browser) -> None:
     frame = runs().assign(seconds=lambda d: d.seconds * np.where((d.framework == "mxnet") & (d.batch == 32), 1.4, 1.0))
     result = fitted(frame, "auto", intrinsic="batch", categorical="framework")
-    assert result.best.discrepancy is not None
+    assert result.best.process is not None
     browser.open(page(result))
     agrees(
         browser, result, {"batch": [16, 32, 100], "workers": [1, 3, 16, 20, 64], "framework": ["mxnet", "tensorflow"]}
@@ -115,8 +123,7 @@ def test_numbers_of_factors_that_go_on_as_series_are_pythons(browser: Browser, m
     """Measured inside one node of four, and on two."""
     frame = runs().query(f"workers <= {most}").assign(nodes=lambda d: np.maximum(1, d.workers // 4))
     result = fitted(frame, "auto", intrinsic="batch", extrinsic="workers,nodes", categorical="framework")
-    assert result.best.discrepancy is not None
-    assert result.best.discrepancy.followers == ("nodes",)
+    assert result.best.process is not None
     browser.open(page(result))
     asked = {"batch": [16, 100], "workers": [2, 4, 16, 64], "nodes": [1.0, 2.0, 8.0], "framework": "mxnet"}
     agrees(browser, result, asked)

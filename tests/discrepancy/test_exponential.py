@@ -1,16 +1,11 @@
 """A shared discrepancy with exponential effects, against cases worked by hand and the textbook's matrices."""
 
-from dataclasses import replace
-
 import msgspec
 import numpy as np
 import pytest
 
 from genperf.discrepancy import Discrepancy, Effect, Exponential, process
 from genperf.discrepancy.distances import Metric
-from genperf.expression import Expression, Term, coefficient
-from genperf.formula import parse
-from genperf.prediction import Member, Status, central_times, forecasts
 
 RNG = np.random.default_rng(0)
 COLUMNS = {
@@ -114,27 +109,6 @@ def test_without_a_variance_the_mean_is_all() -> None:
     (mean,), variance = alone.forecast(ASKED)
     assert np.allclose(mean, KRIGING.mean(ASKED))
     assert not variance.any()
-
-
-def test_members_are_multiplied_by_what_they_share(monkeypatch: pytest.MonkeyPatch) -> None:
-    expression = Expression("constant", (Term("c", parse("c").node),), (coefficient("c"),))
-    status = Status("by hand", 0.0, True, 0, 1, 1)
-    plain = [Member(expression, np.array([c]), np.array([[c], [2.0 * c]]), 0.5, status) for c in (1.0, 4.0)]
-    both = [replace(m, discrepancy=KRIGING) for m in plain]
-    (level,), (variance,) = KRIGING.forecast(ASKED)
-    assert np.allclose(central_times(both, ASKED), 2.0 * np.exp(level))
-    calls: list[int] = []
-    plainly = Discrepancy.forecast
-    monkeypatch.setattr(Discrepancy, "forecast", lambda self, columns: calls.append(1) or plainly(self, columns))
-    for (mean, spread), m in zip(forecasts(both, ASKED), both, strict=True):
-        assert np.allclose(mean, np.log(m.draws) + level)
-        assert np.allclose(spread, variance)
-    assert len(calls) == 1
-    assert np.allclose(both[1].times(ASKED), 4.0 * np.exp(level))
-    # One that has none stands as it is.
-    assert np.allclose(
-        forecasts([both[0], plain[1]], ASKED)[1], (np.log(plain[1].draws) + np.zeros(50), np.zeros((2, 50)))
-    )
 
 
 def test_beyond_the_largest_anchor_a_carried_process_stays_as_it_is_there() -> None:

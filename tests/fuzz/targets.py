@@ -21,7 +21,7 @@ from genperf.result import FitResult, dump_model, parse_model
 from genperf.table import read_table
 
 DATA = Path(__file__).parents[1] / "importers" / "data"
-MODELS = Path(__file__).parents[1] / "result" / "version1"
+MODELS = Path(__file__).parents[1] / "result"
 
 
 @dataclass(frozen=True)
@@ -101,12 +101,15 @@ def _seeds(*patterns: str) -> tuple[bytes, ...]:
 def _models() -> tuple[bytes, ...]:
     """Return small models of each kind, of the first and of the present version: short files are mutated faster."""
     seeds = []
-    for path in sorted(MODELS.glob("*.json")):
+    for path in sorted(MODELS.glob("version*/*.json")):
         plain = json.loads(path.read_bytes())
         plain["groups"] = plain["groups"][:1]
         model = plain["groups"][0]["model"]
         model["members"] = model["members"][:1]
-        if not model["members"][0]["walk"]:
+        if model.get("stack"):
+            model["stack"]["parts"] = model["stack"]["parts"][:1]
+            model["stack"]["beyond"] = []
+        elif not model["members"][0]["walk"]:
             # The draws of a series belong to its walk.
             model["members"][0]["draws"] = model["members"][0]["draws"][:4]
         text = json.dumps(plain, separators=(",", ":"))

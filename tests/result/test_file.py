@@ -10,9 +10,10 @@ import msgspec
 import numpy as np
 import pandas as pd
 import pytest
-from discrepancies import kriged as kriged_at
+from discrepancies import stacked, walk_along
 
 import genperf as gp
+from genperf.discrepancy import Axis, Beyond, Extrapolation, Process
 from genperf.errors import ModelError
 from genperf.result import FitResult, GroupedResult, dump_model, load_model, parse_model, save_model
 
@@ -84,7 +85,7 @@ MEMBER = [*MODEL, "members", 0]
     ("path", "value", "said"),
     [
         (["program"], "extra-p", "is not a genperf model"),
-        (["schema_version"], 99, "has schema version 99; this genperf reads up to 2"),
+        (["schema_version"], 99, "has schema version 99; this genperf reads up to 3"),
         (["groups"], [], "holds no model"),
         ([*MODEL, "seed"], None, "missing required field `seed`"),
         ([*MODEL, "surprise"], 1, "contains unknown field `surprise`"),
@@ -169,35 +170,72 @@ def test_configurations_that_are_not_of_the_factors_are_refused(result: FitResul
 
 
 @pytest.fixture(scope="module")
-def kriged(result: FitResult) -> FitResult:
-    """Two members that share a discrepancy, and one that has none."""
-    anchors: Any = {
-        "gpu count": ("doublings", [1.0, 8.0, 8.0]),
-        "framework": ("level", ["mxnet", "mxnet", "tensor <flow>"]),
-    }
-    effects = [(2.5, {"gpu count": 0.3, "framework": 1.25}), (0.5, {"gpu count": 2.0})]
-    near = kriged_at(anchors, effects, [0.1, -0.2, 1 / 3], 0.05)
-    best = replace(result.best, weight=0.4, discrepancy=near)
-    return replace(result, members=(best, best, replace(best, weight=0.2, discrepancy=None)))
+def stack(result: FitResult) -> FitResult:
+    """Two members with processes about them."""
+    anchors: Any = {"gpu count": [1.0, 8.0, 8.0], "framework": ["mxnet", "mxnet", "tensor <flow>"]}
+    axes = (Axis("`gpu count`", "ln", 0.1, 0.3, walk=0.1, step=0.1), Axis("framework", "level", 0.2, 1.25))
+    processes = stacked(anchors, [0.1, -0.2, 1 / 3], axes, size=2.0, local=0.1, noise=0.05, weights=(0.4, 0.6))
+    beyond = (Beyond("gpu count", 8.0, (0.9, 0.1), 1.5),)
+    whole = msgspec.structs.replace(processes[0].stack, beyond=beyond)
+    members = (replace(result.best, weight=p.stack.parts[p.place].weight) for p in processes)
+    return replace(result, members=tuple(replace(m, process=Process(whole, k)) for k, m in enumerate(members)))
 
 
-def test_a_shared_discrepancy_is_written_once(kriged: FitResult) -> None:
-    text = dump_model(kriged)
-    read = json.loads(text)["groups"][0]["model"]
-    assert len(read["discrepancies"]) == 1
-    assert [m.get("discrepancy") for m in read["members"]] == [0, 0, None]
+def test_a_stack_is_written_once(stack: FitResult) -> None:
+    text = dump_model(stack)
     again = parse_model(text)
     assert isinstance(again, FitResult)
-    assert again.members[0].discrepancy is again.members[1].discrepancy
-    asked = {"gpu count": [1, 3, 64], "batch": 8, "framework": ["mxnet", "tensor <flow>"]}
-    pd.testing.assert_frame_equal(again.predict(asked), kriged.predict(asked), check_exact=True)
+    processes = [m.process for m in again.members]
+    assert processes[0] is not None
+    assert processes[1] is not None
+    assert processes[0].stack is processes[1].stack
+    request = {"gpu count": [1, 3, 64], "batch": 8, "framework": ["mxnet", "tensor <flow>"]}
+    pd.testing.assert_frame_equal(again.predict(request), stack.predict(request), check_exact=True)
     assert dump_model(again) == text
+
+
+BROKEN_STACKS: list[tuple[Callable[[dict[str, Any]], None], str]] = [
+    (lambda s: s["anchors"].update(batch=s["anchors"].pop("framework")), "stack.anchors"),
+    (lambda s: s["anchors"].update(unheard=[1.0, 2.0, 3.0]), "stack.anchors"),
+    (lambda s: s["anchors"].update({"gpu count": [1.0, 8.0]}), "the anchors are not of one length"),
+    (lambda s: s["anchors"].update({"gpu count": [1.0, 8.0, 0.0]}), "'`gpu count`' has no logarithm"),
+    (lambda s: s.update(parts=s["parts"][:1]), "stack.parts: they do not match the members"),
+    (lambda s: s.update(width=0.0), "the weights, the width"),
+    (lambda s: s["parts"][0].update(noise=0.0), "not above zero"),
+    (lambda s: s["parts"][0].update(residuals=[1e6, 0.0, 0.0]), "stack.parts.residuals"),
+    (lambda s: s["parts"][0]["kernel"].update(size=-1.0), "a size is below zero"),
+    (lambda s: s["parts"][0]["kernel"].update(axes=[]), "the axes do not match"),
+    (lambda s: s["parts"][0]["kernel"]["axes"][1].update(scale="ln"), "the axis 'framework' does not match"),
+    (lambda s: s["parts"][0]["kernel"]["axes"][0].update(formula="__import__('os')"), "formula"),
+    (lambda s: s["parts"][0]["kernel"].update(size=1e40), "a covariance has no square root"),
+    (lambda s: s["beyond"][0].update(factor="framework"), "no number of the anchors"),
+    (lambda s: s["beyond"][0].update(weights=[1.0]), "do not match the parts"),
+]
+
+
+@pytest.mark.parametrize(("broken", "field"), BROKEN_STACKS)
+def test_a_stack_that_does_not_fit_is_refused(
+    stack: FitResult, broken: Callable[[dict[str, Any]], None], field: str
+) -> None:
+    read = json.loads(dump_model(stack))
+    broken(read["groups"][0]["model"]["stack"])
+    with pytest.raises(ModelError) as caught:
+        parse_model(json.dumps(read))
+    assert field in str(caught.value)
 
 
 @pytest.fixture
 def walks(result: FitResult) -> FitResult:
     """Two members with a discrepancy each, which differ in their scales alone."""
-    near = kriged_at({"gpu count": ("doublings", [1.0, 8.0])}, [(2.5, {"gpu count": 0.3})], [0.1, -0.2], 0.05)
+    near = walk_along("gpus", [1.0, 8.0], [0.1, -0.2], scales=np.ones(len(result.best.draws)))
+    anchors = {
+        "gpu count": np.array([1.0, 8.0]),
+        "batch": np.full(2, 8.0),
+        "framework": np.array(["mxnet"] * 2, object),
+    }
+    beyond = Extrapolation(("`gpu count`",), "1", 0.0)
+    kernel = msgspec.structs.replace(near.kernel, axes=("`gpu count`",))
+    near = msgspec.structs.replace(near, kernel=kernel, anchors=anchors, extrapolation=beyond)
     best = replace(result.best, weight=0.5, discrepancy=near)
     wider = msgspec.structs.replace(near, scales=2.0 * near.scales)
     return replace(result, members=(best, replace(best, discrepancy=wider)))
@@ -230,43 +268,35 @@ def test_a_first_discrepancy_that_leaves_something_out_is_refused(walks: FitResu
 
 
 BROKEN: list[tuple[Callable[[dict[str, Any]], None], str]] = [
-    (lambda d: d["anchors"].update(batch=d["anchors"].pop("framework")), "discrepancies.anchors"),
-    (lambda d: d["anchors"].update(unheard=[1.0, 2.0, 3.0]), "discrepancies.anchors"),
-    (lambda d: d["anchors"].update({"gpu count": [1.0, 8.0]}), "discrepancies.anchors"),
-    (lambda d: d["anchors"].update({"gpu count": [1.0, 8.0, 0.0]}), "an anchor's 'gpu count' is not above zero"),
-    (lambda d: d["anchors"]["framework"].update(places=[0, 1, 2]), "anchors[...]: expected places of the labels"),
-    (lambda d: d["anchors"]["framework"].update(places=[0, 1, 0.5]), "anchors[...]: expected places of the labels"),
+    (lambda d: d["anchors"].update(unheard=[1.0, 2.0]), "discrepancies.anchors"),
+    (lambda d: d["anchors"].update({"gpu count": [1.0]}), "discrepancies.anchors"),
+    (lambda d: d["anchors"].update({"gpu count": [1.0, 0.0]}), "an anchor's 'gpu count' is not above zero"),
+    (lambda d: d["anchors"]["framework"].update(places=[0, 1]), "anchors[...]: expected places of the labels"),
     (lambda d: d.update(anchors={}), "discrepancies.anchors"),
     (lambda d: d.update(logarithms=[]), "discrepancies.anchors"),
-    (lambda d: d.update(logarithms=[0.1, "0.2", None]), "logarithms: expected"),
+    (lambda d: d.update(logarithms=[0.1, None]), "logarithms: expected"),
     (lambda d: d.update(logarithms={"shape": [3], "float32": "AACAPw=="}), "logarithms: expected 3 finite numbers"),
     (lambda d: d.update(logarithms={"shape": [-3], "float32": "AAAA"}), "logarithms: expected the lengths"),
     (lambda d: d.update(scales=[-1.0]), "discrepancies.scales"),
     (lambda d: d.update(noise=0.0), "discrepancies.scales"),
     (lambda d: d["kernel"].update(type="surprise"), "kernel.type: invalid value 'surprise'"),
-    (lambda d: d["kernel"]["effects"][0].update(size=-1.0), "discrepancies.kernel"),
-    (lambda d: d["kernel"]["effects"][0]["rates"].update(batch=1.0), "discrepancies.kernel"),
-    (lambda d: d["kernel"]["effects"][0]["rates"].update(framework=0.0), "discrepancies.kernel"),
-    (lambda d: d.update(followers=["framework"]), "discrepancies.followers"),
-    (lambda d: d.update(followers=["nodes"]), "discrepancies.followers"),
-    (lambda d: d["kernel"]["metrics"].update(framework="doublings"), "the metric of 'framework' does not match"),
 ]
 
 
 @pytest.mark.parametrize(("broken", "field"), BROKEN)
 def test_a_discrepancy_that_does_not_fit_is_refused(
-    kriged: FitResult, broken: Callable[[dict[str, Any]], None], field: str
+    walks: FitResult, broken: Callable[[dict[str, Any]], None], field: str
 ) -> None:
-    read = json.loads(dump_model(kriged))
+    read = json.loads(dump_model(walks))
     broken(read["groups"][0]["model"]["discrepancies"][0])
     with pytest.raises(ModelError, match="not a whole model file") as caught:
         parse_model(json.dumps(read))
     assert field in str(caught.value)
 
 
-def test_a_member_of_a_discrepancy_that_is_not_there_is_refused(kriged: FitResult) -> None:
-    read = json.loads(dump_model(kriged))
-    read["groups"][0]["model"]["members"][1]["discrepancy"] = 1
+def test_a_member_of_a_discrepancy_that_is_not_there_is_refused(walks: FitResult) -> None:
+    read = json.loads(dump_model(walks))
+    read["groups"][0]["model"]["members"][1]["discrepancy"] = 2
     with pytest.raises(ModelError, match=r"members\.discrepancy: there is none at this place"):
         parse_model(json.dumps(read))
 
@@ -313,23 +343,22 @@ def test_anchors_of_a_series_hold_every_factor_that_a_term_reads() -> None:
         parse_model(json.dumps(plain))
 
 
-def test_a_process_that_nothing_can_be_computed_with_is_refused() -> None:
-    plain = json.loads(dump_model(parse_model((EARLIER / "kriged.json").read_text())))
-    # Of an effect that some anchors share: beside it, they are one anchor many times.
-    plain["groups"][0]["model"]["discrepancies"][0]["kernel"]["effects"][1]["size"] = 1e99
-    with pytest.raises(ModelError, match=r"discrepancies.kernel: a size is so large beside the noise"):
-        parse_model(json.dumps(plain))
+def test_many_factors_of_an_earlier_auto_are_fitted_again() -> None:
+    with pytest.raises(ModelError, match="by an earlier version of auto") as caught:
+        load_model(EARLIER.with_name("refused") / "kriged.json")
+    assert "fit it again" in str(caught.value.hint)
 
 
-def test_a_kriging_of_version_1_has_an_axis() -> None:
-    plain = json.loads((EARLIER / "kriged.json").read_text())
-    plain["groups"][0]["model"]["krigings"][0]["axes"] = []
-    with pytest.raises(ModelError, match="is not a whole model file: a part is of another kind"):
-        parse_model(json.dumps(plain))
+def test_kriging_of_version_2_is_fitted_again(walks: FitResult) -> None:
+    read = {**json.loads(dump_model(walks)), "schema_version": 2}
+    parse_model(json.dumps(read))
+    del read["groups"][0]["model"]["discrepancies"][1]["per_draw"]
+    with pytest.raises(ModelError, match="by an earlier version of auto"):
+        parse_model(json.dumps(read))
 
 
-def test_a_name_is_not_compared_with_zero() -> None:
-    plain = json.loads(dump_model(parse_model((EARLIER / "kriged.json").read_text())))
+def test_a_name_is_not_compared_with_zero(result: FitResult) -> None:
+    plain = json.loads(dump_model(result))
     (net,) = [f for f in plain["groups"][0]["model"]["table"]["factors"] if f["role"] == "categorical"]
     net["positive"] = True
     parse_model(json.dumps(plain))

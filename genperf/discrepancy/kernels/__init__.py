@@ -1,12 +1,8 @@
-"""Covariances of the discrepancy, one small file each.
+"""Covariances, one small file each.
 
-A kernel is a `msgspec.Struct` with a tag, which names it in the model file. It has the members `factors`, `covariance`,
-`standing`, `variance`, `fault` and `numbered`. A new kernel is a file here, a name in `Kernel`, a class in
-`reporting/assets/kernels.js`, a test, and the line that chooses it.
-
-`Exponential` compares configurations by a sum of distances. A kernel of that sum is a covariance for any number of
-factors if it is a mixture of exponential ones, such as (1 + d/2)⁻². A Matérn kernel (1 + d)·exp(−d) of the sum is none:
-its matrices have negative eigenvalues.
+A kernel is a `msgspec.Struct` with the members `factors`, `covariance`, `variance`, `fault` and `numbered`. A new part
+of the product over factors is a name in `Axis.parts`, its size in `genperf.process.settings`, and a line in
+`reporting/assets/kernels.js`.
 """
 
 from __future__ import annotations
@@ -14,9 +10,10 @@ from __future__ import annotations
 from typing import TypeAlias
 
 from genperf.discrepancy.kernels.exponential import Effect, Exponential
+from genperf.discrepancy.kernels.product import Axis, Product
 from genperf.discrepancy.kernels.random_walk import RandomWalk
 
-#: Every kernel that a model file may hold.
+#: Every kernel of a series that a model file may hold.
 Kernel: TypeAlias = Exponential | RandomWalk
 
-__all__ = ["Effect", "Exponential", "Kernel", "RandomWalk"]
+__all__ = ["Axis", "Effect", "Exponential", "Kernel", "Product", "RandomWalk"]

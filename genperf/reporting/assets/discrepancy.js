@@ -1,4 +1,4 @@
-// What an expression cannot say: a Gaussian process on ln T around it. Mirrors genperf/discrepancy/process.py.
+// What an expression cannot say: Gaussian processes on ln T around it. Mirrors genperf/discrepancy/.
 
 const dot = (a, b) => {
   let sum = 0;
@@ -6,94 +6,33 @@ const dot = (a, b) => {
   return sum;
 };
 
+// The rows of anchors, by factor, from their columns.
+function anchored(data) {
+  const columns = data.map(([at, labels, values]) => {
+    const numbers = unpacked(values);
+    return [at, labels.length ? Array.from(numbers, (k) => labels[k]) : numbers];
+  });
+  return Array.from(columns[0][1], (_, i) => {
+    const x = [];
+    for (const [at, values] of columns) x[at] = values[i];
+    return x;
+  });
+}
+
 class Discrepancy {
   constructor(data) {
-    this.perDraw = data.perDraw;
     this.kernel = new KERNELS[data.kernel.type](data.kernel);
     this.noise = data.noise;
     this.scales = unpacked(data.scales);
-    const columns = data.anchors.map(([at, labels, values]) => {
-      const numbers = unpacked(values);
-      return [at, labels.length ? Array.from(numbers, (k) => labels[k]) : numbers];
-    });
-    this.anchors = Array.from(columns[0][1], (_, i) => {
-      const x = [];
-      for (const [at, values] of columns) x[at] = values[i];
-      return x;
-    });
+    this.anchors = anchored(data.anchors);
     this.points = this.anchors.map((x) => this.kernel.point(x));
     this.extrapolation = data.extrapolation && new Extrapolation(data.extrapolation, this.anchors);
-    if (!data.perDraw) {
-      this.dual = unpacked(data.dual);
-      if (data.surface) this.surface = { ...data.surface, ground: new Discrepancy(data.surface.ground) };
-      return;
-    }
     Object.assign(this, { logarithms: data.logarithms, whiten: data.whiten, variances: data.variances, ones: data.ones });
     this.offsets = data.offsets ? unpacked(data.offsets) : [];
   }
   // κ between a point and every anchor.
   across(point) {
     return Float64Array.from(this.points, (anchor) => this.kernel.covariance(anchor, point));
-  }
-
-  // --- shared by all draws: residuals of the central fit at the anchors ---
-  sharedMean(x) {
-    const mean = dot(this.across(this.kernel.point(x)), this.dual), s = this.surface;
-    if (!s) return mean;
-    const w = this.share(x);
-    return (1 - w) * mean + w * (s.level + s.ground.sharedMean(this.inside(x)));
-  }
-  // The share of the surface: it fades outside the measured range.
-  share(x) {
-    let away = 0;
-    for (const [at, low, high] of this.surface.ranges) {
-      const edge = Math.min(Math.max(x[at], low), high);
-      away += Math.abs(low > 0 ? Math.log2(x[at] / edge) : (x[at] - edge) / (high - low || 1));
-    }
-    return this.surface.weight * this.surface.fading ** -away;
-  }
-  // x with every number inside the measured range.
-  inside(x) {
-    const there = [...x];
-    for (const [at, low, high] of this.surface.ranges) there[at] = Math.min(Math.max(x[at], low), high);
-    return there;
-  }
-  sharedForecast(x) {
-    const [mean, variance] = this.ofResiduals(x), s = this.surface;
-    if (!s) return [mean, variance];
-    const [level, beside] = s.ground.sharedForecast(this.inside(x));
-    const w = this.share(x), sd = (1 - w) * Math.sqrt(variance) + w * Math.sqrt(beside);
-    return [(1 - w) * mean + w * (s.level + level), sd * sd];
-  }
-  ofResiduals(x) {
-    const point = this.kernel.point(x), near = this.across(point), mean = dot(near, this.dual);
-    if (!this.scales[0]) return [mean, 0];
-    this.lower ||= this.factored();
-    let known = 0;
-    for (let i = 0; i < near.length; i++) {
-      const row = this.lower[i];
-      let v = near[i];
-      for (let j = 0; j < i; j++) v -= row[j] * near[j];
-      near[i] = v / row[i];
-      known += near[i] * near[i];
-    }
-    return [mean, this.scales[0] ** 2 * Math.max(this.kernel.variance(point) - known, 0)];
-  }
-  // The Cholesky factor of κ + noise between the anchors, row by row.
-  factored() {
-    const rows = [];
-    for (let i = 0; i < this.points.length; i++) {
-      const row = this.across(this.points[i]);
-      row[i] += this.noise ** 2;
-      for (let j = 0; j <= i; j++) {
-        const other = j < i ? rows[j] : row;
-        let v = row[j];
-        for (let k = 0; k < j; k++) v -= row[k] * other[k];
-        row[j] = j < i ? v / other[j] : Math.sqrt(v);
-      }
-      rows.push(row);
-    }
-    return rows;
   }
 
   // --- per draw: ln T at the anchors, a curve and a scale for each draw ---
@@ -141,6 +80,74 @@ class Discrepancy {
   // Variance that one new run adds in a draw.
   runVariance(d, noise) {
     return (this.scales[d] * this.noise) ** 2 + noise ** 2;
+  }
+}
+
+// Processes about several means, pooled: genperf/discrepancy/stack.py.
+class Stack {
+  constructor(data) {
+    Object.assign(this, data);
+    const anchors = anchored(data.anchors);
+    this.parts = data.parts.map((part) => {
+      const kernel = new Product(part.kernel), noises = unpacked(part.noises);
+      return { ...part, kernel, noises, dual: unpacked(part.dual), points: anchors.map((x) => kernel.point(x)) };
+    });
+  }
+  // The Cholesky factor of κ + noise between the anchors, row by row.
+  factored({ kernel, points, noises }) {
+    const rows = [];
+    points.forEach((point, i) => {
+      const row = Float64Array.from(points.slice(0, i + 1), (other) => kernel.covariance(other, point));
+      row[i] += noises[i];
+      for (let j = 0; j <= i; j++) {
+        const other = j < i ? rows[j] : row;
+        let v = row[j];
+        for (let k = 0; k < j; k++) v -= row[k] * other[k];
+        row[j] = j < i ? v / other[j] : Math.sqrt(v);
+      }
+      rows.push(row);
+    });
+    return rows;
+  }
+  // Mean and variance of a part's process.
+  forecast(part, x) {
+    const point = part.kernel.point(x), near = Float64Array.from(part.points, (anchor) => part.kernel.covariance(anchor, point));
+    const mean = dot(near, part.dual);
+    part.lower ||= this.factored(part);
+    let known = 0;
+    for (let i = 0; i < near.length; i++) {
+      const row = part.lower[i];
+      let v = near[i];
+      for (let j = 0; j < i; j++) v -= row[j] * near[j];
+      near[i] = v / row[i];
+      known += near[i] * near[i];
+    }
+    return [mean, Math.max(part.kernel.covariance(point, point) - known, 0)];
+  }
+  // Weight of each part, and the width, inside the range and beyond it.
+  weights(x) {
+    const logarithm = (w) => Math.log(Math.max(w, 1e-12)), inside = this.parts.map((p) => logarithm(p.weight));
+    let chosen = inside, width = this.width, away = 0;
+    for (const [at, upper, weights, wide] of this.beyond) {
+      const far = Math.min(Math.max(Math.log2(x[at] / upper) || 0, 0), 1);
+      if (far <= away) continue;
+      chosen = inside.map((w, k) => (1 - far) * w + far * logarithm(weights[k]));
+      width = (1 - far) * this.width + far * wide;
+      away = far;
+    }
+    return [chosen.map(Math.exp), width];
+  }
+  // ln T of the pool, and the variance of a new run; `curves` has ln of each part's expression at x.
+  pooled(curves, x, places) {
+    const [weights, width] = this.weights(x);
+    const forecasts = this.parts.map((part) => this.forecast(part, x));
+    const share = places.map((k) => weights[k] / Math.sqrt(forecasts[k][1] + this.parts[k].noise ** 2));
+    const whole = share.reduce((a, b) => a + b);
+    const mean = places.map((k) => curves[k] + forecasts[k][0]);
+    const centre = mean.reduce((sum, m, i) => sum + (share[i] / whole) * m, 0);
+    const sum = (each) => places.reduce((all, k, i) => all + (share[i] / whole) * each(k, i), 0);
+    const scale = (width / this.normal) ** 2, apart = sum((k, i) => forecasts[k][1] + (mean[i] - centre) ** 2);
+    return [centre, scale * apart + Math.max(scale * sum((k) => this.parts[k].noise ** 2), this.repeats ** 2)];
   }
 }
 

@@ -18,8 +18,7 @@ class Member {
     const flat = unpacked(data.draws), n = this.constants.length;
     this.draws = Array.from({ length: data.count }, (_, d) => flat.subarray(d * n, (d + 1) * n));
     const discrepancy = data.discrepancy === null ? null : discrepancies[data.discrepancy];
-    this.series = discrepancy && discrepancy.perDraw ? discrepancy : null;
-    this.shared = discrepancy && !discrepancy.perDraw ? discrepancy : null;
+    this.series = discrepancy;
     // What a draw's share is multiplied by for the central value.
     this.centralShares = data.central ? unpacked(data.central) : new Float64Array(data.count).fill(1);
     if (this.series) this.series.condition(this.draws.map((c) => this.series.anchors.map((x) => this.log(x, c))));
@@ -32,19 +31,10 @@ class Member {
   log(x, c) {
     return Math.log(this.split(x, c)[1]);
   }
-  // ln of the expression, less what a surface takes the place of.
-  curve(x, c) {
-    const here = this.log(x, c);
-    if (!(this.shared && this.shared.surface) || here === -Infinity) return here;
-    const there = this.log(this.shared.inside(x), c);
-    return here - this.shared.share(x) * (there === -Infinity ? here : there);
-  }
-  // Mean and variance of ln T for every draw; `shared` has what each shared discrepancy forecasts at x.
-  forecast(x, shared) {
-    const curve = Float64Array.from(this.draws, (c) => this.curve(x, c));
-    if (this.series) return this.series.forecast(curve, x);
-    const [level, variance] = this.shared ? shared.get(this.shared) : [0, 0];
-    return [curve.map((v) => v + level), new Float64Array(curve.length).fill(variance)];
+  // Mean and variance of ln T for every draw.
+  forecast(x) {
+    const curve = Float64Array.from(this.draws, (c) => this.log(x, c));
+    return this.series ? this.series.forecast(curve, x) : [curve, new Float64Array(curve.length)];
   }
 }
 
@@ -105,31 +95,39 @@ class Engine {
     Object.assign(this, data, { factors, judging });
     this.discrepancies = data.discrepancies.map((d) => new Discrepancy(d));
     this.members = data.members.map((m) => new Member(m, this.discrepancies));
-    this.shared = this.discrepancies.filter((d) => !d.perDraw);
+    this.pool = data.stack && new Stack(data.stack);
   }
   mixture(x, members = this.members) {
-    const shared = new Map(this.shared.map((d) => [d, d.sharedForecast(x)]));
-    const forecasts = members.map((m) => m.forecast(x, shared));
+    const forecasts = members.map((m) => m.forecast(x));
     const flat = (k) => Float64Array.from(forecasts.flatMap((f) => Array.from(f[k])));
     const shares = Float64Array.from(members.flatMap((m) => Array(m.draws.length).fill(m.weight / m.draws.length)));
     return [flat(0), flat(1), shares];
   }
+  // ln T of stacked members and the variance of a new run.
+  pooled(x, members = this.members) {
+    const curves = this.members.map((m) => m.log(x, m.constants));
+    return this.pool.pooled(curves, x, members.map((m) => this.members.indexOf(m)));
+  }
   central(x, members = this.members) {
+    if (this.pool) return Math.exp(this.pooled(x, members)[0]);
     if (members.some((m) => m.series)) {
       const [mean, variance, shares] = this.mixture(x, members);
       const factors = members.flatMap((m) => Array.from(m.centralShares));
       return mixtureQuantiles(mean, shares.map((s, d) => s * factors[d]), variance.map(Math.sqrt), [0.5])[0];
     }
-    const means = new Map(this.shared.map((d) => [d, d.sharedMean(x)]));
     let sum = 0, weight = 0;
     for (const m of members) {
-      sum += m.weight * (m.curve(x, m.constants) + (m.shared ? means.get(m.shared) : 0));
+      sum += m.weight * m.log(x, m.constants);
       weight += m.weight;
     }
     return Math.exp(sum / weight);
   }
   // Ends of the prediction band at some levels.
   band(x, levels) {
+    if (this.pool) {
+      const [centre, run] = this.pooled(x);
+      return levels.map((level) => Math.exp(centre + this.quantiles.find(([l]) => l === level)[1] * Math.sqrt(run)));
+    }
     const forecast = this.mixture(x), ends = this.beyond.map((beyond) => this.bandBeside(x, levels, forecast, beyond));
     return levels.map((level, k) => ends[level < 0.5 ? 0 : ends.length - 1][k]);
   }
@@ -159,9 +157,15 @@ class Engine {
   parts(x) {
     const time = this.central(x), seconds = new Map();
     const whole = this.members.reduce((a, m) => a + m.weight, 0);
+    if (this.pool) {
+      // The expression of one member serves as mean; the rest of the time is what no expression explains.
+      const served = this.members[this.serves], [t] = served.split(x, served.constants);
+      t.forEach((v, j) => seconds.set(served.terms[j][0], v));
+      return { time, seconds };
+    }
     for (const m of this.members) {
       const [t, total] = m.split(x, m.constants);
-      const predicted = m.series || m.shared ? this.central(x, [m]) : total;
+      const predicted = m.series ? this.central(x, [m]) : total;
       t.forEach((v, j) => {
         const name = m.terms[j][0];
         seconds.set(name, (seconds.get(name) || 0) + (m.weight / whole) * (v / predicted) * time);

@@ -19,35 +19,37 @@ class RandomWalk {
   }
 }
 
-class Exponential {
-  constructor({ metrics, effects }) {
-    this.metrics = metrics;
-    this.effects = effects;
-    this.size = effects.reduce((sum, [size]) => sum + size, 0);
-  }
-  correlation(far) {
-    return Math.exp(-far);
+// s²·Π (1 + V/s²) + l²·exp(−Σ rate·d): a product over factors and a local part.
+class Product {
+  constructor({ axes, size, local }) {
+    this.axes = axes.map((axis) => ({ ...axis, read: FORMULAS[axis.formula] }));
+    this.square = size * size;
+    this.local = local * local;
   }
   point(x) {
-    return this.metrics.map(([at, metric, most]) => {
-      const value = most === null ? x[at] : Math.min(x[at], most);
-      return metric.endsWith("doublings") ? (value > 0 ? Math.log2(value) : -Infinity) : value;
+    return this.axes.map(({ read, scale, centre }) => {
+      const value = read(x);
+      if (scale === "level") return value;
+      return (scale === "ln" ? Math.log(value) : Math.sign(value) * Math.log1p(Math.abs(value))) - (centre || 0);
     });
   }
-  covariance(a, b) {
-    const apart = this.metrics.map(([, metric], j) =>
-      metric === "level" ? Number(a[j] !== b[j]) : metric.startsWith("squared") ? (a[j] - b[j]) ** 2 : Math.abs(a[j] - b[j]));
-    let sum = 0;
-    for (const [size, rates] of this.effects) {
-      let far = 0;
-      for (const [j, rate] of rates) far += rate * apart[j];
-      sum += size * this.correlation(far);
-    }
-    return sum;
+  part({ scale, linear, smooth, length, walk, step, each }, x, z) {
+    if (scale === "level") return x === z ? linear * linear : 0;
+    let v = linear * linear * x * z;
+    if (smooth) v += smooth * smooth * Math.exp(-0.5 * ((x - z) / (length || 1)) ** 2);
+    if (each && x === z) v += each * each;
+    if (walk && x * z > 0) v += walk * walk * Math.min(Math.abs(x), Math.abs(z));
+    if (step && x > 0 && z > 0) v += step * step;
+    return v;
   }
-  variance() {
-    return this.size;
+  covariance(a, b) {
+    let product = 1, far = 0;
+    this.axes.forEach((axis, j) => {
+      product *= 1 + this.part(axis, a[j], b[j]) / this.square;
+      far += axis.rate * (axis.scale === "level" ? Number(a[j] !== b[j]) : Math.abs(a[j] - b[j]));
+    });
+    return this.square * product + this.local * Math.exp(-far);
   }
 }
 
-const KERNELS = { "random-walk": RandomWalk, exponential: Exponential };
+const KERNELS = { "random-walk": RandomWalk };

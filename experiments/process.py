@@ -1,0 +1,180 @@
+"""`auto` on tables of many factors: the process against the averaged expressions before it, on the same folds.
+
+    python experiments/process.py [WORD...] [--write] [--workers N]
+
+Without a word: every row. A row is a table, a scheme of `gp.validate` and what `auto` erred by before
+(`experiments/process_before.csv`, made by the same command with `--before` on commit 8dbf9a2). Prints the rows and the
+geometric means of the error ratios; `--write` writes docs/results/process.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+
+import genperf as gp
+
+sys.path.append(str(Path(__file__).parent))
+import three_frameworks
+import transformers
+from generic_model import OTHERS, TABLES, load
+
+COMMAND = "python experiments/process.py --write"
+ROOT = Path(__file__).parents[1]
+PAGE = ROOT / "docs" / "results" / "process.md"
+BEFORE = Path(__file__).with_name("process_before.csv")
+#: Tables of series, read as one table whose series are levels of a factor, and the count beyond which it is predicted.
+SERIES = {"azure_batchai": 8, "tf_benchmarks": 8, "sia_aws": 8}
+WITHIN, BEYOND = "inside the range", "beyond the counts"
+
+
+@dataclass(frozen=True)
+class Row:
+    """A table and how it is split."""
+
+    name: str
+    scheme: str
+    table: Callable[[], gp.Table]
+
+    @property
+    def kind(self) -> str:
+        """Whether the scheme goes beyond the counts."""
+        return BEYOND if self.scheme.startswith("extrapolate") else WITHIN
+
+
+def rows() -> Iterator[Row]:
+    """Yield the rows of the page, small tables first."""
+    for name, largest in OTHERS.items():
+        for scheme in ("kfold:5", *([largest] if largest else [])):
+            yield Row(name, scheme, lambda name=name: gp.datasets.load(name))
+    for name, (table, where) in TABLES.items():
+        largest = "extrapolate:workers:8" if table == "pytorch_cpu" else "extrapolate:devices:16"
+        for scheme in ("kfold:5", largest):
+            yield Row(name, scheme, lambda table=table, where=where: load(table, where))
+    for framework in three_frameworks.FRAMEWORKS:
+        for scheme in ("kfold:5", "extrapolate:workers:4", "leave-group-out:network_fold"):
+            yield Row(f"core, {framework}", scheme, lambda f=framework: three_frameworks.table_of(f))
+    for name, case in transformers.CASES.items():
+        for scheme in ("kfold:5", *case.splits):
+            if (name, scheme) != ("GPT", "kfold:5"):
+                yield Row(name, scheme, lambda case=case: transformers.table_of(case))
+    for name, limit in SERIES.items():
+        for scheme in ("kfold:5", f"extrapolate:devices:{limit}"):
+            yield Row(name, scheme, lambda name=name: of_series(name))
+
+
+def of_series(name: str) -> gp.Table:
+    """Return series as one table: the series is a level, and counts and batch are factors."""
+    frame = pd.read_csv(ROOT / "data" / "corpus" / "series" / f"{name}.csv")
+    roles = {"intrinsic": "batch", "extrinsic": "devices,nodes", "categorical": "series"}
+    return gp.read_table(frame, time="t", **roles)
+
+
+def measured(row: Row, workers: int) -> dict[str, str | float]:
+    """Return how `auto` errs on a row."""
+    table = row.table()
+    start = time.perf_counter()
+    score = gp.validate(table, "auto", row.scheme, seed=0, workers=workers).models[0]
+    used = time.perf_counter() - start
+    points = [p for p in score.predictions if p.predicted is not None]
+    if not points:
+        return {"table": row.name, "predicted": row.scheme, "error": math.nan, "covers": math.nan}
+    inside = [(p.lower or 0.0) <= p.measured <= (p.upper or 0.0) for p in points]
+    widths = sorted(((p.upper or 0.0) - (p.lower or 0.0)) / (p.predicted or 1.0) for p in points)
+    return {
+        "table": row.name,
+        "predicted": row.scheme,
+        "configurations": len(table.medians()),
+        "error": 100.0 * sum(abs((p.predicted or 0.0) / p.measured - 1.0) for p in points) / len(points),
+        "covers": 100.0 * sum(inside) / len(inside),
+        "width": 100.0 * widths[len(widths) // 2],
+        "seconds": used,
+    }
+
+
+def compared(found: dict[str, str | float], before: pd.DataFrame) -> dict[str, str | float]:
+    """Return a row with what `auto` erred by before, and the ratio."""
+    key = (found["table"], found["predicted"])
+    old = before.loc[key] if key in before.index else None
+    error = float(old["error"]) if old is not None else math.nan
+    return {**found, "before": error, "ratio": float(found["error"]) / error}
+
+
+def geometric(ratios: pd.Series[float]) -> float:
+    return math.exp(sum(map(math.log, ratios)) / len(ratios)) if len(ratios) else math.nan
+
+
+def markdown(frame: pd.DataFrame) -> str:
+    """Return the rows of the page."""
+    lines = [
+        "| table | configurations | predicted | before | process | ratio | covers % | width % |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    for r in frame.to_dict("records"):
+        old = "crash" if math.isnan(r["before"]) else f"{r['before']:.2f}"
+        ratio = "" if math.isnan(r["ratio"]) else f"{r['ratio']:.2f}"
+        cells = (r["table"], r["configurations"], r["predicted"], old, f"{r['error']:.2f}", ratio)
+        lines.append(f"| {' | '.join(map(str, cells))} | {r['covers']:.0f} | {r['width']:.0f} |")
+    return "\n".join(lines)
+
+
+def summary(frame: pd.DataFrame) -> str:
+    """Return the geometric means of the error ratios, and how the intervals cover."""
+    lines = []
+    for kind in (WITHIN, BEYOND):
+        part = frame[[("extrapolate" in p) is (kind == BEYOND) for p in frame["predicted"]]]
+        ratios = part["ratio"].dropna()
+        if len(ratios):
+            worst = part.loc[ratios.idxmax()]
+            lines.append(
+                f"- *{kind}*: geometric mean of the error ratios {geometric(ratios):.3f} over {len(ratios)} rows, "
+                f"the largest {worst['ratio']:.2f} ({worst['table']}); mean coverage {part['covers'].mean():.1f} %."
+            )
+    return "\n".join(lines)
+
+
+def page(frame: pd.DataFrame) -> str:
+    """Return the page's text."""
+    return f"""# How near is the process of `auto` on tables of many factors?
+
+Made by `{COMMAND}`. Mean |predicted/measured − 1| in %, the same folds for both: *before* is `auto` as it averaged
+expressions and kriged their residuals (commit 8dbf9a2, kept in `experiments/process_before.csv`), *process* is `auto`
+as it is. Intervals are nominal 90 %.
+
+{summary(frame)}
+
+{markdown(frame)}
+"""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("words", nargs="*", help="of the rows that are made")
+    parser.add_argument("--write", action="store_true")
+    parser.add_argument("--before", action="store_true", help="write the errors of this code as those before")
+    parser.add_argument("--workers", type=int, default=1)
+    options = parser.parse_args()
+    chosen = [r for r in rows() if not options.words or any(w in f"{r.name} {r.scheme}" for w in options.words)]
+    before = pd.read_csv(BEFORE).set_index(["table", "predicted"]) if BEFORE.exists() else pd.DataFrame()
+    found = []
+    for row in chosen:
+        found.append(compared(measured(row, options.workers), before))
+        print(" ".join(f"{k}={v:.4g}" if isinstance(v, float) else f"{v}," for k, v in found[-1].items()), flush=True)
+    frame = pd.DataFrame(found)
+    if options.before:
+        frame[["table", "predicted", "error", "covers", "width", "seconds"]].round(4).to_csv(BEFORE, index=False)
+        return
+    print(summary(frame))
+    if options.write:
+        PAGE.write_text(page(frame), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

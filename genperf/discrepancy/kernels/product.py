@@ -1,0 +1,198 @@
+"""A covariance that is a product over factors: an analysis of variance over all their subsets, and a local part."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from typing import Any, Literal
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from genperf.formula import evaluate, parse
+
+Array = npt.NDArray[np.float64]
+Scale = Literal["ln", "ln1p", "level"]
+
+
+class Axis(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """One factor of the product, with the standard deviations of ln T that it may explain.
+
+        numbers   V(x, z) = linear²·x·z + smooth²·exp(−(x − z)²/2·length²) + each²·1[x = z]
+        counts    walk²·min(x, z) + step²·1[x > 0]·1[z > 0] beside these, x = ln n: anchored at one worker
+        levels    V(x, z) = linear²·1[x = z]
+
+    Attributes
+    ----------
+    formula : str
+        Over the factors; a quoted column where it is one.
+    scale : {"ln", "ln1p", "level"}
+        x is ln of a number, sign·ln(1 + |.|) of one that may be zero or below, or a label.
+    centre : float
+        Subtracted from x; 0 for a count.
+    rate : float
+        How fast the local part falls with |x − z|, or with another level.
+    """
+
+    formula: str
+    scale: Scale
+    linear: float
+    rate: float
+    smooth: float = 0.0
+    length: float = 1.0
+    walk: float = 0.0
+    step: float = 0.0
+    each: float = 0.0
+    centre: float = 0.0
+
+    def coordinates(self, columns: Mapping[str, Any]) -> npt.NDArray[Any]:
+        """Return x of each row."""
+        name = self.formula.strip("`")
+        if self.scale == "level":
+            return np.asarray(columns[name], dtype=object)
+        read = columns[name] if name in columns else evaluate(parse(self.formula).node, columns)
+        values = np.broadcast_to(np.asarray(read, float), (len(next(iter(columns.values()))),))
+        with np.errstate(all="ignore"):
+            x = np.log(values) if self.scale == "ln" else np.sign(values) * np.log1p(np.abs(values))
+        return np.asarray(x - self.centre)
+
+    def parts(self, x: npt.NDArray[Any], z: npt.NDArray[Any]) -> dict[str, Array]:
+        """Return the parts of V by the name of their size, each of shape (x, z)."""
+        if self.scale == "level":
+            return {"linear": self.linear**2 * (x[:, None] == z[None, :])}
+        across = x[:, None] - z[None, :]
+        parts = {"linear": self.linear**2 * x[:, None] * z[None, :]}
+        if self.smooth:
+            parts["smooth"] = self.smooth**2 * np.exp(-0.5 * (across / self.length) ** 2)
+        if self.each:
+            parts["each"] = self.each**2 * (across == 0.0)
+        if self.walk:
+            shared = np.minimum(np.abs(x)[:, None], np.abs(z)[None, :])
+            parts["walk"] = self.walk**2 * np.where(x[:, None] * z[None, :] > 0.0, shared, 0.0)
+            parts["step"] = self.step**2 * ((x > 0.0)[:, None] & (z > 0.0)[None, :])
+        return parts
+
+    def variance(self, x: npt.NDArray[Any]) -> Array:
+        """Return V(x, x)."""
+        if self.scale == "level":
+            return np.full(len(x), self.linear**2)
+        return np.asarray(
+            (self.linear * x) ** 2
+            + self.smooth**2
+            + self.each**2
+            + self.walk**2 * np.abs(x)
+            + self.step**2 * (x > 0.0),
+            float,
+        )
+
+    def slope(self, x: Array, z: Array) -> Array:
+        """Return the derivative of V(x, z) by z, shape (x, z)."""
+        across = x[:, None] - z[None, :]
+        smooth = self.smooth**2 * np.exp(-0.5 * (across / self.length) ** 2) * across / self.length**2
+        walk = self.walk**2 * ((z[None, :] > 0.0) & (across > 0.0))
+        return np.asarray(self.linear**2 * x[:, None] + smooth + walk)
+
+    def distance(self, x: npt.NDArray[Any], z: npt.NDArray[Any]) -> Array:
+        """Return |x − z|, or whether two labels differ."""
+        if self.scale == "level":
+            return np.asarray(x[:, None] != z[None, :], float)
+        return np.asarray(np.abs(x[:, None] - z[None, :]))
+
+
+class Product(msgspec.Struct, frozen=True, dict=True, tag="product", forbid_unknown_fields=True):
+    """A product over factors, which holds every interaction between them, and a part that is local.
+
+        κ(x, z) = s²·Π_j (1 + V_j(x_j, z_j)/s²) + l²·exp(−Σ_j rate_j·d_j(x_j, z_j))
+
+    Attributes
+    ----------
+    size : float
+        s: standard deviation of the level, and above what the effects of two factors multiply.
+    local : float
+        l.
+
+    Examples
+    --------
+    >>> kernel = Product((Axis("n", "ln", 0.1, 1.0),), 2.0, 0.0)
+    >>> kernel.covariance({"n": np.array([1.0, np.e])}, {"n": np.array([np.e])})
+    array([[4.  ],
+           [4.01]])
+    """
+
+    axes: tuple[Axis, ...]
+    size: float
+    local: float
+
+    @cached_property
+    def factors(self) -> tuple[str, ...]:
+        """The factors that the covariance depends on."""
+        return tuple(dict.fromkeys(name for axis in self.axes for name in parse(axis.formula).names))
+
+    def covariance(self, a: Mapping[str, Any], b: Mapping[str, Any]) -> Array:
+        """Return the covariance between two lists of configurations, shape (rows of a, rows of b)."""
+        pairs = [(axis.coordinates(a), axis.coordinates(b)) for axis in self.axes]
+        return self.between(pairs)
+
+    def between(self, pairs: list[tuple[npt.NDArray[Any], npt.NDArray[Any]]]) -> Array:
+        """Return the covariance between two lists of points, given by the coordinates of both along each axis."""
+        product, far = self._parts(pairs)
+        return np.asarray(self.size**2 * product + self.local**2 * np.exp(-far))
+
+    def _parts(self, pairs: list[tuple[npt.NDArray[Any], npt.NDArray[Any]]]) -> tuple[Array, Array]:
+        """Return Π (1 + V/s²) and Σ rate·d."""
+        shape = len(pairs[0][0]), len(pairs[0][1])
+        product, far = np.ones(shape), np.zeros(shape)
+        for axis, (x, z) in zip(self.axes, pairs, strict=True):
+            xs, row = distinct(x)
+            zs, column = distinct(z)
+            V = np.asarray(sum(axis.parts(xs, zs).values()))
+            product *= (1.0 + V / self.size**2)[row].take(column, axis=1)
+            far += (axis.rate * axis.distance(xs, zs))[row].take(column, axis=1)
+        return product, far
+
+    def variance(self, columns: Mapping[str, Any]) -> Array:
+        """Return the diagonal of the covariance, shape (rows,)."""
+        product = np.ones(len(next(iter(columns.values()))))
+        for axis in self.axes:
+            product *= 1.0 + axis.variance(axis.coordinates(columns)) / self.size**2
+        return np.asarray(self.size**2 * product + self.local**2)
+
+    def slopes(self, a: Mapping[str, Any], b: Mapping[str, Any], place: int) -> Array:
+        """Return the derivative of the covariance by an axis's coordinate of `b`, shape (rows of a, rows of b)."""
+        pairs = [(axis.coordinates(a), axis.coordinates(b)) for axis in self.axes]
+        product, far = self._parts(pairs)
+        axis, (x, z) = self.axes[place], pairs[place]
+        V = np.asarray(sum(axis.parts(x, z).values()))
+        smooth = product / (1.0 + V / self.size**2) * axis.slope(x, z)
+        local = self.local**2 * np.exp(-far) * axis.rate * np.sign(x[:, None] - z[None, :])
+        return np.asarray(smooth + local)
+
+    def fault(self, anchors: Mapping[str, npt.NDArray[Any]]) -> str | None:
+        """Say what does not fit the anchors, of a kernel that was read from a file; None where all does."""
+        if not self.axes or not set(self.factors) <= set(anchors):
+            return "the axes do not match the anchors"
+        sizes = [v for a in self.axes for v in (a.linear, a.rate, a.smooth, a.walk, a.step, a.each)]
+        if not self.size > 0.0 or not self.local >= 0.0 or any(v < 0.0 for v in sizes):
+            return "a size is below zero"
+        for axis in self.axes:
+            labels = any(anchors[name].dtype == object for name in parse(axis.formula).names)
+            if labels is not (axis.scale == "level") or not axis.length > 0.0:
+                return f"the axis '{axis.formula}' does not match the anchors"
+            if not labels and not np.all(np.isfinite(axis.coordinates(anchors))):
+                return f"an anchor's '{axis.formula}' has no logarithm"
+        return None
+
+    def numbered(self, places: Mapping[str, int], formula: Callable[[str], int]) -> dict[str, Any]:
+        """Return the kernel as plain data, for a page that knows factors and formulas by number."""
+        axes = []
+        for axis in self.axes:
+            fields = msgspec.structs.asdict(axis)
+            axes.append({**fields, "formula": formula(axis.formula)})
+        return {"axes": axes, "size": self.size, "local": self.local}
+
+
+def distinct(x: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], npt.NDArray[np.intp]]:
+    """Return the distinct values of a list, and the place of each among them."""
+    values, place = np.unique(x.astype(str) if x.dtype == object else x, return_inverse=True)
+    return (values.astype(object) if x.dtype == object else values), place

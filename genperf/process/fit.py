@@ -1,0 +1,241 @@
+"""`auto` on a table of many factors: one process about several means, stacked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+from scipy.special import stdtrit
+
+from genperf.discrepancy import Beyond, Part, Process, Product, Stack
+from genperf.discrepancy.stack import NORMAL
+from genperf.engine.phases import doing
+from genperf.errors import FitError, Note
+from genperf.estimate import FitOptions
+from genperf.estimate.last_point import last_point_errors
+from genperf.estimate.order import CONTENT_SEED, in_order, levels_by_content
+from genperf.prediction import Ensemble, Evidence, Member, Spread, Status
+from genperf.process.axes import axes_of
+from genperf.process.means import Mean, means_of
+from genperf.process.settings import SIZES, STACK
+from genperf.process.sizes import Fit, fit_sizes
+from genperf.process.stacking import (
+    Candidate,
+    HeldOut,
+    cuts_of,
+    fold_numbers,
+    pooled,
+    predict_held_out,
+    row_weights,
+    weights_of,
+)
+from genperf.process.sums import Coefficients, fit_sum, log_sum, without_traces
+from genperf.table import Table
+from genperf.table.design import design_notes
+
+Array = npt.NDArray[np.float64]
+
+
+def fit_factors(table: Table, options: FitOptions) -> Ensemble:
+    """Fit the stacked processes to a table of many factors.
+
+    Raises
+    ------
+    FitError
+        Where there are fewer than two configurations, or no factor varies.
+    """
+    table = in_order(levels_by_content(table), names=False)
+    medians = table.medians()
+    if len(medians) < STACK.fewest or not any(f.distinct > 1 for f in medians.factors):
+        raise FitError(
+            f"{len(medians)} configurations cannot determine how several factors matter",
+            where=table.source,
+            hint="measure at least two configurations that differ in a factor",
+        )
+    whole = len(medians)
+    if whole > SIZES.most_anchors:
+        rows = np.random.default_rng([CONTENT_SEED, 1]).permutation(whole)[: SIZES.most_anchors]
+        medians = medians.take(np.sort(rows))
+    doing("fitting the process")
+    members = _members(medians, options.mapping)
+    doing("weighing its means")
+    weighed = _weighed(members, medians)
+    noise = table.noise()
+    noise = float(noise) if np.isfinite(noise) else 0.0
+    notes = list(design_notes(table))
+    if whole > len(medians):
+        notes.append(Note(f"of {whole} configurations {len(medians)} are kept, chosen at random", "anchors"))
+    return Ensemble(
+        _ensemble(members, weighed, medians, noise),
+        Spread(noise=noise, misfit=members.candidates[0].fit.noise),
+        tuple(weighed.evidence),
+        {"approach": "process", **_held_out(weighed.folds, members.y, weighed.inside)},
+        (*notes, _choice(members, weighed)),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Members:
+    """The means with their processes, and ln T of the rows."""
+
+    means: list[Mean]
+    candidates: list[Candidate]
+    y: Array
+
+
+@dataclass(frozen=True, eq=False)
+class _Weighed:
+    """Weights and widths of the members, inside the range and beyond it."""
+
+    inside: Array
+    width: float
+    beyond: tuple[Beyond, ...]
+    folds: HeldOut
+    evidence: list[Evidence]
+
+
+def _members(table: Table, mapping: Mapping[str, str]) -> _Members:
+    """Fit every mean with its process to all rows; the first's sizes are where the others' begin."""
+    y = np.log(table.measured)
+    axes = axes_of(table, mapping)
+    x = [axis.coordinates(table.columns) for axis in axes]
+    prior = Product(axes, SIZES.level_size, SIZES.local)
+    searched = np.random.default_rng([CONTENT_SEED, 2]).permutation(len(y))[: SIZES.most_searched]
+    searched.sort()
+    means, candidates = [], []
+    first: Fit | None = None
+    for mean in means_of(table, mapping):
+        basis = mean.basis(table)
+        constants = without_traces(basis, fit_sum(basis, y), y)
+        residual = y - log_sum(basis, constants)
+        fit = fit_sizes([a[searched] for a in x], (residual - residual.mean())[searched], prior, first)
+        first = first or fit
+        factors = np.ones(len(y))
+        factors[searched] = fit.factors
+        means.append(mean)
+        whole = Fit(fit.kernel, fit.noise, factors)
+        candidates.append(Candidate(mean.kind, basis, constants, whole, fit.covariance(x)))
+    return _Members(means, candidates, y)
+
+
+def _weighed(members: _Members, table: Table) -> _Weighed:
+    """Weigh the members by held-out rows: folds inside the range, look-backs beyond it along each factor."""
+    y, candidates = members.y, members.candidates
+    prior = np.array([dict(STACK.prior)[c.kind] for c in candidates])
+    number = fold_numbers(len(y), np.random.default_rng([CONTENT_SEED, 3]))
+    parts = [(np.flatnonzero(number != k), np.flatnonzero(number == k)) for k in range(int(number.max()) + 1)]
+    folds = predict_held_out(candidates, y, parts)
+    density = folds.log_density(y)
+    inside = weights_of(density, np.ones(len(density)), prior)
+    width = _width(folds, y, inside, STACK.inside)
+    beyond, evidence = [], []
+    for factor in _looked_along(table):
+        values = np.asarray(table.columns[factor], float)
+        cuts = list(cuts_of(values))
+        if not cuts:
+            continue
+        back = predict_held_out(candidates, y, cuts)
+        omega = row_weights(back, len(density))
+        weights = weights_of(np.vstack([back.log_density(y), density]), omega, prior)
+        shrunk = STACK.pseudo * max(width, STACK.least_beyond)
+        z = (len(cuts) * _width(back, y, weights, STACK.beyond) + shrunk) / (len(cuts) + STACK.pseudo)
+        beyond.append(Beyond(factor, float(values.max()), tuple(map(float, weights)), float(z)))
+        if table.factor(factor).role == "extrinsic":
+            evidence.append(_evidence(back, y, weights, table, factor))
+    return _Weighed(inside, width, tuple(beyond), folds, evidence)
+
+
+def _looked_along(table: Table) -> list[str]:
+    """Return the numeric factors along which members look back: counts first."""
+    numeric = [f for f in table.numeric if f.distinct > 2]
+    numeric.sort(key=lambda f: f.role != "extrinsic")
+    return [f.name for f in numeric[: STACK.most_factors]]
+
+
+def _width(held: HeldOut, y: Array, weights: Array, quantile: float) -> float:
+    """Return a quantile of |z| of held-out rows."""
+    centre, sd = pooled(held.mean, held.sd, weights)
+    return max(float(np.quantile(np.abs(y[held.rows] - centre) / sd, quantile)), STACK.least_width)
+
+
+def _evidence(back: HeldOut, y: Array, weights: Array, table: Table, factor: str) -> Evidence:
+    """Say how the pool predicted the largest value of a factor from those before it."""
+    values = np.asarray(table.columns[factor], float)
+    largest = values.max()
+    first = back.part == 0
+    rows = back.rows[first]
+    centre, _ = pooled(back.mean[first], back.sd[first], weights)
+    there = values[rows] == largest
+    error = float(np.mean(np.abs(centre - y[rows])[there] if there.any() else np.abs(centre - y[rows])))
+    before = float(np.unique(values)[-2])
+    last = last_point_errors([table], factor, (values == largest)[None, :])[0]
+    return Evidence(factor, float(largest), float(np.log2(largest / before)), error, float(last))
+
+
+def _ensemble(members: _Members, weighed: _Weighed, table: Table, noise: float) -> tuple[Member, ...]:
+    """Return the members of the result: an expression and its place in the stack, the heaviest first."""
+    columns = {f.name for f in table.factors}
+    order = np.argsort(-weighed.inside, kind="stable")
+    parts, out = [], []
+    generator = np.random.default_rng([CONTENT_SEED, 4])
+    texts = [tuple(dict.fromkeys(name for name, _ in mean.levels)) for mean in members.means]
+    for k in order:
+        mean, c = members.means[k], members.candidates[k]
+        residual = members.y - log_sum(c.basis, c.constants)
+        level = float(np.exp(residual.mean()))
+        anchored = residual - residual.mean()
+        drawn = [weighed.folds.constants[i][k] for i in range(len(weighed.folds.constants))]
+        expression, used, constants = mean.expression(c.constants, columns)
+        draws = _draws(c.constants, drawn, used, generator)
+        scaled = np.concatenate([np.full(len(used), level), np.ones(len(constants) - len(used))])
+        parts.append(Part(c.fit.kernel, anchored, c.fit.noise, c.fit.factors, float(weighed.inside[k])))
+        unseen = {name: _of_unseen(c.constants.levels[[n == name for n, _ in mean.levels]]) for name in texts[k]}
+        parts[-1] = msgspec.structs.replace(parts[-1], unseen=unseen)
+        status = Status("process", float(np.mean(anchored**2)), True, 0, 1, 1)
+        weight = float(weighed.inside[k])
+        out.append(Member(expression, constants * scaled, draws * scaled, weight, status, label=mean.label))
+    names = {name for part in parts for name in part.kernel.factors} | {b.factor for b in weighed.beyond}
+    anchors = {f.name: table.columns[f.name] for f in table.factors if f.name in names}
+    turned = [Beyond(b.factor, b.upper, tuple(b.weights[k] for k in order), b.width) for b in weighed.beyond]
+    stack = Stack(anchors, tuple(parts), weighed.width, tuple(turned), noise)
+    return tuple(_placed(member, stack, place) for place, member in enumerate(out))
+
+
+def _of_unseen(effects: Array) -> float:
+    """Return the variance of ln T that one more level may add, that of Student's prediction from the measured ones."""
+    count = len(effects)
+    variance = float(np.sum((effects - effects.mean()) ** 2)) / (count - 1) * (1.0 + 1.0 / count)
+    return variance * float(stdtrit(count - 1, 0.95) / NORMAL) ** 2
+
+
+def _placed(member: Member, stack: Stack, place: int) -> Member:
+    return replace(member, process=Process(stack, place))
+
+
+def _draws(
+    best: Coefficients, folds: Sequence[Coefficients], used: Sequence[int], generator: np.random.Generator
+) -> Array:
+    """Return draws of the constants with the covariance of the delete-a-fold jackknife, (K − 1)/K·Σ (c_k − c)²."""
+    centre = np.concatenate([best.columns[used], best.levels])
+    each = np.array([np.concatenate([c.columns[used], c.levels]) for c in folds]) - centre
+    normal = generator.standard_normal((STACK.draws, len(each)))
+    draws = centre + np.sqrt((len(each) - 1.0) / len(each)) * normal @ each
+    draws[:, : len(used)] = np.maximum(draws[:, : len(used)], 0.0)
+    return np.asarray(draws)
+
+
+def _held_out(folds: HeldOut, y: Array, weights: Array) -> dict[str, float]:
+    """Return the mean error of held-out rows, as a share."""
+    centre, _ = pooled(folds.mean, folds.sd, weights)
+    return {"held_out_error": 100.0 * float(np.mean(np.abs(np.expm1(centre - y[folds.rows]))))}
+
+
+def _choice(members: _Members, weighed: _Weighed) -> Note:
+    """Say which means are stacked, and how their pool erred on held-out configurations."""
+    error = _held_out(weighed.folds, members.y, weighed.inside)["held_out_error"]
+    order = np.argsort(-weighed.inside, kind="stable")
+    shares = [f"{members.means[k].label} {100.0 * weighed.inside[k]:.0f} %" for k in order if weighed.inside[k] > 0.01]
+    return Note(f"one process about {', '.join(shares)}; held-out configurations erred by {error:.1f} %", "chosen")

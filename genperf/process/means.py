@@ -1,0 +1,221 @@
+"""The means of the process: expressions whose constants are quick to fit, so that every look-back fits them anew."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations, product
+
+import numpy as np
+import numpy.typing as npt
+
+from genperf.errors import ModelError
+from genperf.expression import Constant, Expression, Term, coefficient
+from genperf.formula import Call, Name, Node, Number, Text, bind_values, call, evaluate, names_in
+from genperf.models import MODELS, Factors
+from genperf.models.compose import unused_name
+from genperf.process.axes import derived
+from genperf.process.settings import SUMS
+from genperf.process.sums import Basis, Coefficients
+from genperf.table import Factor, Table
+
+Array = npt.NDArray[np.float64]
+#: Families of the literature that serve as a mean: those whose terms are many and each linear in a coefficient.
+#: What messages call the means.
+LABELS = {"sum": "a sum of products", "server": "a shared server", "physics": "a transformer's terms"}
+PHYSICS = ("transformer", "transformer-memory")
+
+
+@dataclass(frozen=True, eq=False)
+class Mean:
+    """An expression Σ c_j·φ_j times the levels' effects.
+
+    Attributes
+    ----------
+    kind : {"work", "sum", "server", "physics"}
+    names : tuple of str
+        Of the terms.
+    nodes : tuple of Node
+        φ over the factors, in units of its size at the centre of the data.
+    growing : tuple of bool
+        Whether a term grows with a count.
+    levels : tuple of (str, str)
+        Factor and level of each effect.
+    family : str
+        Of the literature, where it is one.
+    """
+
+    kind: str
+    names: tuple[str, ...]
+    nodes: tuple[Node, ...]
+    growing: tuple[bool, ...]
+    levels: tuple[tuple[str, str], ...] = ()
+    family: str = ""
+
+    @property
+    def label(self) -> str:
+        """What messages call it."""
+        return LABELS[self.kind] if self.kind != "work" else self.names[0]
+
+    def basis(self, table: Table) -> Basis:
+        """Return the columns of the sum at the rows of a table."""
+        with np.errstate(all="ignore"):
+            columns = [np.asarray(evaluate(node, table.columns), float) for node in self.nodes]
+        rows = len(table)
+        levels = [np.asarray(table.columns[name] == level, float) for name, level in self.levels]
+        ridge = np.where(self.growing, SUMS.ridge * SUMS.growing_ridge, SUMS.ridge)
+        return Basis(
+            np.column_stack([np.broadcast_to(c, (rows,)) for c in columns]),
+            ridge,
+            np.column_stack(levels) if levels else np.zeros((rows, 0)),
+        )
+
+    def expression(self, constants: Coefficients, columns: set[str]) -> tuple[Expression, list[int], Array]:
+        """Return the expression of the terms above zero, their places, and its constants."""
+        used = [j for j in range(len(self.nodes)) if constants.columns[j] > 0.0]
+        levels = [Constant(unused_name(f"d_{n}[{v}]", columns), "level", -np.inf, np.inf, 0.0) for n, v in self.levels]
+        effect: Node | None = None
+        for constant, (name, level) in zip(levels, self.levels, strict=True):
+            here = Call("where", (call("equal", Name(name), Text(level)), Number(1.0), Number(0.0)))
+            part = call("multiply", Name(constant.name), here)
+            effect = part if effect is None else call("add", effect, part)
+        terms, amounts = [], []
+        for j in used:
+            amount = coefficient(unused_name(f"a_{_plain(self.names[j])}", columns))
+            node = self.nodes[j]
+            whole = Name(amount.name) if node == Number(1.0) else call("multiply", Name(amount.name), node)
+            terms.append(Term(self.names[j], whole if effect is None else call("multiply", whole, call("exp", effect))))
+            amounts.append(amount)
+        texts = tuple(dict.fromkeys(name for name, _ in self.levels))
+        expression = Expression(self.family or self.kind, tuple(terms), (*amounts, *levels), None, texts)
+        return expression, used, np.concatenate([constants.columns[used], constants.levels])
+
+
+def means_of(table: Table, mapping: Mapping[str, str]) -> list[Mean]:
+    """Return the means that a table's factors allow, the plainest first."""
+    levels = tuple((f.name, level) for f in table.categorical if f.distinct > 1 for level in f.levels)
+    means = [_work(table, mapping)]
+    for kind, functions in (("sum", ("inverse", "rest", "count")), ("server", ("inverse", "count"))):
+        mean = _sum(kind, functions, table, levels)
+        if mean is not None:
+            means.append(mean)
+    return [*means, *_physics(table, mapping)]
+
+
+def _work(table: Table, mapping: Mapping[str, str]) -> Mean:
+    """Return the work of a device times the pipeline's bubble, where the table knows them; otherwise a constant."""
+    parts = derived(table, mapping) if table.target.is_time else {}
+    node = parts.get("work")
+    if node is None:
+        return Mean("work", ("constant",), (Number(1.0),), (False,))
+    if "bubble" in parts:
+        node = call("multiply", node, parts["bubble"])
+    node = _scaled(node, table)
+    return Mean("work", ("work",), (node,), (False,))
+
+
+def _scaled(node: Node, table: Table) -> Node:
+    """Return a formula over its geometric mean."""
+    values = np.broadcast_to(np.asarray(evaluate(node, table.columns), float), (len(table),))
+    good = values[np.isfinite(values) & (values > 0.0)]
+    centre = float(f"{np.exp(np.mean(np.log(good))):.3g}") if len(good) else 1.0
+    return call("divide", node, Number(centre))
+
+
+def _sum(kind: str, functions: Sequence[str], table: Table, levels: tuple[tuple[str, str], ...]) -> Mean | None:
+    """Return a sum over products of sizes and of functions of counts."""
+    choices = [_choices(f, functions) for f in table.numeric if f.distinct > 1 and f.lower >= 0.0]
+    choices = [c for c in choices if c]
+    if not choices:
+        return None
+    names, growing = ["constant"], [False]
+    nodes: list[Node] = [Number(1.0)]
+    for chosen in _products(choices):
+        if len(names) >= SUMS.most_columns:
+            break
+        node: Node = chosen[0][1]
+        for _, part, _ in chosen[1:]:
+            node = call("multiply", node, part)
+        names.append(_name([part[0] for part in chosen]))
+        nodes.append(node)
+        growing.append(kind == "sum" and any(part[2] == "grows" for part in chosen))
+    return Mean(kind, tuple(names), tuple(nodes), tuple(growing), levels)
+
+
+Choice = tuple[str, Node, str]
+
+
+def _choices(factor: Factor, functions: Sequence[str]) -> list[Choice]:
+    """Return the functions of a factor beside 1, with names and how each behaves."""
+    name = Name(factor.name)
+    if factor.role != "extrinsic" or factor.lower < 1.0:
+        size = call("divide", name, Number(float(f"{factor.centre:.3g}")))
+        if not factor.positive:
+            size = call("add", Number(1.0), size)
+        return [(factor.name, size, "")]
+    of_count: dict[str, Choice] = {
+        "inverse": (f"1/{factor.name}", call("divide", Number(1.0), name), "falls"),
+        "rest": (f"1 - 1/{factor.name}", call("subtract", Number(1.0), call("divide", Number(1.0), name)), "rises"),
+        "count": (factor.name, name, "grows"),
+    }
+    return [of_count[f] for f in functions]
+
+
+def _products(choices: Sequence[Sequence[Choice]]) -> Iterator[tuple[Choice, ...]]:
+    """Yield products of one function of each of some factors, few factors first."""
+    for many in range(1, len(choices) + 1):
+        for factors in combinations(range(len(choices)), many):
+            for chosen in product(*(choices[j] for j in factors)):
+                ways = [way for _, _, way in chosen]
+                if ways.count("falls") <= 1 and ways.count("grows") + ways.count("rises") <= 1:
+                    yield chosen
+
+
+def _name(parts: Sequence[str]) -> str:
+    """Return a term's name by its factors: `batch × layers / workers`."""
+    above = [p if " - " not in p else f"({p})" for p in parts if not p.startswith("1/")]
+    below = [p[2:] for p in parts if p.startswith("1/")]
+    return " / ".join([" × ".join(above) or "1", *below])
+
+
+def _plain(name: str) -> str:
+    """Return a term's name as that of a constant."""
+    return (
+        name.replace(" × ", "_").replace(" / ", "_per_").replace("(1 - 1/", "rest_").replace(")", "").replace(" ", "_")
+    )
+
+
+def _physics(table: Table, mapping: Mapping[str, str]) -> list[Mean]:
+    """Return the family of the literature that the table has the factors of, as a sum at unit coefficients."""
+    factors = Factors(table.factors, mapping)
+    of_time = table.target.is_time
+    for name in PHYSICS:
+        family = MODELS[name]
+        if family.missing(factors) or (name == "transformer") is not of_time:
+            continue
+        try:
+            expression = next((e for e in reversed(family.expressions(table.factors, mapping)) if e.is_sum), None)
+        except ModelError:
+            expression = None
+        if expression is None:
+            continue
+        zero = {c.name: 0.0 for c in expression.constants if c.kind == "level"}
+        names: list[str] = []
+        nodes: list[Node] = []
+        first: dict[str, str] = {}
+        for term in expression.terms:
+            inside = [c.name for c in expression.constants if c.kind == "coefficient" and c.name in names_in(term.node)]
+            for one in inside:
+                unit = {other: float(other == one) for other in inside}
+                node = bind_values(term.node, {**unit, **zero})
+                values = np.broadcast_to(np.asarray(evaluate(node, table.columns), float), (len(table),))
+                if np.all(np.isfinite(values)) and np.all(values >= 0.0) and values.any():
+                    of = first.setdefault(one, term.name)
+                    names.append(term.name if of == term.name else f"{term.name} of {of}")
+                    nodes.append(_scaled(node, table))
+        switches = {c.name.partition("[")[0][2:] for c in expression.constants if c.kind == "level"}
+        levels = tuple(
+            (f.name, level) for f in table.categorical if f.name in switches and f.distinct > 1 for level in f.levels
+        )
+        return [Mean("physics", tuple(names), tuple(nodes), (False,) * len(names), levels, name)]
+    return []

@@ -1,0 +1,185 @@
+"""The sizes of the process: the most probable ones of its marginal likelihood and their priors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg.lapack import dpotri
+from scipy.optimize import minimize
+
+from genperf.discrepancy.kernels.product import Axis, Product, distinct
+from genperf.process.settings import SIZES
+
+Array = npt.NDArray[np.float64]
+#: The sizes of an axis that are searched, by its kind.
+NAMES = {"level": ("linear", "rate"), "number": ("linear", "smooth", "length", "rate")}
+NAMES["count"] = (*NAMES["number"], "walk", "step")
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """A process with its sizes.
+
+    Attributes
+    ----------
+    noise : float
+        Standard deviation of ln T of one configuration.
+    factors : ndarray of shape (rows,)
+        By which a row's noise variance is multiplied.
+    """
+
+    kernel: Product
+    noise: float
+    factors: Array
+
+    def covariance(self, x: Sequence[npt.NDArray[Any]]) -> Array:
+        """Return the covariance between rows, without noise."""
+        return self.kernel.between([(a, a) for a in x])
+
+
+def names_of(axis: Axis) -> tuple[str, ...]:
+    """Return the sizes of an axis that are searched."""
+    names = NAMES["level" if axis.scale == "level" else "count" if axis.walk else "number"]
+    return (*names, "each") if axis.each else names
+
+
+class _Density:
+    """The log-posterior of all sizes together, and its gradient, on some rows.
+
+    With C = s²·P + l²·E + ν²·F and W = (C⁻¹y)(C⁻¹y)ᵀ − C⁻¹, the derivative by a size is ½·Σ W∘∂C. Those of an
+    axis need W∘P/(1 + V/s²) only summed over its distinct values.
+    """
+
+    def __init__(self, kernel: Product, x: Sequence[npt.NDArray[Any]], y: Array, factors: Array) -> None:
+        self.kernel, self.y, self.factors = kernel, y, factors
+        pairs = [distinct(a) for a in x]
+        self.values, self.places = [v for v, _ in pairs], [place for _, place in pairs]
+        self.gathers = [_gather(place, len(v)) for v, place in zip(self.values, self.places, strict=True)]
+        self.distances = [a.distance(v, v) for a, v in zip(kernel.axes, self.values, strict=True)]
+        self.names = [names_of(axis) for axis in kernel.axes]
+        medians = [[getattr(axis, n) for n in names] for axis, names in zip(kernel.axes, self.names, strict=True)]
+        self.start = np.log([kernel.size, max(kernel.local, 1e-9), *(v for m in medians for v in m)])
+        width = [SIZES.length_deviation if n == "length" else SIZES.deviation for names in self.names for n in names]
+        self.width = np.array([SIZES.deviation, SIZES.deviation, *width, SIZES.deviation])
+
+    def kernel_at(self, theta: Array) -> Product:
+        """Return the kernel whose sizes' logarithms are given; the last entry, that of the noise, is not read."""
+        sizes, axes, at = np.exp(theta), [], 2
+        for axis, names in zip(self.kernel.axes, self.names, strict=True):
+            axes.append(msgspec.structs.replace(axis, **dict(zip(names, map(float, sizes[at:]), strict=False))))
+            at += len(names)
+        return Product(tuple(axes), float(sizes[0]), float(sizes[1]))
+
+    def __call__(self, theta: Array, median: Array) -> tuple[float, Array]:
+        """Return the negative log-posterior and its gradient."""
+        kernel, noise, n = self.kernel_at(theta), np.exp(2.0 * theta[-1]), len(self.y)
+        square, local = kernel.size**2, kernel.local**2
+        parts = [a.parts(v, v) for a, v in zip(kernel.axes, self.values, strict=True)]
+        ratios = [1.0 + np.asarray(sum(p.values())) / square for p in parts]
+        product, far = np.ones((n, n)), np.zeros((n, n))
+        for axis, ratio, distance, place in zip(kernel.axes, ratios, self.distances, self.places, strict=True):
+            product *= ratio[place].take(place, axis=1)
+            far += (axis.rate * distance)[place].take(place, axis=1)
+        near = np.exp(-far)
+        covariance = square * product + local * near
+        covariance[np.diag_indices(n)] += noise * self.factors
+        try:
+            factor = cho_factor(covariance, lower=True, check_finite=False)
+        except np.linalg.LinAlgError:
+            return 1e12, np.zeros_like(theta)
+        alpha = cho_solve(factor, self.y, check_finite=False)
+        inverse, _ = dpotri(factor[0], lower=1)
+        W = np.outer(alpha, alpha) - (np.tril(inverse) + np.tril(inverse, -1).T)
+        value = -0.5 * float(self.y @ alpha) - float(np.log(np.diag(factor[0])).sum())
+        gradient = np.zeros_like(theta)
+        weighted, nearby = W * product, W * near
+        gradient[0] = square * weighted.sum()
+        gradient[1] = local * nearby.sum()
+        gradient[-1] = noise * float(np.diag(W) @ self.factors)
+        at = 2
+        for j, axis in enumerate(kernel.axes):
+            gathered = self.gathers[j](weighted) / ratios[j]
+            gradient[0] -= float(np.sum(gathered * (ratios[j] - 1.0))) * square
+            x, distance = self.values[j], self.distances[j]
+            for k, name in enumerate(self.names[j]):
+                if name == "rate":
+                    slope = -0.5 * local * axis.rate * float(np.sum(self.gathers[j](nearby) * distance))
+                elif name == "length":
+                    across = (x[:, None] - x[None, :]) / axis.length
+                    slope = 0.5 * float(np.sum(gathered * parts[j]["smooth"] * across**2))
+                else:
+                    slope = float(np.sum(gathered * parts[j][name]))
+                gradient[at + k] = slope
+            at += len(self.names[j])
+        away = (theta - median) / self.width
+        return -(value - 0.5 * float(away @ away)), -(gradient - away / self.width)
+
+
+def _gather(place: npt.NDArray[np.intp], count: int) -> Callable[[Array], Array]:
+    """Return a function that sums a matrix over rows and columns of the same value."""
+    order = np.argsort(place, kind="stable")
+    if count == len(place):
+        return lambda m: m[np.ix_(order, order)]
+    chosen = np.zeros((count, len(place)))
+    chosen[place, np.arange(len(place))] = 1.0
+    return lambda m: chosen @ m @ chosen.T
+
+
+def fit_sizes(
+    x: Sequence[npt.NDArray[Any]],
+    y: Array,
+    prior: Product,
+    start: Fit | None = None,
+) -> Fit:
+    """Return the most probable sizes of a process, its noise Student's.
+
+    Parameters
+    ----------
+    x : sequence of ndarray of shape (rows,)
+        Coordinates along each axis.
+    y : ndarray of shape (rows,)
+        Residuals of ln T about a mean.
+    prior : Product
+        Whose sizes are the medians of the priors.
+    start : Fit, optional
+        Of another member: where the search begins, and is then short.
+    """
+    ones = np.ones(len(y))
+    first = _Density(prior, x, y, ones)
+    median = np.append(first.start, np.log(SIZES.noise))
+    if start is None:
+        theta = _search(first, median, median, SIZES.steps)
+        factors = _student(first.kernel_at(theta), float(np.exp(theta[-1])), x, y, ones)
+    else:
+        factors = start.factors
+        theta = np.append(_Density(start.kernel, x, y, factors).start, np.log(start.noise))
+    density = _Density(prior, x, y, factors)
+    theta = _search(density, theta, median, SIZES.further_steps)
+    kernel, noise = density.kernel_at(theta), float(np.exp(theta[-1]))
+    return Fit(kernel, noise, _student(kernel, noise, x, y, factors))
+
+
+def _search(density: _Density, start: Array, median: Array, steps: int) -> Array:
+    """Climb the posterior by L-BFGS."""
+    bounds = [(m - 7.0, m + 5.0) for m in median]
+    optimum = minimize(
+        density, start, args=(median,), jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": steps}
+    )
+    return np.asarray(optimum.x)
+
+
+def _student(kernel: Product, noise: float, x: Sequence[npt.NDArray[Any]], y: Array, factors: Array) -> Array:
+    """Return each row's factor of the noise variance from its leave-one-out residual, (ν + z²)/(ν + 1)."""
+    covariance = kernel.between([(a, a) for a in x]) + np.diag(noise**2 * factors)
+    inverse = np.linalg.inv(covariance)
+    spread = 1.0 / np.diag(inverse)
+    residual = (inverse @ y) * spread
+    # Where other rows say little of this one, its residual is no sign of a wild measurement.
+    square = residual**2 / (spread + noise**2 * (1.0 - factors))
+    return np.asarray((SIZES.freedom + square) / (SIZES.freedom + 1.0))

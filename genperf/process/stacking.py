@@ -1,0 +1,152 @@
+"""Stacking: members weighed by the density of held-out rows, inside the range by folds, beyond it by look-backs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy.linalg import cho_factor, cho_solve
+from scipy.special import gammaln
+
+from genperf.process.settings import SIZES, STACK
+from genperf.process.sizes import Fit
+from genperf.process.sums import Basis, Coefficients, fit_sum, log_sum
+
+Array = npt.NDArray[np.float64]
+Rows = npt.NDArray[np.intp]
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """A mean with its process, fitted to all rows.
+
+    Attributes
+    ----------
+    covariance : ndarray of shape (rows, rows)
+        Of the process, without noise.
+    """
+
+    kind: str
+    basis: Basis
+    constants: Coefficients
+    fit: Fit
+    covariance: Array
+
+    def held_out(self, y: Array, train: Rows, test: Rows) -> tuple[Array, Array, Coefficients]:
+        """Return the mean and standard deviation of ln T of new runs at test rows, and the mean's constants.
+
+        The constants of the mean are fitted to the training rows, and the sizes of the process are kept.
+        """
+        b = self.basis
+        part = Basis(b.columns[train], b.ridge, b.levels[train])
+        constants = fit_sum(part, y[train], self.constants)
+        curve = log_sum(b, constants)
+        residual = y[train] - curve[train]
+        centre = float(residual.mean())
+        noise = self.fit.noise**2
+        K = self.covariance[np.ix_(train, train)] + np.diag(noise * self.fit.factors[train])
+        across = self.covariance[np.ix_(train, test)]
+        factor = cho_factor(K, lower=True, check_finite=False)
+        solved = cho_solve(factor, np.column_stack([residual - centre, across]), check_finite=False)
+        mean = curve[test] + centre + across.T @ solved[:, 0]
+        left = np.diag(self.covariance)[test] - np.sum(across * solved[:, 1:], axis=0)
+        return mean, np.sqrt(np.maximum(left, 0.0) + noise), constants
+
+
+@dataclass(frozen=True, eq=False)
+class HeldOut:
+    """What the members predicted of held-out rows.
+
+    Attributes
+    ----------
+    rows : ndarray of int of shape (held out,)
+    mean, sd : ndarray of shape (held out, members)
+        Of ln T of a new run.
+    part : ndarray of int of shape (held out,)
+        Number of the fold or look-back.
+    constants : list of list of Coefficients
+        Of each part and member.
+    """
+
+    rows: Rows
+    mean: Array
+    sd: Array
+    part: Rows
+    constants: list[list[Coefficients]]
+
+    def log_density(self, y: Array) -> Array:
+        """Return Student's log-density of each row under each member, shape (held out, members)."""
+        v = SIZES.freedom
+        z = (y[self.rows][:, None] - self.mean) / self.sd
+        constant = gammaln((v + 1) / 2) - gammaln(v / 2) - 0.5 * np.log(v * np.pi)
+        return np.asarray(constant - np.log(self.sd) - 0.5 * (v + 1) * np.log1p(z * z / v))
+
+
+def pooled(mean: Array, sd: Array, weights: Array) -> tuple[Array, Array]:
+    """Return the pool of members' predictions and its standard deviation, a_k ∝ w_k/sd_k.
+
+    Parameters
+    ----------
+    mean, sd : ndarray of shape (rows, members)
+    weights : ndarray of shape (members,) or (rows, members)
+    """
+    share = weights / sd
+    share = share / share.sum(axis=-1, keepdims=True)
+    centre = np.sum(share * mean, axis=-1)
+    return centre, np.sqrt(np.sum(share * (sd**2 + (mean - centre[..., None]) ** 2), axis=-1))
+
+
+def weights_of(densities: Array, row_weights: Array, prior: Array, rounds: int = 300) -> Array:
+    """Return the weights that maximise Σ ω ln Σ w·p + Σ π ln w, by expectation and maximisation."""
+    p = np.exp(densities - densities.max(axis=1, keepdims=True))
+    w = prior / prior.sum()
+    for _ in range(rounds):
+        share = p * w
+        share /= share.sum(axis=1, keepdims=True)
+        after = row_weights @ share + prior
+        after /= after.sum()
+        if np.max(np.abs(after - w)) < 1e-6:
+            return np.asarray(after)
+        w = after
+    return np.asarray(w)
+
+
+def row_weights(back: HeldOut, folds: int) -> Array:
+    """Return ω of look-backs, all of which count as one, and of the rows of the folds, which count as one more."""
+    cuts = int(back.part.max()) + 1
+    each = len(back.rows) / cuts / folds
+    return np.concatenate([np.full(len(back.rows), 1.0 / cuts), np.full(folds, each)])
+
+
+def fold_numbers(count: int, rng: np.random.Generator) -> Rows:
+    """Deal rows into folds."""
+    folds = np.empty(count, np.intp)
+    folds[rng.permutation(count)] = np.arange(count) % min(STACK.folds, count)
+    return folds
+
+
+def cuts_of(values: Array) -> Iterator[tuple[Rows, Rows]]:
+    """Yield the rows up to each of the largest values but the last, and those within reach beyond it, last first."""
+    levels = np.unique(values)
+    for cut in levels[-2 : -2 - STACK.cuts : -1] if len(levels) > 2 else ():
+        train = np.flatnonzero(values <= cut)
+        following = levels[levels > cut][0]
+        test = np.flatnonzero((values > cut) & (values <= max(cut * STACK.reach, following)))
+        if len(train) >= STACK.fewest_rows and len(np.unique(values[train])) > 1:
+            yield train, test
+
+
+def predict_held_out(candidates: Sequence[Candidate], y: Array, parts: Sequence[tuple[Rows, Rows]]) -> HeldOut:
+    """Predict the test rows of some splits by every member."""
+    means, sds, rows, numbers, constants = [], [], [], [], []
+    for number, (train, test) in enumerate(parts):
+        answers = [c.held_out(y, train, test) for c in candidates]
+        means.append(np.column_stack([a[0] for a in answers]))
+        sds.append(np.column_stack([a[1] for a in answers]))
+        rows.append(test)
+        numbers.append(np.full(len(test), number))
+        constants.append([a[2] for a in answers])
+    number_of = np.concatenate(numbers).astype(np.intp)
+    return HeldOut(np.concatenate(rows).astype(np.intp), np.vstack(means), np.vstack(sds), number_of, constants)

@@ -1,0 +1,117 @@
+"""`auto` on tables of many factors: laws that are known, and tables that lack a level or a count on one side."""
+
+import itertools
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import genperf as gp
+from genperf.errors import GenperfError
+from genperf.prediction import stack_of
+
+ROLES = {"time": "s", "extrinsic": "workers", "intrinsic": "batch", "categorical": "net"}
+
+
+def runs(counts: tuple[int, ...] = (1, 2, 4, 8), noise: float = 0.01) -> pd.DataFrame:
+    frame = pd.DataFrame(itertools.product(counts, (16, 64), ("a", "b")), columns=["workers", "batch", "net"])
+    law = (0.1 + 0.01 * frame.batch + 0.02 * (frame.workers - 1)) * np.where(frame.net == "a", 1.0, 2.0)
+    return frame.assign(s=law * np.exp(np.random.default_rng(0).normal(0.0, noise, len(frame))))
+
+
+@pytest.fixture(scope="module")
+def model() -> gp.FitResult:
+    return gp.fit(runs(), **ROLES)
+
+
+def test_a_law_is_found_and_carried_on(model: gp.FitResult) -> None:
+    beyond = runs((16,), 0.0)
+    out = model.predict(beyond.drop(columns="s"))
+    assert out.time.to_numpy() == pytest.approx(beyond.s.to_numpy(), rel=0.15)
+    assert np.all((0.95 * out.lower < beyond.s) & (beyond.s < 1.05 * out.upper))
+
+
+def test_the_same_table_gives_the_same_model(model: gp.FitResult) -> None:
+    again = gp.fit(runs().sample(frac=1.0, random_state=1), **ROLES)
+    rows = {"workers": [3, 8, 64], "batch": 32, "net": "b"}
+    assert again.predict(rows).time.to_numpy() == pytest.approx(model.predict(rows).time.to_numpy())
+
+
+def test_intervals_widen_away_from_the_data(model: gp.FitResult) -> None:
+    out = model.predict({"workers": [8, 16, 64, 256], "batch": 64, "net": "a"})
+    assert np.all(np.diff(np.log(out.upper / out.lower)) > 0.0)
+
+
+def test_units_scale_the_answer() -> None:
+    ms = gp.fit(runs().assign(s=lambda d: 1000.0 * d.s), **ROLES)
+    rows = {"workers": [3, 16], "batch": 32, "net": "b"}
+    assert ms.predict(rows).time.to_numpy() == pytest.approx(1000.0 * gp.fit(runs(), **ROLES).predict(rows).time)
+
+
+def test_repeats_are_the_noise_of_a_new_run() -> None:
+    frame = pd.concat([runs(noise=0.0).assign(s=lambda d, k=k: d.s * np.exp(0.2 * k)) for k in (-1, 0, 1)])
+    result = gp.fit(frame, **ROLES)
+    out = result.predict({"workers": [4], "batch": 16, "net": "a"}).iloc[0]
+    # ± 1.645 standard deviations of 0.2 at least.
+    assert np.log(out.upper / out.lower) > 0.6
+
+
+def test_a_table_without_noise_has_an_interval() -> None:
+    out = gp.fit(runs(noise=0.0), **ROLES).predict({"workers": [4], "batch": 16, "net": "a"}).iloc[0]
+    assert out.lower < out.time < out.upper
+
+
+def test_two_configurations_are_enough() -> None:
+    two = runs().iloc[[0, 3]]
+    assert gp.fit(two, **ROLES).predict(two.drop(columns="s")).time.to_numpy() == pytest.approx(two.s, rel=0.5)
+
+
+def test_a_constant_time_is_constant() -> None:
+    out = gp.fit(runs().assign(s=2.0), **ROLES).predict({"workers": [3, 16], "batch": 32, "net": "b"})
+    assert out.time.to_numpy() == pytest.approx(2.0, rel=0.02)
+
+
+def test_a_factor_that_may_be_zero_or_below() -> None:
+    frame = runs().assign(offset=lambda d: np.where(d.batch == 16, -1.0, np.where(d.workers > 2, 0.0, 3.0)))
+    result = gp.fit(frame, **{**ROLES, "intrinsic": "batch,offset"})
+    assert np.all(np.isfinite(result.predict(frame.drop(columns="s")).upper))
+
+
+def test_the_heaviest_expression_is_the_best(model: gp.FitResult) -> None:
+    stack = stack_of(model.members)
+    assert stack is not None
+    assert [m.weight for m in model.members] == sorted((p.weight for p in stack.parts), reverse=True)
+    assert sum(m.weight for m in model.members) == pytest.approx(1.0)
+
+
+DRAWN = range(12)
+
+
+def drawn(seed: int) -> pd.DataFrame:
+    """A table in which some levels, counts and pairs of them were never measured."""
+    rng = np.random.default_rng(seed)
+    nets, hosts = list("abcd")[: rng.integers(1, 5)], ["x", "y z", "p| q"][: rng.integers(1, 4)]
+    frame = pd.DataFrame(itertools.product((1, 2, 4, 8, 16), (8, 32), nets, hosts), columns=list("nbmh"))
+    frame = frame[rng.uniform(size=len(frame)) < rng.uniform(0.3, 0.9)].reset_index(drop=True)
+    # A level that is there at the largest count alone, and one that is not there.
+    frame["z"] = np.where(frame.n == 16, "last", rng.choice(["u", "v"][: rng.integers(1, 3)], len(frame)))
+    frame["k"] = np.where(frame.n >= 8, rng.choice([2, 4], len(frame)), 1)
+    return frame.assign(s=(0.1 + 0.02 * frame.b / frame.n) * rng.lognormal(0.0, 0.1, len(frame)))
+
+
+@pytest.mark.parametrize("seed", DRAWN)
+@pytest.mark.parametrize(
+    "scheme", ["kfold:3", "extrapolate:n", "extrapolate:k", "leave-group-out:m", "leave-group-out:z"]
+)
+def test_levels_and_counts_that_a_side_lacks(seed: int, scheme: str) -> None:
+    table = gp.read_table(drawn(seed), time="s", extrinsic="n,k", intrinsic="b", categorical="m,h,z")
+    points: Sequence[Any] = ()
+    # A scheme that the table does not allow, and training parts that no model can read, are refused in words.
+    with suppress(GenperfError):
+        points = gp.validate(table, "auto", scheme).models[0].predictions
+    for point in points:
+        if point.predicted is not None:
+            assert 0.0 < point.lower <= point.predicted <= point.upper

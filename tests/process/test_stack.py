@@ -1,0 +1,90 @@
+"""The pool of several processes: textbook conditioning, weights that move over a doubling, unseen levels."""
+
+import numpy as np
+import pytest
+from discrepancies import stacked
+
+from genperf.discrepancy import Axis, Beyond, Part, Product, Stack
+from genperf.discrepancy.stack import NORMAL
+from genperf.process.stacking import cuts_of, pooled, weights_of
+
+RNG = np.random.default_rng(0)
+ROWS = {"n": RNG.choice([1.0, 2.0, 4.0, 8.0], 30), "net": RNG.choice(np.array(["a", "b"], dtype=object), 30)}
+FURTHER = {"n": np.array([1.0, 3.0, 8.0, 11.3, 16.0, 64.0]), "net": np.array(["a", "b"] * 3, dtype=object)}
+KERNEL = Product((Axis("n", "ln", 0.1, 0.4, 0.2, 1.5, 0.1, 0.1), Axis("net", "level", 0.3, 1.0)), 2.0, 0.1)
+FACTORS = RNG.uniform(0.8, 3.0, 30)
+
+
+def stack(beyond: tuple[Beyond, ...] = ()) -> Stack:
+    parts = [Part(KERNEL, RNG.normal(0.0, 0.2, 30), 0.1, FACTORS, w) for w in (0.75, 0.25)]
+    return Stack(ROWS, tuple(parts), 1.5, beyond)
+
+
+def test_mean_and_variance_are_the_textbooks() -> None:
+    whole = stack()
+    inverse = np.linalg.inv(KERNEL.covariance(ROWS, ROWS) + 0.01 * np.diag(FACTORS))
+    near = KERNEL.covariance(ROWS, FURTHER)
+    mean, variance = whole.forecast(FURTHER)
+    assert mean[1] == pytest.approx(near.T @ inverse @ whole.parts[1].residuals)
+    assert variance[0] == pytest.approx(KERNEL.variance(FURTHER) - np.diag(near.T @ inverse @ near))
+    assert np.diag(whole.covariance(FURTHER, 0)) == pytest.approx(variance[0])
+
+
+def test_a_row_does_not_depend_on_the_others() -> None:
+    whole = stack()
+    alone = [whole.forecast({k: v[i : i + 1] for k, v in FURTHER.items()}) for i in range(6)]
+    assert np.concatenate([a[0] for a in alone], axis=1) == pytest.approx(whole.forecast(FURTHER)[0])
+
+
+def test_weights_and_width_move_over_the_first_doubling() -> None:
+    weights, width = stack((Beyond("n", 8.0, (0.1, 0.9), 2.5),)).weights(FURTHER)
+    assert weights.sum(axis=0) == pytest.approx(1.0)
+    assert weights[0, :3] == pytest.approx(0.75)
+    assert weights[0, 4:] == pytest.approx(0.1)
+    assert 0.1 < weights[0, 3] < 0.75
+    # Half a doubling beyond: half way.
+    assert width == pytest.approx([1.5, 1.5, 1.5, 2.0, 2.5, 2.5], rel=0.01)
+
+
+def test_the_pool_of_equals_is_one_of_them() -> None:
+    processes = stacked({"n": [1.0, 8.0]}, [0.3, -0.3], [Axis("n", "ln", 0.0, 1.0)], weights=(0.5, 0.5))
+    whole = processes[0].stack
+    curves = np.zeros((2, 3))
+    columns = {"n": np.array([1.0, 2.0, 64.0])}
+    centre, variance, run = whole.pooled(curves, columns)
+    mean, each = whole.forecast(columns)
+    assert centre == pytest.approx(mean[0])
+    assert variance == pytest.approx(each[0])
+    assert run == pytest.approx(each[0] + 1e-12)
+    assert whole.width == NORMAL
+
+
+def test_the_surer_part_counts_more() -> None:
+    # Weights 1 : 1 and deviations 1 : 3: the first has three quarters; 0.75·0.25² + 0.25·0.75² between them.
+    centre, sd = pooled(np.array([[0.0, 1.0]]), np.array([[1.0, 3.0]]), np.array([0.5, 0.5]))
+    assert centre == pytest.approx(0.25)
+    assert sd**2 == pytest.approx(0.75 * 1.0 + 0.25 * 9.0 + 0.75 * 0.0625 + 0.25 * 0.5625)
+
+
+def test_a_level_that_no_anchor_has_is_as_uncertain_as_levels_differ() -> None:
+    whole = stack()
+    parts = (whole.parts[0], Part(KERNEL, whole.parts[1].residuals, 0.1, FACTORS, 0.25, {"net": 4.0}))
+    levelled = Stack(ROWS, parts, 1.5)
+    unseen = {"n": np.array([2.0]), "net": np.array(["c"], dtype=object)}
+    assert levelled.forecast(unseen)[1][:, 0] - whole.forecast(unseen)[1][:, 0] == pytest.approx([0.0, 4.0])
+    assert levelled.forecast(FURTHER)[1] == pytest.approx(whole.forecast(FURTHER)[1])
+
+
+def test_weights_maximise_the_density_of_held_out_rows() -> None:
+    # Two members, one e¹ denser at 3 of 4 rows: without a prior, w = argmax Σ ln(w·p + (1 − w)·q).
+    density = np.array([[1.0, 0.0]] * 3 + [[0.0, 1.0]])
+    w = weights_of(density, np.ones(4), np.full(2, 1e-9))
+    grid = np.linspace(0.001, 0.999, 999)
+    likelihood = 3 * np.log(grid * np.e + 1 - grid) + np.log(grid + (1 - grid) * np.e)
+    assert w[0] == pytest.approx(grid[np.argmax(likelihood)], abs=0.01)
+
+
+def test_look_backs_go_as_far_as_four_times_the_cut() -> None:
+    values = np.repeat([1.0, 2.0, 4.0, 8.0, 32.0], 10)
+    parts = [(values[train].max(), np.unique(values[test]).tolist()) for train, test in cuts_of(values)]
+    assert parts == [(8.0, [32.0]), (4.0, [8.0]), (2.0, [4.0, 8.0])]

@@ -1,0 +1,86 @@
+"""Sums of products: constants that are known are recovered, and none is below zero."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.optimize import nnls
+
+from genperf.process.means import means_of
+from genperf.process.sums import Basis, _solved, fit_sum, log_sum
+from genperf.table import read_table
+
+RNG = np.random.default_rng(0)
+
+
+def test_non_negative_least_squares_are_scipys() -> None:
+    A, target = RNG.uniform(size=(30, 12)), RNG.normal(1.0, 1.0, 30)
+    ridge = np.full(12, 1e-3)
+    length = np.sqrt((A * A).sum(axis=0))
+    whole = np.vstack([A / length, np.diag(np.sqrt(ridge))])
+    expected = nnls(whole, np.append(target, np.zeros(12)))[0] / length
+    basis = Basis(A, ridge, np.zeros((30, 0)))
+    assert _solved(basis, A, target, np.zeros(12)) == pytest.approx(expected, abs=1e-9)
+    # A start that is far away ends at the same place.
+    assert _solved(basis, A, target, np.ones(12)) == pytest.approx(expected, abs=1e-9)
+
+
+def test_a_sum_and_levels_are_recovered() -> None:
+    # T = exp(±0.3)·(1 + 8/n), the effects shrunk by one row of 40.
+    n = np.tile([1.0, 2.0, 4.0, 8.0], 10)
+    level = np.repeat([0.0, 1.0], 20)
+    y = np.where(level == 1.0, 0.3, -0.3) + np.log(1.0 + 8.0 / n)
+    basis = Basis(np.column_stack([np.ones(40), 1.0 / n, n]), np.full(3, 1e-6), np.column_stack([1 - level, level]))
+    found = fit_sum(basis, y)
+    # What both levels have in common is that of the columns as well: only their ratio and distance are known.
+    assert found.columns / found.columns[0] == pytest.approx([1.0, 8.0, 0.0], rel=0.01, abs=1e-3)
+    assert np.diff(found.levels) == pytest.approx(0.6, rel=0.1)
+    assert log_sum(basis, found) == pytest.approx(y, abs=0.03)
+
+
+def table() -> pd.DataFrame:
+    rows = [(n, b, net) for n in (1, 2, 4, 8) for b in (8, 32) for net in ("a", "b")]
+    frame = pd.DataFrame(rows, columns=["workers", "batch", "net"])
+    return frame.assign(s=(0.1 + 0.01 * frame.batch + 0.02 * frame.workers) * np.where(frame.net == "a", 1.0, 2.0))
+
+
+def test_terms_are_named_by_their_factors() -> None:
+    medians = read_table(table(), time="s", extrinsic="workers", intrinsic="batch", categorical="net").medians()
+    work, total, server = means_of(medians, {})
+    assert work.names == ("constant",)
+    assert total.names[:3] == ("constant", "batch", "1 / workers")
+    assert {"batch × workers", "batch / workers", "batch × (1 - 1/workers)"} <= set(total.names)
+    assert not any("1 - 1" in name for name in server.names)
+    # Growth with a count has to be shown.
+    assert [total.growing[total.names.index(n)] for n in ("batch", "batch × workers")] == [False, True]
+
+
+def test_an_expression_is_what_was_fitted() -> None:
+    medians = read_table(table(), time="s", extrinsic="workers", intrinsic="batch", categorical="net").medians()
+    y = np.log(medians.measured)
+    for mean in means_of(medians, {}):
+        basis = mean.basis(medians)
+        constants = fit_sum(basis, y)
+        expression, _, values = mean.expression(constants, set(medians.columns))
+        named = dict(zip(expression.constant_names, values, strict=True))
+        assert np.log(expression.evaluate(medians.columns, named)) == pytest.approx(log_sum(basis, constants))
+        assert all(values[: len(expression.terms)] > 0.0)
+
+
+def test_a_transformers_terms_are_the_familys() -> None:
+    frame = pd.DataFrame(
+        {
+            "dp": [1, 2, 4, 8] * 2,
+            "tp": [1] * 4 + [2] * 4,
+            "gbs": 32,
+            "params": 1e9,
+            "seq": 1024,
+            "s": np.linspace(1, 2, 8),
+        }
+    )
+    medians = read_table(frame, time="s", extrinsic="dp,tp,gbs", intrinsic="params,seq").medians()
+    means = {m.kind: m for m in means_of(medians, {})}
+    assert "matrix" in means["physics"].names
+    assert means["work"].names == ("work",)
+    # 6·P·s·b/(d·t) is in proportion to the work of a device.
+    ratio = means["work"].basis(medians).columns[:, 0] * frame.dp * frame.tp
+    assert np.ptp(ratio) == pytest.approx(0.0, abs=1e-9)
