@@ -1,7 +1,7 @@
 """What an expression cannot say: one Gaussian process on ln T, with a kernel for each kind of table."""
 
 from genperf.discrepancy.extrapolation import Extrapolation
-from genperf.discrepancy.kernels import Axis, Effect, Exponential, Kernel, Product, RandomWalk
+from genperf.discrepancy.kernels import Axis, Kernel, Product, RandomWalk
 from genperf.discrepancy.process import AtRows, Discrepancy, Geometry
 from genperf.discrepancy.stack import Beyond, Part, Process, Stack
 
@@ -10,8 +10,6 @@ __all__ = [
     "Axis",
     "Beyond",
     "Discrepancy",
-    "Effect",
-    "Exponential",
     "Extrapolation",
     "Geometry",
     "Kernel",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
 
@@ -16,8 +16,6 @@ from genperf.discrepancy.kernels import Kernel
 Array = npt.NDArray[np.float64]
 Columns = Mapping[str, Any]
 
-#: Rows × anchors that are held in memory at once.
-BLOCK = 2_000_000
 #: Share of a configuration's noise at an anchor that every draw passes through: nothing but a safeguard of rounding.
 EXACT = 1e-6
 
@@ -30,25 +28,21 @@ class Discrepancy(msgspec.Struct, frozen=True, eq=False, dict=True, omit_default
     f is the logarithm of the expression, κ the kernel, e independent between configurations. An anchor's value has
     a variance of its own beside that (its repeats, or what was borrowed), which is not multiplied by s².
 
-    There are two ways to condition on the anchors.
-
-    - *Per draw.* The anchors hold ln T. Each draw of the expression's constants has a curve f and a scale s. The level
-      θ is integrated out with a flat prior, so that only the shape of f counts. This is universal kriging: the mean
-      passes from the anchors to the shape of the curve beyond them.
-    - *Shared.* The anchors hold the residuals ln(T/f) of the central fit, one for all draws, and θ = 0. This is
-      regression kriging: far from all anchors the expression speaks alone.
+    The anchors hold ln T. Each draw of the constants has a curve f and a scale s. The level θ is integrated
+    out with a flat prior: only the shape of f counts. This is universal kriging: the mean passes from the anchors
+    to the shape of the curve beyond them.
 
     Attributes
     ----------
     anchors : dict of str to ndarray of shape (anchors,)
         The factors where the process was measured: numbers, or labels of levels.
     logarithms : ndarray of shape (anchors,)
-        ln T per draw; ln(T/f) where shared.
+        ln T.
     variances : ndarray of shape (anchors,)
         The anchors' own variances of ln T.
     noise : float
         ν: standard deviation of one configuration, in units of s.
-    scales : ndarray of shape (draws,), or (1,) where shared
+    scales : ndarray of shape (draws,)
         s.
     extrapolation : Extrapolation or None
         What holds beyond the anchors of a series.
@@ -67,15 +61,6 @@ class Discrepancy(msgspec.Struct, frozen=True, eq=False, dict=True, omit_default
     >>> mean, variance = flat.forecast({"n": np.array([8.0, 16.0])}, np.zeros((1, 3)), np.zeros((1, 2)))
     >>> mean.round(3), np.sqrt(variance).round(3)
     (array([[0., 0.]]), array([[0.1  , 0.142]]))
-
-    Residuals of two configurations, carried to others:
-
-    >>> from genperf.discrepancy.kernels import Effect, Exponential
-    >>> near = Exponential({"n": "doublings"}, (Effect(1.0, {"n": 2.0}),))
-    >>> shared = Discrepancy(near, {"n": np.array([1.0, 8.0])}, np.array([0.2, 0.0]), np.zeros(2), 1.0, np.array([0.2]))
-    >>> mean, variance = shared.forecast({"n": np.array([1.0, 2.0, 64.0])})
-    >>> mean.round(4), np.sqrt(variance).round(3)
-    (array([[0.1   , 0.0135, 0.    ]]), array([[0.141, 0.199, 0.2  ]]))
     """
 
     kernel: Kernel
@@ -126,10 +111,6 @@ class Discrepancy(msgspec.Struct, frozen=True, eq=False, dict=True, omit_default
             residual = (self._targets - curve) @ g.whiten.T
         return np.asarray((residual / total) @ g.ones / precision), np.asarray(1.0 / precision)
 
-    def mean(self, columns: Columns) -> Array:
-        """Return the mean of ln(T/f) of a shared discrepancy, shape (rows,)."""
-        return np.concatenate([self._across(block).T @ self.dual for block in self._blocks(columns)])
-
     def at_rows(self, columns: Columns) -> AtRows:
         """Return what a forecast of a series needs of the rows, whatever the draws and the noise are.
 
@@ -144,8 +125,8 @@ class Discrepancy(msgspec.Struct, frozen=True, eq=False, dict=True, omit_default
     def forecast(
         self,
         columns: Columns,
-        at_anchors: Array | None = None,
-        curve: Array | None = None,
+        at_anchors: Array,
+        curve: Array,
         at_rows: AtRows | None = None,
     ) -> tuple[Array, Array]:
         """Return the mean and variance of ln T for each draw, without the noise of a new run.
@@ -155,19 +136,15 @@ class Discrepancy(msgspec.Struct, frozen=True, eq=False, dict=True, omit_default
         columns : mapping of str to ndarray of shape (rows,)
             The factors where the forecast is made.
         at_anchors, curve : ndarray of shape (draws, anchors) and (draws, rows)
-            f at the anchors and at the rows, per draw. A shared discrepancy takes neither.
+            f at the anchors and at the rows, per draw.
         at_rows : AtRows, optional
             Of the rows, where it is known from another discrepancy.
 
         Returns
         -------
         mean, variance : ndarray of shape (draws, rows)
-            Of ln T per draw; of ln(T/f), shape (1, rows), where shared.
+            Of ln T per draw.
         """
-        if not self.per_draw or at_anchors is None or curve is None:
-            blocks = [self._shared(block) for block in self._blocks(columns)]
-            mean, variance = (np.concatenate(parts)[None, :] for parts in zip(*blocks, strict=True))
-            return mean, variance
         g, gain, at_rows = self.geometry, self._gain, at_rows or self.at_rows(columns)
         curve = self._limited(at_rows.growth, at_anchors, curve)
         theta, theta_variance = self.level(at_anchors, self.scales)
@@ -181,17 +158,12 @@ class Discrepancy(msgspec.Struct, frozen=True, eq=False, dict=True, omit_default
         return mean, np.maximum(variance, 0.0) + self._slope(at_rows.doublings) ** 2
 
     def covariance(self, columns: Columns) -> Array:
-        """Return the covariance of ln T between rows, shape (draws, rows, rows); its diagonal is `forecast`'s.
-
-        Of a shared discrepancy the first axis has length 1.
-        """
+        """Return the covariance of ln T between rows, shape (draws, rows, rows); its diagonal is `forecast`'s."""
         g, gain = self.geometry, self._gain
         at_rows = self.at_rows(columns)
         near = g.whiten @ at_rows.across
         explained = np.einsum("da,ar,as->drs", gain, near, near, optimize=True)
         spread = self.scales[:, None, None] ** 2 * (self.kernel.covariance(columns, columns) - explained)
-        if not self.per_draw:
-            return np.asarray(spread)
         total = self.scales[:, None] ** 2 + g.variances
         level = (1.0 - (gain * g.ones) @ near) / np.sqrt((1.0 / total) @ g.ones**2)[:, None]
         slope = self._slope(at_rows.doublings)
@@ -241,9 +213,7 @@ class Discrepancy(msgspec.Struct, frozen=True, eq=False, dict=True, omit_default
         return changed
 
     def kept(self, draws: npt.NDArray[Any]) -> Discrepancy:
-        """Return the discrepancy of some of the draws, by position or mask; a shared one is that of all."""
-        if not self.per_draw:
-            return self
+        """Return the discrepancy of some of the draws, by position or mask."""
         offsets = None if self.offsets is None else self.offsets[draws]
         return msgspec.structs.replace(self, scales=self.scales[draws], offsets=offsets)
 
@@ -289,25 +259,8 @@ class Discrepancy(msgspec.Struct, frozen=True, eq=False, dict=True, omit_default
         square, variances = self.scales[:, None] ** 2, self.geometry.variances
         return np.divide(square, square + variances, out=np.ones((len(square), len(variances))), where=variances > 0.0)
 
-    @cached_property
-    def dual(self) -> Array:
-        """(κ + noise)⁻¹ · residuals of a shared discrepancy."""
-        whiten = self.geometry.whiten
-        return np.asarray(whiten.T @ (whiten @ self.logarithms))
-
     def _across(self, columns: Columns) -> Array:
         return self.kernel.covariance(self.anchors, columns)
-
-    def _shared(self, columns: Columns) -> tuple[Array, Array]:
-        across = self._across(columns)
-        left = self.kernel.variance(columns) - np.sum((self.geometry.whiten @ across) ** 2, axis=0)
-        return across.T @ self.dual, self.scales[0] ** 2 * np.maximum(left, 0.0)
-
-    def _blocks(self, columns: Columns) -> Iterator[dict[str, npt.NDArray[Any]]]:
-        read = {name: np.asarray(columns[name]) for name in self.anchors}
-        rows, block = len(next(iter(read.values()))), max(1, BLOCK // len(self.logarithms))
-        for start in range(0, max(rows, 1), block):
-            yield {name: values[start : start + block] for name, values in read.items()}
 
     def _limited(self, growth: Array, at_anchors: Array, curve: Array) -> Array:
         """Return the curve, beyond the anchors no higher than it may grow."""

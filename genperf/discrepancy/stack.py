@@ -12,12 +12,13 @@ import numpy as np
 import numpy.typing as npt
 
 from genperf.discrepancy.kernels.product import Product
-from genperf.discrepancy.process import BLOCK
 
 Array = npt.NDArray[np.float64]
 Columns = Mapping[str, Any]
 #: The normal quantile of a 90 % interval: the width that a stack's `width` takes the place of.
 NORMAL = NormalDist().inv_cdf(0.95)
+#: Query rows × anchors that are held in memory at once.
+BLOCK = 2_000_000
 
 
 class Part(msgspec.Struct, frozen=True, eq=False, forbid_unknown_fields=True):

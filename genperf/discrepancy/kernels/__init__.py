@@ -9,11 +9,10 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-from genperf.discrepancy.kernels.exponential import Effect, Exponential
 from genperf.discrepancy.kernels.product import Axis, Product
 from genperf.discrepancy.kernels.random_walk import RandomWalk
 
 #: Every kernel of a series that a model file may hold.
-Kernel: TypeAlias = Exponential | RandomWalk
+Kernel: TypeAlias = RandomWalk
 
-__all__ = ["Axis", "Effect", "Exponential", "Kernel", "Product", "RandomWalk"]
+__all__ = ["Axis", "Kernel", "Product", "RandomWalk"]
