@@ -76,35 +76,10 @@ class Series:
         )
 
 
-def series_of(
-    panel: Panel, count: Factor, columns: Mapping[str, Array], times: Array, work: Array | None
-) -> Series | None:
-    """Return the counts of devices and nodes of measured configurations; None where they count something else.
-
-    Parameters
-    ----------
-    columns : mapping of str to ndarray of shape (rows,)
-        The factors of the measured configurations, in order of the count.
-    times, work : ndarray of shape (rows,)
-        Of a step: the seconds, and the samples; each device has the same work where these are not known.
-    """
-    if re.search(CONTEXT.others, count.name.lower()):
-        return None
-    node, workers = panel.node("nodes"), panel.workers
-    devices = np.asarray(columns[(workers or count).name], float)
-    rates, same = (devices if work is None else work) / times, work is None
-    if workers is None and panel.nodes is not None:
-        return Series(count, np.ones(len(rates)), devices, rates, None, same)
-    if node is None:
-        return Series(count, devices, np.ceil(devices / NODE.usual_devices), rates, NODE.usual_devices, same)
-    nodes = np.ceil(np.broadcast_to(np.asarray(parse(render(node)).evaluate(columns), float), devices.shape))
-    return Series(count, devices, nodes, rates, None, same)
-
-
 def series_measured(
     result: FitResult, rows: pd.DataFrame, work_of: Callable[[Mapping[str, Array]], Array | None]
 ) -> Series | None:
-    """Return the measured configurations along the count as a series; None where no time was measured along a count.
+    """Return the measured configurations along the count as a series; None where these are no times of devices.
 
     Parameters
     ----------
@@ -114,19 +89,29 @@ def series_measured(
         The samples of a step at configurations by factor; None where they are not known.
     """
     panel, scaling = result.panel, result.schema.scaling
-    count = panel.along()
+    count, node, workers = panel.along(), panel.node("nodes"), panel.workers
+    if not result.schema.target.is_time or re.search(CONTEXT.others, count.name.lower()):
+        return None
     place = panel.factors.index(count)
     everything = medians_along(panel, count.name, pd.DataFrame(index=[0]))
     # One configuration a count: the rows are one series, whatever else grows along it.
     alone = len({m.values[place] for m in everything}) == len(everything)
     medians = everything if alone else medians_along(panel, count.name, rows)
-    if not medians or not result.schema.target.is_time:
+    if not medians:
         return None
     columns = {f.name: np.array([m.values[j] for m in medians]) for j, f in enumerate(panel.factors)}
+    devices = np.asarray(columns[(workers or count).name], float)
     work = work_of(columns)
     if work is None and scaling is not None and KINDS[scaling].shared:
         work = np.ones(len(medians))
-    return series_of(panel, count, columns, np.array([m.value for m in medians]), work)
+    rates = (devices if work is None else work) / np.array([m.value for m in medians])
+    if workers is None and panel.nodes is not None:
+        return Series(count, np.ones(len(rates)), devices, rates, None, work is None)
+    if node is None:
+        nodes, assumed = devices / NODE.usual_devices, NODE.usual_devices
+    else:
+        nodes, assumed = np.asarray(parse(render(node)).evaluate(columns), float), None
+    return Series(count, devices, np.ceil(np.broadcast_to(nodes, devices.shape)), rates, assumed, work is None)
 
 
 def normal_at(result: FitResult, target: pd.DataFrame) -> tuple[str, dict[str, Any]]:
