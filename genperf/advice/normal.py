@@ -20,7 +20,7 @@ from genperf.panel.nodes import NODE
 from genperf.panel.typical import medians_along
 from genperf.panel.work import work_of_columns
 from genperf.result import FitResult
-from genperf.scaling import KINDS
+from genperf.scaling import KINDS, is_whole
 from genperf.table import Factor
 from genperf.table.axis import several_nodes
 
@@ -56,8 +56,9 @@ class Series:
     rates: Array
     #: Devices that are taken for a node, where nothing counts the nodes.
     assumed: float | None
-    #: Whether the work of a step is not known, and that of a device is taken as constant.
-    same_batch: bool
+    #: What is known of the work of a step: "assumed" where nothing is and each device has the same, "total" where all
+    #: devices share one amount, else empty.
+    work: str
 
     def step(self, target: float) -> Step | None:
         """Return the step to a count, or to the largest measured one below it."""
@@ -105,13 +106,15 @@ def series_measured(
     if work is None and scaling is not None and KINDS[scaling].shared:
         work = np.ones(len(medians))
     rates = (devices if work is None else work) / np.array([m.value for m in medians])
+    total = work is not None and len(work) > 1 and np.ptp(work) <= 0.01 * work[0] and not is_whole(scaling)
+    kind = "assumed" if work is None else "total" if total else ""
     if workers is None and panel.nodes is not None:
-        return Series(count, np.ones(len(rates)), devices, rates, None, work is None)
+        return Series(count, np.ones(len(rates)), devices, rates, None, kind)
     if node is None:
         nodes, assumed = devices / NODE.usual_devices, NODE.usual_devices
     else:
         nodes, assumed = np.asarray(parse(render(node)).evaluate(columns), float), None
-    return Series(count, devices, np.ceil(np.broadcast_to(nodes, devices.shape)), rates, assumed, work is None)
+    return Series(count, devices, np.ceil(np.broadcast_to(nodes, devices.shape)), rates, assumed, kind)
 
 
 def normal_at(result: FitResult, target: pd.DataFrame) -> tuple[str, dict[str, Any]]:
@@ -152,7 +155,7 @@ def normal_of(series: Series, target: float, words: Iterable[str]) -> tuple[str,
     if step is None:
         return "", {}
     placed = compared(step, known_of(series, words))
-    text = normal_text(placed, series.count.name, series.assumed, series.same_batch)
+    text = normal_text(placed, series.count.name, series.assumed, series.work)
     return text, {"normal": placed.to_dict()} if isinstance(placed, Normal) else {}
 
 

@@ -7,7 +7,7 @@ from genperf.normal.least import LEAST, Least
 from genperf.words.numbers import count_text, three_digits
 
 
-def normal_text(placed: Normal | Lack, count: str, assumed: float | None = None, same_batch: bool = False) -> str:
+def normal_text(placed: Normal | Lack, count: str, assumed: float | None = None, work: str = "") -> str:
     """Return where an efficiency stands among published series, or why that is not known.
 
     Parameters
@@ -16,8 +16,9 @@ def normal_text(placed: Normal | Lack, count: str, assumed: float | None = None,
         The column that counts the devices.
     assumed : float, optional
         Devices that are taken for a node, where the table counts no nodes.
-    same_batch : bool
-        Whether the work of a step is not known, and that of a device is taken as constant.
+    work : str
+        Of a step: "assumed" where it is not known, and each device is taken to have the same; "total" where all devices
+        share one amount.
 
     Examples
     --------
@@ -43,13 +44,15 @@ def normal_text(placed: Normal | Lack, count: str, assumed: float | None = None,
         "second": f"at {several} the efficiency is {_percent(placed.value)} %",
         "beyond": f"from {step.before[1]:g} to {several} each doubling keeps {_percent(placed.value)} %",
     }[step.kind]
-    if same_batch:
+    if work == "assumed":
         text += ", if each device keeps its batch"
     of_one = " of one node's" if step.kind == "second" else ""
     a_step = "" if "doublings" in placed.narrowed or step.kind == "beyond" else " over as many doublings"
+    batch = " (it keeps the total batch, and most of them that of a device)" if work == "total" else ""
     return (
         f"{text}; nine in ten of {placed.series:,} published series on {placed.clusters} clusters keep "
-        f"{_percent(placed.low)} to {_percent(placed.high)} %{of_one}{a_step}: this is {judged(placed.percentile)}"
+        f"{_percent(placed.low)} to {_percent(placed.high)} %{of_one}{a_step}: "
+        f"this is {judged(placed.percentile)}{batch}"
     )
 
 

@@ -91,6 +91,17 @@ def test_the_network_of_a_column_narrows(shell: Shell) -> None:
     assert "between" not in answer(shell, TWO, "gpus=16")["normal"]["narrowed"]
 
 
+@pytest.mark.parametrize(
+    ("runs", "words"),
+    [
+        ("gpus,nodes,step_s,global_batch\n8,1,0.80,512\n16,2,0.55,512\n", "it keeps the total batch"),
+        ("gpus,nodes,step_s\n8,1,0.50\n16,2,0.55\n", "if each device keeps its batch"),
+    ],
+)
+def test_what_is_known_of_the_batch_is_in_the_sentence(shell: Shell, runs: str, words: str) -> None:
+    assert words in answer(shell, runs, "gpus=16")["sentences"]["normal"]
+
+
 @pytest.mark.parametrize("count", ["cores", "threads", "users"])
 def test_other_counts_are_not_compared_with_training(shell: Shell, count: str) -> None:
     given = answer(shell, f"{count},seconds\n1,80\n2,41\n4,22\n8,13\n", f"{count}=8")
