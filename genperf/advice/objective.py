@@ -12,7 +12,7 @@ import numpy.typing as npt
 from genperf.errors import FormulaError, GenperfError, ModelError
 from genperf.formula import Call, Formula, Name, Node, Number, call, parse, parse_number, render, substitute
 from genperf.panel import Panel
-from genperf.panel.work import machines_formula, one_worker_names
+from genperf.panel.work import one_worker_names
 from genperf.table import Target
 from genperf.words.quantity import heading
 
@@ -27,14 +27,15 @@ class Job:
 
     #: How many steps there are, a formula: `90*1281167/(workers*batch)`. One where omitted.
     steps: str | None = None
-    #: What counts the machines: by default the nodes, or else the workers, times partitions and plus servers where the
-    #: table has these.
-    machines: str | None = None
+    #: What counts that which a price is for, a formula; the workers, or else the nodes, where omitted.
+    per: str | None = None
     #: Of a machine for a second, a number or a formula over the configuration: `3.06/3600`, `where(gpu == 'v100', 3.06,
     #: 12.24)/3600`.
     price: float | str = 1.0
     #: In the place of the steps: the work in all, in the unit of the throughput or of the batch.
     samples: float | None = None
+    #: The price as it was given, with its time: `2.5/h`.
+    price_text: str = ""
 
     @property
     def sized(self) -> bool:
@@ -49,7 +50,7 @@ class Job:
     @property
     def formulas(self) -> list[str]:
         """The formulas there are."""
-        return [str(self.price), *(text for text in (self.machines, self.steps) if text is not None)]
+        return [str(self.price), *(text for text in (self.per, self.steps) if text is not None)]
 
 
 @dataclass(frozen=True)
@@ -221,10 +222,10 @@ def read_problem(
 
 def _follow(words: Vocabulary, job: Job, timed: bool, per_unit: bool) -> dict[str, Node]:
     """Return what follows from a prediction, as formulas: machines; of a time also that of all steps, and the cost."""
-    for option, text in (("--steps", job.steps), ("--machines", job.machines)):
+    for option, text in (("--steps", job.steps), ("--per", job.per)):
         _refuse_not_positive(option, text, words)
-    counting = job.machines if job.machines is not None else machines_formula(words.factors, words.names)
-    machines = None if counting is None else words.number(counting).node
+    counts = [Name(f.name) for f in words.factors.counts if f.name in words.names]
+    machines = words.number(job.per).node if job.per is not None else next(iter(counts), None)
     counted = {} if machines is None else {"machines": machines}
     if not timed:
         return counted
@@ -282,8 +283,8 @@ def _check_quantities(
         )
     if read & {"cost", "machines"} and "machines" not in follow:
         raise ModelError(
-            "a cost needs the number of machines, and the model has no factor nodes or workers",
-            hint="--machines FORMULA, for example --machines 'replicas*partitions + servers'",
+            "no column counts what is paid for",
+            hint="--per FORMULA, for example --per 'replicas*partitions + servers'",
         )
     if predicted.on_one_worker in read and not one_worker:
         raise ModelError(

@@ -19,6 +19,7 @@ from genperf.formula import Node, names_in
 from genperf.panel.work import samples_formula, work_of_step
 from genperf.prediction import Schema
 from genperf.result import FitResult, answering
+from genperf.words.growth import price_note
 from genperf.words.quantity import only_for_times
 
 
@@ -120,6 +121,7 @@ def solve(result: FitResult, task: Task, group: Mapping[str, str] | None = None)
         notes=(
             *(_why_throughput(schema) if chosen else []),
             *_may_not_fit(search, evaluation),
+            *_price(result, task.job),
             *_per_step(search, minimize, job),
             *_not_finite(evaluation),
             *notes,
@@ -156,9 +158,9 @@ def _work_varies(schema: Schema, space: Space, work: Node | None, grouped: bool)
 
 def _in_model_names(job: Job, schema: Schema) -> Job:
     """Return a job whose formulas read the model's columns."""
-    steps, machines = (t if t is None else in_model_names(str(t), schema) for t in (job.steps, job.machines))
+    steps, per = (t if t is None else in_model_names(str(t), schema) for t in (job.steps, job.per))
     price = in_model_names(job.price, schema) if isinstance(job.price, str) else job.price
-    return Job(steps, machines, price, job.samples)
+    return replace(job, steps=steps, per=per, price=price)
 
 
 def _best(search: Search, evaluation: Evaluation, top: int) -> tuple[Positions, pd.DataFrame, list[Note]]:
@@ -331,3 +333,10 @@ def _per_step(search: Search, minimize: str | None, job: Job) -> list[Note]:
         return []
     text = f"the {what} is that of a step, and steps of different numbers of samples are compared"
     return [Note(f"{text}; for the {what} of N samples: --samples N", "per_step")]
+
+
+def _price(result: FitResult, job: Job) -> list[Note]:
+    """Return what a given price is for."""
+    counted = result.panel.counted
+    per = job.per or (counted.name if counted is not None else "")
+    return [Note(price_note(job.price_text, per), "price")] if job.price_text and per else []

@@ -51,9 +51,11 @@ from genperf.formula.amounts import amount, with_amounts
 @click.option(
     "--capacity", metavar="NAME=X", multiple=True, help="Of a model of memory, say: memory_gb=80 is kept as by --fits."
 )
-@click.option("--machines", metavar="FORMULA", help="The number of machines; nodes, or else workers, where omitted.")
 @click.option(
-    "--price", metavar="X/TIME", default="1", help="Of a machine: 3.06/h; or a formula of a machine and a second."
+    "--per", "--machines", "per", metavar="FORMULA", help="What --price is paid for; the workers where omitted."
+)
+@click.option(
+    "--price", metavar="X/TIME", default="1", help="Of one worker or --per, as 2/h; or a formula, for a second."
 )
 @click.option("--interval", default=0.9, show_default=True, type=float, help="Nominal coverage of the intervals.")
 @click.option("--top", default=10, show_default=True, type=click.IntRange(min=1), help="How many to show.")
@@ -74,7 +76,7 @@ def command(
     fits: float,
     trusted: bool,
     capacity: tuple[str, ...],
-    machines: str | None,
+    per: str | None,
     price: str,
     interval: float,
     top: int,
@@ -123,7 +125,7 @@ def command(
         minimize,
         goal=Goal(maximize, _amount(deadline, "--deadline"), fits, trusted, most),
         interval=interval,
-        job=Job(steps, machines, per_second(price), _amount(samples, "--samples")),
+        job=Job(steps, per, per_second(price), _amount(samples, "--samples"), price if "/" in price else ""),
         top=top,
     )
     if output:

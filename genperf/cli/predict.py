@@ -13,7 +13,7 @@ from genperf.cli.figures import of_predictions, plot_option, write_figure
 from genperf.cli.options import output_options
 from genperf.cli.output import csv_pieces, records, say, show_json, show_predictions
 from genperf.cli.progress import phases_shown
-from genperf.cli.shown import for_people, shows_of, training_of, values_at, with_derived
+from genperf.cli.shown import first_of, for_people, shows_of, training_of, values_at, with_derived
 from genperf.cli.writing import raw_option, writable, write_whole
 
 if TYPE_CHECKING:
@@ -105,6 +105,11 @@ def command(
     with phases_shown(quiet):
         plain = fitted.predict_columns(data or values_at(at, fitted), interval, kind)
     predicted = with_derived(fitted, plain, shows, paid, interval)
+    if paid is not None:
+        from genperf.attribution.growth import paid_for
+        from genperf.words.growth import price_note
+
+        say(price_note(paid.text, paid_for(first_of(fitted), per)[0]), quiet)
     if output:
         write_whole(output, csv_pieces(_blocks(predicted), raw))
         say(f"wrote {output}", quiet)

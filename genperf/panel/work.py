@@ -302,23 +302,3 @@ def sequence_of(panel: Panel) -> str | None:
     """Return the factor that counts the tokens of a sample, by the field's names; None without one."""
     factor = panel.find("sequence")
     return None if factor is None else factor.name
-
-
-def machines_formula(panel: Panel, names: Sequence[str]) -> str | None:
-    """Return what counts the machines: nodes; or workers, each on as many as it has partitions, and servers.
-
-    None where no column of the configuration counts them.
-
-    Parameters
-    ----------
-    names : sequence of str
-        The factors of the configuration.
-    """
-    column = {n: f.name for n in ("nodes", "workers", "partitions", "servers") if (f := panel.find(n)) is not None}
-    quoted = {canonical: quote_name(name) for canonical, name in column.items() if name in names}
-    if "nodes" in quoted:
-        return quoted["nodes"]
-    if "workers" not in quoted:
-        return None
-    replicas = "*".join(quoted[n] for n in ("workers", "partitions") if n in quoted)
-    return f"{replicas} + {quoted['servers']}" if "servers" in quoted else replicas

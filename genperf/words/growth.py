@@ -119,6 +119,17 @@ def price_text(price: Paid, count: float, name: str) -> str:
     return f"{price.text} for each of {count_text(count, name)}"
 
 
+def price_note(price: str, name: str) -> str:
+    """Return what a cost is made with.
+
+    Examples
+    --------
+    >>> price_note("2.5/h", "num_gpus")
+    'cost is at 2.5/h for each of the gpus'
+    """
+    return f"cost is at {price} for each of the {noun_of(name)}"
+
+
 def pays_judged(growth: Growth, tail: float) -> str:
     """Return whether growing pays, as far as the data decide it.
 

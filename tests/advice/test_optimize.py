@@ -150,14 +150,15 @@ def test_shares_of_wins_are_those_of_the_draws(result: gp.FitResult) -> None:
 def test_levels_derived_and_single_valued_factors(levels: gp.FitResult) -> None:
     over = {"workers": "2:16:2", "batch": "16,64", "gpu": "v100,a100"}
     found = gp.optimize(levels, over, "gpu == 'v100' or workers < 9", "cost", top=100,
-                        job=Job(machines="workers", price="where(gpu == 'v100', 3, 12)"))  # fmt: skip
+                        job=Job(per="workers", price="where(gpu == 'v100', 3, 12)"))  # fmt: skip
     frame = found.best[["workers", "batch", "gpu"]]
     assert len(frame) == 8 * 2 + 4 * 2
     assert found.best["time"].tolist() == levels.predict(frame)["time"].tolist()
     rates = found.best.gpu.map({"v100": 3.0, "a100": 12.0})
     assert found.best["cost"].to_numpy() == pytest.approx(found.best.workers * found.best.time * rates)
-    # Without a word on machines, nodes count them: there was always one.
-    assert gp.optimize(levels, over).best["cost"].tolist() == gp.optimize(levels, over).best["time"].tolist()
+    # Without a word on what is paid for, it is a worker.
+    best = gp.optimize(levels, over).best
+    assert best["cost"].tolist() == pytest.approx((best["time"] * best["workers"]).tolist())
 
 
 def test_machines_of_partitioned_replicas() -> None:
@@ -172,6 +173,7 @@ def test_machines_of_partitioned_replicas() -> None:
         result,
         {"replicas": "1:16", "partitions": "1:8", "servers": "1:8"},
         "replicas*partitions + servers <= 16 and machines > 1",
+        job=Job(per="replicas*partitions + servers"),
     )
     best = found.best
     assert (best.replicas * best.partitions + best.servers <= 16).all()
@@ -301,7 +303,7 @@ def test_a_model_of_draws_is_searched_too(monkeypatch: pytest.MonkeyPatch) -> No
 def test_a_cost_needs_machines() -> None:
     runs = pd.DataFrame({"layers": [1.0, 2.0, 4.0, 8.0], "seconds": [1.1, 2.1, 4.1, 8.1]})
     result = gp.fit(gp.read_table(runs, time="seconds", intrinsic="layers"), "c + a*layers", draws=5)
-    with pytest.raises(GenperfError, match="--machines"):
+    with pytest.raises(GenperfError, match="--per"):
         gp.optimize(result, {"layers": "1:8"}, minimize="cost")
     with pytest.raises(GenperfError, match="time_1"):
         gp.optimize(result, {"layers": "1:8"}, minimize="time/time_1")
