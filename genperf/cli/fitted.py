@@ -81,7 +81,7 @@ def search_lines(result: FitResult) -> list[str]:
     """Return how the constants were searched: by what, with which λ and seed, and how many searches agree."""
     status, options = result.best.status, result.options
     searches = f"{counted(status.evaluations, 'set')} of constants tried, cost {status.cost:.4g}, seed {result.seed}"
-    if status.population:
+    if status.mutation is not None and status.crossover is not None:
         low, high = status.mutation
         kind = f"differential evolution, {status.restarts} searches of {counted(status.population, 'member')}"
         lines = [

@@ -35,8 +35,8 @@ class Status(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
     #: `population`, `mutation`, `crossover`: of differential evolution: members of each search, the range of the factor
     #: of a step between two members, the chance of a constant to come from the mutant.
     population: int = 0
-    mutation: tuple[float, float] = (0.0, 0.0)
-    crossover: float = 0.0
+    mutation: tuple[float, float] | None = None
+    crossover: float | None = None
 
 
 class Spread(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
