@@ -13,7 +13,7 @@ from genperf.cli.options import measured_column, output_options, read, table_opt
 from genperf.cli.output import records, say, show_frame, show_json
 from genperf.cli.tell import tell
 from genperf.cli.writing import writable, write_whole
-from genperf.errors import counted, listed
+from genperf.errors import TableError, counted, listed
 from genperf.table.clean import label
 from genperf.table.roles import names_of
 
@@ -60,6 +60,10 @@ def command(table: str, as_read: str | None, as_json: bool, quiet: bool, no_colo
     reading = given["delimiter"], _named(given)
     source = understood(table, *reading) if as_read is not None else None
     if as_read is not None and source is not None:
+        if not len(source.lines):
+            raise TableError(
+                source.ragged[0].complaint, where=source.name, hint="give every row the fields of the header"
+            )
         write_whole(as_read, as_csv(source))
         if not measured_column(given):
             _show_source(source, as_json, quiet, no_color)

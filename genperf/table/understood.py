@@ -121,7 +121,8 @@ def _with_names(source: Source) -> Source:
 def as_csv(source: Source) -> str:
     """Return the table as it is understood, as a CSV text that is understood alike; units stand behind the numbers."""
     out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
+    # Between semicolons '1,904' may be a decimal: it stays what it is.
+    writer = csv.writer(out, delimiter=";" if source.delimiter == ";" else ",", lineterminator="\n")
     writer.writerow(source.columns)
     columns = []
     for name, cells in source.columns.items():
