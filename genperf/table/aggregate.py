@@ -7,11 +7,13 @@ are held at once.
 
 from __future__ import annotations
 
+import contextlib
 import glob
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -87,28 +89,16 @@ def worth_aggregating(source: Any) -> bool:
     files = files_of(source)
     sizes = [Path(name).stat().st_size for name in files if Path(name).is_file()]
     large = sum(sizes) > AGGREGATION.min_bytes or sum(map(_parquet_rows, files)) > AGGREGATION.min_rows
-    return len(files) > 1 or (large and _installed())
+    return len(files) > 1 or (large and find_spec("duckdb") is not None)
 
 
 def _parquet_rows(path: str) -> int:
     """Return the rows that a Parquet file says it has; 0 of another file."""
-    # A pipe that is opened is open for its writer too, and what that writes is lost.
-    if not Path(path).is_file():
-        return 0
-    try:
-        with open(path, "rb") as file:
-            if file.read(4) != b"PAR1":
-                return 0
-        return int(import_module("pyarrow.parquet").read_metadata(path).num_rows)
-    except (OSError, ImportError, ValueError):
-        # It is read, and refused with its reason, later.
-        return 0
-
-
-def _installed() -> bool:
-    from importlib.util import find_spec
-
-    return find_spec("duckdb") is not None
+    # A file that cannot be read is refused with its reason later. A pipe that is opened loses what is written to it.
+    with contextlib.suppress(OSError, ImportError, ValueError):
+        if Path(path).is_file() and _head(path)[:4] == b"PAR1":
+            return int(import_module("pyarrow.parquet").read_metadata(path).num_rows)
+    return 0
 
 
 @dataclass(frozen=True, eq=False)

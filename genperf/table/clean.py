@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 MISSING = frozenset({"nan", "na", "n/a", "n.a.", "#n/a", "null", "none", "<na>", "nat", "-", "--", "–", "—", "?"})
 #: Blanks that stand between thousands; a spreadsheet writes those that do not break a line.
 _GAP = " \u00a0\u2009\u202f"
-_COMMA = re.compile(rf"[+-]?\d[\d.'’{_GAP}]*(,\d+)+(\.\d+)?([eE][+-]?\d+)?|[+-]?\d{{1,3}}(['’{_GAP}]\d{{3}})+(\.\d+)?")
-_DATE = re.compile(r"\d{4}-\d\d?-\d\d?([T ].*)?|\d\d?[./]\d\d?[./]\d{4}([T ].*)?|(\d+:)?\d\d?:\d\d?(\.\d+)?")
 #: `hh:mm:ss`, behind days as Slurm writes it.
 _CLOCK = re.compile(r"(?:(\d+)-)?(\d+):([0-5]\d):([0-5]\d(?:\.\d+)?)", re.ASCII)
 #: Numbers with units of time, the larger ones first: `8h20m`, `1 d 2 h`.
@@ -29,7 +27,30 @@ _PARTS = {
     "s(?:ec(?:ond)?s?)?": 1.0,
 }
 _SEVERAL_UNITS = re.compile(r"\s*".join(rf"(?:(\d+(?:\.\d+)?)\s*{unit}(?![^\W\d_]))?" for unit in _PARTS), re.ASCII)
-_WITH_UNIT = re.compile(r"(?!0[xob])[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*([^\W\d_]|[%$€/])[\w%/]*")
+#: Patterns of cells that are no number, in small letters, and what each is instead; the first that fits counts.
+_FAULTS = tuple(
+    (re.compile(pattern), reason)
+    for pattern, reason in (
+        (r"", "is empty"),
+        (r"nan", "is NaN"),
+        ("|".join(map(re.escape, sorted(MISSING))), "is a missing value, not a number"),
+        (
+            rf"[+-]?\d[\d.'’{_GAP}]*(,\d+)+(\.\d+)?(e[+-]?\d+)?|[+-]?\d{{1,3}}(['’{_GAP}]\d{{3}})+(\.\d+)?",
+            "is not a number (write the decimal sign as '.', and nothing between thousands)",
+        ),
+        (
+            r"\d{4}-\d\d?-\d\d?([t ].*)?|\d\d?[./]\d\d?[./]\d{4}([t ].*)?|(\d+:)?\d\d?:\d\d?(\.\d+)?",
+            "is a date or a time of day, not a number",
+        ),
+        (
+            r"(?!0[xob])[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?\s*([^\W\d_]|[%$€/])[\w%/]*",
+            "is not a plain number (write it without its unit)",
+        ),
+        (r"[+\-−]*(\d+\.?\d*|\.\d+)", "is not a number in the digits 0 to 9, with '-' for minus"),
+        (r"true|false", "is not a number but true or false"),
+        (r"(?s).*", "is not a number"),
+    )
+)
 
 Reasons = dict[int, str]
 
@@ -273,24 +294,9 @@ def number_in(cell: Any) -> float:
 
 
 def _why_not_a_number(cell: Any) -> str:
+    """Return the first reason whose pattern the cell fits."""
+    # A missing cell of a DataFrame is written NaN there, an empty one of a file is nothing at all.
+    text = label(cell).lower() or ("nan" if isinstance(cell, float) else "")
     if math.isinf(number_in(cell)):
         return "is infinite"
-    text = label(cell)
-    # A missing cell of a DataFrame is written NaN there, an empty one of a file is nothing at all.
-    if not text and isinstance(cell, float):
-        return "is NaN"
-    if not text:
-        return "is empty"
-    if text.lower() in MISSING:
-        return "is NaN" if text.lower() == "nan" else "is a missing value, not a number"
-    if _COMMA.fullmatch(text):
-        return "is not a number (write the decimal sign as '.', and nothing between thousands)"
-    if _DATE.fullmatch(text):
-        return "is a date or a time of day, not a number"
-    if _WITH_UNIT.fullmatch(text):
-        return "is not a plain number (write it without its unit)"
-    if text.lstrip("+-−").replace(".", "", 1).isdecimal():
-        return "is not a number in the digits 0 to 9, with '-' for minus"
-    if text.lower() in {"true", "false"}:
-        return "is not a number but true or false"
-    return "is not a number"
+    return next(reason for pattern, reason in _FAULTS if pattern.fullmatch(text))

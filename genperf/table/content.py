@@ -122,11 +122,12 @@ def read_bounded(path: str | Path, most: int) -> bytes:
         Where there is more.
     """
     if is_pipe(path):
-        return _bounded(read_pipe(path, most + 1), str(path), most)
-    with open(path, "rb") as file:
-        if stat.S_ISREG(Path(path).stat().st_mode):
-            return file.read()
-        return _bounded(file.read(most + 1), str(path), most)
+        data, bounded = read_pipe(path, most + 1), True
+    else:
+        with open(path, "rb") as file:
+            bounded = not stat.S_ISREG(Path(path).stat().st_mode)
+            data = file.read(most + 1 if bounded else -1)
+    return _bounded(data, str(path), most) if bounded else data
 
 
 def _bounded(data: bytes | str, name: str, most: int) -> bytes:

@@ -45,7 +45,7 @@ def read_large(large: LargeSource, options: ReadOptions) -> AggregatedTable:
     # A row stands for all repeats of a configuration, and one more for its runs that failed.
     checked = assemble(source, replace(options, roles=replace(options.roles, repeat=None), failures=FAILED_ONLY))
     notes = [n for n in checked.notes if n.kind not in ("rows_rejected", "configuration_mixed", "runs_failed")]
-    notes += failure_notes(_failed_runs(summary, checked))
+    notes += failure_notes(int(summary["_failed"].sum()) if len(checked.failures) else 0)
     notes += _left_out(summary, checked, options)
     frame = _one_row_each(large, aggregation, summary, checked)
     fields_of_table = {f.name: getattr(checked, f.name) for f in fields(Table)}
@@ -97,11 +97,6 @@ def _failing(large: LargeSource, rule: FailureRule, value: str, names: Sequence[
         mask = one.failed(pd.DataFrame({name: texts}, dtype=object), [value], large.name)
         failing[name] = tuple(text for text, failed in zip(texts, mask, strict=True) if failed)
     return failing
-
-
-def _failed_runs(summary: pd.DataFrame, checked: Table) -> int:
-    """Return how many runs failed of the configurations that the table keeps."""
-    return int(summary["_failed"].sum()) if len(checked.failures) else 0
 
 
 def _cells(summary: pd.DataFrame, aggregation: Aggregation) -> tuple[pd.DataFrame, npt.NDArray[np.int64]]:
