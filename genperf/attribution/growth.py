@@ -24,15 +24,10 @@ Array = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class GrowthSettings:
-    """When growing pays.
+    """When growing pays."""
 
-    Attributes
-    ----------
-    most_marginal_cost : float
-        A further sample that costs at most so many times one at the smaller scale pays. A convention, as that of the
-        knee: half of the efficiency.
-    """
-
+    #: A further sample that costs at most so many times one at the smaller scale pays. A convention, as that of the
+    #: knee: half of the efficiency.
     most_marginal_cost: float = 2.0
 
 
@@ -150,10 +145,7 @@ def _stage(curve: Scaling, place: int, machines: Array, rates: Array | None) -> 
 
 
 def _marginal(curve: Scaling, places: tuple[int, int], machines: Array, samples: Array) -> tuple[Interval, float]:
-    """Return the cost of a further sample over that of one at the start, and the probability that growing pays.
-
-    ratio = (m₂ − m₁)/(r₂ − r₁) · r₁/m₁, infinite where the rate r falls.
-    """
+    """Return the cost of a further sample over that of one at the start, and the probability that growing pays."""
     here = list(places)
     central = np.log(curve.curve[curve.quantity.name].to_numpy(float)[here])
     rates = samples[here] / np.exp(np.vstack([central, curve.paths[:, here]]))

@@ -22,14 +22,9 @@ from genperf.words.terms import named
 
 @dataclass(frozen=True)
 class LimitSettings:
-    """How much is shown of what limits a configuration.
+    """How much is shown of what limits a configuration."""
 
-    Attributes
-    ----------
-    max_factors : int
-        Factors where a step has no named parts: they fit in a sentence.
-    """
-
+    #: Factors where a step has no named parts: they fit in a sentence.
     max_factors: int = 3
 
 

@@ -21,22 +21,15 @@ class Extrapolation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     A curve grows from the largest anchor at most in proportion to the scale, times the growth of one worker's work: a
     single serial resource is the worst case. Where every anchor lies on one node, nothing bounds what the network costs
     beyond it. Beyond the anchors the slope of ln T per doubling is uncertain.
-
-    Attributes
-    ----------
-    axes : tuple of str
-        Formulas over the factors, along which the series was measured. The first is the scale.
-    work : str
-        Formula of one worker's work, up to a constant.
-    slope : float
-        Standard deviation of the slope of ln T per doubling.
-    nodes : str
-        Formula of the number of nodes; "1" where it is not known.
     """
 
+    #: Formulas over the factors, along which the series was measured. The first is the scale.
     axes: tuple[str, ...]
+    #: Formula of one worker's work, up to a constant.
     work: str
+    #: Standard deviation of the slope of ln T per doubling.
     slope: float
+    #: Formula of the number of nodes; "1" where it is not known.
     nodes: str = "1"
 
     def beyond(self, anchors: Anchors, columns: Mapping[str, Any]) -> tuple[Array, Array]:
@@ -78,18 +71,11 @@ class Extrapolation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Anchors(msgspec.Struct, frozen=True, eq=False):
-    """What an extrapolation needs of the anchors.
+    """What an extrapolation needs of the anchors."""
 
-    Attributes
-    ----------
-    coordinates : ndarray of shape (anchors, axes + 1)
-        log2 of the axes and, last, of one worker's work.
-    largest : int
-        Which anchor is the largest in scale, and then in work.
-    on_one_node : bool
-        Whether every anchor lies on one node.
-    """
-
+    #: Shape (anchors, axes + 1). log2 of the axes and, last, of one worker's work.
     coordinates: Array
+    #: Which anchor is the largest in scale, and then in work.
     largest: int
+    #: Whether every anchor lies on one node.
     on_one_node: bool

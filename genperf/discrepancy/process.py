@@ -32,24 +32,6 @@ class Discrepancy(msgspec.Struct, frozen=True, eq=False, dict=True, omit_default
     out with a flat prior: only the shape of f counts. This is universal kriging: the mean passes from the anchors
     to the shape of the curve beyond them.
 
-    Attributes
-    ----------
-    anchors : dict of str to ndarray of shape (anchors,)
-        The factors where the process was measured: numbers, or labels of levels.
-    logarithms : ndarray of shape (anchors,)
-        ln T.
-    variances : ndarray of shape (anchors,)
-        The anchors' own variances of ln T.
-    noise : float
-        ν: standard deviation of one configuration, in units of s.
-    scales : ndarray of shape (draws,)
-        s.
-    extrapolation : Extrapolation or None
-        What holds beyond the anchors of a series.
-    offsets : ndarray of shape (draws, borrowed), optional
-        Where the last anchors are borrowed from other series: what is added to their ln T in each draw. Every draw
-        passes through them exactly, so that there the draws spread as what was borrowed.
-
     Examples
     --------
     A flat curve, measured at 1, 2 and 4, with 10 % per doubling:
@@ -64,13 +46,21 @@ class Discrepancy(msgspec.Struct, frozen=True, eq=False, dict=True, omit_default
     """
 
     kernel: Kernel
+    #: Shape (anchors,). The factors where the process was measured: numbers, or labels of levels.
     anchors: dict[str, Array]
+    #: Shape (anchors,). ln T.
     logarithms: Array
+    #: Shape (anchors,). The anchors' own variances of ln T.
     variances: Array
+    #: ν: standard deviation of one configuration, in units of s.
     noise: float
+    #: Shape (draws,). s.
     scales: Array
     per_draw: bool = False
+    #: What holds beyond the anchors of a series.
     extrapolation: Extrapolation | None = None
+    #: Shape (draws, borrowed). Where the last anchors are borrowed from other series: what is added to their ln T in
+    #: each draw. Every draw passes through them exactly, so that there the draws spread as what was borrowed.
     offsets: Array | None = None
 
     @property
@@ -278,39 +268,25 @@ class Discrepancy(msgspec.Struct, frozen=True, eq=False, dict=True, omit_default
 
 
 class AtRows(msgspec.Struct, frozen=True, eq=False):
-    """What a forecast of a series needs of its rows, whatever the draws and the noise are.
+    """What a forecast of a series needs of its rows, whatever the draws and the noise are."""
 
-    Attributes
-    ----------
-    across : ndarray of shape (anchors, rows)
-        Covariances of the kernel.
-    variance : ndarray of shape (rows,)
-        Of the kernel.
-    doublings, growth : ndarray of shape (rows,)
-        See `Extrapolation.beyond`.
-    """
-
+    #: Shape (anchors, rows). Covariances of the kernel.
     across: Array
+    #: Shape (rows,). Of the kernel.
     variance: Array
+    #: Shape (rows,). See `Extrapolation.beyond`.
     doublings: Array
     growth: Array
 
 
 class Geometry(msgspec.Struct, frozen=True, eq=False):
-    """Whitened directions, in which the process and the anchors' own variances are both diagonal.
+    """Whitened directions, in which the process and the anchors' own variances are both diagonal."""
 
-    Attributes
-    ----------
-    whiten : ndarray of shape (anchors, anchors)
-    variances : ndarray of shape (anchors,)
-        The anchors' own variances in these directions, in units of s².
-    ones : ndarray of shape (anchors,)
-        A level of 1 at every anchor.
-    constant : float
-        What the log-density holds of the anchors alone.
-    """
-
+    #: Shape (anchors, anchors).
     whiten: Array
+    #: Shape (anchors,). The anchors' own variances in these directions, in units of s².
     variances: Array
+    #: Shape (anchors,). A level of 1 at every anchor.
     ones: Array
+    #: What the log-density holds of the anchors alone.
     constant: float

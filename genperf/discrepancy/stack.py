@@ -22,46 +22,30 @@ BLOCK = 2_000_000
 
 
 class Part(msgspec.Struct, frozen=True, eq=False, forbid_unknown_fields=True):
-    """The process about one mean.
-
-    Attributes
-    ----------
-    residuals : ndarray of shape (anchors,)
-        ln T − ln f at the anchors.
-    noise : float
-        Standard deviation of ln T of a new run.
-    factors : ndarray of shape (anchors,)
-        By which an anchor's noise variance is multiplied.
-    weight : float
-        Inside the measured range.
-    unseen : dict of str to float
-        By categorical factor: variance of ln f at a level that no anchor has, where f has an effect of each level.
-    """
+    """The process about one mean."""
 
     kernel: Product
+    #: Shape (anchors,). ln T − ln f at the anchors.
     residuals: Array
+    #: Standard deviation of ln T of a new run.
     noise: float
+    #: Shape (anchors,). By which an anchor's noise variance is multiplied.
     factors: Array
+    #: Inside the measured range.
     weight: float
+    #: By categorical factor: variance of ln f at a level that no anchor has, where f has an effect of each level.
     unseen: dict[str, float] = {}
 
 
 class Beyond(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Weights and width beyond the largest value of a factor, from looking back along it.
-
-    Attributes
-    ----------
-    upper : float
-        The largest measured value.
-    weights : tuple of float
-        Of the parts, in their order.
-    width : float
-        As `Stack.width`.
-    """
+    """Weights and width beyond the largest value of a factor, from looking back along it."""
 
     factor: str
+    #: The largest measured value.
     upper: float
+    #: Of the parts, in their order.
     weights: tuple[float, ...]
+    #: As `Stack.width`.
     width: float
 
 
@@ -72,21 +56,15 @@ class Stack(msgspec.Struct, frozen=True, eq=False, dict=True, forbid_unknown_fie
 
     The weights w go from those of held-out folds inside the range to those of look-backs over the first doubling
     beyond it, and so does the width.
-
-    Attributes
-    ----------
-    anchors : dict of str to ndarray of shape (anchors,)
-        The factors where T was measured: numbers, or labels.
-    width : float
-        Standard deviations to either side of a 90 % interval inside the range.
-    repeats : float
-        Standard deviation of ln T of repeats: a new run differs from the mean by no less.
     """
 
+    #: Shape (anchors,). The factors where T was measured: numbers, or labels.
     anchors: dict[str, Array]
     parts: tuple[Part, ...]
+    #: Standard deviations to either side of a 90 % interval inside the range.
     width: float
     beyond: tuple[Beyond, ...] = ()
+    #: Standard deviation of ln T of repeats: a new run differs from the mean by no less.
     repeats: float = 0.0
 
     @property

@@ -22,37 +22,28 @@ Array = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class AlikeSettings:
-    """Priors of the process over series, and how the ways to count a change are weighed.
+    """Priors of the process over series, and how the ways to count a change are weighed."""
 
-    Attributes
-    ----------
-    level, likeness, noise, weight : tuple of float
-        Log-normal priors of c₀, s², σ² and w: median, and standard deviation of the logarithm.
-    enough : int
-        With fewer donors the prior of the weights is narrower: they hardly show which columns matter.
-    size : float
-        r of the last g: a change in logarithms may go with the time.
-    unit : float
-        Changes below about twice this share of T(n₀) are counted in seconds by the last g, larger ones by logarithm.
-    power, least_error, enough_blocks : float
-        A way to count weighs as its error on held-out blocks, `least_error` added, to this power; less with few blocks.
-    calibrating : float
-        The calibration of the width counts as the held-out blocks are against this many.
-    reach : float
-        Bounds of the logarithms of all parameters.
-    """
-
+    #: `level`, `likeness`, `noise`, `weight`: log-normal priors of c₀, s², σ² and w: median, and standard deviation of
+    #: the logarithm.
     level: tuple[float, float] = (0.5, 1.0)
     likeness: tuple[float, float] = (0.3, 1.4)
     noise: tuple[float, float] = (0.1, 2.0)
     weight: tuple[float, float] = (0.1, 1.5)
+    #: With fewer donors the prior of the weights is narrower: they hardly show which columns matter.
     enough: int = 40
+    #: r of the last g: a change in logarithms may go with the time.
     size: float = 0.4
+    #: Changes below about twice this share of T(n₀) are counted in seconds by the last g, larger ones by logarithm.
     unit: float = 0.03
+    #: `power`, `least_error`, `enough_blocks`: a way to count weighs as its error on held-out blocks, `least_error`
+    #: added, to this power; less with few blocks.
     power: float = 8.0
     least_error: float = 0.005
     enough_blocks: float = 10.0
+    #: The calibration of the width counts as the held-out blocks are against this many.
     calibrating: float = 20.0
+    #: Bounds of the logarithms of all parameters.
     reach: float = 9.0
 
 
@@ -93,17 +84,11 @@ CHANGES = (
 
 @dataclass(frozen=True, eq=False)
 class Columns:
-    """What series are compared by.
+    """What series are compared by."""
 
-    Attributes
-    ----------
-    names : ndarray of shape (series, columns)
-        Numbers, as floats, that stand for names.
-    numbers : ndarray of shape (series, columns)
-        Standardised; ln T(n₀) is the first.
-    """
-
+    #: Shape (series, columns). Numbers, as floats, that stand for names.
     names: Array
+    #: Shape (series, columns). Standardised; ln T(n₀) is the first.
     numbers: Array
 
     def distances(self, other: Columns) -> Array:
@@ -193,24 +178,16 @@ class Process:
 
 @dataclass(frozen=True, eq=False)
 class Shown:
-    """What the donors show of a series' change, by one way to count it: one term of a mixture.
+    """What the donors show of a series' change, by one way to count it: one term of a mixture."""
 
-    Attributes
-    ----------
-    change : int
-        Place in `CHANGES`.
-    share : float
-        Of the mixture.
-    mean, sd : float
-        Of the change, by the donors.
-    middle, prior_sd : float
-        The same before any donor is known.
-    """
-
+    #: Place in `CHANGES`.
     change: int
+    #: Of the mixture.
     share: float
+    #: `mean`, `sd`: of the change, by the donors.
     mean: float
     sd: float
+    #: `middle`, `prior_sd`: the same before any donor is known.
     middle: float
     prior_sd: float
 

@@ -18,33 +18,21 @@ Flags = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class BankSettings:
-    """How the bank is drawn.
+    """How the bank is drawn."""
 
-    Attributes
-    ----------
-    curves : int
-        8k, 32k and 64k give the same figures; 4k leave some series with less than five effective ones.
-    seed : int
-        Of the shift of the points around the cube.
-    """
-
+    #: 8k, 32k and 64k give the same figures; 4k leave some series with less than five effective ones.
     curves: int = 8192
+    #: Of the shift of the points around the cube.
     seed: int = 0
 
 
 @dataclass(frozen=True)
 class CentreSettings:
-    """The prior of the central value, where it is not that of the interval: a heavy tail belongs to the upper bound.
+    """The prior of the central value, where it is not that of the interval: a heavy tail belongs to the upper bound."""
 
-    Attributes
-    ----------
-    unseen : float
-        Share of the networks of which nothing is known.
-    absent : float
-        Factor for each overhead between nodes that does not arise.
-    """
-
+    #: Share of the networks of which nothing is known.
     unseen: float = 0.1
+    #: Factor for each overhead between nodes that does not arise.
     absent: float = 1.5
 
 
@@ -57,27 +45,20 @@ DOUBLING, STEP, LATENCY, CONSTANT = 1, 3, 5, 7
 
 @dataclass(frozen=True, eq=False)
 class Bank:
-    """Curves of a prior.
-
-    Attributes
-    ----------
-    sizes : ndarray of shape (curves, overheads)
-        Relative to the computation at the largest scale; 0 where an overhead does not arise.
-    unseen : ndarray of shape (curves,)
-        Whether the step to the second node is that of an unseen network.
-    step, strength : ndarray of shape (curves,)
-        ln of the size of the step, and of the common strength, in the standard deviations of its prior.
-    present : ndarray of shape (curves, overheads)
-    moved, squared : ndarray of shape (curves,)
-        The logarithm of a curve's weight is h·moved − h²·squared, where the overheads' logarithms are moved by h.
-    """
+    """Curves of a prior."""
 
     prior: Prior
+    #: Shape (curves, overheads). Relative to the computation at the largest scale; 0 where an overhead does not arise.
     sizes: Array
+    #: Shape (curves,). Whether the step to the second node is that of an unseen network.
     unseen: Flags
+    #: Shape (curves,). ln of the size of the step, and of the common strength, in the standard deviations of its prior.
     step: Array
     strength: Array
+    #: Shape (curves, overheads).
     present: Flags
+    #: Shape (curves,). The logarithm of a curve's weight is h·moved − h²·squared, where the overheads' logarithms are
+    #: moved by h.
     moved: Array
     squared: Array
 

@@ -18,30 +18,22 @@ Key = TypeVar("Key")
 
 @dataclass(frozen=True)
 class ClusterSettings:
-    """How much of what varies between series is their cluster's.
+    """How much of what varies between series is their cluster's."""
 
-    Attributes
-    ----------
-    kinds, reach : int, float
-        Kinds of cluster that stand for a normal distribution, and how many standard deviations they reach.
-    step, unseen_step : float
-        Share of the variance of the step to the second node that is the cluster's: of a network like those that were
-        learned from, and of an unseen one.
-    strengths, strength : int, float
-        The same of the common strength.
-    walks : float
-        Series that the prior shares of the walks count as.
-    most : float
-        Series count as so many at most: their programs are alike.
-    """
-
+    #: `kinds`, `reach`: kinds of cluster that stand for a normal distribution, and how many standard deviations they
+    #: reach.
     kinds: int = 15
     reach: float = 2.5
+    #: `step`, `unseen_step`: share of the variance of the step to the second node that is the cluster's: of a network
+    #: like those that were learned from, and of an unseen one.
     step: float = 0.71
     unseen_step: float = 0.9
+    #: `strengths`, `strength`: the same of the common strength.
     strengths: int = 7
     strength: float = 1.0 / 6.0
+    #: Series that the prior shares of the walks count as.
     walks: float = 6.0
+    #: Series count as so many at most: their programs are alike.
     most: float = 15.0
 
 
@@ -50,17 +42,11 @@ CLUSTER = ClusterSettings()
 
 @dataclass(frozen=True, eq=False)
 class Kinds:
-    """Kinds of cluster.
+    """Kinds of cluster."""
 
-    Attributes
-    ----------
-    share : ndarray of shape (kinds,)
-        Before any series is known.
-    ratio : ndarray of shape (kinds, curves)
-        Density of a curve in a cluster of each kind over that of the prior.
-    """
-
+    #: Shape (kinds,). Before any series is known.
     share: Array
+    #: Shape (kinds, curves). Density of a curve in a cluster of each kind over that of the prior.
     ratio: Array
 
 
@@ -101,16 +87,12 @@ def _kinds(values: Array, spread: float, share: float, count: int) -> Kinds:
 
 @dataclass(frozen=True, eq=False)
 class Cluster:
-    """What is known of a cluster; arrays are logarithms of weights, relative to the prior's.
+    """What is known of a cluster; arrays are logarithms of weights, relative to the prior's."""
 
-    Attributes
-    ----------
-    step, strength : ndarray of shape (kinds,)
-    walks : ndarray of shape (walks,)
-    """
-
+    #: Shape (kinds,).
     step: Array
     strength: Array
+    #: Shape (walks,).
     walks: Array
 
     def tilt(self, bank: Bank, weights: Array) -> Array:

@@ -34,39 +34,26 @@ Places = npt.NDArray[np.intp]
 
 @dataclass(frozen=True)
 class FitSettings:
-    """How a series is read where its table is silent, and what is kept of its posterior.
+    """How a series is read where its table is silent, and what is kept of its posterior."""
 
-    Attributes
-    ----------
-    shared_work : float
-        Prior share of work that the workers share, where the table does not show how one worker's work changes.
-    node_sizes : tuple of (str, float)
-        Numbers of nodes over the workers, and their prior shares, where no column counts the nodes: a worker each,
-        eight workers, all workers on one.
-    least_reading : float
-        Readings of less weight are left out: they would move a 90 % interval by less than its digits.
-    draws : int
-        Draws of a series: the ends of its interval move by about 1 % with half as many.
-    least_draws : int
-        Draws of a reading that counts at all.
-    central : float
-        Share of the draws, in the middle of those along the growth, whose mean is the decomposition that is shown.
-    points : int
-        Equally likely values that stand for a distribution of ln T.
-    grid : int
-        Values of ln T at which the density beside similar series is computed.
-    least_component : float
-        Components of less weight, over the largest, are left out there.
-    """
-
+    #: Prior share of work that the workers share, where the table does not show how one worker's work changes.
     shared_work: float = 0.5
+    #: Numbers of nodes over the workers, and their prior shares, where no column counts the nodes: a worker each, eight
+    #: workers, all workers on one.
     node_sizes: tuple[tuple[str, float], ...] = (("workers", 0.5), ("max(workers/8, 1)", 0.25), ("1", 0.25))
+    #: Readings of less weight are left out: they would move a 90 % interval by less than its digits.
     least_reading: float = 2e-3
+    #: Draws of a series: the ends of its interval move by about 1 % with half as many.
     draws: int = 800
+    #: Draws of a reading that counts at all.
     least_draws: int = 24
+    #: Share of the draws, in the middle of those along the growth, whose mean is the decomposition that is shown.
     central: float = 0.5
+    #: Equally likely values that stand for a distribution of ln T.
     points: int = 31
+    #: Values of ln T at which the density beside similar series is computed.
     grid: int = 512
+    #: Components of less weight, over the largest, are left out there.
     least_component: float = 1e-6
 
 
@@ -75,22 +62,15 @@ FIT = FitSettings()
 
 @dataclass(frozen=True)
 class Reading:
-    """How the counts of a series may be meant.
+    """How the counts of a series may be meant."""
 
-    Attributes
-    ----------
-    workers, nodes, work : str
-        Over canonical names: the workers, their nodes, the work of one worker.
-    share : float
-        Prior probability.
-    free_constant : bool
-        Whether a constant stands beside work that did not vary: the two are told apart by the prior alone.
-    """
-
+    #: `workers`, `nodes`, `work`: over canonical names: the workers, their nodes, the work of one worker.
     workers: str
     nodes: str
     work: str
+    #: Prior probability.
     share: float
+    #: Whether a constant stands beside work that did not vary: the two are told apart by the prior alone.
     free_constant: bool
 
     def counts(self, series: MeasuredSeries) -> tuple[Counts, float]:
@@ -117,19 +97,13 @@ def readings_of(series: MeasuredSeries) -> list[Reading]:
 
 @dataclass(frozen=True, eq=False)
 class Weighed:
-    """A reading of a series with its posterior.
-
-    Attributes
-    ----------
-    share : float
-        Posterior probability of the reading.
-    unit : float
-        Work of one worker at the largest count.
-    """
+    """A reading of a series with its posterior."""
 
     reading: Reading
     posterior: Posterior
+    #: Posterior probability of the reading.
     share: float
+    #: Work of one worker at the largest count.
     unit: float
 
     def forecast(self, series: MeasuredSeries) -> Forecast:
@@ -232,23 +206,15 @@ def _look_back(
 
 @dataclass(frozen=True, eq=False)
 class Similar:
-    """What similar series show of one that was measured less far.
+    """What similar series show of one that was measured less far."""
 
-    Attributes
-    ----------
-    base : float
-        The largest scale of the series.
-    known : tuple of (dict, list of Shown)
-        For each larger count the numeric factors there, and what the donors show of the change to it.
-    donors : tuple of tuple of str
-        The series most like it.
-    among : int
-        Donors in all.
-    """
-
+    #: The largest scale of the series.
     base: float
+    #: For each larger count the numeric factors there, and what the donors show of the change to it.
     known: tuple[tuple[dict[str, float], list[Shown]], ...]
+    #: The series most like it.
     donors: tuple[tuple[str, ...], ...]
+    #: Donors in all.
     among: int
 
     @property
@@ -277,16 +243,11 @@ class Similar:
 
 @dataclass(frozen=True, eq=False)
 class Loans:
-    """ln T at larger counts, as similar series and the runs of the series together have it.
+    """ln T at larger counts, as similar series and the runs of the series together have it."""
 
-    Attributes
-    ----------
-    columns : dict of str to ndarray of shape (counts,)
-    points : ndarray of shape (counts, k)
-        Equally likely values of ln T, rising.
-    """
-
+    #: Shape (counts,).
     columns: dict[str, Array]
+    #: Shape (counts, k). Equally likely values of ln T, rising.
     points: Array
 
     @property

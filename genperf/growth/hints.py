@@ -23,20 +23,14 @@ Array = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class HintSettings:
-    """What a hinted exchange says of the step to the second node.
+    """What a hinted exchange says of the step to the second node."""
 
-    Attributes
-    ----------
-    median, spread : float
-        Of the step over the exchange: the median, and the standard deviation of its ln. On four clusters with the
-        rates of their data sheets ln of the ratio has a mean of 1.33 and a standard deviation of 1.55; four clusters
-        are few, so it is wider (`experiments/hints.py`).
-    contradiction : float
-        A measured step so many times the hinted exchange, or so small a part of it, contradicts the hint.
-    """
-
+    #: `median`, `spread`: of the step over the exchange: the median, and the standard deviation of its ln. On four
+    #: clusters with the rates of their data sheets ln of the ratio has a mean of 1.33 and a standard deviation of 1.55;
+    #: four clusters are few, so it is wider (`experiments/hints.py`).
     median: float = 4.0
     spread: float = 2.0
+    #: A measured step so many times the hinted exchange, or so small a part of it, contradicts the hint.
     contradiction: float = 3.0
 
 

@@ -53,17 +53,12 @@ def shapes(workers: Array, nodes: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Counts:
-    """Where a series is measured or asked about.
+    """Where a series is measured or asked about."""
 
-    Attributes
-    ----------
-    workers, nodes : ndarray of shape (counts,)
-    work : ndarray of shape (counts,)
-        Of one worker, over that at the largest measured count.
-    """
-
+    #: Shape (counts,).
     workers: Array
     nodes: Array
+    #: Shape (counts,). Of one worker, over that at the largest measured count.
     work: Array
 
     def take(self, rows: npt.NDArray[np.bool_] | npt.NDArray[np.intp]) -> Counts:
@@ -81,18 +76,13 @@ class Target:
     """What a forecast at some counts needs, whatever the times of the series are.
 
     A component is a walk with a curve: its mean is gains·ln T + shape, its variance that of its walk.
-
-    Attributes
-    ----------
-    shape : ndarray of shape (walks, curves, counts)
-    gains : ndarray of shape (walks, measured, counts)
-        Weights of the measured logarithms; they add up to one.
-    covariances : ndarray of shape (walks, counts, counts)
-        Of ln T, without the noise of a new run.
     """
 
+    #: Shape (walks, curves, counts).
     shape: Array
+    #: Shape (walks, measured, counts). Weights of the measured logarithms; they add up to one.
     gains: Array
+    #: Shape (walks, counts, counts). Of ln T, without the noise of a new run.
     covariances: Array
     _bins: dict[bytes, tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]] = field(default_factory=dict)
 

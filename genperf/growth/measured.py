@@ -22,23 +22,15 @@ Array = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class RepeatSettings:
-    """What repeats of one configuration say of its noise.
+    """What repeats of one configuration say of its noise."""
 
-    Attributes
-    ----------
-    outlying_deviations : float
-        A run so many standard deviations from its configuration's median is named: five, as in physics.
-    outlying_share : float
-        And so far from it as a share, so that very quiet series name nothing. A guess: who would look at less?
-    median_variance : float
-        Variance of the median of three and more normal runs over that of their mean: π/2 for many runs.
-    clipped_deviations : float
-        Deviations count up to so many robust standard deviations, so that one bad run does not make a series noisy.
-    """
-
+    #: A run so many standard deviations from its configuration's median is named: five, as in physics.
     outlying_deviations: float = 5.0
+    #: And so far from it as a share, so that very quiet series name nothing. A guess: who would look at less?
     outlying_share: float = 0.2
+    #: Variance of the median of three and more normal runs over that of their mean: π/2 for many runs.
     median_variance: float = np.pi / 2.0
+    #: Deviations count up to so many robust standard deviations, so that one bad run does not make a series noisy.
     clipped_deviations: float = 3.0
 
 
@@ -50,38 +42,26 @@ _SCALES = (*_COUNTS, "batch", "global_batch")
 
 @dataclass(frozen=True, eq=False)
 class MeasuredSeries:
-    """A measured series: configurations that differ in how far they are scaled.
-
-    Attributes
-    ----------
-    scale : str
-        Canonical name: workers, or nodes where there is no column of workers.
-    column : str
-        What the user calls the scale.
-    columns : dict of str to ndarray of shape (configurations,)
-        The factors' values.
-    logarithms, variances : ndarray of shape (configurations,)
-        ln seconds, and their variances as the repeats show them.
-    works : tuple of (str, bool)
-        How one worker's work may change: formulas over canonical names, and whether it is a factor of the table.
-    in_seconds : bool
-        Whether the values are seconds, so that their absolute size tells something.
-    hinted : bool
-        Whether the user says how fast the network between nodes is (`--hint`).
-    exchange : float or None
-        Seconds in which two nodes exchange the message of a step, by the hint; None without one, or where the bytes
-        are not known.
-    """
+    """A measured series: configurations that differ in how far they are scaled."""
 
     factors: Panel
+    #: Canonical name: workers, or nodes where there is no column of workers.
     scale: str
+    #: What the user calls the scale.
     column: str
+    #: Shape (configurations,). The factors' values.
     columns: dict[str, Array]
+    #: Shape (configurations,). ln seconds, and their variances as the repeats show them.
     logarithms: Array
     variances: Array
+    #: How one worker's work may change: formulas over canonical names, and whether it is a factor of the table.
     works: tuple[tuple[str, bool], ...]
+    #: Whether the values are seconds, so that their absolute size tells something.
     in_seconds: bool = True
+    #: Whether the user says how fast the network between nodes is (`--hint`).
     hinted: bool = False
+    #: Seconds in which two nodes exchange the message of a step, by the hint; None without one, or where the bytes are
+    #: not known.
     exchange: float | None = None
 
     def take(self, rows: npt.NDArray[np.bool_]) -> MeasuredSeries:

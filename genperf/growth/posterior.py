@@ -26,24 +26,16 @@ LEAST_WEIGHT = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class Series:
-    """The times of a series, as arrays.
+    """The times of a series, as arrays."""
 
-    Attributes
-    ----------
-    counts : Counts
-        Of different workers, or nodes, or work; the largest last.
-    logarithms, variances : ndarray of shape (counts,)
-        ln T, and its variance as repeats show it.
-    in_seconds : bool
-        Whether T is in seconds, so that its absolute size shows something.
-    tilt : ndarray of shape (curves,), optional
-        ln of what the prior weights are multiplied by, where something is known beside the runs.
-    """
-
+    #: Of different workers, or nodes, or work; the largest last.
     counts: Counts
+    #: Shape (counts,). ln T, and its variance as repeats show it.
     logarithms: Array
     variances: Array
+    #: Whether T is in seconds, so that its absolute size shows something.
     in_seconds: bool = True
+    #: Shape (curves,). ln of what the prior weights are multiplied by, where something is known beside the runs.
     tilt: Array | None = None
 
     @property
@@ -54,19 +46,13 @@ class Series:
 
 @dataclass(frozen=True, eq=False)
 class Posterior:
-    """A series with its weighted curves.
-
-    Attributes
-    ----------
-    weights : ndarray of shape (walks, curves)
-        They add up to one.
-    log_evidence : float
-        Log-density of the series, the level integrated out.
-    """
+    """A series with its weighted curves."""
 
     series: Series
     layout: Layout
+    #: Shape (walks, curves). They add up to one.
     weights: Array
+    #: Log-density of the series, the level integrated out.
     log_evidence: float
 
     @property

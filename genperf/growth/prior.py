@@ -17,29 +17,20 @@ Array = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class PriorSettings:
-    """The parts of the prior that are not in `prior.json`.
+    """The parts of the prior that are not in `prior.json`."""
 
-    Attributes
-    ----------
-    strength : float
-        Standard deviation of ln of the common strength of communication, in which the overheads take part.
-    unseen : float
-        Share of the networks between nodes of which nothing is known. Set, not learned: no corpus holds all networks.
-    unseen_median, unseen_spread : float
-        Of ln of such a network's step to the second node, relative to the computation.
-    usual_time, usual_range : float
-        Overheads are about constant in seconds, thus relatively smaller for steps longer than the usual time; far from
-        it, in units of ln, nothing is concluded.
-    slope : float
-        Standard deviation of the slope of ln T beyond the data per doubling, in units of the walk's step.
-    """
-
+    #: Standard deviation of ln of the common strength of communication, in which the overheads take part.
     strength: float = 0.60
+    #: Share of the networks between nodes of which nothing is known. Set, not learned: no corpus holds all networks.
     unseen: float = 0.4
+    #: `unseen_median`, `unseen_spread`: of ln of such a network's step to the second node, relative to the computation.
     unseen_median: float = -2.3
     unseen_spread: float = 3.3
+    #: `usual_time`, `usual_range`: overheads are about constant in seconds, thus relatively smaller for steps longer
+    #: than the usual time; far from it, in units of ln, nothing is concluded.
     usual_time: float = 0.3
     usual_range: float = 1.8
+    #: Standard deviation of the slope of ln T beyond the data per doubling, in units of the walk's step.
     slope: float = 0.75
 
     def shorter(self, seconds: Array) -> Array:
@@ -50,32 +41,22 @@ class PriorSettings:
 
 @dataclass(frozen=True, eq=False)
 class Prior:
-    """The prior of a series; arrays of overheads are in the order of `names`.
+    """The prior of a series; arrays of overheads are in the order of `names`."""
 
-    Attributes
-    ----------
-    names : tuple of str
-        Of the overheads.
-    median, spread, strength : ndarray of shape (overheads,)
-        Of each size relative to the computation at the largest scale: its median, the standard deviation of its
-        logarithm, and how much it takes part in the common strength.
-    seconds : ndarray of shape (overheads,)
-        How much of `PriorSettings.shorter` moves it.
-    class_share : ndarray of shape (classes,)
-        Of series with overheads, with a cost per doubling, with few overheads.
-    present : ndarray of shape (classes, overheads)
-        Probability that an overhead arises.
-    walk_step, walk_noise, walk_share : ndarray of shape (walks,)
-        Standard deviation of ln T per doubling, that of one configuration over it, and the prior share.
-    """
-
+    #: Of the overheads.
     names: tuple[str, ...]
+    #: Shape (overheads,). Of each size relative to the computation at the largest scale: its median, the standard
+    #: deviation of its logarithm, and how much it takes part in the common strength.
     median: Array
     spread: Array
     strength: Array
+    #: Shape (overheads,). How much of `PriorSettings.shorter` moves it.
     seconds: Array
+    #: Shape (classes,). Of series with overheads, with a cost per doubling, with few overheads.
     class_share: Array
+    #: Shape (classes, overheads). Probability that an overhead arises.
     present: Array
+    #: Shape (walks,). Standard deviation of ln T per doubling, that of one configuration over it, and the prior share.
     walk_step: Array
     walk_noise: Array
     walk_share: Array

@@ -15,19 +15,13 @@ FILE = Path(__file__).parent / "record.json"
 
 @dataclass(frozen=True)
 class RecordSettings:
-    """Which record a prediction is like.
+    """Which record a prediction is like."""
 
-    Attributes
-    ----------
-    near, far : float
-        Counts over the largest measured one up to which a prediction is like those of the protocols near and far of
-        `docs/benchmark.md`. Beyond, no published series was judged.
-    fewest : int
-        Predictions of a verdict without which all verdicts of the protocol are counted together. A guess.
-    """
-
+    #: `near`, `far`: counts over the largest measured one up to which a prediction is like those of the protocols near
+    #: and far of `docs/benchmark.md`. Beyond, no published series was judged.
     near: float = 2.0
     far: float = 4.0
+    #: Predictions of a verdict without which all verdicts of the protocol are counted together. A guess.
     fewest: int = 20
 
 
@@ -36,24 +30,16 @@ RECORDS = RecordSettings()
 
 @dataclass(frozen=True)
 class Record:
-    """Predictions of one protocol, and of one verdict.
-
-    Attributes
-    ----------
-    protocol : {"near", "far", "node"}
-    verdict : str
-        Empty for all.
-    covered : int
-        Predictions whose 90 % interval held.
-    median_error : float
-        In %.
-    """
+    """Predictions of one protocol, and of one verdict."""
 
     protocol: str
+    #: Empty for all.
     verdict: str
     predictions: int
     clusters: int
+    #: Predictions whose 90 % interval held.
     covered: int
+    #: In %.
     median_error: float
 
     @property

@@ -48,17 +48,11 @@ TABLES = TableSettings()
 
 @dataclass(frozen=True, eq=False)
 class TableShares:
-    """What the series of a table show of the cluster they share.
+    """What the series of a table show of the cluster they share."""
 
-    Attributes
-    ----------
-    shown_by : mapping of tuple of str to Cluster
-        The groups that were weighed.
-    beyond : frozenset of tuple of str
-        Those of them that were measured on several nodes, some of which hold several workers.
-    """
-
+    #: The groups that were weighed.
     shown_by: Mapping[Key, Cluster] = field(default_factory=dict)
+    #: Those of them that were measured on several nodes, some of which hold several workers.
     beyond: frozenset[Key] = frozenset()
     #: What similar series show of those that were measured less far.
     similar: Mapping[Key, Similar] = field(default_factory=dict)
@@ -132,19 +126,13 @@ def table_shares(table: Table, mapping: Mapping[str, str], hints: Mapping[str, s
 
 @dataclass(frozen=True, eq=False)
 class Curve:
-    """A group as a series, and what it is called.
-
-    Attributes
-    ----------
-    labels : dict of str to str
-        Of the group columns and the levels of its categorical factors.
-    numbers : dict of str to float
-        Of the group columns that hold numbers.
-    """
+    """A group as a series, and what it is called."""
 
     key: Key
     series: MeasuredSeries
+    #: Of the group columns and the levels of its categorical factors.
     labels: dict[str, str]
+    #: Of the group columns that hold numbers.
     numbers: dict[str, float]
 
     @property

@@ -347,10 +347,7 @@ def predict(
 def _judged(
     model: Fitted, query: Query, interval: float, band: Band, worded: Query | None = None
 ) -> list[npt.NDArray[Any]]:
-    """Return the value, the ends of the band, the verdict, the reason and the probability of fitting of each row.
-
-    Where `worded` is given, verdicts are those of its rows.
-    """
+    """Return the value, the ends of the band, the verdict, the reason and the probability of fitting of each row."""
     parts = []
     for start in range(0, query.rows, PREDICTION.rows):
         doing("predicting configurations", start, query.rows)

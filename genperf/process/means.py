@@ -28,28 +28,18 @@ PHYSICS = ("transformer", "transformer-memory")
 
 @dataclass(frozen=True, eq=False)
 class Mean:
-    """An expression Σ c_j·φ_j times the levels' effects.
-
-    Attributes
-    ----------
-    kind : {"work", "sum", "server", "physics"}
-    names : tuple of str
-        Of the terms.
-    nodes : tuple of Node
-        φ over the factors, in units of its size at the centre of the data.
-    growing : tuple of bool
-        Whether a term grows with a count.
-    levels : tuple of (str, str)
-        Factor and level of each effect.
-    family : str
-        Of the literature, where it is one.
-    """
+    """An expression Σ c_j·φ_j times the levels' effects."""
 
     kind: str
+    #: Of the terms.
     names: tuple[str, ...]
+    #: φ over the factors, in units of its size at the centre of the data.
     nodes: tuple[Node, ...]
+    #: Whether a term grows with a count.
     growing: tuple[bool, ...]
+    #: Factor and level of each effect.
     levels: tuple[tuple[str, str], ...] = ()
+    #: Of the literature, where it is one.
     family: str = ""
 
     @property

@@ -24,18 +24,12 @@ NAMES["count"] = (*NAMES["number"], "walk", "step")
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """A process with its sizes.
-
-    Attributes
-    ----------
-    noise : float
-        Standard deviation of ln T of one configuration.
-    factors : ndarray of shape (rows,)
-        By which a row's noise variance is multiplied.
-    """
+    """A process with its sizes."""
 
     kernel: Product
+    #: Standard deviation of ln T of one configuration.
     noise: float
+    #: Shape (rows,). By which a row's noise variance is multiplied.
     factors: Array
 
     def covariance(self, x: Sequence[npt.NDArray[Any]]) -> Array:

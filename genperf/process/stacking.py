@@ -20,18 +20,13 @@ Rows = npt.NDArray[np.intp]
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
-    """A mean with its process, fitted to all rows.
-
-    Attributes
-    ----------
-    covariance : ndarray of shape (rows, rows)
-        Of the process, without noise.
-    """
+    """A mean with its process, fitted to all rows."""
 
     kind: str
     basis: Basis
     constants: Coefficients
     fit: Fit
+    #: Shape (rows, rows). Of the process, without noise.
     covariance: Array
 
     def held_out(self, y: Array, train: Rows, test: Rows) -> tuple[Array, Array, Coefficients]:
@@ -57,23 +52,16 @@ class Candidate:
 
 @dataclass(frozen=True, eq=False)
 class HeldOut:
-    """What the members predicted of held-out rows.
+    """What the members predicted of held-out rows."""
 
-    Attributes
-    ----------
-    rows : ndarray of int of shape (held out,)
-    mean, sd : ndarray of shape (held out, members)
-        Of ln T of a new run.
-    part : ndarray of int of shape (held out,)
-        Number of the fold or look-back.
-    constants : list of list of Coefficients
-        Of each part and member.
-    """
-
+    #: Shape (held out,).
     rows: Rows
+    #: Shape (held out, members). Of ln T of a new run.
     mean: Array
     sd: Array
+    #: Shape (held out,). Number of the fold or look-back.
     part: Rows
+    #: Of each part and member.
     constants: list[list[Coefficients]]
 
     def log_density(self, y: Array) -> Array:

@@ -16,20 +16,14 @@ Array = npt.NDArray[np.float64]
 class Basis:
     """The columns of a sum, at the rows of a table.
 
-        ln m = Σ_l d_l·1[level l] + ln Σ_j c_j·φ_j,   c ≥ 0
-
-    Attributes
-    ----------
-    columns : ndarray of shape (rows, columns)
-        φ.
-    ridge : ndarray of shape (columns,)
-        Of each column at unit length.
-    levels : ndarray of shape (rows, levels)
-        Ones where a row has a level.
+    ln m = Σ_l d_l·1[level l] + ln Σ_j c_j·φ_j,   c ≥ 0
     """
 
+    #: Shape (rows, columns). φ.
     columns: Array
+    #: Shape (columns,). Of each column at unit length.
     ridge: Array
+    #: Shape (rows, levels). Ones where a row has a level.
     levels: Array
 
 
@@ -104,10 +98,7 @@ def _log(basis: Basis, c: Array) -> Array:
 
 
 def _solved(basis: Basis, A: Array, target: Array, start: Array) -> Array:
-    """Return c ≥ 0 that minimises |A·c − target|² with the ridge on columns of unit length (Lawson & Hanson 1974).
-
-    The search begins with the columns that `start` uses: few exchanges are left where that is near.
-    """
+    """Return c ≥ 0 that minimises |A·c − target|² with the ridge on columns of unit length (Lawson & Hanson 1974)."""
     length = np.sqrt(np.sum(A * A, axis=0))
     length = np.where(length > 0.0, length, 1.0)
     A = A / length

@@ -19,31 +19,24 @@ Scale = Literal["ln", "ln1p", "level"]
 class Axis(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     """One factor of the product, with the standard deviations of ln T that it may explain.
 
-        numbers   V(x, z) = linear²·x·z + smooth²·exp(−(x − z)²/2·length²) + each²·1[x = z]
-        counts    walk²·min(x, z) + step²·1[x > 0]·1[z > 0] beside these, x = ln n: anchored at one worker
-        levels    V(x, z) = linear²·1[x = z]
-
-    Attributes
-    ----------
-    formula : str
-        Over the factors; a quoted column where it is one.
-    scale : {"ln", "ln1p", "level"}
-        x is ln of a number, sign·ln(1 + |.|) of one that may be zero or below, or a label.
-    centre : float
-        Subtracted from x; 0 for a count.
-    rate : float
-        How fast the local part falls with |x − z|, or with another level.
+    numbers   V(x, z) = linear²·x·z + smooth²·exp(−(x − z)²/2·length²) + each²·1[x = z]
+    counts    walk²·min(x, z) + step²·1[x > 0]·1[z > 0] beside these, x = ln n: anchored at one worker
+    levels    V(x, z) = linear²·1[x = z]
     """
 
+    #: Over the factors; a quoted column where it is one.
     formula: str
+    #: x is ln of a number, sign·ln(1 + |.|) of one that may be zero or below, or a label.
     scale: Scale
     linear: float
+    #: How fast the local part falls with |x − z|, or with another level.
     rate: float
     smooth: float = 0.0
     length: float = 1.0
     walk: float = 0.0
     step: float = 0.0
     each: float = 0.0
+    #: Subtracted from x; 0 for a count.
     centre: float = 0.0
 
     def coordinates(self, columns: Mapping[str, Any]) -> npt.NDArray[Any]:
@@ -105,13 +98,6 @@ class Product(msgspec.Struct, frozen=True, dict=True, tag="product", forbid_unkn
 
         κ(x, z) = s²·Π_j (1 + V_j(x_j, z_j)/s²) + l²·exp(−Σ_j rate_j·d_j(x_j, z_j))
 
-    Attributes
-    ----------
-    size : float
-        s: standard deviation of the level, and above what the effects of two factors multiply.
-    local : float
-        l.
-
     Examples
     --------
     >>> kernel = Product((Axis("n", "ln", 0.1, 1.0),), 2.0, 0.0)
@@ -121,7 +107,9 @@ class Product(msgspec.Struct, frozen=True, dict=True, tag="product", forbid_unkn
     """
 
     axes: tuple[Axis, ...]
+    #: s: standard deviation of the level, and above what the effects of two factors multiply.
     size: float
+    #: l.
     local: float
 
     @cached_property

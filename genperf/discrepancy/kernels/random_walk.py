@@ -21,15 +21,6 @@ class RandomWalk(msgspec.Struct, frozen=True, tag="random-walk", forbid_unknown_
 
     The walk starts at the origin o, the smallest measured coordinate of each axis, and goes both ways from there.
 
-    Attributes
-    ----------
-    axes : tuple of str
-        Formulas over the factors. The first is the scale.
-    step : float
-        Standard deviation of ln T per doubling.
-    origin : tuple of float
-        log2 of each axis where the walk starts.
-
     Examples
     --------
     >>> walk = RandomWalk(("workers",), 0.1, (0.0,))
@@ -37,8 +28,11 @@ class RandomWalk(msgspec.Struct, frozen=True, tag="random-walk", forbid_unknown_
     array([[0.01, 0.02, 0.02]])
     """
 
+    #: Formulas over the factors. The first is the scale.
     axes: tuple[str, ...]
+    #: Standard deviation of ln T per doubling.
     step: float
+    #: log2 of each axis where the walk starts.
     origin: tuple[float, ...]
 
     @property
