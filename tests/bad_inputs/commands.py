@@ -354,6 +354,7 @@ COMMANDS: dict[str, list[list[str]]] = {
         ["optimize", "two.json", "--over", "workers=1:8", "--over", "batch=8", "--deadline", "0.001"],
         ["optimize", "two.json", "--over", "workers"],
         ["optimize", "two.json", "--over", "workers=1:64", "--over", "batch=8,16", "--minimize", "time"],
+        ["optimize", "two.json", "--over", "workers=1:8", "--over", "batch=8", "--price", "2.5/h"],
     ],
     "Importing": [
         ["import", "hyprfine", "x"],
