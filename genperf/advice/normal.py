@@ -32,7 +32,7 @@ class ContextSettings:
     """How words of a table are understood."""
 
     #: Words of a count that is no count of training devices: the published series say nothing of it.
-    others: str = r"core|thread|cpu|proc|executor|user|client|env|concurr|server|task|stream|request"
+    others: str = r"core|thread|cpu|proc|executor|user|client|env|concurr|server|task|request|tensor|pipe|\b[tp]p\b"
     #: Words of a network by its kind.
     networks: Mapping[str, str] = field(
         default_factory=lambda: {

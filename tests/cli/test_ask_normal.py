@@ -102,7 +102,7 @@ def test_what_is_known_of_the_batch_is_in_the_sentence(shell: Shell, runs: str, 
     assert words in answer(shell, runs, "gpus=16")["sentences"]["normal"]
 
 
-@pytest.mark.parametrize("count", ["cores", "threads", "users"])
+@pytest.mark.parametrize("count", ["cores", "threads", "users", "tp"])
 def test_other_counts_are_not_compared_with_training(shell: Shell, count: str) -> None:
     given = answer(shell, f"{count},seconds\n1,80\n2,41\n4,22\n8,13\n", f"{count}=8")
     assert "normal" not in given
