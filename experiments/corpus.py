@@ -76,6 +76,20 @@ def sources(outside: Path | None = None) -> dict[str, pd.DataFrame]:
     return frames
 
 
+def published() -> dict[str, pd.DataFrame]:
+    """Return the sources of `data/published` in the form of the corpus; the unit of work is that of a series.
+
+    No prior was learned from them, and nothing was chosen by them.
+    """
+    world = gp.datasets.world()
+    world = world[~world.source.isin([*gp.datasets.corpus_names(), "dlperf"])]
+    # Of one device, in a unit that is as long on one device of a fixed batch.
+    batch = np.where(world.batch == "total", 1.0 / world.devices, 1.0)
+    series = world.cluster + "|" + world.framework + "|" + world.series
+    frame = world.assign(series=series, batch=batch, t=batch * world.devices / world.rate)
+    return {str(name): rows[["source", "series", *FACTORS, "t"]] for name, rows in frame.groupby("source")}
+
+
 def dlperf() -> pd.DataFrame:
     """Return DLPerf in the form of the corpus: a series is a configuration at one batch per device."""
     frame = gp.datasets.frame("dlperf")
@@ -372,10 +386,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--extra-p", action="store_true", help="also Extra-P, in an environment made for it")
     parser.add_argument("--outside", type=Path, help="a folder of more sources, which are not bundled")
+    parser.add_argument("--published", action="store_true", help="judge the sources of data/published instead")
     parser.add_argument("--rows", type=Path, help="where every prediction is written, as a CSV")
     parser.add_argument("-o", "--output", default="docs/results/corpus.md")
     given = parser.parse_args()
-    frames = sources(given.outside)
+    frames = published() if given.published else sources(given.outside)
     listed = cases(frames)
     hands = pd.DataFrame([by_hand(case) for case in listed])
     others = list(hands.columns)
@@ -404,11 +419,16 @@ def main() -> None:
     ]
     among = (("alone", alone), ("3 others", few), ("up to 24 others", many))
     flags = (" --extra-p" if given.extra_p else "") + (" --outside FOLDER" if given.outside else "")
-    write_record(shared, COMMAND + flags)
+    title = "How well does `auto` extrapolate on published clusters?"
+    if given.published:
+        flags += f" --published -o {given.output}"
+        title = "Does `auto` hold on sources from which nothing was learned?"
+    else:
+        write_record(shared, COMMAND + flags)
     if given.rows:
         shared.to_csv(given.rows, index=False)
     text = [
-        "# How well does `auto` extrapolate on published clusters?\n",
+        f"# {title}\n",
         f"Made by `{COMMAND}{flags}`; `docs/benchmark.md` states the protocol and when a cell holds. Errors are median "
         "(mean) |predicted/measured − 1| in %, widths are over the measured time, the score is the interval score of "
         "ln T in %.\n",
@@ -421,8 +441,10 @@ def main() -> None:
         "**A table knows its cluster**: the first count beyond one node from those inside it, where other series of "
         "the table went beyond it (their rows are all given)\n",
         among_table(alone, few, many),
-        f"Mean score of these cells: {', '.join(f'{name} {mean_score(rows):.0f}' for name, rows in among)}.\n",
     ]
+    scores = {name: mean_score(rows) for name, rows in among}
+    if not any(np.isnan(score) for score in scores.values()):
+        text.append(f"Mean score of these cells: {', '.join(f'{n} {score:.0f}' for n, score in scores.items())}.\n")
     Path(given.output).parent.mkdir(parents=True, exist_ok=True)
     Path(given.output).write_text("\n".join(text), encoding="utf-8")
     print("\n".join(text))

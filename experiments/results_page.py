@@ -32,6 +32,7 @@ TEMPLATE = Path(__file__).with_name("results_summary.md")
 PAGES = (
     "extrapolation",
     "corpus",
+    "published",
     "hints",
     "normal",
     "pooling",
