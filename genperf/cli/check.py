@@ -45,14 +45,18 @@ def rejected_lines(rejected: Sequence[Rejection]) -> list[str]:
 @click.command("check")
 @click.argument("table")
 @click.option("--as-read", callback=writable, metavar="CSV", help="Write the table as it is understood here.")
+@click.option("--verbose", "-v", is_flag=True, help="Print the role of each column with its reasons.")
 @table_options
 @output_options
-def command(table: str, as_read: str | None, as_json: bool, quiet: bool, no_color: bool, **given: Any) -> None:
+def command(
+    table: str, as_read: str | None, verbose: bool, as_json: bool, quiet: bool, no_color: bool, **given: Any
+) -> None:
     """Read TABLE (CSV, JSON, Parquet, or - for standard input), and summarise its factors, repeats and faults.
 
     With --as-read, no column need be named.
     """
     from genperf.models import MODELS
+    from genperf.panel.reading import read_columns
     from genperf.table import shown_phases
     from genperf.table.design import design_notes
     from genperf.table.understood import as_csv, understood
@@ -68,6 +72,10 @@ def command(table: str, as_read: str | None, as_json: bool, quiet: bool, no_colo
         if not measured_column(given):
             _show_source(source, as_json, quiet, no_color)
             return
+    if verbose:
+        source = source or understood(table, *reading)
+        for name, meaning in read_columns(source.columns, given, units=source.units).meanings.items():
+            tell(f"{name}: {meaning}")
     # Standard input is read once.
     measured = read(source.frame if source is not None and table == "-" else table, given)
     if source is None and table != "-" and not as_json and any(n.kind == "shape" for n in measured.notes):

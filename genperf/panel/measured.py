@@ -20,7 +20,7 @@ _RESULTS = re.compile(
     r"(node|gpu|device|worker|core|cpu|machine)_?(hours?|days?|seconds?))(_.*)?"
 )
 #: How far measurements spread.
-_SPREADS = re.compile(r"(^|.*_)(std|stdev|stddev|sd|sem|var|ci|ci_?\d\d|iqr|stderr|sigma)(_.*)?")
+_SPREADS = re.compile(r"(^|.*[_.])(std|stdev|stddev|sd|sem|var|ci|ci_?\d\d|iqr|stderr|sigma)(_.*)?")
 #: A bandwidth that a collective reached: measured, unlike that of a link.
 _COLLECTIVE = re.compile(r"all_?reduce|all_?gather|reduce_?scatter|all_?to_?all|nccl|measured|achieved")
 #: Numbers of a run: `job_id`, `uuid`.

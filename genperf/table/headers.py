@@ -28,8 +28,19 @@ STEP_WORDS = frozenset(
 )
 #: Work that is one and the same however many workers share it.
 JOB_WORDS = frozenset({"epoch", "epochs", "job"})
-_RATES = frozenset({"throughput", "speed", "tps", "fps", "qps"})
-_TIMES = frozenset({"time", "duration", "elapsed", "runtime", "latency", "walltime", "wallclock", "makespan"})
+_RATES = frozenset(
+    {
+        *("throughput", "speed", "tps", "fps", "qps"),
+        *("durchsatz", "débit", "debit", "rendimiento", "rendement", "吞吐量", "吞吐", "速度"),
+    }
+)
+_TIMES = frozenset(
+    {
+        *("time", "duration", "elapsed", "runtime", "latency", "walltime", "wallclock", "wall", "makespan"),
+        *("zeit", "dauer", "laufzeit", "tiempo", "duración", "duracion", "temps", "durée", "duree", "tempo"),
+        *("时间", "耗时", "用时", "gian"),
+    }
+)
 _UNIT_OF_RATE = {"fps": "images", "tps": "tokens", "tgs": "tokens"}
 _MEMORY_UNITS = {"gb": "GB", "gib": "GiB", "mb": "MB", "mib": "MiB", "tb": "TB", "tib": "TiB"}
 _OTHER_UNITS = {"j": "J", "joule": "J", "joules": "J", "w": "W", "watt": "W", "watts": "W"}

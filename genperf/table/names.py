@@ -15,9 +15,12 @@ GENERAL: dict[str, tuple[str, ...]] = {
     "workers": (
         *("workers", "devices", "gpus", "accelerators", "ranks", "processes", "chips", "replicas", "world_size"),
         *("tpus", "npus", "cards", "procs", "np", "nproc", "tasks", "ntasks", "mpi_ranks", "slurm_ntasks"),
-        *("ngpus", "ngpu", "total_gpus", "total_devices"),
+        *("ngpus", "ngpu", "total_gpus", "total_devices", "卡数", "số_gpu", "prozesse", "procesos", "processus"),
     ),
-    "nodes": ("nodes", "hosts", "machines", "nnodes", "vms", "instance_count", "slurm_nnodes"),
+    "nodes": (
+        *("nodes", "hosts", "machines", "nnodes", "vms", "instance_count", "slurm_nnodes"),
+        *("nodos", "knoten", "noeuds", "nœuds", "nodi", "节点", "节点数"),
+    ),
     "devices_per_node": (
         *("devices_per_node", "gpus_per_node", "workers_per_node", "local_workers"),
         *("gpus_per_host", "gpus_per_machine", "processes_per_node", "nproc_per_node"),
