@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from genperf.discrepancy.kernels.product import Product
+from genperf.formula import evaluate, parse
 
 Array = npt.NDArray[np.float64]
 Columns = Mapping[str, Any]
@@ -40,6 +41,7 @@ class Part(msgspec.Struct, frozen=True, eq=False, forbid_unknown_fields=True):
 class Beyond(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Weights and width beyond the largest value of a factor, from looking back along it."""
 
+    #: A quoted column, or a formula over several.
     factor: str
     #: The largest measured value.
     upper: float
@@ -47,6 +49,10 @@ class Beyond(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     weights: tuple[float, ...]
     #: As `Stack.width`.
     width: float
+
+    def values(self, columns: Columns) -> Array:
+        """Return the factor at each row."""
+        return np.asarray(evaluate(parse(self.factor).node, columns), float)
 
 
 class Stack(msgspec.Struct, frozen=True, eq=False, dict=True, forbid_unknown_fields=True):
@@ -122,9 +128,7 @@ class Stack(msgspec.Struct, frozen=True, eq=False, dict=True, forbid_unknown_fie
         width, away = np.full(rows, self.width), np.zeros(rows)
         for beyond in self.beyond:
             with np.errstate(all="ignore"):
-                far = np.clip(
-                    np.nan_to_num(np.log2(np.asarray(columns[beyond.factor], float) / beyond.upper)), 0.0, 1.0
-                )
+                far = np.clip(np.nan_to_num(np.log2(beyond.values(columns) / beyond.upper)), 0.0, 1.0)
             # Of several factors the one that is exceeded most decides.
             more = far > away
             weights = np.log(np.maximum(beyond.weights, 1e-12))
@@ -173,7 +177,8 @@ class Stack(msgspec.Struct, frozen=True, eq=False, dict=True, forbid_unknown_fie
         if not sum(p.weight for p in self.parts) > 0.0 or not self.width > 0.0 or not self.repeats >= 0.0:
             return "the weights, the width or the noise of repeats are not above zero"
         for beyond in self.beyond:
-            if beyond.factor not in self.anchors or self.anchors[beyond.factor].dtype == object:
+            names = parse(beyond.factor).names
+            if not names or any(n not in self.anchors or self.anchors[n].dtype == object for n in names):
                 return f"'{beyond.factor}' is no number of the anchors"
             if len(beyond.weights) != len(self.parts) or min(beyond.weights) < 0.0 or not beyond.width > 0.0:
                 return f"the weights beyond '{beyond.factor}' do not match the parts"

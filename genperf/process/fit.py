@@ -17,8 +17,9 @@ from genperf.errors import FitError, Note
 from genperf.estimate import FitOptions
 from genperf.estimate.last_point import last_point_errors
 from genperf.estimate.order import CONTENT_SEED, in_order, levels_by_content
+from genperf.formula import evaluate, parse, quote_name, render
 from genperf.prediction import Ensemble, Evidence, Member, Spread, Status
-from genperf.process.axes import axes_of
+from genperf.process.axes import axes_of, derived
 from genperf.process.means import Mean, means_of
 from genperf.process.settings import SIZES, STACK
 from genperf.process.sizes import Fit, fit_sizes
@@ -84,6 +85,7 @@ class _Members:
     means: list[Mean]
     candidates: list[Candidate]
     y: Array
+    mapping: Mapping[str, str]
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,7 +120,7 @@ def _members(table: Table, mapping: Mapping[str, str]) -> _Members:
         means.append(mean)
         whole = Fit(fit.kernel, fit.noise, factors)
         candidates.append(Candidate(mean.kind, basis, constants, whole, fit.covariance(x)))
-    return _Members(means, candidates, y)
+    return _Members(means, candidates, y, mapping)
 
 
 def _weighed(members: _Members, table: Table) -> _Weighed:
@@ -132,8 +134,7 @@ def _weighed(members: _Members, table: Table) -> _Weighed:
     inside = weights_of(density, np.ones(len(density)), prior)
     width = _width(folds, y, inside, STACK.inside)
     beyond, evidence = [], []
-    for factor in _looked_along(table):
-        values = np.asarray(table.columns[factor], float)
+    for factor, values in _looked_along(table, members.mapping).items():
         cuts = list(cuts_of(values))
         if not cuts:
             continue
@@ -143,16 +144,21 @@ def _weighed(members: _Members, table: Table) -> _Weighed:
         shrunk = STACK.pseudo * max(width, STACK.least_beyond)
         z = (len(cuts) * _width(back, y, weights, STACK.beyond) + shrunk) / (len(cuts) + STACK.pseudo)
         beyond.append(Beyond(factor, float(values.max()), tuple(map(float, weights)), float(z)))
-        if table.factor(factor).role == "extrinsic":
-            evidence.append(_evidence(back, y, weights, table, factor))
+        column = next((f for f in table.numeric if quote_name(f.name) == factor), None)
+        if column is not None and column.role == "extrinsic":
+            evidence.append(_evidence(back, y, weights, table, column.name))
     return _Weighed(inside, width, tuple(beyond), folds, evidence)
 
 
-def _looked_along(table: Table) -> list[str]:
-    """Return the numeric factors along which members look back: counts first."""
+def _looked_along(table: Table, mapping: Mapping[str, str]) -> dict[str, Array]:
+    """Return what members look back along, by its formula: a transformer's devices, then counts, then sizes."""
     numeric = [f for f in table.numeric if f.distinct > 2]
     numeric.sort(key=lambda f: f.role != "extrinsic")
-    return [f.name for f in numeric[: STACK.most_factors]]
+    along = {quote_name(f.name): np.asarray(table.columns[f.name], float) for f in numeric[: STACK.most_factors]}
+    devices = derived(table, mapping).get("workers")
+    if devices is None or render(devices) in along:
+        return along
+    return {render(devices): np.asarray(evaluate(devices, table.columns), float), **along}
 
 
 def _width(held: HeldOut, y: Array, weights: Array, quantile: float) -> float:
@@ -197,7 +203,9 @@ def _ensemble(members: _Members, weighed: _Weighed, table: Table, noise: float) 
         status = Status("process", float(np.mean(anchored**2)), True, 0, 1, 1)
         weight = float(weighed.inside[k])
         out.append(Member(expression, constants * scaled, draws * scaled, weight, status, label=mean.label))
-    names = {name for part in parts for name in part.kernel.factors} | {b.factor for b in weighed.beyond}
+    names = {name for part in parts for name in part.kernel.factors} | {
+        n for b in weighed.beyond for n in parse(b.factor).names
+    }
     anchors = {f.name: table.columns[f.name] for f in table.factors if f.name in names}
     turned = [Beyond(b.factor, b.upper, tuple(b.weights[k] for k in order), b.width) for b in weighed.beyond]
     stack = Stack(anchors, tuple(parts), weighed.width, tuple(turned), noise)

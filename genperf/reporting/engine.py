@@ -255,7 +255,7 @@ def _stack(stack: Stack | None, model: Model) -> dict[str, Any] | None:
         "width": stack.width,
         "repeats": stack.repeats,
         "normal": NORMAL,
-        "beyond": [[places[b.factor], b.upper, list(b.weights), b.width] for b in stack.beyond],
+        "beyond": [[model.formula(b.factor), b.upper, list(b.weights), b.width] for b in stack.beyond],
     }
 
 

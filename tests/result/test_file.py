@@ -175,7 +175,7 @@ def stack(result: FitResult) -> FitResult:
     anchors: Any = {"gpu count": [1.0, 8.0, 8.0], "framework": ["mxnet", "mxnet", "tensor <flow>"]}
     axes = (Axis("`gpu count`", "ln", 0.1, 0.3, walk=0.1, step=0.1), Axis("framework", "level", 0.2, 1.25))
     processes = stacked(anchors, [0.1, -0.2, 1 / 3], axes, size=2.0, local=0.1, noise=0.05, weights=(0.4, 0.6))
-    beyond = (Beyond("gpu count", 8.0, (0.9, 0.1), 1.5),)
+    beyond = (Beyond("`gpu count`", 8.0, (0.9, 0.1), 1.5),)
     whole = msgspec.structs.replace(processes[0].stack, beyond=beyond)
     members = (replace(result.best, weight=p.stack.parts[p.place].weight) for p in processes)
     return replace(result, members=tuple(replace(m, process=Process(whole, k)) for k, m in enumerate(members)))

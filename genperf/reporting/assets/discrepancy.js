@@ -128,8 +128,8 @@ class Stack {
   weights(x) {
     const logarithm = (w) => Math.log(Math.max(w, 1e-12)), inside = this.parts.map((p) => logarithm(p.weight));
     let chosen = inside, width = this.width, away = 0;
-    for (const [at, upper, weights, wide] of this.beyond) {
-      const far = Math.min(Math.max(Math.log2(x[at] / upper) || 0, 0), 1);
+    for (const [formula, upper, weights, wide] of this.beyond) {
+      const far = Math.min(Math.max(Math.log2(FORMULAS[formula](x) / upper) || 0, 0), 1);
       if (far <= away) continue;
       chosen = inside.map((w, k) => (1 - far) * w + far * logarithm(weights[k]));
       width = (1 - far) * this.width + far * wide;
