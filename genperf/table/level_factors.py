@@ -107,16 +107,14 @@ def with_factors(cells: Mapping[str, Cells]) -> tuple[dict[str, npt.NDArray[Any]
     for column, values in cells.items():
         if values.dtype.kind in "iufbM":
             continue
-        written = {cell for cell in values if isinstance(cell, str)}
-        if not 2 <= len(written) <= LEVELS.max_levels:
-            continue
-        texts = [label(cell) for cell in values]
-        different = [text for text in dict.fromkeys(texts) if text]
+        rows = values.tolist()
+        different = list({text for cell in _different(rows) if (text := label(cell))})
         if not 2 <= len(different) <= LEVELS.max_levels or all(_is_number(t) for t in different):
             continue
-        names = names_of(column, different)
+        names = names_of(column, sorted(different))
         if names is None:
             continue
+        texts = [label(cell) for cell in rows]
         new: dict[str, npt.NDArray[Any]] = {}
         renamed: dict[str, str] = {}
         for name in names.columns:
@@ -133,6 +131,14 @@ def with_factors(cells: Mapping[str, Cells]) -> tuple[dict[str, npt.NDArray[Any]
             filled = counted(sum(map(bool, texts)), "cell")
             steps.append(step(f"{filled}: {listed([repr(n) for n in new], 6)} read from the names in '{column}'"))
     return made, taken, tuple(steps)
+
+
+def _different(cells: list[Any]) -> list[Any]:
+    """Return the different cells; none of a column whose cells are lists or the like."""
+    try:
+        return list(dict.fromkeys(cells))
+    except TypeError:
+        return []
 
 
 def _pairs(name: str) -> Taken | None:

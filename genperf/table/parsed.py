@@ -100,7 +100,9 @@ def parsed_column(name: str, cells: Sequence[Any], delimiter: str = "", unit: st
     >>> parsed.cells.tolist(), parsed.unit, [str(s) for s in parsed.steps]
     ([0.691931, 0.5], 's', ["2 cells: 'microsegundos' and 's' of 'Tiempo' converted to 's'"])
     """
-    unique = Counter(cell.strip() for cell in cells if isinstance(cell, str))
+    unique = Counter[str]()
+    for text, count in Counter(cell for cell in cells if isinstance(cell, str)).items():
+        unique[text.strip()] += count
     if all_plain(list(unique)) is not None:
         return None
     missing = {*MISSING, ""}
@@ -112,7 +114,7 @@ def parsed_column(name: str, cells: Sequence[Any], delimiter: str = "", unit: st
         values, steps, shown = listed, _list_steps(name, unique), ""
     else:
         known = {text: parts for text in unique if (parts := parts_of(text)) is not None}
-        plain_count = sum(not isinstance(cell, str) and bool(label(cell)) for cell in cells)
+        plain_count = sum(bool(label(cell)) for cell in cells if not isinstance(cell, str))
         filled = plain_count + sum(n for text, n in unique.items() if text.lower() not in missing)
         durations = {t: v for t, v in zip(odd, seconds_of(odd), strict=True) if not isinstance(v, str) and ":" not in t}
         if 2 * (plain_count + sum(n for t, n in unique.items() if t in known or t in durations)) <= filled:

@@ -17,7 +17,7 @@ from genperf.table.clean import label, labels
 from genperf.table.level_factors import with_factors
 from genperf.table.parsed import parsed_column
 from genperf.table.source import Source, open_source
-from genperf.table.wide import melted
+from genperf.table.wide import alike_headers, melted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -82,8 +82,10 @@ def _numbers_rows(texts: list[str]) -> bool:
 
 def _long(source: Source, named: Collection[str]) -> Source:
     """Turn wide columns into rows."""
-    cells = {str(name): np.asarray(column, dtype=object) for name, column in source.cells.items()}
-    long = melted({name: column for name, column in cells.items() if name not in source.idle}, named)
+    if not alike_headers(source.columns):
+        return source
+    cells = {name: np.asarray(column, dtype=object) for name, column in source.columns.items()}
+    long = melted(cells, named)
     if long is None:
         return source
     return replace(

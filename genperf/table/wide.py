@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -166,16 +166,31 @@ def melted_columns_in_order(families: Sequence[Wide]) -> list[str]:
     return [column for family in families for column in sorted(family.columns, key=lambda c: family.columns[c])]
 
 
-def _families(cells: Mapping[str, npt.NDArray[Any]]) -> list[Wide]:
-    """Return the columns that belong together, as one or several values at the same counts."""
+def alike_headers(names: Iterable[str]) -> dict[tuple[str, str, str], dict[str, tuple[int, str]]]:
+    """Return the headers that differ by a number alone: by kind, word and rest, with the number and word of each.
+
+    Examples
+    --------
+    >>> alike_headers(["net", "1 GPU", "4 GPUs", "time"])
+    {('before', 'gpu', ''): {'1 GPU': (1, 'GPU'), '4 GPUs': (4, 'GPUs')}}
+    """
     parts: dict[tuple[str, str, str], dict[str, tuple[int, str]]] = {}
-    for name in cells:
+    for name in names:
         for kind, word, value, number in _readings(name):
             parts.setdefault((kind, _stem(word), value), {})[name] = number, word
+    return {
+        key: columns
+        for key, columns in parts.items()
+        if len(columns) > 1 and len({number for number, _ in columns.values()}) == len(columns)
+    }
+
+
+def _families(cells: Mapping[str, npt.NDArray[Any]]) -> list[Wide]:
+    """Return the columns that belong together, as one or several values at the same counts."""
     candidates = []
-    for (kind, stem, value), columns in parts.items():
+    for (kind, stem, value), columns in alike_headers(cells).items():
         numbers = [number for number, _ in columns.values()]
-        if len(columns) < 2 or len(set(numbers)) < len(numbers) or not _numeric([cells[c] for c in columns]):
+        if not _numeric([cells[c] for c in columns]):
             continue
         repeated = _are_repeats(kind, stem, numbers, [cells[c] for c in columns])
         if not repeated and not _are_counts(kind, stem, numbers):
