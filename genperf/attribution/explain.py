@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from genperf.attribution.alike import alike_terms
 from genperf.attribution.answers import Explanation, Sensitivity
 from genperf.attribution.comparison import compare
 from genperf.attribution.doublings import doublings_by_level
@@ -130,37 +129,6 @@ def explain(
         notes=(*(str(note) for note in query.notes), *_notes(result, elasticities)),
         doublings=doublings_by_level(result, at, interval),
     )
-
-
-@dataclass(frozen=True, eq=False)
-class TermsAt:
-    """The parts of a predicted value at one configuration."""
-
-    #: As `Explanation.terms`; terms of one shape are one row.
-    terms: pd.DataFrame
-    #: The terms of each row that stands for several.
-    groups: dict[str, tuple[str, ...]]
-    #: Other pairs of terms that the data cannot tell apart.
-    aliased: tuple[tuple[str, str], ...]
-
-
-def terms_at(result: FitResult, at: pd.DataFrame, interval: float) -> TermsAt:
-    """Return the parts of the predicted value at one configuration, without the time for the other tables of `explain`.
-
-    Parameters
-    ----------
-    at : DataFrame
-        One row.
-    interval : float
-        Nominal coverage.
-    """
-    query = result.query(at)
-    tail = (1.0 - interval) / 2.0
-    groups = {label: terms for label, terms in alike_terms(result, query.columns).items() if len(terms) > 1}
-    parts = parts_of(result, query.columns).together(groups)
-    tables = TermTables(parts, query, (), (tail, 1.0 - tail), result.schema.target)
-    apart = [pair for pair in aliased(result, query.columns) if not any({*pair} <= {*g} for g in groups.values())]
-    return TermsAt(tables.ensemble(), groups, tuple(apart))
 
 
 def _knee(knee: bool | float | Knee) -> Knee | None:

@@ -125,7 +125,14 @@ def growth_of(
         chance=chance,
         most=GROWTH.most_marginal_cost,
         price=price,
+        beside=tuple(_stage(curve, place, machines, rates) for place in _on_the_way(counts, count)),
     )
+
+
+def _on_the_way(counts: Array, count: float) -> list[int]:
+    """Return the places of a quarter of a count, of its half and of itself."""
+    near = [int(np.argmin(np.abs(np.log(counts * part / count)))) for part in (4.0, 2.0, 1.0)]
+    return sorted({*near})
 
 
 def _over(node: Node, columns: Mapping[str, npt.NDArray[Any]]) -> Array:

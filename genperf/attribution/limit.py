@@ -48,7 +48,7 @@ def limit_of(result: FitResult, columns: Mapping[str, Any], interval: float) -> 
         worker = "workers"
     about = Limit(target.name, value_name(target), interval, counts_nodes=result.panel.has("nodes"), worker=worker)
     parts, groups = parts_of(result, columns), alike_terms(result, columns)
-    if not named(parts.names):
+    if not named(parts.names, [f.name for f in result.schema.factors]):
         return replace(about, doublings=_doublings(result, columns))
     together = parts.together(groups)
     whole = float(together.central[0])

@@ -80,6 +80,8 @@ class Growth:
     chance: float = 0.0
     most: float = 2.0
     price: Paid | None = None
+    #: Counts on the way to the configuration, which is the last: a quarter, a half.
+    beside: tuple[Stage, ...] = ()
 
     @property
     def grows(self) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,21 +9,25 @@ import numpy as np
 import pandas as pd
 
 from genperf.advice import suggest
+from genperf.advice.ask import Question, expectation, work_of
 from genperf.advice.normal import normal_at
 from genperf.attribution import Scaling
-from genperf.attribution.explain import terms_at
-from genperf.attribution.terms import FORM, HIDDEN
+from genperf.attribution.growth import growth_of
+from genperf.attribution.limit import limit_of
+from genperf.attribution.terms import aliased
 from genperf.errors import GenperfError
 from genperf.growth.record import RECORDS, record_like
 from genperf.normal.sentences import judged
 from genperf.panel.nodes import leaves_node
+from genperf.prediction import read_query
 from genperf.prediction.predict import THROUGHPUT
 from genperf.result import FitResult
 from genperf.table import Factor, Target
+from genperf.words.growth import pays_judged, pays_sentence, side_by_side
+from genperf.words.limit import limit_sentence, limit_short
 from genperf.words.numbers import capitalised, count_text, samples_called, three_digits, with_article
-from genperf.words.quantity import further_words, only_for_times, term_column, with_unit
-from genperf.words.terms import LABELS
-from genperf.words.verdict import fits_text
+from genperf.words.quantity import further_words, only_for_times, with_unit
+from genperf.words.verdict import TRUST, fits_text
 
 
 @dataclass(frozen=True)
@@ -40,12 +43,6 @@ class AnswerSettings:
 
 
 ANSWERS = AnswerSettings()
-#: What a verdict means to somebody who decides.
-TRUST = {
-    "ok": "this can be relied on",
-    "caution": "take it with caution",
-    "extrapolating-blind": "do not rely on it: it is far from what was measured",
-}
 
 
 @dataclass(frozen=True)
@@ -72,6 +69,7 @@ class Questions:
     knee = "Where is the knee?"
     next = "What to measure next?"
     normal = "Is this normal?"
+    pays = "Does growing pay?"
 
     @property
     def largest_part(self) -> str:
@@ -88,7 +86,7 @@ def answers(
     result: FitResult,
     answer: Scaling,
     target: pd.DataFrame,
-    interval: float,
+    question: Question,
     verdict: str,
     *,
     target_given: bool = False,
@@ -101,13 +99,14 @@ def answers(
         The predictions along the count of workers.
     target : DataFrame
         One row: the configuration that the answers are about.
-    interval : float
-        Nominal coverage.
+    question : Question
+        The price, the work of a step, and the nominal coverage.
     verdict : str
         Of the prediction at the target.
     target_given : bool
         Whether the count of workers is the user's: the advice is then about it, and about no larger one.
     """
+    interval = question.interval
     further = {**answer.at, answer.along: float(target[answer.along].iloc[0])}
     if not target_given:
         further = _further(result, answer, target)
@@ -119,7 +118,8 @@ def answers(
     count = float(target[answer.along].iloc[0])
     band = _band(result, answer, count, verdict)
     band = replace(band, sentences=(*band.sentences, *_record(result, answer.along, target, band.verdict)))
-    return (band, _knee(answer), part, following)
+    knee = _knee(answer, _largest_measured(result, answer.along))
+    return (band, knee, part, *_pays(result, answer, target, question), following)
 
 
 @dataclass(frozen=True)
@@ -286,65 +286,50 @@ def _efficiency(answer: Scaling, count: float) -> str:
     return f"{middle} % ({100 * answer.interval:g} % interval: {low} to {high} %)"
 
 
-def _knee(answer: Scaling) -> Answer:
+def _knee(answer: Scaling, largest: float) -> Answer:
     # With work that grows with the workers every step gets longer; what may fall is what they do together.
     turn = "throughput" if answer.kind == "weak" else "slower"
     points = {what: answer.points[answer.points["what"] == what] for what in ("efficiency", turn)}
     knee, level = (float(points["efficiency"][name].iloc[0]) for name in ("count", "level"))
-    if np.isfinite(knee):
-        short = count_text(knee, answer.along)
-    else:
-        short = f"none up to {count_text(answer.upto, answer.along)}"
     sentences = [capitalised(str(point["sentence"].iloc[0])) for point in points.values()]
     rule = f"A curve is past its knee where the efficiency is below {100 * level:g} %."
-    return Answer(Questions.knee, short, (rule, *sentences))
+    unknown = () if np.isfinite(knee) and knee <= largest else (f"Nothing above {largest:g} was measured.",)
+    short = count_text(knee, answer.along) if np.isfinite(knee) else "none found"
+    return Answer(Questions.knee, short, (rule, *sentences, *unknown))
 
 
 def _largest_part(result: FitResult, answer: Scaling | None, target: pd.DataFrame, interval: float) -> Answer:
-    """Return the answer about the largest term."""
-    quantity = result.schema.target
-    parts = terms_at(result, target, interval)
-    terms = parts.terms[~parts.terms["term"].isin([HIDDEN, FORM])]
-    terms = terms.sort_values("share", ascending=False, kind="stable")
-    first, column = terms.iloc[0], term_column(quantity)
-    part, low, high = (f"{first[c]:.3g}" for c in (column, "lower", "upper"))
+    """Return what the value is made of, or what it depends on where no term has a name of the field."""
+    columns = read_query(result.completed(target), result.schema).columns
+    limit = limit_of(result, columns, interval)
     place = "the centre of the data"
     if answer is not None:
         place = count_text(float(target[answer.along].iloc[0]), answer.along)
-    whole = "the time" if quantity.is_time else quantity.name
-    verb = "takes" if quantity.is_time else "makes"
-    ends, amounts = "", [with_unit(f"{value:.3g}", quantity) for value in terms[column].head(2)]
-    if {low, high} != {part}:
-        ends = f" ({100 * interval:g} % interval: {with_unit(' to '.join(dict.fromkeys([low, high])), quantity)})"
-    if not result.schema.of_steps:
-        # The seconds of one unit of the work mean nothing to anybody: only the shares do.
-        ends, amounts = "", ["", ""]
-    shares = [f"{100 * share:.0f} %" for share in terms["share"].head(2)]
-    names = [_named(term, parts.groups) for term in terms["term"].head(2)]
-    amount = f"{amounts[0]} of {whole}, {shares[0]}{ends}" if amounts[0] else f"{shares[0]} of {whole}"
-    sentences = [f"At {place}, {names[0]} {verb} {amount}."]
-    if len(terms) > 1:
-        sentences.append(f"Next is {names[1]} with {', '.join(filter(None, [amounts[1], shares[1]]))}.")
-    crossed = answer.crossovers.head(1) if answer is not None else None
+    sentences = [capitalised(limit_sentence(limit, place))] if limit_sentence(limit, place) else []
+    crossed = answer.crossovers.head(1) if answer is not None and limit.parts else None
     if crossed is not None and len(crossed):
         # Which member says so belongs to the expert parts.
         prefix, text = f"{crossed['member'].iloc[0]}: ", str(crossed["sentence"].iloc[0])
         sentences.append(capitalised(text.removeprefix(prefix)))
+    groups = [{*part.terms} for part in limit.parts]
+    pairs = [pair for pair in aliased(result, columns) if not any({*pair} <= group for group in groups)]
     sentences += [
         f"'{a}' and '{b}' cannot be told apart by this data; their sum can."
-        for a, b in parts.aliased[: ANSWERS.aliased_pairs]
+        for a, b in (pairs if limit.parts else [])[: ANSWERS.aliased_pairs]
     ]
-    question = Questions(quantity).largest_part
-    return Answer(question, f"{first['term']}: {100 * first['share']:.0f} %", tuple(sentences))
+    return Answer(Questions(result.schema.target).largest_part, limit_short(limit), tuple(sentences))
 
 
-def _named(label: str, groups: Mapping[str, Sequence[str]]) -> str:
-    """Return a term as a sentence names it; of several of one shape all."""
-    *others, last = (f"'{term}'" for term in groups.get(label, (label,)))
-    if not others:
-        return last
-    together = f"{', '.join(others)} and {last}, which no run tells apart"
-    return f"{label} ({together})" if label in LABELS else f"{together},"
+def _pays(result: FitResult, answer: Scaling, target: pd.DataFrame, question: Question) -> tuple[Answer, ...]:
+    """Return whether growing to the target pays, and the counts on the way to it side by side."""
+    expected, _ = expectation(result, read_query(result.completed(target), result.schema), question.interval)
+    work = work_of(result, question)
+    growth = growth_of(result, answer, float(target[answer.along].iloc[0]), work, question.price, question.per)
+    if growth.target.rate is None or not growth.grows:
+        return ()
+    judged = pays_judged(growth, (1.0 - question.interval) / 2.0)
+    sentences = (capitalised(pays_sentence(growth, expected)), capitalised(side_by_side(growth, growth.beside)))
+    return (Answer(Questions.pays, judged, sentences, expected.verdict),)
 
 
 def _next(result: FitResult, at: dict[str, Any], along: str, interval: float) -> Answer:

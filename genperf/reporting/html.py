@@ -12,11 +12,14 @@ from pathlib import Path
 from typing import Any
 
 from genperf import __version__
+from genperf.advice.ask import Question
+from genperf.attribution.derived import price_of
 from genperf.attribution.terms import FORM, HIDDEN
 from genperf.engine.phases import doing, listening
 from genperf.errors import GenperfError
 from genperf.fitting import fit
 from genperf.formula import JAVASCRIPT_PRELUDE
+from genperf.formula.amounts import amount
 from genperf.prediction import discrepancies_of
 from genperf.reporting.engine import Formulas, Model, engine, fitting, judging, rules
 from genperf.reporting.further import capacity_of, further_of, splits_of
@@ -28,7 +31,7 @@ from genperf.reporting.sheet import place_of, quantity_of, sheet
 from genperf.result import FitResult, GroupedResult
 from genperf.table import Table
 from genperf.validation import Validation
-from genperf.words.numbers import with_article
+from genperf.words.numbers import samples_called, with_article
 from genperf.words.quantity import heading
 from genperf.words.verdict import LIKELY_TO_FIT
 
@@ -214,7 +217,9 @@ def _groups(whole: GroupedResult, view: View, formulas: Formulas) -> list[dict[s
             with listening(None):
                 place = place_of(result, view.target, view.along, view.interval)
                 predictor = engine(result, formulas, view.interval) if live else None
-                shown = sheet(result, place, view.interval, judging(result, formulas), predictor)
+                shown = sheet(
+                    result, place, _question(result, whole.group, key, view), judging(result, formulas), predictor
+                )
         except GenperfError as error:
             # A group without an answer is named on the page; the only one is an error.
             if len(whole) == 1:
@@ -233,6 +238,15 @@ def _groups(whole: GroupedResult, view: View, formulas: Formulas) -> list[dict[s
         key, why = next(iter(failed.items()))
         raise GenperfError(f"none of {len(failed)} groups can be shown; {', '.join(key)}: {why}")
     return [*out, *({"key": list(key), "failed": why} for key, why in failed.items())]
+
+
+def _question(result: FitResult, names: tuple[str, ...], key: tuple[str, ...], view: View) -> Question:
+    """Return what the answers need beside the model: the price, and the values of the group that are numbers."""
+    values = {name: amount(text) for name, text in zip(names, key, strict=True)}
+    sample = samples_called(result.schema.target.throughput) if result.schema.target.throughput else "samples"
+    paid = None if view.job.price is None else price_of(view.job.price, view.job.per)
+    constants = {name: value for name, value in values.items() if value is not None}
+    return Question(None, sample, paid, view.job.per, constants, view.interval, result.schema.of_steps)
 
 
 def _bytes(result: FitResult) -> int:

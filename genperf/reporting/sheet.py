@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from genperf.advice.ask import Question
 from genperf.attribution import Scaling, scaling
 from genperf.attribution.doublings import doublings_by_level, doublings_for_people
 from genperf.attribution.ladder import Ladder, ladder
@@ -137,25 +138,26 @@ def _without_scale(result: FitResult, given: dict[str, Any], why: str) -> Place:
 
 
 def sheet(
-    result: FitResult, place: Place, interval: float, judging: dict[str, Any], engine: dict[str, Any] | None
+    result: FitResult, place: Place, question: Question, judging: dict[str, Any], engine: dict[str, Any] | None
 ) -> dict[str, Any]:
     """Return the contents of the page for one model.
 
     Parameters
     ----------
-    interval : float
-        Nominal coverage.
+    question : Question
+        The price, the work of a step, and the nominal coverage.
     judging : dict
         What the verdicts need to know.
     engine : dict or None
         From `genperf.reporting.engine`; without one, the page holds the predictions at the counts of the slider.
     """
+    interval = question.interval
     schema, predicted = result.schema, summary(result, place.scaling, place.target, interval)
     if place.scaling is None:
         given = unanswered(place.why_not, result, place.target, interval)
     else:
         given = answers(
-            result, place.scaling, place.target, interval, predicted.verdict, target_given=place.target_given
+            result, place.scaling, place.target, question, predicted.verdict, target_given=place.target_given
         )
         given += normal_answer(result, place.target)
     names = [f.name for f in schema.factors]

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 #: Terms of a series and of a transformer → what they are in plain words.
 PLAIN = {
@@ -35,19 +34,17 @@ PLAIN = {
 SAME_WITH_COMPUTATION = "computation with what else stays the same at every scale"
 SAME = "what stays the same at every scale"
 LABELS = (SAME_WITH_COMPUTATION, SAME)
-#: A term of a generic expression, which has no name of the field.
-NUMBERED = re.compile(r"term \d+")
 
 
-def named(terms: Sequence[str]) -> bool:
-    """Tell whether the terms of a model have names: those of a generic expression are only numbered.
+def named(terms: Collection[str], factors: Collection[str]) -> bool:
+    """Tell whether the terms of a model have names of the field: products of its factors have none.
 
     Examples
     --------
-    >>> named(["computation", "between nodes"]), named(["constant", "term 1"])
+    >>> named(["computation", "between nodes"], ["gpus"]), named(["constant", "batch × layers / gpus"], ["gpus"])
     (True, False)
     """
-    return not any(NUMBERED.fullmatch(term) for term in terms)
+    return not any(term in factors or "×" in term or " / " in term or term.startswith("term ") for term in terms)
 
 
 def in_words(label: str, terms: Sequence[str], counts_nodes: bool, worker: str) -> str:

@@ -6,12 +6,12 @@ import pytest
 
 import genperf as gp
 from genperf.attribution import explain
-from genperf.attribution.alike import SAME_WITH_COMPUTATION
-from genperf.attribution.explain import terms_at
+from genperf.attribution.limit import limit_of
 from genperf.attribution.terms import amounts_of, parts_of
 from genperf.prediction import central_times
 from genperf.prediction.predict import central_of_each
 from genperf.result import FitResult
+from genperf.words.terms import SAME_WITH_COMPUTATION
 
 
 @pytest.fixture(scope="module")
@@ -24,32 +24,15 @@ def series() -> FitResult:
     return result
 
 
-def test_terms_at_are_those_of_explain(series: FitResult) -> None:
-    at = pd.DataFrame({"workers": [32.0]})
-    parts = terms_at(series, at, 0.8)
-    terms = parts.terms
-    whole = explain(series, at, 0.8)
-    assert terms["seconds"].sum() == pytest.approx(whole.terms["seconds"].sum())
-    alone = terms[~terms["term"].isin(list(parts.groups))]
-    expected = whole.terms[whole.terms["term"].isin(alone["term"])][list(terms.columns)]
-    pd.testing.assert_frame_equal(alone.reset_index(drop=True), expected.reset_index(drop=True))
-    assert {*parts.aliased} <= {*whole.aliased}
-
-
-def test_terms_of_one_shape_are_told_together() -> None:
+def test_terms_of_one_shape_are_one_part() -> None:
     """From 8 workers on, at one batch each, nothing tells the computation from a constant or from the second worker."""
     runs = pd.DataFrame({"workers": [8.0, 16.0, 32.0, 64.0], "batch": 32.0, "s": [0.42, 0.437, 0.454, 0.47]})
     result = gp.fit(gp.read_table(runs, time="s", extrinsic="workers", intrinsic="batch"))
-    at = pd.DataFrame({"workers": [256.0], "batch": [32.0]})
-    parts = terms_at(result, at, 0.9)
-    alike = list(parts.groups[SAME_WITH_COMPUTATION])
-    assert {"computation", "constant", "leaving the node"} <= set(alike)
-    together = parts.terms.set_index("term").loc[SAME_WITH_COMPUTATION]
-    apart = explain(result, at, 0.9).terms.set_index("term")
-    summed = apart.loc[alike, "seconds"].sum()
-    assert together["seconds"] == pytest.approx(summed)
-    assert together["upper"] - together["lower"] < (apart["upper"] - apart["lower"])["leaving the node"]
-    assert ("computation", "leaving the node") not in parts.aliased
+    limit = limit_of(result, {"workers": np.array([256.0]), "batch": np.array([32.0])}, 0.9)
+    together = next(part for part in limit.parts if part.label == SAME_WITH_COMPUTATION)
+    assert {"computation", "constant", "leaving the node"} <= set(together.terms)
+    apart = explain(result, pd.DataFrame({"workers": [256.0], "batch": [32.0]}), 0.9).terms.set_index("term")
+    assert together.share.value == pytest.approx(apart.loc[list(together.terms), "share"].sum())
 
 
 def test_members_together_are_those_one_by_one(series: FitResult) -> None:

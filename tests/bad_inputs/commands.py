@@ -180,7 +180,7 @@ COMMANDS: dict[str, list[list[str]]] = {
         ["check", "failed.csv", *TIME, "--intrinsic", "batch", "--failed", "OOM"],
         ["fit", "failed.csv", *FAILED, "--model", "batch*(a + p/workers)", "-o", "failed.json"],
         ["optimize", "failed.json", "--over", "workers=1,2,4", "--over", "batch=1:16"],
-        ["optimize", "failed.json", "--over", "workers=1,2,4", "--over", "batch=8", "--price", "2/h"],
+        ["optimize", "failed.json", "--over", "workers=1,2,4", "--over", "batch=1:16", "--price", "2/h"],
         ["optimize", "failed.json", "--over", "workers=1", "--over", "batch=8"],
         ["optimize", "failed.json", "--over", "workers=1", "--over", "batch=4", "--fits", "1"],
         ["optimize", "failed.json", "--over", "workers=4096", "--over", "batch=4", "--trusted"],

@@ -44,7 +44,11 @@ def shorts(text: str, group: int = 0) -> list[str]:
 def test_four_answers_in_sentences_with_numbers() -> None:
     """T = 1 + 8.5/n: the efficiency 9.5/(n + 8.5) is 23.5 % at 32, and below one half from n = 11 on."""
     answers = data_of(page(fitted(runs().assign(s=lambda f: 1 + 8.5 / f.workers))))["groups"][0]["sheet"]["answers"]
-    assert [a["short"] for a in answers[:3]] == ["23 % at 32 workers", "11 workers", "constant: 79 %"]
+    assert [a["short"] for a in answers[:3]] == [
+        "23 % at 32 workers",
+        "11 workers",
+        "a part that stays the same at every scale: 79 %",
+    ]
     assert "2 times the most that was measured" in answers[0]["sentences"][0]
     assert all(sentence.endswith(".") for a in answers for sentence in a["sentences"])
 

@@ -1,0 +1,48 @@
+"""The page answers with names of the field, says what is not known, and puts counts side by side."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from helpers import Shell, shell_of
+
+
+@pytest.fixture
+def shell(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shell:
+    monkeypatch.chdir(tmp_path)
+    return shell_of(capsys)
+
+
+def cards(shell: Shell, *options: str) -> dict[str, dict]:
+    assert shell("report", "runs.csv", *options, "-o", "page.html", "--quiet")[0] == 0
+    data = re.search(r'<script type="application/json" id="data">(.*?)</script>', Path("page.html").read_text(), re.S)
+    assert data is not None
+    answers = json.loads(data[1])["groups"][0]["sheet"]["answers"]
+    return {card["question"]: card for card in answers}
+
+
+def test_a_term_without_a_name_is_no_answer(shell: Shell) -> None:
+    """T = 0.01·batch·layers^0.9 + 0.05·log2(gpus): the terms are only numbered, so the page shows what doublings do."""
+    rows = [(g, b, n) for g in (1, 2, 4, 8) for b in (8, 16, 32) for n in (12, 24, 48)]
+    text = "".join(f"{g},{b},{n},{0.01 * b * n**0.9 + 0.05 * g**0.5}\n" for g, b, n in rows)
+    Path("runs.csv").write_text("gpus,batch,num_layers,s\n" + text)
+    found = cards(shell, "--time", "s", "--extrinsic", "gpus", "--intrinsic", "batch,num_layers")
+    card = found["What takes the time?"]
+    assert "term" not in card["short"] + card["sentences"][0]
+    assert re.match(r"doubling (batch|num_layers): x [\d.]+", card["short"])
+
+
+def test_a_knee_beyond_the_measured_counts_is_not_known_and_counts_stand_side_by_side(shell: Shell) -> None:
+    rows = "".join(f"{n},{100 * n * 0.99**k}\n" for k, n in enumerate((1, 2, 4, 8, 16)))
+    Path("runs.csv").write_text("gpus,images_per_s\n" + rows)
+    roles = ("--throughput", "images_per_s", "--extrinsic", "gpus", "--scaling", "weak", "--target", "gpus=64")
+    found = cards(shell, *roles, "--price", "2.5/h")
+    knee, pays = found["Where is the knee?"], found["Does growing pay?"]
+    assert knee["short"] == "none found"
+    assert "Nothing above 16 was measured." in knee["sentences"]
+    assert "at 2.5/h for each of 64 gpus" in pays["sentences"][0]
+    cost = r"a million images cost [\d.,]+ at 16 gpus and [\d.,]+ at 64 \(90 %: [\d.,]+ to [\d.,]+\)"
+    assert re.search(cost, pays["sentences"][0])
+    assert re.match(r"16 gpus: [\d,]+ images/s .*; 32 gpus: .*; 64 gpus: ", pays["sentences"][1])
+    assert pays["verdict"]
