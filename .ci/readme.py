@@ -1,4 +1,6 @@
-"""Run the README's examples as written, in a folder of their own: every command must end with status 0.
+"""Run the examples of the README and of docs/commands.md as written: every command must end with status 0.
+
+They run in a folder of their own.
 
 The two commands that make an environment are not run here: `.ci/run` runs the tests' one, and this runs the demo.
 """
@@ -17,8 +19,9 @@ TRACES = ROOT / "tests" / "importers" / "data"
 
 
 def blocks(language: str) -> list[str]:
-    """Return the README's blocks in a language."""
-    return re.findall(rf"```{language}\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)
+    """Return the blocks in a language of the README and of the page of commands."""
+    pages = [(ROOT / name).read_text(encoding="utf-8") for name in ("README.md", "docs/commands.md")]
+    return [block for page in pages for block in re.findall(rf"```{language}\n(.*?)```", page, re.DOTALL)]
 
 
 def main() -> None:

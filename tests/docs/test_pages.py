@@ -11,7 +11,9 @@ from results_page import LONGEST_LINE, LONGEST_PAGE, RESULTS, SUMMARY, figure
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 PAGES = {path.relative_to(ROOT).as_posix(): path for path in (ROOT / "README.md", *sorted(DOCS.rglob("*.md")))}
-LINKED = {**PAGES, "CHANGELOG.md": ROOT / "CHANGELOG.md", "data/README.md": ROOT / "data" / "README.md"}
+LINKED = PAGES | {name: ROOT / name for name in ("CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "data/README.md")}
+#: The README is read in two minutes.
+LONGEST_README = 100
 #: A shorter text may stand in two sections, such as the line that names an experiment.
 SECTION = 200
 LONGEST_DECISION = 40
@@ -148,6 +150,10 @@ def test_the_table_of_the_readme_is_that_of_the_results() -> None:
         cells = [f"{ALL_SOURCES} > {row} > {protocol}" for protocol in PROTOCOLS]
         expected.append([name, *(f"{figure(f'{c}; median')} % ({figure(f'{c}; mean')} %)" for c in cells)])
     assert readme_rows() == expected
+
+
+def test_the_readme_is_short() -> None:
+    assert len(text_of(ROOT / "README.md").splitlines()) <= LONGEST_README
 
 
 def test_coverage_and_width_in_the_readme_are_those_of_the_results() -> None:
