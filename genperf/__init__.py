@@ -21,6 +21,7 @@ _HOME = {
     "save_model": "genperf.result",
     "validate": "genperf.validation",
     "explain": "genperf.attribution",
+    "ask": "genperf.advice.tables",
     "suggest": "genperf.advice",
     "optimize": "genperf.advice",
     "report": "genperf.reporting",

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from genperf.advice.ask import Answer, Question, ask
+from genperf.advice.ask import Answer, Question
+from genperf.advice.ask import ask as ask_model
 from genperf.errors import GenperfError, TableError, listed
 from genperf.fitting import fit_group
 from genperf.formula import parse, quote_name
@@ -29,7 +31,11 @@ from genperf.table.measurement import TIME_UNITS
 from genperf.table.names import canonical_of
 from genperf.table.roles import lets_of
 from genperf.table.source import Source
+from genperf.table.understood import understood
 from genperf.words.numbers import join_values, samples_called, three_digits
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 #: The name of a count that is given without one.
 SCALE = "count"
@@ -135,6 +141,35 @@ class TableAnswer:
         if self.others:
             lines += ["The table has other series:", *(f"  {line}" for line in self.others)]
         return "\n".join(lines)
+
+
+def ask(
+    table: str | Path | pd.DataFrame, want: str | None = None, at: Mapping[str, Any] | None = None, **configuration: Any
+) -> TableAnswer:
+    """Answer one configuration from a table whose columns are recognised.
+
+    Parameters
+    ----------
+    want : str, optional
+        The quantity: a header or a kind; every measured one is answered where omitted, the likeliest first.
+    at : mapping, optional
+        The configuration, by columns whose names are no identifiers.
+
+    Raises
+    ------
+    GenperfError
+        Where nothing was measured, nothing is scaled, or the table lacks a level that is requested.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> runs = pd.DataFrame({"gpus": [1, 2, 4, 8], "images_per_s": [410.2, 792.5, 1530.0, 2905.4]})
+    >>> answer = ask(runs, gpus=16)
+    >>> answer.answers[0].quantity, answer.answers[0].verdict
+    ('images_per_s', 'ok')
+    """
+    wanted = {name: label(value) for name, value in {**(at or {}), **configuration}.items()}
+    return ask_source(understood(table), wanted, want)
 
 
 def ask_source(
@@ -246,7 +281,7 @@ class _Reader:
         answer = None
         # Of one count there is a value, and no curve to speak of.
         if len(np.unique(self._counts(selection))) > 1:
-            answer = ask(first, configuration, question)
+            answer = ask_model(first, configuration, question)
         answers = {names[0]: self._value(names[0], first, selection, configuration, answer)}
         # What follows from an answer by arithmetic is not fitted; a model of several factors takes seconds.
         most = SERIES.max_quantities if selection is not None else 1
@@ -480,11 +515,11 @@ class _Reader:
         settings = {n: power for n, power in follows.factors.items() if n != base}
         answer, power = answers[base], follows.factors[base]
         constant = np.log(evidence[name].values) - power * np.log(evidence[base].values)
-        moved = 0.0
+        moved, wanted = 0.0, answer.at
         for setting, exponent in settings.items():
             values = np.log(evidence[setting].values)
-            if setting in answer.at:
-                constant, moved = constant - exponent * values, moved + exponent * float(np.log(answer.at[setting]))
+            if setting in wanted:
+                constant, moved = constant - exponent * values, moved + exponent * float(np.log(wanted[setting]))
             elif np.ptp(values[rows]) > 0.0:
                 return None
         factor = float(np.exp(np.nanmedian(constant[rows]) + moved))

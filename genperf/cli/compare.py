@@ -5,14 +5,14 @@ from __future__ import annotations
 import click
 
 from genperf.cli.command import WritingCommand
-from genperf.cli.options import once, output_options
+from genperf.cli.options import model_or_table, once, output_options
 from genperf.cli.output import csv_text, say, show_json, show_rows
 from genperf.cli.tell import tell
 from genperf.cli.writing import writable, write_whole
 
 
 @click.command("compare", cls=WritingCommand)
-@click.argument("model")
+@click.argument("model", metavar="MODEL|TABLE")
 @click.option("--at", metavar="FACTOR=V", multiple=True, help="The configuration; a group's value keeps its groups.")
 @click.option("--over", metavar="FACTOR", help="Compare the levels of this factor; the groups where omitted.")
 @click.option("--maximize", is_flag=True, help="The largest value is the best, not the smallest.")
@@ -32,9 +32,8 @@ def command(
 ) -> None:
     """Rank the groups of MODEL, or the levels of a factor, each with the probability of being the best."""
     from genperf.advice.compare import compare as rank
-    from genperf.result import load_model
 
-    ranking = rank(load_model(model), once(at, "--at"), over, maximize=maximize, interval=interval)
+    ranking = rank(model_or_table(model), once(at, "--at"), over, maximize=maximize, interval=interval)
     if output:
         write_whole(output, csv_text(ranking.table))
         say(f"wrote {output}", quiet)

@@ -12,7 +12,7 @@ from genperf.cli.command import WritingCommand
 from genperf.cli.explained import for_people, show_terms
 from genperf.cli.figures import of_explanation, plot_option, write_figure
 from genperf.cli.fitted import formula_lines, is_formula, shares_line
-from genperf.cli.options import grid, names_of, number, once, one_group, output_options
+from genperf.cli.options import grid, model_or_table, names_of, number, once, one_group, output_options
 from genperf.cli.output import show_frame, show_json
 from genperf.cli.shown import values_at
 from genperf.cli.tell import tell
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 @click.command("explain", cls=WritingCommand)
-@click.argument("model")
+@click.argument("model", metavar="MODEL|TABLE")
 @click.option(
     "--at", metavar="FACTOR=V,…", multiple=True, help="The configuration; the centre of the data where omitted."
 )
@@ -92,9 +92,8 @@ def command(
 ) -> None:
     """Show which terms MODEL's time, or other quantity, is made of, and how each factor changes it."""
     from genperf.attribution import Knee, Sobol, explain
-    from genperf.result import load_model
 
-    fitted = load_model(model)
+    fitted = model_or_table(model)
     chosen = one_group(fitted, group, model)
     if as_latex:
         tell(_latex(chosen))

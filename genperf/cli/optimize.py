@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from genperf.cli.command import WritingCommand
-from genperf.cli.options import names_of, once, one_group, output_options
+from genperf.cli.options import model_or_table, names_of, once, one_group, output_options
 from genperf.cli.output import csv_text, say, show_frame, show_json
 from genperf.cli.shown import capacities, first_of, plain_amount
 from genperf.cli.tell import tell
@@ -16,7 +16,7 @@ from genperf.formula.amounts import amount, with_amounts
 
 
 @click.command("optimize", cls=WritingCommand)
-@click.argument("model")
+@click.argument("model", metavar="MODEL|TABLE")
 @click.option(
     "--over",
     metavar="NAME=VALUES",
@@ -95,7 +95,6 @@ def command(
     "time_1/time >= 0.8" with a fixed batch per worker, "time_1/(workers*time) >= 0.8" with a fixed amount of work.
     """
     from genperf.advice import Goal, Job, layouts, optimize
-    from genperf.result import load_model
 
     if not over and devices is None:
         raise click.UsageError(
@@ -106,7 +105,7 @@ def command(
     if steps is not None and samples is not None:
         raise click.UsageError("give either --steps or --samples")
     minimize, maximize, steps = (None if t is None else with_amounts(t) for t in (minimize, maximize, steps))
-    loaded = load_model(model)
+    loaded = model_or_table(model)
     fitted = loaded if group is None else one_group(loaded, group, model)
     most = capacities(capacity, fitted)
     varied: dict[str, Any] = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -91,6 +92,9 @@ _OUTPUT = (
     click.option("--no-color", is_flag=True, help="Plain text, also on a terminal."),
 )
 
+
+#: Bytes in which a model file names its version.
+_MODEL_HEAD = 300
 
 #: The options one of which names the measured column.
 _MEASURED = ("time", "throughput", "quantity")
@@ -207,9 +211,33 @@ def read(source: str | pd.DataFrame, given: dict[str, Any]) -> Table:
     }
     derived = pairs(given.pop("let"), "--let")
     if not measured_column(roles) and isinstance(source, str):
-        opened, roles, derived = _recognised(source, roles, derived, given)
-        return read_table(opened, **roles, let=derived or None)
+        opened, arguments = _recognised(source, {**roles, "let": derived or None}, given)
+        return read_table(opened, **arguments)
     return read_table(source, **roles, let=derived or None)
+
+
+def model_or_table(path: str) -> FitResult | GroupedResult:
+    """Load a model, or fit `auto` to a table whose columns are recognised."""
+    from genperf.result import load_model
+
+    if is_model(path):
+        return load_model(path)
+    from genperf.fitting import fit
+    from genperf.table import read_table
+
+    given: dict[str, Any] = {"mapping": ()}
+    source, arguments = _recognised(path, {"skip_bad_rows": True}, given)
+    return fit(read_table(source, **arguments), mapping=pairs(given["mapping"], "--map"))
+
+
+def is_model(path: str) -> bool:
+    """Tell whether a path is that of a model file; what cannot be read counts as one, whose error says more."""
+    try:
+        with Path(path).expanduser().open("rb") as file:
+            start = file.read(_MODEL_HEAD)
+    except (OSError, ValueError):
+        return True
+    return not start.strip() or b'"genperf"' in start or b'"schema_version"' in start or b"\0" in start
 
 
 def _columns_named(roles: Mapping[str, Any]) -> set[str]:
@@ -219,33 +247,26 @@ def _columns_named(roles: Mapping[str, Any]) -> set[str]:
     return {
         name
         for role in ("intrinsic", "extrinsic", "categorical", "group", "weight", "repeat", "status")
-        for name in names_of(roles[role] or ())
+        for name in names_of(roles.get(role) or ())
     }
 
 
-def _recognised(
-    path: str, roles: dict[str, Any], derived: dict[str, str], given: dict[str, Any]
-) -> tuple[str | Source, dict[str, Any], dict[str, str]]:
-    """Return a table with the roles of its columns, as `ask` recognises them, and print these as options."""
+def _recognised(path: str, roles: dict[str, Any], given: dict[str, Any]) -> tuple[str | Source, dict[str, Any]]:
+    """Return a table and the roles of its columns, as `ask` recognises them, and print these as options."""
     from genperf.cli.output import say
     from genperf.panel.reading import read_columns
     from genperf.table.aggregate import worth_aggregating
     from genperf.table.understood import understood
 
-    if roles["aggregate"] or worth_aggregating(path):
-        return path, roles, derived
-    source = understood(path, roles["delimiter"], _columns_named(roles))
-    reading = read_columns(
-        source.columns, {**roles, "let": derived}, pairs(given.get("mapping") or (), "--map"), units=source.units
-    )
+    if roles.get("aggregate") or worth_aggregating(path):
+        return path, roles
+    source = understood(path, roles.get("delimiter"), _columns_named(roles))
+    reading = read_columns(source.columns, roles, pairs(given.get("mapping") or (), "--map"), units=source.units)
     context = click.get_current_context(silent=True)
     say(f"read as: {reading.options}", context is not None and bool(context.params.get("quiet")))
     if "mapping" in given:
         given["mapping"] = tuple(f"{name}={column}" for name, column in reading.mapping.items())
-    recognised: dict[str, Any] = {**reading.roles}
-    if "failed" in recognised:
-        recognised["failed"] = (recognised["failed"],)
-    return source, {**roles, **recognised}, {**derived, **reading.derived}
+    return source, reading.arguments(roles)
 
 
 def _overridden(ctx: click.Context | None) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ from genperf.cli.command import WritingCommand
 from genperf.cli.options import (
     fit_arguments,
     fit_options,
+    is_model,
     measured_column,
     one_group,
     output_options,
@@ -83,7 +84,7 @@ def command(
     """
     from genperf.reporting import Job, View, page
 
-    if measured_column(given):
+    if measured_column(given) or not is_model(source):
         table = read(source, given)
         options = {**fit_arguments(given), "pool": pool}
         fitted = _fit(table, model, options, quiet)

@@ -8,7 +8,7 @@ import click
 
 from genperf.cli.command import WritingCommand
 from genperf.cli.explained import for_people
-from genperf.cli.options import number, one_group, output_options
+from genperf.cli.options import model_or_table, number, one_group, output_options
 from genperf.cli.output import csv_text, say, show_frame, show_json
 from genperf.cli.shown import target_of
 from genperf.cli.tell import tell
@@ -16,7 +16,7 @@ from genperf.cli.writing import raw_option, writable, write_whole
 
 
 @click.command("suggest", cls=WritingCommand)
-@click.argument("model")
+@click.argument("model", metavar="MODEL|TABLE")
 @click.option(
     "--target",
     metavar="FACTOR=V",
@@ -70,9 +70,8 @@ def command(
 ) -> None:
     """Choose what to measure next, so that the interval of MODEL at a target narrows most for its cost."""
     from genperf.advice import suggest
-    from genperf.result import load_model
 
-    fitted = one_group(load_model(model), group, model)
+    fitted = one_group(model_or_table(model), group, model)
     suggestion = suggest(
         fitted,
         target_of(target, fitted),

@@ -17,8 +17,10 @@ from genperf.fitting.models import Model, model_named
 from genperf.fleet import fit_fleet
 from genperf.models.network import with_devices_per_node
 from genperf.panel import Panel
+from genperf.panel.reading import read_columns
 from genperf.result import FitResult, GroupedResult
 from genperf.table import Table, read_table
+from genperf.table.understood import understood
 
 Before = FitResult | GroupedResult | None
 
@@ -98,7 +100,8 @@ def fit(
         What to fit to further quantities of the table (`read_table(also=…)`), by name: `auto` where not named. They
         stand in `FitResult.further`.
     **roles
-        Of a path or DataFrame, as `read_table` takes them: `time="seconds", extrinsic="workers"`.
+        Of a path or DataFrame, as `read_table` takes them: `time="seconds", extrinsic="workers"`. Without a measured
+        column the roles are recognised.
 
     Raises
     ------
@@ -116,7 +119,11 @@ def fit(
     >>> result.best.values["a"].__round__(2)
     8.0
     """
-    if not isinstance(table, Table):
+    if not isinstance(table, Table) and not {"time", "throughput", "quantity"} & set(roles):
+        source = understood(table)
+        reading = read_columns(source.columns, roles, mapping, units=source.units)
+        table, mapping = read_table(source, **reading.arguments(roles)), reading.mapping
+    elif not isinstance(table, Table):
         table = read_table(table, **roles)
     elif roles:
         raise FitError(f"a table has its roles already ({', '.join(roles)})", hint="give them to read_table")

@@ -33,7 +33,7 @@ from genperf.table import phase_columns
 from genperf.table.cells import Cells
 from genperf.table.headers import Header, header_of
 from genperf.table.names import canonical_of, column_of, plain_name
-from genperf.table.roles import names_of
+from genperf.table.roles import lets_of, names_of
 from genperf.table.transformer_names import WAYS
 
 Role = Literal[
@@ -130,6 +130,12 @@ class Reading:
         pairs += [("--let", f"{n}={f}") for n, f in self.derived.items()]
         pairs += [("--map", f"{name}={column}") for name, column in self.mapping.items()]
         return " ".join(f"{option} {shlex.quote(value)}" for option, value in pairs)
+
+    def arguments(self, given: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """Return the roles as arguments of `read_table`, beside those that were given."""
+        lets = {**lets_of((given or {}).get("let")), **self.derived}
+        failed = {"failed": (self.roles["failed"],)} if "failed" in self.roles else {}
+        return {**(given or {}), **self.roles, **failed, "let": lets or None}
 
     def read_as(self) -> dict[str, dict[str, Any]]:
         """Return the role of each column with its reasons, for JSON."""

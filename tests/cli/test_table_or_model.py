@@ -1,0 +1,66 @@
+"""A table stands wherever a model may: its columns are recognised, and the roles are printed as options."""
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from helpers import Shell, shell_of
+
+import genperf as gp
+
+RUNS = pd.DataFrame({"gpus": [1, 2, 4, 8], "batch": [32] * 4, "images_per_s": [410.2, 792.5, 1530.0, 2905.4]})
+READ = "read as: --throughput images_per_s --extrinsic gpus --intrinsic batch"
+
+
+@pytest.fixture
+def shell(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shell:
+    monkeypatch.chdir(tmp_path)
+    RUNS.to_csv("runs.csv", index=False)
+    RUNS.assign(net="a").pipe(lambda a: pd.concat([a, a.assign(net="b", images_per_s=a.images_per_s / 2)])).to_csv(
+        "nets.csv", index=False
+    )
+    return shell_of(capsys)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("check", "runs.csv"),
+        ("fit", "runs.csv", "--quick"),
+        ("explain", "runs.csv"),
+        ("suggest", "runs.csv", "--target", "gpus=32"),
+        ("optimize", "runs.csv", "--over", "gpus=1:16"),
+        ("report", "runs.csv", "-o", "page.html"),
+        ("validate", "runs.csv", "--models", "amdahl", "--scheme", "leave-one-out"),
+    ],
+)
+def test_every_command_reads_a_table(shell: Shell, command: tuple[str, ...]) -> None:
+    status, out, errors = shell(*command)
+    assert status == 0, errors
+    assert READ in out + errors
+
+
+def test_compare_ranks_the_series_of_a_table(shell: Shell) -> None:
+    status, out, errors = shell("compare", "nets.csv", "--at", "gpus=8")
+    assert (status, "--group net" in errors) == (0, True)
+    assert "a is faster" in out
+
+
+def test_check_tells_why(shell: Shell) -> None:
+    _, out, _ = shell("check", "runs.csv", "--verbose")
+    assert "gpus: setting: its header is a name of workers, whole numbers" in out
+    assert "images_per_s: measured: its header or its unit is that of a rate" in out
+
+
+def test_python_needs_no_roles() -> None:
+    result = gp.fit(RUNS)
+    assert isinstance(result, gp.FitResult)
+    assert result.schema.target.throughput == "images_per_s"
+    answers = gp.ask(RUNS, gpus=16).answers
+    assert [a.quantity for a in answers] == ["images_per_s"]
+    assert answers[0].lower < answers[0].value < answers[0].upper
+
+
+def test_a_question_without_a_count_is_of_twice_the_largest() -> None:
+    (answer,) = gp.ask(RUNS).answers
+    assert answer.at == {"gpus": 16.0, "batch": 32.0}
