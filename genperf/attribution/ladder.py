@@ -97,7 +97,9 @@ def ladder(
     schema = result.schema
     scaling_kind = kind or (None if schema.target.work else schema.scaling)
     here = float(at[factor.name]) if factor.name in at else None
-    counts = _counts(factor, upto, np.append(measured_counts(result, factor), [] if here is None else [here]))
+    counts = _counts(
+        factor, upto, np.append(np.unique(result.panel.measured(factor.name)), [] if here is None else [here])
+    )
     panel = result.panel.scaled_along(factor)
     columns = read_query(frame_of(at_scale(result.panel, factor, counts, at, scaling_kind, ())), schema).columns
     if here is not None:
@@ -118,12 +120,6 @@ def _possible(panel: Panel, columns: Mapping[str, npt.NDArray[Any]], kept: Truth
     """Return those of some rows that a transformer's split divides; all of them where it divides none."""
     divided = kept & divisible(panel, columns)
     return divided if divided.any() else kept
-
-
-def measured_counts(result: FitResult, factor: Factor) -> Array:
-    """Return the counts at which something was measured, rising."""
-    place = [f.name for f in result.schema.factors].index(factor.name)
-    return np.unique([float(m.values[place]) for m in result.schema.medians])
 
 
 def _counts(factor: Factor, upto: float | None, measured: Array) -> Array:

@@ -27,7 +27,6 @@ from genperf.models import (
 from genperf.models.compose import compose
 from genperf.models.family import Choice, Family, Need, held_at
 from genperf.models.overhead import Overhead
-from genperf.panel import Panel, Scale, Work, scale_of
 from genperf.table.names import ALIASES
 
 _REGISTERED = (
@@ -50,8 +49,6 @@ _REGISTERED = (
     transformer.FAMILY,
     transformer.MEMORY,
 )
-#: The name by which rooms still know a panel.
-Factors = Panel
 MODELS: dict[str, Family] = {family.name: family for family in _REGISTERED}
 
 
@@ -77,14 +74,10 @@ __all__ = [
     "ALIASES",
     "MODELS",
     "Choice",
-    "Factors",
     "Family",
     "Need",
     "Overhead",
-    "Scale",
-    "Work",
     "compose",
     "family_named",
     "held_at",
-    "scale_of",
 ]

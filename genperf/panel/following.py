@@ -42,26 +42,15 @@ def rises_with(values: npt.NDArray[Any], others: npt.NDArray[Any]) -> bool:
     >>> rises_with(nodes, gpus), rises_with(gpus, nodes)
     (True, False)
     """
-    pairs = np.unique(np.column_stack([others, values]), axis=0)
-    return len(pairs) == len(np.unique(others)) and bool(np.all(np.diff(pairs[:, 1]) >= 0.0))
+    levels, place = np.unique(others, return_inverse=True)
+    pairs = np.unique(np.column_stack([place, np.asarray(values, float)]), axis=0)
+    return len(pairs) == len(levels) and bool(np.all(np.diff(pairs[:, 1]) >= 0.0))
 
 
 def follows(panel: Panel, name: str, other: str) -> bool:
-    """Return whether a factor of the run grows with another in every run and is settled by it, as nodes are by devices.
-
-    Parameters
-    ----------
-    name, other : str
-        Factors.
-    """
-    names = [f.name for f in panel.factors]
-    factor, place, beside = panel.factors[names.index(name)], names.index(name), names.index(other)
-    if not factor.numeric or factor.role != "extrinsic":
-        return False
-    values = {m.values[beside]: m.values[place] for m in panel.medians}
-    if any(values[m.values[beside]] != m.values[place] for m in panel.medians):
-        return False
-    return bool(np.all(np.diff([float(values[key]) for key in sorted(values)]) >= 0.0))
+    """Return whether a factor of the run grows with another in every run and is settled by it, as nodes by devices."""
+    factor = next(f for f in panel.factors if f.name == name)
+    return factor.role == "extrinsic" and rises_with(panel.measured(name), panel.measured(other))
 
 
 def following_counts(table: Table) -> frozenset[str]:
@@ -119,17 +108,13 @@ def samples_of(panel: Panel) -> StepSamples:
     whole, one, passes = (panel.find(name) for name in ("global_batch", "micro_batch", "micro_batches"))
     if panel.find("batch") not in (None, one):
         return StepSamples()
-    names = [f.name for f in panel.factors]
-    split = any(panel.find(way) is not None for way in WAYS)
-
-    def measured(factor: Factor) -> Array:
-        place = names.index(factor.name)
-        return np.array([float(m.values[place]) for m in panel.medians])
-
-    if whole is not None and whole.distinct > 1 and not split:
-        return StepSamples(count.name, each=_one(measured(whole) / measured(count)))
-    if whole is None and one is not None and passes is not None and not split and count == panel.workers:
-        return StepSamples(count.name, same=_one(measured(count) * measured(one) * measured(passes)))
+    if any(panel.find(way) is not None for way in WAYS):
+        return StepSamples()
+    counts = panel.measured(count.name)
+    if whole is not None and whole.distinct > 1:
+        return StepSamples(count.name, each=_one(panel.measured(whole.name) / counts))
+    if whole is None and one is not None and passes is not None and count == panel.workers:
+        return StepSamples(count.name, same=_one(counts * panel.measured(one.name) * panel.measured(passes.name)))
     return StepSamples()
 
 

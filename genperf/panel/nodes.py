@@ -6,9 +6,6 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
 from genperf.panel.panel import Panel
 from genperf.table import Factor
 from genperf.table.axis import several_nodes
@@ -38,26 +35,14 @@ def on_one_node(panel: Panel) -> bool:
     return panel.nodes is not None and not several_nodes(panel.nodes.upper)
 
 
-def beyond_one(panel: Panel, columns: Mapping[str, Any]) -> npt.NDArray[np.bool_]:
-    """Return the configurations on several nodes, of a table whose nodes are counted; shape (rows,).
+def leaves_node(panel: Panel, columns: Mapping[str, Any]) -> bool:
+    """Return whether a configuration is on several nodes where every run lies on one.
 
     Parameters
     ----------
-    columns : mapping of str to ndarray of shape (rows,)
+    columns : mapping of str to ndarray of shape (1,)
     """
-    nodes = panel.nodes
-    rows = len(next(iter(columns.values())))
-    return np.zeros(rows, bool) if nodes is None else several_nodes(columns[nodes.name])
-
-
-def leaves_node(panel: Panel, columns: Mapping[str, Any]) -> npt.NDArray[np.bool_]:
-    """Return the configurations on several nodes where every run lies on one; shape (rows,).
-
-    Parameters
-    ----------
-    columns : mapping of str to ndarray of shape (rows,)
-    """
-    return beyond_one(panel, columns) & on_one_node(panel)
+    return panel.nodes is not None and on_one_node(panel) and bool(several_nodes(columns[panel.nodes.name])[0])
 
 
 def single_node(panel: Panel, followers: Collection[str]) -> str | None:
@@ -97,6 +82,6 @@ def devices_on_several(panel: Panel, columns: Mapping[str, Any], count: Factor) 
         The factor that counts the workers.
     """
     nodes = panel.nodes
-    if nodes is None or nodes == count or not beyond_one(panel, columns)[0]:
+    if nodes is None or nodes == count or not several_nodes(columns[nodes.name])[0]:
         return None
     return float(columns[count.name][0]) / float(columns[nodes.name][0])

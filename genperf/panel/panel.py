@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 from genperf.errors import ModelError, TableError, suggest
 from genperf.formula import Name, Node, names_in, parse, render, substitute
@@ -154,6 +158,11 @@ class Panel:
     def column(self, name: str) -> str:
         """Return the column that a name stands for: a field's name that the user mapped is as good as its column's."""
         return name if name in {*(f.name for f in self.factors), *self.group} else self.mapping.get(name, name)
+
+    def measured(self, name: str) -> npt.NDArray[Any]:
+        """Return a factor of the measured configurations, numbers or levels; shape (medians,)."""
+        place = [f.name for f in self.factors].index(name)
+        return np.array([median.values[place] for median in self.medians])
 
     def find(self, canonical: str) -> Factor | None:
         """Return the column that is the factor, or None."""

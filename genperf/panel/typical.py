@@ -182,11 +182,6 @@ def ratio_at_the_largest(panel: Panel, given: Mapping[str, Any], above: str, bel
     """Return the ratio of two factors, as of devices and nodes, in the runs with the usual levels; None without runs.
 
     It is that at the largest measured value of the first factor, and of several runs there the largest.
-
-    Parameters
-    ----------
-    given : mapping
-        Levels of some of the factors.
     """
     names = [f.name for f in panel.factors]
     alike = _with_levels(panel, measured_levels(panel, given))
@@ -195,15 +190,7 @@ def ratio_at_the_largest(panel: Panel, given: Mapping[str, Any], above: str, bel
 
 
 def values_with_levels(panel: Panel, at: Mapping[str, Any], along: str) -> list[float]:
-    """Return the values of a factor that were measured with the levels of a configuration, rising; all without such.
-
-    Parameters
-    ----------
-    at : mapping
-        A value for every factor.
-    along : str
-        The factor.
-    """
+    """Return the values of a factor that were measured with the levels of a configuration, rising; all without such."""
     factor = next(f for f in panel.factors if f.name == along)
     place = panel.factors.index(factor)
     levels = {f.name: str(at[f.name]) for f in panel.factors if not f.numeric}

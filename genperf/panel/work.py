@@ -296,9 +296,3 @@ def one_worker_names(panel: Panel, names: Sequence[str]) -> tuple[str, ...]:
     """Return the factors of a configuration that are 1 on one worker."""
     counts = (*panel.counts, panel.find("devices_per_node"))
     return tuple(f.name for f in counts if f is not None and f.name in names)
-
-
-def sequence_of(panel: Panel) -> str | None:
-    """Return the factor that counts the tokens of a sample, by the field's names; None without one."""
-    factor = panel.find("sequence")
-    return None if factor is None else factor.name

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from genperf.discrepancy.kernels.product import Axis
 from genperf.formula import Node, evaluate, names_in, parse, quote_name, render, substitute
-from genperf.models import Factors
+from genperf.panel import Panel
 from genperf.process.settings import SIZES
 from genperf.table import Factor, Table
 
@@ -32,7 +32,7 @@ def axes_of(table: Table, mapping: Mapping[str, str]) -> tuple[Axis, ...]:
 
 def derived(table: Table, mapping: Mapping[str, str]) -> dict[str, Node]:
     """Return work, bubble, devices and passes as formulas over the columns of a transformer's table; else nothing."""
-    factors = Factors(table.factors, mapping)
+    factors = Panel(table.factors, mapping)
     parts = {name: factors.node(name) for name in (*WORK, *COUNTS, "pipeline_parallel")}
     if any(parts[name] is None for name in ("parameters", "global_batch", "workers")):
         return {}

@@ -12,8 +12,9 @@ import numpy.typing as npt
 from genperf.errors import ModelError
 from genperf.expression import Constant, Expression, Term, coefficient
 from genperf.formula import Call, Name, Node, Number, Text, bind_values, call, evaluate, names_in
-from genperf.models import MODELS, Factors
+from genperf.models import MODELS
 from genperf.models.compose import unused_name
+from genperf.panel import Panel
 from genperf.process.axes import derived
 from genperf.process.settings import SUMS
 from genperf.process.sums import Basis, Coefficients
@@ -177,7 +178,7 @@ def _plain(name: str) -> str:
 
 def _physics(table: Table, mapping: Mapping[str, str]) -> list[Mean]:
     """Return the family of the literature that the table has the factors of, as a sum at unit coefficients."""
-    factors = Factors(table.factors, mapping)
+    factors = Panel(table.factors, mapping)
     of_time = table.target.is_time
     for name in PHYSICS:
         family = MODELS[name]

@@ -23,6 +23,7 @@ from genperf.prediction import read_query
 from genperf.prediction.predict import THROUGHPUT
 from genperf.result import FitResult
 from genperf.table import Factor, Target
+from genperf.table.cells import columns_of
 from genperf.words.growth import pays_judged, pays_sentence, side_by_side
 from genperf.words.limit import limit_sentence, limit_short
 from genperf.words.numbers import capitalised, count_text, samples_called, three_digits, with_article
@@ -247,7 +248,7 @@ def _record(result: FitResult, along: str, target: pd.DataFrame, verdict: str) -
     """Say how often `auto` was right on published series that were predicted like this one."""
     if result.options.get("approach") != "series" or result.options.get("pooled_share") is not None:
         return []
-    leaves = bool(leaves_node(result.panel, {str(n): target[n] for n in target})[0])
+    leaves = leaves_node(result.panel, columns_of(target))
     ratio = float(target[along].iloc[0]) / _largest_measured(result, along)
     record = record_like(min(ratio, RECORDS.far), leaves, verdict if ratio <= RECORDS.far else "")
     if record is None:

@@ -12,7 +12,7 @@ from genperf.attribution.growth import paid_for
 from genperf.errors import GenperfError, TableError
 from genperf.formula import render
 from genperf.formula.amounts import amount
-from genperf.panel.work import sequence_of, work_of_columns, work_of_step
+from genperf.panel.work import work_of_columns, work_of_step
 from genperf.reporting.engine import Model
 from genperf.result import FitResult
 from genperf.table.names import column_of
@@ -62,14 +62,14 @@ def measures_of(model: Model, group: Mapping[str, str], job: Job) -> dict[str, A
     """
     result = model.result
     work = work_of_step(result.panel, group)
-    sequence = sequence_of(result.panel)
+    sequence = result.panel.find("sequence")
     paid = _paid(result, job)
     factors = list(model.factors)
     return {
         "work": None if work is None else model.formulas.add(work, model.factors),
         "paid": None if paid is None else model.formula(paid),
         "paidName": (paid or "").replace("`", ""),
-        "sequence": None if sequence is None else factors.index(sequence),
+        "sequence": None if sequence is None else factors.index(sequence.name),
     }
 
 

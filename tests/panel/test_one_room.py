@@ -8,10 +8,8 @@ from helpers import trees
 
 #: Where it is decided: the axis below the tables' readers, and the room that hands it on.
 DECIDING = re.compile(r"^(panel/|table/axis\.py$)")
-#: Rooms of the models that `process/` replaces.
-LEAVING = re.compile(r"^(averaging/|fitting/continuation\.py$)")
 PAIR = {"workers", "nodes"}
-TREES = {path: tree for path, tree in trees().items() if not DECIDING.match(path) and not LEAVING.match(path)}
+TREES = {path: tree for path, tree in trees().items() if not DECIDING.match(path)}
 
 
 def picked_by_name(tree: ast.Module) -> Iterator[str]:
