@@ -66,7 +66,7 @@ def consequences(
     --------
     >>> time = np.array([92.0, 46.6, 25.17, 20.9, 37.5])
     >>> given = consequences({"n": np.array([1.0, 2, 4, 8, 16]), "t": time, "speedup": (92 / time).round(2)}, ["n"])
-    >>> {name: str(consequence) for name, consequence in matched.items()}
+    >>> {name: str(consequence) for name, consequence in given.items()}
     {'speedup': 'a constant / t'}
     """
     usable = {n: v for n, v in columns.items() if np.nanmin(v, initial=1.0) > 0.0 and np.isfinite(v).sum() > 1}
