@@ -191,7 +191,6 @@ def test_models_lists_every_family(shell: Shell) -> None:
         (["fit", "runs.csv", *ROLES, "--where", "workers > 100"], 1, "no row"),
         (["fit", "runs.csv", *ROLES, "--where", "workers.x > 1"], 1, "attribute access"),
         (["fit", "runs.csv", *ROLES, "--let", "half"], 2, "NAME=VALUE"),
-        (["fit", "runs.csv", *ROLES, "--where", "workers == 1"], 1, "one scale"),
         (["fit", "runs.csv", *ROLES, "--map", "workers=wrkers", "--model", "amdahl"], 1, "not a factor"),
         (
             ["fit", "runs.csv", *ROLES, "-o", "no/such/folder/m.json", "--model", "amdahl"],
