@@ -146,6 +146,7 @@ def expectation(result: FitResult, query: Query, interval: float) -> tuple[Expec
         str(row["reason"]),
         float(row["fits"]),
         result.held_out_error,
+        result.held_out_of,
     )
     return expected, row
 

@@ -21,6 +21,7 @@ from genperf.result import FitResult
 from genperf.scaling import KINDS, LISTED, Scaling
 from genperf.table import Factor
 from genperf.table.cells import frame_of
+from genperf.table.names import canonical_of
 
 Array = npt.NDArray[np.float64]
 Truth = npt.NDArray[np.bool_]
@@ -101,12 +102,14 @@ def ladder(
         factor, upto, np.append(np.unique(result.panel.measured(factor.name)), [] if here is None else [here])
     )
     panel = result.panel.scaled_along(factor)
-    columns = read_query(frame_of(at_scale(result.panel, factor, counts, at, scaling_kind, ())), schema).columns
+    # Nodes alone do not determine the ways: without a count of devices these stay.
+    ways = () if result.panel.workers is not None else [n for n in at if canonical_of(n) == "data_parallel"]
+    columns = read_query(frame_of(at_scale(result.panel, factor, counts, at, scaling_kind, ways)), schema).columns
     if here is not None:
         columns = {n: np.where(counts == here, at.get(n, v), v).astype(v.dtype) for n, v in columns.items()}
     levels = {f.name: at.get(f.name) for f in schema.factors}
     smallest = min(values_with_levels(panel, levels, factor.name)[0], counts[-1] if here is None else here)
-    possible = _possible(panel, columns, counts >= smallest)
+    possible = _possible(result.panel, columns, counts >= smallest)
     columns, counts = {n: v[possible] for n, v in columns.items()}, counts[possible]
     if work is not None:
         panel = replace(panel, target=msgspec.structs.replace(schema.target, work=work))

@@ -18,6 +18,7 @@ from genperf.cli.shown import values_at
 from genperf.cli.tell import tell
 from genperf.errors import GenperfError, counted
 from genperf.scaling import NAMES, Scaling
+from genperf.words.numbers import samples_called
 
 if TYPE_CHECKING:
     from genperf.attribution import Comparison, Explanation
@@ -196,9 +197,18 @@ def _show(explanation: Explanation, chosen: FitResult, *, members: bool, plain: 
         tell("\n".join(formula_lines(chosen)))
     else:
         tell(f"{target.name}: the average of {shares_line(chosen)}")
-    what = "seconds" if target.is_time else target.unit or target.name
-    settings = [f.name for f in chosen.schema.factors]
-    show_terms(explanation.terms, settings, f"{what} and share of each term", plain)
+    what = f"{'seconds' if target.is_time else target.unit or target.name} and "
+    settings, terms = [f.name for f in chosen.schema.factors], explanation.terms
+    if (
+        samples_called(target.throughput) == "tokens"
+        and not chosen.schema.of_steps
+        and not chosen.panel.has("sequence")
+    ):
+        # The throughput counts tokens, the columns samples: their ratio is no time.
+        what, terms = "", terms.drop(columns=["seconds", "lower", "upper"])
+        lacks = "counts tokens and no column is the sequence length"
+        tell(f"no seconds: {target.throughput} {lacks}; fit with --work, the tokens of a step")
+    show_terms(terms, settings, f"{what}share of each term", plain)
     if members and len(explanation.members):
         named = explanation.members
         show_frame(named, "the same by each member of the ensemble", plain=plain)

@@ -54,7 +54,7 @@ def fitted_lines(result: FitResult, verbose: bool = False) -> list[str]:
     """
     error = result.held_out_error
     table = f"{result.schema.source}, {counted(result.schema.configurations, 'configuration')}"
-    measured = _NOT_MEASURED if error is None else f"held-out error {error:.1f} %"
+    measured = _NOT_MEASURED if error is None else f"held-out error {error:.1f} % ({result.held_out_of})"
     lines = [f"{_kind(result)}: {table}; {measured}"]
     lines += [*trust_lines(result), *doubling_lines(result)]
     for name, one in result.further.items():

@@ -97,8 +97,22 @@ class FitResult(Shortcuts):
         error = self.options.get("held_out_error")
         if isinstance(error, int | float):
             return float(error)
-        errors = [100.0 * float(np.expm1(look_back.error)) for look_back in self.evidence]
-        return max(errors) if errors else None
+        worst = self._worst_look_back
+        return None if worst is None else 100.0 * float(np.expm1(worst.error))
+
+    @property
+    def held_out_of(self) -> str:
+        """What the held-out error is of: what was predicted from what; empty where nothing was held out."""
+        if self.held_out_error is None:
+            return ""
+        worst = self._worst_look_back
+        if worst is None or isinstance(self.options.get("held_out_error"), int | float):
+            return "configurations held out by cross-validation"
+        return f"{worst.factor}={worst.held_out:g} predicted from the smaller ones; this model knows it too"
+
+    @property
+    def _worst_look_back(self) -> Evidence | None:
+        return max(self.evidence, key=lambda look_back: look_back.error, default=None)
 
     @property
     def panel(self) -> Panel:

@@ -18,6 +18,7 @@ from genperf.table.clean import Rejection, above_zero, mostly_numbers, not_negat
 from genperf.table.columns import Columns
 from genperf.table.describe import constant_notes, measure_factors, zero_count_notes
 from genperf.table.failures import failure_notes, groups_that_only_failed, refuse_only_failures
+from genperf.table.headers import header_of
 from genperf.table.jobs import by_header, by_times
 from genperf.table.layout import refuse_contradictions
 from genperf.table.measurement import Measurement
@@ -167,7 +168,7 @@ def _add_target(measurement: Measurement, options: ReadOptions, columns: Columns
     if measurement.kind != "throughput":
         return ""
     if work is None:
-        work = assumed_work(options.roles, columns.source.name)
+        work = assumed_work(options.roles, columns.source.name, header_of(column).counted == "tokens")
     columns.parse(work)  # a caret belongs under the user's own text, not under the quotient
     values = columns.derive(TIME, f"({work})/{quote_name(column)}")
     usable = np.where(columns.unusable[TIME], np.nan, values)

@@ -40,13 +40,16 @@ def counted_column(roles: Roles) -> str | None:
     return None if axis.factor is None or axis.counts_other else axis.factor.name
 
 
-def assumed_work(roles: Roles, where: str) -> str:
+def assumed_work(roles: Roles, where: str, tokens: bool = False) -> str:
     """Return the work of a step where the user gives none: a global batch, a batch for each worker, or one sample.
 
     Parameters
     ----------
     where : str
         The source, for messages.
+    tokens : bool
+        Whether the throughput counts tokens: a step then has those of its samples, where a column has the length of a
+        sequence.
 
     Raises
     ------
@@ -63,15 +66,17 @@ def assumed_work(roles: Roles, where: str) -> str:
     'batch*num_gpus'
     """
     workers, batch, whole = counted_column(roles), _named(roles, "batch", True), _named(roles, "global_batch", True)
+    sequence = _named(roles, "sequence", True) if tokens else None
+    each = "" if sequence is None else f"*{quote_name(sequence)}"
     if whole is not None:
-        return quote_name(whole)
+        return f"{quote_name(whole)}{each}"
     if workers is None:
         raise TableError(
             "no column counts the workers, and a throughput alone does not tell the work of a step",
             hint='--extrinsic with the column of the workers, or --work "batch*workers", the samples of a step',
             where=where,
         )
-    return quote_name(workers) if batch is None else f"{quote_name(batch)}*{quote_name(workers)}"
+    return quote_name(workers) if batch is None else f"{quote_name(batch)}*{quote_name(workers)}{each}"
 
 
 def _named(roles: Roles, canonical: str, grouped: bool = False) -> str | None:

@@ -105,7 +105,7 @@ def held_out_text(expected: Expectation) -> str:
     """Return the held-out error, and what was predicted from what."""
     if expected.held_out is None:
         return "nothing could be held out to test it"
-    return f"the held-out error is {expected.held_out:.1f} %{expected.held_out_of}"
+    return f"the held-out error is {expected.held_out:.1f} % ({expected.held_out_of})"
 
 
 def price_text(price: Paid, count: float, name: str) -> str:

@@ -56,7 +56,7 @@ def test_the_first_sentence_tells_the_prediction(browser: Browser, one: FitResul
     first = browser.js("return $('first').textContent").replace("\u00a0", " ")
     assert first.startswith(f"At 32 workers, a step is expected to take {row['time']:.3g} s (90 % interval: ")
     assert " % efficiency; " in first
-    assert first.endswith("; take it with caution.")
+    assert first.endswith("; be careful.")
     assert browser.js("return $('first').compareDocumentPosition($('answers')) & 4")
 
 
