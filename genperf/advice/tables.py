@@ -111,6 +111,8 @@ class TableAnswer:
     taken: dict[str, Any] = field(default_factory=dict)
     #: Lines of the same quantity in the other series that the question may mean.
     others: tuple[str, ...] = ()
+    #: Without a count in the question: the first quantity at eight times the largest one.
+    beyond: str = ""
     #: Columns that no part of the answer reads.
     left_out: tuple[str, ...] = ()
 
@@ -138,6 +140,8 @@ class TableAnswer:
         lines = [str(self.answer)] if self.answer is not None else list(self.answers[0].sentences.values())
         if len(self.answers) > 1:
             lines += ["Also measured:", *(f"  {answer.line}" for answer in self.answers[1:])]
+        if self.beyond:
+            lines.append(self.beyond)
         if self.others:
             lines += ["The table has other series:", *(f"  {line}" for line in self.others)]
         return "\n".join(lines)
@@ -313,6 +317,7 @@ class _Reader:
             (*notes, *kinds),
             taken,
             tuple(self._others(names[0], selection, at)),
+            self._beyond(names[0], first, selection, at),
             self._left_out(selection, list(answers)),
         )
 
@@ -501,6 +506,21 @@ class _Reader:
         made = QuantityAnswer(called, unit, value, lower, upper, verdict, reason, at, {})
         sentences = dict(answer.sentences) if answer is not None else _plain_sentences(made, configuration)
         return replace(made, sentences=sentences)
+
+    def _beyond(
+        self,
+        name: str,
+        result: FitResult,
+        selection: Selection | None,
+        at: Mapping[str, str],
+    ) -> str:
+        """Return a line about the last of the multiples, where the question has no count."""
+        scale = self.reading.scale
+        if selection is None or scale is None or scale in at:
+            return ""
+        count = float(SERIES.multiples[-1] * np.nanmax(self._counts(selection)))
+        value = self._value(name, result, selection, {scale: count}, None)
+        return f"At {join_values({scale: count})}, {value.line}."
 
     def _by_arithmetic(
         self, name: str, answers: Mapping[str, QuantityAnswer], selection: Selection | None

@@ -64,3 +64,10 @@ def test_python_needs_no_roles() -> None:
 def test_a_question_without_a_count_is_of_twice_the_largest() -> None:
     (answer,) = gp.ask(RUNS).answers
     assert answer.at == {"gpus": 16.0, "batch": 32.0}
+
+
+def test_it_is_also_answered_at_eight_times_the_largest(shell: Shell) -> None:
+    status, out, errors = shell("ask", "runs.csv")
+    assert status == 0, errors
+    assert "Expect" in out
+    assert "At gpus=64, images_per_s: " in out
