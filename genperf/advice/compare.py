@@ -238,7 +238,7 @@ def _over(result: FitResult, over: str | None, at: Mapping[str, Any], groups: tu
         return None
     if over is not None:
         if over in at:
-            raise GenperfError(f"'{over}' is compared over and held at a value", hint=f"leave --at {over} out")
+            raise GenperfError(f"'{over}' is compared over and given a value", hint=f"leave --at {over} out")
         if over not in kinds:
             numeric = [f.name for f in result.schema.factors if f.numeric]
             hint = suggest(over, kinds) or f"one of {', '.join(kinds) or 'no factor with levels'}"

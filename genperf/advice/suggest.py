@@ -81,7 +81,7 @@ def suggest(
         raise GenperfError(f"an interval cannot be within {within:g}", hint="0.1 is 10 %")
     query = result.query(target)
     if query.rows != 1:
-        raise GenperfError(f"one target is decided about, not {query.rows}", hint="one value for each factor")
+        raise GenperfError(f"suggest takes one target, got {query.rows}", hint="one value for each factor")
     values = {n: v[0] for n, v in query.columns.items()}
     given = {result.schema.column(str(n)) for n in target}
     named = {n: v for n, v in values.items() if n in given} or values

@@ -194,7 +194,7 @@ def test_as_values_for_json() -> None:
 @pytest.mark.parametrize(
     ("target", "options", "message"),
     [
-        ({"gpus": [32, 64]}, {}, "one target is decided about, not 2"),
+        ({"gpus": [32, 64]}, {}, "suggest takes one target, got 2"),
         ({"gpus": 64}, {"k": 0}, "0 is not a number of measurements"),
         ({"gpus": 64}, {"within": -1.0}, "cannot be within -1"),
         ({"gpus": 64}, {"cost": "gpu"}, "'gpu' is not a factor"),
