@@ -141,13 +141,17 @@ def auto(case: Case, key: tuple[str, ...], shared: TableShares) -> dict[str, flo
 
 
 def by_hand(case: Case) -> dict[str, float]:
+    """Return what simpler models predict of a case; see `by_hand_of`."""
+    return by_hand_of(case.train, case.asked)
+
+
+def by_hand_of(train: pd.DataFrame, asked: pd.DataFrame) -> dict[str, float]:
     """Return last point, 1 + log n, Ernest and a random forest; the work of a device scales all but the last."""
     from sklearn.ensemble import RandomForestRegressor
 
-    train = case.train
     work = (train.batch / train.batch.iloc[-1]).to_numpy()
-    asked_work = float(case.asked.batch.iloc[0] / train.batch.iloc[-1])
-    n, y, m = train.devices.to_numpy(float), train.t.to_numpy(), float(case.asked.devices.iloc[0])
+    asked_work = float(asked.batch.iloc[0] / train.batch.iloc[-1])
+    n, y, m = train.devices.to_numpy(float), train.t.to_numpy(), float(asked.devices.iloc[0])
     top = n == n.max()
 
     def linear(columns: Callable[[Array, Array], Array]) -> float:

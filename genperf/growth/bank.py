@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -20,10 +20,10 @@ Flags = npt.NDArray[np.bool_]
 class BankSettings:
     """How the bank is drawn."""
 
-    #: 8k, 32k and 64k give the same figures; 4k leave some series with less than five effective ones.
-    curves: int = 8192
+    #: 16k to 64k give the same figures; of 8k the mean error of P1 differs by 0.3 between seeds.
+    curves: int = 16384
     #: Of the shift of the points around the cube.
-    seed: int = 0
+    seed: int = 1
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class CentreSettings:
     #: Share of the networks of which nothing is known.
     unseen: float = 0.1
     #: Factor for each overhead between nodes that does not arise.
-    absent: float = 1.5
+    absent: float = 2.0
 
 
 CENTRE = CentreSettings()
@@ -62,7 +62,7 @@ class Bank:
     moved: Array
     squared: Array
 
-    @property
+    @cached_property
     def central(self) -> Array:
         """Return the ratio of a curve's weight for the central value to that for the interval, shape (curves,)."""
         at = CENTRE

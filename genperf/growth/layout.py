@@ -15,8 +15,8 @@ Array = npt.NDArray[np.float64]
 UNITS = (1.0, 1.0, 49.0, 1.0, 1.0, 1.0, 8.0, 1.0)
 #: Width of a bin of means, over the least standard deviation of the forecasts in it.
 BIN = 0.4
-#: Targets that a layout keeps: 0.5 MB for each count.
-TARGETS = 8
+#: Targets that a layout keeps: 1 MB for each count.
+TARGETS = 4
 
 
 def shapes(workers: Array, nodes: Array) -> Array:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -63,6 +63,7 @@ class MeasuredSeries:
     #: Seconds in which two nodes exchange the message of a step, by the hint; None without one, or where the bytes are
     #: not known.
     exchange: float | None = None
+    _known: dict[str, Array] = field(default_factory=dict, init=False)
 
     def take(self, rows: npt.NDArray[np.bool_]) -> MeasuredSeries:
         """Return some of the configurations."""
@@ -87,8 +88,10 @@ class MeasuredSeries:
 
     def values(self, text: str) -> Array:
         """Return a formula over canonical names at every configuration."""
-        node = parse(self.over_columns(text)).evaluate(self.columns)
-        return np.asarray(np.broadcast_to(node, self.logarithms.shape), float)
+        if text not in self._known:
+            node = parse(self.over_columns(text)).evaluate(self.columns)
+            self._known[text] = np.asarray(np.broadcast_to(node, self.logarithms.shape), float)
+        return self._known[text]
 
     def axes(self, work: str) -> tuple[str, ...]:
         """Name the scale over the columns, and what varies beside it at one and the same scale.

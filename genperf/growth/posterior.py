@@ -16,8 +16,8 @@ from genperf.growth.quantiles import quantiles
 from genperf.table.axis import several_nodes
 
 Array = npt.NDArray[np.float64]
-#: Series of one layout that are weighed at once: 16 take 8 MB.
-BATCH = 16
+#: Series of one layout that are weighed at once: 8 take 8 MB.
+BATCH = 8
 #: Least variance of a measured ln T, so that no covariance is singular.
 LEAST_VARIANCE = 1e-12
 #: Bins of less weight move no quantile.
@@ -174,7 +174,7 @@ def _rounded(variances: Array) -> Array:
     return np.asarray(2.0 ** (0.5 * np.round(2.0 * np.log2(np.maximum(variances, LEAST_VARIANCE)))))
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=8)
 def _layout(drawn: Bank, key: bytes, counts: int, variances: bytes) -> Layout:
     """Return a layout; the last ones are kept, which groups of a table share."""
     return Layout(drawn, Counts(*np.frombuffer(key).reshape(3, counts)), np.frombuffer(variances))

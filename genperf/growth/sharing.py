@@ -6,6 +6,7 @@ import hashlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -73,7 +74,7 @@ class TableShares:
         )
         return (Note(text, "table_prior"),)
 
-    @property
+    @cached_property
     def fingerprint(self) -> str:
         """A hash of what is shared: other series, other fits. Empty without any."""
         if not self.shown_by:

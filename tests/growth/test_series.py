@@ -77,7 +77,7 @@ def test_exact_series_are_covered(truth: object) -> None:
     found = auto(table(truth(SCALES))).predict({"workers": 64})  # type: ignore[operator]
     expected = truth(np.array([64.0]))[0]  # type: ignore[operator]
     assert found.lower[0] <= expected <= found.upper[0]
-    assert found.time[0] == pytest.approx(expected, rel=0.45)
+    assert found.time[0] == pytest.approx(expected, rel=0.5)
 
 
 def test_batches_that_change_along_thousands_of_devices() -> None:

@@ -1,0 +1,146 @@
+"""How well the bank of curves extrapolates series, in process and from arrays alone: the gates of `genperf.growth`.
+
+    python experiments/growth.py [--outside FOLDER] [-o docs/results/growth.md]
+
+The cases of `experiments/corpus.py`, and P1, P2 and InsightFace of `experiments/extrapolation.py`. The series of a
+cell are one table, whose series share what they show of their cluster, or each stands alone. No table is read and no
+verdict is given, so that a run takes seconds; `corpus.py` and `extrapolation.py` judge the whole of `auto`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import extrapolation
+import numpy as np
+import pandas as pd
+from corpus import by_hand_of, cell, cells, error, inside, markdown, pair, questions, sources, summary
+from threadpoolctl import threadpool_limits
+
+from genperf.growth import Counts, Posterior, Series, bank, posteriors, shared_posteriors
+
+COMMAND = "python experiments/growth.py"
+Weigh = Callable[[Sequence[Series]], list[Posterior]]
+
+
+def counts(rows: pd.DataFrame, work: float) -> Counts:
+    """Return the counts of rows; `work` is the batch of a device at the largest measured count."""
+    numbers = (rows[name].to_numpy(float) for name in ("devices", "nodes", "batch"))
+    devices, nodes, batch = numbers
+    return Counts(devices, nodes, batch / work)
+
+
+def predicted(weigh: Weigh, listed: Sequence[tuple[pd.DataFrame, pd.DataFrame]]) -> list[tuple[np.ndarray, ...]]:
+    """Return the central values and the ends of the intervals of the rows asked about, for series of one table."""
+    work = [float(train.batch.iloc[-1]) for train, _ in listed]
+    runs = [
+        Series(counts(train, unit), np.log(train.t.to_numpy()), np.zeros(len(train)))
+        for (train, _), unit in zip(listed, work, strict=True)
+    ]
+    found = weigh(runs)
+    return [
+        posterior.forecast(counts(asked, unit)).interval()
+        for posterior, (_, asked), unit in zip(found, listed, work, strict=True)
+    ]
+
+
+def corpus_rows(weigh: Weigh, frames: dict[str, pd.DataFrame]) -> tuple[pd.DataFrame, float]:
+    """Return a row per case, and the milliseconds of one."""
+    listed: dict[tuple[str, str], list[tuple[pd.DataFrame, pd.DataFrame]]] = {}
+    for source, frame in frames.items():
+        whole = frame.assign(batch=frame.batch.fillna(1.0))
+        for protocol, train, asked in questions(whole):
+            ordered = train.sort_values(["devices", "nodes"])
+            listed.setdefault((source, protocol), []).append((ordered, asked))
+    rows, seconds = [], 0.0
+    for (source, protocol), some in listed.items():
+        start = time.perf_counter()
+        answers = predicted(weigh, some)
+        seconds += time.perf_counter() - start
+        for (value, lower, upper), (train, asked) in zip(answers, some, strict=True):
+            row = {"source": source, "protocol": protocol, "measured": float(asked.t.iloc[0]), "verdict": ""}
+            row |= {"time": value[0], "lower": lower[0], "upper": upper[0]}
+            rows.append(row | by_hand_of(train, asked))
+    return pd.DataFrame(rows), 1000.0 * seconds / len(rows)
+
+
+def protocol_line(name: str, gate: str, weigh: Weigh) -> list[str]:
+    """Return the errors and the coverage of a protocol whose series count their nodes."""
+    protocol = extrapolation.PROTOCOLS[name]()
+    listed = [
+        tuple(part.assign(batch=1.0, t=part[extrapolation.TIME]) for part in (train, held))
+        for _, train, held in protocol.series()
+    ]
+    errors, covered = [], []
+    for (_, held), (value, lower, upper) in zip(listed, predicted(weigh, listed), strict=True):
+        truth = held.t.to_numpy()
+        errors.append(100.0 * float(np.mean(np.abs(value / truth - 1.0))))
+        covered += list((lower <= truth) & (truth <= upper))
+    return [protocol.name, pair(pd.Series(errors)), gate, f"{100.0 * np.mean(covered):.0f}"]
+
+
+def lines_of(rows: pd.DataFrame) -> list[list[str]]:
+    """Return a line per cell."""
+    lines = []
+    for source, protocol, part in cells(rows):
+        c = cell(part)
+        lines.append(
+            [
+                f"{source}, {protocol}", str(len(part)), pair(error(part)), pair(error(part, "last point")),
+                pair(error(part, "1 + log n")), f"{c['coverage']:.0f}", f"{c['width']:.0f}", f"{c['score']:.0f}",
+                "yes" if c["holds"] else "no",
+            ]
+        )  # fmt: skip
+    return lines
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--outside", type=Path, help="a folder of more sources, which are not bundled")
+    parser.add_argument("-o", "--output", default="docs/results/growth.md")
+    given = parser.parse_args()
+    frames = sources(given.outside)
+    with threadpool_limits(limits=1):
+        start = time.perf_counter()
+        bank()
+        drawn = 1000.0 * (time.perf_counter() - start)
+        shared, each = corpus_rows(shared_posteriors, frames)
+        alone, each_alone = corpus_rows(posteriors, frames)
+        protocols = [
+            protocol_line("P1", "3.0 (4.0)", shared_posteriors),
+            protocol_line("P2", "6.0 (11)", shared_posteriors),
+            protocol_line("insightface", "2.4 (16)", shared_posteriors),
+        ]
+    near, far, node = (100.0 * inside(shared[shared.protocol == p]).mean() for p in ("near", "far", "node"))
+    head = ["", "cells that hold", "cover ≥ 85 %", "near covers, %", "far", "node", "over last point", "score", "ms"]
+    text = [
+        "# How well does the bank of curves extrapolate?\n",
+        f"Made by `{COMMAND}{' --outside FOLDER' if given.outside else ''}`, from arrays: no verdicts, so that a cell "
+        "holds by its errors and its coverage. Errors are median (mean) |predicted/measured − 1| in %; "
+        "`docs/benchmark.md` states the protocols. The bank is drawn once in a process, "
+        f"in {drawn:.0f} ms.\n",
+        f"**{len(shared)} cases.** Gates: 12 of 17 cells, over last point 0.66, score 110, coverage 88 to 98 % of "
+        f"each protocol ({near:.0f}, {far:.0f}, {node:.0f} here).\n",
+        markdown(
+            head,
+            [
+                [*summary("series of a table share their cluster", shared), f"{each:.1f}"],
+                [*summary("each series alone", alone), f"{each_alone:.1f}"],
+            ],
+        ),
+        markdown(["", "error, %", "gate", "covers, %"], protocols),
+        "**By cell**, series of a table share\n",
+        markdown(
+            ["", "series", "error, %", "last point", "1 + log n", "covers, %", "width, %", "score", "holds"],
+            lines_of(shared),
+        ),
+    ]
+    Path(given.output).write_text("\n".join(text), encoding="utf-8")
+    print("\n".join(text))
+
+
+if __name__ == "__main__":
+    main()
