@@ -33,6 +33,7 @@ PAGES = (
     "extrapolation",
     "corpus",
     "published",
+    "growth",
     "hints",
     "normal",
     "pooling",

@@ -13,10 +13,8 @@ Place = Literal["constant", "inside", "between", "growing", "doubling"]
 class Overhead:
     """A term of a series beside its computation, with one coefficient above zero.
 
-    m nodes hold g = n/m workers each. `auto` (`genperf.series`) builds the families of a series from the overheads of
-    all registered families. One that its prior was learned for stands beside the others of its place. One that it was
-    not learned for stands in a member of its own, with the other overheads of its family, until
-    `experiments/learn_prior.py` has learned its size.
+    m nodes hold g = n/m workers each. `auto` (`genperf.growth`) draws a bank of curves from the overheads that
+    `prior.json` names.
     """
 
     #: Of the term, as attribution prints it; unique among all families.

@@ -256,11 +256,11 @@ def test_groups_on_any_number_of_workers_and_a_group_alone() -> None:
 
     one, two = fitted(frame, 1), fitted(frame, 2)
     assert dump_model(one) == dump_model(two)
-    b = frame[frame.model == "b"]
-    alone, whole = fitted(b, 1)["b"], auto(gp.read_table(b, time="s", extrinsic="workers"))
+    c = frame[frame.model == "c"]
+    alone, whole = fitted(c, 1)["c"], auto(gp.read_table(c, time="s", extrinsic="workers"))
     asked = {"workers": 32}
     pd.testing.assert_frame_equal(alone.predict(asked), whole.predict(asked), check_exact=True)
-    assert not alone.predict(asked).equals(one["b"].predict(asked))
+    assert not alone.predict(asked).equals(one["c"].predict(asked))
 
 
 # --- figures --------------------------------------------------------------------------------------------------------
