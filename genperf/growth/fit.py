@@ -41,6 +41,9 @@ class FitSettings:
     #: Numbers of nodes over the workers, and their prior shares, where no column counts the nodes: a worker each, eight
     #: workers, all workers on one.
     node_sizes: tuple[tuple[str, float], ...] = (("workers", 0.5), ("max(workers/8, 1)", 0.25), ("1", 0.25))
+    #: A smallest count above it, of a scale whose nodes are not counted, is the unit: 256 environments and twice as many
+    #: grow as one worker and two do. Eight devices are one node of most clusters.
+    largest_start: float = 8.0
     #: Readings of less weight are left out: they would move a 90 % interval by less than its digits.
     least_reading: float = 2e-3
     #: Draws of a series: the ends of its interval move by about 1 % with half as many.
@@ -87,6 +90,9 @@ def readings_of(series: MeasuredSeries) -> list[Reading]:
     counted = factors.node("nodes") is not None
     if counted and bool(np.all(series.values("nodes") <= series.values(workers))):
         nodes = (("nodes", 1.0),)
+    elif not counted and (start := float(series.values(workers).min())) > FIT.largest_start:
+        workers = f"workers/{start:.15g}"
+        nodes = tuple((size.replace("workers", workers), part) for size, part in nodes)
     out = []
     for work, from_table in series.works:
         varies = bool(np.ptp(np.log(series.values(work))) > 1e-9)
@@ -410,8 +416,9 @@ def _label(series: MeasuredSeries, reading: Reading) -> str:
     parts = ["overheads"]
     if len(series.works) > 1:
         parts.append("constant work" if reading.work == "1" else "shared work")
-    nodes = {"max(workers/8, 1)": "eight a node", "1": "one node"}.get(reading.nodes)
-    return ", ".join(parts if nodes is None else [*parts, nodes])
+    if reading.nodes.startswith("max("):
+        parts.append("eight a node")
+    return ", ".join([*parts, "one node"] if reading.nodes == "1" else parts)
 
 
 def _normal(count: int) -> Array:
