@@ -41,8 +41,8 @@ class FitSettings:
     #: Numbers of nodes over the workers, and their prior shares, where no column counts the nodes: a worker each, eight
     #: workers, all workers on one.
     node_sizes: tuple[tuple[str, float], ...] = (("workers", 0.5), ("max(workers/8, 1)", 0.25), ("1", 0.25))
-    #: A smallest count above it, of a scale whose nodes are not counted, is the unit: 256 environments and twice as many
-    #: grow as one worker and two do. Eight devices are one node of most clusters.
+    #: A smallest count above it, of a scale whose nodes are not counted, is the unit: 256 environments and twice as
+    #: many grow as one worker and two do. Eight devices are one node of most clusters.
     largest_start: float = 8.0
     #: Readings of less weight are left out: they would move a 90 % interval by less than its digits.
     least_reading: float = 2e-3
