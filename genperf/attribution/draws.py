@@ -37,12 +37,12 @@ def shares(members: Sequence[Member]) -> Array:
 def log_paths(result: FitResult, columns: Mapping[str, Any], members: Sequence[Member] | None = None) -> Array:
     """Return ln T of every draw of every member, shape (draws, rows): one curve per draw.
 
-    A draw of a member with a discrepancy departs from its curve by a draw of the posterior process at all rows
+    A draw of a member with a process departs from its curve by a draw of the posterior process at all rows
     together, so that ratios of two rows spread as the process has it:
 
         ln T = mean + L·z,   L·Lᵀ the covariance between the rows, z of each draw independent at each row
 
-    Without a discrepancy, and for more rows than `DRAWN.most_rows`, the curve departs by z·sd with one z a draw, where
+    Without a process, and for more rows than `DRAWN.most_rows`, the curve departs by z·sd with one z a draw, where
     the sd is what the confidence band of `predict` adds. The z are quantiles of the normal distribution in a fixed
     order: nothing is random.
 
@@ -60,12 +60,19 @@ def log_paths(result: FitResult, columns: Mapping[str, Any], members: Sequence[M
         z = _scattered(len(mean), k)[:, None]
         below, above = (member.mean_variance(s, far) for s in (result.spread.below, result.spread))
         further = np.where(z < 0.0, below, above)
-        if member.discrepancy is None or len(far) > DRAWN.most_rows:
+        covariance = None if len(far) > DRAWN.most_rows else _covariance(member, columns, variance)
+        if covariance is None:
             parts.append(mean + z * np.sqrt(variance + further))
         else:
-            apart = _departures(member.discrepancy.covariance(columns), len(mean), k)
-            parts.append(mean + apart + z * np.sqrt(further))
+            parts.append(mean + _departures(covariance, len(mean), k) + z * np.sqrt(further))
     return np.vstack(parts)
+
+
+def _covariance(member: Member, columns: Mapping[str, Any], variance: Array) -> Array | None:
+    """Return the covariance of a member's process between rows, of each draw or of all; None without a process."""
+    if member.process is not None:
+        return member.process.stack.together(columns, variance[0])[None]
+    return None if member.discrepancy is None else member.discrepancy.covariance(columns)
 
 
 def _departures(covariances: Array, draws: int, seed: int) -> Array:

@@ -120,6 +120,22 @@ class Stack(msgspec.Struct, frozen=True, eq=False, dict=True, forbid_unknown_fie
         known = whiten @ across
         return np.asarray(part.kernel.covariance(columns, columns) - known.T @ known)
 
+    def together(self, columns: Columns, variance: Array) -> Array:
+        """Return the covariance of the pool between rows: the parts' mean correlation with the pool's variances.
+
+        Parameters
+        ----------
+        variance : ndarray of shape (rows,)
+            Of the pool's mean, see `pooled`.
+        """
+        shares = self.weights(columns)[0].mean(axis=1)
+        each = [w * self.covariance(columns, place) for place, w in enumerate(shares) if w > 0.0]
+        covariance = np.sum(each, axis=0)
+        sd = np.sqrt(np.maximum(np.diag(covariance), 1e-300))
+        correlation = covariance / np.outer(sd, sd)
+        np.fill_diagonal(correlation, 1.0)
+        return np.asarray(correlation * np.sqrt(np.outer(variance, variance)))
+
     def weights(self, columns: Columns) -> tuple[Array, Array]:
         """Return w of each part and the width at each row, shapes (parts, rows) and (rows,)."""
         rows = len(next(iter(columns.values())))
