@@ -37,6 +37,8 @@ class Browser:
         self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [scheme]})
+        # A window in front: a headless one without focus fires no focus events.
+        self.driver.execute_cdp_cmd("Emulation.setFocusEmulationEnabled", {"enabled": True})
         self.driver.get(path.as_uri())
         assert self.js("return document.documentElement.dataset.ready") == "yes", self.complaints()
 

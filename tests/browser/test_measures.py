@@ -1,6 +1,7 @@
 """The switch between time, throughput, cost and duration; a measured throughput first; two groups side by side; PNG."""
 
 import base64
+import re
 from typing import Any
 
 import numpy as np
@@ -102,7 +103,13 @@ def test_price_and_work_bring_cost_and_duration(browser: Browser, rates: FitResu
     assert float(browser.js("return $('value').dataset.shown")) == pytest.approx(1e9 / rate / 86400, rel=1e-9)
     choose(browser, "cost")
     assert float(browser.js("return $('value').dataset.shown")) == pytest.approx(2 * 16 * 1e9 / rate / 3600, rel=1e-9)
-    assert plain_text(browser, "job-result").startswith("1B images take 2.07")
+    sentence = plain_text(browser, "job-result")  # to four digits
+    match = re.fullmatch(r"1B images take ([\d.]+) days, ([\d.,]+) hours of gpus, for ([\d,]+)\.", sentence)
+    assert match, sentence
+    days, hours, cost = (float(text.replace(",", "")) for text in match.groups())
+    assert days == pytest.approx(1e9 / rate / 86400, abs=0.0005)
+    assert hours == pytest.approx(16 * 1e9 / rate / 3600, abs=0.05)
+    assert cost == pytest.approx(2 * 16 * 1e9 / rate / 3600, abs=0.5)
     browser.driver.get("about:blank")
     browser.driver.get(f"{browser.folder.joinpath('report.html').as_uri()}#show=cost&price=2&size=1e9")
     assert [browser.js(f"return $('job-{key}').value") for key in ("price", "size")] == ["2", "1.00B"]
