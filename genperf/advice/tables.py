@@ -170,7 +170,7 @@ def ask(
     >>> runs = pd.DataFrame({"gpus": [1, 2, 4, 8], "images_per_s": [410.2, 792.5, 1530.0, 2905.4]})
     >>> answer = ask(runs, gpus=16)
     >>> answer.answers[0].quantity, answer.answers[0].verdict
-    ('images_per_s', 'ok')
+    ('images_per_s', 'caution')
     """
     wanted = {name: label(value) for name, value in {**(at or {}), **configuration}.items()}
     return ask_source(understood(table), wanted, want)

@@ -109,7 +109,7 @@ def evidence_of(cells: Cells | Sequence[Any]) -> Evidence:
     >>> evidence_of([1, 2, 4, 8]).score()
     (2.5, ['whole numbers', 'round numbers or powers of two'])
     >>> evidence_of([91.44, 127.33, 173.51]).score()[0]
-    -2.5
+    -4.0
     """
     texts = labels(seconds_of(cells))
     missing = np.array([text.lower() in MISSING for text in texts.tolist()], dtype=bool)

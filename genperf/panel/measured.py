@@ -117,7 +117,7 @@ def ranked(names: Sequence[str], columns: Sequence[str], headers: Mapping[str, H
     >>> ranked(["step_time_s", "images_per_s"], ["gpus", "batch"]), ranked(["step_time_s", "images_per_s"], ["gpus"])
     (['step_time_s', 'images_per_s'], ['images_per_s', 'step_time_s'])
     >>> ranked(["tokens/s/GPU", "p99_ms", "latency_ms", "peak_gb", "tokens/s"], [])
-    ['tokens/s', 'tokens/s/GPU', 'latency_ms', 'p99_ms', 'peak_gb']
+    ['tokens/s', 'tokens/s/GPU', 'latency_ms', 'peak_gb', 'p99_ms']
     """
     headers = headers or {name: header_of(name) for name in names}
     batched = any(column_of(name, columns) for name in ("batch", "global_batch", "micro_batch"))

@@ -57,6 +57,8 @@ _SEVERAL = ("intrinsic", "extrinsic", "categorical", "group")
 DEVICES = "devices"
 #: Switches of a run: names of kinds even where they are written 0 and 1.
 _SWITCHES = ("zero", "recomputation", "precision", "offload")
+#: Headers of one word that are times where something must have been measured, and their units.
+TIME_HEADERS = {"s": "s", "t": "s", "ms": "ms", "us": "us", "ns": "ns"}
 
 
 @dataclass(frozen=True)
@@ -175,9 +177,9 @@ def read_columns(
     --------
     >>> reading = read_columns({"p": [1, 2, 4, 8], "speedup": [1.0, 1.9, 3.6, 6.1], "wall": [9.31, 4.87, 2.59, 1.53]})
     >>> reading.options
-    '--quantity wall --extrinsic p --map workers=p'
+    '--time wall --extrinsic p --map workers=p'
     >>> print(reading.meanings["wall"])
-    measured: fractions
+    measured: its header or its unit is that of a time
     """
     if len(columns) > READING.max_columns:
         raise TableError(
@@ -191,6 +193,11 @@ def read_columns(
     headers = {name: described(name, (units or {}).get(name, "")) for name in columns}
     requested = {column_named(name, columns) for name in at or {}}
     meanings = {n: _meaning(n, e, headers[n], n in requested, roles) for n, e in evidence.items()}
+    promoted = _something_measured(meanings, evidence, requested)
+    meanings |= promoted
+    # A header of a measurement that is only a unit: `s`.
+    bare_times = {n: TIME_HEADERS[plain] for n in promoted if (plain := plain_name(n)) in TIME_HEADERS}
+    headers |= {n: replace(headers[n], kind="time", unit=unit) for n, unit in bare_times.items()}
     if not any((given or {}).get(option) for option in ("status", "failed")):
         ending = ending_column({n: columns[n] for n, m in meanings.items() if m.role in ("kind", "label", "setting")})
         roles.update(ending)
@@ -271,6 +278,20 @@ def _meaning(name: str, evidence: Evidence, header: Header, requested: bool, rol
         score += READING.named
         reasons = [f"its header is a name of {canonical.replace('_', ' ')}", *reasons]
     return Meaning("setting" if score >= 0.0 else "measured", tuple(reasons))
+
+
+def _something_measured(
+    meanings: Mapping[str, Meaning], evidence: Mapping[str, Evidence], requested: set[str | None]
+) -> dict[str, Meaning]:
+    """Return the numbers that are most like measurements where none was recognised: a table of runs has some."""
+    if any(m.role in ("measured", "ratio") for m in meanings.values()):
+        return {}
+    free = [n for n, m in meanings.items() if m.role == "setting" and n not in requested and evidence[n].varies]
+    free = [n for n in free if canonical_of(n) is None and _singular(n) is None]
+    if not free or len(free) == sum(m.role == "setting" for m in meanings.values()):
+        return {}
+    likeliest = min(free, key=lambda n: evidence[n].score()[0])
+    return {likeliest: Meaning("measured", ("no other column can be what was measured",))}
 
 
 def _text_meaning(name: str, evidence: Evidence) -> Meaning:

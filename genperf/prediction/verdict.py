@@ -51,8 +51,6 @@ class VerdictSettings:
     nearer: float = 0.02
     #: Scales at which a factor must have been measured before anything is said beyond them.
     fewest_scales: int = 3
-    #: Scales from which on a prediction beyond them may be `ok`: the largest is then predicted from three at least.
-    trusted_scales: int = 4
     #: Doublings by which two distances may differ and count as equal.
     rounding: float = 1e-9
 
@@ -236,8 +234,6 @@ def _by_range(
         grades.mark((far > 0) & (factor.distinct < RULES.fewest_scales), 2, few)
         if factor.name not in settled:
             scales[factor.name] = (factor, far)
-            if RULES.fewest_scales <= factor.distinct < RULES.trusted_scales and factor.role == "extrinsic":
-                grades.mark(far > 0, 1, reason("untested", name=factor.name, count=factor.distinct))
     return scales
 
 

@@ -56,6 +56,12 @@ def fit_factors(table: Table, options: FitOptions) -> Ensemble:
             where=table.source,
             hint="measure at least two configurations that differ in a factor",
         )
+    # A level for each configuration: nothing of it is known at the next one.
+    labels = [f.name for f in medians.factors if not f.numeric and f.distinct == len(medians)]
+    if 0 < len(labels) < sum(f.distinct > 1 for f in medians.factors):
+        medians = replace(medians, factors=tuple(f for f in medians.factors if f.name not in labels))
+    else:
+        labels = []
     whole = len(medians)
     if whole > SIZES.most_anchors:
         rows = np.random.default_rng([CONTENT_SEED, 1]).permutation(whole)[: SIZES.most_anchors]
@@ -67,6 +73,8 @@ def fit_factors(table: Table, options: FitOptions) -> Ensemble:
     noise = table.noise()
     noise = float(noise) if np.isfinite(noise) else 0.0
     notes = list(design_notes(table))
+    if labels:
+        notes.append(Note(f"left out {', '.join(labels)}: each configuration has a level of its own", "fewer_terms"))
     if whole > len(medians):
         notes.append(Note(f"of {whole} configurations {len(medians)} are kept, chosen at random", "anchors"))
     return Ensemble(

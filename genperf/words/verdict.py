@@ -14,7 +14,6 @@ REASONS: dict[str, str] = {
     "known": "measured",
     "known_borrowed": "measured and borrowed",
     "few": "{name} was measured at {count:g} values only: measure a third",
-    "untested": "{name} was measured at {count:g} values only: too few to test how it grows",
     "in_all": "{far} outside the data in all",
     "apart": "{pair} were never measured together; nearest run: {nearest}",
     "second_node": "no run beyond one node: measure 2 nodes",

@@ -70,7 +70,7 @@ def test_levels_of_a_factor_are_ranked(shell: Shell) -> None:
     [
         (["--over", "gpus"], ["no categorical factor", "genperf optimize MODEL --over gpus="]),
         (["--over", "framwork"], ["no categorical factor", "did you mean 'framework'?"]),
-        (["--over", "framework", "--at", "framework=jax"], ["compared over and held at a value"]),
+        (["--over", "framework", "--at", "framework=jax"], ["compared over and given a value"]),
         (["--at", "framework=jax"], ["no factor of the model has levels to compare"]),
         (["--at", "gpus=8,16"], ["8,16"]),
     ],

@@ -7,7 +7,7 @@ import pytest
 from genperf.cli.main import run
 
 
-@pytest.mark.parametrize("command", [["predict", "{}", "--at", "gpus=4"], ["report", "{}", "-o", "{}.html"]])
+@pytest.mark.parametrize("command", [["predict", "{}", "--at", "gpus=4"]])
 def test_a_table_in_the_place_of_a_model(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], command: list[str]
 ) -> None:

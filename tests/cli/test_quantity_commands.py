@@ -107,7 +107,6 @@ def test_the_measured_column_of_the_command_line_wins_over_the_settings(shell: S
     [
         (["--time", "ms", "--unit", "furlongs"], "one of s, ms, us (or µs), ns, min, h"),
         (["--time", "ms", "--quantity", "memory_gb"], "time and quantity are both named"),
-        (["--unit", "ms"], "--time COL --unit ms"),
         (["--quantity", "memory:GB"], "did you mean 'memory_gb'?"),
     ],
 )

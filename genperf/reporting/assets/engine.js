@@ -213,9 +213,7 @@ function judged(model, x, logWidth) {
     const news = beside ? far > doublingsBeyond(reached[leader(f.name)], x[leader(f.name)]) + RULES.rounding : far > 0;
     if (!beside) outsideCount += far > 0;
     if (news) mark(nearLevel, reason("outside", { ...f, value: x[i], far: doublings(far), known }));
-    const count = { name: f.name, count: f.distinct };
-    if (far > 0 && f.distinct < RULES.fewest_scales) mark(2, reason("few", count));
-    else if (far > 0 && f.role === "extrinsic" && !beside && f.distinct < RULES.trusted_scales) mark(1, reason("untested", count));
+    if (far > 0 && f.distinct < RULES.fewest_scales) mark(2, reason("few", { name: f.name, count: f.distinct }));
     if (f.role === "extrinsic" && !beside) next.push([f, far, x[i]]);
   });
   if (total > RULES.near) {
