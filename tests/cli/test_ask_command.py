@@ -179,7 +179,7 @@ def test_the_batch_of_a_series_is_the_work_of_its_steps(shell: Shell) -> None:
     ("text", "options", "words"),
     [
         ("colour,step_s\n1,1\n2,2\n", (), ["no setting 'gpus'", "--at with one of colour"]),
-        ("gpus,colour\n1,1\n2,2\n", (), ["'colour' is read as setting: whole numbers", "--time COLUMN"]),
+        ("gpus,nodes\n1,1\n2,2\n", (), ["'nodes' is read as setting: its header is a name of nodes", "--time COLUMN"]),
         (FOUR, ("--at", "gpus=8"), ["--at names gpus twice"]),
         (FOUR, ("--price", "2"), ["the price 2 needs its time", "2/h"]),
         (FOUR, ("--price", "cheap"), ["'cheap' is not a price"]),
