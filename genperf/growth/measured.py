@@ -36,6 +36,17 @@ class RepeatSettings:
 
 REPEATED = RepeatSettings()
 
+
+@dataclass(frozen=True)
+class SeriesSettings:
+    """Which table is a series."""
+
+    #: Configurations of a series at most: its covariance is taken apart whole. A larger table has a process.
+    most_configurations: int = 256
+
+
+SERIES = SeriesSettings()
+
 _COUNTS = ("workers", "nodes", "devices_per_node")
 _SCALES = (*_COUNTS, "batch", "global_batch")
 
@@ -138,7 +149,7 @@ def series_of(
     -------
     MeasuredSeries or None
         None for other tables, for those in which only the batch varies, and where a count is below one: a share of a
-        worker exchanges nothing.
+        worker exchanges nothing; for more than `SERIES.most_configurations`.
     """
     scale = scale_of(table.factors, mapping, table.group, kind=table.scaling)
     varying = {f.name for f in table.factors if f.distinct > 1}
@@ -148,6 +159,8 @@ def series_of(
     if any(f.lower < 1.0 for f in map(scale.factors.find, _COUNTS) if f is not None):
         return None
     medians = table.medians()
+    if len(medians) > SERIES.most_configurations:
+        return None
     columns = {f.name: medians.columns[f.name] for f in medians.numeric}
     order = np.argsort(columns[scale.column], kind="stable")
     network = network_of(hints)
