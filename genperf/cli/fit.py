@@ -23,7 +23,7 @@ from genperf.errors import counted, listed
 @click.option("--model", default="auto", show_default=True, help="auto, a family (see `genperf models`) or a formula.")
 @fit_options
 @click.option("--also-model", metavar="NAME=MODEL", multiple=True, help="What to fit to a quantity of --also.")
-@click.option("--pool", is_flag=True, help="Name the columns that show which groups are alike; similar groups always share growth.")
+@click.option("--pool", is_flag=True, help="Name columns that could show which groups are alike.")
 @click.option("-o", "--output", callback=writable, metavar="FILE", help="Write the model here (JSON).")
 @click.option("--quick", is_flag=True, help="A first look: one structure, fewer draws; intervals are rougher.")
 @click.option("--resume", is_flag=True, help="Keep what is in FILE already, where rows and options are the same.")
