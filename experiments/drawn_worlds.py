@@ -139,7 +139,7 @@ def page(rows: pd.DataFrame, seeds: int) -> str:
     head = (__doc__ or "").split("\n\n", 2)
     return "\n".join(
         [
-            "# Is the advice true?",
+            "# Is the advice true, in worlds whose law is known?",
             "",
             f"Written by `{COMMAND}`: {len(LAWS)} laws, {seeds} seeds, noise of 1, 2 and 3 %.",
             "",

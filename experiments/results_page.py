@@ -50,6 +50,7 @@ PAGES = (
     "solvers",
     "measured-cluster",
     "advice",
+    "drawn-worlds",
     "optimize",
 )
 #: A page is read at a glance, and a line in an editor. Tables may have longer lines.
