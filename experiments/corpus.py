@@ -76,20 +76,6 @@ def sources(outside: Path | None = None) -> dict[str, pd.DataFrame]:
     return frames
 
 
-def published() -> dict[str, pd.DataFrame]:
-    """Return the sources of `data/published` in the form of the corpus; the unit of work is that of a series.
-
-    No prior was learned from them, and nothing was chosen by them.
-    """
-    world = gp.datasets.world()
-    world = world[~world.source.isin([*gp.datasets.corpus_names(), "dlperf"])]
-    # Of one device, in a unit that is as long on one device of a fixed batch.
-    batch = np.where(world.batch == "total", 1.0 / world.devices, 1.0)
-    series = world.cluster + "|" + world.framework + "|" + world.series
-    frame = world.assign(series=series, batch=batch, t=batch * world.devices / world.rate)
-    return {str(name): rows[["source", "series", *FACTORS, "t"]] for name, rows in frame.groupby("source")}
-
-
 def dlperf() -> pd.DataFrame:
     """Return DLPerf in the form of the corpus: a series is a configuration at one batch per device."""
     frame = gp.datasets.frame("dlperf")
@@ -390,11 +376,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--extra-p", action="store_true", help="also Extra-P, in an environment made for it")
     parser.add_argument("--outside", type=Path, help="a folder of more sources, which are not bundled")
-    parser.add_argument("--published", action="store_true", help="judge the sources of data/published instead")
     parser.add_argument("--rows", type=Path, help="where every prediction is written, as a CSV")
     parser.add_argument("-o", "--output", default="docs/results/corpus.md")
     given = parser.parse_args()
-    frames = published() if given.published else sources(given.outside)
+    frames = sources(given.outside)
     listed = cases(frames)
     hands = pd.DataFrame([by_hand(case) for case in listed])
     others = list(hands.columns)
@@ -424,11 +409,7 @@ def main() -> None:
     among = (("alone", alone), ("3 others", few), ("up to 24 others", many))
     flags = (" --extra-p" if given.extra_p else "") + (" --outside FOLDER" if given.outside else "")
     title = "How well does `auto` extrapolate on published clusters?"
-    if given.published:
-        flags += f" --published -o {given.output}"
-        title = "Does `auto` hold on sources from which nothing was learned?"
-    else:
-        write_record(shared, COMMAND + flags)
+    write_record(shared, COMMAND + flags)
     if given.rows:
         shared.to_csv(given.rows, index=False)
     text = [

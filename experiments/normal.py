@@ -54,8 +54,7 @@ efficiency.
 {sources}
 
 Sources that lie outside are unlike the others, which is what the comparison is for: on sia_aws (T4 over TCP) two full
-nodes are far slower than one, rubick keeps the total batch, and CosmoFlow on Polaris lost most of a device's speed in
-the first doublings.
+nodes are far slower than one, and rubick keeps the total batch.
 """
 
 

@@ -32,7 +32,6 @@ TEMPLATE = Path(__file__).with_name("results_summary.md")
 PAGES = (
     "extrapolation",
     "corpus",
-    "published",
     "growth",
     "hints",
     "normal",

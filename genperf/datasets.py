@@ -200,7 +200,7 @@ def world() -> pd.DataFrame:
     Examples
     --------
     >>> published = world()
-    >>> bool(published.groupby(["cluster", "series"]).ngroups > 500), published.cluster.nunique() > 25
+    >>> bool(published.groupby(["cluster", "series"]).ngroups > 300), published.cluster.nunique() > 10
     (True, True)
     """
     folder = _folder() / "published"
