@@ -205,12 +205,16 @@ class Expression:
         return f"$\\displaystyle {self.latex()}$"
 
     def _filled(self, constants: Mapping[str, float] | None) -> Node:
-        if constants is None:
-            return self.node
+        return self.node if constants is None else bind_values(self.without_zeros(constants).node, constants)
+
+    def without_zeros(self, constants: Mapping[str, float]) -> Expression:
+        """Return a sum without the terms that are zero and the constants of these; any other total as it is."""
         zero = {c.name for c in self.constants if c.kind == "coefficient" and constants[c.name] == 0.0}
         kept = tuple(t for t in self.terms if not _all_zero(names_in(t.node), self.constants, zero))
-        shown = replace(self, terms=kept) if self.is_sum and kept else self
-        return bind_values(shown.node, constants)
+        if not (self.is_sum and kept):
+            return self
+        read = {name for term in kept for name in names_in(term.node)}
+        return replace(self, terms=kept, constants=tuple(c for c in self.constants if c.name in read))
 
     def with_fixed(self, values: Mapping[str, float]) -> Expression:
         """Return the expression with some constants held at values.

@@ -219,8 +219,10 @@ def _show(explanation: Explanation, chosen: FitResult, *, members: bool, plain: 
         show_frame(doublings_for_people(explanation.doublings), heading, plain=plain)
     for a, b in explanation.aliased:
         tell(f"'{a}' and '{b}' cannot be told apart by this data; their sum can")
-    if chosen.best.unidentified and (members or is_formula(chosen)):
-        tell(f"not determined by this data: {', '.join(chosen.best.unidentified)}")
+    read = chosen.best.expression.without_zeros(chosen.best.values).constant_names
+    unknown = [name for name in chosen.best.unidentified if name in read]
+    if unknown and (members or is_formula(chosen)):
+        tell(f"not determined by this data: {', '.join(unknown)}")
     for note in explanation.notes:
         tell(note)
     if explanation.scaling is not None:

@@ -29,13 +29,13 @@ def for_people(
     Examples
     --------
     >>> import pandas as pd
-    >>> terms = pd.DataFrame({"gpus": 8.0, "term": ["constant", "term 1"], "seconds": [0.51234, 1.2]})
+    >>> terms = pd.DataFrame({"gpus": 8.0, "term": ["constant", "batch"], "seconds": [0.51234, 1.2]})
     >>> terms = terms.assign(share=[0.3, 0.7])
     >>> table, same = for_people(terms, ["gpus"])
     >>> print(table.to_string(index=False))
         term seconds  share
     constant   0.512 30.0 %
-      term 1     1.2 70.0 %
+       batch     1.2 70.0 %
     >>> same
     'gpus=8'
     """

@@ -96,9 +96,10 @@ def search_lines(result: FitResult) -> list[str]:
 
 
 def constants_shown(result: FitResult) -> pd.DataFrame:
-    """Return the constants of a formula for people: 90 % intervals, bounds, and a level's as a factor of the time."""
+    """Return the constants of the terms that are not zero: 90 % intervals, bounds, and a level's as a factor."""
     table = result.constants().drop(columns="member").rename(columns={"lower": "90 % lower", "upper": "90 % upper"})
-    constants = result.best.expression.constants
+    constants = result.best.expression.without_zeros(result.best.values).constants
+    table = table[table["constant"].isin([c.name for c in constants])].reset_index(drop=True)
     levels = [c.kind == "level" for c in constants]
     table.insert(4, "bounds", [f"{c.lower:g} to {c.upper:g}" for c in constants])
     if any(levels):
@@ -109,8 +110,11 @@ def constants_shown(result: FitResult) -> pd.DataFrame:
 
 def reference_lines(result: FitResult) -> list[str]:
     """Return the level of each categorical factor that its other levels are relative to."""
-    texts = result.best.expression.texts
-    named = [f"{f.name} {f.levels[0]}" for f in result.schema.factors if f.name in texts and f.levels]
+    meanings = [c.meaning for c in result.best.expression.constants if c.meaning is not None]
+    named = []
+    for factor in result.schema.factors:
+        relative = {m.level for m in meanings if m.categorical == factor.name}
+        named += [f"{factor.name} {level}" for level in factor.levels if relative and level not in relative]
     return [f"reference levels: {', '.join(named)}"] if named else []
 
 

@@ -27,6 +27,7 @@ from genperf.expression import Expression
 from genperf.formula import render
 from genperf.losses import loss_named, penalty_named
 from genperf.models import Choice
+from genperf.models.generic import named_by_factors
 from genperf.prediction import Member, Status
 from genperf.solver import Problem, Solution, polish, solve
 from genperf.solver.evolve import EVOLUTION
@@ -237,7 +238,7 @@ def _estimate_of(solved: _Solved, table: Table, options: FitOptions) -> Estimate
     evidence = tuple(look_back(problem, solved.medians, solved.refit))
     spread = spread_of(table, replicates.misfit, residuals, best.size, evidence)
     member = Member(
-        expression,
+        named_by_factors(expression, best),
         best,
         replicates.constants,
         1.0,

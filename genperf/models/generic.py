@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
 from genperf.errors import ModelError, suggest
 from genperf.expression import Constant, Expression, Meaning, Part, Term, coefficient, exponent
-from genperf.formula import Call, Name, Node, Number, Text, call
+from genperf.formula import Call, Name, Node, Number, Text, call, names_in
 from genperf.models.compose import unused_name
 from genperf.models.family import Family
 from genperf.table import Factor
@@ -17,8 +17,6 @@ StructureName = Literal["separable", "per-term", "product", "grown"]
 STRUCTURES: tuple[StructureName, ...] = ("separable", "per-term", "product", "grown")
 
 
-#: How the terms of the `product` structure are called, before their number.
-PRODUCT_TERM = "term "
 #: Name of the term that no factor changes.
 CONSTANT_TERM = "constant"
 
@@ -36,6 +34,10 @@ class GenericSettings:
     #: Lower and upper bound of d, in logarithms: a level of a categorical factor, or several workers instead of one,
     #: changes a term by at most exp(3) = 20 times. A guess.
     level_bounds: tuple[float, float] = (-3.0, 3.0)
+    #: `named_exponent`, `named_factors`: the least size of an exponent by which a factor gives its product a name, and
+    #: how many do: a doubling changes the term by 3.5 %. Guesses.
+    named_exponent: float = 0.05
+    named_factors: int = 3
     #: Largest number of product terms that is tried. A guess: with more, every constant has too few rows.
     max_products: int = 6
     #: Largest number of levels of all categorical factors together. A guess: each is a constant of every term.
@@ -158,7 +160,7 @@ class _Writer:
                 powers += [self.power(f, f"q{k}", k) for f in self.extrinsic]
                 powers += [self.step(f, f"d{k}", k) for f in self.steps]
                 powers += self.levels(f"d{k}", k)
-                terms.append(self.term(f"{PRODUCT_TERM}{k}", f"a{k}", powers, Meaning("scale", term=k)))
+                terms.append(self.term(f"a{k}", f"a{k}", powers, Meaning("scale", term=k)))
         else:
             shared = self.structure.name == "separable"
             for f in self.intrinsic:
@@ -254,6 +256,45 @@ def structures(factors: Sequence[Factor]) -> list[Structure]:
     if sum(f.role == "intrinsic" for f in varying) < 2:
         return products
     return [Structure("separable"), Structure("per-term"), *products]
+
+
+def named_by_factors(expression: Expression, constants: Iterable[float]) -> Expression:
+    """Return a fitted sum of products whose terms are named by the factors that drive them: `batch × layers / gpus`.
+
+    Parameters
+    ----------
+    constants : sequence of float
+        The fitted values.
+
+    Examples
+    --------
+    >>> workers = Factor("workers", "extrinsic", 1, 16, centre=4.0, distinct=5, positive=True)
+    >>> fitted = named_by_factors(generic([workers], Structure("product", 2)), [0.1, -1.0, 5.0, 0.4, 0.0])
+    >>> [term.name for term in fitted.terms]
+    ['constant', '1 / workers', 'unused product']
+    """
+    values = [(c.name, c.meaning, float(v)) for c, v in zip(expression.constants, constants, strict=True)]
+    names: list[str] = []
+    for term in expression.terms:
+        inside = names_in(term.node)
+        read = [(meaning, v) for name, meaning, v in values if name in inside and meaning is not None and meaning.term]
+        name = _driven_by(read) if read else term.name
+        alike = sum(other.partition(" (")[0] == name for other in names)
+        names.append(f"{name} ({alike + 1})" if alike else name)
+    terms = zip(names, expression.terms, strict=True)
+    return replace(expression, terms=tuple(Term(name, term.node) for name, term in terms))
+
+
+def _driven_by(meanings: Sequence[tuple[Meaning, float]]) -> str:
+    """Return the factors of a product with the largest exponents, those that it falls with below the line."""
+    if any(v == 0.0 for meaning, v in meanings if meaning.part == "scale"):
+        return "unused product"
+    powers = {m.factor: v for m, v in meanings if m.part in ("intrinsic", "extrinsic") and not m.level}
+    driving = [f for f, v in powers.items() if abs(v) >= GENERIC.named_exponent]
+    driving = sorted(driving, key=lambda f: -abs(powers[f]))[: GENERIC.named_factors]
+    above, below = ([f for f in driving if (powers[f] > 0.0) is rises] for rises in (True, False))
+    levels = list(dict.fromkeys(m.categorical for m, _ in meanings if m.part == "level"))
+    return " / ".join([" × ".join(above or levels or ["1" if below else "work"]), *below])
 
 
 def products_of(expression: Expression) -> int:
@@ -359,6 +400,7 @@ __all__ = [
     "has_step",
     "is_level",
     "kinds_of",
+    "named_by_factors",
     "products_of",
     "relative",
     "rounded",

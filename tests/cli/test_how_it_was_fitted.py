@@ -19,7 +19,7 @@ COUNTS = (1, 2, 4, 8, 16)
 #: The second framework takes 20 times as long or more: its level ends at its bound.
 ROWS = [
     f"{f},{n},{b},{speed * b * (0.01 + 0.2 / n) * (1 + 0.01 * (k % 3)):.6g}\n"
-    for f, speed in (("mxnet", 1), ("torch", 40))
+    for f, speed in (("torch", 1), ("mxnet", 40))
     for k, n in enumerate(COUNTS)
     for b in (8, 16, 32)
 ]
@@ -79,13 +79,23 @@ def test_where_no_search_reached_the_least_cost_a_note_says_so(shell: Shell, mon
 
 def test_constants_as_a_reviewer_reads_them(shell: Shell) -> None:
     out = shell(*SEPARABLE, "--verbose", "-o", "m.json")[1]
-    assert "\nreference levels: framework mxnet\n" in out
+    assert "\nreference levels: framework torch\n" in out
     (head,) = [line for line in out.splitlines() if line.startswith("constant ")]
     assert re.split(" {2,}", head) == [
         *("constant", "value", "as factor", "90 % lower", "90 % upper", "bounds", "unit", "state")
     ]
-    (level,) = [line for line in out.splitlines() if line.startswith("d_framework[torch]")]
+    (level,) = [line for line in out.splitlines() if line.startswith("d_framework[mxnet]")]
     assert re.search(rf" 3 +x {math.exp(3):.3g} .* -3 to 3 +at its bound", level)
+
+
+def test_terms_are_named_by_what_drives_them(shell: Shell) -> None:
+    product = ("--model", "generic", "--structure", "product")
+    printed = shell(*FIT, *product, "--verbose", "-o", "m.json")[1]
+    explained = shell("explain", "m.json", "--at", "gpus=4", "--at", "batch=16")[1]
+    assert re.search(r"\nbatch / gpus +[\d.]+", explained)
+    compared = shell("explain", "m.json", "--at", "gpus=1", "--versus", "gpus=16")[1]
+    assert "'batch / gpus' makes" in compared
+    assert not re.search(r"\bterm \d", printed + explained + compared)
 
 
 def test_a_formula_for_latex(shell: Shell) -> None:
