@@ -16,8 +16,8 @@ from benchmarking import Row, Sizes, median_time, show, timed
 from scipy.optimize import Bounds, OptimizeResult, differential_evolution
 
 import genperf as gp
-from genperf.estimate.bootstrap import bootstrap
 from genperf.estimate.problem import problem_of
+from genperf.estimate.weights import bootstrap
 from genperf.losses import loss_named, penalty_named
 from genperf.models.generic import generic, structure_named
 from genperf.solver import Problem, solve

@@ -5,10 +5,9 @@ from genperf.estimate.feasibility import feasibility_of
 from genperf.estimate.fit import at_once, estimate
 from genperf.estimate.grow import NO_GROWTH, Growth
 from genperf.estimate.options import FitOptions
-from genperf.estimate.order import levels_by_content
 from genperf.estimate.outcome import Estimate
 from genperf.estimate.phases import estimate_phases
-from genperf.estimate.relevance import fewer_factors
+from genperf.estimate.prepare import fewer_factors, levels_by_content
 from genperf.estimate.select import affordable
 
 __all__ = [

@@ -16,11 +16,10 @@ import numpy.typing as npt
 from genperf.errors import FitError
 from genperf.estimate.grow import NO_GROWTH, Growth, grow, growth_problem
 from genperf.estimate.options import DEFAULTS, FitOptions
-from genperf.estimate.order import CONTENT_SEED
-from genperf.estimate.problem import problem_of
-from genperf.estimate.robust import huber_weights
+from genperf.estimate.prepare import CONTENT_SEED
+from genperf.estimate.problem import continued_starts, problem_of, smaller_of, spread_starts
 from genperf.estimate.select import SELECTION, Candidate, folds_of, judged_rows
-from genperf.estimate.starts import continued_starts, smaller_of, spread_starts
+from genperf.estimate.weights import huber_weights
 from genperf.expression import Expression
 from genperf.losses import loss_named, penalty_named
 from genperf.models.interactions import Interaction

@@ -9,20 +9,15 @@ import numpy as np
 import numpy.typing as npt
 
 from genperf.errors import Note
-from genperf.estimate.alike import estimate_alike
-from genperf.estimate.bootstrap import bootstrap
+from genperf.estimate.alike import estimate_alike, solved_at_once
 from genperf.estimate.candidates import candidates_of
-from genperf.estimate.diagnose import at_bounds, unidentified
 from genperf.estimate.grow import NO_GROWTH, Growth
-from genperf.estimate.linear import solved_at_once
-from genperf.estimate.look_back import Mask, look_back
 from genperf.estimate.options import DEFAULTS, FitOptions
-from genperf.estimate.order import CONTENT_SEED, in_order
-from genperf.estimate.outcome import Estimate, spread_of
-from genperf.estimate.problem import problem_of
-from genperf.estimate.robust import huber_weights
+from genperf.estimate.outcome import Estimate, Mask, at_bounds, look_back, spread_of, unidentified
+from genperf.estimate.prepare import CONTENT_SEED, in_order
+from genperf.estimate.problem import problem_of, spread_starts
 from genperf.estimate.select import Candidate, affordable, best_of
-from genperf.estimate.starts import spread_starts
+from genperf.estimate.weights import bootstrap, huber_weights
 from genperf.expression import Expression
 from genperf.formula import render
 from genperf.losses import loss_named, penalty_named
@@ -31,7 +26,7 @@ from genperf.models.generic import named_by_factors
 from genperf.prediction import Member, Status
 from genperf.solver import Problem, Solution, polish, solve
 from genperf.solver.evolve import EVOLUTION
-from genperf.solver.optima import AGREEMENT
+from genperf.solver.polish import AGREEMENT
 from genperf.table import Table
 
 Array = npt.NDArray[np.float64]

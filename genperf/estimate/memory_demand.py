@@ -24,8 +24,8 @@ from scipy.special import log_ndtr
 from genperf.errors import ModelError
 from genperf.formula import Node, Number, call, evaluate, substitute
 from genperf.models import MODELS
-from genperf.models.transformer.levels import MEANINGS
-from genperf.models.transformer.memory import PARTS, build
+from genperf.models.transformer_layout import MEANINGS
+from genperf.models.transformer_memory import PARTS, build
 from genperf.panel import Panel
 
 Array = npt.NDArray[np.float64]

@@ -1,16 +1,18 @@
-"""The result of fitting one expression: a member, and the errors of its predictions."""
+"""The result of a fit: a member, the errors of its predictions, the look back, and which constants are determined."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from genperf.errors import Note
+from genperf.expression import Expression
 from genperf.prediction import Evidence, Member, Spread
+from genperf.solver import Problem
 from genperf.table import Table
 
 Array = npt.NDArray[np.float64]
@@ -96,3 +98,194 @@ def growth(error: float, misfit: float, doublings: float) -> float:
     (0.3, 0.1)
     """
     return math.sqrt(max(error**2 - misfit**2, (GROWTH.min_share * error) ** 2)) / doublings
+
+
+Mask = npt.NDArray[np.bool_]
+
+
+def last_point_errors(medians: Sequence[Table], name: str, held: Mask) -> Array:
+    """Return the error of the naive prediction over the held-out rows.
+
+    A held-out row is predicted by its partner: the row at the largest smaller scale that agrees in every factor that
+    is not extrinsic. Of several at the same scale it is the last. Rows without a partner do not count.
+
+    Parameters
+    ----------
+    medians : sequence of Table
+        Series of equally many configurations.
+    name : str
+        The factor that is the scale.
+    held : ndarray of bool of shape (series, rows)
+        Held-out rows.
+
+    Returns
+    -------
+    ndarray of shape (series,)
+        Mean |ln(partner/measured)|; NaN where no held-out row has a partner.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from genperf.table import read_table
+    >>> runs = pd.DataFrame({"n": [1, 2, 4], "s": [1.0, 0.5, 0.25]})
+    >>> series = read_table(runs, time="s", extrinsic="n")
+    >>> last_point_errors([series], "n", np.array([[False, False, True]])).round(4)
+    array([0.6931])
+    """
+    series, rows = held.shape
+    measured = np.stack([m.measured for m in medians]).ravel()
+    # Rows of one series that agree in every other factor have one code.
+    code = np.zeros((series, rows), np.int64)
+    for factor in medians[0].factors:
+        if factor.name != name and factor.role != "extrinsic":
+            values = np.stack([m.columns[factor.name] for m in medians])
+            level = np.unique(values, return_inverse=True)[1].reshape(series, rows)
+            code = np.unique(code * (level.max() + 1) + level, return_inverse=True)[1].reshape(series, rows)
+    code = (np.arange(series)[:, None] * (code.max() + 1) + code).ravel()
+    scale = np.stack([m.columns[name] for m in medians]).ravel()
+    known = np.flatnonzero(~held.ravel())
+    known = known[np.lexsort((scale[known], code[known]))]
+    last_of_code = np.flatnonzero(np.diff(code[known], append=-1) != 0)
+    partners = known[last_of_code]
+    partner_codes = code[partners]
+    targets = np.flatnonzero(held.ravel())
+    at = np.minimum(np.searchsorted(partner_codes, code[targets]), len(partner_codes) - 1)
+    paired = partner_codes[at] == code[targets]
+    partners, targets = partners[at[paired]], targets[paired]
+    errors = np.abs(np.log(measured[partners] / measured[targets]))
+    counts = np.bincount(targets // rows, minlength=series)
+    with np.errstate(invalid="ignore"):
+        return np.asarray(np.bincount(targets // rows, errors, minlength=series) / counts)
+
+
+def look_back(problem: Problem, medians: Table, refit: Callable[[Mask], Array | None]) -> list[Evidence]:
+    """Predict the largest scale of each extrinsic factor from the smaller ones.
+
+    Parameters
+    ----------
+    medians : Table
+        One row per configuration, those of the problem.
+    refit : callable
+        Training rows as a mask of shape (rows,) → constants of shape (n,), or None where these rows do not suffice.
+
+    Returns
+    -------
+    list of Evidence
+        For each factor with at least three scales.
+    """
+    out = []
+    for factor in medians.numeric:
+        values = medians.columns[factor.name]
+        scales = np.unique(values)
+        if factor.role != "extrinsic" or len(scales) < 3 or scales[-2] <= 0:
+            continue
+        train = values < scales[-1]
+        constants = refit(train)
+        if constants is None:
+            continue
+        predicted = problem.predict(constants[None, :])[0][~train]
+        with np.errstate(all="ignore"):
+            error = float(np.mean(np.abs(np.log(predicted / problem.measured[~train]))))
+        if np.isfinite(error):
+            last = float(last_point_errors([medians], factor.name, ~train[None, :])[0])
+            out.append(Evidence(factor.name, float(scales[-1]), float(np.log2(scales[-1] / scales[-2])), error, last))
+    return out
+
+
+@dataclass(frozen=True)
+class DiagnosisSettings:
+    """When a constant counts as held by a bound, or as not determined."""
+
+    #: Singular value over the largest one below which a direction is not determined: the predictions move so little
+    #: along it. A guess, well above rounding.
+    flat_ratio: float = 1e-5
+    #: Share of such a direction from which a constant takes part in it. A guess.
+    min_share: float = 0.05
+    #: Distance from a bound, as a share of the range (or of the scale), within which a constant is at the bound.
+    bound_room: float = 1e-6
+    #: Size of a coefficient of zero, in its scale: its column of the derivatives would vanish otherwise.
+    least_size: float = 1e-3
+
+
+DIAGNOSIS = DiagnosisSettings()
+
+
+def at_bounds(problem: Problem, expression: Expression, constants: Array) -> tuple[str, ...]:
+    """Name the constants that ended at a bound, coefficients at zero included.
+
+    Parameters
+    ----------
+    constants : ndarray of shape (n,)
+    """
+    held = near_bounds(constants, (problem.lower, problem.upper), problem.scale)
+    return tuple(c.name for c, at in zip(expression.constants, held, strict=True) if at and c.lower < c.upper)
+
+
+def near_bounds(constants: Array, bounds: tuple[Array, Array], scale: Array) -> npt.NDArray[np.bool_]:
+    """Return which constants are at a bound but for rounding.
+
+    Parameters
+    ----------
+    constants : ndarray of shape (..., n)
+    bounds : pair of ndarray of shape (n,)
+    scale : ndarray of shape (..., n)
+        Stands for the range where it is infinite.
+
+    Returns
+    -------
+    ndarray of bool of shape (..., n)
+    """
+    lower, upper = bounds
+    room = DIAGNOSIS.bound_room * np.where(np.isfinite(upper - lower), upper - lower, scale)
+    return np.asarray((constants <= lower + room) | (constants >= upper - room))
+
+
+def unidentified(
+    problem: Problem, expression: Expression, constants: Array, held: npt.NDArray[np.bool_] | None = None
+) -> tuple[str, ...]:
+    """Name the constants that the data does not determine.
+
+    The derivatives of the relative predictions by the constants (on their scales) span the directions that the data
+    determines. Along a direction with (nearly) no derivative the constants can change together without changing any
+    prediction. The exponents of a term whose coefficient is zero are such constants.
+
+    Parameters
+    ----------
+    constants : ndarray of shape (n,)
+    held : ndarray of bool of shape (n,), optional
+        Constants that are known, and not judged.
+    """
+    _, slopes = problem.jacobian(constants[None, :])
+    size = np.maximum(np.abs(constants), problem.scale * np.where(problem.coefficient, DIAGNOSIS.least_size, 1.0))
+    J = slopes[0] * size / problem.measured[:, None]
+    free = np.ones(constants.size, bool) if held is None else ~held
+    flat = np.zeros(constants.size, bool)
+    flat[free] = undetermined(J[None, :, free])[0]
+    return tuple(c.name for c, is_flat in zip(expression.constants, flat, strict=True) if is_flat)
+
+
+def undetermined(slopes: Array) -> npt.NDArray[np.bool_]:
+    """Return which constants take part in a direction along which no prediction moves.
+
+    Parameters
+    ----------
+    slopes : ndarray of shape (sets, rows, n)
+        Derivatives of the relative predictions by the constants on their scales.
+
+    Returns
+    -------
+    ndarray of bool of shape (sets, n)
+
+    Examples
+    --------
+    >>> undetermined(np.array([[[1.0, 1.0, 0.0], [1.0, 1.0, 1.0]]]))
+    array([[ True,  True, False]])
+    """
+    sets, rows, n = slopes.shape
+    J = np.where(np.isfinite(slopes), slopes, 0.0)
+    _, singular, directions = np.linalg.svd(J, full_matrices=rows < n)
+    padded = np.zeros((sets, n))
+    padded[:, : singular.shape[1]] = singular
+    flat = padded <= DIAGNOSIS.flat_ratio * np.maximum(padded.max(axis=1, keepdims=True), 1e-300)
+    share = np.einsum("sd,sdn->sn", flat.astype(float), directions**2)
+    return np.asarray(share > DIAGNOSIS.min_share)

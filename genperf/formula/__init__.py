@@ -6,12 +6,10 @@ are read; everything else is refused with a caret under the place, and nothing i
 
 from genperf.formula.bind import bind, bind_values
 from genperf.formula.evaluate import evaluate, evaluate_with_gradient, spread
-from genperf.formula.functions import FUNCTIONS
-from genperf.formula.javascript import JAVASCRIPT_PRELUDE, javascript
-from genperf.formula.nodes import Call, Name, Node, Number, Text, call, names_in, substitute
+from genperf.formula.nodes import FUNCTIONS, Call, Name, Node, Number, Text, call, names_in, substitute
 from genperf.formula.parse import Formula, parse, parse_number
 from genperf.formula.power_sum import PowerSum, power_sum, with_sums
-from genperf.formula.render import latex, quote_name, render
+from genperf.formula.render import JAVASCRIPT_PRELUDE, javascript, latex, quote_name, render
 
 __all__ = [
     "FUNCTIONS",

@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from genperf.formula.functions import FUNCTIONS
-from genperf.formula.nodes import Call, Column, Name, Node, Number, PowerProduct, Summed, Text
+from genperf.formula.nodes import FUNCTIONS, Call, Column, Name, Node, Number, PowerProduct, Summed, Text
 
 Gradient = dict[str, Any]
 

@@ -15,8 +15,7 @@ import numpy.typing as npt
 
 from genperf.errors import FormulaError, suggest
 from genperf.formula.evaluate import evaluate, spread
-from genperf.formula.functions import CALLABLE, FUNCTIONS, LOGICAL
-from genperf.formula.nodes import Call, Name, Node, Number, Text, names_in
+from genperf.formula.nodes import CALLABLE, FUNCTIONS, LOGICAL, Call, Name, Node, Number, Text, names_in
 
 
 @dataclass(frozen=True)

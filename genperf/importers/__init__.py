@@ -11,8 +11,7 @@ from dataclasses import dataclass, replace
 
 from genperf.errors import GenperfError, Note, TableError, suggest
 from genperf.importers import extra_p, hyperfine, mlperf, pytorch_profiler
-from genperf.importers.imported import SOURCE, FormatError, Imported, csv_lines, is_number, joined
-from genperf.importers.naming import factors_from_name
+from genperf.importers.imported import SOURCE, FormatError, Imported, csv_lines, factors_from_name, is_number, joined
 from genperf.table.content import SIGNATURES
 from genperf.table.source import read_text
 

@@ -1,14 +1,307 @@
-"""torch.profiler's Chrome traces: one row a `ProfilerStep#N`, with the phases that the trace records."""
+"""torch.profiler's Chrome traces: one row a `ProfilerStep#N`, with the phases that the trace records.
+
+Times are in microseconds, as the trace gives them. A step is an annotation `ProfilerStep#N` of the host; what the host
+does belongs to the step it starts in. What a device does belongs to the step, and the range, in which the host launched
+it.
+"""
 
 from __future__ import annotations
 
+import math
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import Any
 
 from genperf.errors import Note, TableError
 from genperf.importers.imported import Cell, FormatError, Imported
 from genperf.importers.json_text import parse_json
-from genperf.importers.trace import number_of, seconds, step_times, trace_of
-from genperf.importers.trace_phases import phases_of
+from genperf.table import PHASES
+
+_STEP = re.compile(r"ProfilerStep#(\d{1,18})")
+#: Categories of what a device does, in lower case: older traces capitalise them.
+_DEVICE = frozenset({"kernel", "gpu_memcpy", "gpu_memset", "memcpy", "memset"})
+#: Categories that say that a step did something; a profiler that stops on the way leaves a step with none of them.
+_WORK = frozenset({"cpu_op", "user_annotation", "operator"})
+
+
+@dataclass(frozen=True)
+class Span:
+    """An operation with its start and length."""
+
+    name: str
+    category: str
+    #: `start`, `length`: in microseconds.
+    start: float
+    length: float
+    #: When the host launched it; for an operation of the host, its start.
+    launched: float
+
+    @property
+    def end(self) -> float:
+        """When it ended, in microseconds."""
+        return self.start + self.length
+
+
+@dataclass(frozen=True, eq=False)
+class Trace:
+    """A trace's events."""
+
+    #: The steps with at least one operation, in order.
+    steps: list[Span]
+    #: The others.
+    empty: list[Span] = field(default_factory=list)
+    #: `host`, `device`: operators and annotations; kernels and copies.
+    host: list[Span] = field(default_factory=list)
+    device: list[Span] = field(default_factory=list)
+    #: Whether the host launches something on a device, recorded or not.
+    has_device: bool = False
+
+    def by_step(self, spans: Iterable[Span]) -> list[list[Span]]:
+        """Return, for each step, the spans that the host launched in it."""
+        starts = [step.start for step in self.steps]
+        by_step: list[list[Span]] = [[] for _ in self.steps]
+        for span in spans:
+            at = bisect_right(starts, span.launched) - 1
+            if at >= 0 and span.launched < self.steps[at].end:
+                by_step[at].append(span)
+        return by_step
+
+
+def trace_of(events: Sequence[Any]) -> Trace:
+    """Sort a trace's events; those that are no complete events ("ph": "X") of a start and a length are passed over.
+
+    Examples
+    --------
+    >>> step = {"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#3", "ts": 10.0, "dur": 5.0}
+    >>> work = {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "ts": 11.0, "dur": 2.0}
+    >>> later = {**step, "name": "ProfilerStep#4", "ts": 15.0, "dur": 0.5}
+    >>> trace = trace_of([later, step, work])
+    >>> [s.name for s in trace.steps], [s.name for s in trace.empty]
+    (['ProfilerStep#3'], ['ProfilerStep#4'])
+    """
+    complete = [e for e in events if isinstance(e, dict) and e.get("ph") == "X" and _is_timed(e)]
+    launches = {_correlation(e): float(e["ts"]) for e in complete if _category(e) not in _DEVICE}
+    steps: list[Span] = []
+    host: list[Span] = []
+    device: list[Span] = []
+    for event in complete:
+        category, name, start = _category(event), str(event.get("name", "")), float(event["ts"])
+        if category in _DEVICE:
+            launched = launches.get(_correlation(event), start) if _correlation(event) is not None else start
+            device.append(Span(name, category, start, float(event["dur"]), launched))
+        elif category in _WORK:
+            span = Span(name, category, start, float(event["dur"]), start)
+            (steps if _STEP.fullmatch(name) else host).append(span)
+    steps.sort(key=lambda s: s.start)
+    done = Trace(steps).by_step(host)
+    return Trace(
+        [step for step, inside in zip(steps, done, strict=True) if inside],
+        [step for step, inside in zip(steps, done, strict=True) if not inside],
+        host,
+        device,
+        bool(device) or any(_category(e).endswith(("_runtime", "_driver")) for e in complete),
+    )
+
+
+def step_times(trace: Trace) -> list[float | None]:
+    """Return how long each step took, in microseconds; None where the trace does not record it.
+
+    Without a device, it is how long the host took. With one, the host may run ahead: it is the time from the end of the
+    step before on the device to the end of the step there. The first step has none before it: where the device is done
+    when the host is, the host's time is taken.
+    """
+    times: list[float | None] = []
+    before: tuple[int, float] | None = None
+    for step, held in zip(trace.steps, trace.by_step(trace.device), strict=True):
+        number, end = number_of(step), max((span.end for span in held), default=step.end)
+        if held and before is not None and before[0] == number - 1:
+            times.append(end - before[1])
+        else:
+            times.append(step.length if end <= step.end else None)
+        before = (number, end) if held else None
+    return times
+
+
+def number_of(step: Span) -> int:
+    """Return a step's number."""
+    match = _STEP.fullmatch(step.name)
+    return int(match[1]) if match else 0
+
+
+def _is_timed(event: dict[str, Any]) -> bool:
+    return all(
+        isinstance(value, int | float) and not isinstance(value, bool) and -1e18 < value < 1e18
+        for value in (event.get("ts"), event.get("dur"))
+    ) and bool(event["dur"] >= 0)
+
+
+def _category(event: dict[str, Any]) -> str:
+    return str(event.get("cat", "")).lower()
+
+
+def _correlation(event: dict[str, Any]) -> int | None:
+    arguments = event.get("args")
+    number = arguments.get("correlation") if isinstance(arguments, dict) else None
+    return number if isinstance(number, int) else None
+
+
+def covered(spans: Iterable[Span], less: Iterable[Span] = ()) -> float:
+    """Return the time in which at least one of some spans goes on, and none of some others, in microseconds.
+
+    Examples
+    --------
+    >>> a, b, c = (Span("", "", start, length, start) for start, length in ((0.0, 4.0), (1.0, 2.0), (3.0, 4.0)))
+    >>> covered([a, b, c]), covered([a, b], less=[c])
+    (7.0, 3.0)
+    """
+    held = list(spans)
+    first, last = min((s.start for s in held), default=0.0), max((s.end for s in held), default=0.0)
+    without = [s for s in less if s.start < last and first < s.end]
+    return _union(without + held) - _union(without)
+
+
+def seconds(microseconds: float) -> float:
+    """Return a time in seconds, to the nanosecond that traces are written to.
+
+    Examples
+    --------
+    >>> seconds(152.289), 152.289 / 1e6
+    (0.000152289, 0.00015228899999999998)
+    """
+    return float(Decimal(repr(round(microseconds, 3))).scaleb(-6))
+
+
+def _union(spans: Iterable[Span]) -> float:
+    reach, lengths = -math.inf, []
+    for span in sorted(spans, key=lambda s: s.start):
+        # A span that overlaps no other gives its length as it was written, not a difference of two large times.
+        lengths.append(span.length if span.start >= reach else max(0.0, span.end - reach))
+        reach = max(reach, span.end)
+    return math.fsum(lengths)
+
+
+_Test = Callable[[Span], bool]
+
+
+def _starts(prefix: str) -> _Test:
+    return lambda span: span.name.startswith(prefix)
+
+
+def _named(phase: str) -> _Test:
+    words = frozenset(PHASES[phase])
+
+    def test(span: Span) -> bool:
+        return span.category == "user_annotation" and re.sub(r"[\s#_-]+", "_", span.name.lower()).strip("_") in words
+
+    return test
+
+
+#: Phase → how its ranges are recognised on the host, the surest first: what PyTorch marks itself, before what the
+#: program marks by `record_function` under one of the names of `PHASES`. Backward is what the autograd engine runs:
+#: waiting for an exchange is no part of it. DistributedDataParallel's own forward leaves the loss out, so that a named
+#: one is better.
+_RANGES: dict[str, tuple[_Test, ...]] = {
+    "input": (_starts("enumerate(DataLoader)"), _named("input")),
+    "transfer": (_named("transfer"),),
+    "forward": (_named("forward"), lambda span: span.name.endswith("DataParallel.forward")),
+    "backward": (_starts("autograd::engine::evaluate_function"), _named("backward")),
+    "exchange": (lambda span: span.name.startswith(("gloo:", "mpi:", "ucc:")), _named("exchange")),
+    "update": (_starts("Optimizer.step#"), _named("update")),
+}
+#: The host's call of a collective, whatever carries it out.
+_CALL = "c10d::"
+
+
+def phases_of(trace: Trace) -> tuple[list[dict[str, float]], list[str]]:
+    """Return the seconds of each phase in each step, and the phases that are recorded in part.
+
+    With a device in the trace, a phase is the time in which a kernel runs that was launched in the phase's range; a
+    copy from the host is `transfer`, a kernel of NCCL or RCCL `exchange`, wherever they were launched; the input is
+    what the host waits for. Without one, it is the time of the ranges themselves, less the calls of collectives in
+    them.
+
+    Returns
+    -------
+    phases : list of dict of str to float
+        One a step; a phase that the step does not show has no entry.
+    unsure : list of str
+        The steps of which a phase is not whole.
+    """
+    ranges = {phase: _matching(trace.host, tests) for phase, tests in _RANGES.items()}
+    if trace.device:
+        return _on_device(trace, ranges), []
+    if trace.has_device:
+        # What the host does is to launch: only what it waits for is a time.
+        return _on_host(trace, {"input": ranges["input"]})
+    return _on_host(trace, ranges)
+
+
+def _matching(host: Sequence[Span], tests: tuple[_Test, ...]) -> list[Span]:
+    """Return the ranges that match the first test that any range matches."""
+    return next((ranges for test in tests if (ranges := [span for span in host if test(span)])), [])
+
+
+def _on_host(trace: Trace, ranges: dict[str, list[Span]]) -> tuple[list[dict[str, float]], list[str]]:
+    calls = trace.by_step(span for span in trace.host if span.name.startswith(_CALL))
+    steps: list[dict[str, float]] = [{} for _ in trace.steps]
+    unsure = []
+    for phase, spans in ranges.items():
+        for step, held, call, times in zip(trace.steps, trace.by_step(spans), calls, steps, strict=True):
+            if phase == "exchange" and len(held) < len(call):
+                # A worker thread that the profiler did not follow.
+                unsure += [f"{step.name}: exchange ({len(held)} of {len(call)} collectives recorded)"] if held else []
+            elif held:
+                times[phase] = seconds(covered(held, () if phase == "exchange" else call))
+    return steps, unsure
+
+
+def _on_device(trace: Trace, ranges: dict[str, list[Span]]) -> list[dict[str, float]]:
+    launched = _Ranges({phase: spans for phase, spans in ranges.items() if phase in ("forward", "backward", "update")})
+    steps: list[dict[str, float]] = []
+    for kernels, inputs in zip(trace.by_step(trace.device), trace.by_step(ranges["input"]), strict=True):
+        held: dict[str, list[Span]] = {"input": inputs}
+        for kernel in kernels:
+            held.setdefault(_phase(kernel, launched), []).append(kernel)
+        steps.append({phase: seconds(covered(held[phase])) for phase in PHASES if held.get(phase)})
+    return steps
+
+
+def _phase(kernel: Span, launched: _Ranges) -> str:
+    if "nccl" in kernel.name.lower():
+        return "exchange"
+    if "HtoD" in kernel.name:
+        return "transfer"
+    return launched.at(kernel.launched)
+
+
+class _Ranges:
+    """Ranges of several phases: of nested ranges, a moment lies in the innermost."""
+
+    def __init__(self, ranges: dict[str, list[Span]]) -> None:
+        self._held = {phase: _merged(spans) for phase, spans in ranges.items()}
+
+    def at(self, moment: float) -> str:
+        """Return the phase of a moment, or nothing."""
+        best, since = "", float("-inf")
+        for phase, merged in self._held.items():
+            at = bisect_right(merged, (moment, float("inf"))) - 1
+            if at >= 0 and moment < merged[at][1] and merged[at][0] > since:
+                best, since = phase, merged[at][0]
+        return best
+
+
+def _merged(spans: Sequence[Span]) -> list[tuple[float, float]]:
+    merged: list[tuple[float, float]] = []
+    for span in sorted(spans, key=lambda s: s.start):
+        if merged and span.start <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(merged[-1][1], span.end))
+        else:
+            merged.append((span.start, span.end))
+    return merged
+
 
 #: Columns. The host's time of a step is added where a device did the work.
 TIME, HOST, REPEAT = "step_time_s", "host_step_s", "step"

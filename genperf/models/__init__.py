@@ -22,11 +22,11 @@ from genperf.models import (
     s_sgd,
     topology,
     transformer,
+    transformer_memory,
     usl,
 )
 from genperf.models.compose import compose
-from genperf.models.family import Choice, Family, Need, held_at
-from genperf.models.overhead import Overhead
+from genperf.models.family import Choice, Family, Need, Overhead, held_at
 from genperf.table.names import ALIASES
 
 _REGISTERED = (
@@ -47,7 +47,7 @@ _REGISTERED = (
     goodput.FAMILY,
     pmnf.FAMILY,
     transformer.FAMILY,
-    transformer.MEMORY,
+    transformer_memory.FAMILY,
 )
 MODELS: dict[str, Family] = {family.name: family for family in _REGISTERED}
 

@@ -1,4 +1,4 @@
-"""A family of execution-time expressions, and the factors of a table that it reads."""
+"""A family of execution-time expressions, the factors of a table that it reads, and its overheads on a series."""
 
 from __future__ import annotations
 
@@ -10,11 +10,36 @@ from typing import Literal
 from genperf.errors import ModelError
 from genperf.expression import Expression
 from genperf.formula import render
-from genperf.models.overhead import Overhead
 from genperf.panel import Panel
 from genperf.table import Factor
 from genperf.table.axis import UNITS, has_zero
 from genperf.table.names import ALIASES, column_of
+
+#: Where an overhead arises; see `Overhead`.
+Place = Literal["constant", "inside", "between", "growing", "doubling"]
+
+
+@dataclass(frozen=True)
+class Overhead:
+    """A term of a series beside its computation, with one coefficient above zero.
+
+    m nodes hold g = n/m workers each. `auto` (`genperf.growth`) draws a bank of curves from the overheads that
+    `prior.json` names.
+    """
+
+    #: Of the term, as attribution prints it; unique among all families.
+    name: str
+    #: Name of the coefficient.
+    constant: str
+    #: Over the coefficient and the canonical names `workers` and `nodes`.
+    formula: str
+    #: The same at every scale; among the workers of a node; from the second node on; in proportion to the nodes; with
+    #: every doubling of the workers, inside a node and beyond.
+    place: Place
+    #: What the formula is divided by where its size relative to the computation is expected; 0 stands for the largest
+    #: measured number of nodes.
+    divisor: float = 1.0
+
 
 #: What the candidates of a family are: many expressions that are searched (`search`), a few laws among which the table
 #: decides (`laws`), or one law with fewer and fewer constants, the whole one first, of which the largest that the

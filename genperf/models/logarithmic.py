@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from genperf.expression import Expression, coefficient
 from genperf.models.compose import compose
-from genperf.models.family import Family, Need
-from genperf.models.overhead import Overhead
+from genperf.models.family import Family, Need, Overhead
 from genperf.panel import Panel, share
 
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Literal
 
 from genperf.expression import Constant, Expression, coefficient
-from genperf.models.alone import SYNCHRONISATION_COST, measured_alone, synchronisation, together
 from genperf.models.compose import compose
+from genperf.models.exchange import SYNCHRONISATION_COST, measured_alone, synchronisation, together
 from genperf.models.family import Family, Need, times
 from genperf.panel import Panel, share
 

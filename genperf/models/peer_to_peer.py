@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from genperf.expression import Constant, Expression, coefficient
-from genperf.models.alone import SYNCHRONISATION_COST, measured_alone, synchronisation
 from genperf.models.compose import compose
+from genperf.models.exchange import SYNCHRONISATION_COST, measured_alone, synchronisation
 from genperf.models.family import Family, Need, times
 from genperf.panel import Panel, share
 

@@ -6,10 +6,17 @@ from collections.abc import Sequence
 from typing import Literal
 
 from genperf.expression import Expression, coefficient
-from genperf.models.alone import SYNCHRONISATION, SYNCHRONISATION_COST, measured_alone, synchronisation
 from genperf.models.compose import compose
+from genperf.models.exchange import (
+    SERIAL,
+    SYNCHRONISATION,
+    SYNCHRONISATION_COST,
+    hidden,
+    measured_alone,
+    partly_hidden,
+    synchronisation,
+)
 from genperf.models.family import Family, Need, times
-from genperf.models.overlap import SERIAL, hidden, partly_hidden
 from genperf.panel import Panel, share
 
 #: What of the ring hides behind the backward pass: all that is as long, all but a share, nothing.

@@ -7,8 +7,8 @@ from typing import Literal
 
 from genperf.expression import Constant, Expression, coefficient
 from genperf.models.compose import compose
+from genperf.models.exchange import SERIAL, hidden, partly_hidden
 from genperf.models.family import Family, Need, times
-from genperf.models.overlap import SERIAL, hidden, partly_hidden
 from genperf.models.parameter_server import through_servers
 from genperf.models.peer_to_peer import among_peers
 from genperf.panel import Panel, Share, share

@@ -7,8 +7,7 @@ from dataclasses import replace
 from genperf.expression import Expression, coefficient
 from genperf.models import amdahl
 from genperf.models.compose import compose
-from genperf.models.family import Family, Need
-from genperf.models.overhead import Overhead
+from genperf.models.family import Family, Need, Overhead
 from genperf.panel import Panel, share
 
 

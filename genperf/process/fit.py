@@ -15,8 +15,8 @@ from genperf.discrepancy.stack import NORMAL
 from genperf.engine.phases import doing
 from genperf.errors import FitError, Note
 from genperf.estimate import FitOptions
-from genperf.estimate.last_point import last_point_errors
-from genperf.estimate.order import CONTENT_SEED, in_order, levels_by_content
+from genperf.estimate.outcome import last_point_errors
+from genperf.estimate.prepare import CONTENT_SEED, in_order, levels_by_content
 from genperf.formula import evaluate, parse, quote_name, render
 from genperf.prediction import Ensemble, Evidence, Member, Spread, Status
 from genperf.process.axes import axes_of, derived

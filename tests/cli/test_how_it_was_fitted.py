@@ -12,8 +12,7 @@ import pytest
 from helpers import Shell, shell_of
 
 from genperf.solver import SOLVERS
-from genperf.solver.optima import FROM_START, Optima
-from genperf.solver.polish import polish
+from genperf.solver.polish import FROM_START, Optima, polish
 
 COUNTS = (1, 2, 4, 8, 16)
 #: The second framework takes 20 times as long or more: its level ends at its bound.

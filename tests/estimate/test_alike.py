@@ -9,10 +9,10 @@ from scipy.optimize import nnls
 
 import genperf as gp
 from genperf.estimate import FitOptions, at_once, estimate_alike
-from genperf.estimate.bootstrap import resampled
-from genperf.estimate.last_point import last_point_errors
-from genperf.estimate.linear import batch_of
+from genperf.estimate.alike import batch_of
+from genperf.estimate.outcome import last_point_errors
 from genperf.estimate.problem import problem_of
+from genperf.estimate.weights import resampled
 from genperf.losses import loss_named, penalty_named
 from genperf.models import family_named
 from genperf.result import GroupedResult, dump_model

@@ -8,9 +8,8 @@ import pytest
 
 import genperf as gp
 from genperf.estimate import FitOptions
-from genperf.estimate.grow import GROW, grow, growth_problem
+from genperf.estimate.grow import GROW, SHRINKAGE, grow, growth_problem, shrunk
 from genperf.estimate.problem import problem_of
-from genperf.estimate.shrinkage import SHRINKAGE, shrunk
 from genperf.expression import Expression
 from genperf.losses import loss_named, penalty_named
 from genperf.models.generic import Structure, generic, kinds_of

@@ -10,8 +10,7 @@ import genperf as gp
 from genperf.errors import FitError, ModelError
 from genperf.estimate import FitOptions, affordable
 from genperf.estimate.candidates import HALVING, candidates_of
-from genperf.estimate.problem import problem_of
-from genperf.estimate.robust import huber_weights, robust_sd
+from genperf.estimate.problem import continued_starts, problem_of, smaller_of, spread_starts
 from genperf.estimate.select import (
     SELECTION,
     Candidate,
@@ -19,7 +18,7 @@ from genperf.estimate.select import (
     folds_of,
     judged_rows,
 )
-from genperf.estimate.starts import continued_starts, smaller_of, spread_starts
+from genperf.estimate.weights import huber_weights, robust_sd
 from genperf.expression import Expression
 from genperf.losses import loss_named, penalty_named
 from genperf.models.generic import GENERIC, Structure, generic

@@ -7,8 +7,8 @@ import pytest
 import genperf as gp
 from genperf.errors import ModelError
 from genperf.models import MODELS
-from genperf.models.transformer.step import LATENCY, build
-from genperf.models.transformer.words import OFFLOAD, RECOMPUTATION, ZERO
+from genperf.models.transformer import LATENCY, build
+from genperf.models.transformer_layout import OFFLOAD, RECOMPUTATION, ZERO
 from genperf.panel import Panel
 from genperf.table.factor import measure
 

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import genperf as gp
-from genperf.models.transformer.memory import build
+from genperf.models.transformer_memory import build
 from genperf.panel import Panel
 from genperf.table.factor import measure
 

@@ -11,9 +11,9 @@ from genperf.errors import FitError
 from genperf.expression import Constant, Expression, Term, coefficient
 from genperf.formula import parse
 from genperf.losses import LOSSES, Penalty
-from genperf.solver import SOLVERS, Problem, polish, projected, solve
+from genperf.solver import SOLVERS, Problem, polish, search, solve
 from genperf.solver.evolve import evolve
-from genperf.solver.optima import Optima, optima_of
+from genperf.solver.polish import Optima, optima_of
 from genperf.solver.problem import EVALUATION
 
 
@@ -148,7 +148,7 @@ def test_a_coefficient_of_either_sign(solver: str) -> None:
 
 def test_where_the_first_places_agree_nothing_is_evolved(monkeypatch: pytest.MonkeyPatch) -> None:
     evolved = []
-    monkeypatch.setattr(projected, "evolve", lambda *given: evolved.append(given) or evolve(*given))
+    monkeypatch.setattr(search, "evolve", lambda *given: evolved.append(given) or evolve(*given))
     assert solve(problem_of(GENERIC, noise=0.02)).agreed == 3
     assert not evolved
     # At a kink a polish may be held fast, so that its agreement shows little.

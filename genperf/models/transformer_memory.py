@@ -9,8 +9,7 @@ from genperf.expression import Expression, Term, coefficient
 from genperf.formula import Name, names_in
 from genperf.models.compose import unused_name
 from genperf.models.family import Family, Need
-from genperf.models.transformer.layout import HELD, TOKENS, Layout
-from genperf.models.transformer.levels import level_effects, scaled
+from genperf.models.transformer_layout import HELD, TOKENS, Layout, level_effects, scaled
 from genperf.panel import Panel
 
 #: Micro-batches whose activations the first stage of a pipeline holds at once, over its stages.

@@ -1,15 +1,18 @@
-"""The rows of a table in an order that only their content decides, so that what is drawn from them does too."""
+"""A table before a fit: rows and levels in an order that only content decides, and fewer factors where runs are few."""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from genperf.table import Table
+from genperf.errors import Note
+from genperf.expression import Expression
+from genperf.table import Factor, Table
 
 #: Seed of what is drawn from the rows of a table in order: folds, replicates, the rows that a choice is made on. The
 #: seed of a fit is for its searches alone.
@@ -71,3 +74,61 @@ def levels_by_content(table: Table) -> Table:
             factor = msgspec.structs.replace(factor, levels=tuple(levels))
         factors.append(factor)
     return replace(table, factors=tuple(factors))
+
+
+def fewer_factors(
+    table: Table, write: Callable[[Sequence[Factor]], Sequence[Expression]]
+) -> tuple[Sequence[Expression], list[Note]]:
+    """Write expressions of as many factors as the configurations can pay for.
+
+    The factor whose ranks correlate least with the ranks of the measured values is left out first. This ends when the
+    smallest expression has no more constants than there are configurations, or one factor is left.
+
+    Parameters
+    ----------
+    write : callable
+        Factors → expressions.
+
+    Returns
+    -------
+    notes : list of Note
+        Which factors were left out.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from genperf.models.generic import generic
+    >>> from genperf.table import read_table
+    >>> runs = pd.DataFrame({"n": [1, 2, 4, 8], "b": [8, 9, 8, 9], "t": [8.0, 4.0, 2.0, 1.0]})
+    >>> table = read_table(runs, time="t", intrinsic="n,b")
+    >>> (expression,), notes = fewer_factors(table, lambda factors: [generic(factors)])
+    >>> print(expression)
+    C + a_n*(n/2.83)**p_n
+    >>> print(notes[0])
+    4 configurations are too few for every factor: left out b
+    """
+    medians = table.medians()
+    varying = [f for f in medians.factors if f.distinct > 1]
+    ranked = sorted(varying, key=lambda f: -_agreement(medians, f))
+    expressions = write(table.factors)
+    while len(ranked) > 1 and min(len(e.constants) for e in expressions) > len(medians):
+        ranked = ranked[:-1]
+        kept = {f.name for f in ranked}
+        expressions = write([f for f in table.factors if f.name in kept])
+    left_out = [f.name for f in varying if f not in ranked]
+    if not left_out:
+        return expressions, []
+    text = f"{len(medians)} configurations are too few for every factor: left out {', '.join(left_out)}"
+    return expressions, [Note(text, "fewer_terms")]
+
+
+def _agreement(medians: Table, factor: Factor) -> float:
+    """Return how well a factor orders the measured values, from 0 to 1."""
+    ranks = medians.frame[medians.target.column].rank()
+    values = medians.frame[factor.name]
+    if ranks.nunique() == 1 or (not factor.numeric and factor.distinct == len(medians)):
+        return 0.0
+    if factor.numeric:
+        return float(abs(np.corrcoef(values.rank(), ranks)[0, 1]))
+    explained = ranks.groupby(values.to_numpy()).transform("mean").var(ddof=0) / ranks.var(ddof=0)
+    return float(np.sqrt(explained))

@@ -1,0 +1,278 @@
+"""A transformer's shape and layout as formulas over a table's columns.
+
+The switches of a layout (ZeRO and FSDP stages, recomputation, offload) are read from words; other categorical factors
+multiply the terms by exp(level); a factor that the table lacks is supposed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+
+from genperf.errors import ModelError, suggest
+from genperf.expression import Constant, Meaning
+from genperf.formula import Call, Name, Node, Number, Text, call, parse, substitute
+from genperf.models.compose import unused_name
+from genperf.panel import Panel
+from genperf.table import Factor
+from genperf.table.names import ALIASES
+from genperf.table.transformer_names import WAYS
+
+
+@dataclass(frozen=True)
+class Words:
+    """The words of one switch."""
+
+    #: The factor.
+    canonical: str
+    #: In messages.
+    meaning: str
+    #: Word → number.
+    values: dict[str, float]
+
+    def value(self, level: str, column: str) -> float:
+        """Return the number of a word.
+
+        Parameters
+        ----------
+        level : str
+            As it stands in the table: case, blanks, `-` and `_` do not matter.
+        column : str
+            For the message.
+
+        Raises
+        ------
+        ModelError
+            For a word that is not known.
+
+        Examples
+        --------
+        >>> ZERO.value("ZeRO-3", "sharding"), ZERO.value("FULL_SHARD", "sharding"), ZERO.value("none", "sharding")
+        (3.0, 3.0, 0.0)
+        """
+        word = re.sub(r"[\s_-]+", "", level.strip().lower())
+        if word in self.values:
+            return self.values[word]
+        raise ModelError(
+            f"column '{column}': '{level}' is no {self.meaning} that is known",
+            hint=suggest(word, list(self.values)) or f"one of {', '.join(self.values)}; or leave the column out",
+        )
+
+
+_OFF = dict.fromkeys(("0", "none", "no", "off", "false", "disabled", "null", "na"), 0.0)
+_ON = ("1", "yes", "on", "true", "enabled")
+
+ZERO = Words(
+    "zero",
+    "stage of ZeRO or FSDP",
+    {
+        **_OFF,
+        **dict.fromkeys(("ddp", "noshard", "stage0", "zero0"), 0.0),
+        **dict.fromkeys((*_ON, "stage1", "zero1", "dp", "optimizer", "os", "distributedoptimizer"), 1.0),
+        **dict.fromkeys(("2", "stage2", "zero2", "shardgradop", "offload", "zerooffload"), 2.0),
+        **dict.fromkeys(("3", "stage3", "zero3", "fullshard", "hybridshard", "fsdp", "fsdp2", "infinity"), 3.0),
+    },
+)
+#: Recomputed share of the forward pass. Selective recomputation leaves the matrix products out; 0.1 is a guess between
+#: the 2.7 % of Korthikanti et al. (2022) for a very large model and what small ones need.
+RECOMPUTATION = Words(
+    "recomputation",
+    "kind of recomputation",
+    {**_OFF, **dict.fromkeys((*_ON, "full", "uniform", "block", "all"), 1.0), "selective": 0.1},
+)
+OFFLOAD = Words(
+    "offload", "kind of offload", {**_OFF, **dict.fromkeys((*_ON, "cpu", "optimizer", "nvme", "host"), 1.0)}
+)
+#: Levels of `zero` that also offload the optimizer.
+_OFFLOADING = ("offload", "zerooffload", "infinity")
+
+
+def zero_at_least(factors: Panel, stage: int) -> Node | None:
+    """Return 1 where ZeRO has at least a stage and 0 elsewhere; None where the table has no such column."""
+    return _indicator(factors, ZERO, lambda value: float(value >= stage))
+
+
+def recomputed(factors: Panel) -> Node | None:
+    """Return the recomputed share of the forward pass; None where the table has no such column."""
+    return _indicator(factors, RECOMPUTATION, lambda value: value)
+
+
+def layers_recomputed(factors: Panel) -> Node | None:
+    """Return 1 where whole layers are recomputed and 0 elsewhere; None where the table has no such column."""
+    return _indicator(factors, RECOMPUTATION, lambda value: float(value >= 1.0))
+
+
+def scores_recomputed(factors: Panel) -> Node | None:
+    """Return 1 where the attention's scores are recomputed and 0 elsewhere; None where the table has no such column."""
+    return _indicator(factors, RECOMPUTATION, lambda value: float(value > 0.0))
+
+
+def offloaded(factors: Panel) -> Node | None:
+    """Return 1 where the optimizer is offloaded to the host; None where no column tells."""
+    factor = factors.named("zero")
+    if factors.named("offload") is None and factor is not None and not factor.numeric:
+        levels = [level for level in factor.levels if re.sub(r"[\s_-]+", "", level.lower()) in _OFFLOADING]
+        return _of_levels(factor, dict.fromkeys(levels, 1.0)) if levels else None
+    return _indicator(factors, OFFLOAD, lambda value: value)
+
+
+def _indicator(factors: Panel, words: Words, number: Callable[[float], float]) -> Node | None:
+    """Return a switch as a formula over its column."""
+    factor = factors.named(words.canonical)
+    if factor is None:
+        return None
+    if not factor.numeric:
+        return _of_levels(factor, {level: number(words.value(level, factor.name)) for level in factor.levels})
+    steps = [(k, number(float(k)) - number(k - 1.0)) for k in range(1, int(factor.upper) + 1)]
+    node: Node = Number(number(0.0))
+    for k, change in steps:
+        if change:
+            at_least = call("where", call("greater_equal", Name(factor.name), float(k)), change, 0.0)
+            node = at_least if node == Number(0.0) else call("add", node, at_least)
+    return node
+
+
+def _of_levels(factor: Factor, values: dict[str, float]) -> Node | None:
+    """Return the sum over the levels of value × (1 where the factor has the level)."""
+    node: Node | None = None
+    for level, value in sorted(values.items()):
+        if value:
+            part = Call("where", (call("equal", Name(factor.name), Text(level)), Number(value), Number(0.0)))
+            node = part if node is None else call("add", node, part)
+    return node
+
+
+#: Where the table lacks a factor. A width follows from the parameters, about 12·L·h² with L in
+#: proportion to h: 2·P^(1/3) is 2,300 for 1.5 billion and 11,200 for 175 billion. One sample a micro-batch and a
+#: sequence of 1 are in the coefficients, and a pipeline is full. Without ways, each device holds a whole network.
+SUPPOSED: dict[str, str] = {
+    **dict.fromkeys((*WAYS[1:], "expert_parallel"), "1"),
+    **dict.fromkeys(("virtual_stages", "sequence", "micro_batch", "nodes"), "1"),
+    "workers": "*".join(WAYS),
+    "micro_batches": "global_batch/(data_parallel*micro_batch)",
+    "global_batch": "data_parallel*micro_batch*pipeline_parallel",
+    "heads": "hidden/128",
+    "hidden": "2*parameters**0.3333333",
+    "layers": "parameters/(12*hidden**2)",
+}
+#: Parameters that a device computes with, and samples × tokens of a micro-batch on one device.
+HELD = "parameters/(tensor_parallel*pipeline_parallel)"
+TOKENS = "micro_batch*sequence/context_parallel"
+#: The width where the layers are known.
+WIDTH_OF_LAYERS = "(parameters/(12*layers))**0.5"
+SHAPE = ("parameters", "layers", "hidden")
+#: Switches of a layout as numbers: ZeRO at least 1, 2, 3; the recomputed share of the forward pass, whether whole
+#: layers are recomputed, and whether the scores of the attention are; and whether the optimizer is offloaded.
+SWITCHES = (
+    *("sharded", "gradients_sharded", "gathered"),
+    *("recomputed", "layers_recomputed", "scores_recomputed", "offloaded"),
+)
+
+
+class Layout:
+    """Canonical names → formulas over a table's columns.
+
+    Examples
+    --------
+    >>> from genperf.formula import render
+    >>> from genperf.table import Factor
+    >>> layout = Layout(Panel(tuple(Factor(n, "extrinsic") for n in ("dp", "tp", "gbs", "params"))))
+    >>> render(layout.over_columns("global_batch/(data_parallel*micro_batch)")), layout.known("sequence")
+    ('gbs/(dp*1)', False)
+    """
+
+    def __init__(self, factors: Panel) -> None:
+        self.factors = factors
+        stages = (zero_at_least(factors, stage) for stage in (1, 2, 3))
+        again = (recomputed(factors), layers_recomputed(factors), scores_recomputed(factors))
+        switches = zip(SWITCHES, (*stages, *again, offloaded(factors)), strict=True)
+        self.switches: Mapping[str, Node] = {name: node for name, node in switches if node is not None}
+
+    def known(self, name: str) -> bool:
+        """Tell whether the table has a factor or a switch, or what it follows from."""
+        return name in self.switches or (name in ALIASES and self.factors.has(name))
+
+    def split(self, name: str) -> bool:
+        """Tell whether some run has more than one of a way."""
+        node = self.factors.node(name)
+        if node is None:
+            return False
+        column = self.factors.find(name)
+        return column is None or column.distinct == 0 or column.upper > 1.0
+
+    def over_columns(self, formula: str, constants: Mapping[str, Node] | None = None) -> Node:
+        """Return a formula over canonical names and constants as one over the table's columns.
+
+        Parameters
+        ----------
+        constants : mapping of str to Node, optional
+            What stands in the place of other names.
+        """
+        parsed = parse(formula)
+        nodes = {name: self._node(name) for name in parsed.names if name in ALIASES or name in SWITCHES}
+        return substitute(parsed.node, {**(constants or {}), **nodes})
+
+    def _node(self, name: str) -> Node:
+        """Return a factor or a switch as a formula, supposed where the table lacks it."""
+        if name in SWITCHES:
+            return self.switches.get(name, Number(0.0))
+        node = self.factors.node(name)
+        if node is not None:
+            return node
+        known = {shape for shape in SHAPE if self.factors.has(shape)}
+        if name in SHAPE and "parameters" not in known:
+            # Without parameters what is not known of the shape is always the same, and in the coefficients.
+            return self.over_columns("layers*hidden**2") if name == "parameters" else Number(1.0)
+        if name == "hidden" and "layers" in known:
+            return self.over_columns(WIDTH_OF_LAYERS)
+        return self.over_columns(SUPPOSED[name])
+
+
+#: Categorical factors with a meaning of their own.
+MEANINGS = ("zero", "recomputation", "offload")
+
+
+@dataclass(frozen=True)
+class LevelSettings:
+    """Bounds of the effects."""
+
+    #: Of the logarithm by which a level changes all terms: at most exp(3) = 20 times, as in the generic expression.
+    bounds: tuple[float, float] = (-3.0, 3.0)
+
+
+LEVELS = LevelSettings()
+
+
+def level_effects(factors: Panel, columns: Collection[str]) -> Mapping[Constant, Node]:
+    """Return the effect of each level but the first of its factor, with 1 where a row has it and 0 elsewhere.
+
+    Parameters
+    ----------
+    columns : collection of str
+        Names that a constant cannot have.
+
+    Examples
+    --------
+    >>> from genperf.table import Factor
+    >>> framework = Factor("framework", "categorical", distinct=2, levels=("megatron", "nemo"))
+    >>> [constant.name for constant in level_effects(Panel((framework,)), ())]
+    ['d_framework[nemo]']
+    """
+    switches = {factor.name for name in MEANINGS if (factor := factors.named(name)) is not None}
+    effects: dict[Constant, Node] = {}
+    for factor in factors.factors:
+        for level in factor.levels[1:] if factor.name not in switches else ():
+            name, meaning = unused_name(f"d_{factor.name}[{level}]", columns), Meaning("level", "", factor.name, level)
+            constant = Constant(name, "level", *LEVELS.bounds, start=0.0, meaning=meaning)
+            effects[constant] = Call("where", (call("equal", Name(factor.name), Text(level)), Number(1.0), Number(0.0)))
+    return effects
+
+
+def scaled(node: Node, effects: Mapping[Constant, Node]) -> Node:
+    """Return a term times exp(Σ effects)."""
+    whole: Node | None = None
+    for constant, indicator in effects.items():
+        part = call("multiply", Name(constant.name), indicator)
+        whole = part if whole is None else call("add", whole, part)
+    return node if whole is None else call("multiply", node, call("exp", whole))
