@@ -31,7 +31,6 @@ def walk_along(
         own,
         noise,
         np.array(scales, float),
-        per_draw=True,
         extrapolation=Extrapolation((factor,), "1", slope),
     )
 

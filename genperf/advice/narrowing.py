@@ -107,7 +107,7 @@ def uncertainty(result: FitResult, columns: Mapping[str, Any]) -> Uncertainty:
         means.append(mean)
         share = member.weight / total
         discrepancy = member.discrepancy
-        if member.series_discrepancy is None:
+        if member.discrepancy is None:
             within += share * np.outer(beyond, beyond)
         if discrepancy is not None:
             within += share * discrepancy.covariance(columns).mean(axis=0)

@@ -17,8 +17,7 @@ from genperf.attribution.draws import log_paths, shares
 from genperf.errors import GenperfError
 from genperf.formula import Formula, Name
 from genperf.prediction import central_times
-from genperf.prediction.further import ENDS, central_values
-from genperf.prediction.predict import THROUGHPUT
+from genperf.prediction.predict import ENDS, THROUGHPUT, central_values
 from genperf.result import FitResult
 from genperf.table.cells import with_columns
 
@@ -130,7 +129,7 @@ class Search:
     @property
     def _walks(self) -> bool:
         """Whether a central time is a median over all draws."""
-        return any(m.series_discrepancy is not None for m in self.result.members)
+        return any(m.discrepancy is not None for m in self.result.members)
 
     @property
     def _draws(self) -> int:

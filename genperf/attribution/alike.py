@@ -53,7 +53,7 @@ def alike_terms(result: FitResult, columns: Mapping[str, Any]) -> dict[str, tupl
     """
     shapes: dict[str, Array] = {}
     for member in result.members:
-        discrepancy = member.series_discrepancy
+        discrepancy = member.discrepancy
         if discrepancy is None:
             return {}
         ones = dict.fromkeys(member.expression.constant_names, 1.0)

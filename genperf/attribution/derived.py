@@ -17,7 +17,7 @@ from genperf.facts import Paid
 from genperf.formula import Formula, Text, evaluate, names_in, parse, render
 from genperf.formula.amounts import DURATIONS, amount, with_amounts
 from genperf.prediction import Query, read_query
-from genperf.prediction.predict import BESIDE_VALUE, THROUGHPUT
+from genperf.prediction.predict import THROUGHPUT
 from genperf.result import FitResult
 from genperf.table.source import Source
 from genperf.table.work import evaluated
@@ -121,9 +121,9 @@ def derived_columns(
 
 def _refuse_name(name: str, result: FitResult, predicted: Mapping[str, Any]) -> None:
     """Refuse a name that a column of the prediction has, other than a throughput that is there already."""
-    target = result.schema.target
-    taken = {f.name for f in result.schema.factors} | {target.name, *BESIDE_VALUE, *result.further}
-    if not re.fullmatch(r"[^\W\d]\w*", name) or name in taken or (name in predicted and name not in THROUGHPUT):
+    taken = {*result.predicted_names, *predicted} - {*THROUGHPUT}
+    taken |= {*(f.name for f in result.schema.factors), *result.further}
+    if not re.fullmatch(r"[^\W\d]\w*", name) or name in taken:
         raise GenperfError(f"'{name}' cannot name a new column", hint="--show NAME=FORMULA with another name")
 
 

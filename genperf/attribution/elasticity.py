@@ -72,7 +72,7 @@ def elasticity_table(
 def is_smooth(result: FitResult, name: str) -> bool:
     """Tell whether the prediction is the exact value of an expression without steps in a factor."""
     return stack_of(result.members) is None and all(
-        m.series_discrepancy is None and not _steps(m.expression.node, name) for m in result.members
+        m.discrepancy is None and not _steps(m.expression.node, name) for m in result.members
     )
 
 

@@ -112,7 +112,7 @@ def sensitivity(
     if not varying:
         raise GenperfError("no factor varies over the domain", hint="a wider domain")
     members = thinned(result.members, SENSITIVITY.draws)
-    walks = any(m.series_discrepancy is not None for m in result.members)
+    walks = any(m.discrepancy is not None for m in result.members)
 
     def evaluated(points: Array) -> Array:
         u = dict(zip((d.factor.name for d in varying), points, strict=True))
@@ -221,7 +221,7 @@ def _domain(result: FitResult, within: Mapping[str, Any]) -> list[_Axis]:
         for name, v in within.items()
     }
     read = {name for m in result.members for name in m.expression.factors}
-    read |= {f.name for f in factors if any(m.series_discrepancy is not None for m in result.members)}
+    read |= {f.name for f in factors if any(m.discrepancy is not None for m in result.members)}
     stack = stack_of(result.members)
     read |= set(() if stack is None else stack.factors)
     return [_Axis(f, listed.get(f.name), f.name in read) for f in factors]

@@ -166,13 +166,10 @@ def for_people(
     shows : mapping of str to str
         Names of what follows from the prediction.
     """
-    from genperf.prediction import predicted_columns
-    from genperf.prediction.further import further_names
-
     target = first_of(fitted).schema.target
     certain = "fits" in columns and bool(np.all(np.asarray(columns["fits"]) == 1.0))
     derived = {f"{name}{end}" for name in shows for end in ("", "_lower", "_upper")}
-    rounded = derived | {*predicted_columns(target), *further_names(first_of(fitted))}
+    rounded = derived | {*first_of(fitted).predicted_names}
     # Where a throughput was measured, and nobody said what a step is, a time is that of one unit of its work.
     untold = {"fits"} if certain else set()
     if "throughput" in columns and not first_of(fitted).schema.of_steps:

@@ -39,7 +39,7 @@ class Discrepancy(msgspec.Struct, frozen=True, eq=False, dict=True, omit_default
     >>> from genperf.discrepancy.kernels import RandomWalk
     >>> walk = RandomWalk(("n",), 0.1, (0.0,))
     >>> zero = np.zeros(3)
-    >>> flat = Discrepancy(walk, {"n": np.array([1.0, 2.0, 4.0])}, zero, zero, 0.01, np.ones(1), per_draw=True)
+    >>> flat = Discrepancy(walk, {"n": np.array([1.0, 2.0, 4.0])}, zero, zero, 0.01, np.ones(1))
     >>> mean, variance = flat.forecast({"n": np.array([8.0, 16.0])}, np.zeros((1, 3)), np.zeros((1, 2)))
     >>> mean.round(3), np.sqrt(variance).round(3)
     (array([[0., 0.]]), array([[0.1  , 0.142]]))
@@ -56,7 +56,6 @@ class Discrepancy(msgspec.Struct, frozen=True, eq=False, dict=True, omit_default
     noise: float
     #: Shape (draws,). s.
     scales: Array
-    per_draw: bool = False
     #: What holds beyond the anchors of a series.
     extrapolation: Extrapolation | None = None
     #: Shape (draws, borrowed). Where the last anchors are borrowed from other series: what is added to their ln T in

@@ -118,7 +118,7 @@ def _key(table: Table) -> Key:
 
 def _in_half_precision(member: Member) -> Member:
     """Round a member's draws, and the scales of its discrepancy, to half precision."""
-    series = member.series_discrepancy
+    series = member.discrepancy
     discrepancy = member.discrepancy
     if series is not None:
         discrepancy = series.with_scales(in_half_precision(series.scales))

@@ -390,7 +390,6 @@ def _member(
         layout.variances,
         noise * step,
         layout.bank.prior.walk_step[walk] / step,
-        per_draw=True,
         extrapolation=Extrapolation(
             axes,
             series.over_columns(reading.work),

@@ -1,22 +1,19 @@
 """From a fitted model to predictions: queries checked, bands drawn, verdicts given."""
 
 from genperf.prediction.bands import mixture_quantiles
-from genperf.prediction.ensemble import Ensemble
 from genperf.prediction.feasibility import Feasibility
 from genperf.prediction.member import Member, Spread, Status, discrepancies_of, forecasts, stack_of
+from genperf.prediction.new_levels import standing_feasibility, standing_members, standing_notes
 from genperf.prediction.predict import (
     Band,
+    Ensemble,
     Fitted,
-    band_of,
-    beside,
     central_times,
     predict,
-    predicted_columns,
     throughputs,
 )
 from genperf.prediction.query import Query, cells_of, read_query
 from genperf.prediction.schema import Schema, schema_of
-from genperf.prediction.standing import standing_feasibility, standing_members, standing_notes
 from genperf.prediction.verdict import VERDICTS, Evidence, Verdict, distance_beyond, doublings_beyond, verdicts
 
 __all__ = [
@@ -32,8 +29,6 @@ __all__ = [
     "Spread",
     "Status",
     "Verdict",
-    "band_of",
-    "beside",
     "cells_of",
     "central_times",
     "discrepancies_of",
@@ -42,7 +37,6 @@ __all__ = [
     "forecasts",
     "mixture_quantiles",
     "predict",
-    "predicted_columns",
     "read_query",
     "schema_of",
     "stack_of",

@@ -97,7 +97,7 @@ class Member:
     unidentified: tuple[str, ...] = ()
     #: What messages call it; the family where empty.
     label: str = field(default="")
-    #: What the expression cannot say. Members may share one.
+    #: What the expression of a series cannot say, on which each draw conditions by itself. Members may share one.
     discrepancy: Discrepancy | None = None
     #: Shape (draws,). What a draw's share is multiplied by for the central value: a heavy tail belongs to the interval.
     central: Array | None = None
@@ -118,11 +118,6 @@ class Member:
     def undetermined(self) -> tuple[Constant, ...]:
         """The constants that the data does not determine."""
         return tuple(c for c in self.expression.constants if c.name in self.unidentified)
-
-    @property
-    def series_discrepancy(self) -> Discrepancy | None:
-        """The discrepancy of a series, which each draw conditions on by itself; None for another or none."""
-        return self.discrepancy if self.discrepancy is not None and self.discrepancy.per_draw else None
 
     def kept(self, draws: npt.NDArray[Any]) -> Member:
         """Return the member with some of its draws, by position."""
@@ -151,14 +146,13 @@ class Member:
 
     def mean_variance(self, spread: Spread, doublings: Array) -> Array:
         """Return the variance that distance from the data adds, shape (1, rows); a series' own discrepancy has it."""
-        known = self.series_discrepancy is not None
+        known = self.discrepancy is not None
         return np.zeros_like(doublings)[None, :] if known else (spread.beyond(doublings) ** 2)[None, :]
 
     def run_variance(self, spread: Spread) -> Array:
         """Return the variance that one new run adds, shape (draws, 1) or (1, 1)."""
-        series = self.series_discrepancy
-        if series is not None:
-            return series.run_variance(spread.noise)
+        if self.discrepancy is not None:
+            return self.discrepancy.run_variance(spread.noise)
         return np.array([[max(spread.misfit, spread.noise) ** 2]])
 
     def draw_values(self) -> dict[str, Array]:
@@ -219,7 +213,7 @@ def forecasts(members: Sequence[Member], columns: Mapping[str, Any]) -> list[tup
     at_rows: dict[tuple[int, int, int], AtRows] = {}
     out = []
     for member in members:
-        curve, discrepancy = member.log_draws(columns), member.series_discrepancy
+        curve, discrepancy = member.log_draws(columns), member.discrepancy
         if discrepancy is None:
             out.append((curve, np.zeros_like(curve)))
             continue

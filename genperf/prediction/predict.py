@@ -3,39 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from statistics import NormalDist
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from genperf.discrepancy.stack import NORMAL
 from genperf.engine.phases import doing
-from genperf.errors import GenperfError
+from genperf.errors import GenperfError, Note
 from genperf.panel.nodes import single_node
 from genperf.prediction.bands import mixture_quantiles
 from genperf.prediction.feasibility import Feasibility
 from genperf.prediction.member import Member, Spread, forecasts, log_times, pooled, stack_of
-from genperf.prediction.new_levels import between, combined, new_levels, stand_ins
+from genperf.prediction.new_levels import between, combined, new_levels, stand_ins, standing_feasibility
 from genperf.prediction.new_levels import reasons as new_level_reasons
 from genperf.prediction.query import Query, read_query
 from genperf.prediction.schema import Schema
-from genperf.prediction.standing import standing_feasibility
 from genperf.prediction.verdict import STEP, VERDICTS, Evidence, Standing, distance_beyond, verdicts
 from genperf.table import Target
 from genperf.table.axis import several_nodes
-from genperf.table.cells import Cells
+from genperf.table.clean import labels
 from genperf.table.source import Source
 from genperf.table.work import evaluated
 
 Array = npt.NDArray[np.float64]
 Band = Literal["prediction", "confidence"]
 
-#: Columns of a prediction beside its central value.
-BESIDE_VALUE = ("lower", "upper", "verdict", "reason", "fits")
+#: How far a prediction can be trusted, and the probability that a run does not fail.
+JUDGED = ("verdict", "reason", "fits")
 #: Columns that come first where a throughput was measured.
 THROUGHPUT = ("throughput", "throughput_lower", "throughput_upper")
+#: Behind the name of a further quantity: its value and the ends of its interval.
+ENDS = {"": None, "_lower": "lower", "_upper": "upper"}
 
 
 @dataclass(frozen=True)
@@ -57,45 +58,48 @@ PREDICTION = PredictionSettings()
 FLOOR = 1e-6
 
 
-class Fitted(Protocol):
+@dataclass(frozen=True, eq=False)
+class Ensemble:
+    """Fitted members with their weights, and what is known of their errors."""
+
+    #: Weights add up to one.
+    members: tuple[Member, ...]
+    #: What the members' draws and discrepancies do not hold.
+    spread: Spread
+    #: How the whole ensemble, not one member, predicted the largest measured scale from the smaller ones.
+    evidence: tuple[Evidence, ...] = ()
+    #: What was chosen, for the model file: texts and finite numbers.
+    options: dict[str, str | float | None] = field(default_factory=dict)
+    notes: tuple[Note, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
     """What a prediction reads of a fitted model."""
 
-    @property
-    def members(self) -> Sequence[Member]:
-        """The fitted expressions with their weights."""
+    #: The table it was fitted to, without its rows.
+    schema: Schema
+    #: The fitted expressions with their weights; one unless the model is an ensemble.
+    members: tuple[Member, ...]
+    #: What the constants' uncertainty does not hold.
+    spread: Spread
+    #: How it predicted the largest measured scale from the smaller ones.
+    evidence: tuple[Evidence, ...]
+    #: The probability that a run does not fail; None where no run of the table failed.
+    feasibility: Feasibility | None = field(default=None, kw_only=True)
+    #: Models of further quantities with the same factors (`--also`), by name.
+    further: Mapping[str, Fitted] = field(default_factory=dict, kw_only=True)
 
     @property
-    def schema(self) -> Schema:
-        """The table it was fitted to."""
+    def further_names(self) -> list[str]:
+        """The columns that a prediction has of further quantities."""
+        return [f"{name}{end}" for name in self.further for end in ENDS]
 
     @property
-    def spread(self) -> Spread:
-        """What the constants' uncertainty does not hold."""
-
-    @property
-    def evidence(self) -> Sequence[Evidence]:
-        """How it predicted the largest scale from the smaller ones."""
-
-    @property
-    def feasibility(self) -> Feasibility | None:
-        """The probability that a configuration fits; None where no run failed."""
-
-    @property
-    def further(self) -> Mapping[str, Fitted]:
-        """Models of further quantities with the same factors, by name."""
-
-
-def predicted_columns(target: Target) -> tuple[str, ...]:
-    """Return the names of the columns that a prediction adds, in order.
-
-    Examples
-    --------
-    >>> predicted_columns(Target("step_s"))
-    ('time', 'lower', 'upper', 'verdict', 'reason', 'fits')
-    >>> predicted_columns(Target("time", throughput="images_s", work="32*gpus"))[:4]
-    ('throughput', 'throughput_lower', 'throughput_upper', 'time')
-    """
-    return (*(THROUGHPUT if target.work else ()), target.name, *BESIDE_VALUE)
+    def predicted_names(self) -> list[str]:
+        """The columns that a prediction adds, in order."""
+        rates = THROUGHPUT if self.schema.target.work else ()
+        return [*rates, self.schema.target.name, "lower", "upper", *self.further_names, *JUDGED]
 
 
 def throughputs(target: Target, columns: Mapping[str, Any], values: Mapping[str, Array]) -> dict[str, Array]:
@@ -133,7 +137,7 @@ def central_times(members: Sequence[Member], columns: Mapping[str, Any]) -> Arra
     """
     if stack_of(members) is not None:
         return np.asarray(np.exp(pooled(members, columns)[0]))
-    if any(m.series_discrepancy is not None for m in members):
+    if any(m.discrepancy is not None for m in members):
         return _medians(members, _mixture(members, columns))
     weights = np.array([m.weight for m in members])
     return np.asarray(np.exp(weights @ log_times(members, columns) / weights.sum()))
@@ -141,12 +145,12 @@ def central_times(members: Sequence[Member], columns: Mapping[str, Any]) -> Arra
 
 def central_of_each(members: Sequence[Member], columns: Mapping[str, Any]) -> Array:
     """Return the central predictions of every member by itself, shape (members, rows): the draws are evaluated once."""
-    series = [m for m in members if m.series_discrepancy is not None]
+    series = [m for m in members if m.discrepancy is not None]
     medians = iter(forecasts(series, columns))
-    others = iter(np.exp(log_times([m for m in members if m.series_discrepancy is None], columns)))
+    others = iter(np.exp(log_times([m for m in members if m.discrepancy is None], columns)))
     return np.array(
         [
-            next(others) if m.series_discrepancy is None else _medians([m], (*next(medians), np.ones(len(m.draws))))
+            next(others) if m.discrepancy is None else _medians([m], (*next(medians), np.ones(len(m.draws))))
             for m in members
         ]
     )
@@ -182,7 +186,7 @@ def central_and_band(
         )
         return np.exp(centre), lower, upper, width
     forecast = _mixture(model.members, query.columns)
-    series = any(m.series_discrepancy is not None for m in model.members)
+    series = any(m.discrepancy is not None for m in model.members)
     value = _medians(model.members, forecast) if series else central_times(model.members, query.columns)
     lower, upper = _band(model, query, forecast, interval, band)
     same = (interval, band) == (0.9, "prediction")
@@ -200,32 +204,18 @@ def _mixture(members: Sequence[Member], columns: Mapping[str, Any]) -> tuple[Arr
 
 
 def _alike(members: Sequence[Member]) -> bool:
-    """Tell whether all draws of all members have one variance: they have no discrepancy, or share one."""
-    return all(m.series_discrepancy is None and m.discrepancy is members[0].discrepancy for m in members)
-
-
-def band_of(model: Fitted, query: Query, interval: float, band: Band) -> tuple[Array, Array]:
-    """Return the lower and upper ends of a band, each of shape (rows,).
-
-    The *confidence* band holds the mean: families and their constants, and how far the query lies beyond the data.
-    The *prediction* band holds a new run: misfit and noise on top.
-
-    Parameters
-    ----------
-    interval : float
-        Nominal coverage.
-    band : {"prediction", "confidence"}
-    """
-    if stack_of(model.members) is not None:
-        _, lower, upper, _ = central_and_band(model, query, interval, band)
-        return lower, upper
-    return _band(model, query, _mixture(model.members, query.columns), interval, band)
+    """Tell whether all draws of all members have one variance: they have no discrepancy."""
+    return all(m.discrepancy is None for m in members)
 
 
 def _band(
     model: Fitted, query: Query, forecast: tuple[Array, Array, Array], interval: float, band: Band
 ) -> tuple[Array, Array]:
-    """Return the lower and upper ends of a band, each of shape (rows,), as `band_of` does."""
+    """Return the lower and upper ends of a band, each of shape (rows,).
+
+    The *confidence* band holds the mean: families and their constants, and how far the query lies beyond the data.
+    The *prediction* band holds a new run: misfit and noise on top.
+    """
     schema = model.schema
     far = distance_beyond(schema, query.columns)
     floor = np.log(FLOOR * schema.lowest) if schema.lowest > 0 else -np.inf
@@ -255,14 +245,14 @@ def _variances(model: Fitted, variance: Array, spread: Spread, far: Array, band:
 
 def standing_of(members: Sequence[Member], schema: Schema, query: Query) -> Standing:
     """Gather what the verdict must know of the members."""
-    constants = {c for m in members if m.series_discrepancy is None for c in m.undetermined}
+    constants = {c for m in members if m.discrepancy is None for c in m.undetermined}
     several = len(members) > 1
     # The constants of one formula are known by their names; of an average only the factors whose effects they are.
     effects = {c.meaning.effect for c in constants if c.meaning is not None}
     unidentified = (
         [f.name for f in schema.factors if f.name in effects] if several else sorted({c.name for c in constants})
     )
-    series = [(m, m.series_discrepancy) for m in members if m.series_discrepancy is not None]
+    series = [(m, m.discrepancy) for m in members if m.discrepancy is not None]
     if not series:
         names = [f.name for f in schema.factors]
         nodes = single_node(schema.panel, names if stack_of(members) is not None else ())
@@ -284,21 +274,11 @@ def unmeasured_terms(members: Sequence[Member]) -> list[list[str]]:
     """Return the terms of each member that are zero at every measured count, as no member reads these otherwise."""
     values = []
     for member in members:
-        series = member.series_discrepancy
+        series = member.discrepancy
         ones = dict.fromkeys(member.expression.constant_names, 1.0)
         values.append({} if series is None else member.expression.term_values(series.anchors, ones))
     measured = {name for there in values for name, value in there.items() if value.any()}
     return [[name for name in there if name not in measured] for there in values]
-
-
-def fitting_probability(model: Fitted, columns: Mapping[str, Any], rows: int) -> Array:
-    """Return the probability that each configuration fits, shape (rows,): 1 where no run ever failed.
-
-    Parameters
-    ----------
-    columns : mapping of str to ndarray of shape (rows,)
-    """
-    return np.ones(rows) if model.feasibility is None else model.feasibility.probability(columns)
 
 
 def predict(
@@ -320,7 +300,8 @@ def predict(
     dict of str to ndarray of shape (rows,)
         The factors that were given, as numbers or labels. Then the target by its name, `lower` and `upper` in its unit,
         `verdict`, `reason`, and `fits`: the probability that such a run does not fail. Where a throughput was measured,
-        it comes before the time with its own bounds.
+        it comes before the time with its own bounds; further quantities come behind the bounds as `NAME`, `NAME_lower`
+        and `NAME_upper`.
 
     Raises
     ------
@@ -331,17 +312,17 @@ def predict(
         raise GenperfError(f"the interval must lie between 0 and 1, not {interval}", hint="--interval 0.9")
     if band not in ("prediction", "confidence"):
         raise GenperfError(f"unknown band '{band}'", hint="prediction or confidence")
-    schema = model.schema
+    schema, names = model.schema, model.predicted_names
     whole = read_query(source, schema, new_levels=True)
     first, inverse = distinct_rows(whole)
     query = whole.take(first)
     new = new_levels(schema, query)
     judged = _with_new_levels(model, query, new, interval, band) if new else _judged(model, query, interval, band)
     answers = [column[inverse] for column in judged]
-    predicted = dict(zip((schema.target.name, *BESIDE_VALUE), answers, strict=True))
-    names = predicted_columns(schema.target)
+    predicted = dict(zip((schema.target.name, "lower", "upper", *JUDGED), answers, strict=True))
+    predicted |= {**throughputs(schema.target, whole.columns, predicted), **_further(model, source, interval, band)}
     read = {n: whole.columns[n] for n in whole.given if n in whole.columns and n not in names}
-    return {**read, **throughputs(schema.target, whole.columns, predicted), **predicted}
+    return {**read, **{name: predicted[name] for name in names}}
 
 
 def _judged(
@@ -391,20 +372,12 @@ def _beside_levels(
     factors = {f.name: f for f in model.schema.factors}
     known = {name: np.where(rows, factors[name].levels[0], query.columns[name]) for name, rows in new.items()}
     worded = Query(query.rows, {**query.columns, **known})
-    value, lower, upper, verdict, reason, fits = _judged(_Levelled(model, unseen), query, interval, band, worded)
+    levelled = replace(model, feasibility=standing_feasibility(model.feasibility, unseen))
+    value, lower, upper, verdict, reason, fits = _judged(levelled, query, interval, band, worded)
     for row in np.flatnonzero(np.any(list(new.values()), axis=0)):
         texts = [between(factors[name], str(query.columns[name][row])) for name, rows in new.items() if rows[row]]
         verdict[row], reason[row] = VERDICTS[-1], "; ".join(texts)
     return [value, lower, upper, verdict, reason, fits]
-
-
-class _Levelled:
-    """A fitted model whose probability of fitting knows levels that were not measured."""
-
-    def __init__(self, model: Fitted, unseen: Mapping[str, tuple[str, ...]]) -> None:
-        self.members, self.schema, self.spread = model.members, model.schema, model.spread
-        self.evidence, self.further = model.evidence, model.further
-        self.feasibility = standing_feasibility(model.feasibility, unseen)
 
 
 def distinct_rows(query: Query) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
@@ -441,7 +414,7 @@ def _answers(model: Fitted, query: Query, interval: float, band: Band) -> tuple[
         raise GenperfError(
             f"the model has no finite {schema.target.name} above zero at {given}", hint="ask nearer to the data"
         )
-    fits = fitting_probability(model, query.columns, query.rows)
+    fits = np.ones(query.rows) if model.feasibility is None else model.feasibility.probability(query.columns)
     return value, np.minimum(lower, value), np.maximum(upper, value), fits, log_width
 
 
@@ -456,17 +429,54 @@ def _words(model: Fitted, query: Query, log_width: Array) -> tuple[npt.NDArray[A
     return words[0], words[1]
 
 
-def beside(
-    source: Source, predicted: Mapping[str, Cells], target: Target, further: Sequence[str] = ()
-) -> dict[str, Cells]:
-    """Return a prediction's columns behind those that were given and are in no role.
+def _further(model: Fitted, source: Source, interval: float, band: Band) -> dict[str, Array]:
+    """Predict further quantities; NaN where a level is unknown to them and was measured of the model itself."""
+    columns: dict[str, Array] = {}
+    for name, one in model.further.items():
+        known = known_rows(one, source.columns, len(source.lines), new_levels=model.schema)
+        parts = predict(one, source.take(np.flatnonzero(known)), interval, band) if known.any() else {}
+        for end, column in ENDS.items():
+            values = np.full(len(known), np.nan)
+            if known.any():
+                values[known] = parts[column or one.schema.target.name]
+            columns[f"{name}{end}"] = values
+    return columns
+
+
+def central_values(model: Fitted, columns: Mapping[str, Any], rows: int) -> dict[str, Array]:
+    """Return the central predictions of further quantities by name; NaN where a level is unknown.
 
     Parameters
     ----------
-    predicted : mapping of str to ndarray of shape (rows,)
-    further : sequence of str
-        Columns of further quantities.
+    columns : mapping of str to ndarray of shape (rows,)
+        All factors.
     """
-    names = {*predicted_columns(target), *further}
-    given = {name: cells for name, cells in source.columns.items() if name not in names}
-    return {**given, **predicted}
+    out: dict[str, Array] = {}
+    for name, one in model.further.items():
+        known = known_rows(one, columns, rows)
+        out[name] = np.full(rows, np.nan)
+        if known.any():
+            out[name][known] = central_times(one.members, {n: v[known] for n, v in columns.items()})
+    return out
+
+
+def known_rows(
+    model: Fitted, columns: Mapping[str, Any], rows: int, new_levels: Schema | None = None
+) -> npt.NDArray[np.bool_]:
+    """Return the rows whose levels were all measured, or have measured ones that stand for them, shape (rows,).
+
+    Parameters
+    ----------
+    new_levels : Schema, optional
+        Of a model whose new levels are let through too, where this one can answer them.
+    """
+    known = np.ones(rows, dtype=bool)
+    elsewhere = {} if new_levels is None else {f.name: f.levels for f in new_levels.factors}
+    for factor in model.schema.factors:
+        if not factor.numeric and factor.name in columns:
+            levels = labels(columns[factor.name]).astype(str)
+            measured = np.isin(levels, [*factor.levels, *model.schema.standing.get(factor.name, ())])
+            if factor.name in elsewhere and len(factor.levels) > 1:
+                measured |= ~np.isin(levels, elsewhere[factor.name])
+            known &= measured
+    return known

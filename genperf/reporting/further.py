@@ -11,7 +11,7 @@ from genperf.advice.goal import Goal, capacity_constraints
 from genperf.advice.layouts import split_columns
 from genperf.errors import GenperfError
 from genperf.panel.medians import Median
-from genperf.prediction.further import known_rows
+from genperf.prediction.predict import known_rows
 from genperf.reporting.engine import Formulas, Model, engine, judging
 from genperf.reporting.sheet import Place, factor_of, short, stops
 from genperf.result import FitResult

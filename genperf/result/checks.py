@@ -197,10 +197,8 @@ def _check_discrepancy(discrepancy: Discrepancy, factors: tuple[Factor, ...]) ->
     if np.any(np.abs(discrepancy.logarithms) > CHECKS.largest_logarithm):
         raise refusal("discrepancies.logarithms: one is not a logarithm of what was measured")
     scales = discrepancy.scales
-    if scales.ndim != 1 or not len(scales) or np.any(scales < 0.0) or discrepancy.noise <= 0.0:
+    if scales.ndim != 1 or not len(scales) or np.any(scales <= 0.0) or discrepancy.noise <= 0.0:
         raise refusal("discrepancies.scales: a scale or the noise is not above zero")
-    if discrepancy.per_draw and np.any(scales == 0.0):
-        raise refusal("discrepancies.scales: the scale of a draw is not above zero")
     if max(float(scales.max()), discrepancy.noise) > CHECKS.largest_logarithm:
         raise refusal("discrepancies.scales: a scale or the noise is not a standard deviation of ln T")
     if np.any(discrepancy.variances < 0.0):

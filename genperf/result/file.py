@@ -14,7 +14,6 @@ from genperf.result.checks import check_groups
 from genperf.result.fit_result import FitResult, GroupedResult
 from genperf.result.layout import FailureRecord, File, GroupRecord
 from genperf.result.records import ENCODER, decode_hook, record_of, result_of
-from genperf.result.version1 import refuse_kriging, upgraded
 from genperf.table.content import CONTENT, read_bounded
 from genperf.table.delimited import DELIMITERS
 
@@ -70,14 +69,9 @@ def parse_model(text: str | bytes, where: str = "model") -> FitResult | GroupedR
         For a file that is cut off, of another program, of a newer schema, or not whole; the field is named.
     """
     plain = _plain(text, where)
-    if _extreme(plain):
-        place = _extreme_place(plain)
+    if (place := _extreme(plain)) is not None:
         raise ModelError(f"is not a whole model file: {place}: larger than {ARRAYS.largest:g} in size", where=where)
     try:
-        if plain["schema_version"] == 1:
-            plain = upgraded(plain)
-        if plain["schema_version"] == 2:
-            refuse_kriging(plain)
         file = msgspec.convert(plain, File, dec_hook=decode_hook)
         check_groups(file)
         results = {group.key: result_of(group.model) for group in file.groups}
@@ -96,24 +90,19 @@ def parse_model(text: str | bytes, where: str = "model") -> FitResult | GroupedR
     return GroupedResult(file.group, results, {failure.key: failure.reason for failure in file.failures})
 
 
-def _extreme(value: object) -> bool:
-    """Tell whether a value holds a number that no fit writes and nothing can be computed with."""
+def _extreme(value: object) -> str | None:
+    """Return the place of the first number that no fit writes and nothing can be computed with; None without one."""
     if isinstance(value, dict):
-        return any(_extreme(item) for key, item in value.items() if key != "seed")
-    if isinstance(value, list):
-        return any(map(_extreme, value))
-    return isinstance(value, int | float) and abs(value) > ARRAYS.largest
-
-
-def _extreme_place(value: object, place: str = "") -> str | None:
-    """Return the place of the first such number, or None."""
-    if isinstance(value, dict):
-        inner = ((f"{place}.{key}".lstrip("."), item) for key, item in value.items() if key != "seed")
+        for key, item in value.items():
+            if key != "seed" and (place := _extreme(item)) is not None:
+                return f"{key}{'.' * (place[:1] not in ('', '['))}{place}"
     elif isinstance(value, list):
-        inner = ((f"{place}[{number}]", item) for number, item in enumerate(value))
-    else:
-        return place if _extreme(value) else None
-    return next((p for p in (_extreme_place(item, name) for name, item in inner) if p is not None), None)
+        for number, item in enumerate(value):
+            if (place := _extreme(item)) is not None:
+                return f"[{number}]{'.' * (place[:1] not in ('', '['))}{place}"
+    elif isinstance(value, int | float) and abs(value) > ARRAYS.largest:
+        return ""
+    return None
 
 
 def _plain(text: str | bytes, where: str) -> dict[str, Any]:
@@ -131,10 +120,9 @@ def _plain(text: str | bytes, where: str) -> dict[str, Any]:
     version = plain.get("schema_version")
     if not isinstance(version, int) or isinstance(version, bool):
         raise ModelError("is not a whole model file: schema_version: expected a whole number", where=where)
-    if version > VERSION:
-        raise ModelError(
-            f"has schema version {version}; this genperf reads up to {VERSION}", where=where, hint="update genperf"
-        )
+    if version != VERSION:
+        hint = "update genperf" if version > VERSION else "fit it again: genperf fit TABLE … -o model.json"
+        raise ModelError(f"has schema version {version}; this genperf reads {VERSION}", where=where, hint=hint)
     return plain
 
 

@@ -2,59 +2,96 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import msgspec
 import numpy as np
-import numpy.typing as npt
 
 from genperf.errors import Note, TableError, counted
 from genperf.panel import Panel
 from genperf.panel.configurations import completed
 from genperf.panel.typical import typical_run
-from genperf.prediction import Band, Evidence, Feasibility, Member, Schema, Spread, beside, cells_of, predict
-from genperf.prediction.further import further_columns, further_names
+from genperf.prediction import Band, Evidence, Fitted, Member, cells_of, predict
 from genperf.prediction.query import Query, given_columns, read_query
-from genperf.result.shortcuts import GroupShortcuts, Shortcuts, data_or_values
-from genperf.scaling import Scaling
 from genperf.table.cells import Cells, frame_of
 from genperf.table.clean import labels
 from genperf.table.source import Source
-from genperf.table.work import checked_scaling
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-#: Columns that stand behind those of further quantities.
-AFTER_FURTHER = ("verdict", "reason", "fits")
+class Result:
+    """What one model and the models of groups have in common; `genperf` imports the rooms above lazily."""
+
+    def predict(
+        self,
+        data: str | Path | pd.DataFrame | Mapping[str, Any] | None = None,
+        interval: float = 0.9,
+        band: Band = "prediction",
+        **values: Any,
+    ) -> pd.DataFrame:
+        """Predict the target; of groups each row by the model of its group.
+
+        Parameters
+        ----------
+        data : path, DataFrame or mapping, optional
+            A column per factor, and the group columns: without these every group predicts every row. Or values by
+            name, lists being combined each with each.
+        interval : float
+            Nominal coverage, above 0 and below 1.
+        band : {"prediction", "confidence"}
+            Of a new run, or of the mean.
+        **values
+            Instead of `data`: values by name, `predict(workers=[32, 64])`.
+
+        Returns
+        -------
+        DataFrame
+            The given columns, then the target by its name (`time`), `lower` and `upper` in its unit, of each further
+            quantity its value and the ends of its interval as `NAME`, `NAME_lower`, `NAME_upper`, then `verdict`,
+            `reason` and `fits` (the probability that a run does not fail).
+
+        Raises
+        ------
+        TableError
+            Where a group is unknown, a factor is missing, or a value is not one the model can take.
+        """
+        if (data is None) == (not values):
+            what = "values are given twice" if values else "nothing is asked for"
+            raise TableError(what, hint="predict(workers=32), or predict({'workers': [32, 64]}), or predict(table)")
+        return frame_of(self.predict_columns(values if data is None else data, interval, band))
+
+    def predict_columns(
+        self,
+        data: str | Path | Source | pd.DataFrame | Mapping[str, Any],
+        interval: float = 0.9,
+        band: Band = "prediction",
+    ) -> dict[str, Cells]:
+        """Predict as `predict` does, into columns by name: nothing imports pandas for it."""
+        raise NotImplementedError
+
+    def report(self, path: str | Path, **options: Any) -> Path:
+        """Write the page: `genperf.report`."""
+        import genperf
+
+        return Path(genperf.report(self, path, **options))
 
 
 @dataclass(frozen=True, eq=False)
-class FitResult(Shortcuts):
+class FitResult(Result, Fitted):
     """A fitted model.
 
     Attributes
     ----------
     model : str
         Family, `auto`, or the user's formula.
-    schema : Schema
-        The table it was fitted to, without its rows.
-    members : tuple of Member
-        The fitted expressions with their weights; one unless the model is an ensemble.
-    evidence : tuple of Evidence
-        How it predicted the largest measured scale from the smaller ones.
     options : dict
         Loss, penalty, λ, solver, structure, as used.
     metrics : dict of str to float
         On the rows it was fitted to: mape and median_ape in %, rmse in seconds, r2.
-    feasibility : Feasibility or None
-        The probability that a run does not fail; None where no run of the table failed.
-    further : dict of str to FitResult
-        Models of further quantities with the same factors (`--also`), by name.
 
     Examples
     --------
@@ -71,16 +108,11 @@ class FitResult(Shortcuts):
     """
 
     model: str
-    schema: Schema
-    members: tuple[Member, ...]
-    spread: Spread
-    evidence: tuple[Evidence, ...]
     options: dict[str, Any]
     seed: int
     metrics: dict[str, float]
     notes: tuple[Note, ...] = ()
-    feasibility: Feasibility | None = None
-    further: Mapping[str, FitResult] = field(default_factory=dict)
+    further: Mapping[str, FitResult] = field(default_factory=dict, kw_only=True)
 
     @property
     def best(self) -> Member:
@@ -155,67 +187,13 @@ class FitResult(Shortcuts):
         """
         return read_query(self.completed(at), self.schema)
 
-    def predict(
-        self,
-        data: str | Path | pd.DataFrame | Mapping[str, Any] | None = None,
-        interval: float = 0.9,
-        band: Band = "prediction",
-        **values: Any,
-    ) -> pd.DataFrame:
-        """Predict the target.
-
-        Parameters
-        ----------
-        data : path, DataFrame or mapping, optional
-            A column per factor; or values by name, lists being combined each with each.
-        interval : float
-            Nominal coverage, above 0 and below 1.
-        band : {"prediction", "confidence"}
-            Of a new run, or of the mean.
-        **values
-            Instead of `data`: values by name, `predict(workers=[32, 64])`.
-
-        Returns
-        -------
-        DataFrame
-            The given columns, then the target by its name (`time`), `lower` and `upper` in its unit, `fits` (the
-            probability that a run does not fail), `verdict` and `reason`; of each further quantity its value and the
-            ends of its interval, as `NAME`, `NAME_lower`, `NAME_upper`.
-
-        Raises
-        ------
-        TableError
-            Where a factor is missing, or a value is not one the model can take.
-        """
-        return frame_of(self.predict_columns(data_or_values(data, values), interval, band))
-
     def predict_columns(
         self,
         data: str | Path | Source | pd.DataFrame | Mapping[str, Any],
         interval: float = 0.9,
         band: Band = "prediction",
     ) -> dict[str, Cells]:
-        """Predict as `predict` does, without a DataFrame: nothing imports pandas for it.
-
-        Parameters
-        ----------
-        data : path, DataFrame or mapping
-            A column per factor; or values by name, lists being combined each with each.
-        interval : float
-            Nominal coverage, above 0 and below 1.
-        band : {"prediction", "confidence"}
-            Of a new run, or of the mean.
-
-        Returns
-        -------
-        dict of str to ndarray of shape (rows,)
-            The given columns, then the target by its name, `lower` and `upper` in its unit, `fits`, `verdict` and
-            `reason`.
-
-        Raises
-        ------
-        TableError
-            Where a factor is missing, or a value is not one the model can take.
+        """Predict as `predict` does, into columns by name: nothing imports pandas for it.
 
         Examples
         --------
@@ -227,29 +205,28 @@ class FitResult(Shortcuts):
         array([2. , 1.5])
         """
         source = cells_of(data, self.schema)
-        return beside(source, self._predicted(source, interval, band), self.schema.target, further_names(self))
+        return _beside(source, predict(self, source, interval, band), self.predicted_names)
 
-    def _predicted(self, source: Source, interval: float, band: Band) -> dict[str, npt.NDArray[Any]]:
-        """Return the columns that a prediction adds to checked cells."""
-        predicted = predict(self, source, interval, band)
-        if not self.further:
-            return predicted
-        last = {name: predicted.pop(name) for name in AFTER_FURTHER}
-        return {**predicted, **further_columns(self, source, interval, band), **last}
+    def explain(self, at: Any = None, **options: Any) -> Any:
+        """Return the parts of a predicted value: `genperf.explain`."""
+        import genperf
+
+        return genperf.explain(self, at, **options)
+
+    def plot(self, at: Mapping[str, Any] | None = None, **options: Any) -> Any:
+        """Draw the predicted value along the count of workers with its band: `genperf.plots.scaling`."""
+        import genperf
+
+        return genperf.plots.scaling(self, self.explain(at, knee=True).scaling, **options)
 
     def constants(self, interval: float = 0.9) -> pd.DataFrame:
         """Return the fitted constants with their intervals.
 
-        Parameters
-        ----------
-        interval : float
-            Nominal coverage of the intervals, above 0 and below 1.
-
         Returns
         -------
         DataFrame
-            A row per member and constant: `member, constant, value, lower, upper, unit, state`. The state is empty, or
-            says that the constant is at its bound or not determined by the data.
+            A row per member and constant. The state is empty, or shows that the constant is at its bound or not
+            determined by the data.
 
         Examples
         --------
@@ -264,25 +241,24 @@ class FitResult(Shortcuts):
         """
         import pandas as pd
 
-        rows = []
-        for member in self.members:
-            ends = member.constant_interval(interval)
-            for j, constant in enumerate(member.expression.constants):
-                state = [
-                    *(["at its bound"] if constant.name in member.at_bound else []),
-                    *(["not determined"] if constant.name in member.unidentified else []),
-                ]
-                rows.append(
-                    (
-                        member.name,
-                        constant.name,
-                        float(member.constants[j]),
-                        float(ends[j, 0]),
-                        float(ends[j, 1]),
-                        constant.unit,
-                        ", ".join(state),
-                    )
-                )
+        rows = [
+            (
+                member.name,
+                constant.name,
+                float(value),
+                *map(float, ends),
+                constant.unit,
+                ", ".join(
+                    state
+                    for state, names in (("at its bound", member.at_bound), ("not determined", member.unidentified))
+                    if constant.name in names
+                ),
+            )
+            for member in self.members
+            for constant, value, ends in zip(
+                member.expression.constants, member.constants, member.constant_interval(interval), strict=True
+            )
+        ]
         return pd.DataFrame(rows, columns=["member", "constant", "value", "lower", "upper", "unit", "state"])
 
     def _headline(self) -> str:
@@ -315,20 +291,19 @@ class FitResult(Shortcuts):
         return f"<pre>{escape(str(self))}</pre>{self.constants().to_html(index=False, border=0)}"
 
 
+def _beside(source: Source, predicted: Mapping[str, Cells], names: Iterable[str]) -> dict[str, Cells]:
+    """Return a prediction's columns behind those that were given and have none of the predicted names."""
+    return {**{name: cells for name, cells in source.columns.items() if name not in names}, **predicted}
+
+
 @dataclass(frozen=True, eq=False)
-class GroupedResult(GroupShortcuts):
-    """One fitted model per group.
+class GroupedResult(Result):
+    """One fitted model per group."""
 
-    Attributes
-    ----------
-    group : tuple of str
-        The group columns.
-    failures : dict of tuple of str to str
-        Groups that could not be fitted, and why.
-    """
-
+    #: The group columns.
     group: tuple[str, ...]
     results: dict[tuple[str, ...], FitResult]
+    #: Groups that could not be fitted, and why.
     failures: dict[tuple[str, ...], str] = field(default_factory=dict)
 
     def __len__(self) -> int:
@@ -342,35 +317,15 @@ class GroupedResult(GroupShortcuts):
             raise TableError(f"group {shown} was not fitted: {why}" if why else f"there is no group {shown}")
         return self.results[wanted]
 
-    def predict(
-        self,
-        data: str | Path | pd.DataFrame | Mapping[str, Any] | None = None,
-        interval: float = 0.9,
-        band: Band = "prediction",
-        **values: Any,
-    ) -> pd.DataFrame:
-        """Predict the target, each row by the model of its group.
+    def explain(self, at: Any = None, **options: Any) -> dict[tuple[str, ...], Any]:
+        """Return the parts of each group's predicted value, by the group's values: `genperf.explain`."""
+        return {key: result.explain(at, **options) for key, result in self.results.items()}
 
-        Parameters
-        ----------
-        data : path, DataFrame or mapping
-            A column per factor, and the group columns. Without these every group predicts every row.
-        interval : float
-            Nominal coverage, above 0 and below 1.
-        band : {"prediction", "confidence"}
-            Of a new run, or of the mean.
+    def plot(self, at: Mapping[str, Any] | None = None) -> Any:
+        """Draw the predicted value of each group along the count of workers: `genperf.plots.groups`."""
+        import genperf
 
-        Returns
-        -------
-        DataFrame
-            The group columns, the given columns, then the target by its name, `lower, upper, verdict, reason`.
-
-        Raises
-        ------
-        TableError
-            Where a group is unknown, a factor is missing, or a value is not one the model can take.
-        """
-        return frame_of(self.predict_columns(data_or_values(data, values), interval, band))
+        return genperf.plots.groups({key: one.scaling for key, one in self.explain(at, knee=True).items()})
 
     def predict_columns(
         self,
@@ -378,16 +333,7 @@ class GroupedResult(GroupShortcuts):
         interval: float = 0.9,
         band: Band = "prediction",
     ) -> dict[str, Cells]:
-        """Predict as `predict` does, without a DataFrame: nothing imports pandas for it.
-
-        Parameters
-        ----------
-        band : {"prediction", "confidence"}
-
-        Returns
-        -------
-        dict of str to ndarray of shape (rows,)
-        """
+        """Predict as `predict` does, into columns by name."""
         if not self.results:
             raise TableError("no group was fitted", hint="; ".join(list(self.failures.values())[:1]) or None)
         # Groups are of one table: they know the same names.
@@ -404,17 +350,17 @@ class GroupedResult(GroupShortcuts):
         rows: dict[tuple[str, ...], list[int]] = {}
         for row, key in enumerate(keys):
             rows.setdefault(key, []).append(row)
-        parts = [self[key]._predicted(source.take(np.array(places)), interval, band) for key, places in rows.items()]
+        parts = [predict(self[key], source.take(np.array(places)), interval, band) for key, places in rows.items()]
         back = np.argsort(np.concatenate(list(rows.values())))
-        further = list(dict.fromkeys(name for one in self.results.values() for name in further_names(one)))
+        names = dict.fromkeys(name for one in self.results.values() for name in one.predicted_names)
+        further = dict.fromkeys(name for one in self.results.values() for name in one.further_names)
         for part in parts:
             part.update({name: np.full(len(part["lower"]), np.nan) for name in further if name not in part})
         # The work of a step may follow from the factors in some groups alone.
         shared = [name for name in parts[0] if all(name in part for part in parts)]
         joined = {name: np.concatenate([part[name] for part in parts])[back] for name in shared}
         groups = {g: np.array([key[j] for key in keys], dtype=object) for j, g in enumerate(self.group)}
-        target = next(iter(self.results.values())).schema.target
-        columns = beside(source, joined, target, further)
+        columns = _beside(source, joined, names)
         return {**groups, **{name: cells for name, cells in columns.items() if name not in self.group}}
 
     def __repr__(self) -> str:
@@ -445,18 +391,3 @@ class GroupedResult(GroupShortcuts):
     def _repr_html_(self) -> str:
         table = self.frame().to_html(index=False, border=0, na_rep="–", float_format="{:.3g}".format, max_rows=60)
         return f"<p><strong>{len(self.results)} fitted groups</strong></p>{table}"
-
-
-def with_scaling(result: FitResult | GroupedResult, kind: Scaling | None) -> FitResult | GroupedResult:
-    """Return a result whose answers take the scaling as weak or strong; None changes nothing."""
-    if kind is None:
-        return result
-    if isinstance(result, GroupedResult):
-        scaled = {key: _with_scaling(one, kind) for key, one in result.results.items()}
-        return GroupedResult(result.group, scaled, result.failures)
-    return _with_scaling(result, kind)
-
-
-def _with_scaling(result: FitResult, kind: Scaling) -> FitResult:
-    checked_scaling(kind, result.schema.scaling if result.schema.target.work else None, result.schema.target.work)
-    return replace(result, schema=msgspec.structs.replace(result.schema, scaling=kind))

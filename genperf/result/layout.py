@@ -76,7 +76,8 @@ class DiscrepancyRecord(
     variances: Array | msgspec.UnsetType = msgspec.UNSET
     noise: float
     scales: Array
-    per_draw: bool = False
+    #: Written by earlier versions; always true.
+    per_draw: bool = True
     extrapolation: Extrapolation | msgspec.UnsetType | None = msgspec.UNSET
     offsets: Array | None = None
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import msgspec
@@ -12,21 +13,25 @@ import numpy.typing as npt
 
 from genperf.discrepancy import Discrepancy, Process, Stack
 from genperf.errors import ModelError
-from genperf.expression import Constant, Expression, Term
+from genperf.expression import Constant, Expression, Meaning, Part, Term
 from genperf.formula import Node, names_in, parse, render
 from genperf.prediction import Member, discrepancies_of, stack_of
 from genperf.result.arrays import encoded, unpacked
 from genperf.result.checks import check_record, refusal
 from genperf.result.fit_result import FitResult
-from genperf.result.layout import ConstantRecord, MemberRecord, ModelRecord, TermRecord
-from genperf.result.meanings import meaning_of
-from genperf.result.shared import discrepancies_from, discrepancy_records
+from genperf.result.layout import ConstantRecord, DiscrepancyRecord, MemberRecord, ModelRecord, TermRecord
 from genperf.table import Factor
 
 #: Characters of a term that are read at most: a term of many levels is longer than what a person would write.
 LONGEST_TERM = 100_000
 #: Digits of an interval's ends: those of single precision.
 INTERVAL_DIGITS = 7
+#: What the record of a discrepancy leaves out where it is as in the record before.
+SHARED = ("kernel", "anchors", "logarithms", "variances", "extrapolation")
+#: The families whose constants are named after factors; earlier files hold no meanings.
+NAMED = ("generic", "transformer")
+_PARTS: dict[str, Part] = {"a": "scale", "p": "intrinsic", "q": "extrinsic", "d": "step"}
+_NAME = re.compile(r"(?P<letter>[apqd])(?P<term>\d*)(?:_(?P<factors>.+?))?(?:\[(?P<level>.*)\])?")
 #: The fields of a constant that have a default.
 DEFAULTS = {f.name: f.default for f in msgspec.structs.fields(ConstantRecord) if not f.required}
 
@@ -54,7 +59,7 @@ def record_of(result: FitResult) -> ModelRecord:
         seed=result.seed,
         metrics={name: value for name, value in result.metrics.items() if math.isfinite(value)},
         notes=result.notes,
-        discrepancies=discrepancy_records(discrepancies),
+        discrepancies=_discrepancy_records(discrepancies),
         feasibility=result.feasibility,
         stack=stack_of(result.members),
         further={name: record_of(one) for name, one in result.further.items()},
@@ -121,7 +126,7 @@ def result_of(record: ModelRecord) -> FitResult:
     FormulaError
         For a formula that is refused.
     """
-    discrepancies = discrepancies_from(record.discrepancies)
+    discrepancies = _discrepancies_from(record.discrepancies)
     check_record(record, discrepancies)
     schema = record.table
     return FitResult(
@@ -164,7 +169,7 @@ def _member(
             c.penalised,
             c.unit,
             c.size,
-            c.meaning or meaning_of(c.name, record.family, factors),
+            c.meaning or _meaning_of(c.name, record.family, factors),
         )
         for c in record.constants
     )
@@ -179,11 +184,14 @@ def _member(
         if not 0 <= record.discrepancy < len(discrepancies):
             raise refusal("members.discrepancy: there is none at this place")
         discrepancy = discrepancies[record.discrepancy]
-        if discrepancy.per_draw and len(discrepancy.scales) != len(draws):
+        if len(discrepancy.scales) != len(draws):
             raise refusal("discrepancies.scales: they do not match the draws")
-        if discrepancy.per_draw:
-            # The terms are evaluated at the anchors of a series.
-            _check_anchored(terms, {f.name for f in factors}, discrepancy)
+        # The terms are evaluated at the anchors of a series.
+        lacking = {n for term in terms for n in names_in(term.node)} & {f.name for f in factors} - set(
+            discrepancy.anchors
+        )
+        if lacking:
+            raise refusal(f"discrepancies.anchors: '{min(lacking)}' is not among them, and a term reads it")
     return Member(
         Expression(record.family, terms, constants, total, texts),
         np.array([c.value for c in record.constants]),
@@ -199,11 +207,56 @@ def _member(
     )
 
 
-def _check_anchored(terms: Sequence[Term], factors: set[str], discrepancy: Discrepancy) -> None:
-    """Refuse anchors that lack a factor which the terms read."""
-    lacking = {name for term in terms for name in names_in(term.node)} & factors - set(discrepancy.anchors)
-    if lacking:
-        raise refusal(f"discrepancies.anchors: '{min(lacking)}' is not among them, and a term reads it")
+def _discrepancy_records(discrepancies: Iterable[Discrepancy]) -> tuple[DiscrepancyRecord, ...]:
+    """Return the records of a model's discrepancies, in their order."""
+    records: list[DiscrepancyRecord] = []
+    before: Discrepancy | None = None
+    for discrepancy in discrepancies:
+        fields = msgspec.structs.asdict(discrepancy)
+        for name in SHARED:
+            if before is not None and ENCODER.encode(fields[name]) == ENCODER.encode(getattr(before, name)):
+                del fields[name]
+        records.append(DiscrepancyRecord(**fields))
+        before = discrepancy
+    return tuple(records)
+
+
+def _discrepancies_from(records: Sequence[DiscrepancyRecord]) -> tuple[Discrepancy, ...]:
+    """Return the discrepancies of a model's records, in their order."""
+    discrepancies: list[Discrepancy] = []
+    before: dict[str, Any] = {"extrapolation": None}
+    for record in records:
+        fields = {k: v for k, v in msgspec.structs.asdict(record).items() if v is not msgspec.UNSET}
+        before = {name: fields.get(name, before.get(name, msgspec.UNSET)) for name in SHARED}
+        lacking = [name for name, value in before.items() if value is msgspec.UNSET]
+        if lacking:
+            raise refusal(f"discrepancies.{lacking[0]}: it is missing")
+        fields.pop("per_draw")
+        discrepancies.append(Discrepancy(**{**fields, **before}))
+    return tuple(discrepancies)
+
+
+def _meaning_of(name: str, family: str, factors: Sequence[Factor]) -> Meaning | None:
+    """Return what a constant means for the factors, by its name, where a file of earlier versions does not hold it."""
+    named = _NAME.fullmatch(name)
+    if named is None or family not in NAMED or (family == "transformer" and named["level"] is None):
+        return None
+    part, term, text = _PARTS[named["letter"]], int(named["term"] or 0), named["factors"] or ""
+    categorical = ""
+    if named["level"] is not None:
+        categorical = _end(text, [f.name for f in factors if not f.numeric])
+        text = text.removesuffix(categorical).removesuffix("_")
+    factor = _end(text, [f.name for f in factors if f.numeric])
+    whole = "level" if categorical and not factor else part
+    return Meaning(whole, factor, categorical, named["level"] or "", term)
+
+
+def _end(text: str, names: Sequence[str]) -> str:
+    """Return the longest name, or names with colons between, with which a text ends."""
+    for start in sorted({0, *(place.end() for place in re.finditer("_", text))}):
+        if all(name in names for name in text[start:].split(":")):
+            return text[start:]
+    return ""
 
 
 def encode_hook(value: object) -> object:

@@ -288,7 +288,7 @@ def test_a_throughput_is_what_is_optimised() -> None:
 def test_a_model_of_draws_is_searched_too(monkeypatch: pytest.MonkeyPatch) -> None:
     runs = pd.DataFrame({"workers": [1.0, 2.0, 4.0, 8.0, 16.0], "seconds": [9.0, 5.1, 3.2, 2.7, 3.4]})
     result = gp.fit(gp.read_table(runs, time="seconds", extrinsic="workers"), "auto")
-    assert any(m.series_discrepancy is not None for m in result.members)
+    assert any(m.discrepancy is not None for m in result.members)
     found = gp.optimize(result, {"workers": "1:24"}, minimize="cost")
     told = result.predict({"workers": list(range(1, 25))})
     order = (told.workers * told.time).sort_values(kind="stable").index[:10]

@@ -54,7 +54,7 @@ def model(
 ) -> FitResult:
     medians = tuple(Median((float(n), 32.0)[: len(factors)], 1.0, 1.0, 1.0, 1) for n in measured)
     schema = Schema(tuple(factors), Target("step_s"), configurations=3, lowest=1.0, highest=1.0, medians=medians)
-    return FitResult("power", schema, members, Spread(noise, noise, per_doubling), (), {}, 0, {})
+    return FitResult(schema, members, Spread(noise, noise, per_doubling), (), "power", {}, 0, {})
 
 
 def test_the_gain_is_that_of_linear_regression() -> None:

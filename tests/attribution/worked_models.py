@@ -55,4 +55,4 @@ def model(
 ) -> FitResult:
     """Return a result of these members."""
     schema = Schema(tuple(factors), target, derived=dict(derived or {}), configurations=5, lowest=1.0, highest=9.0)
-    return FitResult("worked", schema, members, spread or Spread(), (), {}, 0, {})
+    return FitResult(schema, members, spread or Spread(), (), "worked", {}, 0, {})

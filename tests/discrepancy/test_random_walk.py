@@ -19,7 +19,7 @@ SLOPES = np.array([0.0, 0.1, 0.25])[:, None]
 
 def walk(trend: float = 0.0, work: str = "1", step: float = STEP) -> Discrepancy:
     kernel, beyond = walk_from(("n",), step, {"n": N}), Extrapolation(("n",), work, trend)
-    return Discrepancy(kernel, {"n": N}, Y, OWN, NOISE, SIZES, per_draw=True, extrapolation=beyond)
+    return Discrepancy(kernel, {"n": N}, Y, OWN, NOISE, SIZES, extrapolation=beyond)
 
 
 def curve(n: np.ndarray) -> np.ndarray:

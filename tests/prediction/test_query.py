@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from genperf.errors import TableError
-from genperf.prediction import Schema, beside, cells_of, read_query
+from genperf.prediction import Schema, read_query
 from genperf.table import Factor, Target
 
 SCHEMA = Schema(
@@ -47,10 +47,6 @@ def test_text_cells_become_numbers_and_other_columns_stay() -> None:
     query = read_query(frame, SCHEMA)
     assert query.columns["workers"].tolist() == [2.0, 4.0]
     assert query.given == ("workers", "flops", "framework", "note")
-    shown = beside(cells_of(frame, SCHEMA), {"workers": query.columns["workers"]}, SCHEMA.target)
-    assert list(shown) == list(query.given)
-    assert shown["workers"].tolist() == [2.0, 4.0]
-    assert shown["note"].tolist() == ["x", "y"]
     assert query.take(np.array([False, True])).columns["flops"].tolist() == [20.0]
 
 

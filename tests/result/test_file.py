@@ -85,7 +85,8 @@ MEMBER = [*MODEL, "members", 0]
     ("path", "value", "said"),
     [
         (["program"], "extra-p", "is not a genperf model"),
-        (["schema_version"], 99, "has schema version 99; this genperf reads up to 3"),
+        (["schema_version"], 99, "has schema version 99; this genperf reads 3"),
+        (["schema_version"], 2, "has schema version 2; this genperf reads 3"),
         (["groups"], [], "holds no model"),
         ([*MODEL, "seed"], None, "missing required field `seed`"),
         ([*MODEL, "surprise"], 1, "contains unknown field `surprise`"),
@@ -309,52 +310,13 @@ def test_draws_of_other_lengths_are_refused(result: FitResult) -> None:
         parse_model(json.dumps(read))
 
 
-def test_a_file_of_before_discrepancies_and_kept_medians_is_read() -> None:
-    """Written by the first genperf that wrote model files; amdahl, of 9.0, 5.0, 3.01 and 2.0 s on 1, 2, 4 and 8."""
-    before = load_model(Path(__file__).with_name("first_schema.json"))
-    assert isinstance(before, FitResult)
-    assert before.schema.medians == ()
-    # As it printed then: 1.0023391 + 8.0014197/16.
-    out = before.predict({"workers": 16, "batch": 32, "framework": "mxnet"})
-    assert out.time[0] == pytest.approx(1.502428, abs=1e-6)
-    assert out.verdict[0] == "caution"
-    assert parse_model(dump_model(before)).best.values == before.best.values
-
-
-EARLIER = Path(__file__).parent / "version1"
-
-
-@pytest.mark.parametrize("path", sorted(EARLIER.glob("*.json")), ids=lambda p: p.stem)
-def test_files_of_version_1_predict_the_same(path: Path) -> None:
-    """Written by the last genperf of version 1, beside what it predicted then."""
-    model = load_model(path)
-    then = pd.read_csv(path.with_suffix(".csv"), dtype={"reason": str})
-    factors = [c for c in then.columns if c not in ("time", "lower", "upper")]
-    now = model.predict(then[factors])
-    for name in ("time", "lower", "upper"):
-        assert now[name].to_numpy() == pytest.approx(then[name].to_numpy(), rel=1e-6), name
-    assert dump_model(parse_model(dump_model(model))) == dump_model(model)
-
-
-def test_anchors_of_a_series_hold_every_factor_that_a_term_reads() -> None:
-    plain = json.loads(dump_model(parse_model((EARLIER / "series.json").read_text())))
-    del plain["groups"][0]["model"]["discrepancies"][0]["anchors"]["nodes"]
-    with pytest.raises(ModelError, match=r"discrepancies.anchors: 'nodes' is not among them, and a term reads it"):
+def test_anchors_of_a_series_hold_every_factor_that_a_term_reads(walks: FitResult) -> None:
+    plain = json.loads(dump_model(walks))
+    (model,) = (g["model"] for g in plain["groups"])
+    name = next(f["name"] for f in model["table"]["factors"])
+    del model["discrepancies"][0]["anchors"][name]
+    with pytest.raises(ModelError, match=rf"discrepancies.anchors: '{name}' is not among them, and a term reads it"):
         parse_model(json.dumps(plain))
-
-
-def test_many_factors_of_an_earlier_auto_are_fitted_again() -> None:
-    with pytest.raises(ModelError, match="by an earlier version of auto") as caught:
-        load_model(EARLIER.with_name("refused") / "kriged.json")
-    assert "fit it again" in str(caught.value.hint)
-
-
-def test_kriging_of_version_2_is_fitted_again(walks: FitResult) -> None:
-    read = {**json.loads(dump_model(walks)), "schema_version": 2}
-    parse_model(json.dumps(read))
-    del read["groups"][0]["model"]["discrepancies"][1]["per_draw"]
-    with pytest.raises(ModelError, match="by an earlier version of auto"):
-        parse_model(json.dumps(read))
 
 
 def test_a_name_is_not_compared_with_zero(result: FitResult) -> None:

@@ -1,4 +1,4 @@
-"""The model that answers for levels that were not measured."""
+"""A model that answers otherwise than it was fitted: for levels that were not measured, for another kind of scaling."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ import msgspec
 
 from genperf.prediction import standing_feasibility, standing_members
 from genperf.prediction.query import answered
-from genperf.result.fit_result import FitResult
+from genperf.result.fit_result import FitResult, GroupedResult
+from genperf.scaling import Scaling
 from genperf.table.clean import label
+from genperf.table.work import checked_scaling
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -89,3 +91,18 @@ def _values(given: Mapping[str, Any] | pd.DataFrame | None, factor: str, result:
         return []
     values: Any = next((v for name, v in given.items() if result.schema.column(str(name)) == factor), [])
     return [values] if isinstance(values, str) or not hasattr(values, "__iter__") else list(values)
+
+
+def with_scaling(result: FitResult | GroupedResult, kind: Scaling | None) -> FitResult | GroupedResult:
+    """Return a result whose answers take the scaling as weak or strong; None changes nothing."""
+    if kind is None:
+        return result
+    if isinstance(result, GroupedResult):
+        scaled = {key: _with_scaling(one, kind) for key, one in result.results.items()}
+        return GroupedResult(result.group, scaled, result.failures)
+    return _with_scaling(result, kind)
+
+
+def _with_scaling(result: FitResult, kind: Scaling) -> FitResult:
+    checked_scaling(kind, result.schema.scaling if result.schema.target.work else None, result.schema.target.work)
+    return replace(result, schema=msgspec.structs.replace(result.schema, scaling=kind))
