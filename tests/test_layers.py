@@ -11,6 +11,7 @@ LAYERS = {
     "losses": 1,
     "scaling": 1,
     "metrics": 1,
+    "vocabulary": 1,
     "formula": 2,
     "solver": 2,
     "table": 3,

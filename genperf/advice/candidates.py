@@ -16,7 +16,7 @@ from genperf.panel.following import divisible, following
 from genperf.panel.nodes import devices_on_several
 from genperf.prediction import Query, read_query
 from genperf.result import FitResult
-from genperf.table.names import noun_of
+from genperf.vocabulary.names import noun_of
 
 Array = npt.NDArray[np.float64]
 

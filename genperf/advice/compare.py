@@ -19,7 +19,7 @@ from genperf.prediction import read_query
 from genperf.prediction.predict import THROUGHPUT
 from genperf.result import FitResult, GroupedResult, answering
 from genperf.table import Target
-from genperf.table.names import canonical_of
+from genperf.vocabulary.names import canonical_of
 from genperf.words.numbers import join_values, three_digits
 from genperf.words.verdict import fits_text
 

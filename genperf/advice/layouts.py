@@ -14,7 +14,7 @@ from genperf.formula import Name, Node, evaluate, parse, quote_name, render, sub
 from genperf.panel import Panel
 from genperf.result import FitResult
 from genperf.table import Factor
-from genperf.table.transformer_names import WAYS
+from genperf.vocabulary.names import WAYS
 
 Array = npt.NDArray[np.float64]
 #: Conditions over canonical names; one is left out where the model lacks a name.

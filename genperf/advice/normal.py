@@ -23,6 +23,7 @@ from genperf.result import FitResult
 from genperf.scaling import KINDS, is_whole
 from genperf.table import Factor
 from genperf.table.axis import several_nodes
+from genperf.vocabulary import any_of
 
 Array = npt.NDArray[np.float64]
 
@@ -32,7 +33,7 @@ class ContextSettings:
     """How words of a table are understood."""
 
     #: Words of a count that is no count of training devices: the published series say nothing of it.
-    others: str = r"core|thread|cpu|proc|executor|user|client|env|concurr|server|task|request|tensor|pipe|\b[tp]p\b"
+    others: str = any_of("columns.no_devices")
     #: Words of a network by its kind.
     networks: Mapping[str, str] = field(
         default_factory=lambda: {

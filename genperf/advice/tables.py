@@ -25,13 +25,13 @@ from genperf.table import Factor, Table, read_table
 from genperf.table.cells import Cells
 from genperf.table.clean import label, labels
 from genperf.table.columns import Columns
-from genperf.table.headers import DEVICE_WORDS, Header, header_of
 from genperf.table.jobs import taken_as_job
 from genperf.table.measurement import TIME_UNITS
-from genperf.table.names import canonical_of
 from genperf.table.roles import lets_of
 from genperf.table.source import Source
 from genperf.table.understood import understood
+from genperf.vocabulary.headers import DEVICE_WORDS, Header, header_of
+from genperf.vocabulary.names import canonical_of
 from genperf.words.numbers import join_values, samples_called, three_digits
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from genperf.result import FitResult
 from genperf.scaling import KINDS, LISTED, Scaling
 from genperf.table import Factor
 from genperf.table.cells import frame_of
-from genperf.table.names import canonical_of
+from genperf.vocabulary.names import canonical_of
 
 Array = npt.NDArray[np.float64]
 Truth = npt.NDArray[np.bool_]

@@ -15,7 +15,7 @@ from genperf.errors import GenperfError
 from genperf.facts import Doubling, Interval, Limit, Part
 from genperf.panel.configurations import following_workers
 from genperf.result import FitResult
-from genperf.table.names import noun_of
+from genperf.vocabulary.names import noun_of
 from genperf.words.quantity import value_name
 from genperf.words.terms import named
 

@@ -106,7 +106,7 @@ def command(
 def _roles(table: Imported) -> list[str]:
     """Return the options that name the columns' roles; factors that do not vary are in none."""
     from genperf.importers import is_number
-    from genperf.table.names import canonical_of
+    from genperf.vocabulary.names import canonical_of
 
     series = [name for name in table.group if len(table.values(name)) > 1]
     parts: dict[str, list[str]] = {"--intrinsic": [], "--extrinsic": [], "--categorical": [], "--group": series}

@@ -14,8 +14,8 @@ from genperf.models.network import network_of
 from genperf.panel import Panel, scale_of
 from genperf.table import Table
 from genperf.table.axis import several_nodes
-from genperf.table.names import canonical_of
 from genperf.table.table import REPEATS
+from genperf.vocabulary.names import canonical_of
 
 Array = npt.NDArray[np.float64]
 

@@ -27,7 +27,7 @@ from genperf.models import (
 )
 from genperf.models.compose import compose
 from genperf.models.family import Choice, Family, Need, Overhead, held_at
-from genperf.table.names import ALIASES
+from genperf.vocabulary.names import ALIASES
 
 _REGISTERED = (
     generic.FAMILY,

@@ -13,7 +13,7 @@ from genperf.errors import ModelError
 from genperf.expression import Constant, Expression, Term
 from genperf.formula import Call, Name, Node, evaluate, names_in, parse, substitute
 from genperf.panel import Panel
-from genperf.table.names import ALIASES
+from genperf.vocabulary.names import ALIASES
 
 Array = npt.NDArray[np.float64]
 

@@ -13,7 +13,7 @@ from genperf.formula import render
 from genperf.panel import Panel
 from genperf.table import Factor
 from genperf.table.axis import UNITS, has_zero
-from genperf.table.names import ALIASES, column_of
+from genperf.vocabulary.names import ALIASES, column_of
 
 #: Where an overhead arises; see `Overhead`.
 Place = Literal["constant", "inside", "between", "growing", "doubling"]

@@ -16,8 +16,7 @@ from genperf.formula import Call, Name, Node, Number, Text, call, parse, substit
 from genperf.models.compose import unused_name
 from genperf.panel import Panel
 from genperf.table import Factor
-from genperf.table.names import ALIASES
-from genperf.table.transformer_names import WAYS
+from genperf.vocabulary.names import ALIASES, WAYS
 
 
 @dataclass(frozen=True)

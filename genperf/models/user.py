@@ -15,7 +15,7 @@ from genperf.expression import Constant, Expression, Term
 from genperf.formula import Call, Name, Node, Number, bind_values, call, names_in, parse_number, render, substitute
 from genperf.panel import Panel
 from genperf.table import Factor
-from genperf.table.names import ALIASES
+from genperf.vocabulary.names import ALIASES
 
 Bounds = tuple[float, float]
 

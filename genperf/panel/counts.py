@@ -9,8 +9,7 @@ from typing import Any
 from genperf.errors import TableError
 from genperf.table.cells import Cells
 from genperf.table.clean import labels
-from genperf.table.names import canonical_of, plain_name
-from genperf.table.transformer_names import WAYS
+from genperf.vocabulary.names import WAYS, canonical_of, plain_name
 
 #: Factors of how a run is executed; the field's other names are those of the program.
 EXTRINSIC = (

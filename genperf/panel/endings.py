@@ -8,18 +8,13 @@ from typing import Any
 from genperf.table.cells import Cells
 from genperf.table.clean import labels
 from genperf.table.failures import says_failed
-from genperf.table.names import plain_name
+from genperf.vocabulary import words_of
+from genperf.vocabulary.names import plain_name
 
-#: Columns of words.
-_ENDINGS = frozenset(
-    {"status", "state", "result", "outcome", "exit_status", "error", "errors", "failure", "message", "note", "notes"}
+_ENDINGS, _FAILED, _SUCCEEDED = (
+    frozenset(words_of(f"columns.{kind}")) for kind in ("ending", "ending_failed", "ending_succeeded")
 )
-#: Switches that are on where a run failed, or where it succeeded.
-_FAILED = frozenset(
-    {"oom", "is_oom", "ooms", "out_of_memory", "failed", "fail", "failure", "crashed", "error", "killed", "timeout"}
-)
-_SUCCEEDED = frozenset({"ok", "success", "succeeded", "completed", "finished", "fits", "fit"})
-_ON, _OFF = frozenset({"1", "true", "yes", "y"}), frozenset({"0", "false", "no", "n"})
+_ON, _OFF = (frozenset(words_of(f"cells.{switch}")) for switch in ("on", "off"))
 
 
 def ending_column(columns: Mapping[str, Cells | Sequence[Any]]) -> dict[str, str]:

@@ -13,7 +13,7 @@ from genperf.formula import quote_name
 from genperf.panel.nodes import workers_of_node
 from genperf.panel.panel import Panel
 from genperf.table import Factor
-from genperf.table.transformer_names import WAYS
+from genperf.vocabulary.names import WAYS
 
 if TYPE_CHECKING:
     from genperf.table import Table

@@ -8,25 +8,16 @@ from dataclasses import dataclass, field, replace
 
 from genperf.errors import TableError
 from genperf.formula import quote_name
-from genperf.table.headers import STATISTICS, STEP_WORDS, Header, header_of, is_bandwidth
 from genperf.table.measurement import TIME_UNITS
-from genperf.table.names import column_of, plain_name
-from genperf.table.transformer_names import WAYS
+from genperf.vocabulary import any_of
+from genperf.vocabulary.headers import STATISTICS, STEP_WORDS, Header, header_of, is_bandwidth
+from genperf.vocabulary.names import WAYS, column_of, plain_name
 
-#: What is computed from measurements: never a factor, and never what was measured.
-_RESULTS = re.compile(
-    r"(^|.*_)([mh]?mfu|[mh]?hfu|[mhp]?tflops?|pflops?|(peta|tera|giga)_?flops?|gflops|loss|accuracy|speed_?up|efficiency|"
-    r"eff|rate_of_success|success_rate|utilization|util|startup|busbw|algbw|"
-    r"(node|gpu|device|worker|core|cpu|machine)_?(hours?|days?|seconds?))(_.*)?"
-)
-#: How far measurements spread.
-_SPREADS = re.compile(r"(^|.*[_.])(std|stdev|stddev|sd|sem|var|ci|ci_?\d\d|iqr|stderr|sigma)(_.*)?")
-#: A bandwidth that a collective reached: measured, unlike that of a link.
-_COLLECTIVE = re.compile(r"all_?reduce|all_?gather|reduce_?scatter|all_?to_?all|nccl|measured|achieved")
-#: Numbers of a run: `job_id`, `uuid`.
-_NUMBER_OF_A_RUN = re.compile(r"(job|slurm_job|exp|experiment|log|wandb|mlflow|uu)?_?id|job|index|timestamp|date")
-#: Of several times the one with such a word is that of a whole step or run; another one may be a part of it.
-_WHOLE = re.compile(r"(^|_)(time|total|duration|elapsed|runtime|latency|seconds)(_|$)")
+_RESULT = re.compile(rf"(^|.*_){any_of('columns.result')}(_.*)?")
+_SPREAD = re.compile(rf"(^|.*[_.]){any_of('columns.spread')}(_.*)?")
+_COLLECTIVE = re.compile(any_of("columns.collective"))
+_NUMBER_OF_A_RUN = re.compile(any_of("columns.number_of_a_run"))
+_WHOLE = re.compile(rf"(^|_){any_of('headers.whole')}(_|$)")
 #: Statistics of one measurement, the better one to fit first; a name without such a word comes before all.
 _RANKED = (*STATISTICS, "min")
 #: The name of the step's time that is derived from steps per second.
@@ -73,7 +64,7 @@ def is_result(name: str) -> bool:
     ['hMFU', 'TFLOPs/GPU', 'AllReduce (GB/s)', 'speed up vs 1 GPU']
     """
     plain = plain_name(name).replace("/", "_")
-    return bool((is_bandwidth(name) and _COLLECTIVE.search(plain)) or _RESULTS.fullmatch(plain))
+    return bool((is_bandwidth(name) and _COLLECTIVE.search(plain)) or _RESULT.fullmatch(plain))
 
 
 def is_number_of_a_run(name: str) -> bool:
@@ -96,7 +87,7 @@ def is_spread(name: str) -> bool:
     >>> is_spread("thr_std"), is_spread("stddev (ms)"), is_spread("std_lib")
     (True, True, True)
     """
-    return bool(_SPREADS.fullmatch(plain_name(name).replace("/", "_")))
+    return bool(_SPREAD.fullmatch(plain_name(name).replace("/", "_")))
 
 
 def ranked(names: Sequence[str], columns: Sequence[str], headers: Mapping[str, Header] | None = None) -> list[str]:

@@ -15,8 +15,7 @@ from genperf.panel.medians import Median
 from genperf.scaling import Scaling, is_whole
 from genperf.table import Factor, Target
 from genperf.table.axis import Axis, axis_of, factor_of
-from genperf.table.names import ALIASES, column_of
-from genperf.table.transformer_names import WAYS
+from genperf.vocabulary.names import ALIASES, WAYS, column_of
 
 #: Factors that follow from others, tried in order where a table lacks them.
 DERIVED: tuple[tuple[str, str], ...] = (

@@ -15,7 +15,7 @@ from genperf.formula.amounts import amount
 from genperf.panel.evidence import Evidence
 from genperf.panel.reading import Reading, column_named
 from genperf.table.clean import label
-from genperf.table.names import canonical_of
+from genperf.vocabulary.names import canonical_of
 
 Array = npt.NDArray[np.float64]
 Truth = npt.NDArray[np.bool_]

@@ -31,10 +31,9 @@ from genperf.panel.measured import (
 from genperf.panel.runs import is_provenance, is_repeat, refuse_job_steps, series_columns
 from genperf.table import phase_columns
 from genperf.table.cells import Cells
-from genperf.table.headers import Header, header_of
-from genperf.table.names import canonical_of, column_of, plain_name
 from genperf.table.roles import lets_of, names_of
-from genperf.table.transformer_names import WAYS
+from genperf.vocabulary.headers import Header, header_of
+from genperf.vocabulary.names import WAYS, canonical_of, column_of, plain_name
 
 Role = Literal[
     "setting",
@@ -416,8 +415,7 @@ def wanted_column(reading: Reading, names: Sequence[str], want: str) -> str:
     numeric = [n for n in there if len(reading.evidence[n].known)]
     if numeric:
         return numeric[0]
-    kinds = {"time": "time", "throughput": "rate", "rate": "rate", "memory": "quantity", "energy": "quantity"}
-    kind = header_of(want).kind or kinds.get(plain, "")
+    kind = "rate" if plain == "rate" else header_of(want).kind
     of_kind = [n for n in names if kind and reading.headers[n].kind == kind]
     unknown = [n for n in names if not reading.headers[n].kind]
     inside = [n for n in names if plain and plain in plain_name(n)]

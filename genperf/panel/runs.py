@@ -13,38 +13,14 @@ from genperf.errors import TableError
 from genperf.panel.evidence import alone
 from genperf.table.cells import Cells
 from genperf.table.clean import labels, mostly_numbers
-from genperf.table.names import plain_name
+from genperf.vocabulary import words_of
+from genperf.vocabulary.names import plain_name
 
-_REPEATS = frozenset(
-    {
-        *("repeat", "repetition", "rep", "run", "trial", "seed", "replicate"),
-        # Lines of a log.
-        *("iteration", "iter", "step", "global_step", "epoch"),
-    }
-)
+_REPEATS, _PROVENANCE = (frozenset(words_of(f"columns.{kind}")) for kind in ("repeat", "provenance"))
 #: A run by its number or letter: `run1`, `trial-2`, `a`.
 _NUMBERED = re.compile(r"([a-z]*[ _-]?)(\d+|[a-z])")
 #: A part of a job, as Slurm numbers it.
 _JOB_STEP = re.compile(r"\d+(_\d+)?\.(batch|extern|\d+)")
-#: Columns that tell where a run was written down: they may tell series apart, and are no factor.
-_PROVENANCE = frozenset(
-    {
-        *("source", "file", "filename", "path", "url", "link", "reference", "note", "notes", "comment", "document"),
-        *(
-            "run_set",
-            "session",
-            "campaign",
-            "experiment",
-            "date",
-            "timestamp",
-            "commit",
-            "user",
-            "job",
-            "job_id",
-            "run_id",
-        ),
-    }
-)
 
 
 def is_repeat(name: str, cells: Cells | Sequence[Any]) -> bool:

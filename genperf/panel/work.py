@@ -15,8 +15,8 @@ from genperf.formula.amounts import amount
 from genperf.panel.panel import Panel
 from genperf.scaling import KINDS, Scaling
 from genperf.table.axis import UNITS
-from genperf.table.names import column_of
 from genperf.table.work import evaluated
+from genperf.vocabulary.names import column_of
 
 Array = npt.NDArray[np.float64]
 

@@ -15,7 +15,7 @@ from genperf.formula.amounts import amount
 from genperf.panel.work import work_of_columns, work_of_step
 from genperf.reporting.engine import Model
 from genperf.result import FitResult
-from genperf.table.names import column_of
+from genperf.vocabulary.names import column_of
 from genperf.words.numbers import samples_called
 
 

@@ -18,17 +18,17 @@ from genperf.table.clean import Rejection, above_zero, mostly_numbers, not_negat
 from genperf.table.columns import Columns
 from genperf.table.describe import constant_notes, measure_factors, zero_count_notes
 from genperf.table.failures import failure_notes, groups_that_only_failed, refuse_only_failures
-from genperf.table.headers import header_of
 from genperf.table.jobs import by_header, by_times
 from genperf.table.layout import refuse_contradictions
 from genperf.table.measurement import Measurement
-from genperf.table.names import counted_by
 from genperf.table.repeats import with_repeat_notes
 from genperf.table.roles import ReadOptions, Roles
 from genperf.table.source import Source
 from genperf.table.table import Table
 from genperf.table.target import TIME
 from genperf.table.work import assumed_work, checked_scaling, counted_column, kind_of_work, work_notes
+from genperf.vocabulary.headers import header_of
+from genperf.vocabulary.names import counted_by
 
 
 @dataclass(frozen=True)

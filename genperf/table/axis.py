@@ -13,8 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from genperf.table.factor import Factor
-from genperf.table.names import GENERAL, canonical_of, column_of
-from genperf.table.transformer_names import WAYS
+from genperf.vocabulary.names import GENERAL, WAYS, canonical_of, column_of
 
 #: What a factor is counted in; the others are numbers.
 UNITS: dict[str, str] = {
@@ -94,7 +93,7 @@ def axis_of(
 ) -> Axis:
     """Return which factor counts the workers: the first of these that varies.
 
-    1. the workers, by the mapping or by the field's names (`genperf.table.names`);
+    1. the workers, by the mapping or by the field's names (`genperf.vocabulary.names`);
     2. the nodes, likewise;
     3. the only extrinsic factor above zero whose name has no other meaning: it counts the workers whatever its name.
 

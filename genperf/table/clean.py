@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from genperf.vocabulary import words_of
+
 if TYPE_CHECKING:
     from genperf.table.cells import Cells
 
-MISSING = frozenset({"nan", "na", "n/a", "n.a.", "#n/a", "null", "none", "<na>", "nat", "-", "--", "–", "—", "?"})
+MISSING = frozenset(words_of("cells.missing"))
 #: Blanks that stand between thousands; a spreadsheet writes those that do not break a line.
 _GAP = " \u00a0\u2009\u202f"
 #: `hh:mm:ss`, behind days as Slurm writes it.

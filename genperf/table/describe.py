@@ -11,7 +11,7 @@ import pandas as pd
 from genperf.errors import Note
 from genperf.formula import quote_name
 from genperf.table.factor import Factor, Role, measure
-from genperf.table.names import counted_by
+from genperf.vocabulary.names import counted_by
 
 
 def measure_factors(

@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 from genperf.errors import Note
 from genperf.table.factor import Factor
-from genperf.table.names import counted_by
 from genperf.table.table import Table
+from genperf.vocabulary.names import counted_by
 
 
 @dataclass(frozen=True)

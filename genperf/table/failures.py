@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from genperf.errors import Note, TableError, counted, suggest
 from genperf.table.clean import label
+from genperf.vocabulary import any_of, words_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -22,39 +23,16 @@ Words = str | Sequence[str]
 
 @dataclass(frozen=True)
 class FailureSettings:
-    """The words by which a run is known to have failed."""
+    """What a message shows of the words of failed runs."""
 
-    #: Whole words in small letters; `-` and `_` count as blanks. They are those of PyTorch, Slurm, Kubernetes and
-    #: MLPerf logs.
-    words: tuple[str, ...] = (
-        "oom",
-        "oomkilled",
-        "out of memory",
-        "outofmemory",
-        "outofmemoryerror",
-        "fail",
-        "fails",
-        "failed",
-        "failure",
-        "error",
-        "killed",
-        "timeout",
-        "time out",
-        "timed out",
-        "crash",
-        "crashed",
-        "aborted",
-        "does not fit",
-        "did not fit",
-    )
-    #: Before one of the words, they take it back: "no error".
-    denials: tuple[str, ...] = ("no", "not", "non", "without", "0")
     #: Values of a column that a message lists. A guess: they fit on a line.
     max_shown_values: int = 6
 
 
 FAILURES = FailureSettings()
-_FAILED = re.compile("".join(rf"(?<!\b{word} )" for word in FAILURES.denials) + rf"\b(?:{'|'.join(FAILURES.words)})\b")
+_FAILED = re.compile(
+    "".join(rf"(?<!\b{word} )" for word in words_of("cells.denial")) + rf"\b{any_of('cells.failed')}\b"
+)
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,9 @@ import numpy.typing as npt
 from genperf.errors import Note
 from genperf.table.axis import axis_of
 from genperf.table.factor import Factor
-from genperf.table.headers import header_of
-from genperf.table.names import COUNTED, canonical_of, column_of, noun_of
 from genperf.table.table import Table
+from genperf.vocabulary.headers import header_of
+from genperf.vocabulary.names import COUNTED, canonical_of, column_of, noun_of
 
 Array = npt.NDArray[np.float64]
 

@@ -8,8 +8,7 @@ import numpy as np
 
 from genperf.table.clean import Reasons, mostly_numbers, numbers
 from genperf.table.columns import Columns
-from genperf.table.names import column_of
-from genperf.table.transformer_names import WAYS
+from genperf.vocabulary.names import WAYS, column_of
 
 
 def refuse_contradictions(columns: Columns, factors: Collection[str]) -> None:

@@ -10,8 +10,8 @@ import numpy.typing as npt
 
 from genperf.errors import Note, TableError
 from genperf.table.clean import Reasons, above_zero, too_large, too_small
-from genperf.table.headers import header_of
 from genperf.table.target import SECONDS, TIME, Target
+from genperf.vocabulary.headers import header_of
 
 Kind = Literal["time", "throughput", "quantity"]
 

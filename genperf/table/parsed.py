@@ -15,9 +15,9 @@ import numpy.typing as npt
 
 from genperf.errors import Note, counted
 from genperf.table.clean import MISSING, all_plain, label, number_in, seconds_of
-from genperf.table.headers import header_of
 from genperf.table.rows import step
-from genperf.table.units import MULTIPLES, canonical_time, is_other_word, unit_of
+from genperf.vocabulary.headers import header_of
+from genperf.vocabulary.units import MULTIPLES, canonical_time, is_other_word, unit_of
 
 _BLANKS = "'’\u00a0\u2009\u202f"
 _NUMBER = (

@@ -9,16 +9,10 @@ import numpy.typing as npt
 import pandas as pd
 
 from genperf.table.clean import MISSING, Reasons, label, not_negative, numbers
+from genperf.vocabulary import section
 
 #: The phases of a step of synchronous SGD, and what a column of each is called before its unit.
-PHASES: dict[str, tuple[str, ...]] = {
-    "input": ("io", "input", "data", "data_loading"),
-    "transfer": ("h2d", "host_to_device", "transfer"),
-    "forward": ("forward", "fwd"),
-    "backward": ("backward", "bwd"),
-    "exchange": ("exchange", "communication", "comm", "allreduce", "all_reduce"),
-    "update": ("update", "optimizer"),
-}
+PHASES = section("phases")
 #: The ending of a phase's column is its unit, seconds: a column `forward` may hold anything.
 UNITS = ("s", "seconds")
 

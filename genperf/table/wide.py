@@ -12,28 +12,17 @@ import numpy.typing as npt
 
 from genperf.errors import Note, counted, listed
 from genperf.table.clean import MISSING, label, number_in
-from genperf.table.headers import header_of
 from genperf.table.parsed import parts_of
 from genperf.table.rows import step
-from genperf.table.units import canonical_time
+from genperf.vocabulary import any_of, words_of
+from genperf.vocabulary.headers import header_of
+from genperf.vocabulary.units import canonical_time
 
 
 @dataclass(frozen=True)
 class WideSettings:
     """Which headers are taken for counts or repeats."""
 
-    #: What people call one run of several. They only separate repeats from counts, and give a column no role.
-    repeat_words: str = (
-        r"run|trial|rep|repeat|repetition|repetici[oó]n|attempt|try|measurement|sample|seed|pass|round|fold|"
-        r"epoch|iteration|iter|iteraci[oó]n|[eé]poca|"
-        r"ejecuci[oó]n|ejec|intento|corrida|prueba|vuelta|lauf|durchlauf|versuch|messung|wiederholung|"
-        r"essai|ex[eé]cution|mesure|passage|prova|esecuzione|execu[cç][aã]o|teste|次|运行|第|lần|回"
-    )
-    #: What is measured, before a number without a sign between: `T8` is the time of 8.
-    measured: tuple[str, ...] = (
-        *("t", "time", "tiempo", "zeit", "temp", "temps", "tempo", "runtime", "latency", "s", "sec", "second", "ms"),
-        *("speedup", "throughput", "rate", "speed", "efficiency", "eff", "fps", "memory", "mem", "perf"),
-    )
     #: Median spread of a row's values, relative to their mean, up to which columns without such a word are
     #: repeats. A guess: counts differ by more, clusters' noise by less.
     scatter: float = 0.15
@@ -42,7 +31,8 @@ class WideSettings:
 
 
 WIDE = WideSettings()
-_REPEAT = re.compile(rf"(?<![^\W\d_])(?:{WIDE.repeat_words})s?(?![^\W\d_])", re.IGNORECASE)
+_REPEAT = re.compile(rf"(?<![^\W\d_]){any_of('headers.run_of_several')}s?(?![^\W\d_])", re.IGNORECASE)
+_MEASURED = frozenset(words_of("headers.measured"))
 _ORDINAL = r"(?:st|nd|rd|th|nda|era|ra|da|ta|er|ere|ère|eme|ème|ª|º|°|\.)"
 _WORD = r"[^\W\d_]+"
 #: `4 GPUs`, `16nodes`, `n=8`, `nodes_4`, `time @ 4 ranks`, `T(8)`.
@@ -229,7 +219,7 @@ def _readings(name: str) -> list[tuple[str, str, str, int]]:
             rest = _tidy(name[: match.start()] + " " + name[match.end() :])
             joint = "given" if kind == "after" and re.search("[=:(]", match["joint"]) else kind
             word, number = match["word"], int(match["number"])
-            if joint != "before" and _stem(word) in WIDE.measured:
+            if joint != "before" and _stem(word) in _MEASURED:
                 readings.append(("measured", "", f"{word} {rest}".strip(), number))
             else:
                 readings.append((joint, word, rest, number))

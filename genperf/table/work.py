@@ -14,8 +14,8 @@ from genperf.scaling import KINDS, LISTED, Scaling
 from genperf.table.axis import axis_of
 from genperf.table.clean import numbers
 from genperf.table.factor import Factor
-from genperf.table.names import column_of
 from genperf.table.roles import Roles
+from genperf.vocabulary.names import column_of
 
 if TYPE_CHECKING:
     from genperf.table.table import Table

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from genperf.facts import Expectation, Growth, Interval, Paid, Stage
-from genperf.table.names import noun_of
+from genperf.vocabulary.names import noun_of
 from genperf.words.numbers import (
     count_text,
     duration_text,

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from genperf.table.headers import header_of
-from genperf.table.names import counted_by, noun_of
+from genperf.vocabulary.headers import header_of
+from genperf.vocabulary.names import counted_by, noun_of
 
 
 def count_text(count: float, name: str) -> str:

@@ -5,20 +5,8 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-#: Unit of time → how it is written behind a number; small letters.
-TIME_SPELLINGS = {
-    "s": "s sec secs second seconds segundo segundos seg segs sekunde sekunden sek seconde secondes secondo secondi "
-    "segundos. secs. sec. 秒 giây секунд секунды сек",
-    "ms": "ms msec msecs millisecond milliseconds milisegundo milisegundos millisekunde millisekunden "
-    "milliseconde millisecondes millisecondi 毫秒 ミリ秒 мс",
-    "us": "us µs μs usec usecs microsecond microseconds microsegundo microsegundos mikrosekunde mikrosekunden "
-    "microseconde microsecondes microsecondi 微秒",
-    "ns": "ns nsec nanosecond nanoseconds nanosegundo nanosegundos nanosekunde nanosekunden nanoseconde nanosecondes "
-    "纳秒",
-    "min": "min mins min. minute minutes minuto minutos minuten minuti 分钟 分 phút мин",
-    "h": "h hr hrs hour hours hora horas stunde stunden std heure heures ora ore 小时 時間 giờ",
-    "d": "d day days día días dia dias tag tage jour jours 天",
-}
+from genperf.vocabulary.words import section
+
 #: Exact seconds in a unit of time, as numerator and denominator.
 SECONDS_IN = {
     "s": (1.0, 1.0),
@@ -29,7 +17,7 @@ SECONDS_IN = {
     "h": (3600.0, 1.0),
     "d": (86400.0, 1.0),
 }
-_TIMES = {word: unit for unit, words in TIME_SPELLINGS.items() for word in words.split()}
+_TIMES = {word: unit for unit, spelled in section("time").items() for word in spelled}
 _PREFIXES = {"": 1.0, "k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15}
 _BINARY = {"Ki": 2.0**10, "Mi": 2.0**20, "Gi": 2.0**30, "Ti": 2.0**40}
 #: Units that take a prefix, each with what it measures.

@@ -4,8 +4,8 @@ import pandas as pd
 import pytest
 
 from genperf.table import read_table
-from genperf.table.headers import Header, bare, header_of
-from genperf.table.names import canonical_of, column_of, noun_of
+from genperf.vocabulary.headers import Header, bare, header_of
+from genperf.vocabulary.names import canonical_of, column_of, noun_of
 
 
 @pytest.mark.parametrize(

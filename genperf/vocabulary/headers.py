@@ -7,84 +7,40 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
-#: Units of time, with the one that `read_table` takes.
+from genperf.vocabulary.words import any_of, section, words_of
+
+#: Units of time, with the one that `read_table` takes: no days, and none that is another word in a header.
 TIME_WORDS = {
-    **dict.fromkeys(("s", "sec", "secs", "second", "seconds"), "s"),
-    **dict.fromkeys(("ms", "msec", "msecs", "millisecond", "milliseconds"), "ms"),
-    **dict.fromkeys(("us", "usec", "usecs", "microseconds", "\N{MICRO SIGN}s", "\N{GREEK SMALL LETTER MU}s"), "us"),
-    **dict.fromkeys(("ns", "nsec", "nanoseconds"), "ns"),
-    **dict.fromkeys(("min", "mins", "minute", "minutes"), "min"),
-    **dict.fromkeys(("h", "hr", "hrs", "hour", "hours"), "h"),
+    word: unit
+    for unit, spelled in section("time").items()
+    if unit != "d"
+    for word in spelled
+    if word not in words_of("headers.no_time")
 }
 #: What one throughput of many workers may be shared by.
-DEVICE_WORDS = frozenset(
-    f"{word}{end}"
-    for word in ("gpu", "device", "worker", "rank", "chip", "accelerator", "card", "tpu", "npu", "process", "replica")
-    for end in ("", "s")
-)
+DEVICE_WORDS = frozenset(word + end for word in words_of("headers.device") for end in ("", "s"))
 #: The steps of a training: their time is that of all workers together.
-STEP_WORDS = frozenset(
-    f"{word}{end}" for word in ("step", "iteration", "iter", "it", "batch", "minibatch", "update") for end in ("", "s")
-)
-#: Work that is one and the same however many workers share it.
-JOB_WORDS = frozenset({"epoch", "epochs", "job"})
-_RATES = frozenset(
-    {
-        *("throughput", "speed", "tps", "fps", "qps"),
-        *("durchsatz", "débit", "debit", "rendimiento", "rendement", "吞吐量", "吞吐", "速度"),
-    }
-)
-_TIMES = frozenset(
-    {
-        *("time", "duration", "elapsed", "runtime", "latency", "walltime", "wallclock", "wall", "makespan"),
-        *("zeit", "dauer", "laufzeit", "tiempo", "duración", "duracion", "temps", "durée", "duree", "tempo"),
-        *("时间", "耗时", "用时", "gian"),
-    }
-)
-_UNIT_OF_RATE = {"fps": "images", "tps": "tokens", "tgs": "tokens"}
-_MEMORY_UNITS = {"gb": "GB", "gib": "GiB", "mb": "MB", "mib": "MiB", "tb": "TB", "tib": "TiB"}
-_OTHER_UNITS = {"j": "J", "joule": "J", "joules": "J", "w": "W", "watt": "W", "watts": "W"}
-_QUANTITIES = frozenset({"memory", "mem", "vram", "energy", "power"})
-#: Before a unit of memory: an amount that is given, such as that of a message, and no memory that was measured.
-_GIVEN_AMOUNTS = frozenset(
-    {
-        *("size", "message", "model", "dataset", "data", "file", "bucket", "gradient", "gradients", "weights", "link"),
-        *("bandwidth", "capacity", "limit", "batch", "params", "parameters"),
-    }
-)
-#: What is counted, as it is spelled and as it is called.
-_COUNTED = {
-    **dict.fromkeys(("img", "imgs", "image"), "images"),
-    **dict.fromkeys(("tok", "toks", "token"), "tokens"),
-    **dict.fromkeys(("sample", "samp", "example", "ex"), "samples"),
-    **dict.fromkeys(("seq", "seqs", "sequence"), "sequences"),
-    **dict.fromkeys(("frame",), "frames"),
-    **dict.fromkeys(("word", "wps"), "words"),
-    **dict.fromkeys(("sentence", "sent"), "sentences"),
+STEP_WORDS = frozenset(word + end for word in words_of("headers.step") for end in ("", "s"))
+JOB_WORDS = frozenset(words_of("headers.job"))
+_RATES, _TIMES, _QUANTITIES = (frozenset(words_of(f"headers.{kind}")) for kind in ("rate", "time", "quantity"))
+_UNIT_OF_RATE = {
+    **dict.fromkeys(words_of("headers.rate_of_images"), "images"),
+    **dict.fromkeys(words_of("headers.rate_of_tokens"), "tokens"),
 }
-#: What is counted, in the words that are not said of a time: `img_s` are images per second, `sample_s` is a time.
-_NEVER_A_TIME = frozenset({*_COUNTED, *_COUNTED.values()} - {"sample", "example", "sequence", "frame", "word", "token"})
-#: Amounts of data: so much of them per second is the bandwidth of a link, and no throughput of a training.
-_DATA = frozenset(
-    f"{prefix}{unit}"
-    for prefix in ("", "k", "m", "g", "t")
-    for unit in ("b", "bit", "bits", "byte", "bytes", "ib", "bps")
-) - {"b"}
-#: Words before a unit of time that say nothing of what is counted.
-_PLAIN = frozenset({*_RATES, "total", "avg", "average", "mean", "training", "train", "global", "aggregate", "overall"})
-
-#: At the end of a name: which statistic of the measurement it is, the better one to fit first. `min` is not among them:
-#: that may be minutes.
-STATISTICS = ("median", "mean", "avg", "average", "best", "max", "maximum", "worst", "minimum")
-#: Before a dot or a slash: the part of a tracker's or a settings file's record that a column is from.
-_SECTIONS = frozenset(
-    {
-        *("config", "cfg", "conf", "args", "arguments", "hparams", "hyperparameters", "params", "param", "settings"),
-        *("metrics", "metric", "tags", "summary", "stats", "timing", "timings", "perf", "performance", "system"),
-        *("train", "training", "trainer"),
-    }
-)
-_SECTION = re.compile(rf"({'|'.join(sorted(_SECTIONS))})[./](?=[a-z_])", re.IGNORECASE)
+_OF_A_WORKER = frozenset(words_of("headers.rate_of_a_worker"))
+_MEMORY_UNITS = {unit.lower(): unit for unit in words_of("headers.memory_unit")}
+_UNITS = _MEMORY_UNITS | {
+    word.lower(): words_of(f"headers.{u}")[0] for u in ("joule", "watt") for word in words_of(f"headers.{u}")
+}
+_GIVEN_AMOUNTS = frozenset(words_of("headers.given_amount"))
+#: What is counted, as it is spelled and as it is called.
+_COUNTED = {word: called for called, spelled in section("counted").items() for word in spelled}
+_NEVER_A_TIME = frozenset({*_COUNTED, *_COUNTED.values()} - {*words_of("headers.counted_or_timed")})
+_DATA = frozenset(prefix + unit for prefix in ("", "k", "m", "g", "t") for unit in words_of("headers.data")) - {"b"}
+_ALONE = frozenset(words_of("headers.time_alone"))
+_PLAIN = _RATES | {*words_of("headers.plain")}
+STATISTICS = words_of("headers.statistic")
+_SECTION = re.compile(rf"{any_of('headers.section')}[./](?=[a-z_])", re.IGNORECASE)
 _OF_A_CLOCK = re.compile(r"(d+-)?h{1,2}:mm:ss")
 
 Kind = Literal["time", "rate", "quantity", ""]
@@ -187,7 +143,7 @@ def _is_unit(text: str) -> bool:
         return True
     chain = _chain(text)
     words = [word for part in chain for word in part]
-    known = {*TIME_WORDS, *_MEMORY_UNITS, *_OTHER_UNITS}
+    known = {*TIME_WORDS, *_UNITS}
     return bool(words) and (
         words[-1] in known or (len(chain) > 1 and any(part[-1] in TIME_WORDS for part in chain[1:]))
     )
@@ -223,12 +179,12 @@ def _rate(chain: list[list[str]], before: list[list[str]]) -> Header | None:
         return Header("rate", TIME_WORDS[timed[0]], _COUNTED.get(counted, counted), shared)
     if len(first) > 1 and TIME_WORDS.get(first[-1]) == "s" and first[-2] in _NEVER_A_TIME and not before:
         return Header("rate", "s", _COUNTED.get(first[-2], first[-2]), shared)
-    named = {*first, *(word for part in before[:1] for word in part)} & (_RATES | {"tgs"})
+    named = {*first, *(word for part in before[:1] for word in part)} & (_RATES | _OF_A_WORKER)
     timed_name = any(word in TIME_WORDS for word in first) and first[0] != "throughput"
     if not named or timed_name or before:
         return None
     word = min(named)
-    return Header("rate", "s", _UNIT_OF_RATE.get(word, ""), shared or word == "tgs")
+    return Header("rate", "s", _UNIT_OF_RATE.get(word, ""), shared or word in _OF_A_WORKER)
 
 
 def _time(chain: list[list[str]], unit: list[list[str]]) -> Header | None:
@@ -250,7 +206,7 @@ def _time(chain: list[list[str]], unit: list[list[str]]) -> Header | None:
         return Header("time", named_unit or "s", of=of) if named_unit or set(first) & _TIMES else None
     if unit and len(unit) > 1 and not any(part[0] in STEP_WORDS | JOB_WORDS for part in unit[1:]):
         return None
-    if ends is None and len(words) == 1 and words[0] in ("ms", "us", "ns", "seconds", "secs"):
+    if ends is None and len(words) == 1 and words[0] in _ALONE:
         ends = TIME_WORDS[words[0]]
     if ends is None and (words[-1] in _TIMES):
         ends = "s"
@@ -270,14 +226,13 @@ def _quantity(chain: list[list[str]], unit: list[list[str]]) -> Header | None:
     if not chain:
         return None
     words = [word for part in chain for word in part]
-    units = {**_MEMORY_UNITS, **_OTHER_UNITS}
     end = unit[0][-1] if unit else words[-1] if len(words) > 1 else ""
-    if len(chain) == 2 and chain[0][-1] in units and chain[1][0] in STEP_WORDS | JOB_WORDS:
+    if len(chain) == 2 and chain[0][-1] in _UNITS and chain[1][0] in STEP_WORDS | JOB_WORDS:
         # Joules per step.
         end = chain[0][-1]
-    if end in units:
+    if end in _UNITS:
         given = end in _MEMORY_UNITS and bool(_GIVEN_AMOUNTS & {*words}) and not _QUANTITIES & {*words}
-        return None if given else Header("quantity", units[end])
+        return None if given else Header("quantity", _UNITS[end])
     if _QUANTITIES & {*words[:2]}:
         return Header("quantity")
     return None

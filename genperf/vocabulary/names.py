@@ -6,69 +6,16 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 
-from genperf.table.headers import bare
-from genperf.table.transformer_names import TRANSFORMER, WAYS
+from genperf.vocabulary.headers import bare
+from genperf.vocabulary.words import section
 
-#: Names that tables of any program use. `batch` is one worker's samples in a step, `work` one worker's operations in a
-#: step, `samples` the whole data set.
-GENERAL: dict[str, tuple[str, ...]] = {
-    "workers": (
-        *("workers", "devices", "gpus", "accelerators", "ranks", "processes", "chips", "replicas", "world_size"),
-        *("tpus", "npus", "cards", "procs", "np", "nproc", "tasks", "ntasks", "mpi_ranks", "slurm_ntasks"),
-        *("ngpus", "ngpu", "total_gpus", "total_devices", "卡数", "số_gpu", "prozesse", "procesos", "processus"),
-    ),
-    "nodes": (
-        *("nodes", "hosts", "machines", "nnodes", "vms", "instance_count", "slurm_nnodes"),
-        *("nodos", "knoten", "noeuds", "nœuds", "nodi", "节点", "节点数"),
-    ),
-    "devices_per_node": (
-        *("devices_per_node", "gpus_per_node", "workers_per_node", "local_workers"),
-        *("gpus_per_host", "gpus_per_machine", "processes_per_node", "nproc_per_node"),
-    ),
-    "servers": ("servers", "parameter_servers", "ps", "param_servers"),
-    "batch": (
-        "batch",
-        "batch_per_worker",
-        "batch_per_device",
-        "batch_per_gpu",
-        "local_batch",
-        "local_batch_size",
-        "micro_batch",
-        "batch_size",
-        "batch_size_per_worker",
-        "per_worker_batch_size",
-        "train_batch_size_per_worker",
-        "train_batch_size_per_device",
-        "train_batch_size_per_gpu",
-        "samples_per_gpu",
-        "images_per_gpu",
-        "imgs_per_gpu",
-    ),
-    "global_batch": (
-        "global_batch",
-        "global_batch_size",
-        "total_batch",
-        "total_batch_size",
-        "train_batch_size",
-        "global_train_batch_size",
-        "effective_batch_size",
-        "overall_batch_size",
-        "gbs",
-    ),
-    "bytes": ("bytes", "message_bytes", "gradient_bytes", "model_bytes"),
-    "parameters": ("parameters", "params", "num_parameters", "parameter_count", "num_params", "n_params"),
-    "samples": ("samples", "dataset_size", "data_size"),
-    "iterations": ("iterations", "steps_total"),
-    "partitions": ("partitions", "model_partitions"),
-    "threads": ("threads", "threads_per_worker"),
-    "activations": ("activations", "activation_bytes"),
-    "work": ("work", "flops", "forward_flops"),
-}
-
+#: Names that tables of any program use, those of a transformer, and all: the canonical name first. Families use it.
+GENERAL, TRANSFORMER = section("factors"), section("transformer")
+ALIASES = GENERAL | TRANSFORMER
+#: The ways to split a transformer, which multiply to its devices. Experts are split over the data-parallel ways.
+WAYS = ("data_parallel", "tensor_parallel", "pipeline_parallel", "context_parallel")
 #: Where one of these is known, the batch of a pass is not that of a worker.
 _BESIDE_A_PASS = ("global_batch", "micro_batches", *WAYS[1:])
-#: The field's names for a factor, the canonical one first. Families use the canonical one.
-ALIASES: dict[str, tuple[str, ...]] = {**GENERAL, **TRANSFORMER}
 
 
 @lru_cache(maxsize=10_000)
@@ -87,8 +34,8 @@ def plain_name(column: str) -> str:
     words = re.sub(r"[()\[\]]", " ", bare(column)).strip().lower().removeprefix("--")
     name = re.sub(r"[\s-]+", "_", words)
     name = re.sub(r"^zero_optimization\.", "zero_", name)
-    section, _, last = name.rpartition(".")
-    known = section and any(last in names for names in TRANSFORMER.values())
+    head, _, last = name.rpartition(".")
+    known = head and any(last in names for names in TRANSFORMER.values())
     return last if known else name
 
 
