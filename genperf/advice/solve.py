@@ -19,7 +19,7 @@ from genperf.formula import Node, names_in
 from genperf.panel.work import samples_formula, work_of_step
 from genperf.prediction import Schema
 from genperf.result import FitResult, answering
-from genperf.words.growth import price_note
+from genperf.words.growth import price_text
 from genperf.words.quantity import only_for_times
 
 
@@ -339,4 +339,4 @@ def _price(result: FitResult, job: Job) -> list[Note]:
     """Return what a given price is for."""
     counted = result.panel.counted
     per = job.per or (counted.name if counted is not None else "")
-    return [Note(price_note(job.price_text, per), "price")] if job.price_text and per else []
+    return [Note(f"cost is at {price_text(job.price_text, per)}", "price")] if job.price_text and per else []

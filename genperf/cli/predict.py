@@ -107,9 +107,9 @@ def command(
     predicted = with_derived(fitted, plain, shows, paid, interval)
     if paid is not None:
         from genperf.attribution.growth import paid_for
-        from genperf.words.growth import price_note
+        from genperf.words.growth import price_text
 
-        say(price_note(paid.text, paid_for(first_of(fitted), per)[0]), quiet)
+        say(f"cost is at {price_text(paid.text, paid_for(first_of(fitted), per)[0])}", quiet)
     if output:
         write_whole(output, csv_pieces(_blocks(predicted), raw))
         say(f"wrote {output}", quiet)

@@ -16,6 +16,7 @@ from genperf.attribution.growth import growth_of
 from genperf.attribution.limit import limit_of
 from genperf.attribution.terms import aliased
 from genperf.errors import GenperfError
+from genperf.facts import Expectation, Growth
 from genperf.growth.record import RECORDS, record_like
 from genperf.normal.sentences import judged
 from genperf.panel.nodes import leaves_node
@@ -24,7 +25,7 @@ from genperf.prediction.predict import THROUGHPUT
 from genperf.result import FitResult
 from genperf.table import Factor, Target
 from genperf.table.cells import columns_of
-from genperf.words.growth import pays_judged, pays_sentence, side_by_side
+from genperf.words.growth import first_sentence, pays_judged, pays_sentence
 from genperf.words.limit import limit_sentence, limit_short
 from genperf.words.numbers import capitalised, count_text, samples_called, three_digits, with_article
 from genperf.words.quantity import further_words, only_for_times, with_unit
@@ -89,6 +90,7 @@ def answers(
     target: pd.DataFrame,
     question: Question,
     verdict: str,
+    grown: tuple[Growth, Expectation] | None = None,
     *,
     target_given: bool = False,
 ) -> tuple[Answer, ...]:
@@ -104,6 +106,8 @@ def answers(
         The price, the work of a step, and the nominal coverage.
     verdict : str
         Of the prediction at the target.
+    grown : tuple, optional
+        As `growth_to` returns it.
     target_given : bool
         Whether the count of workers is the user's: the advice is then about it, and about no larger one.
     """
@@ -120,7 +124,7 @@ def answers(
     band = _band(result, answer, count, verdict)
     band = replace(band, sentences=(*band.sentences, *_record(result, answer.along, target, band.verdict)))
     knee = _knee(answer, _largest_measured(result, answer.along))
-    return (band, knee, part, *_pays(result, answer, target, question), following)
+    return (band, knee, part, *([] if grown is None else [_pays(*grown)]), following)
 
 
 @dataclass(frozen=True)
@@ -138,8 +142,14 @@ class Summary:
     sentence: str
 
 
-def summary(result: FitResult, answer: Scaling | None, target: pd.DataFrame, interval: float) -> Summary:
-    """Return the prediction at one configuration, and a sentence that tells it.
+def summary(
+    result: FitResult,
+    answer: Scaling | None,
+    target: pd.DataFrame,
+    interval: float,
+    grown: tuple[Growth, Expectation] | None = None,
+) -> Summary:
+    """Return the prediction at one configuration, and a sentence: whether growing to it pays, where that is known.
 
     Parameters
     ----------
@@ -149,6 +159,8 @@ def summary(result: FitResult, answer: Scaling | None, target: pd.DataFrame, int
         One row: the configuration.
     interval : float
         Nominal coverage.
+    grown : tuple, optional
+        As `growth_to` returns it.
     """
     quantity = result.schema.target
     row = result.predict(target, interval).iloc[0]
@@ -168,6 +180,8 @@ def summary(result: FitResult, answer: Scaling | None, target: pd.DataFrame, int
         words, ends = [f"{place}, expect {rate} {unit}"], f"{low} to {high}"
     words.append(f" ({100 * interval:g} % interval: {ends})")
     words += [] if efficiency is None else [f", at {efficiency:.0f} % efficiency"]
+    if grown is not None:
+        words = [first_sentence(*grown)]
     words += [f"; {text}" for text in further_words({n: f.schema.target for n, f in result.further.items()}, row)]
     fits = fits_text(float(row["fits"]))
     words += [f"; {fits}" if fits else "", f"; {TRUST[str(row['verdict'])]}"]
@@ -321,16 +335,30 @@ def _largest_part(result: FitResult, answer: Scaling | None, target: pd.DataFram
     return Answer(Questions(result.schema.target).largest_part, limit_short(limit), tuple(sentences))
 
 
-def _pays(result: FitResult, answer: Scaling, target: pd.DataFrame, question: Question) -> tuple[Answer, ...]:
-    """Return whether growing to the target pays, and the counts on the way to it side by side."""
+def growth_to(
+    result: FitResult, answer: Scaling | None, target: pd.DataFrame, question: Question
+) -> tuple[Growth, Expectation] | None:
+    """Return what growing to the target brings, and the prediction there; None where that is not known.
+
+    Parameters
+    ----------
+    answer : Scaling or None
+        The predictions along the count of workers, where a factor counts them.
+    target : DataFrame
+        One row: the configuration.
+    """
+    if answer is None or answer.refusal or not answer.quantity.is_time:
+        return None
     expected, _ = expectation(result, read_query(result.completed(target), result.schema), question.interval)
     work = work_of(result, question)
     growth = growth_of(result, answer, float(target[answer.along].iloc[0]), work, question.price, question.per)
-    if growth.target.rate is None or not growth.grows:
-        return ()
-    judged = pays_judged(growth, (1.0 - question.interval) / 2.0)
-    sentences = (capitalised(pays_sentence(growth, expected)), capitalised(side_by_side(growth, growth.beside)))
-    return (Answer(Questions.pays, judged, sentences, expected.verdict),)
+    return None if growth.target.rate is None or not growth.grows else (growth, expected)
+
+
+def _pays(growth: Growth, expected: Expectation) -> Answer:
+    """Return whether growing to the target pays."""
+    judged = pays_judged(growth, (1.0 - expected.interval) / 2.0)
+    return Answer(Questions.pays, judged, (capitalised(pays_sentence(growth, expected)),), expected.verdict)
 
 
 def _next(result: FitResult, at: dict[str, Any], along: str, interval: float) -> Answer:

@@ -16,6 +16,7 @@ from genperf.panel.work import work_of_columns, work_of_step
 from genperf.reporting.engine import Model
 from genperf.result import FitResult
 from genperf.vocabulary.names import column_of
+from genperf.words.growth import price_text
 from genperf.words.numbers import samples_called
 
 
@@ -69,6 +70,7 @@ def measures_of(model: Model, group: Mapping[str, str], job: Job) -> dict[str, A
         "work": None if work is None else model.formulas.add(work, model.factors),
         "paid": None if paid is None else model.formula(paid),
         "paidName": (paid or "").replace("`", ""),
+        "paidUnit": price_text("1/h", (paid or "").replace("`", "")).removeprefix("1"),
         "sequence": None if sequence is None else factors.index(sequence.name),
     }
 

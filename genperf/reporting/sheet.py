@@ -22,7 +22,7 @@ from genperf.panel.typical import most_measured
 from genperf.prediction import read_query
 from genperf.prediction.predict import central_and_band
 from genperf.prediction.query import checked_values
-from genperf.reporting.answers import Summary, answers, normal_answer, summary, unanswered
+from genperf.reporting.answers import Summary, answers, growth_to, normal_answer, summary, unanswered
 from genperf.reporting.measures import rate_unit
 from genperf.result import FitResult
 from genperf.table import Factor
@@ -152,12 +152,13 @@ def sheet(
         From `genperf.reporting.engine`; without one, the page holds the predictions at the counts of the slider.
     """
     interval = question.interval
-    schema, predicted = result.schema, summary(result, place.scaling, place.target, interval)
+    grown = growth_to(result, place.scaling, place.target, question)
+    schema, predicted = result.schema, summary(result, place.scaling, place.target, interval, grown)
     if place.scaling is None:
         given = unanswered(place.why_not, result, place.target, interval)
     else:
         given = answers(
-            result, place.scaling, place.target, question, predicted.verdict, target_given=place.target_given
+            result, place.scaling, place.target, question, predicted.verdict, grown, target_given=place.target_given
         )
         given += normal_answer(result, place.target)
     names = [f.name for f in schema.factors]

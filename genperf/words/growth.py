@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
-from genperf.facts import Expectation, Growth, Interval, Paid, Stage
-from genperf.vocabulary.names import noun_of
+from genperf.facts import Expectation, Growth, Interval
+from genperf.vocabulary.names import counted_by, noun_of
 from genperf.words.numbers import (
     count_text,
     duration_text,
@@ -27,6 +26,8 @@ class DoubtSettings:
 
 
 DOUBT = DoubtSettings()
+#: The time that a price is for, as it is given → as it is printed.
+HOURS = {"s": "second", "min": "minute", "h": "hour", "d": "day"}
 
 
 def expect_sentence(expected: Expectation, growth: Growth | None, places: str) -> str:
@@ -108,26 +109,30 @@ def held_out_text(expected: Expectation) -> str:
     return f"the held-out error is {expected.held_out:.1f} % ({expected.held_out_of})"
 
 
-def price_text(price: Paid, count: float, name: str) -> str:
+def machine_text(name: str) -> str:
+    """Return one of what a price is for: of `num_gpus` a gpu."""
+    return count_text(1.0, name).removeprefix("1 ")
+
+
+def price_text(price: str, name: str) -> str:
     """Return a price with its unit.
 
-    Examples
-    --------
-    >>> price_text(Paid(0.1, "2.5/h"), 64, "gpus")
-    '2.5/h for each of 64 gpus'
-    """
-    return f"{price.text} for each of {count_text(count, name)}"
-
-
-def price_note(price: str, name: str) -> str:
-    """Return what a cost is made with.
+    Parameters
+    ----------
+    price : str
+        As it was given.
+    name : str
+        What counts that which it is for: a column or a formula.
 
     Examples
     --------
-    >>> price_note("2.5/h", "num_gpus")
-    'cost is at 2.5/h for each of the gpus'
+    >>> price_text("2.5/h", "num_gpus"), price_text("60/d", "replicas + servers")
+    ('2.5 per gpu-hour', '60/d for each of replicas + servers')
     """
-    return f"cost is at {price} for each of the {noun_of(name)}"
+    number, _, time = price.partition("/")
+    if time not in HOURS or not (name.isidentifier() or counted_by(name)):
+        return f"{price} for each of {name}"
+    return f"{number} per {machine_text(name)}-{HOURS[time]}"
 
 
 def pays_judged(growth: Growth, tail: float) -> str:
@@ -186,24 +191,35 @@ def money_text(growth: Growth, expected: Expectation) -> str:
     low, high = (three_digits(there * end / target.value) for end in (expected.value.lower, expected.value.upper))
     note = interval_note(expected.interval, low, high, three_digits(there))
     what = f"{with_article(growth.sample)} costs" if growth.whole else f"a million {growth.sample} cost"
-    paid = price_text(price, target.machines, growth.paid_name)
     small = count_text(start.count, growth.name)
-    text = f"at {paid}, {what} {three_digits(here)} at {small} and {three_digits(there)} at {target.count:g}{note}"
+    text = f"{what} {three_digits(here)} at {small} and {three_digits(there)} at {target.count:g}{note}"
+    text += f" at {price_text(price.text, growth.paid_name)}"
     if growth.marginal is None or growth.marginal.value == float("inf"):
         return text
     further = "a further one" if growth.whole else "the further ones"
     return f"{text}, {further} {three_digits(here * growth.marginal.value)}"
 
 
-def side_by_side(growth: Growth, stages: Sequence[Stage]) -> str:
-    """Return counts of workers side by side: what each gives, and at which efficiency."""
-    texts = []
-    for stage in stages:
-        value = f"{three_digits(stage.rate)} {growth.sample}/s" if stage.rate is not None and not growth.whole else ""
-        value = value or duration_text(stage.value)
-        efficiency = "" if stage.efficiency is None else f" ({100 * stage.efficiency.value:.0f} % efficient)"
-        texts.append(f"{count_text(stage.count, growth.name)}: {value}{efficiency}")
-    return "; ".join(texts)
+def first_sentence(growth: Growth, expected: Expectation) -> str:
+    """Return whether growing to the configuration pays, with the counts on the way to it side by side."""
+    start, target = growth.start, growth.target
+    stages = [start, *(stage for stage in growth.beside if stage.count > start.count)]
+    small, large = count_text(start.count, growth.name), count_text(target.count, growth.name)
+    if growth.whole or target.rate is None:
+        ends = expected.value.lower, expected.value.upper
+        *values, low, high, unit = durations_text(*(stage.value for stage in stages), *ends)
+    else:
+        work, unit = target.rate * target.value, f"{growth.sample}/s"
+        values = [three_digits(stage.rate or 0.0) for stage in stages]
+        low, high = (three_digits(work / end) for end in (expected.value.upper, expected.value.lower))
+    places = [f"{value} {unit if not k else ''}".strip() for k, value in enumerate(values)]
+    texts = [f"{value} at {stage.count:g}" for value, stage in zip(places, stages, strict=True)]
+    note = interval_note(expected.interval, low, high, values[-1])
+    text = f"growing from {small} to {large} {pays_judged(growth, (1.0 - expected.interval) / 2.0)}: "
+    text += f"{', '.join(texts[:-1])} and {texts[-1]}{note}, {efficiency_text(growth, expected)}"
+    if growth.of_steps and not growth.whole:
+        text += f"; a step takes {with_unit(expected.value.value, expected.unit)}"
+    return text + (f"; {money_text(growth, expected)}" if growth.price is not None else "")
 
 
 def with_unit(value: float, unit: str) -> str:

@@ -54,8 +54,8 @@ def test_the_first_sentence_tells_the_prediction(browser: Browser, one: FitResul
     at = browser.js("return Object.fromEntries(sheet.factors.map((f, i) => [f.name, sheet.at[i]]))")
     row = one.predict(at).iloc[0]
     first = browser.js("return $('first').textContent").replace("\u00a0", " ")
-    assert first.startswith(f"At 32 workers, a step is expected to take {row['time']:.3g} s (90 % interval: ")
-    assert " % efficiency; " in first
+    assert first.startswith("Growing from 16 workers to 32 workers ")
+    assert f"; a step takes {row['time']:.3g} s; " in first
     assert first.endswith("; be careful.")
     assert browser.js("return $('first').compareDocumentPosition($('answers')) & 4")
 

@@ -44,7 +44,7 @@ def saturated(shell: Shell, *options: str) -> str:
 def test_growth_of_a_saturated_server_is_not_said_to_pay(shell: Shell) -> None:
     line = saturated(shell, "--price", "2/h")
     assert "gpus pays" not in line
-    assert "at 2/h for each of 64 gpus" in line
+    assert "at 2 per gpu-hour" in line
 
 
 def test_growth_that_pays_has_an_interval_and_the_verdict(shell: Shell) -> None:

@@ -14,12 +14,15 @@ def shell(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytes
     return shell_of(capsys)
 
 
-def cards(shell: Shell, *options: str) -> dict[str, dict]:
+def sheet(shell: Shell, *options: str) -> dict:
     assert shell("report", "runs.csv", *options, "-o", "page.html", "--quiet")[0] == 0
     data = re.search(r'<script type="application/json" id="data">(.*?)</script>', Path("page.html").read_text(), re.S)
     assert data is not None
-    answers = json.loads(data[1])["groups"][0]["sheet"]["answers"]
-    return {card["question"]: card for card in answers}
+    return json.loads(data[1])["groups"][0]["sheet"]
+
+
+def cards(shell: Shell, *options: str) -> dict[str, dict]:
+    return {card["question"]: card for card in sheet(shell, *options)["answers"]}
 
 
 def test_a_term_without_a_name_is_no_answer(shell: Shell) -> None:
@@ -41,8 +44,23 @@ def test_a_knee_beyond_the_measured_counts_is_not_known_and_counts_stand_side_by
     knee, pays = found["Where is the knee?"], found["Does growing pay?"]
     assert knee["short"] == "none found"
     assert "Nothing above 16 was measured." in knee["sentences"]
-    assert "at 2.5/h for each of 64 gpus" in pays["sentences"][0]
+    assert "at 2.5 per gpu-hour" in pays["sentences"][0]
     cost = r"a million images cost [\d.,]+ at 16 gpus and [\d.,]+ at 64 \(90 %: [\d.,]+ to [\d.,]+\)"
     assert re.search(cost, pays["sentences"][0])
-    assert re.match(r"16 gpus: [\d,]+ images/s .*; 32 gpus: .*; 64 gpus: ", pays["sentences"][1])
     assert pays["verdict"]
+
+
+def test_the_first_sentence_says_whether_to_buy(shell: Shell) -> None:
+    """16, 32 and 64 side by side, whether growing pays, and money with its interval and unit, at three digits."""
+    rows = "".join(f"{n},{100 * n * 0.99**k}\n" for k, n in enumerate((1, 2, 4, 8, 16)))
+    Path("runs.csv").write_text("gpus,images_per_s\n" + rows)
+    roles = ("--throughput", "images_per_s", "--extrinsic", "gpus", "--scaling", "weak", "--target", "gpus=64")
+    first = sheet(shell, *roles, "--price", "2.5/h")["summary"]["sentence"]
+    number, ends = r"[\d.,]+", r"\(90 %: [\d.,]+ to [\d.,]+\)"
+    expected = (
+        rf"Growing from 16 gpus to 64 gpus pays: {number} images/s at 16, {number} at 32 and {number} at 64 {ends}, "
+        rf"an efficiency of \d+ % .*; a million images cost {number} at 16 gpus and {number} at 64 {ends} "
+        r"at 2.5 per gpu-hour"
+    )
+    assert re.match(expected, first), first
+    assert not re.search(r"\d{4}\.|\d\.\d{3}", first)

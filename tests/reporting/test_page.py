@@ -91,8 +91,8 @@ def test_a_measured_throughput_is_answered_with_a_throughput() -> None:
     result = gp.fit(frame, throughput="images_per_s", extrinsic="gpus")
     row = result.predict(gpus=64).iloc[0]
     text = page(result, View({"gpus": 64}))
-    assert f"At 64 gpus, expect {float(f'{row.throughput:.3g}'):,.0f} images/s (90 %" in text
-    assert "a step is expected" not in text
+    assert f" and {float(f'{row.throughput:.3g}'):,.0f} at 64 (90 %" in text
+    assert "a step " not in data_of(text)["groups"][0]["sheet"]["summary"]["sentence"]
 
 
 def test_same_bytes() -> None:

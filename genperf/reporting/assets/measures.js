@@ -40,11 +40,11 @@ function inMeasure(row, x, s = sheet, m = measure(s)) {
   const [a, b] = [m.of(row.lower, x, s), m.of(row.upper, x, s)];
   return { ...row, value: m.of(row.value, x, s), lower: Math.min(a, b), upper: Math.max(a, b) };
 }
-// A number as people read it: four digits, commas between thousands, a letter from a million on.
+// A number as people read it: three digits, as Python prints it, commas between thousands, a letter from a million on.
 function people(v) {
   if (!Number.isFinite(v)) return "–";
   if (Math.abs(v) >= 999950) return compact(v).replace(/\.?0+(?=[TBM]$)/, "");
-  const digits = +v.toPrecision(4);
+  const digits = +v.toPrecision(3);
   return Math.abs(digits) >= 1000 ? digits.toLocaleString("en-US", { maximumFractionDigits: 1 }) : plain(digits);
 }
 function measured(v, m = measure()) {
@@ -94,12 +94,13 @@ function setUpJob() {
   put("job", h("h3", {}, "Money and time"), field("price", `Price for an hour, times ${name}`), field("size", `Work in all, in ${units()} (as 300B)`),
     h("p", { class: "note" }, "With a price the page shows the cost, with the work in all how long it takes."));
 }
-// What the job takes at a configuration, in a sentence; nothing without a size.
-function jobText(value, x) {
-  const hours = JOB.size && sheet.measures.work !== null ? (JOB.size * value) / workOf(sheet, x) / 3600 : null;
-  if (hours === null) return "";
-  const long = hours >= 48 ? `${people(hours / 24)} days` : hours >= 2 ? `${people(hours)} hours` : `${people(60 * hours)} minutes`;
-  const used = sheet.measures.paid === null ? null : paidOf(sheet, x) * hours;
-  const cost = used !== null && JOB.price ? `, for ${people(JOB.price * used)}` : "";
-  return `${people(JOB.size)} ${units()} take ${long}${used === null ? "" : `, ${people(used)} hours of ${sheet.measures.paidName}`}${cost}.`;
+// What the job takes at a configuration, with its interval, in a sentence; nothing without a size.
+function jobText(row, x) {
+  if (!JOB.size || sheet.measures.work === null) return "";
+  const hours = [row.value, row.lower, row.upper].map((v) => (JOB.size * v) / workOf(sheet, x) / 3600);
+  const [size, unit] = hours[0] >= 48 ? [1 / 24, " days"] : hours[0] >= 2 ? [1, " hours"] : [60, " minutes"];
+  const ends = (factor) => `${people(hours[0] * factor)} (${plain(100 * PAGE.interval)} %: ${people(hours[1] * factor)} to ${people(hours[2] * factor)})`;
+  const used = sheet.measures.paid === null ? null : paidOf(sheet, x);
+  const cost = used !== null && JOB.price ? `, for ${ends(JOB.price * used)} at ${people(JOB.price)}${sheet.measures.paidUnit}` : "";
+  return `${people(JOB.size)} ${units()} take ${ends(size)}${unit}${used === null ? "" : `, ${people(hours[0] * used)} hours of ${sheet.measures.paidName}`}${cost}.`;
 }

@@ -172,7 +172,7 @@ function showResult() {
         `${plain(100 * PAGE.interval)} % interval: ${people(predicted.lower)} to ${measured(predicted.upper)}`),
       here ? h("p", { class: "reason" }, `Measured here: ${measured(m.of(here[k], state.x, sheet))} (${repeatsText(here[k + 3])}).`) : null,
       keepsText(QUANTITY.name, QUANTITY.unit, raw),
-      h("p", { class: "reason", id: "job-result" }, jobText(raw.value, state.x))),
+      h("p", { class: "reason", id: "job-result" }, jobText(raw, state.x))),
     h("div", {}, h("p", { id: "verdict" }, chip(predicted.verdict)), h("p", { class: "fails", id: "fits" }, fitsText(fitsAt(sheet.feasibility, state.x))),
       h("p", { class: "reason", id: "reason" }, predicted.reason)),
     ...furtherResult(state.x));
