@@ -29,8 +29,8 @@ def read_candidates(result: FitResult, target: Query, candidates: str | Path | p
     target : Query
         The one configuration that the decision is about.
     candidates : path or DataFrame, optional
-        By default the powers of two from the smallest measured count of workers to below the target's, on nodes as
-        full as the target's, all else as at the target. Left out are those that were measured or are known to fail, and
+        By default the powers of two from the smallest measured count of workers to below the target's, in whole nodes,
+        all else as at the target. Left out are those that were measured or are known to fail, and
         those that a transformer's split does not divide.
 
     Raises
@@ -42,13 +42,10 @@ def read_candidates(result: FitResult, target: Query, candidates: str | Path | p
         return read_query(candidates, result.schema)
     factor = result.panel.along()
     last = float(target.columns[factor.name][0])
-    lowest = int(np.ceil(np.log2(factor.lower) - 1e-9))
-    highest = int(np.ceil(np.log2(last) - 1e-9)) if last > 0 else lowest
-    counts = 2.0 ** np.arange(lowest, highest)
-    counts = counts[counts < last]
+    per_node = devices_on_several(result.panel, target.columns, factor)
+    counts = _doublings(factor.lower, last, per_node)
     columns: dict[str, npt.NDArray[Any]] = {k: np.repeat(v, len(counts)) for k, v in target.columns.items()}
     columns[factor.name] = counts
-    per_node = devices_on_several(result.panel, target.columns, factor)
     columns.update(following(result.panel, factor, columns, per_node=per_node))
     exists = divisible(result.panel, columns)
     names = [f.name for f in result.schema.factors]
@@ -65,6 +62,14 @@ def read_candidates(result: FitResult, target: Query, candidates: str | Path | p
             hint="--candidates CSV, with the configurations that could be",
         )
     return read_query(pd.DataFrame({k: v[new] for k, v in columns.items()}), result.schema)
+
+
+def _doublings(first: float, last: float, per_node: float | None) -> Array:
+    """Return powers of two from one count to below another, those on several nodes times the workers of a full node."""
+    counts = 2.0 ** np.arange(np.ceil(np.log2(first) - 1e-9), 64.0)
+    if per_node is not None:
+        counts = np.concatenate([counts[counts < per_node], per_node * 2.0 ** np.arange(64.0)])
+    return np.asarray(counts[(counts >= first) & (counts < last)])
 
 
 def costs(result: FitResult, query: Query, predicted: Array, cost: str) -> Array:

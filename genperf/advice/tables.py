@@ -380,8 +380,7 @@ class _Reader:
             "extrinsic": [scale, *(n for n in counts if self._settled(n, selection))],
             "intrinsic": batches,
             "categorical": (),
-            # What series share takes most of a second: it is found for the first quantity alone.
-            "group": self.parts(selection) if len(rows) <= SERIES.max_rows and name == reading.quantities[0] else (),
+            "group": self.parts(selection) if len(rows) <= SERIES.max_rows else (),
         }
         header = self.reading.headers.get(name) or header_of(name)
         if not batches and "scaling" not in self.given and "work" not in self.given:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -72,16 +73,18 @@ def workers_of_node(workers: Factor, nodes: Factor) -> float:
 
 
 def devices_on_several(panel: Panel, columns: Mapping[str, Any], count: Factor) -> float | None:
-    """Return how many workers a node holds at a configuration on several nodes; None elsewhere.
+    """Return how many workers a full node holds at a configuration on several nodes; None elsewhere.
 
     Parameters
     ----------
     columns : mapping of str to ndarray of shape (1,)
-        One configuration.
+        One configuration, whose last node need not be full.
     count : Factor
         The factor that counts the workers.
     """
     nodes = panel.nodes
     if nodes is None or nodes == count or not several_nodes(columns[nodes.name])[0]:
         return None
-    return float(columns[count.name][0]) / float(columns[nodes.name][0])
+    workers, held = float(columns[count.name][0]), float(columns[nodes.name][0])
+    usual = workers_of_node(count, nodes)
+    return usual if math.ceil(workers / usual) == held else float(math.ceil(workers / held))

@@ -40,7 +40,7 @@ def test_four_throughputs_get_six_sentences(shell: Shell) -> None:
     assert "extrapolating-blind" in lines[2]
     assert "3 doublings" in lines[2]
     assert "a million images cost" in lines[3]
-    assert "2/h" in lines[3]
+    assert "at 2 per gpu-hour" in lines[3]
     share = re.search(r"computation makes (\d+) % of the throughput|computation makes (\d+) % of the time", lines[4])
     ends = re.search(r"\(90 %: (\d+) to (\d+) %\)", lines[4])
     assert share is not None
@@ -287,3 +287,14 @@ def test_the_ways_of_a_layout_tell_its_devices(shell: Shell) -> None:
     status, out, _ = shell("ask", "runs.csv", "--at", "dp=16", "--at", "tp=4", *given)
     assert status == 0
     assert out.startswith("read as: --time step_s --extrinsic gpus,dp,tp,pp")
+
+
+def test_a_quantity_has_one_answer_with_and_without_want(shell: Shell) -> None:
+    """Two series of a step and of its memory: the memory has the same model when it is asked for."""
+    rows = [(f, n, 0.2 * k + 0.01 * n, 30 + 0.08 * k * n**1.5) for f, k in (("a", 1), ("b", 2)) for n in (1, 2, 4, 8)]
+    text = "".join(f"{f},{n},8,{step},{memory}\n" for f, n, step, memory in rows)
+    Path("runs.csv").write_text("framework,gpus,batch_per_gpu,step_s,peak_gb\n" + text)
+    at = ("runs.csv", "--at", "gpus=64", "--at", "framework=a", "--json")
+    both = {answer["quantity"]: answer for answer in json.loads(shell("ask", *at)[1])["answers"]}
+    (alone,) = json.loads(shell("ask", *at, "--want", "peak_gb")[1])["answers"]
+    assert {n: alone[n] for n in ("value", "lower", "upper", "verdict", "reason")}.items() <= both["peak_gb"].items()
