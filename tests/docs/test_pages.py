@@ -10,8 +10,14 @@ from results_page import LONGEST_LINE, LONGEST_PAGE, RESULTS, SUMMARY, figure
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
-PAGES = {path.relative_to(ROOT).as_posix(): path for path in (ROOT / "README.md", *sorted(DOCS.rglob("*.md")))}
+PAGES = {
+    path.relative_to(ROOT).as_posix(): path
+    for path in (ROOT / "README.md", *sorted(DOCS.rglob("*.md")))
+    if not re.search(r"reference/(bundled-tables|published-series|families/)", path.as_posix())
+}
 LINKED = PAGES | {name: ROOT / name for name in ("CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "data/README.md")}
+#: Pages that the build of the site writes.
+BUILT = re.compile(r"(bundled-tables|published-series|families/[\w-]+)\.md$")
 #: The README is read in two minutes.
 LONGEST_README = 100
 #: A shorter text may stand in two sections, such as the line that names an experiment.
@@ -70,9 +76,9 @@ def dead_links(path: Path) -> list[str]:
     """Return the relative links of a page to a file or heading that is not there."""
     dead = []
     for target in re.findall(r"\]\(([^)\s]+)\)", re.sub(r"(?s)```.*?```|`[^`\n]*`", "", text_of(path))):
-        if re.match(r"[a-z]+:", target):
-            continue
         file, _, place = target.partition("#")
+        if re.match(r"[a-z]+:", target) or BUILT.search(file):
+            continue
         page = (path.parent / file) if file else path
         if not page.exists() or (place and place not in {anchor(h) for h, _ in sections(text_of(page))}):
             dead.append(target)
