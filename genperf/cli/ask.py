@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from genperf.cli.options import HINT, once, output_options, pairs, table_options
-from genperf.cli.output import show_json
+from genperf.cli.messages import tell
+from genperf.cli.options import HINT, once, pairs, table_options
+from genperf.cli.output import Output, results, show_json
 from genperf.cli.shown import training_of
-from genperf.cli.tell import tell
 from genperf.errors import GenperfError
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ _RUN = re.compile(r"\d+:\d+(\.\d+)?([eE][+-]?\d+)?")
 @HINT
 @click.option("--seed", default=0, show_default=True, type=click.IntRange(min=0))
 @table_options
-@output_options
+@results()
 def command(
     table: tuple[str, ...],
     at: tuple[str, ...],
@@ -47,9 +47,7 @@ def command(
     mapping: tuple[str, ...],
     hints: tuple[str, ...],
     seed: int,
-    as_json: bool,
-    quiet: bool,
-    no_color: bool,
+    out: Output,
     **given: Any,
 ) -> None:
     """Answer what to expect of one configuration from TABLE, whose columns are recognised.
@@ -75,10 +73,10 @@ def command(
         once(hints, "--hint"),
         seed,
     )
-    if as_json:
+    if out.as_json:
         show_json(answer.to_dict())
         return
-    if not quiet:
+    if not out.quiet:
         tell(answer.read_as)
         for note in answer.notes:
             tell(note)

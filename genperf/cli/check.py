@@ -9,9 +9,9 @@ import click
 import numpy as np
 
 from genperf.cli.fitted import PRINTED
+from genperf.cli.messages import say, tell
 from genperf.cli.options import measured_column, output_options, read, table_options
-from genperf.cli.output import records, say, show_frame, show_json
-from genperf.cli.tell import tell
+from genperf.cli.output import records, show_frame, show_json
 from genperf.cli.writing import writable, write_whole
 from genperf.errors import TableError, counted, listed
 from genperf.table.clean import label

@@ -4,46 +4,31 @@ from __future__ import annotations
 
 import click
 
-from genperf.cli.command import WritingCommand
-from genperf.cli.options import model_or_table, once, output_options
-from genperf.cli.output import csv_text, say, show_json, show_rows
-from genperf.cli.tell import tell
-from genperf.cli.writing import writable, write_whole
+from genperf.cli.messages import tell
+from genperf.cli.options import model_or_table, once
+from genperf.cli.output import Output, results, show_json, show_rows
 
 
-@click.command("compare", cls=WritingCommand)
+@click.command("compare")
 @click.argument("model", metavar="MODEL|TABLE")
 @click.option("--at", metavar="FACTOR=V", multiple=True, help="The configuration; a group's value keeps its groups.")
 @click.option("--over", metavar="FACTOR", help="Compare the levels of this factor; the groups where omitted.")
 @click.option("--maximize", is_flag=True, help="The largest value is the best, not the smallest.")
 @click.option("--interval", default=0.9, show_default=True, type=float, help="Nominal coverage of the intervals.")
-@click.option("-o", "--output", callback=writable, metavar="CSV", help="Write the ranking here.")
-@output_options
-def command(
-    model: str,
-    at: tuple[str, ...],
-    over: str | None,
-    maximize: bool,
-    interval: float,
-    output: str | None,
-    as_json: bool,
-    quiet: bool,
-    no_color: bool,
-) -> None:
+@results(csv="Write the ranking here.")
+def command(model: str, at: tuple[str, ...], over: str | None, maximize: bool, interval: float, out: Output) -> None:
     """Rank the groups of MODEL, or the levels of a factor, each with the probability of being the best."""
     from genperf.advice.compare import compare as rank
 
     ranking = rank(model_or_table(model), once(at, "--at"), over, maximize=maximize, interval=interval)
-    if output:
-        write_whole(output, csv_text(ranking.table))
-        say(f"wrote {output}", quiet)
-    if as_json:
+    out.write(ranking.table)
+    if out.as_json:
         show_json(ranking.to_dict())
         return
     tell(ranking.sentence)
     head, rows = ranking.shown()
-    show_rows(head, rows, plain=no_color)
+    show_rows(head, rows, plain=out.no_color)
     for reason in ranking.footnotes():
         tell(reason)
     for note in ranking.notes:
-        say(f"note: {note}", quiet)
+        out.note(f"note: {note}")

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from genperf.cli.output import csv_text, say, show_frame
-from genperf.cli.tell import tell
+from genperf.cli.messages import say, tell
+from genperf.cli.output import csv_text, show_frame
 from genperf.cli.writing import made_folder, write_whole
 from genperf.table.target import TIME
 

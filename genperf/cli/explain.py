@@ -2,31 +2,32 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
 from genperf.attribution.doublings import doublings_for_people
-from genperf.cli.command import WritingCommand
-from genperf.cli.explained import for_people, show_terms
-from genperf.cli.figures import of_explanation, plot_option, write_figure
 from genperf.cli.fitted import formula_lines, is_formula, shares_line
-from genperf.cli.options import grid, model_or_table, names_of, number, once, one_group, output_options
-from genperf.cli.output import show_frame, show_json
+from genperf.cli.messages import tell
+from genperf.cli.options import grid, model_or_table, names_of, number, once, one_group
+from genperf.cli.output import Output, for_people, results, show_json
 from genperf.cli.shown import values_at
-from genperf.cli.tell import tell
 from genperf.errors import GenperfError, counted
 from genperf.scaling import NAMES, Scaling
 from genperf.words.numbers import samples_called
 
 if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
     from genperf.attribution import Comparison, Explanation
     from genperf.result import FitResult, GroupedResult
     from genperf.table import Table
 
 
-@click.command("explain", cls=WritingCommand)
+@click.command("explain")
 @click.argument("model", metavar="MODEL|TABLE")
 @click.option(
     "--at", metavar="FACTOR=V,…", multiple=True, help="The configuration; the centre of the data where omitted."
@@ -67,8 +68,7 @@ if TYPE_CHECKING:
 @click.option("--importance", metavar="TABLE", help="Permutation importance for learners on the table that was fitted.")
 @click.option("--unit", metavar="UNIT", help="Of the times in the TABLE of --importance; seconds where omitted.")
 @click.option("--seed", default=0, show_default=True, type=click.IntRange(min=0), help="Of --sobol and --importance.")
-@plot_option("the terms along the count of workers; or what --versus, --sobol or --knee compute")
-@output_options
+@results(plot="the terms along the count of workers; or what --versus, --sobol or --knee compute")
 def command(
     model: str,
     at: tuple[str, ...],
@@ -86,10 +86,7 @@ def command(
     importance: str | None,
     unit: str | None,
     seed: int,
-    plot: str | None,
-    as_json: bool,
-    quiet: bool,
-    no_color: bool,
+    out: Output,
 ) -> None:
     """Show which terms MODEL's time, or other quantity, is made of, and how each factor changes it."""
     from genperf.attribution import Knee, Sobol, explain
@@ -101,7 +98,7 @@ def command(
         return
     here = values_at(at, fitted) if at else None
     other = once(versus, "--versus", names_of(fitted))
-    across = {name: value for name, value in other.items() if name in chosen.schema.group}
+    across = any(name in chosen.schema.group for name in other)
     upto = number(up_to, "--up-to") if up_to is not None else None
     explanation = explain(
         chosen,
@@ -112,19 +109,17 @@ def command(
         sobol=Sobol(sobol, grid(within, names_of(fitted)) if within else None, seed=seed) if sobol else False,
     )
     if across:
-        second = _Other(fitted, group, other, across)
-        explanation = replace(explanation, comparison=second.compared(chosen, here, interval))
+        explanation = replace(explanation, comparison=_across_groups(fitted, group, other, here, interval))
     if importance is not None:
         from genperf.validation import importance as permutation_importance
 
         table = _read_again(chosen, group, importance, unit)
         explanation = replace(explanation, importance=permutation_importance(table, seed=seed))
-    if as_json:
+    if out.as_json:
         show_json(explanation.to_dict())
     else:
-        _show(explanation, chosen, members=members, plain=no_color)
-    if plot:
-        write_figure(of_explanation(explanation, chosen, here, interval), plot, quiet)
+        _show(explanation, chosen, members, out)
+    out.draw(lambda: _figure(explanation, chosen, here, interval))
 
 
 def _latex(result: FitResult) -> str:
@@ -137,32 +132,22 @@ def _latex(result: FitResult) -> str:
     return result.best.expression.latex(result.best.values, digits=3)
 
 
-@dataclass(frozen=True)
-class _Other:
-    """Another group's model, at a configuration of its own."""
+def _across_groups(
+    fitted: FitResult | GroupedResult, group: str | None, other: dict[str, str], at: Any, interval: float
+) -> Comparison:
+    """Compare the model of a group with that of another; `other` has values of group columns, and of factors."""
+    from genperf.attribution import compare
 
-    fitted: FitResult | GroupedResult
-    #: The values of the group that is explained, with commas between.
-    group: str | None
-    #: Every value that `--versus` gives: of factors and of group columns.
-    changed: dict[str, str]
-    #: Those of group columns.
-    across: dict[str, str]
-
-    def compared(self, chosen: FitResult, at: dict[str, list[str]] | None, interval: float) -> Comparison:
-        """Compare the model that is explained with the other group's."""
-        from genperf.attribution import compare
-
-        names = chosen.schema.group
-        here = [v.strip() for v in (self.group or "").split(",")]
-        key = tuple(self.across.get(name, value) for name, value in zip(names, here, strict=True))
-        second = self.fitted[key]  # type: ignore[index]
-        a = {str(k): v for k, v in chosen.completed(at).iloc[0].items()}
-        changed = {name: v for name, v in self.changed.items() if name in {f.name for f in second.schema.factors}}
-        known = {f.name for f in second.schema.factors if f.numeric or a[f.name] in f.levels}
-        b = {**{k: v for k, v in a.items() if k in known and k not in names}, **changed}
-        labels = (", ".join(here), ", ".join(key))
-        return compare(chosen, a, b, other=second, names=labels, interval=interval)
+    here = tuple(v.strip() for v in (group or "").split(","))
+    first = fitted[here]  # type: ignore[index]
+    names = first.schema.group
+    there = tuple(other.get(name, value) for name, value in zip(names, here, strict=True))
+    second = fitted[there]  # type: ignore[index]
+    factors = {f.name: f for f in second.schema.factors if f.name not in names}
+    a = {str(k): v for k, v in first.completed(at).iloc[0].items()}
+    b = {k: v for k, v in a.items() if k in factors and (factors[k].numeric or v in factors[k].levels)}
+    b |= {name: v for name, v in other.items() if name in factors}
+    return compare(first, a, b, other=second, names=(", ".join(here), ", ".join(there)), interval=interval)
 
 
 def _read_again(chosen: FitResult, group: str | None, source: str, unit: str | None) -> Table:
@@ -190,7 +175,7 @@ def _read_again(chosen: FitResult, group: str | None, source: str, unit: str | N
     return replace(parts[key], group=())
 
 
-def _show(explanation: Explanation, chosen: FitResult, *, members: bool, plain: bool) -> None:
+def _show(explanation: Explanation, chosen: FitResult, members: bool, out: Output) -> None:
     """Print an explanation: terms, elasticities, then what was requested beside them."""
     target = chosen.schema.target
     if is_formula(chosen):
@@ -208,15 +193,15 @@ def _show(explanation: Explanation, chosen: FitResult, *, members: bool, plain: 
         what, terms = "", terms.drop(columns=["seconds", "lower", "upper"])
         lacks = "counts tokens and no column is the sequence length"
         tell(f"no seconds: {target.throughput} {lacks}; fit with --work, the tokens of a step")
-    show_terms(terms, settings, f"{what}share of each term", plain)
+    _show_terms(terms, settings, f"{what}share of each term", out)
     if members and len(explanation.members):
         named = explanation.members
-        show_frame(named, "the same by each member of the ensemble", plain=plain)
+        out.frame(named, "the same by each member of the ensemble")
     heading = f"elasticity: the change of {target.name} in %, for one % more of a factor"
-    show_frame(for_people(explanation.elasticities, settings)[0], heading, plain=plain)
+    out.frame(for_people(explanation.elasticities, settings)[0], heading)
     if len(explanation.doublings):
         heading = f"by what doubling a factor multiplies the {target.name}, at each level"
-        show_frame(doublings_for_people(explanation.doublings), heading, plain=plain)
+        out.frame(doublings_for_people(explanation.doublings), heading)
     for a, b in explanation.aliased:
         tell(f"'{a}' and '{b}' cannot be told apart by this data; their sum can")
     read = chosen.best.expression.without_zeros(chosen.best.values).constant_names
@@ -230,20 +215,49 @@ def _show(explanation: Explanation, chosen: FitResult, *, members: bool, plain: 
         doublings = [scale.reference * 2**k for k in range(64) if scale.reference * 2**k <= scale.upto]
         shown = scale.curve[scale.curve[scale.along].isin([*doublings, scale.upto])]
         kind = "" if scale.kind == "unknown" else f"{scale.kind} "
-        show_frame(shown, f"\n{kind}scaling along {scale.along}, relative to {scale.reference:g}", plain=plain)
+        out.frame(shown, f"\n{kind}scaling along {scale.along}, relative to {scale.reference:g}")
         for sentence in scale.sentences():
             tell(sentence)
     if explanation.comparison is not None:
-        show_frame(explanation.comparison.terms, "\n" + explanation.comparison.sentence, plain=plain)
+        out.frame(explanation.comparison.terms, "\n" + explanation.comparison.sentence)
         # With one overlap its row stands among the terms already.
         if len(explanation.comparison.hidden) > 1:
-            show_frame(explanation.comparison.hidden, "what each overlap hides", plain=plain)
+            out.frame(explanation.comparison.hidden, "what each overlap hides")
     if explanation.sensitivity is not None:
         logarithm = "" if explanation.sensitivity.of == "time" else "logarithm of the "
         heading = f"\nshares of the variance of the {logarithm}{target.name} (Sobol indices)"
-        show_frame(explanation.sensitivity.indices, heading, plain=plain)
+        out.frame(explanation.sensitivity.indices, heading)
         for note in explanation.sensitivity.notes:
             tell(note)
     if explanation.importance is not None:
         heading = "\nby how many % the error grows when a factor is shuffled"
-        show_frame(explanation.importance.scores, heading, plain=plain)
+        out.frame(explanation.importance.scores, heading)
+
+
+def _show_terms(terms: pd.DataFrame, settings: Collection[str], heading: str, out: Output) -> None:
+    """Print the configuration that all rows share, then the terms; those that are zero stand in one line below."""
+    zero = terms.groupby("term", sort=False)["share"].agg(lambda shares: bool((shares == 0.0).all()))
+    gone = [str(term) for term, nothing in zero.items() if nothing]
+    shown, same = for_people(terms[~terms["term"].isin(gone)], settings)
+    if same:
+        tell(f"at {same}")
+    out.frame(shown, heading)
+    if gone:
+        tell(f"zero here: {', '.join(gone)}")
+
+
+def _figure(explanation: Explanation, result: FitResult, at: Mapping[str, Any] | None, interval: float) -> Figure:
+    """Draw a comparison, or else sensitivities, the efficiency, or the terms along the workers."""
+    from genperf import plots
+    from genperf.attribution import scaling
+    from genperf.result import answering
+
+    if explanation.comparison is not None:
+        return plots.waterfall(explanation.comparison)
+    if explanation.sensitivity is not None:
+        return plots.sobol(explanation.sensitivity)
+    if explanation.scaling is not None:
+        return plots.efficiency(explanation.scaling)
+    result = answering(result, at)
+    here = {str(name): value for name, value in result.completed(at).iloc[0].items()}
+    return plots.terms(result, scaling(result, here, interval=interval), interval)

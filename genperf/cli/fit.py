@@ -7,17 +7,16 @@ from typing import Any
 
 import click
 
-from genperf.cli.command import WritingCommand
 from genperf.cli.fitted import PRINTED, constants_shown, fitted_lines, group_lines, group_notes, is_formula
-from genperf.cli.options import fit_arguments, fit_options, once, output_options, read, table_options
-from genperf.cli.output import say, show_frame
+from genperf.cli.messages import tell
+from genperf.cli.options import fit_arguments, fit_options, once, read, table_options
+from genperf.cli.output import Output, results
 from genperf.cli.progress import announced, phases_shown, progress_bar
-from genperf.cli.tell import tell
 from genperf.cli.writing import writable, write_whole
 from genperf.errors import counted, listed
 
 
-@click.command("fit", cls=WritingCommand)
+@click.command("fit")
 @click.argument("table")
 @table_options
 @click.option("--model", default="auto", show_default=True, help="auto, a family (see `genperf models`) or a formula.")
@@ -28,7 +27,7 @@ from genperf.errors import counted, listed
 @click.option("--quick", is_flag=True, help="A first look: one structure, fewer draws; intervals are rougher.")
 @click.option("--resume", is_flag=True, help="Keep what is in FILE already, where rows and options are the same.")
 @click.option("--verbose", "-v", is_flag=True, help="Print the formula, or the members, and the constants as well.")
-@output_options
+@results()
 def command(
     table: str,
     model: str,
@@ -38,9 +37,7 @@ def command(
     quick: bool,
     resume: bool,
     verbose: bool,
-    as_json: bool,
-    quiet: bool,
-    no_color: bool,
+    out: Output,
     **given: Any,
 ) -> None:
     """Fit a model to TABLE; print its held-out error, how far it may be trusted, and what doubling each factor does."""
@@ -62,11 +59,11 @@ def command(
             saved = len(so_far)
 
     if not measured.group and model in ("auto", "generic"):
-        announced(len(measured.medians()), len(measured.factors), quiet)
+        announced(len(measured.medians()), len(measured.factors), out.quiet)
     try:
         with (
-            phases_shown(quiet or bool(measured.group)),
-            progress_bar("groups", quiet or not measured.group) as progress,
+            phases_shown(out.quiet or bool(measured.group)),
+            progress_bar("groups", out.quiet or not measured.group) as progress,
         ):
             further = {"also_models": once(also_model, "--also-model")}
             options = {**fit_arguments(given), **further, "pool": pool}
@@ -76,30 +73,30 @@ def command(
             result = fit(measured, model, resume=before, progress=progress, checkpoint=save, **options)
     except KeyboardInterrupt:
         if saved:
-            say(f"{saved} of {measured.group_count} groups are in {output}; --resume goes on from there", quiet)
+            out.note(f"{saved} of {measured.group_count} groups are in {output}; --resume goes on from there")
         raise
     if output:
         write_whole(output, model_pieces(result))
-    if as_json:
+    if out.as_json:
         write_whole("-", model_pieces(result))
         return
     if isinstance(result, FitResult):
         for line in fitted_lines(result, verbose):
             tell(line)
         if verbose and is_formula(result):
-            show_frame(constants_shown(result), plain=no_color)
+            out.frame(constants_shown(result))
         elif verbose:
-            say(f"constants of {counted(len(result.members), 'expression')}: --json, or genperf explain MODEL", quiet)
+            out.note(f"constants of {counted(len(result.members), 'expression')}: --json, or genperf explain MODEL")
         notes = [str(note) for note in result.notes]
     else:
         for line in group_lines(result):
             tell(line)
         notes = group_notes(result)
     for text in notes:
-        say(f"note: {text}", quiet)
+        out.note(f"note: {text}")
     unused = [name for name in measured.unused if name not in fitted_phases(measured, model).values()]
     if unused:
-        say(f"left out, in no role: {listed(unused, PRINTED.max_unused)}", quiet)
+        out.note(f"left out, in no role: {listed(unused, PRINTED.max_unused)}")
     if measured.rejected:
-        say(f"rejected rows: {measured.rejected_rows}; genperf check lists them", quiet)
-    say(f"wrote {output}" if output else "nothing was kept: -o model.json writes the model", quiet)
+        out.note(f"rejected rows: {measured.rejected_rows}; genperf check lists them")
+    out.note(f"wrote {output}" if output else "nothing was kept: -o model.json writes the model")

@@ -45,13 +45,7 @@ def is_formula(result: FitResult) -> bool:
 
 
 def fitted_lines(result: FitResult, verbose: bool = False) -> list[str]:
-    """Return what to print of a model: its held-out error, how far it may be trusted, what doubling each factor does.
-
-    Parameters
-    ----------
-    verbose : bool
-        Also its formula or its members.
-    """
+    """Return what to print of a model: its held-out error, the verdict far out, what doubling each factor does."""
     error = result.held_out_error
     table = f"{result.schema.source}, {counted(result.schema.configurations, 'configuration')}"
     measured = _NOT_MEASURED if error is None else f"held-out error {error:.1f} % ({result.held_out_of})"

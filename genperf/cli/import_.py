@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from genperf.cli.command import WritingCommand
+from genperf.cli.messages import say
 from genperf.cli.options import once
-from genperf.cli.output import say, show_json
-from genperf.cli.writing import raw_option, writable, write_whole
+from genperf.cli.output import show_json
+from genperf.cli.writing import raw_option, refuse_overwriting, writable, write_whole
 from genperf.errors import counted
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ class ImportSettings:
 IMPORT = ImportSettings()
 
 
-class _Command(WritingCommand):
+class _Command(click.Command):
     """A command whose help lists the formats, which are read only then."""
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -71,6 +71,7 @@ def command(
 
     if as_json and output in (None, "-"):
         raise click.UsageError("--json describes the table that is written: it needs -o FILE.")
+    refuse_overwriting({"files": files, "output": output})
     table = import_files(format, files, once(settings, "--set"), from_name)
     write_whole(output or "-", "".join(csv_lines(table, raw)))
     roles = _roles(table)

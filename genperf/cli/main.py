@@ -15,10 +15,9 @@ from typing import Any
 import click
 
 from genperf import __version__
-from genperf.cli.faults import FAULT_STATUS, fault_message, is_numeric, numeric_message, traceback_text
+from genperf.cli.messages import fault, tell
 from genperf.cli.process import Stopped, drop_output, open_closed_streams, stop_in_order
 from genperf.cli.settings import settings_of
-from genperf.cli.tell import tell
 from genperf.errors import GenperfError
 
 #: Command → what it does, in the order of a day's work. Each lives in the file of its name.
@@ -35,7 +34,7 @@ COMMANDS = {
     "optimize": "Find the best configuration of a grid.",
     "report": "Write a page with the answers, figures and sliders.",
     "models": "List the families of expressions.",
-    "world": "List the published series that tell what is normal.",
+    "world": "List the published series that show what is normal.",
     "demo": "Run the whole path on the bundled measurements.",
 }
 
@@ -134,10 +133,7 @@ def run(arguments: list[str] | None = None) -> int:
     except MemoryError:
         return _failed("error: this needs more memory than there is\n  try: fewer rows, draws or values at once", 1)
     except Exception as error:
-        before = traceback_text(error)
-        if is_numeric(error):
-            return _failed(before + numeric_message(error), 1)
-        return _failed(before + fault_message(error), FAULT_STATUS)
+        return _failed(*fault(error))
 
 
 def _status(arguments: list[str] | None) -> int:

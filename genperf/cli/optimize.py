@@ -6,16 +6,14 @@ from typing import Any
 
 import click
 
-from genperf.cli.command import WritingCommand
-from genperf.cli.options import model_or_table, names_of, once, one_group, output_options
-from genperf.cli.output import csv_text, say, show_frame, show_json
+from genperf.cli.messages import tell
+from genperf.cli.options import model_or_table, names_of, once, one_group
+from genperf.cli.output import Output, results, show_json
 from genperf.cli.shown import capacities, first_of, plain_amount
-from genperf.cli.tell import tell
-from genperf.cli.writing import raw_option, writable, write_whole
 from genperf.formula.amounts import amount, with_amounts
 
 
-@click.command("optimize", cls=WritingCommand)
+@click.command("optimize")
 @click.argument("model", metavar="MODEL|TABLE")
 @click.option(
     "--over",
@@ -60,9 +58,7 @@ from genperf.formula.amounts import amount, with_amounts
 @click.option("--interval", default=0.9, show_default=True, type=float, help="Nominal coverage of the intervals.")
 @click.option("--top", default=10, show_default=True, type=click.IntRange(min=1), help="How many to show.")
 @click.option("--group", metavar="A,B", help="One group's model, for a model fitted with --group; all where omitted.")
-@click.option("-o", "--output", callback=writable, metavar="CSV", help="Write the best configurations here.")
-@raw_option
-@output_options
+@results(csv="Write the best configurations here.")
 def command(
     model: str,
     over: tuple[str, ...],
@@ -81,11 +77,7 @@ def command(
     interval: float,
     top: int,
     group: str | None,
-    output: str | None,
-    as_json: bool,
-    quiet: bool,
-    no_color: bool,
-    raw: bool,
+    out: Output,
 ) -> None:
     """Find the configuration for which MODEL's throughput is most, or its time, a cost or a formula least.
 
@@ -116,7 +108,7 @@ def command(
         proposed = layouts(first_of(fitted), devices, varied, conditions)
         varied, conditions = proposed.over, proposed.where
         for note in proposed.notes:
-            say(f"note: {note}", quiet)
+            out.note(f"note: {note}")
     optimum = optimize(
         fitted,
         varied,
@@ -127,18 +119,16 @@ def command(
         job=Job(steps, per, per_second(price), _amount(samples, "--samples"), price if "/" in price else ""),
         top=top,
     )
-    if output:
-        write_whole(output, csv_text(optimum.best, raw))
-        say(f"wrote {output}", quiet)
-    if as_json:
+    out.write(optimum.best)
+    if out.as_json:
         show_json(optimum.to_dict())
         return
-    if not output or not quiet:
+    if not out.output or not out.quiet:
         for title, frame in optimum.tables():
-            show_frame(frame, title, plain=no_color)
+            out.frame(frame, title)
         tell(optimum.reason)
     for note in optimum.notes:
-        say(f"note: {note}", quiet)
+        out.note(f"note: {note}")
 
 
 def _amount(text: str | None, option: str) -> float | None:

@@ -253,7 +253,7 @@ def _columns_named(roles: Mapping[str, Any]) -> set[str]:
 
 def _recognised(path: str, roles: dict[str, Any], given: dict[str, Any]) -> tuple[str | Source, dict[str, Any]]:
     """Return a table and the roles of its columns, as `ask` recognises them, and print these as options."""
-    from genperf.cli.output import say
+    from genperf.cli.messages import say
     from genperf.panel.reading import read_columns
     from genperf.table.aggregate import worth_aggregating
     from genperf.table.understood import understood

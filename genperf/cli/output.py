@@ -1,22 +1,28 @@
-"""Showing results: tables for people, JSON for machines, files written whole or not at all."""
+"""How a command shows its result: tables for people, JSON for machines, a CSV, a figure."""
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import re
 import shutil
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, TypeAlias, Union
 
 import click
 
-from genperf.cli.tell import tell, visible
+from genperf.cli.messages import say, tell, visible
+from genperf.cli.writing import raw_option, refuse_overwriting, writable, write_whole
+from genperf.errors import GenperfError
 from genperf.table.cells import neutral
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.figure import Figure
 
     from genperf.table.cells import Cells
 
@@ -30,6 +36,81 @@ _NUMBER = re.compile(
 _QUOTED = re.compile('[",\r\n]')
 #: Columns of a line that is printed to a file or a pipe: those of a terminal by default.
 LINE = 80
+#: Rows of a table whose text is made at once. A guess: it takes a few MB.
+BLOCK = 10_000
+_PICTURES = ("png", "svg", "pdf")
+
+
+@dataclass(frozen=True)
+class Output:
+    """How one call of a command shows its result."""
+
+    as_json: bool = False
+    quiet: bool = False
+    no_color: bool = False
+    #: Whether texts that begin with = + - @ are written as they are.
+    raw: bool = False
+    #: The file of a table or a model; `-` is standard output.
+    output: str | None = None
+    #: The file of a figure.
+    plot: str | None = None
+
+    def note(self, text: str) -> None:
+        """Print a remark beside the result, on standard error."""
+        say(text, self.quiet)
+
+    def write(self, table: Shown) -> None:
+        """Write a table as CSV, where a file is named."""
+        if self.output:
+            write_whole(self.output, csv_pieces(table, self.raw))
+            self.note(f"wrote {self.output}")
+
+    def draw(self, figure: Callable[[], Figure]) -> None:
+        """Write a figure in the format of the file's ending, where a file is named."""
+        if self.plot:
+            from genperf.plots import image, kind_of
+
+            write_whole(self.plot, image(figure(), kind_of(self.plot)))
+            self.note(f"wrote {self.plot}")
+
+    def frame(self, table: Shown, title: str | None = None) -> None:
+        """Print a table: drawn on a terminal, plain aligned text in a pipe."""
+        show_frame(table, title, self.no_color)
+
+
+def results(csv: str | None = None, plot: str | None = None) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Return a decorator that gives a command `out`, an `Output`, and the options which make it."""
+    options = [
+        *([click.option("-o", "--output", callback=writable, metavar="CSV", help=csv), raw_option] if csv else []),
+        *(
+            [click.option("--plot", metavar="FILE", callback=_picture, help=f"Draw {plot} (png, svg or pdf).")]
+            * bool(plot)
+        ),
+        click.option("--json", "as_json", is_flag=True, help="Machine-readable result on standard output."),
+        click.option("--quiet", "-q", is_flag=True, help="Print nothing but the result."),
+        click.option("--no-color", is_flag=True, help="Plain text, also on a terminal."),
+    ]
+    names = ["as_json", "quiet", "no_color", *(["output", "raw"] if csv else []), *(["plot"] if plot else [])]
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        @functools.wraps(command)
+        def with_output(**given: Any) -> None:
+            refuse_overwriting(given)
+            command(out=Output(**{name: given.pop(name) for name in names}), **given)
+
+        return functools.reduce(lambda made, option: option(made), reversed(options), with_output)
+
+    return decorate
+
+
+def _picture(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
+    """Return a file's name whose ending is that of a picture, as click's callback of `--plot`."""
+    if value is not None and value.rpartition(".")[2].lower() not in _PICTURES:
+        raise click.BadParameter(f"'{value}' ends in none of {', '.join('.' + e for e in _PICTURES)}")
+    if value is not None and find_spec("matplotlib") is None:
+        # Before the work, whose result could not be drawn.
+        raise GenperfError("plots need matplotlib", hint='pip install "genperf[plots]"')
+    return writable(ctx, param, value)
 
 
 def show_json(value: Any) -> None:
@@ -86,20 +167,19 @@ def csv_text(table: Shown, raw: bool = False) -> str:
     >>> csv_text({"nodes": np.array([2, 4]), "time": np.array([0.1, np.nan]), "reason": np.array(["far, wide", ""])})
     'nodes,time,reason\n2,0.1,"far, wide"\n4,,\n'
     """
-    return "".join(csv_pieces([table], raw))
+    return "".join(csv_pieces(table, raw))
 
 
-def csv_pieces(tables: Iterable[Shown], raw: bool = False) -> Iterator[str]:
-    """Yield the text of tables with the same columns as one CSV: the head once, then the rows of each."""
-    for number, table in enumerate(tables):
-        columns = [_csv_cells(cells, raw) for _, cells in table.items()]
-        if len(columns) == 1:
+def csv_pieces(table: Shown, raw: bool = False) -> Iterator[str]:
+    """Yield the text of a table as CSV, some rows at a time: the text of many rows is large."""
+    columns = dict(table.items())
+    yield ",".join(_quoted(str(name) if raw else neutral(str(name))) for name in columns) + "\n"
+    for start in range(0, max(map(len, columns.values()), default=0), BLOCK):
+        block = [_csv_cells(cells[start : start + BLOCK], raw) for cells in columns.values()]
+        if len(block) == 1:
             # An empty line would be no row.
-            columns = [[text or '""' for text in columns[0]]]
-        rows = [",".join(row) for row in zip(*columns, strict=True)]
-        if number == 0:
-            rows.insert(0, ",".join(_quoted(str(name) if raw else neutral(str(name))) for name, _ in table.items()))
-        yield "".join(f"{row}\n" for row in rows)
+            block = [[text or '""' for text in block[0]]]
+        yield "".join(",".join(row) + "\n" for row in zip(*block, strict=True))
 
 
 def _csv_cells(cells: Cells, raw: bool) -> list[str]:
@@ -129,13 +209,7 @@ def _quoted(text: str) -> str:
 
 
 def show_frame(table: Shown, title: str | None = None, plain: bool = False) -> None:
-    """Print a table: drawn on a terminal, plain aligned text in a pipe.
-
-    Parameters
-    ----------
-    plain : bool
-        Plain text on a terminal as well.
-    """
+    """Print a table: drawn on a terminal, unless `plain`, and aligned text in a pipe."""
     rows = zip(*([cell(v) for v in cells.tolist()] for _, cells in table.items()), strict=True)
     show_rows([str(name) for name, _ in table.items()], rows, title, plain)
 
@@ -159,15 +233,7 @@ def show_predictions(table: Shown, plain: bool = False) -> None:
 def show_rows(
     head: Sequence[str], rows: Iterable[Sequence[str]], title: str | None = None, plain: bool = False
 ) -> None:
-    """Print rows of text under a head; numbers are aligned to the right.
-
-    Parameters
-    ----------
-    head : sequence of str, shape (columns,)
-    rows : iterable of sequence of str, each of shape (columns,)
-    plain : bool
-        Plain text on a terminal as well.
-    """
+    """Print rows of text under a head; numbers are aligned to the right."""
     head, body = [visible(name) for name in head], [[visible(text) for text in row] for row in rows]
     right = [bool(body) and all(_numeric(row[j]) for row in body) for j in range(len(head))]
     if sys.stdout.isatty() and not plain and "NO_COLOR" not in os.environ:
@@ -194,6 +260,41 @@ def _numeric(text: str) -> bool:
     return bool(_NUMBER.fullmatch(text.replace("±", "").strip()))
 
 
+def for_people(
+    frame: pd.DataFrame, settings: Collection[str], known: Mapping[str, Any] | None = None
+) -> tuple[pd.DataFrame, str]:
+    """Return a table to print, and the part of the configuration that is the same in all of its rows.
+
+    Numbers have three digits, shares are in %; the columns in `settings` are given numbers and keep all their digits.
+    Only values of the `known` configuration are left out of the table.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> terms = pd.DataFrame({"gpus": 8.0, "term": ["constant", "batch"], "seconds": [0.51234, 1.2]})
+    >>> terms = terms.assign(share=[0.3, 0.7])
+    >>> table, same = for_people(terms, ["gpus"])
+    >>> print(table.to_string(index=False))
+        term seconds  share
+    constant   0.512 30.0 %
+       batch     1.2 70.0 %
+    >>> same
+    'gpus=8'
+    """
+    from genperf.words.numbers import join_values, three_digits
+
+    same = [name for name in settings if name in frame and len(set(frame[name])) == 1]
+    if known is not None:
+        same = [name for name in same if frame[name].iloc[0] == known[name]]
+    shown = frame.drop(columns=same)
+    for name in shown.columns:
+        if name in settings or shown[name].dtype.kind != "f":
+            continue
+        values = shown[name].tolist()
+        shown[name] = [f"{100.0 * v:.1f} %" if name == "share" else three_digits(v) for v in values]
+    return shown, join_values({name: frame[name].iloc[0] for name in same})
+
+
 def cell(value: Any) -> str:
     """Write one value for a person.
 
@@ -209,9 +310,3 @@ def cell(value: Any) -> str:
         whole = value.is_integer() or abs(value) >= 1e4
         return f"{value + 0.0:.0f}" if whole and abs(value) < 1e9 else f"{value:.4g}"
     return str(value)
-
-
-def say(text: str, quiet: bool = False) -> None:
-    """Print a remark beside the result, on standard error."""
-    if not quiet:
-        tell(text, err=True)

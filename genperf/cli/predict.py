@@ -2,37 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import click
 
-from genperf.cli.command import WritingCommand
-from genperf.cli.figures import of_predictions, plot_option, write_figure
-from genperf.cli.options import output_options
-from genperf.cli.output import csv_pieces, records, say, show_json, show_predictions
+from genperf.cli.output import Output, records, results, show_json, show_predictions
 from genperf.cli.progress import phases_shown
 from genperf.cli.shown import first_of, for_people, shows_of, training_of, values_at, with_derived
-from genperf.cli.writing import raw_option, writable, write_whole
+from genperf.errors import GenperfError
 
 if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
     from genperf.prediction import Band
+    from genperf.result import FitResult, GroupedResult
     from genperf.table.cells import Cells
 
 
-@dataclass(frozen=True)
-class BlockSettings:
-    """How many rows are written at once."""
-
-    #: A guess: their text takes a few MB.
-    rows: int = 10_000
-
-
-BLOCK = BlockSettings()
-
-
-@click.command("predict", cls=WritingCommand)
+@click.command("predict")
 @click.argument("model")
 @click.option("--data", metavar="CSV", help="Predict every row of a table (- for standard input).")
 @click.option(
@@ -65,10 +53,7 @@ BLOCK = BlockSettings()
     type=click.Choice(["prediction", "confidence"]),
     help="Of a new run, or of the mean.",
 )
-@click.option("-o", "--output", callback=writable, metavar="CSV", help="Write the predictions here.")
-@plot_option("the predictions along the count of workers, with their band")
-@output_options
-@raw_option
+@results(csv="Write the predictions here.", plot="the predictions along the count of workers, with their band")
 def command(
     model: str,
     data: str | None,
@@ -79,13 +64,8 @@ def command(
     peak: str | None,
     per: str | None,
     interval: float,
-    band: str,
-    output: str | None,
-    plot: str | None,
-    as_json: bool,
-    quiet: bool,
-    no_color: bool,
-    raw: bool,
+    band: Band,
+    out: Output,
 ) -> None:
     """Predict with MODEL, each value with an interval and a verdict: times in seconds, another quantity in its unit."""
     from genperf.result import load_model
@@ -93,7 +73,6 @@ def command(
     if bool(data) == bool(at):
         raise click.UsageError("give either --data CSV or --at FACTOR=VALUE")
     fitted = load_model(model)
-    kind: Band = "confidence" if band == "confidence" else "prediction"
     shows = shows_of(show, price)
     if tokens is not None or peak is not None:
         shows = {**training_of(tokens, peak).shows(price is not None), **shows}
@@ -102,29 +81,50 @@ def command(
         from genperf.attribution.derived import price_of
 
         paid = price_of(price, per)
-    with phases_shown(quiet):
-        plain = fitted.predict_columns(data or values_at(at, fitted), interval, kind)
+    with phases_shown(out.quiet):
+        plain = fitted.predict_columns(data or values_at(at, fitted), interval, band)
     predicted = with_derived(fitted, plain, shows, paid, interval)
     if paid is not None:
         from genperf.attribution.growth import paid_for
         from genperf.words.growth import price_text
 
-        say(f"cost is at {price_text(paid.text, paid_for(first_of(fitted), per)[0])}", quiet)
-    if output:
-        write_whole(output, csv_pieces(_blocks(predicted), raw))
-        say(f"wrote {output}", quiet)
-    if as_json:
+        out.note(f"cost is at {price_text(paid.text, paid_for(first_of(fitted), per)[0])}")
+    out.write(predicted)
+    if out.as_json:
         show_json({"predictions": records(predicted)})
-    elif not output:
-        show_predictions(for_people(predicted, fitted, shows), plain=no_color)
-    if plot:
-        from genperf.table.cells import frame_of
-
-        write_figure(of_predictions(fitted, frame_of(predicted), interval), plot, quiet)
+    elif not out.output:
+        show_predictions(for_people(predicted, fitted, shows), plain=out.no_color)
+    out.draw(lambda: _figure(fitted, predicted, interval))
 
 
-def _blocks(predicted: dict[str, Cells]) -> Iterator[dict[str, Cells]]:
-    """Yield the rows of a table some at a time: the text of many rows is large."""
-    rows = len(next(iter(predicted.values())))
-    for start in range(0, rows, BLOCK.rows):
-        yield {name: cells[start : start + BLOCK.rows] for name, cells in predicted.items()}
+def _figure(fitted: FitResult | GroupedResult, predicted: dict[str, Cells], interval: float) -> Figure:
+    """Draw the target along the count of workers with the predictions on it; other factors are those of the first."""
+    from genperf.attribution import scaling
+    from genperf.plots import scaling as drawn
+    from genperf.prediction import read_query
+    from genperf.result import answering
+    from genperf.table.cells import frame_of
+
+    result, rows = _one_group(fitted, frame_of(predicted))
+    names = [f.name for f in result.schema.factors if f.name in rows]
+    first = rows[names].head(1).reset_index(drop=True)
+    result = answering(result, first)
+    query = read_query(first, result.schema)
+    at = {name: values[0] for name, values in query.columns.items()}
+    answer = scaling(result, at, interval=interval)
+    largest = float(rows[answer.along].max()) if answer.along in rows else answer.upto
+    factor = next(f for f in result.schema.factors if f.name == answer.along)
+    upto = max(2.0 * factor.upper, largest)
+    return drawn(result, scaling(result, at, upto=upto, interval=interval), predictions=rows)
+
+
+def _one_group(fitted: FitResult | GroupedResult, predicted: pd.DataFrame) -> tuple[FitResult, pd.DataFrame]:
+    from genperf.result import FitResult
+
+    if isinstance(fitted, FitResult):
+        return fitted, predicted
+    groups = predicted[list(fitted.group)].drop_duplicates()
+    if len(groups) != 1:
+        some = " ".join(f"--at {k}={v}" for k, v in groups.iloc[0].items())
+        raise GenperfError(f"a figure shows one group, and {len(groups)} are predicted", hint=some)
+    return fitted[tuple(str(v) for v in groups.iloc[0])], predicted

@@ -10,13 +10,7 @@ from types import FrameType
 
 
 class Stopped(KeyboardInterrupt):
-    """The process was asked to end, as by Ctrl-C.
-
-    Parameters
-    ----------
-    number : int
-        Of the signal.
-    """
+    """The process was asked to end, as by Ctrl-C."""
 
     def __init__(self, number: int) -> None:
         super().__init__(number)

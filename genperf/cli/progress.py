@@ -32,18 +32,7 @@ LONG = LongSettings()
 
 @contextmanager
 def progress_bar(what: str, quiet: bool = False) -> Iterator[Callable[[int, int], None] | None]:
-    """Draw a bar with the rate and the time left while something is done.
-
-    Parameters
-    ----------
-    what : str
-        What is counted: "groups".
-
-    Yields
-    ------
-    callable or None
-        To be called with the number done and of all; None where there is no terminal.
-    """
+    """Draw a bar with the rate and the time left while something is done."""
     if quiet or not sys.stderr.isatty():
         yield None
         return
@@ -107,13 +96,7 @@ class _OneLine:
 
 
 def announced(configurations: int, factors: int, quiet: bool) -> None:
-    """Say before a fit that it will take long.
-
-    Parameters
-    ----------
-    configurations, factors : int
-        Of the table.
-    """
+    """Say before a fit that it will take long."""
     if not quiet and configurations * factors >= LONG.announced_cells:
         click.echo(
             f"fitting {configurations:,} configurations of {counted(factors, 'factor')}: this may take "

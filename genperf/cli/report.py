@@ -7,18 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from genperf.cli.command import WritingCommand
 from genperf.cli.options import (
     fit_arguments,
     fit_options,
     is_model,
     measured_column,
     one_group,
-    output_options,
     read,
     table_options,
 )
-from genperf.cli.output import say, show_json
+from genperf.cli.output import Output, results, show_json
 from genperf.cli.progress import phases_shown, progress_bar
 from genperf.cli.shown import capacities, target_of
 from genperf.cli.writing import writable, write_whole
@@ -29,7 +27,7 @@ if TYPE_CHECKING:
     from genperf.validation import Validation
 
 
-@click.command("report", cls=WritingCommand)
+@click.command("report")
 @click.argument("source", metavar="MODEL|TABLE")
 @click.option(
     "-o",
@@ -56,7 +54,7 @@ if TYPE_CHECKING:
 @table_options
 @fit_options
 @click.option("--pool", is_flag=True, help="For a table: share scaling between similar groups.")
-@output_options
+@results()
 def command(
     source: str,
     output: str,
@@ -72,9 +70,7 @@ def command(
     model: str,
     scheme: str | None,
     pool: bool,
-    as_json: bool,
-    quiet: bool,
-    no_color: bool,
+    out: Output,
     **given: Any,
 ) -> None:
     """Write a page that answers how it scales, where the knee is, what takes the time and what to measure next.
@@ -87,8 +83,8 @@ def command(
     if measured_column(given) or not is_model(source):
         table = read(source, given)
         options = {**fit_arguments(given), "pool": pool}
-        fitted = _fit(table, model, options, quiet)
-        held_out = _held_out(table, model, (scheme, along), options, quiet)
+        fitted = _fit(table, model, options, out.quiet)
+        held_out = _held_out(table, model, (scheme, along), options, out.quiet)
     else:
         from genperf.result import load_model, with_scaling
 
@@ -105,14 +101,13 @@ def command(
         Job(price, per, samples),
         capacities(capacity, fitted),
     )
-    with phases_shown(quiet):
+    with phases_shown(out.quiet):
         text = page(fitted, table=table, validation=held_out, view=view)
     write_whole(output, text)
-    if as_json:
+    if out.as_json:
         show_json({"report": output, "bytes": len(text.encode())})
-    say(
-        f"wrote {output}" + ("" if output == "-" else f": open it in a browser ({Path(output).resolve().as_uri()})"),
-        quiet,
+    out.note(
+        f"wrote {output}" + ("" if output == "-" else f": open it in a browser ({Path(output).resolve().as_uri()})")
     )
 
 

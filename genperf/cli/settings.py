@@ -28,21 +28,6 @@ def settings_of(path: str | None, command_of: Callable[[str], click.Command], na
 
     Top-level keys hold for every command that has the option, a `[fit]` table for that command; keys are the options'
     long names. The whole file is checked, whatever command runs: a misspelt key would else do nothing, in silence.
-
-    Parameters
-    ----------
-    path : str or None
-        None reads `genperf.toml` in the working directory, if it is there.
-    command_of : callable
-        Name → command: its options declare what each value may be.
-    names : sequence of str
-        The commands that exist.
-
-    Raises
-    ------
-    GenperfError
-        Where a named file is missing, is not TOML, has a key that is no option or a table of no command, or a value
-        that its option cannot have.
     """
     if path is None and not Path(DEFAULT).is_file():
         return {}

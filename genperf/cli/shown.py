@@ -97,13 +97,6 @@ def shows_of(show: tuple[str, ...], price: str | None) -> dict[str, str]:
 def training_of(tokens: str | None, peak: str | None) -> Training:
     """Read `--tokens` and `--peak`.
 
-    Parameters
-    ----------
-    tokens : str or None
-        As 300B.
-    peak : str or None
-        Of a device: its name, or operations per second.
-
     Examples
     --------
     >>> training_of("300B", "a100")
@@ -125,14 +118,7 @@ def with_derived(
     price: Paid | None,
     interval: float,
 ) -> dict[str, Cells]:
-    """Return a prediction with the columns that follow from it behind its value and interval.
-
-    Parameters
-    ----------
-    predicted : mapping of str to ndarray of shape (rows,)
-    interval : float
-        Nominal coverage.
-    """
+    """Return a prediction with the columns that follow from it behind its value and interval."""
     if not shows:
         return dict(predicted)
     from genperf.attribution.derived import derived_columns
@@ -160,11 +146,6 @@ def for_people(
     """Return columns to print: of what was predicted three significant digits, of what was given all.
 
     Where every configuration is certain to fit, nothing is said of it; where no step was measured, nothing of its time.
-
-    Parameters
-    ----------
-    shows : mapping of str to str
-        Names of what follows from the prediction.
     """
     target = first_of(fitted).schema.target
     certain = "fits" in columns and bool(np.all(np.asarray(columns["fits"]) == 1.0))

@@ -6,16 +6,13 @@ from typing import Literal
 
 import click
 
-from genperf.cli.command import WritingCommand
-from genperf.cli.explained import for_people
-from genperf.cli.options import model_or_table, number, one_group, output_options
-from genperf.cli.output import csv_text, say, show_frame, show_json
+from genperf.cli.messages import tell
+from genperf.cli.options import model_or_table, number, one_group
+from genperf.cli.output import Output, for_people, results, show_json
 from genperf.cli.shown import target_of
-from genperf.cli.tell import tell
-from genperf.cli.writing import raw_option, writable, write_whole
 
 
-@click.command("suggest", cls=WritingCommand)
+@click.command("suggest")
 @click.argument("model", metavar="MODEL|TABLE")
 @click.option(
     "--target",
@@ -49,9 +46,7 @@ from genperf.cli.writing import raw_option, writable, write_whole
     help="Of the mean, or of a new run.",
 )
 @click.option("--group", metavar="A,B", help="Which group's model, for a model fitted with --group.")
-@click.option("-o", "--output", callback=writable, metavar="CSV", help="Write what to measure here.")
-@raw_option
-@output_options
+@results(csv="Write what to measure here.")
 def command(
     model: str,
     target: tuple[str, ...],
@@ -62,11 +57,7 @@ def command(
     interval: float,
     band: Literal["confidence", "prediction"],
     group: str | None,
-    output: str | None,
-    as_json: bool,
-    quiet: bool,
-    no_color: bool,
-    raw: bool,
+    out: Output,
 ) -> None:
     """Choose what to measure next, so that the interval of MODEL at a target narrows most for its cost."""
     from genperf.advice import suggest
@@ -82,17 +73,15 @@ def command(
         interval=interval,
         band=band,
     )
-    if output:
-        write_whole(output, csv_text(suggestion.chosen, raw))
-        say(f"wrote {output}", quiet)
-    if as_json:
+    out.write(suggestion.chosen)
+    if out.as_json:
         show_json(suggestion.to_dict())
         return
     if len(suggestion.candidates):
         settings = [f.name for f in fitted.schema.factors]
         shown, same = for_people(suggestion.candidates, settings, suggestion.target)
         heading = "what one more measurement would do, the best first"
-        show_frame(shown, heading + (f"; each at {same}" if same else ""), plain=no_color)
+        out.frame(shown, heading + (f"; each at {same}" if same else ""))
     tell(suggestion.sentence)
 
 

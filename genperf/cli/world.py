@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import click
 
-from genperf.cli.figures import plot_option, write_figure
-from genperf.cli.options import output_options
-from genperf.cli.output import say, show_json, show_rows
+from genperf.cli.output import Output, results, show_json, show_rows
 
 
 @click.command("world")
-@plot_option("the efficiency of a doubling on each cluster")
-@output_options
-def command(plot: str | None, as_json: bool, quiet: bool, no_color: bool) -> None:
-    """List the clusters whose published series tell what is normal, with the source and licence of each."""
+@results(plot="the efficiency of a doubling on each cluster")
+def command(out: Output) -> None:
+    """List the clusters whose published series show what is normal, with the source and licence of each."""
     from genperf.datasets import world
+    from genperf.normal import published
+    from genperf.plots import published as drawn
 
     table = world()
     grouped = table.groupby(["source", "cluster"], sort=True)
@@ -25,16 +24,12 @@ def command(plot: str | None, as_json: bool, quiet: bool, no_color: bool) -> Non
     for cluster in clusters:
         cluster["citation"] = f"https://github.com/{cluster['repository']}/tree/{cluster['commit']}"
     counts = {"series": sum(c["series"] for c in clusters), "clusters": len(clusters), "rows": len(table)}
-    if as_json:
+    if out.as_json:
         show_json({**counts, "sources": sorted({c["source"] for c in clusters}), "list": clusters})
     else:
         head = ("cluster", "device", "a node", "inside", "between", "series", "to", "licence", "source")
         keys = ("cluster", "device", "devices_per_node", "inside", "between", "series", "devices", "licence")
         rows = [[*(str(c[key]) or "–" for key in keys), f"{c['repository']} @ {c['commit'][:8]}"] for c in clusters]
-        show_rows(head, rows, plain=no_color)
-        say(f"{counts['series']} series of {counts['clusters']} clusters, {counts['rows']} figures", quiet)
-    if plot:
-        from genperf.normal import published
-        from genperf.plots import published as drawn
-
-        write_figure(drawn(published()), plot, quiet or as_json)
+        show_rows(head, rows, plain=out.no_color)
+        out.note(f"{counts['series']} series of {counts['clusters']} clusters, {counts['rows']} figures")
+    out.draw(lambda: drawn(published()))

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import glob
 import os
 import re
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import click
 
@@ -31,22 +32,14 @@ _HINTS = {
     errno.EPERM: "name a file in a folder of yours",
     errno.ENAMETOOLONG: "give it a shorter name",
 }
-
-
+#: Parameters of the commands that name files to read, and files to write.
+_READ, _WRITTEN = ("table", "model", "source", "files", "data", "candidates"), ("output", "plot")
 #: The option of what is written as CSV.
 raw_option = click.option("--raw", is_flag=True, help="Write texts that begin with = + - @ as they are.")
 
 
 def writable(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
-    """Return the value of an option that names a file to write, as click's callback.
-
-    Raises
-    ------
-    BadParameter
-        For an empty name.
-    GenperfError
-        Where the file cannot be written.
-    """
+    """Return the name of a file to write, as click's callback; refuse one that cannot be written."""
     if value is not None:
         if not value.strip():
             raise click.BadParameter("the file's name is empty; - is standard output", ctx, param)
@@ -55,13 +48,7 @@ def writable(ctx: click.Context, param: click.Parameter, value: str | None) -> s
 
 
 def refuse_unwritable(path: str) -> None:
-    """Refuse a file that cannot be written, and clear away what killed runs left of it.
-
-    Raises
-    ------
-    GenperfError
-        Where the folder is not there, or nothing can be written in it.
-    """
+    """Refuse a file that cannot be written, and clear away what killed runs left of it."""
     if path == "-":
         return
     with _explained(path, "cannot be written"):
@@ -76,19 +63,29 @@ def refuse_unwritable(path: str) -> None:
         Path(name).unlink(missing_ok=True)
 
 
+def refuse_overwriting(given: Mapping[str, Any]) -> None:
+    """Refuse to write over a file that is read, or two results into one file, from the parameters of a command."""
+    written = [str(given[name]) for name in _WRITTEN if given.get(name) not in (None, "-")]
+    if len({os.path.realpath(path) for path in written}) < len(written):
+        raise GenperfError("two results are written here", where=written[0], hint="name two files")
+    for path in written:
+        if os.path.isfile(path) and any(os.path.samefile(path, read) for read in _files_read(given)):
+            raise GenperfError("is read, and would be overwritten", where=path, hint="name another file to write")
+
+
+def _files_read(given: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the files that a command reads and that are there; a pattern stands for its files."""
+    for name in _READ:
+        value = given.get(name)
+        for text in value if isinstance(value, tuple) else () if value is None else (str(value),):
+            path = os.path.expanduser(text)
+            if "\0" not in path:
+                matched = glob.glob(path) if set(path) & set("*?[") else []
+                yield from (p for p in [path, *matched] if os.path.isfile(p))
+
+
 def made_folder(path: str, names: Iterable[str]) -> Path:
-    """Return a folder, made where it is not there, in which files of some names can be written.
-
-    Parameters
-    ----------
-    path : str
-        `~` is the home of the user.
-
-    Raises
-    ------
-    GenperfError
-        Where it cannot be made, or a file not be written in it.
-    """
+    """Return a folder, made where it is not there, in which files of some names can be written."""
     folder = os.path.expanduser(path)
     if not folder.strip():
         raise GenperfError("the folder's name is empty", hint=". is this folder")
@@ -100,20 +97,7 @@ def made_folder(path: str, names: Iterable[str]) -> Path:
 
 
 def write_whole(path: str | Path, content: str | bytes | Iterable[str]) -> None:
-    """Write a file so that a stop at any moment leaves the old one or the new one, never half.
-
-    Parameters
-    ----------
-    path : str or Path
-        `-` is standard output.
-    content : str, bytes or iterable of str
-        Pieces are written as they come.
-
-    Raises
-    ------
-    GenperfError
-        Where it cannot be written: the message says what is left.
-    """
+    """Write a file, or `-`, piece by piece: a stop at any moment leaves the old file or the new one, never half."""
     pieces = (content.encode(),) if isinstance(content, str) else (content,) if isinstance(content, bytes) else content
     encoded = (p if isinstance(p, bytes) else p.encode("utf-8", "surrogateescape") for p in pieces)
     if str(path) == "-":

@@ -54,13 +54,7 @@ QUALITY = QualitySettings()
 
 
 def fitted_rows(result: FitResult, table: Table | None = None) -> tuple[pd.DataFrame, Array]:
-    """Return the factors of the measured configurations and their values: of a table, or as the model keeps them.
-
-    Raises
-    ------
-    GenperfError
-        Where the model keeps none.
-    """
+    """Return the factors of the measured configurations and their values: of a table, or as the model keeps them."""
     if table is not None:
         medians = table.medians()
         return medians.frame[[f.name for f in medians.factors]], medians.measured

@@ -238,23 +238,7 @@ def terms(result: FitResult, answer: Scaling, interval: float = 0.9) -> Figure:
 def term_stack(
     result: FitResult, rows: pd.DataFrame, along: str, interval: float = 0.9
 ) -> tuple[Array, dict[str, Array], Array]:
-    """Return the counts, the part of each term there, and what the prediction is beside their sum.
-
-    Parameters
-    ----------
-    rows : DataFrame
-        The configurations, a column per factor.
-    along : str
-        The factor that counts the workers.
-    interval : float
-        Nominal coverage, of `explain`.
-
-    Returns
-    -------
-    tuple
-        The counts, shape (rows,). Each term's part by name, each of shape (rows,), in the quantity's unit; small terms
-        are one. What overlap hides and what no term explains, shape (rows,), which may be negative.
-    """
+    """Return the counts, the part of each term there, and what the prediction is beside their sum."""
     table = explain(result, rows, interval).terms
     wide = table.assign(_row=table.groupby("term", sort=False).cumcount()).pivot_table(
         index="_row", columns="term", values=term_column(result.schema.target), sort=False

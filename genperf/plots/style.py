@@ -40,20 +40,7 @@ STYLE = StyleSettings()
 
 
 def new_figure(width: float = 7.2, height: float = 4.4, **subplots: Any) -> tuple[Figure, Any]:
-    """Return a figure and its axes; not shown, and known to nothing else.
-
-    Parameters
-    ----------
-    width, height : float
-        Inches.
-    **subplots
-        For `Figure.subplots`.
-
-    Raises
-    ------
-    GenperfError
-        Where matplotlib is not installed.
-    """
+    """Return a figure and its axes; not shown, and known to nothing else."""
     try:
         from matplotlib.figure import Figure
     except ImportError:
@@ -95,15 +82,7 @@ def legend(ax: Axes, **options: Any) -> None:
 
 
 def doubling_axis(ax: Axes, name: str, counts: Sequence[float]) -> None:
-    """Make the horizontal axis logarithmic, with ticks at round counts written out.
-
-    Parameters
-    ----------
-    name : str
-        The label.
-    counts : sequence of float
-        The values along the axis, above zero.
-    """
+    """Make the horizontal axis logarithmic, with ticks at round counts written out."""
     ax.set_xscale("log", base=2)
     ticks = ticks_between(min(counts), max(counts))
     ax.set_xticks(ticks, [f"{t:g}" for t in ticks])
@@ -113,13 +92,6 @@ def doubling_axis(ax: Axes, name: str, counts: Sequence[float]) -> None:
 
 def ticks_between(lowest: float, highest: float, max_ticks: int = STYLE.max_ticks) -> list[float]:
     """Return powers of two from one end to the other.
-
-    Parameters
-    ----------
-    lowest, highest : float
-        The ends, above zero; they are ticks where less than two powers lie between them.
-    max_ticks : int
-        How many powers, at most.
 
     Examples
     --------
@@ -172,13 +144,7 @@ def image(figure: Figure, kind: str) -> bytes:
 
 
 def kind_of(path: str | Path) -> str:
-    """Return the kind of figure a path's ending asks for.
-
-    Raises
-    ------
-    GenperfError
-        For another ending than png, svg or pdf.
-    """
+    """Return the kind of figure a path's ending asks for."""
     kind = Path(path).suffix.lower().removeprefix(".")
     if kind not in FORMATS:
         raise GenperfError(

@@ -84,13 +84,7 @@ def judged_places(schema: Schema, followers: Collection[str] = ()) -> list[int]:
 
 
 def corners(schema: Schema, followers: Collection[str] = ()) -> list[Corner]:
-    """Return the pairs of directions in which some point of the ranges lies far from every run.
-
-    Parameters
-    ----------
-    followers : collection of str
-        Factors that follow the scale of a series.
-    """
+    """Return the pairs of directions in which some point of the ranges lies far from every run."""
     places = judged_places(schema, followers)
     columns = {i: _measured(schema, i) for i in places}
     panel, names = schema.panel, [f.name for f in schema.factors]
@@ -167,11 +161,6 @@ def apart(schema: Schema, query: Query, followers: Collection[str] = ()) -> Apar
     """Return how far the combinations of each row lie from every run.
 
     What lies outside the range of a factor is judged by that range: here it counts as the end of the range.
-
-    Parameters
-    ----------
-    followers : collection of str
-        Factors that follow the scale of a series.
     """
     far = np.zeros(query.rows)
     tested = corners(schema, followers)

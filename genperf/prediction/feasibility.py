@@ -104,13 +104,7 @@ class Feasibility(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return (*self.demands, *self.offsets)
 
     def probability(self, columns: Columns) -> Array:
-        """Return the probability that each configuration fits, shape (rows,).
-
-        Parameters
-        ----------
-        columns : mapping of str to ndarray of shape (rows,)
-            All factors.
-        """
+        """Return the probability that each configuration fits, shape (rows,)."""
         # Where no run failed, `genperf predict` need not wait for this import.
         from scipy.special import ndtr
 

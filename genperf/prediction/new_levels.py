@@ -75,18 +75,7 @@ def new_levels(schema: Schema, query: Query) -> dict[str, Truth]:
 
 
 def stand_ins(schema: Schema, query: Query, new: Mapping[str, Truth]) -> StandIns:
-    """Put every measured level in the place of a new one; of several new ones in a row, every combination.
-
-    Parameters
-    ----------
-    new : mapping of str to ndarray of bool of shape (rows,)
-        Of `new_levels`.
-
-    Raises
-    ------
-    TableError
-        Where a row has so many new levels that the combinations are too many.
-    """
+    """Put every measured level in the place of a new one; of several new ones in a row, every combination."""
     factors = {f.name: f for f in schema.factors}
     names = list(new)
     pattern = np.array([new[name] for name in names])
@@ -115,18 +104,7 @@ def stand_ins(schema: Schema, query: Query, new: Mapping[str, Truth]) -> StandIn
 
 
 def ways_of(factors: Mapping[str, Factor], varied: Sequence[str]) -> list[tuple[str, ...]]:
-    """Return every way to put measured levels in the place of new ones: the levels in the order of the factors.
-
-    Parameters
-    ----------
-    varied : sequence of str
-        The factors with new levels.
-
-    Raises
-    ------
-    TableError
-        Where the ways are too many.
-    """
+    """Return every way to put measured levels in the place of new ones: the levels in the order of the factors."""
     ways = list(product(*(factors[name].levels for name in varied)))
     if len(ways) > NEW_LEVELS.most:
         raise TableError(
@@ -150,12 +128,8 @@ def combined(
 
     Parameters
     ----------
-    rows : ndarray of int of shape (rows,)
-        Places of the rows with new levels.
     answers : sequence of ndarray of shape (ways,)
         Value, lower, upper and probability of fitting of each way.
-    interval : float
-        Nominal coverage.
 
     Returns
     -------
@@ -192,9 +166,6 @@ def reasons(
 
     Parameters
     ----------
-    new : mapping of str to ndarray of bool of shape (rows,)
-    rows : ndarray of int
-        Places of the rows with new levels.
     value : ndarray of shape (ways,)
         The prediction of each way.
     """
@@ -238,18 +209,7 @@ def not_measured(factor: Factor, level: str) -> str:
 
 
 def standing_members(schema: Schema, members: Sequence[Member], new: Levels) -> tuple[Member, ...]:
-    """Return a copy of each member for every way to put measured levels in the place of new ones.
-
-    Parameters
-    ----------
-    new : mapping of str to tuple of str
-        The new levels by factor. Those of one factor are alike.
-
-    Raises
-    ------
-    TableError
-        Where the ways are too many.
-    """
+    """Return a copy of each member for every way to put measured levels in the place of new ones."""
     if stack_of(members) is not None:
         # A process answers for a level that was not measured by itself.
         return tuple(members)

@@ -107,8 +107,6 @@ def throughputs(target: Target, columns: Mapping[str, Any], values: Mapping[str,
 
     Parameters
     ----------
-    columns : mapping of str to ndarray of shape (rows,)
-        The factors.
     values : mapping of str to ndarray of shape (rows,)
         The predicted time by its name, `lower` and `upper`.
 
@@ -116,11 +114,6 @@ def throughputs(target: Target, columns: Mapping[str, Any], values: Mapping[str,
     -------
     dict of str to ndarray of shape (rows,)
         Empty where a time was measured.
-
-    Raises
-    ------
-    FormulaError
-        Where the work is not above zero.
     """
     if not target.work:
         return {}
@@ -169,12 +162,6 @@ def central_and_band(
     """Return the central value, the ends of a band, and ln(upper/lower) of the 90 % prediction interval.
 
     Each is of shape (rows,). The draws are evaluated once for all of them.
-
-    Parameters
-    ----------
-    interval : float
-        Nominal coverage.
-    band : {"prediction", "confidence"}
     """
     if stack_of(model.members) is not None:
         centre, mean, run = pooled(model.members, query.columns)
@@ -444,13 +431,7 @@ def _further(model: Fitted, source: Source, interval: float, band: Band) -> dict
 
 
 def central_values(model: Fitted, columns: Mapping[str, Any], rows: int) -> dict[str, Array]:
-    """Return the central predictions of further quantities by name; NaN where a level is unknown.
-
-    Parameters
-    ----------
-    columns : mapping of str to ndarray of shape (rows,)
-        All factors.
-    """
+    """Return the central predictions of further quantities by name; NaN where a level is unknown."""
     out: dict[str, Array] = {}
     for name, one in model.further.items():
         known = known_rows(one, columns, rows)

@@ -52,13 +52,7 @@ class Query:
 
 
 def cells_of(data: Source | str | Path | pd.DataFrame | Mapping[str, Any], schema: Schema) -> Source:
-    """Return the unchecked cells of the rows that are asked for, as `read_query` takes them.
-
-    Raises
-    ------
-    TableError
-        Where a file cannot be read or holds no row, or a name is unknown.
-    """
+    """Return the unchecked cells of the rows that are asked for, as `read_query` takes them."""
     if isinstance(data, Source):
         return data
     if isinstance(data, Mapping):
@@ -157,13 +151,7 @@ def _is_list(value: Any) -> bool:
 
 
 def model_names(names: Iterable[str], schema: Schema) -> dict[str, str]:
-    """Return each name with the model's name for it.
-
-    Raises
-    ------
-    TableError
-        For two names of one factor.
-    """
+    """Return each name with the model's name for it."""
     columns: dict[str, str] = {}
     for name in names:
         column = schema.column(name)
@@ -175,14 +163,7 @@ def model_names(names: Iterable[str], schema: Schema) -> dict[str, str]:
 
 
 def known_names(values: Mapping[str, Any], schema: Schema) -> dict[str, Any]:
-    """Return values by the model's names.
-
-    Raises
-    ------
-    TableError
-        For a name that the model does not know, where a typing error would otherwise go unnoticed, or two names of one
-        factor.
-    """
+    """Return values by the model's names."""
     known = [f.name for f in schema.factors]
     inputs = {name for text in schema.derived.values() for name in parse(text).names}
     columns = model_names(values, schema)
@@ -195,13 +176,7 @@ def known_names(values: Mapping[str, Any], schema: Schema) -> dict[str, Any]:
 
 
 def given_columns(at: Mapping[str, Any] | pd.DataFrame, schema: Schema) -> dict[str, npt.NDArray[Any]]:
-    """Return the unchecked columns of configurations by the model's names; values by name are combined each with each.
-
-    Raises
-    ------
-    TableError
-        As `known_names` does, of values by name; of a DataFrame for two names of one factor.
-    """
+    """Return the unchecked columns of configurations by the model's names; values by name are combined."""
     if isinstance(at, Mapping):
         return combine(known_names(at, schema))
     columns = columns_of(at)
@@ -210,11 +185,6 @@ def given_columns(at: Mapping[str, Any] | pd.DataFrame, schema: Schema) -> dict[
 
 def checked_values(values: Mapping[str, Any], schema: Schema) -> dict[str, Any]:
     """Return single values by the model's names, those of numeric factors as numbers; a list stays as it is.
-
-    Raises
-    ------
-    TableError
-        As `known_names` does, and for a number that the model cannot take.
 
     Examples
     --------

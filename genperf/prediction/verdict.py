@@ -298,10 +298,6 @@ def distance_beyond(schema: Schema, columns: Mapping[str, npt.NDArray[Any]]) -> 
     squares. Factors that grow with the workers are not counted beside them: of these and the workers the farthest
     counts.
 
-    Parameters
-    ----------
-    columns : mapping of str to ndarray of shape (rows,)
-
     Examples
     --------
     >>> from genperf.table import Target

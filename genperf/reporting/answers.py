@@ -94,23 +94,7 @@ def answers(
     *,
     target_given: bool = False,
 ) -> tuple[Answer, ...]:
-    """Return the answers about one model whose scale is known, in the order of `Questions.all`.
-
-    Parameters
-    ----------
-    answer : Scaling
-        The predictions along the count of workers.
-    target : DataFrame
-        One row: the configuration that the answers are about.
-    question : Question
-        The price, the work of a step, and the nominal coverage.
-    verdict : str
-        Of the prediction at the target.
-    grown : tuple, optional
-        As `growth_to` returns it.
-    target_given : bool
-        Whether the count of workers is the user's: the advice is then about it, and about no larger one.
-    """
+    """Return the answers about one model whose scale is known, in the order of `Questions.all`."""
     interval = question.interval
     further = {**answer.at, answer.along: float(target[answer.along].iloc[0])}
     if not target_given:
@@ -149,19 +133,7 @@ def summary(
     interval: float,
     grown: tuple[Growth, Expectation] | None = None,
 ) -> Summary:
-    """Return the prediction at one configuration, and a sentence: whether growing to it pays, where that is known.
-
-    Parameters
-    ----------
-    answer : Scaling or None
-        The predictions along the count of workers, where a factor counts them.
-    target : DataFrame
-        One row: the configuration.
-    interval : float
-        Nominal coverage.
-    grown : tuple, optional
-        As `growth_to` returns it.
-    """
+    """Return the prediction at one configuration, and a sentence: whether growing to it pays, where that is known."""
     quantity = result.schema.target
     row = result.predict(target, interval).iloc[0]
     value, lower, upper = (float(row[name]) for name in (quantity.name, "lower", "upper"))
@@ -189,17 +161,7 @@ def summary(
 
 
 def unanswered(why: str, result: FitResult, target: pd.DataFrame, interval: float) -> tuple[Answer, ...]:
-    """Return the answers where no factor counts the workers: those about scaling give the reason.
-
-    Parameters
-    ----------
-    why : str
-        The reason.
-    target : DataFrame
-        One row: the configuration that the answers are about.
-    interval : float
-        Nominal coverage.
-    """
+    """Return the answers where no factor counts the workers: those about scaling give the reason."""
     values = {str(k): v for k, v in target.iloc[0].items()}
     return (
         *_left_out(why, result),
@@ -209,13 +171,7 @@ def unanswered(why: str, result: FitResult, target: pd.DataFrame, interval: floa
 
 
 def normal_answer(result: FitResult, target: pd.DataFrame) -> tuple[Answer, ...]:
-    """Return where the measured efficiency stands among published series; nothing where that is not known.
-
-    Parameters
-    ----------
-    target : DataFrame
-        One row: the configuration that the answers are about.
-    """
+    """Return where the measured efficiency stands among published series; nothing where that is not known."""
     text, numbers = normal_at(result, target)
     if "normal" not in numbers:
         return ()
@@ -338,15 +294,7 @@ def _largest_part(result: FitResult, answer: Scaling | None, target: pd.DataFram
 def growth_to(
     result: FitResult, answer: Scaling | None, target: pd.DataFrame, question: Question
 ) -> tuple[Growth, Expectation] | None:
-    """Return what growing to the target brings, and the prediction there; None where that is not known.
-
-    Parameters
-    ----------
-    answer : Scaling or None
-        The predictions along the count of workers, where a factor counts them.
-    target : DataFrame
-        One row: the configuration.
-    """
+    """Return what growing to the target brings, and the prediction there; None where that is not known."""
     if answer is None or answer.refusal or not answer.quantity.is_time:
         return None
     expected, _ = expectation(result, read_query(result.completed(target), result.schema), question.interval)

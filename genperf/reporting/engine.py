@@ -62,13 +62,7 @@ class Formulas:
 
 
 class Model:
-    """A fitted model whose formulas are written down for a page.
-
-    Parameters
-    ----------
-    formulas : Formulas
-        Takes the model's formulas up.
-    """
+    """A fitted model whose formulas are written down for a page."""
 
     def __init__(self, result: FitResult, formulas: Formulas) -> None:
         self.result, self.formulas = result, formulas
@@ -80,15 +74,7 @@ class Model:
 
 
 def engine(result: FitResult, formulas: Formulas, interval: float) -> dict[str, Any]:
-    """Return what the page needs to predict as `result.predict` does.
-
-    Parameters
-    ----------
-    formulas : Formulas
-        Takes the model's formulas up.
-    interval : float
-        Nominal coverage of the page's intervals.
-    """
+    """Return what the page needs to predict as `result.predict` does."""
     model = Model(result, formulas)
     discrepancies = discrepancies_of(result.members)
     spread, schema = result.spread, result.schema

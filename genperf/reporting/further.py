@@ -20,17 +20,7 @@ from genperf.result import FitResult
 def further_of(
     result: FitResult, formulas: Formulas, place: Place, interval: float, *, live: bool
 ) -> list[dict[str, Any]]:
-    """Return what the page needs to predict the further quantities of a model.
-
-    Parameters
-    ----------
-    formulas : Formulas
-        Takes the models' formulas up.
-    interval : float
-        Nominal coverage.
-    live : bool
-        Whether the page predicts anywhere; otherwise it holds predictions at the counts of the slider.
-    """
+    """Return what the page needs to predict the further quantities of a model."""
     shown = []
     for name, one in result.further.items():
         columns = {factor: np.array([value]) for factor, value in place.values.items()}
@@ -54,13 +44,7 @@ def _measured(median: Median) -> list[Any]:
 
 
 def splits_of(model: Model) -> dict[str, Any] | None:
-    """Return what the page needs to propose other splits of the same devices; None for a model without ways.
-
-    Parameters
-    ----------
-    model : Model
-        Takes the conditions of a layout up.
-    """
+    """Return what the page needs to propose other splits of the same devices; None for a model without ways."""
     columns = split_columns(model.result)
     if columns is None or len(columns.varied) < 2:
         return None
@@ -81,11 +65,6 @@ def splits_of(model: Model) -> dict[str, Any] | None:
 
 def capacity_of(result: FitResult, capacity: Mapping[str, float]) -> dict[str, float | None]:
     """Return the capacity of each quantity that may have one: None where the user gave none.
-
-    Raises
-    ------
-    GenperfError
-        For a quantity that the model does not predict, and for what is no capacity.
 
     Examples
     --------

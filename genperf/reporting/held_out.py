@@ -36,13 +36,6 @@ HELD_OUT = HeldOutSettings()
 def scheme_of(table: Table, along: str | None = None, mapping: Mapping[str, str] | None = None) -> str:
     """Choose how to hold configurations out: the largest scale where there are enough of them, else folds.
 
-    Parameters
-    ----------
-    along : str, optional
-        The factor that counts the workers, by its column's name or the field's.
-    mapping : mapping of str to str, optional
-        Canonical factor name → column.
-
     Examples
     --------
     >>> import pandas as pd
@@ -76,24 +69,7 @@ def held_out(
     workers: int = 1,
     **options: Any,
 ) -> Validation | str:
-    """Return the errors of a model beside those of the baselines; or why there are none.
-
-    Parameters
-    ----------
-    scheme : str, optional
-        See `genperf.validate`; chosen by `scheme_of` where omitted.
-    along : str, optional
-        The factor that counts the workers.
-    workers : int
-        Processes that fit.
-    **options
-        For the fits.
-
-    Raises
-    ------
-    GenperfError
-        For a scheme that is given and cannot be carried out.
-    """
+    """Return the errors of a model beside those of the baselines; or why there are none."""
     if scheme is not None:
         split(table, scheme, seed)
     chosen = scheme or scheme_of(table, along, options.get("mapping"))

@@ -163,13 +163,7 @@ def page(
     seed: int = 0,
     workers: int = 1,
 ) -> str:
-    """Return the page's text.
-
-    Parameters
-    ----------
-    what, view, table, validation, model, seed, workers
-        As in `report`.
-    """
+    """Return the page's text."""
     view = view or View()
     if not 0.0 < view.interval < 1.0:
         raise GenperfError(f"the interval must lie between 0 and 1, not {view.interval}", hint="--interval 0.9")

@@ -32,13 +32,7 @@ class Job:
     samples: str | None = None
 
     def shown(self) -> dict[str, float | None]:
-        """Return the numbers: money for an hour, and the work in all.
-
-        Raises
-        ------
-        GenperfError
-            For what is no price or no number.
-        """
+        """Return the numbers: money for an hour, and the work in all."""
         hourly = None if self.price is None else price_of(self.price).per_second * 3600.0
         size = None if self.samples is None else amount(self.samples)
         if self.samples is not None and (size is None or not 0.0 < size < math.inf):
@@ -47,20 +41,7 @@ class Job:
 
 
 def measures_of(model: Model, group: Mapping[str, str], job: Job) -> dict[str, Any]:
-    """Return what the page needs for each measure, as numbers of formulas over the factors; None where it is unknown.
-
-    Parameters
-    ----------
-    model : Model
-        Takes the formulas up.
-    group : mapping of str to str
-        The values of the group, one of which may be the batch.
-
-    Raises
-    ------
-    GenperfError
-        Where nothing counts what a given price is for.
-    """
+    """Return what the page needs for each measure, as numbers of formulas; None where it is unknown."""
     result = model.result
     work = work_of_step(result.panel, group)
     sequence = result.panel.find("sequence")

@@ -30,11 +30,6 @@ def command_of(result: FitResult, *, pooled: bool = False) -> str:
 
     The hash of the data tells whether the same rows were read.
 
-    Parameters
-    ----------
-    pooled : bool
-        Whether groups shared constants.
-
     Examples
     --------
     >>> import genperf as gp

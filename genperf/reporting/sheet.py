@@ -79,22 +79,7 @@ class Place:
 
 
 def place_of(result: FitResult, target: Mapping[str, Any] | None, along: str | None, interval: float) -> Place:
-    """Choose a configuration: where most was measured, at twice the largest measured count unless a target is given.
-
-    Parameters
-    ----------
-    target : mapping or None
-        The configuration that the answers are about, or some of its values.
-    along : str or None
-        The factor that counts the workers; chosen by the field's names where None.
-    interval : float
-        Nominal coverage.
-
-    Raises
-    ------
-    GenperfError
-        Where the target names a factor that is not there, or its number is none that the model can take.
-    """
+    """Choose a configuration: where most was measured, at twice the largest measured count unless a target is given."""
     given = checked_values(target or {}, result.schema)
     try:
         factor = ladder(result, _completed(result, given), along).along
@@ -140,17 +125,7 @@ def _without_scale(result: FitResult, given: dict[str, Any], why: str) -> Place:
 def sheet(
     result: FitResult, place: Place, question: Question, judging: dict[str, Any], engine: dict[str, Any] | None
 ) -> dict[str, Any]:
-    """Return the contents of the page for one model.
-
-    Parameters
-    ----------
-    question : Question
-        The price, the work of a step, and the nominal coverage.
-    judging : dict
-        What the verdicts need to know.
-    engine : dict or None
-        From `genperf.reporting.engine`; without one, the page holds the predictions at the counts of the slider.
-    """
+    """Return the contents of the page for one model."""
     interval = question.interval
     grown = growth_to(result, place.scaling, place.target, question)
     schema, predicted = result.schema, summary(result, place.scaling, place.target, interval, grown)
@@ -231,15 +206,7 @@ def _finite(value: float | None, digits: int) -> float | None:
 
 
 def factor_of(factor: Factor, medians: Sequence[Median], index: int) -> dict[str, Any]:
-    """Return what the page must know of a factor.
-
-    Parameters
-    ----------
-    medians : sequence of Median
-        The measured configurations.
-    index : int
-        The place of the factor in them.
-    """
+    """Return what the page must know of a factor."""
     measured = sorted({float(m.values[index]) for m in medians}) if factor.numeric else []
     return {
         "name": factor.name,
@@ -312,13 +279,7 @@ def _efficiency(scaling: Scaling | None) -> dict[str, Any] | None:
 
 
 def stops(result: FitResult, place: Place, interval: float) -> dict[str, Any]:
-    """Return the predictions at the counts of the slider, or at the one place where there is none.
-
-    Parameters
-    ----------
-    interval : float
-        Nominal coverage.
-    """
+    """Return the predictions at the counts of the slider, or at the one place where there is none."""
     if place.path is None or place.along is None:
         query = read_query(place.target, result.schema)
     else:

@@ -26,16 +26,6 @@ def answering(result: FitResult, *configurations: Mapping[str, Any] | pd.DataFra
     draws spread as these do. Where all levels were measured, or none can stand for one (a near spelling, a factor of
     one level), the model is the same.
 
-    Parameters
-    ----------
-    *configurations : mapping, DataFrame or None
-        Values by name, single ones or lists; or a column per factor.
-
-    Raises
-    ------
-    TableError
-        Where the ways to put measured levels in their place are too many.
-
     Examples
     --------
     >>> import genperf as gp
@@ -69,13 +59,7 @@ def answering(result: FitResult, *configurations: Mapping[str, Any] | pd.DataFra
 
 
 def predicting_levels(result: FitResult, data: pd.DataFrame) -> FitResult:
-    """Return the model that predicts every level in some rows, also one that is spelled nearly as a measured one.
-
-    Parameters
-    ----------
-    data : DataFrame
-        A column per factor, whose levels are known to be no typing errors.
-    """
+    """Return the model that predicts every level in some rows, also one that is spelled nearly as a measured one."""
     standing = {
         f.name: tuple(sorted({label(v) for v in data[f.name]} - set(f.levels)))
         for f in result.schema.factors

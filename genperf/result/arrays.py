@@ -51,10 +51,6 @@ def in_half_precision(values: Array) -> Array:
     The relative error is at most 2⁻¹¹ for numbers down to 10⁻⁹ of the column's largest one. A model file packs such
     numbers in two bytes. What is rounded does not depend on the unit of a column.
 
-    Parameters
-    ----------
-    values : ndarray of shape (rows, columns) or (rows,)
-
     Examples
     --------
     >>> in_half_precision(np.array([[100.0, 1e-12], [0.1, 3e-12]]))[:, 0].round(3)
@@ -92,11 +88,6 @@ def _from_halves(halves: npt.NDArray[Any], largest: Array) -> Array:
 
 def unpacked(value: object) -> npt.NDArray[Any]:
     """Read an array that `encoded` wrote.
-
-    Raises
-    ------
-    ValueError
-        For anything else.
 
     Examples
     --------

@@ -39,20 +39,7 @@ def refusal(complaint: str) -> ModelError:
 
 
 def check_record(record: ModelRecord, discrepancies: Iterable[Discrepancy]) -> None:
-    """Refuse a model whose parts do not fit each other.
-
-    Parameters
-    ----------
-    discrepancies : iterable of Discrepancy
-        Those of the record.
-
-    Raises
-    ------
-    ModelError
-        Naming the field.
-    FormulaError
-        For a formula that is refused.
-    """
+    """Refuse a model whose parts do not fit each other."""
     schema = record.table
     if schema.standing:
         raise refusal("table.standing: a fitted model has no levels that stand for others")
@@ -78,13 +65,7 @@ def check_record(record: ModelRecord, discrepancies: Iterable[Discrepancy]) -> N
 
 
 def check_groups(file: File) -> None:
-    """Refuse groups that do not fit each other.
-
-    Raises
-    ------
-    ModelError
-        Naming the field.
-    """
+    """Refuse groups that do not fit each other."""
     keys = [*(g.key for g in file.groups), *(f.key for f in file.failures)]
     if any(len(key) != len(file.group) for key in keys) or len(set(keys)) != len(keys):
         raise refusal("groups.key: the groups do not have one value of each group column, or one stands there twice")

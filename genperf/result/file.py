@@ -56,18 +56,7 @@ def _text(value: object) -> str:
 
 
 def parse_model(text: str | bytes, where: str = "model") -> FitResult | GroupedResult:
-    """Read a model file's text.
-
-    Parameters
-    ----------
-    where : str
-        What messages call it.
-
-    Raises
-    ------
-    ModelError
-        For a file that is cut off, of another program, of a newer schema, or not whole; the field is named.
-    """
+    """Read a model file's text."""
     plain = _plain(text, where)
     if (place := _extreme(plain)) is not None:
         raise ModelError(f"is not a whole model file: {place}: larger than {ARRAYS.largest:g} in size", where=where)

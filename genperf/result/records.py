@@ -37,13 +37,7 @@ DEFAULTS = {f.name: f.default for f in msgspec.structs.fields(ConstantRecord) if
 
 
 def record_of(result: FitResult) -> ModelRecord:
-    """Return the record of a result.
-
-    Raises
-    ------
-    ModelError
-        For a model in which measured levels stand for others (`answering`): the constants would be there many times.
-    """
+    """Return the record of a result."""
     if result.schema.standing:
         shown = ", ".join(f"{name}={levels[0]}" for name, levels in result.schema.standing.items())
         raise ModelError(f"a model that answers for {shown} is not written", hint="write the fitted model")
@@ -117,15 +111,7 @@ def _bound(value: float) -> float | None:
 
 
 def result_of(record: ModelRecord) -> FitResult:
-    """Return the result of a record.
-
-    Raises
-    ------
-    ModelError
-        Where its parts do not fit each other.
-    FormulaError
-        For a formula that is refused.
-    """
+    """Return the result of a record."""
     discrepancies = _discrepancies_from(record.discrepancies)
     check_record(record, discrepancies)
     schema = record.table

@@ -76,15 +76,7 @@ class Encoder:
 
     @classmethod
     def of(cls, train: Table, *, standardise: bool = True, reference: bool = True) -> Encoder:
-        """Learn the encoding of a table.
-
-        Parameters
-        ----------
-        standardise : bool
-            Whether axes get mean 0 and standard deviation 1.
-        reference : bool
-            Whether the most frequent level has a column too.
-        """
+        """Learn the encoding of a table."""
         axes = tuple(Axis.of(f) for f in train.numeric if f.distinct > 1)
         levels = tuple(
             (f.name, level) for f in train.categorical if f.distinct > 1 for level in f.levels[0 if reference else 1 :]

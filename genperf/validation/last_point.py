@@ -48,19 +48,6 @@ def last_point(
 
     The interval comes from predicting each configuration of the training part from its others.
 
-    Parameters
-    ----------
-    train : Table
-        One row per configuration.
-    data : DataFrame
-        The configurations to predict.
-    interval : float
-        Nominal coverage.
-    seed : int
-        Not used: nothing is random.
-    mapping : mapping of str to str, optional
-        ``{"batch": column}`` where the batch per worker has an unusual name.
-
     Examples
     --------
     >>> from genperf.table import read_table

@@ -81,11 +81,6 @@ def linear(
     """Predict by linear regression (statsmodels), with its interval of a new run.
 
     ln T = c + Σ p_j·ln x_j + Σ d_level, weighted by the table's weights.
-
-    Raises
-    ------
-    FitError
-        If there are fewer configurations than coefficients.
     """
     encoder = Encoder.of(train, standardise=False, reference=False)
     model = _least_squares(train, encoder)

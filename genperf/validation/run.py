@@ -138,20 +138,7 @@ def validate(
 def choose_models(
     models: str | Iterable[str], table: Table, mapping: Mapping[str, str] | None = None
 ) -> tuple[list[str], tuple[Note, ...]]:
-    """Return the names of the requested models without repetition, and notes on those left out of ``all``.
-
-    Parameters
-    ----------
-    models : str or iterable of str
-        As in `validate`.
-    mapping : mapping of str to str, optional
-        Canonical factor name → column.
-
-    Raises
-    ------
-    ModelError
-        If a name is none of a learner, a family or a formula.
-    """
+    """Return the names of the requested models without repetition, and notes on those left out of ``all``."""
     requested = _split(models) if isinstance(models, str) else list(models)
     names: list[str] = []
     notes: list[Note] = []

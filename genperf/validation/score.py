@@ -125,15 +125,7 @@ class ModelScore:
         return sum(p.predicted is not None for p in self.predictions)
 
     def to_dict(self, *, timing: bool = True, target: str = TIME) -> dict[str, Any]:
-        """Return model, metrics, seconds and predictions; `notes` and `failed` only where there are any.
-
-        Parameters
-        ----------
-        timing : bool
-            Whether the seconds are among them.
-        target : str
-            Name of the predicted quantity.
-        """
+        """Return model, metrics, seconds and predictions; `notes` and `failed` only where there are any."""
         score: dict[str, Any] = {"model": self.model, **{name: getattr(self, name) for name in _METRICS}}
         if timing:
             score["seconds"] = finite(self.seconds)

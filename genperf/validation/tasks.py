@@ -79,15 +79,7 @@ def outcome_of(task: Task) -> Outcome:
 
 
 def refusal(task: Task, error: GenperfError, seconds: float = 0.0) -> Outcome:
-    """Return the outcome of a task that predicts nothing.
-
-    Parameters
-    ----------
-    error : GenperfError
-        Why.
-    seconds : float
-        Wall time until then.
-    """
+    """Return the outcome of a task that predicts nothing."""
     rows = len(task.data)
     # An error with a caret under a place in a formula does not travel between processes: its text does.
     plain = (str(error), None, None) if isinstance(error, FormulaError) else (error.message, error.hint, error.where)

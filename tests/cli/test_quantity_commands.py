@@ -11,6 +11,7 @@ from helpers import Shell, shell_of
 import genperf as gp
 from genperf.cli.explain import _read_again, _show
 from genperf.cli.options import one_group
+from genperf.cli.output import Output
 
 pytestmark = pytest.mark.usefixtures("few_trees")
 
@@ -86,7 +87,7 @@ def test_an_explanation_is_in_the_unit_of_the_quantity(shell: Shell, capsys: pyt
     table = gp.read_table("runs.csv", quantity="memory_gb:GB", extrinsic="workers")
     result = gp.fit(table, "a/workers + c")
     assert isinstance(result, gp.FitResult)
-    _show(gp.explain(result, {"workers": 8}), result, members=True, plain=True)
+    _show(gp.explain(result, {"workers": 8}), result, True, Output(no_color=True))
     lines = capsys.readouterr().out.splitlines()
     assert lines[:3] == ["memory_gb (GB) = 30/workers + 2", "at workers=8", "GB and share of each term"]
     assert "elasticity: the change of memory_gb in %, for one % more of a factor" in lines
