@@ -24,11 +24,6 @@ class Forecast:
     lower: Array
     upper: Array
 
-    @classmethod
-    def missing(cls, rows: int) -> Forecast:
-        """Return a forecast without a single prediction."""
-        return cls(*(np.full(rows, np.nan) for _ in range(3)))
-
 
 @dataclass(frozen=True)
 class Axis:
@@ -126,13 +121,16 @@ def half_width(residuals: Array, interval: float) -> float:
 def forecast(logarithm: Array, half: Array | float = np.nan) -> Forecast:
     """Return predictions and bounds from predicted logarithms and half the width of their interval.
 
-    A value that overflows is no prediction.
-
     Examples
     --------
     >>> forecast(np.log([2.0]), np.log(2.0)).upper.round(6)
     array([4.])
     """
+    return exponentials(logarithm, logarithm - half, logarithm + half)
+
+
+def exponentials(*logarithms: Array) -> Forecast:
+    """Return predictions and bounds from their logarithms; a value that overflows is no prediction."""
     with np.errstate(over="ignore", invalid="ignore"):
-        columns = [np.exp(logarithm), *(np.exp(logarithm + sign * np.asarray(half)) for sign in (-1.0, 1.0))]
+        columns = [np.exp(column) for column in logarithms]
     return Forecast(*(np.where(np.isfinite(column), column, np.nan) for column in columns))

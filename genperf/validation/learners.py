@@ -6,8 +6,9 @@ seed and the mapping of names, which `last-point` alone uses. scikit-learn and s
 
 from __future__ import annotations
 
+import functools
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +18,7 @@ import pandas as pd
 
 from genperf.errors import FitError
 from genperf.table import Table
-from genperf.validation.features import Array, Encoder, Forecast, forecast, half_width
+from genperf.validation.features import Array, Encoder, Forecast, exponentials, forecast, half_width
 from genperf.validation.last_point import last_point
 
 Learner = Callable[[Table, pd.DataFrame, float, int, Mapping[str, str] | None], Forecast]
@@ -54,25 +55,30 @@ class _Rows:
     weights: Array
     #: Shape (usable rows, features).
     new: Array
-    #: Shape (rows,). The configurations that have finite features.
-    usable: npt.NDArray[np.bool_]
-
-    def place(self, values: Array) -> Array:
-        """Return values of the usable rows at their places, NaN at the others."""
-        full = np.full(len(self.usable), np.nan)
-        full[self.usable] = values
-        return full
+    interval: float
+    seed: int
 
 
-def _rows(train: Table, data: pd.DataFrame, encoder: Encoder) -> _Rows:
-    """Encode a training part and the configurations to predict."""
-    x, new = encoder.matrix(train.frame), encoder.matrix(data)
-    if x.shape[1] == 0:
-        # Nothing varies in the training part: the learners still need a column.
-        x, new = np.zeros((len(x), 1)), np.zeros((len(new), 1))
-    usable = np.asarray(np.isfinite(new).all(axis=1))
-    counts = train.weights > 0
-    return _Rows(x[counts], np.log(train.measured[counts]), train.weights[counts], new[usable], usable)
+def _regression(logarithms: Callable[[_Rows], Sequence[Array]]) -> Learner:
+    """Return the learner of a regression: its central logarithms and those of the bounds, at the usable rows."""
+
+    @functools.wraps(logarithms)
+    def learner(
+        train: Table, data: pd.DataFrame, interval: float, seed: int, mapping: Mapping[str, str] | None = None
+    ) -> Forecast:
+        encoder = Encoder.of(train)
+        x, new = encoder.matrix(train.frame), encoder.matrix(data)
+        if x.shape[1] == 0:
+            # Nothing varies in the training part: the learners still need a column.
+            x, new = np.zeros((len(x), 1)), np.zeros((len(new), 1))
+        usable, counts = np.isfinite(new).all(axis=1), train.weights > 0
+        columns = np.full((3, len(data)), np.nan)
+        if usable.any():
+            y, weights = np.log(train.measured[counts]), train.weights[counts]
+            columns[:, usable] = logarithms(_Rows(x[counts], y, weights, new[usable], interval, seed))
+        return exponentials(*columns)
+
+    return learner
 
 
 def linear(
@@ -149,45 +155,35 @@ def _least_squares(train: Table, encoder: Encoder) -> Any:
         return WLS(np.log(train.measured[counts]), design, weights=train.weights[counts]).fit()
 
 
-def random_forest(
-    train: Table, data: pd.DataFrame, interval: float, seed: int, mapping: Mapping[str, str] | None = None
-) -> Forecast:
+@_regression
+def random_forest(rows: _Rows) -> Sequence[Array]:
     """Predict by a random forest of 300 trees; the interval is the spread of the trees."""
     from sklearn.ensemble import RandomForestRegressor
 
-    rows = _rows(train, data, Encoder.of(train))
-    if not len(rows.new):
-        return forecast(rows.place(np.zeros(0)))
-    model = RandomForestRegressor(n_estimators=LEARNER.trees, random_state=seed)
+    model = RandomForestRegressor(n_estimators=LEARNER.trees, random_state=rows.seed)
     model.fit(rows.x, rows.y, sample_weight=rows.weights)
     trees = np.stack([tree.predict(rows.new) for tree in model.estimators_])
-    lower, upper = np.quantile(trees, [(1.0 - interval) / 2.0, (1.0 + interval) / 2.0], axis=0)
-    return Forecast(np.exp(rows.place(trees.mean(axis=0))), np.exp(rows.place(lower)), np.exp(rows.place(upper)))
+    return [trees.mean(axis=0), *np.quantile(trees, [(1.0 - rows.interval) / 2.0, (1.0 + rows.interval) / 2.0], axis=0)]
 
 
-def gradient_boosting(
-    train: Table, data: pd.DataFrame, interval: float, seed: int, mapping: Mapping[str, str] | None = None
-) -> Forecast:
+@_regression
+def gradient_boosting(rows: _Rows) -> Sequence[Array]:
     """Predict by gradient boosting, 300 trees of depth 3; interval from folds of the training part."""
     from sklearn.ensemble import GradientBoostingRegressor
 
-    return _with_residuals(
-        lambda: GradientBoostingRegressor(n_estimators=LEARNER.trees, random_state=seed), train, data, interval, seed
-    )
+    return _with_residuals(GradientBoostingRegressor(n_estimators=LEARNER.trees, random_state=rows.seed), rows)
 
 
-def svr(
-    train: Table, data: pd.DataFrame, interval: float, seed: int, mapping: Mapping[str, str] | None = None
-) -> Forecast:
+@_regression
+def svr(rows: _Rows) -> Sequence[Array]:
     """Predict by support vector regression, Gaussian kernel, C = 10, ε = 0.05; interval as for gradient boosting."""
     from sklearn.svm import SVR
 
-    return _with_residuals(lambda: SVR(C=LEARNER.svr_cost, epsilon=LEARNER.svr_tolerance), train, data, interval, seed)
+    return _with_residuals(SVR(C=LEARNER.svr_cost, epsilon=LEARNER.svr_tolerance), rows)
 
 
-def gaussian_process(
-    train: Table, data: pd.DataFrame, interval: float, seed: int, mapping: Mapping[str, str] | None = None
-) -> Forecast:
+@_regression
+def gaussian_process(rows: _Rows) -> Sequence[Array]:
     """Predict by a Gaussian process, one length scale a factor and white noise, with the interval of its posterior.
 
     The table's weights are not used.
@@ -196,38 +192,33 @@ def gaussian_process(
     from sklearn.gaussian_process import GaussianProcessRegressor
     from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 
-    rows = _rows(train, data, Encoder.of(train))
-    if not len(rows.new):
-        return forecast(rows.place(np.zeros(0)))
     kernel = ConstantKernel() * RBF(np.ones(rows.x.shape[1])) + WhiteKernel(LEARNER.noise_variance)
-    model = GaussianProcessRegressor(kernel, normalize_y=True, random_state=seed)
+    model = GaussianProcessRegressor(kernel, normalize_y=True, random_state=rows.seed)
     with warnings.catch_warnings():
         # A length scale at its bound is a factor without effect: no news to the reader of a baseline.
         warnings.simplefilter("ignore")
         model.fit(rows.x, rows.y)
         mean, deviation = model.predict(rows.new, return_std=True)
-    return forecast(rows.place(mean), rows.place(deviation * float(ndtri((1.0 + interval) / 2.0))))
+    half = deviation * float(ndtri((1.0 + rows.interval) / 2.0))
+    return mean, mean - half, mean + half
 
 
-def _with_residuals(make: Callable[[], Any], train: Table, data: pd.DataFrame, interval: float, seed: int) -> Forecast:
+def _with_residuals(model: Any, rows: _Rows) -> Sequence[Array]:
     """Fit and predict; the interval is that of the residuals of folds of the training part."""
-    rows = _rows(train, data, Encoder.of(train))
-    if not len(rows.new):
-        return forecast(rows.place(np.zeros(0)))
+    from sklearn.base import clone
 
-    def predicted(use: Any, at: Array) -> Array:
-        model = make().fit(rows.x[use], rows.y[use], sample_weight=rows.weights[use])
-        return np.asarray(model.predict(at), dtype=float)
+    def predicted(use: npt.NDArray[np.bool_], at: Array) -> Array:
+        fitted = clone(model).fit(rows.x[use], rows.y[use], sample_weight=rows.weights[use])
+        return np.asarray(fitted.predict(at), dtype=float)
 
     count = len(rows.y)
-    residuals = np.full(count, np.nan)
-    if count > 1:
-        fold = np.empty(count, dtype=np.int64)
-        fold[np.random.default_rng(seed).permutation(count)] = np.arange(count) % min(LEARNER.residual_folds, count)
-        for k in range(min(LEARNER.residual_folds, count)):
-            residuals[fold == k] = rows.y[fold == k] - predicted(fold != k, rows.x[fold == k])
-    everything = np.ones(count, dtype=bool)
-    return forecast(rows.place(predicted(everything, rows.new)), half_width(residuals, interval))
+    folds, residuals = min(LEARNER.residual_folds, count), np.full(count, np.nan)
+    fold = np.empty(count, dtype=np.int64)
+    fold[np.random.default_rng(rows.seed).permutation(count)] = np.arange(count) % folds
+    for k in range(folds) if count > 1 else ():
+        residuals[fold == k] = rows.y[fold == k] - predicted(fold != k, rows.x[fold == k])
+    centre, half = predicted(np.ones(count, dtype=bool), rows.new), half_width(residuals, rows.interval)
+    return centre, centre - half, centre + half
 
 
 #: The learners by name.

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,17 +14,57 @@ import numpy.typing as npt
 import pandas as pd
 
 from genperf.engine import Engine, Lost, run
-from genperf.errors import FitError, ModelError, Note, suggest
+from genperf.errors import FitError, FormulaError, GenperfError, ModelError, Note, suggest
+from genperf.fitting import fit
+from genperf.fitting.auto import AUTO
 from genperf.models import MODELS
+from genperf.models.network import about_devices
 from genperf.panel import Panel
+from genperf.prediction import Query, schema_of
+from genperf.prediction.new_levels import combined, new_levels, stand_ins
+from genperf.result import FitResult, GroupedResult, predicting_levels
 from genperf.table import Table
+from genperf.table.clean import label, labels
+from genperf.validation.features import Array
 from genperf.validation.learners import LEARNERS
 from genperf.validation.score import HeldOut, ModelScore, Validation, finite, first_reasons, reasons_in_words
 from genperf.validation.splits import Split, split
-from genperf.validation.tasks import Outcome, Task, keys_of, outcome_of, refusal
 
 # Characters that a formula has and a name has not.
 _FORMULA = re.compile(r"[+*/()]")
+Key = tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class _Task:
+    """One model on one split: plain data, so that it can be sent to another process."""
+
+    #: A learner, a family, a formula or ``auto``.
+    model: str
+    train: Table
+    #: The held-out configurations.
+    data: pd.DataFrame
+    #: Nominal coverage.
+    interval: float
+    seed: int
+    #: For `genperf.fit`.
+    options: Mapping[str, Any]
+
+
+@dataclass(frozen=True, eq=False)
+class _Outcome:
+    """The predictions of a task."""
+
+    #: Shape (3, rows). Predictions and the ends of their intervals, in the target's unit; NaN where there is none.
+    columns: Array
+    #: One a row; None from a learner, which gives none.
+    verdicts: Sequence[str | None]
+    #: For the verdict, or for a missing prediction.
+    reasons: Sequence[str | None]
+    #: Wall time.
+    seconds: float = 0.0
+    #: Message, hint and place of a refusal.
+    error: tuple[str, str | None, str | None] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,7 +160,7 @@ def validate(
         # A single task cannot use several processes: its groups can.
         options, place = {**options, "workers": workers, "engine": engine, "address": address}, Engine()
     tasks = [
-        Task(name, fold.train, _configurations(medians, fold.predictable), interval, seed, options)
+        _Task(name, fold.train, _configurations(medians, fold.predictable), interval, seed, options)
         for name in names
         for fold in folds
     ]
@@ -202,23 +243,140 @@ def _configurations(medians: Table, rows: npt.NDArray[np.int64]) -> pd.DataFrame
     return medians.frame.iloc[rows][list(names)].reset_index(drop=True)
 
 
-def _outcomes(tasks: Sequence[Task], engine: Engine, progress: Callable[[int, int], None] | None) -> list[Outcome]:
+def _outcomes(tasks: Sequence[_Task], engine: Engine, progress: Callable[[int, int], None] | None) -> list[_Outcome]:
     """Run the tasks on an engine."""
-    outcomes: dict[int, Outcome] = {}
-    for number, outcome in run(outcome_of, tasks, engine):
-        outcomes[number] = refusal(tasks[number], FitError(outcome.reason)) if isinstance(outcome, Lost) else outcome
+    outcomes: dict[int, _Outcome] = {}
+    for number, outcome in run(_outcome, tasks, engine):
+        if isinstance(outcome, Lost):
+            outcome = _refusal(tasks[number].data, FitError(outcome.reason))
+        outcomes[number] = outcome
         if progress is not None:
             progress(len(outcomes), len(tasks))
     return [outcomes[i] for i in range(len(tasks))]
 
 
-def _score(name: str, medians: Table, folds: Sequence[_Fold], outcomes: Sequence[Outcome]) -> ModelScore:
+def _outcome(task: _Task) -> _Outcome:
+    """Fit and predict; a refusal is an outcome too."""
+    start = time.perf_counter()
+    if task.data.empty:
+        return _Outcome(np.empty((3, 0)), [], [])
+    try:
+        outcome = _by_group(task)
+    except GenperfError as error:
+        outcome = _refusal(task.data, error)
+    return replace(outcome, seconds=time.perf_counter() - start)
+
+
+def _refusal(data: pd.DataFrame, error: GenperfError) -> _Outcome:
+    """Return the outcome of a task that predicts nothing, with the reason."""
+    # An error with a caret under a place in a formula does not travel between processes: its text does.
+    plain = (str(error), None, None) if isinstance(error, FormulaError) else (error.message, error.hint, error.where)
+    rows = len(data)
+    return _Outcome(np.full((3, rows), np.nan), [None] * rows, [error.message] * rows, error=plain)
+
+
+def _by_group(task: _Task) -> _Outcome:
+    """Fit, and predict group by group; a group without predictions does not stop the others."""
+    train, predict = _fitted(task)
+    columns = np.full((3, len(task.data)), np.nan)
+    verdicts: list[str | None] = [None] * len(task.data)
+    reasons = verdicts.copy()
+    errors: list[GenperfError] = []
+    rows_of: dict[Key, list[int]] = {}
+    for row, key in enumerate(keys_of(task.data, train.group)):
+        rows_of.setdefault(key, []).append(row)
+    for key, part in train.groups():
+        at = rows_of.get(key, [])
+        if not at:
+            continue
+        data = task.data.iloc[at].reset_index(drop=True)
+        try:
+            answer = predict(key, part, data)
+        except GenperfError as error:
+            errors.append(error)
+            answer = _refusal(data, error)
+        columns[:, at] = answer.columns
+        for row, verdict, reason in zip(at, answer.verdicts, answer.reasons, strict=True):
+            verdicts[row], reasons[row] = verdict, reason
+    if errors and not np.isfinite(columns[0]).any():
+        raise errors[0]
+    return _Outcome(columns, verdicts, reasons)
+
+
+def _fitted(task: _Task) -> tuple[Table, Callable[[Key, Table, pd.DataFrame], _Outcome]]:
+    """Return the rows to fit to by group, and what predicts from the rows of one."""
+    if task.model in LEARNERS:
+        return task.train.medians(), lambda key, train, data: _learned(task, train, data)
+    options = dict(task.options)
+    if task.model != AUTO and options.get("hints"):
+        # Hints of the network are for `auto` alone.
+        options["hints"] = about_devices(options["hints"])
+    result = fit(task.train, model=task.model, seed=task.seed, **options)
+
+    def predict(key: Key, _: Table, data: pd.DataFrame) -> _Outcome:
+        """Predict by the model of a group."""
+        if isinstance(result, GroupedResult) and key in result.failures:
+            # Without the group's name, so that groups with the same trouble are counted together.
+            raise FitError(result.failures[key])
+        return _modelled(result[key] if isinstance(result, GroupedResult) else result, data, task.interval)
+
+    return task.train, predict
+
+
+def _modelled(result: FitResult, data: pd.DataFrame, interval: float) -> _Outcome:
+    """Predict by a fitted model."""
+    frame = predicting_levels(result, data).predict(data, interval=interval)
+    columns = np.array([frame[name].to_numpy(dtype=float) for name in (result.schema.target.name, "lower", "upper")])
+    return _Outcome(columns, frame["verdict"].tolist(), [reason or None for reason in frame["reason"]])
+
+
+def _learned(task: _Task, train: Table, data: pd.DataFrame) -> _Outcome:
+    """Predict by a learner; levels of the training part stand for others, as for a fitted model."""
+
+    def learned(rows: pd.DataFrame) -> Array:
+        forecast = LEARNERS[task.model](train, rows, task.interval, task.seed, task.options.get("mapping"))
+        return np.array([forecast.predicted, forecast.lower, forecast.upper])
+
+    schema = schema_of(train)
+    query = Query(len(data), {f.name: labels(data[f.name]) for f in train.categorical})
+    new = new_levels(schema, query)
+    unknown = np.any([np.zeros(len(data), dtype=bool), *new.values()], axis=0)
+    try:
+        if new:
+            stand = stand_ins(schema, query, new)
+            expanded = data.iloc[stand.rows].reset_index(drop=True).assign(**stand.query.columns)
+            whole = learned(pd.concat([data[~unknown], expanded], ignore_index=True))
+            known, ways = np.split(whole, [int((~unknown).sum())], axis=1)
+            columns = np.empty((3, len(data)))
+            columns[:, ~unknown] = known
+            answers = (*ways, np.ones(len(stand.rows)))
+            columns[:, unknown] = combined(stand, np.flatnonzero(unknown), answers, task.interval)[:3]
+        else:
+            columns = learned(data)
+    except (ValueError, FloatingPointError) as error:
+        # The errors of scikit-learn and LAPACK for data that they cannot use.
+        raise FitError(f"{task.model} cannot use this data: {error}", where=train.source) from error
+    return _Outcome(columns, [None] * len(data), [None] * len(data))
+
+
+def keys_of(frame: pd.DataFrame, names: Sequence[str]) -> list[tuple[str, ...]]:
+    """Return the values of some columns as text, a tuple per row.
+
+    Examples
+    --------
+    >>> keys_of(pd.DataFrame({"net": ["a", "b"], "gpus": [8, 16]}), ["net", "gpus"])
+    [('a', '8'), ('b', '16')]
+    """
+    columns = [[label(v) for v in frame[name]] for name in names]
+    return list(zip(*columns, strict=True)) if columns else [()] * len(frame)
+
+
+def _score(name: str, medians: Table, folds: Sequence[_Fold], outcomes: Sequence[_Outcome]) -> ModelScore:
     """Compare a model's predictions with the measured values."""
     predictions: list[HeldOut] = []
     reasons: list[str] = []
     for fold, outcome in zip(folds, outcomes, strict=True):
         configurations = _configurations(medians, fold.held_out).to_dict("records")
-        answer, forecast = outcome.answer, outcome.answer.forecast
         row = -1
         for i, unknown in enumerate(fold.unknown):
             measured = float(medians.measured[fold.held_out[i]])
@@ -228,13 +386,12 @@ def _score(name: str, medians: Table, folds: Sequence[_Fold], outcomes: Sequence
                 predictions.append(HeldOut(values, fold.name, measured))
                 continue
             row += 1
-            columns = (forecast.predicted, forecast.lower, forecast.upper)
-            predicted, lower, upper = (finite(float(column[row])) for column in columns)
+            predicted, lower, upper = map(finite, outcome.columns[:, row].tolist())
             if predicted is None:
-                reasons.append(answer.reasons[row] or "a factor is outside what the model can read")
+                reasons.append(outcome.reasons[row] or "a factor is outside what the model can read")
                 predictions.append(HeldOut(values, fold.name, measured))
                 continue
-            predictions.append(HeldOut(values, fold.name, measured, predicted, lower, upper, answer.verdicts[row]))
+            predictions.append(HeldOut(values, fold.name, measured, predicted, lower, upper, outcome.verdicts[row]))
     seconds = sum(outcome.seconds for outcome in outcomes)
     if len(reasons) == len(predictions):
         return ModelScore(name, (), seconds, failed=first_reasons(reasons))

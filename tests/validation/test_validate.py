@@ -10,7 +10,7 @@ import pytest
 from genperf.errors import FormulaError, GenperfError, ModelError
 from genperf.prediction.schema import schema_of
 from genperf.table import Table, Target, read_table
-from genperf.validation import LEARNERS, run, tasks, validate
+from genperf.validation import LEARNERS, run, validate
 from genperf.validation.score import reasons_in_words
 
 SIMPLE = "last-point,linear"
@@ -58,7 +58,7 @@ class Fits:
 @pytest.fixture
 def fits(monkeypatch: pytest.MonkeyPatch) -> Iterator[Fits]:
     stand_in = Fits()
-    monkeypatch.setattr(tasks, "fit", stand_in)
+    monkeypatch.setattr(run, "fit", stand_in)
     return stand_in
 
 
@@ -209,7 +209,7 @@ def test_a_refused_formula_keeps_its_caret(monkeypatch: pytest.MonkeyPatch) -> N
     def refuse(table: Table, model: str, **options: Any) -> None:
         raise FormulaError("'.' is not allowed", text=model, column=1)
 
-    monkeypatch.setattr(tasks, "fit", refuse)
+    monkeypatch.setattr(run, "fit", refuse)
     with pytest.raises(GenperfError, match=r"'\.' is not allowed\n  a\.b\+1\n   \^"):
         validate(table(), "a.b+1", "kfold:3")
 
