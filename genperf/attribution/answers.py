@@ -5,16 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from genperf.attribution.ladder import Ladder
+from genperf.prediction.verdict import VERDICTS
 from genperf.table import Target
-from genperf.words.numbers import join_values
+from genperf.words.numbers import count_text, join_values
 from genperf.words.quantity import heading, only_for_times, scaling_question
-
-Array = npt.NDArray[np.float64]
+from genperf.words.verdict import TRUST, trust_text
 
 
 def records(frame: pd.DataFrame) -> list[dict[str, Any]]:
@@ -62,7 +60,7 @@ class Scaling:
     #: A row per count: the factor, the predicted value in a column with the quantity's name (`time`), `lower, upper`.
     #: For a time whose kind of scaling is known also `speedup` (in the rate of work, relative to the reference), and
     #: `efficiency, efficiency_lower, efficiency_upper`; where a throughput was measured, first `throughput,
-    #: throughput_lower, throughput_upper`.
+    #: throughput_lower, throughput_upper`. Last the `verdict` of each prediction.
     curve: pd.DataFrame
     #: A row per question: `what` (`efficiency`, `efficiency of the best`, `slower`, `throughput`), `level`, `count`
     #: (NaN: not reached), `lower`, `upper` (infinite: beyond `upto`), `reached` (the share of the draws that reach it),
@@ -75,9 +73,6 @@ class Scaling:
     quantity: Target
     #: The configurations of the curve.
     steps: Ladder
-    #: ln of the predicted value in every draw, shape (draws, steps), and the draws' weights.
-    paths: Array
-    weights: Array
 
     def frame(self) -> pd.DataFrame:
         """Return the curve."""
@@ -93,7 +88,16 @@ class Scaling:
     def sentences(self) -> list[str]:
         """Return the answers in words."""
         refused = [self.refusal] if self.refusal else []
-        return [*refused, *self.points["sentence"], *self.crossovers["sentence"]]
+        return [*refused, *self.points["sentence"], *self.blind, *self.crossovers["sentence"]]
+
+    @property
+    def blind(self) -> list[str]:
+        """From which count on the verdict is blind; nothing where it is so nowhere."""
+        trusted = self.curve.loc[self.curve["verdict"] != VERDICTS[-1], self.along]
+        if len(trusted) == len(self.curve):
+            return []
+        where = f"beyond {count_text(float(trusted.max()), self.along)}" if len(trusted) else "at every count"
+        return [f"{where} the verdict is {VERDICTS[-1]}: {TRUST[VERDICTS[-1]]}"]
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values, for JSON."""
@@ -277,6 +281,8 @@ class Explanation:
     comparison: Comparison | None = None
     importance: Importance | None = None
     notes: tuple[str, ...] = ()
+    #: A row per configuration: the factors, the predicted value with the interval of a new run, `verdict, reason`.
+    verdicts: pd.DataFrame = field(default_factory=pd.DataFrame)
     #: A row per numeric factor and level of a categorical one: `factor, from, categorical, level, times, lower, upper`;
     #: see `doublings_by_level`. Empty where no categorical factor varies.
     doublings: pd.DataFrame = field(default_factory=pd.DataFrame)
@@ -298,6 +304,7 @@ class Explanation:
             "quantity": described(self.quantity),
             "terms": records(self.terms),
             "elasticities": records(self.elasticities),
+            "verdicts": records(self.verdicts),
             **({"doublings": records(self.doublings)} if len(self.doublings) else {}),
             "aliased": [list(pair) for pair in self.aliased],
             "members": records(self.members),
@@ -305,9 +312,17 @@ class Explanation:
             "notes": list(self.notes),
         }
 
+    @property
+    def trust(self) -> list[str]:
+        """What the verdicts mean: a sentence for each, with the reason of one configuration."""
+        if len(self.verdicts) == 1:
+            return [trust_text(*self.verdicts[["verdict", "reason"]].iloc[0])]
+        counts = self.verdicts["verdict"].value_counts() if len(self.verdicts) else {}
+        return [f"{counts[v]} of {len(self.verdicts)} configurations: {trust_text(v)}" for v in VERDICTS if v in counts]
+
     def _sentences(self) -> list[str]:
         pairs = [f"'{a}' and '{b}' cannot be told apart by this data; their sum can" for a, b in self.aliased]
-        return [*pairs, *self.notes]
+        return [*self.trust, *pairs, *self.notes]
 
     def _further(self) -> list[Scaling | Sensitivity | Comparison | Importance]:
         parts = (self.scaling, self.sensitivity, self.comparison, self.importance)

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from genperf.attribution.growth import paid_for
-from genperf.attribution.scaling import scaling
+from genperf.attribution.scaling import efficiency_at
 from genperf.errors import FormulaError, GenperfError, counted
 from genperf.facts import Paid
 from genperf.formula import Formula, Text, evaluate, names_in, parse, render
@@ -277,34 +277,20 @@ class _Paths:
 
     def _efficiency(self) -> Array:
         """Return the efficiency, which falls as the time rises."""
-        factor = self.result.panel.along()
-        following = {f.name for f in self.result.panel.scaled_along(factor).counts}
-        names = [n for n in self.query.columns if n not in following | {factor.name}]
+        factor, names = self.result.panel.along(), list(self.query.columns)
         counts = np.asarray(self.query.columns[factor.name], float)
-        rows = [tuple(self.query.columns[n][row] for n in (*names, factor.name)) for row in range(self.query.rows)]
+        if np.any(counts < factor.lower):
+            raise GenperfError(
+                f"the efficiency is relative to {factor.name}={factor.lower:g}, the smallest measured count",
+                hint=f"--at {factor.name}={factor.lower:g} or more",
+            )
+        rows = list(zip(*(self.query.columns[n].tolist() for n in names), strict=True))
         if len(set(rows)) > DERIVED.most_efficiencies:
             raise GenperfError(
                 f"the efficiency of {counted(len(set(rows)), 'configuration')} is asked for; "
                 f"at most {DERIVED.most_efficiencies} are computed",
                 hint="ask for fewer values",
             )
-        answers = {row: self._efficiency_at(dict(zip(names, row, strict=False)), row[-1], factor.lower) for row in rows}
+        answers = {row: efficiency_at(self.result, dict(zip(names, row, strict=True)), self.interval) for row in rows}
         center, lower, upper = np.array([answers[row] for row in rows]).T
-        if np.any(counts < factor.lower):
-            raise GenperfError(
-                f"the efficiency is relative to {factor.name}={factor.lower:g}, the smallest measured count",
-                hint=f"--at {factor.name}={factor.lower:g} or more",
-            )
         return self._repeated(self._between(center, upper, lower), -1)
-
-    def _efficiency_at(self, at: dict[str, Any], count: float, first: float) -> tuple[float, float, float]:
-        """Return the efficiency at a count with its bounds."""
-        if count <= first:
-            return 1.0, 1.0, 1.0
-        centre = {f.name: f.upper for f in self.result.schema.factors if f.numeric and f.name not in at}
-        answer = scaling(self.result, {**centre, **at}, upto=count, interval=self.interval)
-        if answer.refusal:
-            raise GenperfError(answer.refusal)
-        last = answer.curve.iloc[-1]
-        middle, lower, upper = (float(last[n]) for n in ("efficiency", "efficiency_lower", "efficiency_upper"))
-        return middle, lower, upper

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from genperf.attribution.draws import log_paths, quantiles, shares
+from genperf.attribution.draws import Ratios
 from genperf.formula import parse
 from genperf.panel.configurations import doubled, following_workers
 from genperf.prediction import Query, central_times, read_query
@@ -112,12 +112,12 @@ def doublings_by_level(
             query = _with_doubles(result, frame, name)
             count = len(levels)
             central = np.log(central_times(result.members, query.columns))
-            drawn = log_paths(result, query.columns)
-            middle, spread = central[count:] - central[:count], drawn[:, count:] - drawn[:, :count]
+            places = np.arange(count)
+            lower, upper = Ratios.of(result, query.columns, places + count, places).quantiles((tail, 1.0 - tail))
+            middle = central[count:] - central[:count]
             if result.schema.target.work:
                 work = np.log(_work_ratio(result, query))
-                middle, spread = work - middle, work - spread
-            lower, upper = quantiles(spread, shares(result.members), (tail, 1.0 - tail))
+                middle, lower, upper = work - middle, work - upper, work - lower
             rows += [
                 (name, start, categorical.name, level, *np.exp(values))
                 for start, level, *values in zip(frame[name], levels, middle, lower, upper, strict=True)

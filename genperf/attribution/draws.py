@@ -10,11 +10,14 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import ndtr
 
 from genperf.prediction import Member, distance_beyond, forecasts
+from genperf.prediction.bands import mixture_quantiles
 from genperf.result import FitResult
 
 Array = npt.NDArray[np.float64]
+Places = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -34,17 +37,40 @@ def shares(members: Sequence[Member]) -> Array:
     return np.asarray(by_draw / by_draw.sum())
 
 
-def log_paths(result: FitResult, columns: Mapping[str, Any], members: Sequence[Member] | None = None) -> Array:
-    """Return ln T of every draw of every member, shape (draws, rows): one curve per draw.
+@dataclass(frozen=True, eq=False)
+class Curves:
+    """ln T of every draw of one member at several rows."""
 
-    A draw of a member with a process departs from its curve by a draw of the posterior process at all rows
-    together, so that ratios of two rows spread as the process has it:
+    #: Shape (draws, rows).
+    mean: Array
+    #: Shape (draws or 1, rows, rows). Of a process; None where the draws depart from their means by `below` and `above`
+    #: alone.
+    covariance: Array | None
+    #: Shape (draws or 1, rows). Standard deviations below and above the mean of what moves all rows of a draw together.
+    below: Array
+    above: Array
 
-        ln T = mean + L·z,   L·Lᵀ the covariance between the rows, z of each draw independent at each row
+    def paths(self, seed: int) -> Array:
+        """Return a curve of each draw, shape (draws, rows)."""
+        z = _scattered(len(self.mean), seed)[:, None]
+        together = self.mean + z * np.where(z < 0.0, self.below, self.above)
+        return together if self.covariance is None else together + _departures(self.covariance, len(self.mean), seed)
 
-    Without a process, and for more rows than `DRAWN.most_rows`, the curve departs by z·sd with one z a draw, where
-    the sd is what the confidence band of `predict` adds. The z are quantiles of the normal distribution in a fixed
-    order: nothing is random.
+    def ratios(self, of: Places, to: Places) -> tuple[Array, Array, Array]:
+        """Return the mean of ln of ratios, and its standard deviations below and above, each (draws, pairs)."""
+        c = self.covariance
+        variance = 0.0 if c is None else np.maximum(c[:, of, of] + c[:, to, to] - 2.0 * c[:, of, to], 0.0)
+        mean = self.mean[:, of] - self.mean[:, to]
+        ends = (np.sqrt(variance + (sd[:, of] - sd[:, to]) ** 2) for sd in (self.below, self.above))
+        below, above = (np.broadcast_to(sd, mean.shape) for sd in ends)
+        return mean, below, above
+
+
+def curves_of(result: FitResult, columns: Mapping[str, Any], members: Sequence[Member] | None = None) -> list[Curves]:
+    """Return ln T of every draw, by member, with the covariance of a process between the rows.
+
+    Without a process, and for more rows than `DRAWN.most_rows`, all rows of a draw depart together, by what the
+    confidence band of `predict` adds.
 
     Parameters
     ----------
@@ -55,17 +81,61 @@ def log_paths(result: FitResult, columns: Mapping[str, Any], members: Sequence[M
     """
     far = distance_beyond(result.schema, columns)
     members = result.members if members is None else members
-    parts = []
-    for k, (member, (mean, variance)) in enumerate(zip(members, forecasts(members, columns), strict=True)):
-        z = _scattered(len(mean), k)[:, None]
-        below, above = (member.mean_variance(s, far) for s in (result.spread.below, result.spread))
-        further = np.where(z < 0.0, below, above)
+    out = []
+    for member, (mean, variance) in zip(members, forecasts(members, columns), strict=True):
         covariance = None if len(far) > DRAWN.most_rows else _covariance(member, columns, variance)
-        if covariance is None:
-            parts.append(mean + z * np.sqrt(variance + further))
-        else:
-            parts.append(mean + _departures(covariance, len(mean), k) + z * np.sqrt(further))
-    return np.vstack(parts)
+        further = [member.mean_variance(spread, far) for spread in (result.spread.below, result.spread)]
+        shared = variance if covariance is None else np.zeros_like(further[0])
+        out.append(Curves(mean, covariance, *(np.sqrt(shared + each) for each in further)))
+    return out
+
+
+def log_paths(result: FitResult, columns: Mapping[str, Any], members: Sequence[Member] | None = None) -> Array:
+    """Return ln T of every draw of every member, shape (draws, rows): one curve per draw, of `curves_of`.
+
+        ln T = mean + L·z,   L·Lᵀ the covariance between the rows, z of each draw independent at each row
+
+    The z are quantiles of the normal distribution in a fixed order: nothing is random.
+    """
+    return np.vstack([curves.paths(k) for k, curves in enumerate(curves_of(result, columns, members))])
+
+
+@dataclass(frozen=True, eq=False)
+class Ratios:
+    """ln of ratios of predicted values, a mixture of normal distributions: what both share cancels in each draw."""
+
+    #: Shape (draws,). They add up to one.
+    weights: Array
+    #: Shape (draws, pairs). The mean, and the standard deviations below and above it.
+    mean: Array
+    below: Array
+    above: Array
+
+    @classmethod
+    def of(cls, result: FitResult, columns: Mapping[str, Any], over: Places | int, under: Places | int) -> Ratios:
+        """Compare some rows with others.
+
+        Parameters
+        ----------
+        columns : mapping of str to ndarray of shape (rows,)
+            The factors, by name.
+        over, under : ndarray of shape (pairs,) or int
+            The places of the rows.
+        """
+        of, to = np.broadcast_arrays(np.atleast_1d(over), np.atleast_1d(under))
+        parts = [curves.ratios(of, to) for curves in curves_of(result, columns)]
+        return cls(shares(result.members), *(np.vstack(each) for each in zip(*parts, strict=True)))
+
+    def quantiles(self, levels: tuple[float, float]) -> Array:
+        """Return the ends of the interval of ln of each ratio, shape (2, pairs), in closed form."""
+        ends = zip((self.below, self.above), levels, strict=True)
+        return np.log([mixture_quantiles(self.mean, self.weights, sd, np.array([p]))[0] for sd, p in ends])
+
+    def chance_below(self, logarithm: Array) -> Array:
+        """Return the probability that ln of each ratio is at most some value, shape (pairs,)."""
+        away = logarithm - self.mean
+        sd = np.maximum(np.where(away < 0.0, self.below, self.above), 1e-300)
+        return np.asarray(self.weights @ ndtr(away / sd))
 
 
 def _covariance(member: Member, columns: Mapping[str, Any], variance: Array) -> Array | None:

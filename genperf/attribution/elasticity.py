@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from genperf.attribution.draws import log_paths, quantiles, shares
+from genperf.attribution.draws import Ratios, quantiles, shares
 from genperf.formula import Call, Node, names_in
 from genperf.prediction import Query, central_times, stack_of
 from genperf.result import FitResult
@@ -45,13 +45,11 @@ def elasticity_table(
     read |= set(() if stack is None else stack.factors)
     names = [f.name for f in result.schema.factors if f.numeric and f.name in read]
     rows = query.rows
-    weights = shares(result.members)
     frames = []
     for name in names:
         x = np.asarray(query.columns[name], float)
         method = EXACT if is_smooth(result, name) else DOUBLING
-        value, drawn = (_derivative if method == EXACT else _doubled)(result, query.columns, name)
-        lower, upper = quantiles(drawn, weights, levels)
+        value, (lower, upper) = (_derivative if method == EXACT else _doubled)(result, query.columns, name, levels)
         known = x > 0 if method == DOUBLING else np.ones(rows, bool)
         answer = {
             "factor": np.full(rows, name, dtype=object),
@@ -83,8 +81,10 @@ def _steps(node: Node, name: str) -> bool:
     return node.function in STEPS or any(_steps(a, name) for a in node.arguments)
 
 
-def _derivative(result: FitResult, columns: Mapping[str, Any], name: str) -> tuple[Array, Array]:
-    """Return ∂ln T/∂ln x = (x/T)·∂T/∂x."""
+def _derivative(
+    result: FitResult, columns: Mapping[str, Any], name: str, levels: tuple[float, float]
+) -> tuple[Array, Array]:
+    """Return ∂ln T/∂ln x = (x/T)·∂T/∂x, and the ends of its interval."""
     x = np.asarray(columns[name], float)
     total = sum(m.weight for m in result.members)
     value = np.zeros(x.shape)
@@ -98,14 +98,17 @@ def _derivative(result: FitResult, columns: Mapping[str, Any], name: str) -> tup
                 value = value + member.weight / total * elasticity
             else:
                 drawn.append(elasticity)
-    return value, np.vstack(drawn)
+    return value, quantiles(np.vstack(drawn), shares(result.members), levels)
 
 
-def _doubled(result: FitResult, columns: Mapping[str, Any], name: str) -> tuple[Array, Array]:
-    """Return ln(T(2x)/T(x))/ln 2, in the shapes of `_derivative`."""
+def _doubled(
+    result: FitResult, columns: Mapping[str, Any], name: str, levels: tuple[float, float]
+) -> tuple[Array, Array]:
+    """Return ln(T(2x)/T(x))/ln 2, and the ends of its interval."""
     twice = {**columns, name: 2.0 * np.asarray(columns[name], float)}
+    both = {k: np.concatenate([np.atleast_1d(v), twice[k]]) for k, v in columns.items()}
+    places = np.arange(len(twice[name]))
     with np.errstate(all="ignore"):
         value = np.log(central_times(result.members, twice) / central_times(result.members, columns))
-        both = log_paths(result, {k: np.concatenate([np.atleast_1d(v), twice[k]]) for k, v in columns.items()})
-        once, doubled = np.hsplit(both, 2)
-    return value / np.log(2.0), (doubled - once) / np.log(2.0)
+        ends = Ratios.of(result, both, places + len(places), places).quantiles(levels)
+    return value / np.log(2.0), ends / np.log(2.0)

@@ -20,6 +20,7 @@ from genperf.errors import GenperfError
 from genperf.prediction import Query, standing_notes
 from genperf.prediction.query import known_names
 from genperf.result import FitResult, answering
+from genperf.table.cells import frame_of
 
 
 @dataclass(frozen=True)
@@ -104,6 +105,8 @@ def explain(
     # A count that nobody gave is no point of the curve.
     counts = {f.name for f in result.panel.counts} if not given & {f.name for f in result.panel.counts} else set()
     about = _knee(knee)
+    predicted = result.predict_columns(frame_of(query.columns), interval)
+    judged = [*varying, result.schema.target.name, "lower", "upper", "verdict", "reason"]
     return Explanation(
         model=result.model,
         quantity=result.schema.target,
@@ -128,6 +131,7 @@ def explain(
         else None,
         notes=(*(str(note) for note in query.notes), *_notes(result, elasticities)),
         doublings=doublings_by_level(result, at, interval),
+        verdicts=pd.DataFrame({name: predicted[name] for name in dict.fromkeys(judged)}),
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from genperf.attribution.answers import Scaling
-from genperf.attribution.draws import count_quantiles
+from genperf.attribution.draws import Ratios
+from genperf.attribution.ladder import measured_steps
 from genperf.attribution.scaling import scaling
 from genperf.errors import TableError
 from genperf.facts import Growth, Interval, Paid, Stage
@@ -108,9 +109,12 @@ def growth_of(
     machines = _over(paid, curve.steps.columns)
     samples = work.at(curve.steps.columns)
     rates = None if samples is None else samples / curve.curve[curve.quantity.name].to_numpy(float)
-    marginal, chance = None, 0.0
+    gain, marginal, chance, peak = None, None, 0.0, None
     if samples is not None and last > first:
-        marginal, chance = _marginal(curve, (first, last), machines, samples)
+        gain, marginal, chance = _marginal(result, curve, (first, last), machines, samples)
+        places, logarithms = measured_steps(result, curve.steps)
+        best = places[int(np.argmax(samples[places] / np.exp(logarithms)))] if len(places) else last
+        peak = float(counts[best]) if best < max(places, default=0) and best < first else None
     smallest, start, end = (_stage(curve, place, machines, rates) for place in (0, first, last))
     return Growth(
         name=curve.along,
@@ -121,11 +125,13 @@ def growth_of(
         sample=work.sample,
         whole=work.whole,
         of_steps=work.of_steps,
+        gain=gain,
         marginal=marginal,
         chance=chance,
         most=GROWTH.most_marginal_cost,
         price=price,
         beside=tuple(_stage(curve, place, machines, rates) for place in _on_the_way(counts, count)),
+        peak=peak,
     )
 
 
@@ -151,19 +157,28 @@ def _stage(curve: Scaling, place: int, machines: Array, rates: Array | None) -> 
     return Stage(float(row[curve.along]), float(row[curve.quantity.name]), rate, efficiency, float(machines[place]))
 
 
-def _marginal(curve: Scaling, places: tuple[int, int], machines: Array, samples: Array) -> tuple[Interval, float]:
-    """Return the cost of a further sample over that of one at the start, and the probability that growing pays."""
-    here = list(places)
-    central = np.log(curve.curve[curve.quantity.name].to_numpy(float)[here])
-    rates = samples[here] / np.exp(np.vstack([central, curve.paths[:, here]]))
-    (m1, m2), (r1, r2) = machines[here], rates.T
-    with np.errstate(divide="ignore"):
-        ratios = np.where(r2 > r1, (m2 - m1) / np.where(r2 > r1, r2 - r1, np.nan) * r1 / m1, np.inf)
+def _marginal(
+    result: FitResult, curve: Scaling, places: Sequence[int], machines: Array, samples: Array
+) -> tuple[Interval, Interval, float]:
+    """Return the gain in throughput, the cost of a further sample over that at the start, and the chance that it pays.
+
+    cost = (m₂ - m₁)/(r₂ - r₁) · r₁/m₁ = (m₂/m₁ - 1)/(r₂/r₁ - 1),   infinite where r₂ ≤ r₁
+    """
+    first, last = places
+    times = curve.curve[curve.quantity.name].to_numpy(float)
+    grown, work = machines[last] / machines[first] - 1.0, float(samples[last] / samples[first])
+    pair = Ratios.of(result, {name: cells[[first, last]] for name, cells in curve.steps.columns.items()}, 1, 0)
     tail = (1.0 - curve.interval) / 2.0
-    lower, upper = count_quantiles(ratios[1:], curve.weights, (tail, 1.0 - tail))
-    value = float(ratios[0])
-    chance = float(curve.weights[ratios[1:] <= GROWTH.most_marginal_cost].sum() / curve.weights.sum())
-    return Interval(value, min(lower, value), max(upper, value)), chance
+    least, most = (float(end[0]) for end in np.exp(pair.quantiles((tail, 1.0 - tail))))
+    value, lower, upper = (
+        grown / (work / ratio - 1.0) if ratio < work else float("inf")
+        for ratio in (times[last] / times[first], least, most)
+    )
+    pays = np.log(work / (1.0 + grown / GROWTH.most_marginal_cost))
+    ends = sorted((work / least, work / most, work * times[first] / times[last]))
+    gain = Interval(work * times[first] / times[last], ends[0], ends[-1])
+    marginal = Interval(value, min(lower, value), max(upper, value))
+    return gain, marginal, float(pair.chance_below(np.array([pays]))[0])
 
 
 def paid_for(result: FitResult, per: str | None) -> tuple[str, Node]:

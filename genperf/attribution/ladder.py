@@ -58,6 +58,13 @@ class Ladder:
     #: The other factors, where they stay as they are.
     at: dict[str, Any]
 
+    def taken(self, places: list[int]) -> Ladder:
+        """Return some of the steps."""
+        columns = {name: cells[places] for name, cells in self.columns.items()}
+        return replace(
+            self, counts=self.counts[places], columns=columns, work=None if self.work is None else self.work[places]
+        )
+
 
 def ladder(
     result: FitResult,
@@ -117,6 +124,14 @@ def ladder(
     constant = {k: v for k, v in at.items() if k != factor.name and len(set(columns.get(k, [v]))) == 1}
     scaled = "unknown" if per_worker is None else kind_of_scaling(per_worker, counts)
     return Ladder(factor, counts, columns, per_worker, scaled, constant)
+
+
+def measured_steps(result: FitResult, steps: Ladder) -> tuple[npt.NDArray[np.int64], Array]:
+    """Return the steps at which every factor was measured together, and ln of the measured values."""
+    known = {m.values: float(np.log(m.value)) for m in result.schema.medians}
+    rows = zip(*(steps.columns[f.name].tolist() for f in result.schema.factors), strict=True)
+    found = {place: known[values] for place, values in enumerate(rows) if values in known}
+    return np.array(list(found), dtype=np.int64), np.array(list(found.values()))
 
 
 def _possible(panel: Panel, columns: Mapping[str, npt.NDArray[Any]], kept: Truth) -> Truth:

@@ -11,15 +11,17 @@ import numpy.typing as npt
 import pandas as pd
 
 from genperf.attribution.answers import Scaling
-from genperf.attribution.consistent import MeasuredSteps, measured_steps
 from genperf.attribution.crossover import crossovers
-from genperf.attribution.draws import count_quantiles, log_paths, quantiles, shares
-from genperf.attribution.ladder import Ladder, ladder
+from genperf.attribution.draws import Ratios, count_quantiles, log_paths, shares
+from genperf.attribution.ladder import Ladder, ladder, measured_steps
 from genperf.errors import GenperfError
-from genperf.prediction import central_times, throughputs
+from genperf.prediction import central_times, stack_of
+from genperf.prediction.predict import THROUGHPUT
 from genperf.result import FitResult, answering
 from genperf.scaling import Scaling as Kind
+from genperf.table.cells import frame_of
 from genperf.words.numbers import count_text, interval_note, range_text, with_article
+from genperf.words.quantity import scaling_question
 
 Array = npt.NDArray[np.float64]
 
@@ -119,22 +121,16 @@ def scaling(
     steps = ladder(result, at, along, upto, kind, work)
     target = result.schema.target
     tail = (1.0 - interval) / 2.0
-    curves = _Curves(
-        steps,
-        central_times(result.members, steps.columns),
-        log_paths(result, steps.columns),
-        shares(result.members),
-        (tail, 1.0 - tail),
-        measured_steps(result, steps),
-        with_article(result.schema.timed),
-    )
+    levels = (tail, 1.0 - tail)
+    predicted = result.predict_columns(frame_of(steps.columns), interval, "confidence")
     counts, name = steps.counts, steps.along.name
+    shown = [n for n in (*THROUGHPUT, target.name, "lower", "upper") if n in predicted]
+    curve = pd.DataFrame({name: counts, **{n: np.asarray(predicted[n], float) for n in shown}})
+    curves = _Curves(result, steps, np.log(curve[target.name].to_numpy()), levels)
     best, points = None, pd.DataFrame(columns=list(_POINTS))
-    values = curves.values(target.name)
-    curve = pd.DataFrame({name: counts, **throughputs(target, steps.columns, values), **values})
     if target.is_time and steps.work is not None:
-        curve = curve.assign(**curves.efficiencies())
-        best = float(counts[int(np.argmax(curves.efficiency))])
+        curve = curve.assign(**efficiencies(result, steps, curve[target.name].to_numpy(), interval))
+        best = float(counts[int(np.argmax(curve["efficiency"]))])
         points = pd.DataFrame(curves.points(level))
     elif target.is_time:
         points = pd.DataFrame([curves.slower()])
@@ -146,14 +142,62 @@ def scaling(
         best=best,
         upto=float(counts[-1]),
         interval=interval,
-        curve=curve,
+        curve=curve.assign(verdict=predicted["verdict"]),
         points=points,
-        crossovers=crossovers(result, steps, curves.levels),
+        crossovers=crossovers(result, steps, levels),
         quantity=target,
         steps=steps,
-        paths=curves.paths,
-        weights=curves.weights,
     )
+
+
+def efficiencies(result: FitResult, steps: Ladder, central: Array, interval: float) -> dict[str, Array]:
+    """Return the speed-up and the efficiency with its interval at the steps of a ladder, relative to the first.
+
+    Parameters
+    ----------
+    central : ndarray of shape (steps,)
+        The predicted times.
+    interval : float
+        Nominal coverage of the ratio of two times; what both share cancels in each draw.
+    """
+    assert steps.work is not None
+    tail = (1.0 - interval) / 2.0
+    efficiency = steps.work * central[0] / central
+    ratios = Ratios.of(result, steps.columns, np.arange(len(central)), 0)
+    upper, lower = steps.work / np.exp(ratios.quantiles((tail, 1.0 - tail)))
+    return {
+        "speedup": efficiency * steps.counts / steps.counts[0],
+        "efficiency": efficiency,
+        "efficiency_lower": np.minimum(lower, efficiency),
+        "efficiency_upper": np.maximum(upper, efficiency),
+    }
+
+
+def efficiency_at(result: FitResult, at: Mapping[str, Any], interval: float) -> tuple[float, float, float]:
+    """Return the efficiency of one configuration with its bounds: that of `scaling` at its count.
+
+    Parameters
+    ----------
+    at : mapping
+        A value for every factor.
+    interval : float
+        Nominal coverage.
+
+    Raises
+    ------
+    GenperfError
+        Where nothing shows the kind of scaling.
+    """
+    count = float(at[result.panel.along().name])
+    if count <= result.panel.along().lower:
+        return 1.0, 1.0, 1.0
+    steps = ladder(result, at, upto=count)
+    steps = steps.taken([0, int(np.argmin(np.abs(steps.counts - count)))])
+    if steps.work is None:
+        raise GenperfError(scaling_question(steps.along.name))
+    both = efficiencies(result, steps, central_times(result.members, steps.columns), interval)
+    middle, lower, upper = (float(both[f"efficiency{end}"][1]) for end in ("", "_lower", "_upper"))
+    return middle, lower, upper
 
 
 class _Curves:
@@ -164,83 +208,45 @@ class _Curves:
     steps : Ladder
         The configurations.
     central : ndarray of shape (steps,)
-        The predicted values T(n).
-    paths : ndarray of shape (draws, steps)
-        ln T(n) in every draw.
-    weights : ndarray of shape (draws,)
-        They add up to one.
+        ln of the predicted values.
     levels : tuple of float
         The quantiles of the interval's ends.
-    measured : MeasuredSteps
-        What was measured there.
-    timed : str
-        What the time is of, with an article.
     """
 
-    def __init__(
-        self,
-        steps: Ladder,
-        central: Array,
-        paths: Array,
-        weights: Array,
-        levels: tuple[float, float],
-        measured: MeasuredSteps,
-        timed: str,
-    ) -> None:
-        self.steps, self.central, self.paths, self.weights, self.levels = steps, central, paths, weights, levels
-        self.measured, self.timed = measured, timed
-        work = np.zeros(len(steps.counts)) if steps.work is None else np.log(steps.work)
-        best, drawn = work - np.log(central), work - paths
-        rate = work[measured.places] - measured.logarithms
-        #: ln of the measured efficiency.
-        self.measured_efficiency = rate - (rate[0] if 0 in measured.places else best[0])
-        #: ln of the efficiency, of the prediction and of every draw.
-        self.efficiency, self.drawn_efficiency = best - best[0], drawn - drawn[:, :1]
-
-    def values(self, name: str) -> dict[str, Array]:
-        """Return the predicted values and their band, by column."""
-        lower, upper = np.exp(quantiles(self.paths, self.weights, self.levels))
-        return {name: self.central, "lower": np.minimum(lower, self.central), "upper": np.maximum(upper, self.central)}
-
-    def efficiencies(self) -> dict[str, Array]:
-        """Return the speed-up and the efficiency with its band, by column."""
-        lower, upper = np.exp(quantiles(self.drawn_efficiency, self.weights, self.levels))
-        efficiency, counts = np.exp(self.efficiency), self.steps.counts
-        return {
-            "speedup": efficiency * counts / counts[0],
-            "efficiency": efficiency,
-            "efficiency_lower": np.minimum(lower, efficiency),
-            "efficiency_upper": np.maximum(upper, efficiency),
-        }
+    def __init__(self, result: FitResult, steps: Ladder, central: Array, levels: tuple[float, float]) -> None:
+        self.steps, self.levels, self.weights = steps, levels, shares(result.members)
+        self.timed = with_article(result.schema.timed)
+        #: ln T, shape (1 + draws, steps): first the predicted value.
+        self.logarithms = np.vstack([central, log_paths(result, steps.columns)])
+        # The draws of a process know how noisy the runs are; those of a bare expression may miss them all.
+        bare = stack_of(result.members) is None and all(m.discrepancy is None for m in result.members)
+        self.places, measured = measured_steps(result, steps)
+        self.logarithms[: None if bare else 1, self.places] = measured
 
     def points(self, level: float) -> list[dict[str, Any]]:
         """Return where the efficiency falls below a level, and where more workers stop to help."""
-        counts, measured = self.steps.counts, self.measured_efficiency
-        curves = self.measured.replaced(np.vstack([self.efficiency, self.drawn_efficiency]), measured)
-        largest = curves.max(axis=1, keepdims=True)
+        assert self.steps.work is not None
+        counts = self.steps.counts
+        rates = np.log(self.steps.work) - self.logarithms
+        efficiency = rates - rates[:, :1]
         percent = f"{100 * level:g} %"
-        first, top = f"{counts[0]:g}", f"{counts[int(np.argmax(curves[0]))]:g}"
-        agreeing = self.measured.kept_above(curves, measured, np.log(level))
-        relative = self.measured.kept_above(curves - largest, measured - largest[0], np.log(level))
-        inverse = np.exp(-curves) / counts
+        first, top = f"{counts[0]:g}", f"{counts[int(np.argmax(efficiency[0]))]:g}"
+        relative = efficiency - efficiency.max(axis=1, keepdims=True)
         return [
-            self._below("efficiency", level, agreeing, f"below {percent} of that at {first}"),
+            self._below("efficiency", level, efficiency, f"below {percent} of that at {first}"),
             self._below("efficiency of the best", level, relative, f"below {percent} of its largest (at {top})"),
             self.slower(),
             self._turn(
                 "throughput",
-                inverse,
-                self.measured.first_of_smallest(inverse[0, self.measured.places]),
+                np.exp(-efficiency) / counts,
                 ("throughput falls beyond", "throughput does not fall"),
             ),
         ]
 
     def slower(self) -> dict[str, Any]:
         """Return where more workers make it slower."""
-        values = self.measured.replaced(np.vstack([np.log(self.central), self.paths]), self.measured.logarithms)
-        start = self.measured.first_of_smallest(self.measured.logarithms)
         sentences = (f"{self.timed} gets slower beyond", f"{self.timed} does not get slower")
-        return self._turn("slower", np.exp(values), start, sentences)
+        return self._turn("slower", np.exp(self.logarithms), sentences)
 
     def _below(self, what: str, level: float, curves: Array, text: str) -> dict[str, Any]:
         """Return where ln of an efficiency falls below a level."""
@@ -254,15 +260,21 @@ class _Curves:
         sentences = (f"efficiency falls {text} at", f"efficiency does not fall {text}")
         return self._point(what, level, counts, sentences)
 
-    def _turn(self, what: str, curves: Array, start: int, sentences: tuple[str, str]) -> dict[str, Any]:
+    def _turn(self, what: str, curves: Array, sentences: tuple[str, str]) -> dict[str, Any]:
         """Return the count beyond which something that should fall rises."""
-        counts = last_smallest(self.steps.counts[start:], curves[:, start:])
+        counts = last_smallest(self.steps.counts, curves)
+        if len(self.places):
+            # No count between the runs is said to be better than the best run.
+            measured = curves[0, self.places]
+            best = self.places[len(measured) - 1 - int(np.argmin(measured[::-1]))]
+            counts[0] = last_smallest(self.steps.counts[best:], curves[:1, best:])[0]
         return self._point(what, float("nan"), counts, sentences)
 
     def _point(self, what: str, level: float, counts: Array, sentences: tuple[str, str]) -> dict[str, Any]:
         """Return a row of the table of points."""
         count, drawn = counts[0], counts[1:]
         lower, upper = count_quantiles(drawn, self.weights, self.levels)
+        lower, upper = min(lower, count), max(upper, count)
         reached = float(self.weights[np.isfinite(drawn)].sum() / self.weights.sum())
         name, last = self.steps.along.name, self.steps.counts[-1]
         if np.isfinite(count):

@@ -202,6 +202,8 @@ def _show(explanation: Explanation, chosen: FitResult, members: bool, out: Outpu
     if len(explanation.doublings):
         heading = f"by what doubling a factor multiplies the {target.name}, at each level"
         out.frame(doublings_for_people(explanation.doublings), heading)
+    for sentence in explanation.trust:
+        tell(sentence)
     for a, b in explanation.aliased:
         tell(f"'{a}' and '{b}' cannot be told apart by this data; their sum can")
     read = chosen.best.expression.without_zeros(chosen.best.values).constant_names

@@ -74,6 +74,8 @@ class Growth:
     whole: bool
     #: Whether the time of a step means something.
     of_steps: bool
+    #: The throughput over that at the start.
+    gain: Interval | None = None
     #: The cost of a further sample over that of one at the start; infinite where the throughput falls.
     marginal: Interval | None = None
     #: The probability that growing pays, and the ratio up to which it does.
@@ -82,6 +84,8 @@ class Growth:
     price: Paid | None = None
     #: Counts on the way to the configuration, which is the last: a quarter, a half.
     beside: tuple[Stage, ...] = ()
+    #: The count of the largest measured throughput, where a larger one was measured too.
+    peak: float | None = None
 
     @property
     def grows(self) -> bool:

@@ -152,10 +152,21 @@ def settled(panel: Panel, given: Collection[str]) -> dict[str, str]:
         formulas[nodes.name] = f"max({_fewest(nodes):g}, ceil({quote_name(workers.name)}/{held:g} - 1e-09))"
     others = _other_ways(panel)
     known = all(f.name in given or f.distinct == 1 for f in others)
-    if data is not None and data.name not in given and others and known:
+    if data is not None and data.name not in given and known:
         ways = [quote_name(f.name) if f.name in given else f"{f.lower:g}" for f in others]
-        formulas[data.name] = "/".join([quote_name(workers.name), *ways])
+        if not others and (each := _workers_of_way(panel)) is not None:
+            ways = [f"{each:g}"]
+        if ways:
+            formulas[data.name] = "/".join([quote_name(workers.name), *ways])
     return formulas
+
+
+def _workers_of_way(panel: Panel) -> float | None:
+    """Return the workers of one data-parallel way, where no column splits it and every run has the same."""
+    workers, data = panel.workers, panel.find("data_parallel")
+    if workers is None or data is None or data == workers or not panel.medians:
+        return None
+    return _one(panel.measured(workers.name) / panel.measured(data.name))
 
 
 def _settled_samples(panel: Panel, given: Collection[str]) -> dict[str, str]:
@@ -265,7 +276,10 @@ def _layout(
     data, others = panel.find("data_parallel"), _other_ways(panel)
     one, whole, passes = (panel.find(name) for name in ("micro_batch", "global_batch", "micro_batches"))
     unsplit = data is None and not others and passes is not None
-    if not unsplit and (data is None or not others or any(factor.name not in columns for factor in others)):
+    each = _product(others, columns) if others and all(f.name in columns for f in others) else None
+    if each is None and not others and data is not None:
+        each = _workers_of_way(panel)
+    if not unsplit and (data is None or each is None):
         return {}
     out: dict[str, Array] = {}
     ways = workers
@@ -273,7 +287,7 @@ def _layout(
         if data.name in given:
             ways = np.asarray(columns[data.name], float)
         else:
-            ways = out[data.name] = np.maximum(1.0, workers / _product(others, columns))
+            ways = out[data.name] = np.maximum(1.0, workers / (1.0 if each is None else each))
     if one is None or one.name not in columns:
         return out
     at_once = ways * np.asarray(columns[one.name], float)

@@ -74,6 +74,8 @@ def has_zero(factor: Factor, canonical: str) -> bool:
 def factor_of(canonical: str, factors: Sequence[Factor], mapping: Mapping[str, str]) -> Factor | None:
     """Return the numeric factor that the mapping or its name makes the canonical one; None without one.
 
+    A transformer's data-parallel ways count the workers where no column does and no other way splits it.
+
     Examples
     --------
     >>> factors = (Factor("gpus", "extrinsic"), Factor("batch", "intrinsic"))
@@ -85,6 +87,10 @@ def factor_of(canonical: str, factors: Sequence[Factor], mapping: Mapping[str, s
         return by_name.get(mapping[canonical])
     taken = set(mapping.values())
     name = column_of(canonical, (name for name in by_name if name not in taken))
+    if name is None and canonical == "workers":
+        data, *others = (factor_of(way, factors, mapping) for way in WAYS)
+        if data is not None and data.distinct != 1 and all(way is None or way.distinct == 1 for way in others):
+            return data
     return None if name is None else by_name[name]
 
 

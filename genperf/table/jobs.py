@@ -75,7 +75,7 @@ def by_times(table: Table) -> Note | None:
     other = column_of("global_batch", [*names, *table.group])
     if not target.true_seconds or table.scaling is not None or workers is None or other is not None:
         return None
-    counts = {f.name for f in _counts(table)}
+    counts = {workers, *(f.name for f in _counts(table))}
     keys = list(dict.fromkeys([*(f.name for f in table.factors if f.name not in counts), *table.group]))
     times = table.frame.groupby([*keys, workers], as_index=False, sort=True)[target.column].median()
     cells = times.groupby(keys) if keys else times.groupby(np.zeros(len(times)))

@@ -14,7 +14,7 @@ from genperf.words.numbers import (
     three_digits,
     with_article,
 )
-from genperf.words.verdict import TRUST, fits_text
+from genperf.words.verdict import fits_text, trust_text
 
 
 @dataclass(frozen=True)
@@ -92,12 +92,11 @@ def sure_sentence(expected: Expectation, growth: Growth | None) -> str:
     if growth is not None and growth.whole:
         _, low, high, last = durations_text(expected.value.value, lower, upper)
         unit = f" {last}"
-    reason = expected.reason.strip().rstrip(".")
     parts = [
         fits_text(expected.fits),
         f"a new run lies between {low} and {high}{unit} ({100 * expected.interval:g} % interval)",
         held_out_text(expected),
-        f"{TRUST[expected.verdict]} ({expected.verdict}){f': {reason}' if reason else ''}",
+        trust_text(expected.verdict, expected.reason),
     ]
     return "; ".join(filter(None, parts))
 
@@ -169,13 +168,14 @@ def pays_sentence(growth: Growth, expected: Expectation) -> str:
         )
     sample = growth.sample if growth.whole else growth.sample.removesuffix("s")
     text = f"growing from {small} to {large} {pays_judged(growth, (1.0 - expected.interval) / 2.0)}: "
-    if growth.marginal.value == float("inf"):
-        loss = f"the throughput falls by {three_digits(start.rate - target.rate)} {growth.sample}/s"
-        text += f"{sample}s take longer" if growth.whole else loss
+    if growth.marginal.value == float("inf") and growth.gain is not None:
+        note = _note(growth.gain, expected.interval)
+        text += f"the throughput is {three_digits(growth.gain.value)} x that at {small}{note}"
     else:
-        low, high = (three_digits(v) if v != float("inf") else "no end" for v in _ends(growth.marginal))
-        note = interval_note(expected.interval, low, high, three_digits(growth.marginal.value))
+        note = _note(growth.marginal, expected.interval)
         text += f"a further {sample} costs {three_digits(growth.marginal.value)} x one at {small}{note}"
+    if growth.peak is not None:
+        text += f"; the largest measured throughput is that of {count_text(growth.peak, growth.name)}"
     if expected.verdict == "extrapolating-blind":
         text += "; the verdict at this count is extrapolating-blind"
     return text + (f"; {money_text(growth, expected)}" if growth.price is not None else "")
@@ -227,5 +227,7 @@ def with_unit(value: float, unit: str) -> str:
     return f"{three_digits(value)} {unit}".strip()
 
 
-def _ends(interval: Interval) -> tuple[float, float]:
-    return interval.lower, interval.upper
+def _note(value: Interval, interval: float) -> str:
+    """Return the interval of a ratio, whose upper end may be infinite."""
+    low, high = (three_digits(v) if v != float("inf") else "no end" for v in (value.lower, value.upper))
+    return interval_note(interval, low, high, three_digits(value.value))

@@ -66,6 +66,18 @@ def error_text(logarithm: float) -> str:
     return f"{100.0 * float(np.expm1(logarithm)):.0f} %"
 
 
+def trust_text(verdict: str, why: str = "") -> str:
+    """Return what a verdict means, with its reason.
+
+    Examples
+    --------
+    >>> trust_text("caution", "the interval is wide.")
+    'be careful (caution): the interval is wide'
+    """
+    why = why.strip().rstrip(".")
+    return f"{TRUST[verdict]} ({verdict}){f': {why}' if why else ''}"
+
+
 def fits_text(probability: float) -> str:
     """Return that a run may fail, or most likely does; nothing where it is likely to fit.
 

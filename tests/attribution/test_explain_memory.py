@@ -42,11 +42,12 @@ def test_what_needs_a_time_is_left_out_with_one_sentence() -> None:
     # 18/n is above 4 up to 4 workers.
     found = explain(memory(s=18.0), {"workers": 4, "batch": 8}, knee=True).scaling
     assert found is not None
-    assert list(found.curve.columns) == ["workers", "memory_gb", "lower", "upper"]
+    assert list(found.curve.columns) == ["workers", "memory_gb", "lower", "upper", "verdict"]
     assert found.points.empty
     assert found.sentences() == [
         "efficiency, speed-up, knee and throughput are left out: they need a model of a time, and this one predicts "
         "memory_gb (GB)",
+        "beyond 64 workers the verdict is extrapolating-blind: do not rely on it",
         "the largest term changes from 'states' to 'weights' at 5 workers",
     ]
     assert found.to_dict()["best"] is None
