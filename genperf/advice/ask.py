@@ -173,7 +173,8 @@ def _numbers(expected: Expectation, growth: Growth) -> dict[str, Any]:
     target, efficiency = growth.target, growth.target.efficiency
     if target.rate is None or efficiency is None:
         return numbers
-    numbers.update(speedup=growth.speedup, efficiency=efficiency.value)
+    ends = {"efficiency_lower": efficiency.lower, "efficiency_upper": efficiency.upper}
+    numbers.update(speedup=growth.speedup, efficiency=efficiency.value, **ends)
     if not growth.whole:
         numbers["throughput"] = target.rate
     if not growth.grows or growth.marginal is None:

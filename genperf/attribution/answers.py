@@ -317,8 +317,9 @@ class Explanation:
         """What the verdicts mean: a sentence for each, with the reason of one configuration."""
         if len(self.verdicts) == 1:
             return [trust_text(*self.verdicts[["verdict", "reason"]].iloc[0])]
-        counts = self.verdicts["verdict"].value_counts() if len(self.verdicts) else {}
-        return [f"{counts[v]} of {len(self.verdicts)} configurations: {trust_text(v)}" for v in VERDICTS if v in counts]
+        judged = list(self.verdicts["verdict"]) if len(self.verdicts) else []
+        counts = {verdict: judged.count(verdict) for verdict in VERDICTS}
+        return [f"{counts[v]} of {len(judged)} configurations: {trust_text(v)}" for v in VERDICTS if counts[v]]
 
     def _sentences(self) -> list[str]:
         pairs = [f"'{a}' and '{b}' cannot be told apart by this data; their sum can" for a, b in self.aliased]

@@ -130,8 +130,8 @@ def measured_steps(result: FitResult, steps: Ladder) -> tuple[npt.NDArray[np.int
     """Return the steps at which every factor was measured together, and ln of the measured values."""
     known = {m.values: float(np.log(m.value)) for m in result.schema.medians}
     rows = zip(*(steps.columns[f.name].tolist() for f in result.schema.factors), strict=True)
-    found = {place: known[values] for place, values in enumerate(rows) if values in known}
-    return np.array(list(found), dtype=np.int64), np.array(list(found.values()))
+    measured = {place: known[values] for place, values in enumerate(rows) if values in known}
+    return np.array(list(measured), dtype=np.int64), np.array(list(measured.values()))
 
 
 def _possible(panel: Panel, columns: Mapping[str, npt.NDArray[Any]], kept: Truth) -> Truth:

@@ -276,9 +276,9 @@ def _layout(
     data, others = panel.find("data_parallel"), _other_ways(panel)
     one, whole, passes = (panel.find(name) for name in ("micro_batch", "global_batch", "micro_batches"))
     unsplit = data is None and not others and passes is not None
-    each = _product(others, columns) if others and all(f.name in columns for f in others) else None
-    if each is None and not others and data is not None:
-        each = _workers_of_way(panel)
+    each: float | Array | None = None if others else _workers_of_way(panel)
+    if others and all(f.name in columns for f in others):
+        each = _product(others, columns)
     if not unsplit and (data is None or each is None):
         return {}
     out: dict[str, Array] = {}
