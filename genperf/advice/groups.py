@@ -12,6 +12,7 @@ import pandas as pd
 
 from genperf.advice.front import Front
 from genperf.advice.optimum import Optimum
+from genperf.advice.search import best_first, winners
 from genperf.advice.solve import OPTIMUM, Solved, Task, solve
 from genperf.errors import GenperfError, Note
 from genperf.result import GroupedResult
@@ -93,9 +94,8 @@ def optimum_of(
         frames.append(_with_group(one.best, group, key).assign(_model=place, _row=np.arange(len(one.best))))
         fronts.append(_with_group(one.front, group, key))
     best = pd.concat(frames, ignore_index=True)
-    order = best["objective"].to_numpy(dtype=float).argsort(kind="stable")
-    if goal.maximize is not None:
-        order = (-best["objective"].to_numpy(dtype=float)).argsort(kind="stable")
+    objective = best["objective"].to_numpy(float) * (1.0 if goal.maximize is None else -1.0)
+    order = best_first(objective, best["cost"].to_numpy(float) if "cost" in best else 0.0 * objective)
     best = best.iloc[order[: task.top]].reset_index(drop=True)
     wins = _wins([one for _, one in solved], best)
     words = ["verdict", "reason"]
@@ -137,8 +137,7 @@ def _wins(solved: Sequence[Solved], best: pd.DataFrame) -> npt.NDArray[np.float6
     for place in used:
         mine = places == place
         drawn[:, mine] = solved[place].search.joint(solved[place].positions[rows[mine]], GROUPS.joint_draws, (place,))
-    least = drawn == drawn.min(axis=1, keepdims=True)
-    return np.asarray((least / least.sum(axis=1, keepdims=True)).mean(axis=0))
+    return np.asarray(winners(drawn).mean(axis=0))
 
 
 def _front(fronts: Sequence[pd.DataFrame]) -> pd.DataFrame:

@@ -113,10 +113,14 @@ class Problem:
     one_worker: tuple[str, ...]
 
     @property
+    def decisive(self) -> tuple[Formula, ...]:
+        """The objective, and the constraints that read a prediction."""
+        return self.objective, *(c.formula for c in self.constraints if c.predicted)
+
+    @property
     def reads_one_worker(self) -> bool:
         """Whether any formula reads the prediction on one worker."""
-        formulas = (self.objective, *(c.formula for c in self.constraints))
-        return any(self.predicted.on_one_worker in f.names for f in formulas)
+        return any(self.predicted.on_one_worker in f.names for f in self.decisive)
 
 
 def value(formula: Formula, columns: Columns) -> Array:

@@ -66,8 +66,9 @@ def optimize(
     Returns
     -------
     Optimum
-        Ties go to the configuration that comes first in the grid, whose last axis runs fastest. `wins` compares the top
-        configurations with each other in every draw of the ensemble.
+        Of equal objectives the cheapest is first, then the first in the grid, whose last axis runs fastest. `wins`
+        compares the top configurations with each other, and `where` and the deadline, in every draw of the ensemble;
+        equal ones win together.
 
     Raises
     ------

@@ -27,13 +27,14 @@ class Optimum:
     interval: float
     #: Seconds, kept by the upper end of the interval.
     deadline: float | None
-    #: `configurations`, `feasible`: how many there are, and how many satisfy the constraints, the deadline aside.
+    #: `configurations`, `feasible`: how many there are, and how many satisfy the constraints and keep the deadline by
+    #: their central time.
     configurations: int
     feasible: int
     #: The best first: the configuration, `objective`, the predicted value in a column with the quantity's name
     #: (`time`), `lower, upper` (of a new run), `fits` where runs failed (the probability that one does not), `total`
     #: where there are steps, `cost` where machines are counted, `wins` (the share of the ensemble's draws in which it
-    #: is the best of these), `verdict, reason`.
+    #: is the best of these that are feasible in the draw), `verdict, reason`.
     best: pd.DataFrame
     #: The Pareto front of total time against cost, the fastest first, with the same columns but `objective` and `wins`;
     #: `keeps_deadline` where there is one. Where a capacity is given, or the verdict decides, of the configurations
@@ -46,8 +47,8 @@ class Optimum:
     quantity: Target
     notes: tuple[Note, ...] = ()
     maximized: bool = False
-    #: By which share the best is worse than the best of those shown, at most with the probability `interval`; None for
-    #: several groups, whose draws have nothing to do with each other.
+    #: By which share the best is worse than the best of those shown, at most with the probability `interval`; infinite
+    #: where it is infeasible in more of the draws; None for several groups, whose draws are independent.
     regret: float | None = None
 
     @property
@@ -91,8 +92,11 @@ class Optimum:
         """How far the best configuration's prediction can be trusted, in a line."""
         first = self.best.iloc[0]
         text = f"the best is '{first['verdict']}': {first['reason']}"
-        if self.regret is None or len(self.best) < 2 or not np.isfinite(self.regret):
+        if self.regret is None or (len(self.best) < 2 and np.isfinite(self.regret)):
             return text
+        if not np.isfinite(self.regret):
+            odds = f"{100 * (1.0 - self.interval):.3g} %"
+            return f"{text}\nit misses a condition that reads the prediction in more than {odds} of the model's draws"
         most = f"{100.0 * self.regret:.1f} %" if self.regret > 0.0 else "nothing"
         odds = f"with {100 * self.interval:g} % probability"
         return f"{text}\nbeside the others shown, choosing it costs at most {most} {odds}"

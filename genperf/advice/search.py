@@ -38,6 +38,8 @@ class SearchSettings:
     block_values: int = 1 << 22
     #: Configurations in a block at least, however many draws there are.
     least_rows: int = 256
+    #: Objectives that agree in so many digits are equal: what is left are rounding errors.
+    tied_digits: int = 9
     #: More are refused where a central value needs all draws: 10,000 take 13 seconds (docs/results/optimize.md).
     max_drawn_configurations: int = 100_000
 
@@ -52,13 +54,13 @@ class Evaluation:
     #: Shape (constraints,). How many configurations fail each constraint, and how many fail it and no other.
     excludes: npt.NDArray[np.int64]
     only_this: npt.NDArray[np.int64]
-    #: Configurations that satisfy all constraints, the deadline aside.
+    #: Configurations that satisfy all constraints, and whose central time keeps the deadline.
     feasible: int = 0
     #: Feasible ones without a finite prediction or objective.
     not_finite: int = 0
-    #: Feasible ones whose central time is after the deadline.
+    #: Otherwise feasible ones whose central time is after the deadline.
     late: int = 0
-    #: The least total time of a feasible one; infinite where there is no deadline.
+    #: The least total time of those that satisfy all constraints; infinite where there is no deadline.
     fastest: float = np.inf
     #: `unfit`, `uncertain`: configurations that satisfy all constraints but may fail; and how many of them are
     #: uncertain.
@@ -70,12 +72,13 @@ class Evaluation:
     front: Front = field(default_factory=Front)
     #: Shape (candidates,). Where the feasible ones with a finite objective stand in the grid, the late ones left out.
     positions: Positions = field(default_factory=lambda: np.empty(0, dtype=np.int64))
-    #: Shape (candidates,).
+    #: `objective`, `cost`: shape (candidates,). The cost is 0 where no machines are counted.
     objective: Array = field(default_factory=lambda: np.empty(0))
+    cost: Array = field(default_factory=lambda: np.empty(0))
 
     def in_order(self) -> Positions:
-        """Return the positions, the best first."""
-        return np.asarray(self.positions[np.argsort(self.objective, kind="stable")])
+        """Return the positions, the best first; of equal objectives, but for rounding errors, the cheapest first."""
+        return np.asarray(self.positions[best_first(self.objective, self.cost)])
 
     def count(self, first: int, fails: Sequence[Truth], rows: int) -> Truth:
         """Count what each constraint excludes, and return which rows all of them leave.
@@ -116,14 +119,10 @@ class Search:
         """Evaluate the grid, block by block."""
         count = len(self.problem.constraints)
         evaluation = Evaluation(np.zeros(count, np.int64), np.zeros(count, np.int64))
-        positions, objectives = [], []
         size, rows = self.space.grid.size, self._rows()
         self._check_drawn()
-        for start in range(0, size, rows):
-            at, objective = self._block(start, min(start + rows, size), evaluation)
-            positions.append(at)
-            objectives.append(objective)
-        evaluation.positions, evaluation.objective = np.concatenate(positions), np.concatenate(objectives)
+        blocks = [self._block(start, min(start + rows, size), evaluation) for start in range(0, size, rows)]
+        evaluation.positions, evaluation.objective, evaluation.cost = map(np.concatenate, zip(*blocks, strict=True))
         return evaluation
 
     @property
@@ -160,15 +159,15 @@ class Search:
                 hint="vary fewer values (workers=1:256:*2), add a constraint, or fit one family",
             )
 
-    def _block(self, start: int, stop: int, evaluation: Evaluation) -> tuple[Positions, Array]:
-        """Return the configurations of a block that may be answers, with their objective."""
+    def _block(self, start: int, stop: int, evaluation: Evaluation) -> tuple[Positions, Array, Array]:
+        """Return the configurations of a block that may be answers, with their objective and their cost."""
         columns = self.space.block(start, stop)
         positions = np.arange(start, stop)
         simple = [c for c in self.problem.constraints if not c.predicted]
         fails = [~_holds(c.formula, columns, len(positions)) for c in simple]
         columns, positions = _keep(columns, positions, evaluation.count(0, fails, len(positions)))
         if not positions.size:
-            return positions, np.empty(0)
+            return positions, np.empty(0), np.empty(0)
         predicted = self.predicted(columns)
         further = [c for c in self.problem.constraints if c.predicted]
         fails = [~_holds(c.formula, predicted, len(positions)) for c in further]
@@ -179,16 +178,18 @@ class Search:
         objective = np.broadcast_to(objective, positions.shape)
         finite = np.isfinite(objective) & np.isfinite(total)
         evaluation.not_finite += int(np.sum(~finite))
+        cost = np.zeros(positions.shape)
         if self.problem.cost is not None:
-            cost = np.broadcast_to(value(self.problem.cost, predicted), positions.shape)
+            cost = np.array(np.broadcast_to(value(self.problem.cost, predicted), positions.shape))
             shown = finite & np.isfinite(cost)
             evaluation.front.add(total[shown], cost[shown], positions[shown])
         if self.deadline is not None:
             evaluation.fastest = min(evaluation.fastest, float(total[finite].min(initial=np.inf)))
             late = finite & (total > self.deadline)
             evaluation.late += int(late.sum())
+            evaluation.feasible -= int(late.sum())
             finite &= ~late
-        return positions[finite], objective[finite]
+        return positions[finite], objective[finite], cost[finite]
 
     def _fitting(self, columns: Columns, evaluation: Evaluation) -> Truth:
         """Return which configurations are likely enough to fit, and count the others."""
@@ -217,7 +218,7 @@ class Search:
         out = self._with(columns, lambda factors: np.exp(log_paths(self.result, factors)))
         count = len(shares(self.result.members))
         for place, (name, one) in enumerate(self.result.further.items()):
-            if name in self.problem.objective.names:
+            if any(name in formula.names for formula in self.problem.decisive):
                 share = shares(one.members)
                 pairs = np.random.default_rng((self.result.seed, place)).choice(len(share), size=count, p=share)
                 out[name] = np.exp(log_paths(one, self._factors(columns)))[pairs]
@@ -289,13 +290,11 @@ class Search:
         return np.asarray(value(self.problem.total, {**columns, self.problem.predicted.name: upper}))
 
     def wins(self, positions: Positions) -> Array:
-        """Return the share of the ensemble's draws in which each configuration is the best of these.
+        """Return the share of the ensemble's draws in which each configuration is the best of these that are feasible.
 
-        Draws in which several are equally good are shared between them.
+        A draw counts for each of those that are equally good in it, and for none where none is feasible.
         """
-        drawn, share = self._objectives(positions), shares(self.result.members)
-        least = drawn == drawn.min(axis=1, keepdims=True)
-        return np.asarray(share @ (least / least.sum(axis=1, keepdims=True)))
+        return np.asarray(shares(self.result.members) @ winners(self._objectives(positions)))
 
     def regret(self, positions: Positions, probability: float) -> float:
         """Return by which share the first configuration is worse than the best of these, at most with a probability.
@@ -309,12 +308,13 @@ class Search:
         Returns
         -------
         float
-            Zero where it is the best in that share of the draws.
+            Zero where it is the best in that share of the draws; infinite where it is infeasible in too many of them.
         """
         drawn, share = self._objectives(positions), shares(self.result.members)
         least = drawn.min(axis=1)
         with np.errstate(all="ignore"):
-            worse = np.abs(drawn[:, 0] - least) / np.abs(least)
+            worse = np.where(drawn[:, 0] == least, 0.0, np.abs(drawn[:, 0] - least) / np.abs(least))
+        worse = np.where(np.isfinite(least), worse, np.inf)
         order = np.argsort(worse, kind="stable")
         place = min(int(np.searchsorted(np.cumsum(share[order]), probability)), len(order) - 1)
         return float(worse[order][place])
@@ -333,10 +333,32 @@ class Search:
         return self._objectives(positions)[chosen]
 
     def _objectives(self, positions: Positions) -> Array:
-        """Return the objective of every draw, infinite where it is not finite, shape (draws, rows)."""
-        objective = value(self.problem.objective, self.drawn(self.space.take(positions)))
-        drawn = np.broadcast_to(objective, (shares(self.result.members).size, positions.size))
-        return np.where(np.isfinite(drawn), drawn, np.inf)
+        """Return the objective of every draw, infinite where it is not finite or not feasible, shape (draws, rows)."""
+        columns = self.drawn(self.space.take(positions))
+        shape = (shares(self.result.members).size, positions.size)
+        objective = np.broadcast_to(value(self.problem.objective, columns), shape)
+        feasible = np.isfinite(objective)
+        for constraint in self.problem.constraints:
+            if constraint.predicted:
+                holds = constraint.formula.evaluate({name: columns[name] for name in constraint.formula.names})
+                feasible = feasible & np.broadcast_to(holds, shape)
+        if self.deadline is not None:
+            feasible = feasible & (np.broadcast_to(value(self.problem.total, columns), shape) <= self.deadline)
+        return np.where(feasible, objective, np.inf)
+
+
+def best_first(objective: Array, cost: Array) -> Positions:
+    """Return the places of objectives from the least on; of equal ones, but for rounding errors, the cheapest first."""
+    with np.errstate(divide="ignore"):
+        digit = 10.0 ** (np.floor(np.log10(np.abs(objective))) - SEARCH.tied_digits)
+    rounded = np.where(digit > 0.0, np.round(objective / np.where(digit > 0.0, digit, 1.0)) * digit, objective)
+    return np.lexsort((cost, rounded))
+
+
+def winners(drawn: Array) -> Truth:
+    """Return which rows have the least finite objective of each draw, shape (draws, rows)."""
+    least = drawn.min(axis=1, keepdims=True)
+    return np.asarray(np.isfinite(least) & np.isclose(drawn, least, rtol=10.0**-SEARCH.tied_digits, atol=0.0))
 
 
 def _holds(formula: Formula, columns: Columns, rows: int) -> Truth:

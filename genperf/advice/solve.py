@@ -20,6 +20,7 @@ from genperf.panel.work import samples_formula, work_of_step
 from genperf.prediction import Schema
 from genperf.result import FitResult, answering
 from genperf.words.growth import price_text
+from genperf.words.numbers import duration_text
 from genperf.words.quantity import only_for_times
 
 
@@ -234,7 +235,7 @@ def _nothing_feasible(search: Search, evaluation: Evaluation) -> GenperfError:
             f"largest probability of fitting is {evaluation.likeliest:.2g}",
             hint="smaller values in --over, a lower --fits, or measure runs that fit",
         )
-    if evaluation.feasible and evaluation.late:
+    if evaluation.late:
         return _late(search, evaluation, 0)
     if evaluation.feasible:
         return GenperfError(
@@ -278,20 +279,20 @@ def _kept_by_none(search: Search, evaluation: Evaluation, looked: int, alone: Ma
 
 def _late(search: Search, evaluation: Evaluation, looked: int) -> GenperfError:
     """Return the error of a deadline that nothing keeps, with how far it is away."""
-    fastest = f"the fastest takes {evaluation.fastest:.4g} s"
+    fastest, deadline = f"the fastest takes {duration_text(evaluation.fastest)}", duration_text(search.deadline or 0.0)
     if not evaluation.positions.size:
         return GenperfError(
-            f"no feasible configuration is done within {search.deadline:g} s: {fastest}",
+            f"no configuration is done within {deadline}: {fastest}",
             hint="a later --deadline, or more machines",
         )
     share, count = f"{100 * search.interval:g} %", evaluation.positions.size
     if looked < count:
         return GenperfError(
-            f"the upper end of the {share} interval is after {search.deadline:g} s for each of the {looked:,} best",
+            f"the upper end of the {share} interval is after {deadline} for each of the {looked:,} best",
             hint=f"vary fewer values: {count:,} have a central time before it",
         )
     return GenperfError(
-        f"the upper end of the {share} interval is after {search.deadline:g} s for each of the {looked:,} "
+        f"the upper end of the {share} interval is after {deadline} for each of the {looked:,} "
         f"configurations with a central time before it ({fastest})",
         hint="a later --deadline, a smaller --interval, or measure more: genperf suggest",
     )
