@@ -11,7 +11,7 @@ from typing import Any
 __version__ = "0.1.0"
 
 _HOME = {
-    "read_table": "genperf.table",
+    "read_table": "genperf.panel.tables",
     "Table": "genperf.table",
     "Expression": "genperf.expression",
     "MODELS": "genperf.models",
@@ -22,6 +22,7 @@ _HOME = {
     "validate": "genperf.validation",
     "explain": "genperf.attribution",
     "ask": "genperf.advice.tables",
+    "compare": "genperf.advice",
     "suggest": "genperf.advice",
     "optimize": "genperf.advice",
     "report": "genperf.reporting",

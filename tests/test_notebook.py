@@ -38,10 +38,12 @@ def shown() -> dict[str, Any]:
         "explanation": gp.explain(result, at, knee=True, sobol=True, versus={"workers": 2}),
         "validation": gp.validate(grouped, ["amdahl", "last-point"], "extrapolate:workers:4"),
         "suggestions": suggest(result, {**at, "workers": 64}),
+        "ranking": gp.compare(by_group, workers=8),
+        "answers": gp.ask(frame.assign(framework=HOSTILE), workers=16),
     }
 
 
-NAMES = ["table", "result", "groups", "explanation", "validation", "suggestions"]
+NAMES = ["table", "result", "groups", "explanation", "validation", "suggestions", "ranking", "answers"]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -53,7 +55,7 @@ def test_shown_as_tables_with_names_as_text(shown: dict[str, Any], name: str) ->
     assert html.count("<table") == html.count("</table>")
 
 
-@pytest.mark.parametrize("name", ["table", "result", "explanation", "suggestions"])
+@pytest.mark.parametrize("name", ["table", "result", "explanation", "suggestions", "answers"])
 def test_the_names_are_there(shown: dict[str, Any], name: str) -> None:
     assert "&lt;script&gt;" in shown[name]._repr_html_()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,12 +14,13 @@ import pandas as pd
 from genperf.advice.narrowing import uncertainty
 from genperf.attribution.answers import as_html, as_text, described, records
 from genperf.errors import GenperfError, suggest
+from genperf.fitting import model_of
 from genperf.formula import evaluate, names_in
 from genperf.panel.work import work_of_step
 from genperf.prediction import read_query
 from genperf.prediction.predict import THROUGHPUT
 from genperf.result import FitResult, GroupedResult, answering
-from genperf.table import Target
+from genperf.table import Table, Target
 from genperf.vocabulary.names import canonical_of
 from genperf.words.numbers import join_values, three_digits
 from genperf.words.verdict import fits_text
@@ -110,22 +112,25 @@ class Ranking:
 
 
 def compare(
-    fitted: FitResult | GroupedResult,
-    at: Mapping[str, Any],
+    source: FitResult | GroupedResult | Table | str | Path | pd.DataFrame,
+    at: Mapping[str, Any] | None = None,
     over: str | None = None,
     *,
     maximize: bool = False,
     interval: float = 0.9,
     seed: int = 0,
+    **configuration: Any,
 ) -> Ranking:
     """Rank groups, or the levels of a categorical factor, at one configuration.
 
     Parameters
     ----------
-    fitted : FitResult or GroupedResult
-        Of groups, each is an alternative; those that `at` names are left.
-    at : mapping
-        The configuration; factors left out are those of a measured run (`typical_run`). For a level that was not
+    source : FitResult, GroupedResult, Table, DataFrame or path
+        A model or its file, or a table that is fitted. Of groups, each is an alternative; those that `at` names are
+        left.
+    at : mapping, optional
+        The configuration, also as keywords where its names are identifiers; factors left out are those
+        of a measured run (`typical_run`). For a level that was not
         measured the measured ones stand (`genperf.result.answering`).
     over : str, optional
         A categorical factor whose levels are alternatives. The only one where omitted and there are no groups.
@@ -147,11 +152,13 @@ def compare(
     >>> runs = pd.DataFrame([(f, n, s / n + 1) for f, s in (("jax", 8), ("mxnet", 9)) for n in (1, 2, 4, 8)],
     ...                     columns=["framework", "workers", "seconds"])
     >>> table = gp.read_table(runs, time="seconds", extrinsic="workers", group="framework")
-    >>> compare(gp.fit(table, model="a/workers + c"), {"workers": 4}).table[["framework", "time"]].round(2)
+    >>> compare(gp.fit(table, model="a/workers + c"), workers=4).table[["framework", "time"]].round(2)
       framework  time
     0       jax  3.00
     1     mxnet  3.25
     """
+    fitted = model_of(source)
+    at = {**(at or {}), **configuration}
     models, rest = _models(fitted, at)
     models = {key: answering(result, rest) for key, result in models.items()}
     first = next(iter(models.values()))

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from genperf.advice.ask import Answer, Question
 from genperf.advice.ask import ask as ask_model
+from genperf.attribution.answers import as_html
 from genperf.errors import GenperfError, TableError, listed
 from genperf.fitting import fit_group
 from genperf.formula import parse, quote_name
@@ -33,9 +35,6 @@ from genperf.table.understood import understood
 from genperf.vocabulary.headers import DEVICE_WORDS, Header, header_of
 from genperf.vocabulary.names import canonical_of
 from genperf.words.numbers import join_values, samples_called, three_digits
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 #: The name of a count that is given without one.
 SCALE = "count"
@@ -135,6 +134,11 @@ class TableAnswer:
             "taken": self.taken,
             "answers": [answer.to_dict() for answer in self.answers],
         }
+
+    def _repr_html_(self) -> str:
+        values = pd.DataFrame([vars(answer) for answer in self.answers])
+        shown = values[["quantity", "value", "lower", "upper", "unit", "verdict"]]
+        return as_html(join_values(self.answers[0].at), shown, *str(self).splitlines(), self.read_as, *self.notes)
 
     def __str__(self) -> str:
         lines = [str(self.answer)] if self.answer is not None else list(self.answers[0].sentences.values())

@@ -10,12 +10,11 @@ import numpy as np
 
 from genperf.cli.fitted import PRINTED
 from genperf.cli.messages import say, tell
-from genperf.cli.options import measured_column, output_options, read, table_options
+from genperf.cli.options import measured_column, output_options, read, recognised_table, table_options
 from genperf.cli.output import records, show_frame, show_json
 from genperf.cli.writing import writable, write_whole
 from genperf.errors import TableError, counted, listed
 from genperf.table.clean import label
-from genperf.table.roles import names_of
 
 if TYPE_CHECKING:
     from genperf.table.clean import Rejection
@@ -56,30 +55,25 @@ def command(
     With --as-read, no column need be named.
     """
     from genperf.models import MODELS
-    from genperf.panel.reading import read_columns
     from genperf.table import shown_phases
     from genperf.table.design import design_notes
-    from genperf.table.understood import as_csv, understood
+    from genperf.table.understood import as_csv
 
-    reading = given["delimiter"], _named(given)
-    source = understood(table, *reading) if as_read is not None else None
-    if as_read is not None and source is not None:
+    opened = recognised_table(table, given)
+    source = opened.source
+    if as_read is not None:
         if not len(source.lines):
             raise TableError(
                 source.ragged[0].complaint, where=source.name, hint="give every row the fields of the header"
             )
         write_whole(as_read, as_csv(source))
-        if not measured_column(given):
+        if not measured_column(opened.given):
             _show_source(source, as_json, quiet, no_color)
             return
     if verbose:
-        source = source or understood(table, *reading)
-        for name, meaning in read_columns(source.columns, given, units=source.units).meanings.items():
+        for name, meaning in opened.reading.meanings.items():
             tell(f"{name}: {meaning}")
-    # Standard input is read once.
-    measured = read(source.frame if source is not None and table == "-" else table, given)
-    if source is None and table != "-" and not as_json and any(n.kind == "shape" for n in measured.notes):
-        source = understood(table, *reading)
+    measured = read(opened, given)
     notes = [*measured.notes, *([] if measured.group else design_notes(measured))]
     configurations = len(measured.medians())
     noise, target = measured.noise(), measured.target
@@ -132,16 +126,10 @@ def command(
         tell(f"rejected: {counted(measured.rejected_rows, 'row')}")
         for line in rejected_lines(measured.rejected):
             tell(f"  {line}")
-    if source is not None and source.steps:
+    if source.steps:
         _show_rows(source, no_color)
     for note in notes:
         say(f"note: {note}", quiet)
-
-
-def _named(given: dict[str, Any]) -> set[str]:
-    """Return the columns that the options name."""
-    roles = ("time", "throughput", "quantity", "intrinsic", "extrinsic", "categorical", "group", "weight", "repeat")
-    return {name for role in (*roles, "status") for name in names_of(given[role] or ())}
 
 
 def _show_source(source: Source, as_json: bool, quiet: bool, no_color: bool) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -13,11 +12,9 @@ from genperf.errors import GenperfError
 from genperf.scaling import KINDS, NAMES
 
 if TYPE_CHECKING:
-    import pandas as pd
-
+    from genperf.panel.tables import Recognised
     from genperf.result import FitResult, GroupedResult
     from genperf.table import Table
-    from genperf.table.source import Source
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -93,16 +90,13 @@ _OUTPUT = (
 )
 
 
-#: Bytes in which a model file names its version.
-_MODEL_HEAD = 300
-
 #: The options one of which names the measured column.
 _MEASURED = ("time", "throughput", "quantity")
 
 
-def measured_column(given: dict[str, Any]) -> bool:
+def measured_column(given: Mapping[str, Any]) -> bool:
     """Tell whether the options name a measured column, and so describe a table."""
-    return any(given[name] for name in _MEASURED)
+    return any(given.get(name) for name in _MEASURED)
 
 
 def _apply(options: tuple[Callable[[Command], Command], ...]) -> Callable[[Command], Command]:
@@ -180,93 +174,35 @@ def number(text: str, option: str) -> float:
     return value
 
 
-def read(source: str | pd.DataFrame, given: dict[str, Any]) -> Table:
-    """Read the table that the options describe, taking them out of `given`."""
-    from genperf.table import read_table
+def recognised_table(source: str, given: dict[str, Any]) -> Recognised:
+    """Open the table that the options describe, taking them out of `given`."""
+    from genperf.panel.tables import OPTIONS, recognised
 
     given.update(dict.fromkeys(_overridden(click.get_current_context(silent=True))))
-    roles = {
-        key: given.pop(key)
-        for key in (
-            "time",
-            "throughput",
-            "quantity",
-            "unit",
-            "work",
-            "scaling",
-            "intrinsic",
-            "extrinsic",
-            "categorical",
-            "group",
-            "weight",
-            "repeat",
-            "where",
-            "skip_bad_rows",
-            "delimiter",
-            "aggregate",
-            "status",
-            "failed",
-            "also",
-        )
-    }
-    derived = pairs(given.pop("let"), "--let")
-    if not measured_column(roles) and isinstance(source, str):
-        opened, arguments = _recognised(source, {**roles, "let": derived or None}, given)
-        return read_table(opened, **arguments)
-    return read_table(source, **roles, let=derived or None)
+    roles = {key: given.pop(key) for key in OPTIONS if key in given}
+    roles["let"] = pairs(roles.get("let", ()), "--let") or None
+    return recognised(source, roles, pairs(given.get("mapping") or (), "--map"))
+
+
+def read(source: str | Recognised, given: dict[str, Any]) -> Table:
+    """Read the table that the options describe, taking them out of `given`; print the roles that are recognised."""
+    from genperf.cli.messages import say
+
+    table = recognised_table(source, given) if isinstance(source, str) else source
+    context = click.get_current_context(silent=True)
+    if not measured_column(table.given):
+        say(table.line, context is not None and bool(context.params.get("quiet")))
+    return table.table()
 
 
 def model_or_table(path: str) -> FitResult | GroupedResult:
     """Load a model, or fit `auto` to a table whose columns are recognised."""
-    from genperf.result import load_model
+    from genperf.fitting import fit
+    from genperf.result import is_model, load_model
 
     if is_model(path):
         return load_model(path)
-    from genperf.fitting import fit
-    from genperf.table import read_table
-
-    given: dict[str, Any] = {"mapping": ()}
-    source, arguments = _recognised(path, {"skip_bad_rows": True}, given)
-    return fit(read_table(source, **arguments), mapping=pairs(given["mapping"], "--map"))
-
-
-def is_model(path: str) -> bool:
-    """Tell whether a path is that of a model file; what cannot be read counts as one, whose error says more."""
-    try:
-        with Path(path).expanduser().open("rb") as file:
-            start = file.read(_MODEL_HEAD)
-    except (OSError, ValueError):
-        return True
-    return not start.strip() or b'"genperf"' in start or b'"schema_version"' in start or b"\0" in start
-
-
-def _columns_named(roles: Mapping[str, Any]) -> set[str]:
-    """Return the columns that the options name."""
-    from genperf.table.roles import names_of
-
-    return {
-        name
-        for role in ("intrinsic", "extrinsic", "categorical", "group", "weight", "repeat", "status")
-        for name in names_of(roles.get(role) or ())
-    }
-
-
-def _recognised(path: str, roles: dict[str, Any], given: dict[str, Any]) -> tuple[str | Source, dict[str, Any]]:
-    """Return a table and the roles of its columns, as `ask` recognises them, and print these as options."""
-    from genperf.cli.messages import say
-    from genperf.panel.reading import read_columns
-    from genperf.table.aggregate import worth_aggregating
-    from genperf.table.understood import understood
-
-    if roles.get("aggregate") or worth_aggregating(path):
-        return path, roles
-    source = understood(path, roles.get("delimiter"), _columns_named(roles))
-    reading = read_columns(source.columns, roles, pairs(given.get("mapping") or (), "--map"), units=source.units)
-    context = click.get_current_context(silent=True)
-    say(f"read as: {reading.options}", context is not None and bool(context.params.get("quiet")))
-    if "mapping" in given:
-        given["mapping"] = tuple(f"{name}={column}" for name, column in reading.mapping.items())
-    return source, reading.arguments(roles)
+    return fit(read(path, {"skip_bad_rows": True}))
 
 
 def _overridden(ctx: click.Context | None) -> tuple[str, ...]:

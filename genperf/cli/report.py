@@ -10,7 +10,6 @@ import click
 from genperf.cli.options import (
     fit_arguments,
     fit_options,
-    is_model,
     measured_column,
     one_group,
     read,
@@ -79,6 +78,7 @@ def command(
     model compared with baselines on what is held out. The page is one file: it needs no network and no server.
     """
     from genperf.reporting import Job, View, page
+    from genperf.result import is_model
 
     if measured_column(given) or not is_model(source):
         table = read(source, given)

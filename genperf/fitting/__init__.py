@@ -1,7 +1,7 @@
 """The door to every fit: a model's name, a table and where the fits run → a result."""
 
-from genperf.fitting.door import fit, fit_group
+from genperf.fitting.door import fit, fit_group, model_of
 from genperf.fitting.expressions import fitted_phases
 from genperf.fitting.models import Model, model_named
 
-__all__ = ["Model", "fit", "fit_group", "fitted_phases", "model_named"]
+__all__ = ["Model", "fit", "fit_group", "fitted_phases", "model_named", "model_of"]

@@ -17,10 +17,9 @@ from genperf.fitting.models import Model, model_named
 from genperf.fleet import fit_fleet
 from genperf.models.network import with_devices_per_node
 from genperf.panel import Panel
-from genperf.panel.reading import read_columns
-from genperf.result import FitResult, GroupedResult
-from genperf.table import Table, read_table
-from genperf.table.understood import understood
+from genperf.panel.tables import read_table
+from genperf.result import FitResult, GroupedResult, is_model, load_model
+from genperf.table import Table
 
 Before = FitResult | GroupedResult | None
 
@@ -119,12 +118,8 @@ def fit(
     >>> result.best.values["a"].__round__(2)
     8.0
     """
-    if not isinstance(table, Table) and not {"time", "throughput", "quantity"} & set(roles):
-        source = understood(table)
-        reading = read_columns(source.columns, roles, mapping, units=source.units)
-        table, mapping = read_table(source, **reading.arguments(roles)), reading.mapping
-    elif not isinstance(table, Table):
-        table = read_table(table, **roles)
+    if not isinstance(table, Table):
+        table = read_table(table, mapping=mapping, **roles)
     elif roles:
         raise FitError(f"a table has its roles already ({', '.join(roles)})", hint="give them to read_table")
     options = FitOptions(
@@ -133,7 +128,7 @@ def fit(
         penalty=penalty,
         lam=lam,
         solver=solver,
-        mapping=dict(mapping or {}),
+        mapping={**table.mapping, **(mapping or {})},
         fix=dict(fix or {}),
         hints=hints or {},
         **({} if draws is None else {"draws": draws}),
@@ -156,6 +151,25 @@ def fit(
                 checkpoint=checkpoint,
             )
         return reusable(resume, (), table, task) or task.one(table)
+
+
+def model_of(source: FitResult | GroupedResult | Table | str | Path | pd.DataFrame) -> FitResult | GroupedResult:
+    """Return a model: as it is, from its file, or `auto` fitted to a table whose columns are recognised.
+
+    Raises
+    ------
+    GenperfError
+        Where the file or the table cannot be read, or the table cannot be fitted.
+
+    Examples
+    --------
+    >>> runs = pd.DataFrame({"gpus": [1, 2, 4, 8], "images/s": [410.2, 792.5, 1530.0, 2905.4]})
+    >>> model_of(runs).schema.factors[0].name
+    'gpus'
+    """
+    if isinstance(source, FitResult | GroupedResult):
+        return source
+    return load_model(source) if isinstance(source, str | Path) and is_model(source) else fit(source)
 
 
 def fit_group(
@@ -188,7 +202,7 @@ def fit_group(
     >>> fit_group(read_table(runs, time="s", extrinsic="gpus", group="net"), ("a",)).schema.rows
     3
     """
-    options = FitOptions(mapping=dict(mapping or {}), hints=hints or {})
+    options = FitOptions(mapping={**table.mapping, **(mapping or {})}, hints=hints or {})
     table = with_devices_per_node(table, options.hints)
     with one_blas_thread():
         task = Task(model_named(AUTO, options).prepared(table), seed, further_models(table, {}, options, False))

@@ -72,7 +72,7 @@ def held_out(
     """Return the errors of a model beside those of the baselines; or why there are none."""
     if scheme is not None:
         split(table, scheme, seed)
-    chosen = scheme or scheme_of(table, along, options.get("mapping"))
+    chosen = scheme or scheme_of(table, along, options.get("mapping") or table.mapping)
     try:
         return validate(table, [model, *BASELINES], chosen, seed=seed, workers=workers, **options)
     except GenperfError as error:

@@ -1,7 +1,7 @@
 """What came back from a fit, and the file it is kept in."""
 
 from genperf.result.answering import answering, predicting_levels, with_scaling
-from genperf.result.file import dump_model, load_model, model_pieces, parse_model, save_model
+from genperf.result.file import dump_model, is_model, load_model, model_pieces, parse_model, save_model
 from genperf.result.fit_result import FitResult, GroupedResult
 
 __all__ = [
@@ -9,6 +9,7 @@ __all__ = [
     "GroupedResult",
     "answering",
     "dump_model",
+    "is_model",
     "load_model",
     "model_pieces",
     "parse_model",

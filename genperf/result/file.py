@@ -20,6 +20,8 @@ from genperf.table.delimited import DELIMITERS
 _MAKE = "make one with genperf fit TABLE … -o model.json"
 #: The version of the layout that this genperf writes.
 VERSION = 3
+#: Bytes in which a model file names its version.
+_HEAD_BYTES = 300
 
 
 def dump_model(result: FitResult | GroupedResult) -> str:
@@ -173,3 +175,13 @@ def load_model(path: str | Path) -> FitResult | GroupedResult:
     except (OSError, ValueError) as error:
         reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
         raise ModelError(f"cannot be read ({reason})", where=where) from None
+
+
+def is_model(path: str | Path) -> bool:
+    """Tell whether a path is that of a model file; what cannot be read counts as one, whose error says more."""
+    try:
+        with Path(path).expanduser().open("rb") as file:
+            start = file.read(_HEAD_BYTES)
+    except (OSError, ValueError):
+        return True
+    return not start.strip() or b'"genperf"' in start or b'"schema_version"' in start or b"\0" in start

@@ -144,17 +144,16 @@ def read_table(
     rule = rule_of(status, failed)
     options = ReadOptions(roles, lets_of(let), work, where, skip_bad_rows, rule, scaling, further)
     refuse_taken_names(list(further), options)
-    if isinstance(source, Source):
-        return _with_further(assemble(source, options), source, options)
-    if aggregate and (isinstance(source, pd.DataFrame) or str(source) == "-"):
+    if aggregate and (isinstance(source, pd.DataFrame | Source) or str(source) == "-"):
         raise TableError("only files are aggregated while they are read", hint="name a file or a pattern")
-    if aggregate or (aggregate is None and worth_aggregating(source)):
+    if aggregate or (aggregate is None and not isinstance(source, Source) and worth_aggregating(source)):
         with LargeSource(str(source), files_of(str(source)), delimiter) as large:
             table: Table = read_large(large, options)
             parts = {n: read_large(large, aggregated_options_for(m, options)) for n, m in further.items()}
             return _beside(table, parts, options)
     named = {*(name for name, _ in roles.named), *rule.columns, *(m.column for m in further.values())}
-    opened = understood(source, delimiter, named, {time: unit} if time and unit else None)
+    units = {time: unit} if time and unit else None
+    opened = source if isinstance(source, Source) else understood(source, delimiter, named, units)
     _refuse_other_unit(roles, opened)
     options = replace(options, roles=_with_unit(roles, opened))
     return _with_further(assemble(opened, options), opened, options)

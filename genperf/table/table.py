@@ -71,6 +71,8 @@ class Table:
     further : dict of str to Table
         Further quantities with the same factors (`--also`), by the name that predictions call each: the rows in which
         each was measured. `take` and `medians` leave them out.
+    mapping : dict of str to str
+        Field's name → column, for counts that have another name, such as `p`; a fit finds them by it.
 
     Examples
     --------
@@ -103,6 +105,7 @@ class Table:
     failures: pd.DataFrame = field(default_factory=pd.DataFrame)
     scaling: Scaling | None = None
     further: Mapping[str, Table] = field(default_factory=dict)
+    mapping: Mapping[str, str] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.frame)

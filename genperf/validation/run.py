@@ -152,6 +152,8 @@ def validate(
         raise ModelError(f"an interval of {interval:g} is not between 0 and 1", hint="0.9")
     address = options.pop("address", None)
     place = Engine(engine, workers, address)
+    if table.mapping:
+        options["mapping"] = {**table.mapping, **(options.get("mapping") or {})}
     mapping = options.get("mapping")
     names, notes = choose_models(models, table, mapping)
     medians = table.medians()

@@ -1,5 +1,6 @@
 """A table stands wherever a model may: its columns are recognised, and the roles are printed as options."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pandas as pd
@@ -71,3 +72,42 @@ def test_it_is_also_answered_at_eight_times_the_largest(shell: Shell) -> None:
     assert status == 0, errors
     assert "Expect" in out
     assert "At gpus=64, images_per_s: " in out
+
+
+def test_python_recognises_roles_as_ask_does(shell: Shell) -> None:
+    table = gp.read_table("runs.csv")
+    assert (table.target.throughput, [f.name for f in table.factors]) == ("images_per_s", ["batch", "gpus"])
+
+
+def test_a_count_of_another_name_is_found_by_every_fit() -> None:
+    runs = pd.DataFrame({"p": [1, 2, 4, 8], "wall": [9.31, 4.87, 2.59, 1.53]})
+    table = gp.read_table(runs)
+    assert table.mapping == {"workers": "p"}
+    result = gp.fit(table, "amdahl")
+    assert isinstance(result, gp.FitResult)
+    assert result.panel.workers is not None
+    assert result.panel.workers.name == "p"
+    assert gp.validate(table, "amdahl", "leave-one-out").frame()["model"].tolist() == ["amdahl"]
+
+
+def test_python_compares_the_series_of_a_table(shell: Shell) -> None:
+    ranking = gp.compare("nets.csv", gpus=8)
+    assert ranking.table["net"].tolist() == ["a", "b"]
+    assert "a is faster" in ranking.sentence
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: gp.read_table(RUNS, tiem="images_per_s"), "did you mean 'time'?"),
+        (lambda: gp.read_table(RUNS[["gpus", "batch"]]), "--time COLUMN"),
+        (lambda: gp.read_table(3), "not from int"),
+        (lambda: gp.fit(RUNS, extrinsic="gpu"), "did you mean 'gpus'?"),
+        (lambda: gp.ask(RUNS, nets="a"), "the table has no setting 'nets'"),
+        (lambda: gp.compare(RUNS, gpus=8), "compare"),
+    ],
+)
+def test_python_names_what_is_wrong(call: Callable[[], object], words: str) -> None:
+    with pytest.raises(gp.GenperfError) as error:
+        call()
+    assert words in f"{error.value}"

@@ -1,0 +1,146 @@
+"""A table whose columns are recognised: the one place where cells, given roles and a question become a reading."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from genperf.errors import TableError, suggest
+from genperf.panel.reading import Reading, read_columns
+from genperf.table import Table
+from genperf.table import read_table as read_with_roles
+from genperf.table.aggregate import LargeSource, files_of, worth_aggregating
+from genperf.table.cells import Cells
+from genperf.table.columns import Columns
+from genperf.table.roles import lets_of, names_of
+from genperf.table.source import Source
+from genperf.table.understood import understood
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: What names a measured column: with one of these a user says what the columns are.
+MEASURED = ("time", "throughput", "quantity")
+#: What `read_table` takes beside the source.
+OPTIONS = tuple(inspect.signature(read_with_roles).parameters)[1:]
+
+
+@dataclass(frozen=True, eq=False)
+class Recognised:
+    """A table with the meaning of its columns, which is found only where no option names what was measured."""
+
+    source: Source
+    #: Roles and how rows are read, as `read_table` takes them, where they were given.
+    given: Mapping[str, Any] = field(default_factory=dict)
+    mapping: Mapping[str, str] = field(default_factory=dict)
+    #: The configuration and the quantity of a question: its columns are settings.
+    at: Mapping[str, str] = field(default_factory=dict)
+    want: str | None = None
+    #: The files of a table that is summarised while it is read; `source` has its first rows.
+    files: str = ""
+
+    @cached_property
+    def reading(self) -> Reading:
+        """What each column is.
+
+        Raises
+        ------
+        TableError
+            Where nothing was measured, or nothing counts what the runs are scaled by.
+        """
+        columns: dict[str, Cells] = dict(self.source.columns)
+        derived = Columns(self.source)
+        columns |= {name: derived.derive(name, text) for name, text in lets_of(self.given.get("let")).items()}
+        further = {text.partition("=")[2].rpartition(":")[0] or text.partition("=")[2] for text in self._also}
+        kept = {name: cells for name, cells in columns.items() if name not in further}
+        return read_columns(kept, self.given, self.mapping, self.at, self.want, self.source.units)
+
+    @property
+    def _also(self) -> list[str]:
+        also = self.given.get("also") or ()
+        if isinstance(also, Mapping):
+            return [f"{name}={column}" for name, column in also.items()]
+        return [also] if isinstance(also, str) else list(also)
+
+    @property
+    def line(self) -> str:
+        """How the table was read, as options that can be copied."""
+        return f"read as: {self.reading.options}"
+
+    def table(self) -> Table:
+        """Return the checked table, which keeps what its counts are called.
+
+        Raises
+        ------
+        TableError, FormulaError
+            As `genperf.table.read_table` does.
+        """
+        named = any(self.given.get(kind) for kind in MEASURED)
+        roles = dict(self.given) if named else self.reading.arguments(self.given)
+        source = self.source if not self.files else self.files
+        return replace(read_with_roles(source, **roles), mapping=self.mapping if named else self.reading.mapping)
+
+
+def recognised(
+    table: str | Path | pd.DataFrame | Source,
+    given: Mapping[str, Any] | None = None,
+    mapping: Mapping[str, str] | None = None,
+) -> Recognised:
+    """Read the cells of a table of any shape, whose columns are to be recognised.
+
+    Parameters
+    ----------
+    given : mapping, optional
+        Roles and how rows are read, as `read_table` takes them: they win.
+    mapping : mapping of str to str, optional
+        Field's name → column.
+
+    Raises
+    ------
+    TableError
+        Where the table cannot be read.
+    """
+    roles = {name: value for name, value in (given or {}).items() if value not in (None, "", ())}
+    named = {n for role in ("intrinsic", "extrinsic", "categorical", "group") for n in names_of(roles.get(role, ()))}
+    named |= {str(roles[role]).partition(":")[0] for role in (*MEASURED, "weight", "repeat", "status") if role in roles}
+    if isinstance(table, str | Path) and (roles.get("aggregate") or worth_aggregating(table)):
+        with LargeSource(str(table), files_of(str(table)), roles.get("delimiter")) as large:
+            return Recognised(large.sample(), roles, mapping or {}, files=str(table))
+    units = {roles["time"]: roles["unit"]} if {"time", "unit"} <= {*roles} else None
+    return Recognised(understood(table, roles.get("delimiter"), named, units), roles, mapping or {})
+
+
+def read_table(source: str | Path | pd.DataFrame, *, mapping: Mapping[str, str] | None = None, **roles: Any) -> Table:
+    """Read measurements; the roles of the columns are recognised where none is measured by name.
+
+    Parameters
+    ----------
+    source : path or DataFrame
+        As `genperf.table.read_table` reads it, of any shape.
+    mapping : mapping of str to str, optional
+        Field's name → column, such as `{"workers": "p"}`.
+    **roles
+        As `genperf.table.read_table` takes them: `time="seconds", extrinsic="workers"`.
+
+    Raises
+    ------
+    TableError
+        Where nothing was measured, nothing is scaled, or an option is unknown; naming file, line, column and value.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> runs = pd.DataFrame({"gpus": [1, 2, 4], "images/s": [410.2, 792.5, 1530.0]})
+    >>> read_table(runs)
+    <Table DataFrame: 3 rows, 3 configurations; time 'time' 0.002438 to 0.002614 s>
+    """
+    unknown = next((name for name in roles if name not in OPTIONS), None)
+    if unknown is not None:
+        raise TableError(
+            f"read_table has no option '{unknown}'", hint=suggest(unknown, OPTIONS) or f"one of {', '.join(OPTIONS)}"
+        )
+    return recognised(source, roles, mapping).table()
