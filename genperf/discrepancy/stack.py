@@ -26,11 +26,11 @@ class Part(msgspec.Struct, frozen=True, eq=False, forbid_unknown_fields=True):
     """The process about one mean."""
 
     kernel: Product
-    #: Shape (anchors,). ln T − ln f at the anchors.
+    #: Shape (k,). ln T − ln f at the first k anchors, which are those that the part knows.
     residuals: Array
     #: Standard deviation of ln T of a new run.
     noise: float
-    #: Shape (anchors,). By which an anchor's noise variance is multiplied.
+    #: Shape (k,). By which an anchor's noise variance is multiplied.
     factors: Array
     #: Inside the measured range.
     weight: float
@@ -83,11 +83,16 @@ class Stack(msgspec.Struct, frozen=True, eq=False, dict=True, forbid_unknown_fie
         """The inverse of the Cholesky factor of each part's covariance, and (κ + noise)⁻¹·residuals."""
         out = []
         for part in self.parts:
-            covariance = part.kernel.covariance(self.anchors, self.anchors)
+            anchors = self.known_to(part)
+            covariance = part.kernel.covariance(anchors, anchors)
             covariance[np.diag_indices(len(covariance))] += part.noise**2 * part.factors
             whiten = np.linalg.inv(np.linalg.cholesky(covariance))
             out.append((whiten, whiten.T @ (whiten @ part.residuals)))
         return out
+
+    def known_to(self, part: Part) -> dict[str, Array]:
+        """Return the anchors that a part knows."""
+        return {name: values[: len(part.residuals)] for name, values in self.anchors.items()}
 
     def dual(self, place: int) -> Array:
         """Return (κ + noise)⁻¹·residuals of a part."""
@@ -96,13 +101,13 @@ class Stack(msgspec.Struct, frozen=True, eq=False, dict=True, forbid_unknown_fie
     def forecast(self, columns: Columns) -> tuple[Array, Array]:
         """Return the mean and variance of each part's process, each of shape (parts, rows)."""
         rows = len(next(iter(columns.values())))
-        block = max(1, BLOCK // len(self.parts[0].residuals))
+        block = max(1, BLOCK // len(next(iter(self.anchors.values()))))
         means, variances = [], []
         for start in range(0, max(rows, 1), block):
             some = {name: np.asarray(columns[name])[start : start + block] for name in self.anchors}
             mean, variance = [], []
             for part, (whiten, dual) in zip(self.parts, self._solved, strict=True):
-                across = part.kernel.covariance(self.anchors, some)
+                across = part.kernel.covariance(self.known_to(part), some)
                 known = whiten @ across
                 mean.append(across.T @ dual)
                 left = np.maximum(part.kernel.variance(some) - np.sum(known**2, axis=0), 0.0)
@@ -116,7 +121,7 @@ class Stack(msgspec.Struct, frozen=True, eq=False, dict=True, forbid_unknown_fie
     def covariance(self, columns: Columns, place: int) -> Array:
         """Return the covariance of a part's process between rows, given the anchors."""
         part, (whiten, _) = self.parts[place], self._solved[place]
-        across = part.kernel.covariance(self.anchors, columns)
+        across = part.kernel.covariance(self.known_to(part), columns)
         known = whiten @ across
         return np.asarray(part.kernel.covariance(columns, columns) - known.T @ known)
 
@@ -183,8 +188,10 @@ class Stack(msgspec.Struct, frozen=True, eq=False, dict=True, forbid_unknown_fie
     def fault(self) -> str | None:
         """Say what does not fit together, of a stack that was read from a file; None where all does."""
         count = len(next(iter(self.anchors.values()), ()))
-        vectors = [*self.anchors.values(), *(v for p in self.parts for v in (p.residuals, p.factors))]
-        if not self.parts or not count or any(v.shape != (count,) for v in vectors):
+        even = all(v.shape == (count,) for v in self.anchors.values())
+        sizes = [min(p.residuals.size, count) for p in self.parts]
+        even &= all(p.residuals.shape == p.factors.shape == (k,) for p, k in zip(self.parts, sizes, strict=True))
+        if not count or not even or min(sizes, default=0) == 0:
             return "the anchors are not of one length"
         if any(p.weight < 0.0 or not p.noise > 0.0 or np.any(p.factors <= 0.0) for p in self.parts):
             return "a weight, a noise or a factor of noise is not above zero"

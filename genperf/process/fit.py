@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-import msgspec
 import numpy as np
 import numpy.typing as npt
 from scipy.special import stdtrit
@@ -20,7 +19,8 @@ from genperf.estimate.prepare import CONTENT_SEED, in_order, levels_by_content
 from genperf.formula import evaluate, parse, quote_name, render
 from genperf.prediction import Ensemble, Evidence, Member, Spread, Status
 from genperf.process.axes import axes_of, derived
-from genperf.process.means import Mean, means_of
+from genperf.process.growth import Anchors, Growth, growth_of
+from genperf.process.means import means_of
 from genperf.process.settings import SIZES, STACK
 from genperf.process.sizes import Fit, fit_sizes
 from genperf.process.stacking import (
@@ -67,11 +67,11 @@ def fit_factors(table: Table, options: FitOptions) -> Ensemble:
         rows = np.random.default_rng([CONTENT_SEED, 1]).permutation(whole)[: SIZES.most_anchors]
         medians = medians.take(np.sort(rows))
     doing("fitting the process")
-    members = _members(medians, options.mapping)
-    doing("weighing its means")
-    weighed = _weighed(members, medians)
     noise = table.noise()
     noise = float(noise) if np.isfinite(noise) else 0.0
+    members = _members(medians, options.mapping, noise)
+    doing("weighing its means")
+    weighed = _weighed(members, medians)
     notes = list(design_notes(table))
     if labels:
         notes.append(Note(f"left out {', '.join(labels)}: each configuration has a level of its own", "fewer_terms"))
@@ -90,10 +90,12 @@ def fit_factors(table: Table, options: FitOptions) -> Ensemble:
 class _Members:
     """The means with their processes, and ln T of the rows."""
 
-    means: list[Mean]
     candidates: list[Candidate]
     y: Array
     mapping: Mapping[str, str]
+    #: The series of the table and what the bank forecasts of them, for the candidate of that kind.
+    growth: Growth | None
+    anchors: Anchors | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,7 +109,7 @@ class _Weighed:
     evidence: list[Evidence]
 
 
-def _members(table: Table, mapping: Mapping[str, str]) -> _Members:
+def _members(table: Table, mapping: Mapping[str, str], noise: float) -> _Members:
     """Fit every mean with its process to all rows; the first's sizes are where the others' begin."""
     y = np.log(table.measured)
     axes = axes_of(table, mapping)
@@ -115,20 +117,23 @@ def _members(table: Table, mapping: Mapping[str, str]) -> _Members:
     prior = Product(axes, SIZES.level_size, SIZES.local)
     searched = np.random.default_rng([CONTENT_SEED, 2]).permutation(len(y))[: SIZES.most_searched]
     searched.sort()
-    means, candidates = [], []
+    candidates: list[Candidate] = []
     first: Fit | None = None
     for mean in means_of(table, mapping):
-        basis = mean.basis(table)
+        basis = mean.basis(table.columns)
         constants = without_traces(basis, fit_sum(basis, y), y)
         residual = y - log_sum(basis, constants)
         fit = fit_sizes([a[searched] for a in x], (residual - residual.mean())[searched], prior, first)
         first = first or fit
         factors = np.ones(len(y))
         factors[searched] = fit.factors
-        means.append(mean)
         whole = Fit(fit.kernel, fit.noise, factors)
-        candidates.append(Candidate(mean.kind, basis, constants, whole, fit.covariance(x)))
-    return _Members(means, candidates, y, mapping)
+        candidates.append(Candidate(mean.kind, mean, basis, constants, whole, x, fit.covariance(x)))
+    growth = growth_of(table, mapping, noise)
+    anchors = None if growth is None else growth.anchors(np.arange(len(y)))
+    if anchors is not None:
+        candidates.append(replace(candidates[0], kind="growth"))
+    return _Members(candidates, y, mapping, growth, anchors)
 
 
 def _weighed(members: _Members, table: Table) -> _Weighed:
@@ -146,7 +151,9 @@ def _weighed(members: _Members, table: Table) -> _Weighed:
         cuts = list(cuts_of(values))
         if not cuts:
             continue
-        back = predict_held_out(candidates, y, cuts)
+        growth = members.growth
+        grows = growth is not None and members.anchors is not None and growth.along(parse(factor).names)
+        back = predict_held_out(candidates, y, cuts, growth if grows else None)
         omega = row_weights(back, len(density))
         weights = weights_of(np.vstack([back.log_density(y), density]), omega, prior)
         shrunk = STACK.pseudo * max(width, STACK.least_beyond)
@@ -195,9 +202,9 @@ def _ensemble(members: _Members, weighed: _Weighed, table: Table, noise: float) 
     order = np.argsort(-weighed.inside, kind="stable")
     parts, out = [], []
     generator = np.random.default_rng([CONTENT_SEED, 4])
-    texts = [tuple(dict.fromkeys(name for name, _ in mean.levels)) for mean in members.means]
     for k in order:
-        mean, c = members.means[k], members.candidates[k]
+        c, anchors = members.candidates[k], members.anchors
+        mean = c.mean
         residual = members.y - log_sum(c.basis, c.constants)
         level = float(np.exp(residual.mean()))
         anchored = residual - residual.mean()
@@ -205,18 +212,24 @@ def _ensemble(members: _Members, weighed: _Weighed, table: Table, noise: float) 
         expression, used, constants = mean.expression(c.constants, columns)
         draws = _draws(c.constants, drawn, used, generator)
         scaled = np.concatenate([np.full(len(used), level), np.ones(len(constants) - len(used))])
-        parts.append(Part(c.fit.kernel, anchored, c.fit.noise, c.fit.factors, float(weighed.inside[k])))
-        unseen = {name: _of_unseen(c.constants.levels[[n == name for n, _ in mean.levels]]) for name in texts[k]}
-        parts[-1] = msgspec.structs.replace(parts[-1], unseen=unseen)
         status = Status("process", float(np.mean(anchored**2)), True, 0, 1, 1)
+        factors = c.fit.factors
+        if c.kind == "growth" and anchors is not None:
+            anchored = np.append(anchored, c.residual(anchors, c.constants) - residual.mean())
+            factors = np.append(factors, anchors.variance / c.fit.noise**2)
+        levels = {name: [n == name for n, _ in mean.levels] for name, _ in mean.levels}
+        unseen = {name: _of_unseen(c.constants.levels[here]) for name, here in levels.items()}
+        parts.append(Part(c.fit.kernel, anchored, c.fit.noise, factors, float(weighed.inside[k]), unseen))
         weight = float(weighed.inside[k])
-        out.append(Member(expression, constants * scaled, draws * scaled, weight, status, label=mean.label))
+        out.append(Member(expression, constants * scaled, draws * scaled, weight, status, label=c.label))
     names = {name for part in parts for name in part.kernel.factors} | {
         n for b in weighed.beyond for n in parse(b.factor).names
     }
-    anchors = {f.name: table.columns[f.name] for f in table.factors if f.name in names}
+    rows = {f.name: table.columns[f.name] for f in table.factors if f.name in names}
+    if members.anchors is not None:
+        rows = {name: np.concatenate([values, members.anchors.columns[name]]) for name, values in rows.items()}
     turned = [Beyond(b.factor, b.upper, tuple(b.weights[k] for k in order), b.width) for b in weighed.beyond]
-    stack = Stack(anchors, tuple(parts), weighed.width, tuple(turned), noise)
+    stack = Stack(rows, tuple(parts), weighed.width, tuple(turned), noise)
     return tuple(_placed(member, stack, place) for place, member in enumerate(out))
 
 
@@ -253,5 +266,7 @@ def _choice(members: _Members, weighed: _Weighed) -> Note:
     """Say which means are stacked, and how their pool erred on held-out configurations."""
     error = _held_out(weighed.folds, members.y, weighed.inside)["held_out_error"]
     order = np.argsort(-weighed.inside, kind="stable")
-    shares = [f"{members.means[k].label} {100.0 * weighed.inside[k]:.0f} %" for k in order if weighed.inside[k] > 0.01]
+    shares = [
+        f"{members.candidates[k].label} {100.0 * weighed.inside[k]:.0f} %" for k in order if weighed.inside[k] > 0.01
+    ]
     return Note(f"one process about {', '.join(shares)}; held-out configurations erred by {error:.1f} %", "chosen")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, product
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -48,12 +49,12 @@ class Mean:
         """What messages call it."""
         return LABELS[self.kind] if self.kind != "work" else self.names[0]
 
-    def basis(self, table: Table) -> Basis:
+    def basis(self, table: Mapping[str, npt.NDArray[Any]]) -> Basis:
         """Return the columns of the sum at the rows of a table."""
         with np.errstate(all="ignore"):
-            columns = [np.asarray(evaluate(node, table.columns), float) for node in self.nodes]
-        rows = len(table)
-        levels = [np.asarray(table.columns[name] == level, float) for name, level in self.levels]
+            columns = [np.asarray(evaluate(node, table), float) for node in self.nodes]
+        rows = len(next(iter(table.values())))
+        levels = [np.asarray(table[name] == level, float) for name, level in self.levels]
         ridge = np.where(self.growing, SUMS.ridge * SUMS.growing_ridge, SUMS.ridge)
         return Basis(
             np.column_stack([np.broadcast_to(c, (rows,)) for c in columns]),

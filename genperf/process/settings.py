@@ -81,7 +81,13 @@ class StackSettings:
     #: Factors that are looked back along.
     most_factors: int = 5
     #: Pseudo-rows of each kind of member.
-    prior: tuple[tuple[str, float], ...] = (("work", 1.0), ("sum", 1.0), ("server", 0.01), ("physics", 4.0))
+    prior: tuple[tuple[str, float], ...] = (
+        ("work", 1.0),
+        ("sum", 1.0),
+        ("server", 0.01),
+        ("physics", 4.0),
+        ("growth", 1.0),
+    )
     #: `inside`, `beyond`: quantiles of |z| that become the width of the 90 % interval, of folds and of look-backs.
     inside: float = 0.92
     beyond: float = 0.9
@@ -94,4 +100,20 @@ class StackSettings:
     draws: int = 60
 
 
-SIZES, SUMS, STACK = SizeSettings(), SumSettings(), StackSettings()
+@dataclass(frozen=True)
+class GrowthSettings:
+    """How the bank of curves forecasts the series of a table."""
+
+    #: Times the largest count at which it does.
+    ahead: tuple[float, ...] = (2.0, 4.0, 8.0)
+    #: Series that are forecast, those of the largest counts first.
+    most_series: int = 24
+    #: Of a series.
+    draws: int = 800
+    #: Different counts of a series.
+    fewest_counts: int = 2
+    #: Standard deviation of ln T of a run where repeats show less, or there are none.
+    least_noise: float = 0.01
+
+
+SIZES, SUMS, STACK, GROWTH = SizeSettings(), SumSettings(), StackSettings(), GrowthSettings()

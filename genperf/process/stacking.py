@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy.linalg import cho_factor, cho_solve
 from scipy.special import gammaln
 
+from genperf.process.growth import Anchors, Growth
+from genperf.process.means import Mean
 from genperf.process.settings import SIZES, STACK
 from genperf.process.sizes import Fit
 from genperf.process.sums import Basis, Coefficients, fit_sum, log_sum
@@ -22,14 +25,25 @@ Rows = npt.NDArray[np.intp]
 class Candidate:
     """A mean with its process, fitted to all rows."""
 
+    #: Of its prior weight: that of the mean, or `growth` where anchors are beside the rows.
     kind: str
+    mean: Mean
     basis: Basis
     constants: Coefficients
     fit: Fit
+    #: Of each axis, the coordinates of the rows, shape (rows,).
+    x: list[npt.NDArray[Any]]
     #: Shape (rows, rows). Of the process, without noise.
     covariance: Array
 
-    def held_out(self, y: Array, train: Rows, test: Rows) -> tuple[Array, Array, Coefficients]:
+    @property
+    def label(self) -> str:
+        """What messages call it."""
+        return "growth of its series" if self.kind == "growth" else self.mean.label
+
+    def held_out(
+        self, y: Array, train: Rows, test: Rows, anchors: Anchors | None = None
+    ) -> tuple[Array, Array, Coefficients]:
         """Return the mean and standard deviation of ln T of new runs at test rows, and the mean's constants.
 
         The constants of the mean are fitted to the training rows, and the sizes of the process are kept.
@@ -43,11 +57,23 @@ class Candidate:
         noise = self.fit.noise**2
         K = self.covariance[np.ix_(train, train)] + np.diag(noise * self.fit.factors[train])
         across = self.covariance[np.ix_(train, test)]
+        if anchors is not None and self.kind == "growth":
+            residual = np.append(residual, self.residual(anchors, constants))
+            kernel, here = self.fit.kernel, [axis.coordinates(anchors.columns) for axis in self.fit.kernel.axes]
+            further = kernel.between([(x[train], z) for x, z in zip(self.x, here, strict=True)])
+            among = kernel.between([(z, z) for z in here]) + np.diag(anchors.variance)
+            K = np.block([[K, further], [further.T, among]])
+            ahead = kernel.between([(z, x[test]) for x, z in zip(self.x, here, strict=True)])
+            across = np.vstack([across, ahead])
         factor = cho_factor(K, lower=True, check_finite=False)
         solved = cho_solve(factor, np.column_stack([residual - centre, across]), check_finite=False)
         mean = curve[test] + centre + across.T @ solved[:, 0]
         left = np.diag(self.covariance)[test] - np.sum(across * solved[:, 1:], axis=0)
         return mean, np.sqrt(np.maximum(left, 0.0) + noise), constants
+
+    def residual(self, anchors: Anchors, constants: Coefficients) -> Array:
+        """Return ln T of anchors over the mean with some constants."""
+        return anchors.centre - log_sum(self.mean.basis(anchors.columns), constants)
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,11 +152,20 @@ def cuts_of(values: Array) -> Iterator[tuple[Rows, Rows]]:
             yield train, test
 
 
-def predict_held_out(candidates: Sequence[Candidate], y: Array, parts: Sequence[tuple[Rows, Rows]]) -> HeldOut:
-    """Predict the test rows of some splits by every member."""
+def predict_held_out(
+    candidates: Sequence[Candidate], y: Array, parts: Sequence[tuple[Rows, Rows]], growth: Growth | None = None
+) -> HeldOut:
+    """Predict the test rows of some splits by every member.
+
+    Parameters
+    ----------
+    growth : Growth, optional
+        Where the splits go beyond a count.
+    """
     means, sds, rows, numbers, constants = [], [], [], [], []
     for number, (train, test) in enumerate(parts):
-        answers = [c.held_out(y, train, test) for c in candidates]
+        anchors = None if growth is None else growth.anchors(train)
+        answers = [c.held_out(y, train, test, anchors) for c in candidates]
         means.append(np.column_stack([a[0] for a in answers]))
         sds.append(np.column_stack([a[1] for a in answers]))
         rows.append(test)

@@ -48,7 +48,9 @@ def test_intervals_widen_away_from_the_data(model: gp.FitResult) -> None:
 def test_units_scale_the_answer() -> None:
     ms = gp.fit(runs().assign(s=lambda d: 1000.0 * d.s), **ROLES)
     rows = {"workers": [3, 16], "batch": 32, "net": "b"}
-    assert ms.predict(rows).time.to_numpy() == pytest.approx(1000.0 * gp.fit(runs(), **ROLES).predict(rows).time)
+    again = 1000.0 * gp.fit(runs(), **ROLES).predict(rows).time
+    # Not exactly: how long a step takes is a hint of what its communication costs.
+    assert ms.predict(rows).time.to_numpy() == pytest.approx(again, rel=2e-3)
 
 
 def test_repeats_are_the_noise_of_a_new_run() -> None:

@@ -58,7 +58,7 @@ def test_an_expression_is_what_was_fitted() -> None:
     medians = read_table(table(), time="s", extrinsic="workers", intrinsic="batch", categorical="net").medians()
     y = np.log(medians.measured)
     for mean in means_of(medians, {}):
-        basis = mean.basis(medians)
+        basis = mean.basis(medians.columns)
         constants = fit_sum(basis, y)
         expression, _, values = mean.expression(constants, set(medians.columns))
         named = dict(zip(expression.constant_names, values, strict=True))
@@ -82,5 +82,5 @@ def test_a_transformers_terms_are_the_familys() -> None:
     assert "matrix" in means["physics"].names
     assert means["work"].names == ("work",)
     # 6·P·s·b/(d·t) is in proportion to the work of a device.
-    ratio = means["work"].basis(medians).columns[:, 0] * frame.dp * frame.tp
+    ratio = means["work"].basis(medians.columns).columns[:, 0] * frame.dp * frame.tp
     assert np.ptp(ratio) == pytest.approx(0.0, abs=1e-9)

@@ -89,8 +89,8 @@ class Stack {
     Object.assign(this, data);
     const anchors = anchored(data.anchors);
     this.parts = data.parts.map((part) => {
-      const kernel = new Product(part.kernel), noises = unpacked(part.noises);
-      return { ...part, kernel, noises, dual: unpacked(part.dual), points: anchors.map((x) => kernel.point(x)) };
+      const kernel = new Product(part.kernel), noises = unpacked(part.noises), dual = unpacked(part.dual);
+      return { ...part, kernel, noises, dual, points: anchors.slice(0, dual.length).map((x) => kernel.point(x)) };
     });
   }
   // The Cholesky factor of κ + noise between the anchors, row by row.

@@ -1,0 +1,183 @@
+"""Growth beyond the largest count: what the bank of curves forecasts of a table's series, as further rows."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from genperf.discrepancy.stack import NORMAL
+from genperf.estimate.prepare import CONTENT_SEED
+from genperf.formula import evaluate
+from genperf.growth.bank import bank
+from genperf.growth.cluster import combined, shown
+from genperf.growth.fit import Weighed, weighed
+from genperf.growth.measured import MeasuredSeries, nodes_of, on_one_node
+from genperf.panel import Panel, scale_of
+from genperf.panel.nodes import workers_of_node
+from genperf.process.settings import GROWTH
+from genperf.table import Factor, Table
+
+Array = npt.NDArray[np.float64]
+Rows = npt.NDArray[np.intp]
+
+
+@dataclass(frozen=True, eq=False)
+class Anchors:
+    """Forecasts of ln T at larger counts, beside the rows of a table."""
+
+    columns: dict[str, npt.NDArray[Any]]
+    #: Shape (anchors,). Of ln T.
+    centre: Array
+    variance: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Growth:
+    """The series of a table of many factors: rows that differ in nothing but their count."""
+
+    table: Table
+    panel: Panel
+    #: Shape (rows,). The workers.
+    workers: Array
+    #: Canonical name and work of the scale, see `MeasuredSeries`.
+    scale: str
+    works: tuple[tuple[str, bool], ...]
+    #: The columns that grow in proportion to the workers.
+    scaled: tuple[str, ...]
+    #: Shape (rows,). Which series each row belongs to.
+    series: Rows
+    #: Standard deviation of ln T of repeats.
+    noise: float
+
+    def along(self, names: Collection[str]) -> bool:
+        """Whether one of some columns grows with the scale."""
+        nodes = self.panel.nodes
+        return bool({*names} & {*self.scaled, *([] if nodes is None else [nodes.name])})
+
+    def anchors(self, rows: Rows) -> Anchors | None:
+        """Return forecasts at twice the largest count of some rows and beyond, from the series among them."""
+        parts = self._parts(rows)
+        if not parts:
+            return None
+        drawn = bank()
+        measured = [self._measured(part) for part in parts]
+        readings = weighed(measured, drawn)
+        clusters = []
+        for series, each in zip(measured, readings, strict=True):
+            weights = np.sum([one.share * one.posterior.weights for one in each], axis=0)
+            clusters.append(shown(drawn, weights, nodes_of(series) is not None and not on_one_node(series)))
+        largest, there, forecasts = float(self.workers[rows].max()), [], []
+        for k, (part, each) in enumerate(zip(parts, readings, strict=True)):
+            others = clusters[:k] + clusters[k + 1 :]
+            if others:
+                cluster = combined(drawn, others)
+                each = [replace(one, posterior=one.posterior.tilted(cluster)) for one in each]
+            there.append(self._beyond(int(part[-1]), largest))
+            forecasts.append(_forecast(each, self._series(there[-1], np.zeros(len(GROWTH.ahead)))))
+        columns = {name: np.concatenate([each[name] for each in there]) for name in there[0]}
+        centre, variance = (np.concatenate(each) for each in zip(*forecasts, strict=True))
+        return Anchors(columns, centre, variance)
+
+    def _parts(self, rows: Rows) -> list[Rows]:
+        """Return the rows of the longest series among some, the largest count last."""
+        ordered = rows[np.lexsort((self.workers[rows], self.series[rows]))]
+        parts = np.split(ordered, np.flatnonzero(np.diff(self.series[ordered])) + 1)
+        parts = [part for part in parts if len(np.unique(self.workers[part])) >= GROWTH.fewest_counts]
+        mixed = np.random.default_rng([CONTENT_SEED, 5]).permutation(len(parts))
+        parts = [parts[k] for k in mixed]
+        parts.sort(key=lambda part: (-self.workers[part[-1]], -len(part)))
+        return parts[: GROWTH.most_series]
+
+    def _measured(self, part: Rows) -> MeasuredSeries:
+        columns = {f.name: np.asarray(self.table.columns[f.name], float)[part] for f in self.table.numeric}
+        return self._series(columns, np.log(self.table.measured[part]))
+
+    def _series(self, columns: Mapping[str, Array], logarithms: Array) -> MeasuredSeries:
+        numeric = {f.name: columns[f.name] for f in self.table.numeric}
+        variances = np.full(len(logarithms), max(self.noise, GROWTH.least_noise) ** 2)
+        seconds = self.table.target.true_seconds
+        return MeasuredSeries(
+            self.panel, self.scale, self.scaled[0], numeric, logarithms, variances, self.works, seconds
+        )
+
+    def _beyond(self, row: int, largest: float) -> dict[str, npt.NDArray[Any]]:
+        """Return a row's configuration at larger counts: its nodes follow, and all else stays."""
+        grown = largest * np.array(GROWTH.ahead) / self.workers[row]
+        out = {f.name: np.full(len(grown), self.table.columns[f.name][row]) for f in self.table.factors}
+        out |= {name: np.asarray(out[name], float) * grown for name in self.scaled}
+        nodes = self.panel.nodes
+        if nodes is not None and nodes.name not in self.scaled:
+            held = float(np.max(self.workers / np.asarray(self.table.columns[nodes.name], float)))
+            if self.panel.workers is not None:
+                held = workers_of_node(self.panel.workers, nodes)
+            out[nodes.name] = np.maximum(1.0, np.ceil(self.workers[row] * grown / held - 1e-9))
+            inside = self.panel.find("devices_per_node")
+            if inside is not None:
+                out[inside.name] = self.workers[row] * grown / out[nodes.name]
+        return out
+
+
+def growth_of(table: Table, mapping: Mapping[str, str], noise: float) -> Growth | None:
+    """Return the series of a table of many factors; None where no count of workers or nodes varies.
+
+    Parameters
+    ----------
+    noise : float
+        Standard deviation of ln T of repeats.
+    """
+    scale = scale_of(table.factors, mapping, kind=table.scaling)
+    panel = scale.factors
+    whole = panel.find("global_batch") if panel.find("batch") or panel.find("micro_batch") else None
+    counts = [panel.workers or (None if panel.find("data_parallel") else panel.nodes), panel.find("data_parallel")]
+    scaled = [f for f in counts if f is not None]
+    known = [f for f in (panel.nodes, panel.find("devices_per_node")) if f is not None]
+    formula = panel.counted_node
+    if not (table.target.is_time and scaled and formula is not None) or scale.counts_other:
+        return None
+    if max(f.distinct for f in scaled) < 2 or min(f.lower for f in (*scaled, *known)) < 1.0:
+        return None
+    workers = np.broadcast_to(np.asarray(evaluate(formula, table.columns), float), (len(table),))
+    follow = {f.name for f in (*scaled, *known, *([] if whole is None else [whole]))}
+    return Growth(
+        table,
+        panel,
+        workers,
+        "nodes" if panel.node("workers") is None else "workers",
+        tuple((work.formula, work.from_table) for work in scale.works),
+        tuple(f.name for f in (*scaled, *([] if whole is None else [whole]))),
+        _numbered(table, [f for f in table.factors if f.name not in follow]),
+        noise,
+    )
+
+
+def _numbered(table: Table, factors: Sequence[Factor]) -> Rows:
+    """Return a number for each row, equal where some factors are."""
+    rows = list(zip(*(table.columns[f.name].tolist() for f in factors), strict=True)) or [()] * len(table)
+    numbers = {row: number for number, row in enumerate(dict.fromkeys(rows))}
+    return np.array([numbers[row] for row in rows], np.intp)
+
+
+def _forecast(readings: Sequence[Weighed], target: MeasuredSeries) -> tuple[Array, Array]:
+    """Return the median of ln T at some counts and its variance, by which a normal 90 % interval is as wide."""
+    means, spreads, weights = [], [], []
+    for one in readings:
+        forecast = one.forecast(target)
+        reached = np.cumsum(one.posterior.weights)
+        draws = max(1, round(GROWTH.draws * one.share))
+        place = np.searchsorted(reached, (np.arange(draws) + 0.5) / draws * reached[-1])
+        walk, curve = np.divmod(place, one.posterior.weights.shape[1])
+        means.append(forecast.level[walk] + forecast.target.shape[walk, curve])
+        run = np.diagonal(forecast.target.covariances, axis1=1, axis2=2) + forecast.run[:, None]
+        spreads.append(run[walk])
+        weights.append(one.posterior.layout.bank.central[curve])
+    mean, central = np.concatenate(means), np.concatenate(weights)
+    order = np.argsort(mean, axis=0, kind="stable")
+    reached = np.cumsum(central[order], axis=0)
+    middle = order[np.argmax(reached >= 0.5 * reached[-1], axis=0), np.arange(mean.shape[1])]
+    lower, upper = np.quantile(mean, (0.05, 0.95), axis=0)
+    variance = ((upper - lower) / (2.0 * NORMAL)) ** 2 + np.concatenate(spreads).mean(axis=0)
+    return mean[middle, np.arange(mean.shape[1])], variance
