@@ -1,7 +1,7 @@
 """The HTML page: the answers about a model, with figures and sliders, in one file (jinja2)."""
 
+from genperf.reporting.beside import Job
 from genperf.reporting.held_out import held_out
 from genperf.reporting.html import View, page, report
-from genperf.reporting.measures import Job
 
 __all__ = ["Job", "View", "held_out", "page", "report"]

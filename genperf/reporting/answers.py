@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from genperf.advice import suggest
-from genperf.advice.ask import Question, expectation, work_of
+from genperf.advice.ask import expectation, work_of
 from genperf.advice.normal import normal_at
 from genperf.attribution import Scaling
 from genperf.attribution.growth import growth_of
@@ -22,8 +21,7 @@ from genperf.normal.sentences import judged
 from genperf.panel.nodes import leaves_node
 from genperf.prediction import read_query
 from genperf.prediction.predict import THROUGHPUT
-from genperf.result import FitResult
-from genperf.table import Factor, Target
+from genperf.reporting.place import Place, short
 from genperf.table.cells import columns_of
 from genperf.words.growth import first_sentence, pays_judged, pays_sentence
 from genperf.words.limit import limit_sentence, limit_short
@@ -62,94 +60,41 @@ class Answer:
     marks: tuple[float, ...] = ()
 
 
-@dataclass(frozen=True)
-class Questions:
-    """The questions about a predicted quantity."""
-
-    target: Target
-    band = "How well does it scale?"
-    knee = "Where is the knee?"
-    next = "What to measure next?"
-    normal = "Is this normal?"
-    pays = "Does growing pay?"
-
-    @property
-    def largest_part(self) -> str:
-        """The question after the largest term."""
-        return "What takes the time?" if self.target.is_time else f"What makes up {self.target.name}?"
-
-    @property
-    def all(self) -> list[str]:
-        """The questions, in order; only a time has a knee."""
-        return [self.band, *([self.knee] if self.target.is_time else []), self.largest_part, self.next]
+BAND, KNEE, NEXT = "How well does it scale?", "Where is the knee?", "What to measure next?"
+NORMAL, PAYS = "Is this normal?", "Does growing pay?"
 
 
-def answers(
-    result: FitResult,
-    answer: Scaling,
-    target: pd.DataFrame,
-    question: Question,
-    verdict: str,
-    grown: tuple[Growth, Expectation] | None = None,
-    *,
-    target_given: bool = False,
-) -> tuple[Answer, ...]:
-    """Return the answers about one model whose scale is known, in the order of `Questions.all`."""
-    interval = question.interval
-    further = {**answer.at, answer.along: float(target[answer.along].iloc[0])}
-    if not target_given:
-        further = _further(result, answer, target)
-    part, following = _largest_part(result, answer, target, interval), _next(result, further, answer.along, interval)
-    if not answer.quantity.is_time:
-        return (*_left_out(only_for_times("efficiency and knee", answer.quantity), result), part, following)
-    if answer.refusal:
-        return (*_left_out(answer.refusal, result), part, following)
-    count = float(target[answer.along].iloc[0])
-    band = _band(result, answer, count, verdict)
-    band = replace(band, sentences=(*band.sentences, *_record(result, answer.along, target, band.verdict)))
-    knee = _knee(answer, _largest_measured(result, answer.along))
-    return (band, knee, part, *([] if grown is None else [_pays(*grown)]), following)
+def answers(place: Place, verdict: str, grown: tuple[Growth, Expectation] | None = None) -> list[Answer]:
+    """Return the answers about one model, those about scaling with the reason where there are none."""
+    result, scaling = place.result, place.scaling
+    part, following = _largest_part(place), _next(place)
+    if scaling is None or scaling.refusal:
+        why, is_time = place.why_not, result.schema.target.is_time
+        if scaling is not None:
+            why = scaling.refusal if is_time else only_for_times("efficiency and knee", scaling.quantity)
+        left = [Answer(about, "left out", (capitalised(why),)) for about in ([BAND, KNEE] if is_time else [BAND])]
+        return [*left, part, following, *_normal(place)]
+    pays = [] if grown is None else [_pays(*grown)]
+    return [_band(place, scaling, verdict), _knee(place, scaling), part, *pays, following, *_normal(place)]
 
 
-@dataclass(frozen=True)
-class Summary:
-    """The prediction at the configuration that the answers are about."""
-
-    #: `value`, `lower`, `upper`: the predicted quantity with its interval.
-    value: float
-    lower: float
-    upper: float
-    #: In %; None where there is none.
-    efficiency: float | None
-    verdict: str
-    #: All of it, for somebody who reads one line.
-    sentence: str
-
-
-def summary(
-    result: FitResult,
-    answer: Scaling | None,
-    target: pd.DataFrame,
-    interval: float,
-    grown: tuple[Growth, Expectation] | None = None,
-) -> Summary:
+def summary(place: Place, grown: tuple[Growth, Expectation] | None = None) -> dict[str, Any]:
     """Return the prediction at one configuration, and a sentence: whether growing to it pays, where that is known."""
+    result, interval = place.result, place.question.interval
     quantity = result.schema.target
-    row = result.predict(target, interval).iloc[0]
+    row = result.predict(place.frame, interval).iloc[0]
     value, lower, upper = (float(row[name]) for name in (quantity.name, "lower", "upper"))
-    efficiency, place = None, "at the centre of the data"
-    if answer is not None:
-        count = float(target[answer.along].iloc[0])
-        place = f"at {count_text(count, answer.along)}"
-        efficiency = _efficiencies(answer, count)[0] if "efficiency" in answer.curve else None
+    efficiency: float | None = None
+    if place.scaling is not None and "efficiency" in place.scaling.curve:
+        efficiency = _efficiencies(place.scaling, place.count)[0]
     subject, verb = (with_article(result.schema.timed), "to take") if quantity.is_time else (quantity.name, "to be")
     ends = with_unit(f"{lower:.3g} to {upper:.3g}", quantity)
-    words = [f"{place}, {subject} is expected {verb} {with_unit(f'{value:.3g}', quantity)}"]
+    words = [f"at {place.shown}, {subject} is expected {verb} {with_unit(f'{value:.3g}', quantity)}"]
     if quantity.throughput and "throughput" in row:
         # Of a measured throughput the time is that of one unit of its work, which is no step.
         rate, low, high = (three_digits(float(row[name])) for name in THROUGHPUT)
         unit = f"{samples_called(quantity.throughput)}/s"
-        words, ends = [f"{place}, expect {rate} {unit}"], f"{low} to {high}"
+        words, ends = [f"at {place.shown}, expect {rate} {unit}"], f"{low} to {high}"
     words.append(f" ({100 * interval:g} % interval: {ends})")
     words += [] if efficiency is None else [f", at {efficiency:.0f} % efficiency"]
     if grown is not None:
@@ -157,69 +102,47 @@ def summary(
     words += [f"; {text}" for text in further_words({n: f.schema.target for n, f in result.further.items()}, row)]
     fits = fits_text(float(row["fits"]))
     words += [f"; {fits}" if fits else "", f"; {TRUST[str(row['verdict'])]}"]
-    return Summary(value, lower, upper, efficiency, str(row["verdict"]), capitalised("".join(words)))
+    return {
+        **{end: short(v, 7) for end, v in (("value", value), ("lower", lower), ("upper", upper))},
+        "efficiency": None if efficiency is None else short(efficiency, 3),
+        "verdict": str(row["verdict"]),
+        "sentence": capitalised("".join(words)),
+    }
 
 
-def unanswered(why: str, result: FitResult, target: pd.DataFrame, interval: float) -> tuple[Answer, ...]:
-    """Return the answers where no factor counts the workers: those about scaling give the reason."""
-    values = {str(k): v for k, v in target.iloc[0].items()}
-    return (
-        *_left_out(why, result),
-        _largest_part(result, None, target, interval),
-        _next(result, values, "", interval),
-    )
-
-
-def normal_answer(result: FitResult, target: pd.DataFrame) -> tuple[Answer, ...]:
-    """Return where the measured efficiency stands among published series; nothing where that is not known."""
-    text, numbers = normal_at(result, target)
+def _normal(place: Place) -> list[Answer]:
+    """Return how the measured efficiency compares with published series; nothing where that is not known."""
+    text, numbers = normal_at(place.result, place.frame) if place.scaling is not None else ("", {})
     if "normal" not in numbers:
-        return ()
-    place = numbers["normal"]
-    low, median, high, value = (round(100.0 * place[name], 1) for name in ("low", "median", "high", "value"))
-    short = f"{value:.0f} %: {judged(place['percentile'])}"
-    return (Answer(Questions.normal, short, (capitalised(text),), marks=(low, median, high, value)),)
+        return []
+    compared = numbers["normal"]
+    low, median, high, value = (round(100.0 * compared[name], 1) for name in ("low", "median", "high", "value"))
+    short = f"{value:.0f} %: {judged(compared['percentile'])}"
+    return [Answer(NORMAL, short, (capitalised(text),), marks=(low, median, high, value))]
 
 
-def _left_out(why: str, result: FitResult) -> list[Answer]:
-    """Return the answers about scaling where there are none."""
-    scaling = [q for q in Questions(result.schema.target).all if q in (Questions.band, Questions.knee)]
-    return [Answer(question, "left out", (capitalised(why),)) for question in scaling]
-
-
-def _largest_measured(result: FitResult, name: str) -> float:
-    factor: Factor = next(f for f in result.schema.factors if f.name == name)
-    return factor.upper
-
-
-def _further(result: FitResult, answer: Scaling, target: pd.DataFrame) -> dict[str, Any]:
-    """Return the target of the advice where none was given: no nearer than two doublings beyond the data."""
-    far = ANSWERS.advice_beyond * _largest_measured(result, answer.along)
-    return {**answer.at, answer.along: max(float(target[answer.along].iloc[0]), far)}
-
-
-def _band(result: FitResult, answer: Scaling, count: float, verdict: str) -> Answer:
+def _band(place: Place, answer: Scaling, verdict: str) -> Answer:
     """Return the answer about the efficiency."""
-    largest = _largest_measured(result, answer.along)
+    count, largest = place.count, answer.steps.along.upper
     measured, there = (_efficiency(answer, n) for n in (largest, count))
     ratio = count / largest
     beyond = f", {ratio:g} times the most that was measured," if ratio > 1 else ""
-    at = count_text(count, answer.along)
     sentences = [
-        f"At {at}{beyond} each is predicted to do {there} of the work that it does at {answer.reference:g} "
+        f"At {place.shown}{beyond} each is predicted to do {there} of the work that it does at {answer.reference:g} "
         f"({answer.kind} scaling).",
         *([f"At {largest:g}, the largest count that was measured, it is {measured}."] if ratio > 1 else []),
         *_above_perfect(answer, max(_efficiencies(answer, n)[0] for n in (largest, count))),
+        *_record(place, answer.along, ratio, verdict),
     ]
-    return Answer(Questions.band, f"{there.split(' (')[0]} at {at}", tuple(sentences), verdict)
+    return Answer(BAND, f"{there.split(' (')[0]} at {place.shown}", tuple(sentences), verdict)
 
 
-def _record(result: FitResult, along: str, target: pd.DataFrame, verdict: str) -> list[str]:
-    """Say how often `auto` was right on published series that were predicted like this one."""
-    if result.options.get("approach") != "series" or result.options.get("pooled_share") is not None:
+def _record(place: Place, along: str, ratio: float, verdict: str) -> list[str]:
+    """Return how often `auto` was right on published series that were predicted like this one."""
+    options = place.result.options
+    if options.get("approach") != "series" or options.get("pooled_share") is not None:
         return []
-    leaves = leaves_node(result.panel, columns_of(target))
-    ratio = float(target[along].iloc[0]) / _largest_measured(result, along)
+    leaves = leaves_node(place.result.panel, columns_of(place.frame))
     record = record_like(min(ratio, RECORDS.far), leaves, verdict if ratio <= RECORDS.far else "")
     if record is None:
         return []
@@ -230,7 +153,7 @@ def _record(result: FitResult, along: str, target: pd.DataFrame, verdict: str) -
 
 
 def _above_perfect(answer: Scaling, efficiency: float) -> list[str]:
-    """Say what an efficiency above 100 % means; nothing where there is none."""
+    """Return what an efficiency above 100 % means; nothing where there is none."""
     if efficiency <= 100.0 + ANSWERS.above_perfect:
         return []
     return [
@@ -257,26 +180,27 @@ def _efficiency(answer: Scaling, count: float) -> str:
     return f"{middle} % ({100 * answer.interval:g} % interval: {low} to {high} %)"
 
 
-def _knee(answer: Scaling, largest: float) -> Answer:
+def _knee(place: Place, answer: Scaling) -> Answer:
+    """Return the answer about the knee."""
     # With work that grows with the workers every step gets longer; what may fall is what they do together.
     turn = "throughput" if answer.kind == "weak" else "slower"
     points = {what: answer.points[answer.points["what"] == what] for what in ("efficiency", turn)}
     knee, level = (float(points["efficiency"][name].iloc[0]) for name in ("count", "level"))
     sentences = [capitalised(str(point["sentence"].iloc[0])) for point in points.values()]
     rule = f"A curve is past its knee where the efficiency is below {100 * level:g} %."
+    largest = answer.steps.along.upper
     unknown = () if np.isfinite(knee) and knee <= largest else (f"Nothing above {largest:g} was measured.",)
     short = count_text(knee, answer.along) if np.isfinite(knee) else "none found"
-    return Answer(Questions.knee, short, (rule, *sentences, *unknown))
+    return Answer(KNEE, short, (rule, *sentences, *unknown))
 
 
-def _largest_part(result: FitResult, answer: Scaling | None, target: pd.DataFrame, interval: float) -> Answer:
+def _largest_part(place: Place) -> Answer:
     """Return what the value is made of, or what it depends on where no term has a name of the field."""
-    columns = read_query(result.completed(target), result.schema).columns
-    limit = limit_of(result, columns, interval)
-    place = "the centre of the data"
-    if answer is not None:
-        place = count_text(float(target[answer.along].iloc[0]), answer.along)
-    sentences = [capitalised(limit_sentence(limit, place))] if limit_sentence(limit, place) else []
+    result, answer, target = place.result, place.scaling, place.result.schema.target
+    columns = read_query(result.completed(place.frame), result.schema).columns
+    limit = limit_of(result, columns, place.question.interval)
+    about = "What takes the time?" if target.is_time else f"What makes up {target.name}?"
+    sentences = [capitalised(limit_sentence(limit, place.shown))] if limit_sentence(limit, place.shown) else []
     crossed = answer.crossovers.head(1) if answer is not None and limit.parts else None
     if crossed is not None and len(crossed):
         # Which member says so belongs to the expert parts.
@@ -288,40 +212,43 @@ def _largest_part(result: FitResult, answer: Scaling | None, target: pd.DataFram
         f"'{a}' and '{b}' cannot be told apart by this data; their sum can."
         for a, b in (pairs if limit.parts else [])[: ANSWERS.aliased_pairs]
     ]
-    return Answer(Questions(result.schema.target).largest_part, limit_short(limit), tuple(sentences))
+    return Answer(about, limit_short(limit), tuple(sentences))
 
 
-def growth_to(
-    result: FitResult, answer: Scaling | None, target: pd.DataFrame, question: Question
-) -> tuple[Growth, Expectation] | None:
+def growth_to(place: Place) -> tuple[Growth, Expectation] | None:
     """Return what growing to the target brings, and the prediction there; None where that is not known."""
+    result, answer, question = place.result, place.scaling, place.question
     if answer is None or answer.refusal or not answer.quantity.is_time:
         return None
-    expected, _ = expectation(result, read_query(result.completed(target), result.schema), question.interval)
+    expected, _ = expectation(result, read_query(result.completed(place.frame), result.schema), question.interval)
     work = work_of(result, question)
-    growth = growth_of(result, answer, float(target[answer.along].iloc[0]), work, question.price, question.per)
+    growth = growth_of(result, answer, place.count, work, question.price, question.per)
     return None if growth.target.rate is None or not growth.grows else (growth, expected)
 
 
 def _pays(growth: Growth, expected: Expectation) -> Answer:
     """Return whether growing to the target pays."""
     judged = pays_judged(growth, (1.0 - expected.interval) / 2.0)
-    return Answer(Questions.pays, judged, (capitalised(pays_sentence(growth, expected)),), expected.verdict)
+    return Answer(PAYS, judged, (capitalised(pays_sentence(growth, expected)),), expected.verdict)
 
 
-def _next(result: FitResult, at: dict[str, Any], along: str, interval: float) -> Answer:
-    """Return the answer about the next measurement."""
-    question = Questions.next
+def _next(place: Place) -> Answer:
+    """Return the answer about the next measurement: toward the target, or two doublings beyond the data at least."""
+    result, at, along = place.result, dict(place.values), ""
+    if place.scaling is not None:
+        factor = place.scaling.steps.along
+        along, far = factor.name, ANSWERS.advice_beyond * factor.upper
+        at = {**place.scaling.at, along: place.count if place.target_given else max(place.count, far)}
     try:
-        advice = suggest(result, at, interval=interval)
+        advice = suggest(result, at, interval=place.question.interval)
     except GenperfError as error:
         hint = [f"Try: {error.hint}."] if error.hint else []
-        return Answer(question, "no advice", (capitalised(error.message), *hint))
+        return Answer(NEXT, "no advice", (capitalised(error.message), *hint))
     if advice.met or advice.chosen.empty:
-        return Answer(question, "nothing", (capitalised(advice.sentence),))
+        return Answer(NEXT, "nothing", (capitalised(advice.sentence),))
     first = advice.chosen.iloc[0]
     names = [f.name for f in result.schema.varying if f.name in advice.chosen]
     differs = sorted((n for n in names if first[n] != at.get(n)), key=lambda n: n != along) or names[:1]
     name = differs[0]
     short = f"{name} {first[name]}" if isinstance(first[name], str) else count_text(float(first[name]), name)
-    return Answer(question, short, (capitalised(advice.sentence),))
+    return Answer(NEXT, short, (capitalised(advice.sentence),))

@@ -73,9 +73,9 @@ class Model:
         return self.formulas.add(parse(text).node, self.factors)
 
 
-def engine(result: FitResult, formulas: Formulas, interval: float) -> dict[str, Any]:
+def engine(model: Model, interval: float) -> dict[str, Any]:
     """Return what the page needs to predict as `result.predict` does."""
-    model = Model(result, formulas)
+    result = model.result
     discrepancies = discrepancies_of(result.members)
     spread, schema = result.spread, result.schema
     tail = (1.0 - interval) / 2.0
@@ -123,16 +123,15 @@ def fitting(model: Model) -> dict[str, Any] | None:
     }
 
 
-def judging(result: FitResult, formulas: Formulas) -> dict[str, Any]:
+def judging(model: Model) -> dict[str, Any]:
     """Return what the verdicts need to know of a model, see `genperf.prediction.verdict`."""
-    query = result.query()
-    standing = standing_of(result.members, result.schema, query)
-    model = Model(result, formulas)
+    result = model.result
+    standing = standing_of(result.members, result.schema, result.query())
     shapes: dict[str, int] = {}
     for member, names in zip(result.members, unmeasured_terms(result.members), strict=True):
         constants = {name: f"c[{j}]" for j, name in enumerate(member.expression.constant_names)}
         terms = {t.name: t.node for t in member.expression.terms}
-        shapes.update({name: formulas.add(terms[name], model.factors, constants) for name in names})
+        shapes.update({name: model.formulas.add(terms[name], model.factors, constants) for name in names})
     stacked = stack_of(result.members) is not None
     nodes = single_node(result.panel, list(model.factors) if stacked else ())
     if nodes is not None:

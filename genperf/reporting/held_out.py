@@ -10,7 +10,7 @@ import numpy as np
 
 from genperf.errors import GenperfError
 from genperf.panel import Panel
-from genperf.reporting.sheet import short
+from genperf.reporting.place import short
 from genperf.table import Factor, Table
 from genperf.validation import Validation, validate
 from genperf.validation.splits import split

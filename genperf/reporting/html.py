@@ -21,13 +21,13 @@ from genperf.fitting import fit
 from genperf.formula import JAVASCRIPT_PRELUDE
 from genperf.formula.amounts import amount
 from genperf.prediction import discrepancies_of
-from genperf.reporting.engine import Formulas, Model, engine, fitting, judging, rules
-from genperf.reporting.further import capacity_of, further_of, splits_of
+from genperf.reporting.beside import Job, capacity_of, further_of, measures_of, splits_of
+from genperf.reporting.engine import Formulas, Model, fitting, rules
 from genperf.reporting.held_out import held_out
 from genperf.reporting.held_out import shown as shown_validation
-from genperf.reporting.measures import Job, measures_of
+from genperf.reporting.place import place_of
 from genperf.reporting.provenance import command_of, versions
-from genperf.reporting.sheet import place_of, quantity_of, sheet
+from genperf.reporting.sheet import quantity_of, sheet
 from genperf.result import FitResult, GroupedResult
 from genperf.table import Table
 from genperf.validation import Validation
@@ -207,24 +207,21 @@ def _groups(whole: GroupedResult, view: View, formulas: Formulas) -> list[dict[s
     for number, (key, result) in enumerate(whole.results.items()):
         doing("answering for groups", number, len(whole.results))
         try:
-            # What one group takes is not told: it is a small part of the whole.
+            # What one group takes is not reported: it is a small part of the whole.
             with listening(None):
-                place = place_of(result, view.target, view.along, view.interval)
-                predictor = engine(result, formulas, view.interval) if live else None
-                shown = sheet(
-                    result, place, _question(result, whole.group, key, view), judging(result, formulas), predictor
-                )
+                place = place_of(result, _question(result, whole.group, key, view), view.target, view.along)
+                model = Model(result, formulas)
+                shown = sheet(place, model, live)
         except GenperfError as error:
             # A group without an answer is named on the page; the only one is an error.
             if len(whole) == 1:
                 raise
             failed[key] = error.message
         else:
-            model = Model(result, formulas)
             beside = {
                 "measures": measures_of(model, dict(zip(whole.group, key, strict=True)), view.job),
                 "feasibility": fitting(model),
-                "further": further_of(result, formulas, place, view.interval, live=live),
+                "further": further_of(place, formulas, live),
                 "splits": splits_of(model),
             }
             out.append({"key": list(key), "sheet": {**shown, **beside}})

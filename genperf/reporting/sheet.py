@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,22 +10,22 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from genperf.advice.ask import Question
-from genperf.attribution import Scaling, scaling
+from genperf.attribution import Scaling
 from genperf.attribution.doublings import doublings_by_level, doublings_for_people
-from genperf.attribution.ladder import Ladder, ladder
+from genperf.attribution.ladder import Ladder
 from genperf.attribution.members import by_label
 from genperf.attribution.terms import amounts_of
-from genperf.errors import GenperfError
 from genperf.panel.medians import Median
-from genperf.panel.typical import most_measured
+from genperf.panel.work import work_of_columns
 from genperf.prediction import read_query
 from genperf.prediction.predict import central_and_band
-from genperf.prediction.query import checked_values
-from genperf.reporting.answers import Summary, answers, growth_to, normal_answer, summary, unanswered
-from genperf.reporting.measures import rate_unit
+from genperf.reporting.answers import answers, growth_to, summary
+from genperf.reporting.engine import Model, engine, judging
+from genperf.reporting.place import PLACE, Place, short
 from genperf.result import FitResult
 from genperf.table import Factor
+from genperf.vocabulary.names import column_of
+from genperf.words.numbers import samples_called
 from genperf.words.quantity import constant_unit, heading
 
 Array = npt.NDArray[np.float64]
@@ -35,12 +35,8 @@ Array = npt.NDArray[np.float64]
 class SheetSettings:
     """How far and how finely the page looks."""
 
-    #: The answers are about this many times the largest measured count: one doubling, the nearest question there is.
-    answered: float = 2.0
     #: The figures end at this many times the largest measured count: three doublings, one more than a verdict trusts.
     drawn: float = 8.0
-    #: Efficiency and knee are looked for up to this many times the largest measured count, as `explain` does.
-    evaluated: float = 16.0
     #: `drawn_steps`, `slider_steps`: counts per doubling in the figures, and on the slider. Guesses: a curve through 3
     #: looks smooth, and 8 leave stops 9 % apart.
     drawn_steps: int = 3
@@ -58,103 +54,29 @@ class SheetSettings:
 SHEET = SheetSettings()
 
 
-@dataclass(frozen=True, eq=False)
-class Place:
-    """Where a model is evaluated: along which factor, and at which values of the others."""
-
-    #: The factor that counts the workers.
-    along: Factor | None
-    #: Why there is none; empty where there is.
-    why_not: str
-    #: The configuration that the answers are about, by factor.
-    values: dict[str, Any]
-    #: The configurations along that factor.
-    path: Ladder | None
-    #: The predictions along it.
-    scaling: Scaling | None
-    #: One row: `values`.
-    target: pd.DataFrame
-    #: Whether the user gave the count of workers.
-    target_given: bool = False
-
-
-def place_of(result: FitResult, target: Mapping[str, Any] | None, along: str | None, interval: float) -> Place:
-    """Choose a configuration: where most was measured, at twice the largest measured count unless a target is given."""
-    given = checked_values(target or {}, result.schema)
-    try:
-        factor = ladder(result, _completed(result, given), along).along
-    except GenperfError as error:
-        if along is not None:
-            raise
-        return _without_scale(result, given, error.message)
-    given = _counted(result, factor, given)
-    at = _completed(result, {**most_measured(result.panel, factor.name), **given})
-    upto = max(factor.upper * SHEET.evaluated, float(given.get(factor.name, 0.0)))
-    if factor.name not in given:
-        del at[factor.name]
-    curve = scaling(result, at, along=factor.name, upto=upto, interval=interval)
-    path = curve.steps
-    count = float(given.get(factor.name, SHEET.answered * factor.upper))
-    row = int(np.argmin(np.abs(np.log(path.counts / count))))
-    values = {name: column[row] for name, column in path.columns.items()}
-    frame = pd.DataFrame({k: [v] for k, v in values.items()})
-    return Place(factor, "", values, path, curve, frame, factor.name in given)
-
-
-def _counted(result: FitResult, along: Factor, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the target with its count of workers, which a given count of nodes determines too."""
-    nodes = result.panel.nodes
-    if nodes is None or nodes == along or nodes.name not in given or nodes.distinct == 1:
-        return dict(given)
-    return {**given, along.name: float(given.get(along.name, float(given[nodes.name]) * along.upper / nodes.upper))}
-
-
-def _completed(result: FitResult, at: Mapping[str, Any]) -> dict[str, Any]:
-    filled = result.completed(at or None)
-    if len(filled) != 1:
-        raise GenperfError(f"a report is about one target, not {len(filled)}", hint="one value for each factor")
-    return {str(name): value for name, value in filled.iloc[0].items()}
-
-
-def _without_scale(result: FitResult, given: dict[str, Any], why: str) -> Place:
-    """Return a place on no scale."""
-    at = {k: v[0] for k, v in read_query(_completed(result, given), result.schema).columns.items()}
-    return Place(None, why, at, None, None, pd.DataFrame({k: [v] for k, v in at.items()}))
-
-
-def sheet(
-    result: FitResult, place: Place, question: Question, judging: dict[str, Any], engine: dict[str, Any] | None
-) -> dict[str, Any]:
-    """Return the contents of the page for one model."""
-    interval = question.interval
-    grown = growth_to(result, place.scaling, place.target, question)
-    schema, predicted = result.schema, summary(result, place.scaling, place.target, interval, grown)
-    if place.scaling is None:
-        given = unanswered(place.why_not, result, place.target, interval)
-    else:
-        given = answers(
-            result, place.scaling, place.target, question, predicted.verdict, grown, target_given=place.target_given
-        )
-        given += normal_answer(result, place.target)
+def sheet(place: Place, model: Model, live: bool) -> dict[str, Any]:
+    """Return the contents of the page for one model; where it is not live, with predictions at the slider's counts."""
+    result, interval, grown = place.result, place.question.interval, growth_to(place)
+    schema, predicted = result.schema, summary(place, grown)
     names = [f.name for f in schema.factors]
     return {
         "model": result.model,
         "formula": result.best.expression.text(result.best.values),
-        "answers": [{**vars(a), "sentences": list(a.sentences), "marks": list(a.marks)} for a in given],
-        "summary": _summary(predicted),
+        "answers": [vars(a) for a in answers(place, predicted["verdict"], grown)],
+        "summary": predicted,
         "factors": [factor_of(f, schema.medians, i) for i, f in enumerate(schema.factors)],
         "at": [plain(place.values[n]) for n in names],
         "along": None if place.along is None else names.index(place.along.name),
-        "path": None if place.path is None else _path(place, names),
+        "path": None if place.scaling is None else _path(place.scaling.steps, names),
         "drawn": None if place.along is None else place.along.upper * SHEET.drawn,
         "efficiency": _efficiency(place.scaling),
         "measured": [
             [*m.values, short(m.value), short(m.lowest), short(m.highest), m.repeats]
             for m in schema.medians[: SHEET.max_measured]
         ],
-        "engine": engine,
-        "stops": None if engine is not None else stops(result, place, interval),
-        "judging": judging,
+        "engine": engine(model, interval) if live else None,
+        "stops": None if live else stops(result, place, interval),
+        "judging": judging(model),
         "constants": _constants(result, interval),
         "doublings": _doublings(result, interval),
         "members": [[entry.label, round(entry.weight, 4)] for entry in by_label(result.members)],
@@ -164,18 +86,8 @@ def sheet(
     }
 
 
-def _summary(prediction: Summary) -> dict[str, Any]:
-    """Return the prediction at the configuration of the answers, as the page reads it."""
-    return {
-        **{end: short(getattr(prediction, end), 7) for end in ("value", "lower", "upper")},
-        "efficiency": None if prediction.efficiency is None else short(prediction.efficiency, 3),
-        "verdict": prediction.verdict,
-        "sentence": prediction.sentence,
-    }
-
-
 def quantity_of(result: FitResult) -> dict[str, Any]:
-    """Return what the page must know of the predicted quantity: of a measured throughput, that it is told first."""
+    """Return what the page must know of the predicted quantity: of a measured throughput, that it comes first."""
     schema = result.schema
     target = schema.target
     return {
@@ -190,14 +102,22 @@ def quantity_of(result: FitResult) -> dict[str, Any]:
     }
 
 
+def rate_unit(result: FitResult) -> str:
+    """Return the unit of the throughput: `images/s` of a column `images_per_s`, else samples.
+
+    Where only the number of workers tells the work, it is the steps of one worker.
+    """
+    schema = result.schema
+    if schema.target.throughput:
+        return f"{samples_called(schema.target.throughput)}/s"
+    of_group = {column_of(name, schema.group) for name in ("batch", "global_batch")}
+    known = work_of_columns(result.panel) is not None or of_group != {None}
+    return "samples/s" if known else "worker steps/s"
+
+
 def plain(value: Any) -> Any:
     """Return what JSON can hold."""
     return value.item() if hasattr(value, "item") else value
-
-
-def short(value: float, digits: int = 6) -> float:
-    """Round to some significant digits: what is only drawn needs no more."""
-    return float(f"{value:.{digits}g}")
 
 
 def _finite(value: float | None, digits: int) -> float | None:
@@ -236,24 +156,21 @@ def _slider(counts: Array) -> npt.NDArray[np.int64]:
     return _thinned(counts, SHEET.slider_steps, np.arange(1.0, SHEET.whole_stops + 1.0))
 
 
-def _path(place: Place, names: list[str]) -> dict[str, Any]:
+def _path(path: Ladder, names: list[str]) -> dict[str, Any]:
     """Return the counts at which the slider stops, and the factors that follow them."""
-    path = place.path
-    if path is None or place.along is None:
-        raise TypeError("no path")
     rows = _slider(path.counts)
     counts = path.counts[rows]
     follow = {
         names.index(n): [plain(v) for v in values[rows]]
         for n, values in path.columns.items()
-        if n != place.along.name and n in names and len({plain(v) for v in values}) > 1
+        if n != path.along.name and n in names and len({plain(v) for v in values}) > 1
     }
-    drawn = _thinned(counts, SHEET.drawn_steps, np.array([place.along.upper]))
+    drawn = _thinned(counts, SHEET.drawn_steps, np.array([path.along.upper]))
     return {
         "counts": [float(c) for c in counts],
         "follow": {str(k): v for k, v in follow.items()},
         "work": None if path.work is None else [short(float(w), 9) for w in path.work[rows]],
-        "drawn": [int(i) for i in drawn if counts[i] <= place.along.upper * SHEET.drawn * 1.0001],
+        "drawn": [int(i) for i in drawn if counts[i] <= path.along.upper * SHEET.drawn * 1.0001],
         "kind": path.kind,
     }
 
@@ -263,7 +180,7 @@ def _efficiency(scaling: Scaling | None) -> dict[str, Any] | None:
     if scaling is None or scaling.refusal:
         return None
     counts = scaling.curve[scaling.along].to_numpy(float)
-    largest = scaling.upto * SHEET.drawn / SHEET.evaluated
+    largest = scaling.upto * SHEET.drawn / PLACE.evaluated
     rows = [i for i in _thinned(counts, SHEET.drawn_steps, np.array([])) if counts[i] <= largest * 1.0001]
     part = scaling.curve.iloc[rows]
     points = scaling.points[scaling.points["what"] == "efficiency"]
@@ -280,12 +197,12 @@ def _efficiency(scaling: Scaling | None) -> dict[str, Any] | None:
 
 def stops(result: FitResult, place: Place, interval: float) -> dict[str, Any]:
     """Return the predictions at the counts of the slider, or at the one place where there is none."""
-    if place.path is None or place.along is None:
-        query = read_query(place.target, result.schema)
+    if place.scaling is None:
+        query = read_query(place.frame, result.schema)
     else:
-        rows = _slider(place.path.counts)
-        frame = pd.DataFrame({name: values[rows] for name, values in place.path.columns.items()})
-        query = read_query(frame, result.schema)
+        steps = place.scaling.steps
+        rows = _slider(steps.counts)
+        query = read_query(pd.DataFrame({name: values[rows] for name, values in steps.columns.items()}), result.schema)
     # Verdicts are about the 90 % interval, whatever is shown.
     value, lower, upper, log_width = central_and_band(result, query, interval)
     names, amounts = amounts_of(result, query.columns, value)

@@ -1,38 +1,95 @@
-"""What a page shows beside its main quantity: further quantities, the capacities they must keep, other splits."""
+"""What a page shows beside the predicted value: costs, durations, further quantities with capacities, other splits."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from genperf.advice.goal import Goal, capacity_constraints
 from genperf.advice.layouts import split_columns
-from genperf.errors import GenperfError
+from genperf.attribution.derived import price_of
+from genperf.attribution.growth import paid_for
+from genperf.errors import GenperfError, TableError
+from genperf.formula import render
+from genperf.formula.amounts import amount
 from genperf.panel.medians import Median
+from genperf.panel.work import work_of_step
 from genperf.prediction.predict import known_rows
 from genperf.reporting.engine import Formulas, Model, engine, judging
-from genperf.reporting.sheet import Place, factor_of, short, stops
+from genperf.reporting.place import Place, short
+from genperf.reporting.sheet import factor_of, stops
 from genperf.result import FitResult
+from genperf.words.growth import price_text
 
 
-def further_of(
-    result: FitResult, formulas: Formulas, place: Place, interval: float, *, live: bool
-) -> list[dict[str, Any]]:
-    """Return what the page needs to predict the further quantities of a model."""
+@dataclass(frozen=True)
+class Job:
+    """What the page takes as price and as work in all; both can be changed on it."""
+
+    #: Of one worker, or of what `per` counts: `2/h`.
+    price: str | None = None
+    #: A column, or a formula over the factors.
+    per: str | None = None
+    #: The work in all, in the unit of the throughput or of the batch: `300B`.
+    samples: str | None = None
+
+    def shown(self) -> dict[str, float | None]:
+        """Return the numbers: money for an hour, and the work in all."""
+        hourly = None if self.price is None else price_of(self.price).per_second * 3600.0
+        size = None if self.samples is None else amount(self.samples)
+        if self.samples is not None and (size is None or not 0.0 < size < math.inf):
+            raise GenperfError(f"'{self.samples}' is no amount of work", hint="--samples 300B, above zero")
+        return {"price": hourly, "size": size}
+
+
+def measures_of(model: Model, group: Mapping[str, str], job: Job) -> dict[str, Any]:
+    """Return what the page needs for each measure, as numbers of formulas; None where it is unknown."""
+    result = model.result
+    work = work_of_step(result.panel, group)
+    sequence = result.panel.find("sequence")
+    paid = _paid(result, job)
+    factors = list(model.factors)
+    return {
+        "work": None if work is None else model.formulas.add(work, model.factors),
+        "paid": None if paid is None else model.formula(paid),
+        "paidName": (paid or "").replace("`", ""),
+        "paidUnit": price_text("1/h", (paid or "").replace("`", "")).removeprefix("1"),
+        "sequence": None if sequence is None else factors.index(sequence.name),
+    }
+
+
+def _paid(result: FitResult, job: Job) -> str | None:
+    """Return what counts that which is paid for, a formula over the factors; None where nothing does."""
+    if not result.schema.target.is_time:
+        return None
+    try:
+        return render(paid_for(result, job.per)[1])
+    except TableError:
+        if job.price is None and job.per is None:
+            return None
+        raise
+
+
+def further_of(place: Place, formulas: Formulas, live: bool) -> list[dict[str, Any]]:
+    """Return what the page needs to predict the further quantities of a model, live or at the slider's counts."""
+    result, interval = place.result, place.question.interval
     shown = []
     for name, one in result.further.items():
         columns = {factor: np.array([value]) for factor, value in place.values.items()}
+        model = Model(one, formulas)
         known = live or bool(known_rows(one, columns, 1).all())
         shown.append(
             {
                 "name": name,
                 "unit": one.schema.target.unit,
                 "factors": [factor_of(f, one.schema.medians, i) for i, f in enumerate(one.schema.factors)],
-                "engine": engine(one, formulas, interval) if live else None,
+                "engine": engine(model, interval) if live else None,
                 "stops": stops(one, place, interval) if known and not live else None,
-                "judging": judging(one, formulas),
+                "judging": judging(model),
                 "measured": [_measured(median) for median in one.schema.medians],
             }
         )

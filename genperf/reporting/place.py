@@ -1,0 +1,109 @@
+"""Where a page answers: the configuration, and the predictions along the count of workers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from genperf.advice.ask import Question
+from genperf.attribution import Scaling, scaling
+from genperf.attribution.ladder import ladder
+from genperf.errors import GenperfError
+from genperf.panel.typical import most_measured
+from genperf.prediction import read_query
+from genperf.prediction.query import checked_values
+from genperf.result import FitResult
+from genperf.table import Factor
+from genperf.words.numbers import count_text
+
+
+@dataclass(frozen=True)
+class PlaceSettings:
+    """How far a page looks, in times the largest measured count."""
+
+    #: The answers are about it: one doubling, the nearest question there is.
+    answered: float = 2.0
+    #: Up to it efficiency and knee are looked for, as `explain` does.
+    evaluated: float = 16.0
+
+
+PLACE = PlaceSettings()
+
+
+@dataclass(frozen=True, eq=False)
+class Place:
+    """A model at the configuration that a page answers for."""
+
+    result: FitResult
+    #: The price, the work of a step, and the nominal coverage.
+    question: Question
+    #: Every factor of the configuration.
+    values: dict[str, Any]
+    #: The predictions along the count of workers; why there are none.
+    scaling: Scaling | None = None
+    why_not: str = ""
+    #: Whether the user gave the count of workers: the advice is then about it, and about no larger one.
+    target_given: bool = False
+
+    @property
+    def along(self) -> Factor | None:
+        """The factor that counts the workers."""
+        return None if self.scaling is None else self.scaling.steps.along
+
+    @property
+    def count(self) -> float:
+        """The count of workers of the configuration; NaN where no factor counts them."""
+        return float("nan") if self.along is None else float(self.values[self.along.name])
+
+    @property
+    def frame(self) -> pd.DataFrame:
+        """The configuration as one row."""
+        return pd.DataFrame({name: [value] for name, value in self.values.items()})
+
+    @property
+    def shown(self) -> str:
+        """The configuration in a sentence."""
+        return "the centre of the data" if self.along is None else count_text(self.count, self.along.name)
+
+
+def place_of(
+    result: FitResult, question: Question, target: Mapping[str, Any] | None = None, along: str | None = None
+) -> Place:
+    """Choose a configuration: where most was measured, at twice the largest measured count unless a target is given."""
+    given = checked_values(target or {}, result.schema)
+    try:
+        factor = ladder(result, _completed(result, given), along).along
+    except GenperfError as error:
+        if along is not None:
+            raise
+        columns = read_query(_completed(result, given), result.schema).columns
+        return Place(result, question, {k: v[0] for k, v in columns.items()}, why_not=error.message)
+    nodes, name = result.panel.nodes, factor.name
+    if nodes is not None and nodes != factor and nodes.name in given and nodes.distinct > 1:
+        # A count of nodes determines that of the workers.
+        given.setdefault(name, float(given[nodes.name]) * factor.upper / nodes.upper)
+    at = _completed(result, {**most_measured(result.panel, name), **given})
+    upto = max(factor.upper * PLACE.evaluated, float(given.get(name, 0.0)))
+    if name not in given:
+        del at[name]
+    curve = scaling(result, at, along=name, upto=upto, interval=question.interval)
+    count = float(given.get(name, PLACE.answered * factor.upper))
+    row = int(np.argmin(np.abs(np.log(curve.steps.counts / count))))
+    values = {name: column[row] for name, column in curve.steps.columns.items()}
+    return Place(result, question, values, curve, target_given=name in given)
+
+
+def _completed(result: FitResult, at: Mapping[str, Any]) -> dict[str, Any]:
+    filled = result.completed(at or None)
+    if len(filled) != 1:
+        raise GenperfError(f"a report is about one target, not {len(filled)}", hint="one value for each factor")
+    return {str(name): value for name, value in filled.iloc[0].items()}
+
+
+def short(value: float, digits: int = 6) -> float:
+    """Round to some significant digits: what is only drawn needs no more."""
+    return float(f"{value:.{digits}g}")
