@@ -1,10 +1,8 @@
 """Figures (matplotlib, extra `plots`). Every function returns a Figure; none is shown, nothing is styled at import."""
 
-from genperf.plots.bars import sobol, waterfall
-from genperf.plots.groups import groups
-from genperf.plots.published import published
+from genperf.plots.bars import published, sobol, waterfall
 from genperf.plots.quality import constants, predicted_against_measured, residuals
-from genperf.plots.scaling import efficiency, scaling, terms
+from genperf.plots.scaling import efficiency, groups, scaling, terms
 from genperf.plots.style import image, kind_of, save
 
 __all__ = [

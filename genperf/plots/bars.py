@@ -1,10 +1,12 @@
-"""Figures of shares: Sobol indices, and why two configurations differ, term by term."""
+"""Figures of bars: shares of the variance, why two configurations differ, the efficiency of published series."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from genperf.attribution import Comparison, Sensitivity
 from genperf.plots.style import BLUE, FAINT, GREEN, INK, SKY, VERMILION, new_figure, shown
@@ -12,6 +14,9 @@ from genperf.words.quantity import heading
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+
+_TITLES = {"inside": "inside a node", "second": "to the second node", "beyond": "beyond"}
 
 
 def sobol(sensitivity: Sensitivity) -> Figure:
@@ -81,4 +86,28 @@ def waterfall(comparison: Comparison) -> Figure:
     ax.set_xlim(0.0, 1.16 * float(np.maximum(start, end).max()))
     ax.set_xlabel(shown(heading(quantity)))
     ax.legend(frameon=False, fontsize=8)
+    return figure
+
+
+def published(steps: Mapping[str, npt.NDArray[Any]]) -> Figure:
+    """Draw the efficiency of a doubling on each cluster by the kind of step: the median, and nine in ten of its steps.
+
+    Parameters
+    ----------
+    steps : mapping of str to ndarray of shape (steps,)
+        As `genperf.normal.published` returns them.
+    """
+    clusters = np.unique(steps["cluster"])[::-1]
+    each = 100.0 * steps["efficiency"] ** (1.0 / steps["doublings"])
+    figure, axes = new_figure(9.6, 1.2 + 0.22 * len(clusters), ncols=len(_TITLES), sharey=True, sharex=True)
+    for ax, (kind, title) in zip(axes, _TITLES.items(), strict=True):
+        for place, cluster in enumerate(clusters):
+            values = each[(steps["kind"] == kind) & (steps["cluster"] == cluster)]
+            if len(values):
+                low, middle, high = np.quantile(values, (0.05, 0.5, 0.95))
+                ax.plot([low, high], [place, place], color=BLUE, linewidth=3, alpha=0.35, solid_capstyle="butt")
+                ax.plot(middle, place, "o", color=BLUE, markersize=4)
+        ax.set_title(title, fontsize=10, loc="left")
+        ax.set_xlabel("efficiency of a doubling, %")
+    axes[0].set_yticks(range(len(clusters)), [shown(c) for c in clusters])
     return figure

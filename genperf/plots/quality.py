@@ -111,7 +111,7 @@ def predicted_against_measured(
     ax.set_xscale("log")
     ax.set_xlim(*ends)
     plain_numbers(ax)
-    _plain_across(ax)
+    plain_numbers(ax, across=True)
     ax.set_xlabel(shown(f"measured {quantity}"))
     ax.set_ylabel(shown(f"predicted {quantity}"))
     title = "Configurations held out" if isinstance(what, Validation) else "Configurations of the fit"
@@ -125,15 +125,6 @@ def _quantity(what: FitResult | Validation, table: Table | None) -> Target:
     if isinstance(what, FitResult):
         return what.schema.target
     return what.target if table is None else table.target
-
-
-def _plain_across(ax: Any) -> None:
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
-
-    low, high = ax.get_xlim()
-    ax.xaxis.set_major_locator(LogLocator(base=10, subs=(1.0, 2.0, 5.0) if high / low < 1000 else (1.0,)))
-    ax.xaxis.set_major_formatter(FuncFormatter(lambda v, _: f"{v:g}"))
-    ax.xaxis.set_minor_formatter(NullFormatter())
 
 
 _Part = tuple[str, Array, Array, Array, Array]

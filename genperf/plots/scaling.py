@@ -1,8 +1,8 @@
-"""Figures along the number of workers: the prediction with its band, efficiency, and the parts of the prediction."""
+"""Figures along the number of workers: the prediction with its band, of groups as well, efficiency, and the parts."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,7 @@ import pandas as pd
 
 from genperf.attribution import Scaling, explain
 from genperf.attribution.terms import FORM, HIDDEN
-from genperf.errors import GenperfError
+from genperf.errors import GenperfError, counted
 from genperf.panel.typical import measured_along
 from genperf.plots.style import (
     BLUE,
@@ -50,11 +50,15 @@ class CurveSettings:
     least_weight: float = 0.01
     #: Terms with their own colour; smaller ones are drawn together. One less than the palette has.
     max_terms: int = 7
+    #: Groups in one figure: colours times dashes that can be told apart. A guess.
+    max_groups: int = 16
     #: Per cent at which the axis of the efficiency ends, at most.
     highest_efficiency: float = 200.0
 
 
 CURVES = CurveSettings()
+#: Dashes, so that no colour is needed to tell groups apart.
+_DASHES = ("-", "--", "-.", ":")
 
 
 def scaling(
@@ -163,6 +167,44 @@ def _verdicts(ax: Any, answer: Scaling, predictions: pd.DataFrame | None, column
                 part[answer.along].to_numpy(float), part[name], yerr=np.maximum(bars, 0.0), fmt=marker, color=color,
                 markersize=7, capsize=3, label=f"predicted: {verdict}",
             )  # fmt: skip
+
+
+def groups(answers: Mapping[tuple[str, ...], Scaling]) -> Figure:
+    """Draw the predicted value of groups along the number of workers, each with its band; a throughput where measured.
+
+    Parameters
+    ----------
+    answers : mapping of tuple of str to Scaling
+        By the group's values, from `explain(…, knee=True).scaling`.
+
+    Raises
+    ------
+    GenperfError
+        For no group, or more than can be told apart.
+    """
+    if not 0 < len(answers) <= CURVES.max_groups:
+        raise GenperfError(
+            f"a figure holds up to {CURVES.max_groups} groups, and these are {counted(len(answers), 'group')}",
+            hint="result[GROUP].plot()",
+        )
+    first = next(iter(answers.values()))
+    rates = all(THROUGHPUT[0] in answer.curve for answer in answers.values()) and bool(first.quantity.throughput)
+    columns = THROUGHPUT if rates else (first.quantity.name, "lower", "upper")
+    figure, ax = new_figure()
+    counts: set[float] = set()
+    for place, (key, answer) in enumerate(answers.items()):
+        x = answer.curve[answer.along].to_numpy(float)
+        value, lower, upper = (answer.curve[name].to_numpy(float) for name in columns)
+        color = PALETTE[place % len(PALETTE)]
+        ax.fill_between(x, lower, upper, color=color, alpha=0.12, linewidth=0)
+        ax.plot(x, value, color=color, linestyle=_DASHES[place // len(PALETTE)], label=shown(", ".join(key)))
+        counts |= set(x.tolist())
+    doubling_axis(ax, first.along, sorted(counts))
+    plain_numbers(ax)
+    ax.set_ylabel(shown(THROUGHPUT[0] if rates else heading(first.quantity)))
+    ax.set_title(f"predicted, with {100 * first.interval:.0f} % bands", loc="left", fontsize=9, color=INK)
+    legend(ax)
+    return figure
 
 
 def efficiency(answer: Scaling) -> Figure:

@@ -109,18 +109,19 @@ def ticks_between(lowest: float, highest: float, max_ticks: int = STYLE.max_tick
     return powers[:: -(-len(powers) // max_ticks)]
 
 
-def plain_numbers(ax: Axes) -> None:
-    """Make the vertical axis logarithmic, with plain numbers."""
+def plain_numbers(ax: Axes, across: bool = False) -> None:
+    """Make the vertical axis logarithmic, with plain numbers; or the one across."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-    ax.set_yscale("log")
-    low, high = ax.get_ylim()
+    axis = ax.xaxis if across else ax.yaxis
+    (ax.set_xscale if across else ax.set_yscale)("log")
+    low, high = axis.get_view_interval()
     subs: tuple[float, ...] = (1.0, 2.0, 5.0) if high / low < 1000 else (1.0,)
-    if high / low < 6:
+    if high / low < 6 and not across:
         subs = (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0)
-    ax.yaxis.set_major_locator(LogLocator(base=10, subs=subs))
-    ax.yaxis.set_major_formatter(FuncFormatter(lambda v, _: f"{v:g}"))
-    ax.yaxis.set_minor_formatter(NullFormatter())
+    axis.set_major_locator(LogLocator(base=10, subs=subs))
+    axis.set_major_formatter(FuncFormatter(lambda v, _: f"{v:g}"))
+    axis.set_minor_formatter(NullFormatter())
 
 
 def image(figure: Figure, kind: str) -> bytes:
