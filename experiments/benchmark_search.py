@@ -19,7 +19,7 @@ import genperf as gp
 from genperf.estimate.problem import problem_of
 from genperf.estimate.weights import bootstrap
 from genperf.losses import loss_named, penalty_named
-from genperf.models.generic import generic, structure_named
+from genperf.models.generic import Structure, generic
 from genperf.solver import Problem, solve
 from genperf.solver.search import SEARCH
 
@@ -32,14 +32,14 @@ NEAR = 1e-3
 
 def cpu_problem(structure: str) -> Problem:
     table = gp.datasets.load("pytorch_cpu")
-    expression = generic(table.factors, structure_named(structure))  # type: ignore[arg-type]
+    expression = generic(table.factors, Structure(structure))  # type: ignore[arg-type]
     return problem_of(expression, table.medians(), loss_named("relative"), penalty_named("l2", 1e-4))
 
 
 def plain_objective(structure: str) -> Callable[[np.ndarray], float]:
     """Write the cost as one would by hand: numpy over the rows, one set of constants at a time."""
     table = gp.datasets.load("pytorch_cpu")
-    expression = generic(table.factors, structure_named(structure))  # type: ignore[arg-type]
+    expression = generic(table.factors, Structure(structure))  # type: ignore[arg-type]
     medians, problem = table.medians(), cpu_problem(structure)
     names = list(expression.constant_names)
     scaled = {f.name: medians.columns[f.name] / float(f"{f.centre:.3g}") for f in table.factors}

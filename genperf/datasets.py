@@ -1,6 +1,7 @@
 """The bundled measurements: published and measured timing tables of distributed training.
 
-`data/README.md` says where each comes from, `data/columns.csv` what each column means and in which unit.
+`data/README.md` gives the source of each, `data/columns.csv` the meaning and unit of each column,
+`data/tables.toml` the roles of the columns.
 
 Examples
 --------
@@ -15,7 +16,9 @@ Examples
 
 from __future__ import annotations
 
+import tomllib
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -24,110 +27,18 @@ import pandas as pd
 from genperf.errors import TableError, suggest
 from genperf.table import Table, read_table
 
-# Enough categorical factors that rows with equal factors are repeats of one configuration and nothing else.
-_ROLES: dict[str, dict[str, str]] = {
-    "allreduce_vs_server": {
-        "intrinsic": "bytes",
-        "extrinsic": "workers,servers,link_mbit,link_latency_ms",
-        "categorical": "framework,architecture",
-        "repeat": "repeat",
-    },
-    "bigscience": {
-        "intrinsic": "params_billion,micro_batch,global_batch",
-        "extrinsic": "data_parallel,tensor_parallel,pipeline_parallel,nodes",
-        "categorical": "hardware",
-        "where": "layout_stated == 'yes'",
-    },
-    "causes": {
-        "intrinsic": "batch_per_worker",
-        "extrinsic": "workers",
-        "categorical": "framework,planted",
-        "repeat": "repeat",
-    },
-    "core_experiment": {
-        "intrinsic": "layers,filters,kernel_size,hidden",
-        "extrinsic": "workers,batch_per_worker,data_chunks",
-        "categorical": "framework,activation,optimizer",
-        "repeat": "repeat",
-    },
-    "dlperf": {
-        "intrinsic": "batch_per_device",
-        "extrinsic": "nodes,devices",
-        "categorical": "framework,model,precision,framework_version,xla,dali,loss_scale,grad_clip,"
-        "graph_kernel_fusion,loader_workers,data,session",
-        "repeat": "repeat",
-    },
-    "dlperf_gpt": {
-        "intrinsic": "hidden_size,num_layers,seq_length,micro_batch,grad_accumulation",
-        "extrinsic": "data_parallel,tensor_parallel,pipeline_parallel,nodes",
-        "categorical": "implementation,optimizer_sharding",
-    },
-    "dlperf_insightface": {
-        "intrinsic": "batch_per_device,sample_ratio",
-        "extrinsic": "nodes,devices",
-        "categorical": "implementation,backbone,dataset,loss,parallelism",
-        "repeat": "repeat",
-    },
-    "dlperf_widedeep": {
-        "intrinsic": "batch_per_device,vocab_size,embedding_dim,hidden_layers",
-        "extrinsic": "nodes,devices",
-        "categorical": "framework_version",
-    },
-    "initialisation": {
-        "time": "startup_s",
-        "intrinsic": "samples",
-        "extrinsic": "workers",
-        "categorical": "reading",
-        "repeat": "repeat",
-    },
-    "libai": {
-        "intrinsic": "num_layers,seq_length,micro_batch,global_batch",
-        "extrinsic": "data_parallel,tensor_parallel,pipeline_parallel,nodes",
-        "categorical": "framework,activation_checkpointing",
-    },
-    "links": {"time": "transfer_s", "extrinsic": "link_mbit,link_latency_ms", "repeat": "repeat"},
-    "overlap": {
-        "intrinsic": "batch_per_worker,bytes",
-        "extrinsic": "workers",
-        "categorical": "architecture,exchange",
-        "repeat": "repeat",
-    },
-    "partitioned": {
-        "intrinsic": "num_layers,hidden_size,seq_length,micro_batch,global_batch",
-        "extrinsic": "devices,data_parallel,tensor_parallel,pipeline_parallel",
-        "repeat": "repeat",
-    },
-    "pytorch_cpu": {
-        "intrinsic": "batch_per_worker,layers,filters,kernel_size,hidden",
-        "extrinsic": "workers",
-        "repeat": "repeat",
-    },
-    "rubick": {
-        "intrinsic": "params,seq_length,global_batch",
-        "extrinsic": "data_parallel,tensor_parallel,pipeline_parallel,nodes,gpus_on_smallest_node,gpus_on_largest_node",
-        "categorical": "three_d,zero,gradient_checkpointing",
-        "where": "model != 't5_3B'",
-    },
-    "server_knee": {"intrinsic": "compute_s", "extrinsic": "workers,servers", "repeat": "repeat"},
-    "single_worker": {
-        "intrinsic": "batch_per_worker,layers,filters,kernel_size,hidden,image_size",
-        "categorical": "framework,optimizer,activation",
-        "repeat": "repeat",
-    },
-    "whole_jobs": {
-        "time": "job_s",
-        "intrinsic": "batch_per_worker,iterations,samples",
-        "extrinsic": "workers",
-        "categorical": "server",
-        "repeat": "repeat",
-    },
-}
 _TIME = "step_time_s"
+
+
+@cache
+def _roles() -> dict[str, dict[str, str]]:
+    """Return the options of each table, from `data/tables.toml`."""
+    return tomllib.loads((_folder() / "tables.toml").read_text(encoding="utf-8"))
 
 
 def names() -> tuple[str, ...]:
     """Return the names of the bundled tables."""
-    return tuple(_ROLES)
+    return tuple(_roles())
 
 
 def path(name: str) -> Path:
@@ -138,7 +49,7 @@ def path(name: str) -> Path:
     TableError
         If there is no table of that name.
     """
-    if name not in _ROLES:
+    if name not in _roles():
         hint = suggest(name, names()) or f"one of {', '.join(names())}"
         raise TableError(f"no bundled table '{name}'", hint=hint)
     return _folder() / f"{name}.csv"
@@ -254,7 +165,7 @@ def load(name: str, **options: Any) -> Table:
     >>> len(list(series.groups()))
     7
     """
-    given = {"time": _TIME, **_ROLES.get(name, {}), **options}
+    given = {"time": _TIME, **_roles().get(name, {}), **options}
     if options.get("throughput") or options.get("quantity"):
         given["time"] = options.get("time")
     # The file's place differs between machines; what is fitted to it must not.
@@ -270,7 +181,7 @@ def roles(name: str) -> dict[str, str]:
     {'time': 'step_time_s', 'intrinsic': 'compute_s', 'extrinsic': 'workers,servers', 'repeat': 'repeat'}
     """
     path(name)
-    return {"time": _TIME, **_ROLES[name]}
+    return {"time": _TIME, **_roles()[name]}
 
 
 def columns(name: str) -> pd.DataFrame:

@@ -24,8 +24,8 @@ def command(as_json: bool, no_color: bool) -> None:
                         "equation": f.equation,
                         "source": f.source,
                         "purpose": f.purpose,
-                        "needs": [n.name for n in f.needs if n.required],
-                        "uses": [n.name for n in f.needs if not n.required],
+                        "needs": list(f.requires),
+                        "uses": [*f.uses, *f.supposes],
                         "phases": list(f.phases),
                     }
                     for f in MODELS.values()
@@ -37,7 +37,7 @@ def command(as_json: bool, no_color: bool) -> None:
         return
     rows = []
     for family in MODELS.values():
-        needs = ", ".join(n.name if n.required else f"[{n.name}]" for n in family.needs)
+        needs = ", ".join([*family.requires, *(f"[{name}]" for name in (*family.uses, *family.supposes))])
         rows.append([family.name, family.equation, needs or "any", family.purpose, family.source])
     show_rows(["model", "equation", "needs", "for", "source"], rows, plain=no_color)
     click.echo("\nA column is matched to a factor by its name (case does not matter), or by --map FACTOR=COLUMN:")

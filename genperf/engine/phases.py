@@ -15,13 +15,6 @@ _LISTENER: ContextVar[Listener | None] = ContextVar("listener", default=None)
 def doing(phase: str, done: int = 0, total: int = 0) -> None:
     """Tell what is computed now; nobody listens in a worker's process.
 
-    Parameters
-    ----------
-    phase : str
-        As "predicting configurations".
-    done, total : int
-        How much of the phase is done, and how much there is; 0 where it does not count.
-
     Examples
     --------
     >>> with listening(lambda *heard: print(heard)):

@@ -72,13 +72,7 @@ class Backend:
 
 @contextmanager
 def connected(engine: Engine) -> Iterator[Backend]:
-    """Connect to the engine, and stop in the end whatever was started for it.
-
-    Raises
-    ------
-    GenperfError
-        Where the engine is not installed or the cluster does not answer.
-    """
+    """Connect to the engine, and stop in the end whatever was started for it."""
     import joblib
 
     local_workers = joblib.cpu_count() if engine.workers == -1 else engine.workers

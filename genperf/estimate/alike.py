@@ -25,8 +25,7 @@ from genperf.expression import Expression
 from genperf.formula import evaluate_with_gradient
 from genperf.losses import Loss, Penalty, loss_named, penalty_named
 from genperf.prediction import Evidence, Member, Status
-from genperf.solver import penalised_least_squares
-from genperf.solver.problem import EVALUATION
+from genperf.solver import blocks, penalised_least_squares
 from genperf.table import Table
 
 Array = npt.NDArray[np.float64]
@@ -74,8 +73,7 @@ class Batch:
     def blocks(self, sets: int) -> list[slice]:
         """Cut the series into blocks of bounded memory, for a number of sets of weights each."""
         series, rows, n = self.basis.shape
-        step = max(1, EVALUATION.block_numbers // max(1, sets * max(rows, n * n)))
-        return [slice(i, min(i + step, series)) for i in range(0, series, step)]
+        return blocks(series, sets * max(rows, n * n))
 
     def fit(self, weights: Array, strength: Array) -> Array:
         """Return the best coefficients for every set of weights.
@@ -147,15 +145,7 @@ def solved_at_once(expression: Expression, loss: Loss, penalty: Penalty) -> bool
 
 
 def batch_of(expression: Expression, medians: Sequence[Table], loss: Loss, penalty: Penalty) -> Batch:
-    """Put series into one batch.
-
-    Parameters
-    ----------
-    expression : Expression
-        One that is `solved_at_once`.
-    medians : sequence of Table
-        One row per configuration, all of the same length.
-    """
+    """Put series into one batch."""
     rows = len(medians[0])
     shape = (len(medians), rows)
     columns = {name: np.stack([m.columns[name] for m in medians]) for name in expression.factors}

@@ -19,12 +19,10 @@ from genperf.estimate.options import DEFAULTS, FitOptions
 from genperf.estimate.prepare import CONTENT_SEED
 from genperf.estimate.problem import continued_starts, problem_of, smaller_of, spread_starts
 from genperf.estimate.select import SELECTION, Candidate, folds_of, judged_rows
-from genperf.estimate.weights import huber_weights
 from genperf.expression import Expression
 from genperf.losses import loss_named, penalty_named
 from genperf.models.interactions import Interaction
-from genperf.solver import Polished, Problem, polish
-from genperf.solver.problem import IMPOSSIBLE_COST
+from genperf.solver import IMPOSSIBLE_COST, ROUGHLY, Problem, polish
 from genperf.table import Table
 
 Array = npt.NDArray[np.float64]
@@ -51,12 +49,6 @@ class HalvingSettings:
     too_strong: float = 0.1
     #: Sizes in a row, smallest first, that may be worse than the best before larger expressions are not tried.
     patience: int = 3
-    #: Share of the cost that may be left to gain when a choice is made.
-    relative_tolerance: float = 1e-5
-    #: Steps of the polish at most.
-    max_steps: int = 60
-    #: Rounds of reweighting of a robust fit.
-    robust_rounds: int = 2
 
 
 HALVING = HalvingSettings()
@@ -67,43 +59,20 @@ def candidates_of(
     table: Table,
     options: FitOptions,
     seed: int,
-    robust: bool = False,
     growth: Growth = NO_GROWTH,
 ) -> list[Candidate]:
     """Fit expressions with the requested λ, and compute their errors on held-out rows.
 
-    The whole table and the training rows of each fold are one batch: sets of constants that differ in their weights.
-    Each part is fitted from starts that do not depend on held-out rows: some at random, and those that continue the
-    part's fit of a smaller expression. λ goes from weak to strong, from the best fits of each part on, until the
-    error rises.
-
-    Parameters
-    ----------
-    expressions : sequence of Expression
-        Fewest constants first; larger ones are not tried once `HalvingSettings.patience` sizes in a row were worse
-        than the best.
-    table : Table
-        One row per configuration, the training part only.
-    robust : bool
-        Whether the rows have Huber's weights too, from the residuals of each part.
-    growth : Growth
-        Which of the expressions may grow interactions or learn the sizes of their constants, each part of the rows by
-        itself.
-
-    Returns
-    -------
-    list of Candidate
-        In the order tried; the grown ones last.
-
-    Raises
-    ------
-    FitError
-        Where none can be fitted.
+    The table has one row per configuration; the whole of it and the training rows of each fold are one batch: sets of
+    constants that differ in their weights. Each part is fitted from starts that do not depend on held-out rows: some at
+    random, and those that continue the part's fit of a smaller expression. λ goes from weak to strong, from the best
+    fits of each part on, until the error rises. Larger expressions are not tried once `HalvingSettings.patience` sizes
+    in a row were worse than the best.
     """
     rng = np.random.default_rng([CONTENT_SEED, 2])
     table = table.take(judged_rows(len(table), rng))
     folds = folds_of(len(table), rng)
-    parts = _Parts(table, np.vstack([np.ones((1, len(table)), bool), folds]), options, seed, robust)
+    parts = _Parts(table, np.vstack([np.ones((1, len(table)), bool), folds]), options, seed)
     path = DEFAULTS.lambda_path if options.lam in (None, "cv") else (options.strength,)
     first = _with_the_weakest(expressions, parts, path[0])
     if not first:
@@ -136,7 +105,6 @@ class _Parts:
     rows: Mask
     options: FitOptions
     seed: int
-    robust: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -212,7 +180,7 @@ def _grown_candidate(
     with np.errstate(all="ignore"):
         predicted = np.vstack([one.problem.predict(one.constants[None, :]) for one in grown])
     whole = grown[0]
-    judged = _judged(whole.expression(base), whole.strength, whole.constants, predicted, parts)
+    judged = _judged(whole.expression(base), whole.problem.penalty.strength, whole.constants, predicted, parts)
     return replace(judged, robust=True)
 
 
@@ -235,10 +203,10 @@ def _stronger(fitted: _Fitted, parts: _Parts, strengths: Sequence[float]) -> lis
 def _fit(expression: Expression, problem: Problem, sets: Array, parts: _Parts) -> _Fitted | None:
     """Fit every part of the rows, and predict what each holds out."""
     weights = np.where(parts.rows, problem.weights, 0.0)
-    sets, cost = fit_parts(problem, sets, weights)
+    sets, cost = _fit_parts(problem, sets, weights)
     if not cost[0, 0] < 0.1 * IMPOSSIBLE_COST:
         return None
-    fitted = reweighted(problem, sets[:, 0], weights)[0] if parts.robust else sets[:, 0]
+    fitted = sets[:, 0]
     with np.errstate(all="ignore"):
         predicted = problem.predict(fitted)
     candidate = _judged(expression, problem.penalty.strength, fitted[0], predicted, parts)
@@ -255,59 +223,14 @@ def _judged(expression: Expression, strength: float, constants: Array, predicted
     errors = np.abs(held_out / measured - 1.0)
     if len(parts.rows) > 1:
         errors = SELECTION.limited(errors)
-    with np.errstate(all="ignore"):
-        residuals, by_fold = np.log(measured / held_out), np.log(predicted[1:])
-    folds = parts.rows[1:]
-    return Candidate(expression, strength, constants, residuals, errors, folds, by_fold, fit_error, parts.robust)
+    return Candidate(expression, strength, constants, errors, parts.rows[1:], fit_error)
 
 
-def fit_parts(problem: Problem, starts: Array, weights: Array) -> tuple[Array, Array]:
-    """Fit every part of the rows from several starts, roughly.
-
-    Parameters
-    ----------
-    starts : ndarray of shape (parts, starts, n)
-    weights : ndarray of shape (parts, rows)
-
-    Returns
-    -------
-    constants : ndarray of shape (parts, starts, n)
-        Best first.
-    cost : ndarray of shape (parts, starts)
-    """
+def _fit_parts(problem: Problem, starts: Array, weights: Array) -> tuple[Array, Array]:
+    """Polish each part of the rows from several starts; constants (parts, starts, n), the best first, and costs."""
     parts, count, n = starts.shape
-    polished = _polished(problem, starts.reshape(-1, n), np.repeat(weights, count, axis=0))
+    polished = polish(problem, starts.reshape(-1, n), np.repeat(weights, count, axis=0), ROUGHLY)
     cost = polished.cost.reshape(parts, count)
     order = np.argsort(cost, axis=1, kind="stable")
     constants = np.take_along_axis(polished.constants.reshape(starts.shape), order[:, :, None], axis=1)
     return constants, np.take_along_axis(cost, order, axis=1)
-
-
-def _polished(problem: Problem, starts: Array, weights: Array) -> Polished:
-    """Polish until a choice can be made."""
-    return polish(problem, starts, weights, HALVING.max_steps, HALVING.relative_tolerance)
-
-
-def reweighted(
-    problem: Problem, constants: Array, weights: Array, rounds: int = HALVING.robust_rounds
-) -> tuple[Array, Array]:
-    """Refit constants with Huber's weights, for each set from its residuals.
-
-    Parameters
-    ----------
-    constants : ndarray of shape (sets, n)
-    weights : ndarray of shape (sets, rows)
-    rounds : int
-        Rounds of new weights and a polish.
-
-    Returns
-    -------
-    constants : ndarray of shape (sets, n)
-    weights : ndarray of shape (sets, rows)
-        Of the last round.
-    """
-    robust = weights
-    for _ in range(rounds):
-        robust = huber_weights(problem.predict(constants), problem.measured, weights)
-        constants = _polished(problem, constants, robust).constants
-    return constants, robust

@@ -20,7 +20,7 @@ from genperf.expression import Expression
 from genperf.formula import Name, Node, evaluate
 from genperf.models.generic import CONSTANT_TERM, GENERIC
 from genperf.models.interactions import Interaction, with_interactions
-from genperf.solver import Penalties, Problem, polish, polish_apart
+from genperf.solver import ROUGHLY, Penalties, Problem, polish
 from genperf.table import Table
 
 Array = npt.NDArray[np.float64]
@@ -154,10 +154,6 @@ class GrowSettings:
     kind_cycles: int = 4
     #: Standard deviation of a coefficient beforehand, in units of its scale or its value, whichever is larger.
     coefficient_reach: float = 3.0
-    #: Steps of a polish at most.
-    max_steps: int = 60
-    #: Share of the cost that may be left to gain.
-    relative_tolerance: float = 1e-5
     #: λ at least: below it the polish of a perfect fit does not end.
     least_strength: float = 1e-7
 
@@ -195,11 +191,6 @@ class Grown:
     problem: Problem
     #: Shape (n,). The expression's, then the interactions'.
     constants: Array
-
-    @property
-    def strength(self) -> float:
-        """λ, which follows from the noise: twice its variance for each row."""
-        return self.problem.penalty.strength
 
     def expression(self, base: Expression) -> Expression:
         """Return the expression with the interactions; all constants have their learned sizes."""
@@ -244,17 +235,7 @@ class GrowthProblem:
 def growth_problem(
     base: Expression, problem: Problem, offered: Sequence[Interaction], table: Table, kinds: Sequence[str] = ()
 ) -> GrowthProblem:
-    """Evaluate the columns of the offered interactions.
-
-    Parameters
-    ----------
-    problem : Problem
-        Of the expression on the table.
-    table : Table
-        One row per configuration.
-    kinds : sequence of str
-        Of each constant of the expression whose size is to be learned; an empty text, or none at all, where it is not.
-    """
+    """Evaluate the columns of the offered interactions."""
     rows = len(table)
     columns = tuple(
         np.column_stack([np.broadcast_to(evaluate(node, table.columns), rows) for _, node, _ in one.effects])
@@ -335,11 +316,10 @@ def _relearned(growing: GrowthProblem, part: _Part, kinds: int) -> _Part:
 
 def _polished(growing: GrowthProblem, parts: Sequence[_Part]) -> list[_Part]:
     """Polish each part from what was learned, and from the constants of the last polish."""
-    steps, tolerance = GROW.max_steps, GROW.relative_tolerance
     plain = len(parts[0].alone)
     starts = [np.vstack([part.at, np.concatenate([part.alone, part.at[plain:]])]) for part in parts]
     if any(part.kept.size for part in parts):
-        ends = [polish(part.problem, two, None, steps, tolerance) for part, two in zip(parts, starts, strict=True)]
+        ends = [polish(part.problem, two, None, ROUGHLY) for part, two in zip(parts, starts, strict=True)]
         best = [end.constants[end.cost.argmin()] for end in ends]
     else:
         # One expression, whose parts differ in their weights and sizes only: one batch.
@@ -348,7 +328,7 @@ def _polished(growing: GrowthProblem, parts: Sequence[_Part]) -> list[_Part]:
             np.repeat([part.problem.penalty.strength for part in parts], 2),
         )
         weights = np.repeat([part.problem.weights for part in parts], 2, axis=0)
-        end = polish_apart(growing.problem, np.vstack(starts), weights, penalties, steps, tolerance)
+        end = polish(growing.problem, np.vstack(starts), weights, ROUGHLY, penalties=penalties)
         places = end.cost.reshape(-1, 2).argmin(axis=1) + 2 * np.arange(len(parts))
         best = list(end.constants[places])
     return [replace(part, alone=at[:plain], at=at) for part, at in zip(parts, best, strict=True)]

@@ -115,8 +115,6 @@ def memory_demand(
         Of β.
     levels : ndarray of shape (rows, levels)
         1 where a row has a level.
-    columns : sequence of str
-        The categorical factor of each level.
     """
     if MODELS["transformer-memory"].missing(factors) or not runs.columns:
         return None

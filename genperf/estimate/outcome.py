@@ -57,17 +57,8 @@ def spread_of(table: Table, misfit: float, residuals: Array, constants: int, evi
 
     Parameters
     ----------
-    table : Table
-        With its repeats, which show the noise.
-    misfit : float
-        Root mean square of ln(measured/predicted) of held-out configurations; where it is not finite the residuals
-        stand for it.
     residuals : ndarray of shape (rows,)
         ln(measured/fitted).
-    constants : int
-        Number of fitted constants.
-    evidence : sequence of Evidence
-        Largest scales predicted from smaller ones.
     """
     if not np.isfinite(misfit):
         freedom = max(1, residuals.size - constants)
@@ -81,16 +72,6 @@ def spread_of(table: Table, misfit: float, residuals: Array, constants: int, evi
 
 def growth(error: float, misfit: float, doublings: float) -> float:
     """Return what each doubling adds to the standard deviation of ln T.
-
-    Parameters
-    ----------
-    error : float
-        Root mean square of ln(predicted/measured) at the largest scale, predicted from smaller ones.
-    misfit : float
-        The part of it that configurations inside the range have too; but a share `GrowthSettings.min_share` of the
-        error always counts as growth.
-    doublings : float
-        log₂ of the largest scale over the next smaller one.
 
     Examples
     --------
@@ -111,10 +92,6 @@ def last_point_errors(medians: Sequence[Table], name: str, held: Mask) -> Array:
 
     Parameters
     ----------
-    medians : sequence of Table
-        Series of equally many configurations.
-    name : str
-        The factor that is the scale.
     held : ndarray of bool of shape (series, rows)
         Held-out rows.
 
@@ -159,20 +136,7 @@ def last_point_errors(medians: Sequence[Table], name: str, held: Mask) -> Array:
 
 
 def look_back(problem: Problem, medians: Table, refit: Callable[[Mask], Array | None]) -> list[Evidence]:
-    """Predict the largest scale of each extrinsic factor from the smaller ones.
-
-    Parameters
-    ----------
-    medians : Table
-        One row per configuration, those of the problem.
-    refit : callable
-        Training rows as a mask of shape (rows,) → constants of shape (n,), or None where these rows do not suffice.
-
-    Returns
-    -------
-    list of Evidence
-        For each factor with at least three scales.
-    """
+    """Predict the largest scale of each extrinsic factor from the smaller ones."""
     out = []
     for factor in medians.numeric:
         values = medians.columns[factor.name]

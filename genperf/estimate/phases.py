@@ -102,20 +102,7 @@ def read_columns(table: Table, phases: Collection[str]) -> tuple[list[Column], l
 def part_of(
     column: Column, terms: Collection[str], expression: Expression, options: FitOptions, seed: int
 ) -> Part | str:
-    """Fit a phase to its column.
-
-    Parameters
-    ----------
-    terms : collection of str
-        Names of the terms that it measures.
-    expression : Expression
-        Of the whole family.
-
-    Returns
-    -------
-    Part or str
-        Why the phase cannot be fitted to its column, where it cannot.
-    """
+    """Fit a phase to its column."""
     part = of_phase(expression, terms)
     if part is None:
         return "the table does not show what it depends on, or its constants are held"
@@ -154,15 +141,7 @@ def part_of(
 def by_its_column(
     column: Column, terms: Collection[str], expressions: Sequence[Expression], options: FitOptions, seed: int
 ) -> list[Expression]:
-    """Return the expressions with the law of a phase that predicts its column best, from configurations held out.
-
-    Parameters
-    ----------
-    terms : collection of str
-        Names of the terms that it measures.
-    expressions : sequence of Expression
-        Of the whole family; the first has the usual law, which is kept where the column cannot be compared with all.
-    """
+    """Return the expressions with the law of a phase that predicts its column best, from configurations held out."""
     sums = [of_phase(expression, terms) for expression in expressions]
     laws = list(dict.fromkeys(law for law in sums if law is not None))
     best = sums[0]
@@ -316,16 +295,15 @@ class _Composed:
 
     def refit(self, counts: Array) -> Array:
         """Return the constants fitted to repeated configurations, (sets, configurations) → (sets, n)."""
-        steps, tolerance = BOOTSTRAP.max_steps, BOOTSTRAP.relative_tolerance
         sets = np.broadcast_to(self.constants, (len(counts), self.constants.size)).copy()
         for part in self.parts:
             if part.problem is not None:
                 places = [self.expression.constant_names.index(name) for name in part.names]
                 weights = drawn_weights(part.problem, counts[:, part.rows])
-                sets[:, places] = polish(part.problem, sets[:, places], weights, steps, tolerance).constants
+                sets[:, places] = polish(part.problem, sets[:, places], weights, BOOTSTRAP).constants
         if self.remainder is None:
             return sets
-        return polish(self.total, sets, drawn_weights(self.total, counts), steps, tolerance, self.held).constants
+        return polish(self.total, sets, drawn_weights(self.total, counts), BOOTSTRAP, self.held).constants
 
     def without(self, train: Mask) -> Array | None:
         """Return the constants fitted to some configurations; None where a phase was measured in none of them."""

@@ -24,12 +24,6 @@ def in_order(table: Table, names: bool = True) -> Table:
 
     Folds and replicates are drawn by position. In order, they are the same however the rows were written.
 
-    Parameters
-    ----------
-    names : bool
-        Whether levels are sorted by their names. Otherwise by their places among the factor's levels, which are known
-        by content alone after `levels_by_content`.
-
     Examples
     --------
     >>> import pandas as pd

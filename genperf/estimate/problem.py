@@ -17,20 +17,7 @@ Array = npt.NDArray[np.float64]
 
 
 def problem_of(expression: Expression, table: Table, loss: Loss, penalty: Penalty) -> Problem:
-    """Bind an expression to a table's rows.
-
-    Parameters
-    ----------
-    table : Table
-        One row per configuration (`Table.medians`).
-
-    Returns
-    -------
-    Problem
-        A coefficient's scale is the mean measured value over the mean size of its basis function. A coefficient over
-        its scale is thus the share of the mean that it explains. The scale of any other
-        constant is its size, 1 as a rule.
-    """
+    """Bind an expression to a table's rows."""
     constants = expression.constants
     measured = table.measured
     start = np.array([c.start for c in constants], float)
@@ -133,8 +120,6 @@ def continued_starts(problem: Problem, smaller: Smaller, weights: Array, count: 
     Parameters
     ----------
     weights : ndarray of shape (parts, rows)
-    count : int
-        Starts for each part.
 
     Returns
     -------

@@ -62,14 +62,11 @@ class Candidate:
     strength: float
     #: Shape (n,). Fitted to the whole table.
     constants: Array
-    #: Shape (rows,). ln(measured/predicted) of each configuration when it was held out; NaN where none was.
-    residuals: Array
-    #: Shape (rows,). |predicted/measured − 1| of the same, at most `SelectionSettings.largest_error`.
+    #: Shape (rows,). |predicted/measured − 1| of each configuration when it was held out, at most
+    #: `SelectionSettings.largest_error`; NaN where none was.
     errors: Array
     #: Shape (folds, rows). Training rows of each fold.
     folds: Mask
-    #: Shape (folds, rows). ln of each fold's predictions of all rows.
-    by_fold: Array
     #: Mean of |fitted/measured − 1| over all rows.
     fit_error: float = 0.0
     #: Whether the rows have Huber's weights in its last fit too.
@@ -157,7 +154,7 @@ def best_of(candidates: Sequence[Candidate]) -> Candidate:
     come first, since time that an overlap hides leaves no trace. Where no row was held out, the candidates as simple
     as the first one are compared by how well they fit.
     """
-    best = ranked(candidates)[0]
+    best = min(candidates, key=lambda c: c.error if np.isfinite(c.error) else np.inf)
     if not np.isfinite(best.error):
         alike = [c for c in candidates if _simplicity(c) == _simplicity(best)]
         return min(alike, key=lambda c: round(c.fit_error, SELECTION.fit_digits))
@@ -190,11 +187,6 @@ def _maxima(node: Node) -> int:
     if not isinstance(node, Call):
         return 0
     return (node.function == "max") + sum(_maxima(argument) for argument in node.arguments)
-
-
-def ranked(candidates: Sequence[Candidate]) -> list[Candidate]:
-    """Return the candidates by held-out error, best first."""
-    return sorted(candidates, key=lambda c: c.error if np.isfinite(c.error) else np.inf)
 
 
 def judged_rows(rows: int, rng: np.random.Generator) -> npt.NDArray[np.intp]:

@@ -7,23 +7,15 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from genperf.solver import Problem, polish
+from genperf.solver import PolishSettings, Problem, blocks, polish
 
 Array = npt.NDArray[np.float64]
 
 
-@dataclass(frozen=True)
-class BootstrapSettings:
-    """The polish of bootstrap replicates, which start near their optimum: from the best constants of the fit."""
-
-    #: Steps of a replicate at most.
-    max_steps: int = 15
-    #: Share of the cost that may be left to gain: far below the spread of the replicates. With these a thousand
-    #: replicates take 11 to 13 times one fit (`docs/performance.md`).
-    relative_tolerance: float = 1e-4
-
-
-BOOTSTRAP = BootstrapSettings()
+#: The polish of bootstrap replicates, which start near their optimum, from the best constants of the fit. What may be
+#: left to gain is far below the spread of the replicates; a thousand take 11 to 13 times one fit, see
+#: `docs/performance.md`.
+BOOTSTRAP = PolishSettings(max_steps=15, relative_tolerance=1e-4)
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,13 +32,6 @@ class Replicates:
 def resampled(rows: int, draws: int, rng: np.random.Generator) -> Array:
     """Draw configurations with replacement.
 
-    Parameters
-    ----------
-    rows : int
-        Configurations.
-    draws : int
-        Replicates.
-
     Returns
     -------
     ndarray of shape (draws, rows)
@@ -61,17 +46,13 @@ def bootstrap(problem: Problem, best: Array, draws: int, rng: np.random.Generato
 
     Parameters
     ----------
-    problem : Problem
-        One row per configuration.
     best : ndarray of shape (n,)
         Constants of the fit.
-    draws : int
-        Replicates.
     """
     counts = resampled(problem.measured.size, draws, rng)
     start = np.broadcast_to(best, (draws, best.size)).copy()
     weights = drawn_weights(problem, counts)
-    constants = polish(problem, start, weights, BOOTSTRAP.max_steps, BOOTSTRAP.relative_tolerance).constants
+    constants = polish(problem, start, weights, BOOTSTRAP).constants
     return Replicates(constants, held_out_misfit(problem, constants, counts))
 
 
@@ -90,14 +71,9 @@ def held_out_misfit(problem: Problem, constants: Array, counts: Array) -> float:
     constants : ndarray of shape (draws, n)
     counts : ndarray of shape (draws, rows)
         How often each row was drawn.
-
-    Returns
-    -------
-    float
-        NaN where every replicate drew every row.
     """
     total, count = 0.0, 0
-    for block in problem.blocks(len(constants), problem.measured.size):
+    for block in blocks(len(constants), problem.measured.size):
         with np.errstate(all="ignore"):
             residuals = np.log(problem.measured / problem.predict(constants[block]))
         held_out = (counts[block] == 0.0) & np.isfinite(residuals)

@@ -25,7 +25,7 @@ from genperf.estimate import (
 from genperf.expression import Expression
 from genperf.fitting.assemble import Request, assembled
 from genperf.models import MODELS, Family, family_named, held_at
-from genperf.models.generic import GENERIC, generic, kinds_of, products_of, structure_named, structures
+from genperf.models.generic import GENERIC, STRUCTURES, Structure, generic, kinds_of, products_of, structures
 from genperf.models.interactions import interactions
 from genperf.models.user import user_expression
 from genperf.panel.following import following_counts
@@ -230,7 +230,9 @@ class GenericModel(ExpressionModel):
             most = GENERIC.max_grown
             candidates = [replace(s, name="grown") for s in candidates if s.name == "product" and s.products <= most]
         elif wanted != "auto":
-            candidates = [s for s in candidates if s.name == wanted] or [structure_named(wanted)]
+            candidates = [s for s in candidates if s.name == wanted] or [
+                Structure(s) for s in STRUCTURES if s == wanted
+            ]
         return [generic(factors, s, following=following).with_fixed(self.options.fix) for s in candidates]
 
 

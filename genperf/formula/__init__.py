@@ -6,7 +6,7 @@ are read; everything else is refused with a caret under the place, and nothing i
 
 from genperf.formula.bind import bind, bind_values
 from genperf.formula.evaluate import evaluate, evaluate_with_gradient, spread
-from genperf.formula.nodes import FUNCTIONS, Call, Name, Node, Number, Text, call, names_in, substitute
+from genperf.formula.nodes import FUNCTIONS, Call, Name, Node, Number, Text, addends, call, chain, names_in, substitute
 from genperf.formula.parse import Formula, parse, parse_number
 from genperf.formula.power_sum import PowerSum, power_sum, with_sums
 from genperf.formula.render import JAVASCRIPT_PRELUDE, javascript, latex, quote_name, render
@@ -21,9 +21,11 @@ __all__ = [
     "Number",
     "PowerSum",
     "Text",
+    "addends",
     "bind",
     "bind_values",
     "call",
+    "chain",
     "evaluate",
     "evaluate_with_gradient",
     "javascript",

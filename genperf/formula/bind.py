@@ -8,7 +8,19 @@ from typing import Any
 import numpy as np
 
 from genperf.formula.evaluate import evaluate
-from genperf.formula.nodes import Call, Column, Name, Node, Number, PowerProduct, Text, added, addends, substitute
+from genperf.formula.nodes import (
+    Call,
+    Column,
+    Name,
+    Node,
+    Number,
+    PowerProduct,
+    Text,
+    added,
+    addends,
+    chain,
+    substitute,
+)
 
 
 def bind(node: Node, columns: Mapping[str, Any]) -> Node:
@@ -105,7 +117,7 @@ class _Binder:
                 others.append(self.fused(factor))
         if powers:
             others.append(self._product(powers))
-        return _chain("multiply", others)
+        return chain("multiply", others)
 
     def _sum(self, node: Node) -> Node:
         """Return a sum with its addends fused, those that have a `PowerProduct` in common added up before it."""
@@ -119,7 +131,7 @@ class _Binder:
                 parts += group
                 continue
             # It is the last factor of each.
-            others = [(sign, _chain("multiply", _factors(part)[:-1] or [Number(1.0)])) for sign, part in group]
+            others = [(sign, chain("multiply", _factors(part)[:-1] or [Number(1.0)])) for sign, part in group]
             parts.append((1.0, Call("multiply", (added(others), common))))
         return added(parts)
 
@@ -161,13 +173,6 @@ def _product_in(node: Node) -> PowerProduct | None:
     """Return the `PowerProduct` of a fused product, which is its last factor."""
     last = node.arguments[-1] if isinstance(node, Call) and node.function == "multiply" else node
     return last if isinstance(last, PowerProduct) else None
-
-
-def _chain(function: str, parts: list[Node]) -> Node:
-    whole = parts[0]
-    for part in parts[1:]:
-        whole = Call(function, (whole, part))
-    return whole
 
 
 def _factors(node: Node) -> list[Node]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
@@ -91,6 +92,17 @@ def call(function: str, *arguments: Node | float) -> Call:
     Call(function='multiply', arguments=(Number(value=2.0), Name(name='workers')))
     """
     return Call(function, tuple(Number(float(a)) if isinstance(a, int | float) else a for a in arguments))
+
+
+def chain(function: str, parts: Iterable[Node]) -> Node:
+    """Return a function of two arguments applied from left to right: ((a + b) + c).
+
+    Examples
+    --------
+    >>> chain("add", [Name("a")])
+    Name(name='a')
+    """
+    return reduce(lambda whole, part: Call(function, (whole, part)), parts)
 
 
 def names_in(node: Node) -> frozenset[str]:

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from genperf.errors import FormulaError, suggest
 from genperf.formula.evaluate import evaluate, spread
-from genperf.formula.nodes import CALLABLE, FUNCTIONS, LOGICAL, Call, Name, Node, Number, Text, names_in
+from genperf.formula.nodes import CALLABLE, FUNCTIONS, LOGICAL, Call, Name, Node, Number, Text, chain, names_in
 
 
 @dataclass(frozen=True)
@@ -293,7 +293,7 @@ class _Reader:
             case ast.BoolOp(op=op, values=values):
                 function = "and" if isinstance(op, ast.And) else "or"
                 self.check_count(node, len(values))
-                return _chain(function, [self.truth(v, depth) for v in values])
+                return chain(function, [self.truth(v, depth) for v in values])
             case ast.Compare():
                 return self.comparison(node, depth)
             case ast.Call():
@@ -378,7 +378,7 @@ class _Reader:
             else:
                 pair = (self.number(left, depth), self.number(right, depth))
             parts.append(Call(_COMPARE[type(op)], pair))
-        return _chain("and", parts)
+        return chain("and", parts)
 
     def check_text_comparison(self, node: ast.Compare, op: ast.cmpop, pair: tuple[Node, Node]) -> None:
         """Refuse a comparison of a text with anything but a text column, and by anything but == and !=."""
@@ -407,13 +407,6 @@ class _Reader:
             test = self.truth(node.args[0], depth)
             return Call(word, (test, *(self.number(a, depth) for a in node.args[1:])))
         return Call(word, tuple(self.number(a, depth) for a in node.args))
-
-
-def _chain(function: str, parts: list[Node]) -> Node:
-    whole = parts[0]
-    for part in parts[1:]:
-        whole = Call(function, (whole, part))
-    return whole
 
 
 _NAMES: Mapping[type[ast.AST], str] = {

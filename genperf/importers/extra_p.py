@@ -40,16 +40,6 @@ _GROUPS = re.compile(r"[()]|[^\s()]+")
 def read(text: str, name: str) -> Imported:
     r"""Read measurements.
 
-    Parameters
-    ----------
-    name : str
-        What messages call the file.
-
-    Raises
-    ------
-    TableError
-        Where it is none of the formats, or has another number of data than of points.
-
     Examples
     --------
     >>> runs = "PARAMETER workers\nPOINTS 2 4\nREGION main\nMETRIC time\nDATA 5.0 5.1\nDATA 3.0\n"
@@ -168,13 +158,7 @@ Held = TypeVar("Held")
 
 
 def measurements_of(text: str, name: str) -> Read:
-    """Return the parameters' names and what was measured.
-
-    Raises
-    ------
-    TableError
-        By place.
-    """
+    """Return the parameters' names and what was measured."""
     lines = [line.strip() for line in text.split("\n")]
     # As Extra-P tells them apart: a file that opens a bracket on every line is no JSON as a whole.
     if all(line.startswith("{") for line in lines if line) and len([line for line in lines if line]) > 1:

@@ -17,16 +17,6 @@ COMMAND, REPEAT, TIME, MEMORY = "command", "repeat", "time_s", "memory_bytes"
 def read(text: str, name: str) -> Imported:
     """Read an export.
 
-    Parameters
-    ----------
-    name : str
-        What messages call the file.
-
-    Raises
-    ------
-    TableError
-        Where it is no such export, or no run of it ended well.
-
     Examples
     --------
     >>> export = '''{"results": [{"command": "train 2", "times": [5.1, 0.1], "exit_codes": [0, 1],

@@ -148,18 +148,6 @@ def is_number(cell: Cell | None) -> bool:
 def exact(text: str, what: str, where: str) -> int | float:
     """Read a number; a whole number as an int.
 
-    Parameters
-    ----------
-    what : str
-        What it is, for messages: "a point".
-    where : str
-        The place, for messages.
-
-    Raises
-    ------
-    TableError
-        Where the text is no number, or the number is not finite.
-
     Examples
     --------
     >>> exact("16", "a point", "runs.txt"), exact("1.50", "a point", "runs.txt")
@@ -192,21 +180,7 @@ def shortened(text: str) -> str:
 
 
 def refuse_clashes(names: Iterable[str], columns: Iterable[str], where: str) -> None:
-    """Refuse parameters of a file that are named as a column of the table.
-
-    Parameters
-    ----------
-    names : iterable of str
-        The file's parameters.
-    columns : iterable of str
-        The table's columns.
-    where : str
-        The place, for messages.
-
-    Raises
-    ------
-    TableError
-    """
+    """Refuse parameters of a file that are named as a column of the table."""
     taken = {SOURCE, *columns}
     for name in names:
         if not name.strip() or name in taken:
@@ -225,17 +199,6 @@ _VALUES = (re.compile(r"\d+(?:\.\d+)?|[^\W_]+"), re.compile(r"\d+(?:\.\d+)?|[^/]
 
 def factors_from_name(pattern: str, path: str) -> dict[str, str]:
     """Read factors from a file's name.
-
-    Parameters
-    ----------
-    pattern : str
-        The name, with `{factor}` where a factor's value stands, and `*` where anything may. As many folders of the path
-        are compared as the pattern has.
-
-    Raises
-    ------
-    GenperfError
-        Where the pattern names no factor, or the file's name does not match it.
 
     Examples
     --------

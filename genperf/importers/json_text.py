@@ -16,18 +16,6 @@ _KINDS = {dict: "an object", list: "a list", str: "text", bool: "true or false",
 def parse_json(text: str, name: str, first_line: int = 1) -> Any:
     """Read JSON, control characters in its strings included.
 
-    Parameters
-    ----------
-    name : str
-        What messages call the file.
-    first_line : int
-        The line of the file that the text starts in.
-
-    Raises
-    ------
-    TableError
-        Where it is cut off or is no JSON, by line and column.
-
     Examples
     --------
     >>> parse_json('{"results": [', "runs.json")

@@ -53,16 +53,6 @@ def read(text: str, name: str) -> Imported:
     The time of a step is `global_batch_size / throughput`. A throughput that is logged after `run_stop` is an average,
     and is used where there is no other. Where none is logged, it is the samples of an epoch or block over its time,
     less the evaluations in it.
-
-    Parameters
-    ----------
-    name : str
-        What messages call the file.
-
-    Raises
-    ------
-    TableError
-        Where there are no such lines, or neither a throughput nor samples and times.
     """
     events, system, left_out = _events(text, name)
     settings: dict[str, Cell] = {**system, **_settings(events)}

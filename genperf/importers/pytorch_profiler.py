@@ -222,13 +222,6 @@ def phases_of(trace: Trace) -> tuple[list[dict[str, float]], list[str]]:
     copy from the host is `transfer`, a kernel of NCCL or RCCL `exchange`, wherever they were launched; the input is
     what the host waits for. Without one, it is the time of the ranges themselves, less the calls of collectives in
     them.
-
-    Returns
-    -------
-    phases : list of dict of str to float
-        One a step; a phase that the step does not show has no entry.
-    unsure : list of str
-        The steps of which a phase is not whole.
     """
     ranges = {phase: _matching(trace.host, tests) for phase, tests in _RANGES.items()}
     if trace.device:
@@ -312,16 +305,6 @@ def read(text: str, name: str) -> Imported:
 
     `distributedInfo` gives the count of workers (`world_size`) and the rank, `deviceProperties` the device, as far as
     the trace has them. The time of a profiled step includes what recording it took.
-
-    Parameters
-    ----------
-    name : str
-        What messages call the file.
-
-    Raises
-    ------
-    TableError
-        Where it is no such trace, or has no steps.
 
     Examples
     --------

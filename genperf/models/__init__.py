@@ -26,7 +26,7 @@ from genperf.models import (
     usl,
 )
 from genperf.models.compose import compose
-from genperf.models.family import Choice, Family, Need, Overhead, held_at
+from genperf.models.family import Choice, Family, Overhead, held_at
 from genperf.vocabulary.names import ALIASES
 
 _REGISTERED = (
@@ -75,7 +75,6 @@ __all__ = [
     "MODELS",
     "Choice",
     "Family",
-    "Need",
     "Overhead",
     "compose",
     "family_named",

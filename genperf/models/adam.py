@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
+
 from genperf.expression import Expression, coefficient, exponent
 from genperf.models.compose import compose
-from genperf.models.family import Family, Need, ratio
+from genperf.models.family import Family
 from genperf.panel import Panel
+from genperf.table.axis import UNITS
 
 #: Bounds of η, how well threads share the work: 0 not at all, 1 perfectly. By definition.
 THREADS = (0.0, 1.0)
@@ -29,38 +33,49 @@ def build(factors: Panel) -> Expression:
     >>> print(build(Panel(tuple(factors))))
     a/replicas/partitions + alpha_a/replicas*(partitions - 1) + beta_w/servers
     """
-    samples, activations, message, batch = (_listed(factors, n) for n in ("samples", "activations", "bytes", "batch"))
-    parted, threads, servers = (_listed(factors, n) for n in ("partitions", "threads", "servers"))
-    work = ["work"] if batch and factors.has("work") else []
-    contended = factors.varies("threads")
+
+    def given(*names: str) -> list[str]:
+        return [name for name in names if factors.has(name)]
+
+    per_batch = given("batch") if factors.has("work") else []
+    work = given("work") if per_batch else []
+    shared = [*per_batch, "workers", *given("partitions")]
     parts = {
-        "compute": ratio("a", samples + work, batch * len(work) + ["workers"] + parted),
-        "memory contention": ratio("kappa", threads + samples + work, batch * len(work) + ["workers"] + parted),
-        "activations": ratio("beta_a", activations + samples, ["workers"]),
-        "cuts": ratio("alpha_a", samples, ["workers"]),
-        "weights": ratio("beta_w", message + samples, batch + servers),
-        "exchange": ratio("alpha_w", samples, [*batch, "workers"]),
+        "compute": ("a", [*given("samples"), *work], shared),
+        "memory contention": ("kappa", [*given("threads", "samples"), *work], shared),
+        "activations": ("beta_a", given("activations", "samples"), ["workers"]),
+        "cuts": ("alpha_a", given("samples"), ["workers"]),
+        "weights": ("beta_w", given("bytes", "samples"), given("batch", "servers")),
+        "exchange": ("alpha_w", given("samples"), [*given("batch"), "workers"]),
     }
-    written = {name: text for name, (text, _) in parts.items()}
-    if contended:
-        written["compute"] += "/threads**eta"
-    written["activations"] += "*(1 - 1/partitions)"
-    written["cuts"] += "*(partitions - 1)"
+    contended, parted = factors.varies("threads"), factors.varies("partitions")
+    further = {
+        "compute": "/threads**eta" * contended,
+        "activations": "*(1 - 1/partitions)",
+        "cuts": "*(partitions - 1)",
+    }
     needs = {
         "memory contention": contended,
-        "activations": bool(activations) and factors.varies("partitions"),
-        "cuts": factors.varies("partitions"),
+        "activations": factors.has("activations") and parted,
+        "cuts": parted,
         "exchange": factors.varies("batch"),
     }
-    kept = {name: text for name, text in written.items() if needs.get(name, True)}
-    names = ("a", "kappa", "beta_a", "alpha_a", "beta_w", "alpha_w")
-    constants = [coefficient(name, unit) for name, (_, unit) in zip(names, parts.values(), strict=True)]
-    return compose("adam", kept, [*constants, exponent("eta", *THREADS, start=0.5)], factors)
+    written = {name: _ratio(*part) + further.get(name, "") for name, part in parts.items() if needs.get(name, True)}
+    constants = [coefficient(name, _unit(above, below)) for name, above, below in parts.values()]
+    return compose("adam", written, [*constants, exponent("eta", *THREADS, start=0.5)], factors)
 
 
-def _listed(factors: Panel, name: str) -> list[str]:
-    """Return the name alone where the table has the factor, and nothing where it lacks it."""
-    return [name] if factors.has(name) else []
+def _ratio(constant: str, above: Sequence[str], below: Sequence[str]) -> str:
+    """Return a coefficient times a ratio of factors."""
+    return "*".join([constant, *above]) + "".join(f"/{name}" for name in below)
+
+
+def _unit(above: Sequence[str], below: Sequence[str]) -> str:
+    """Return the unit of a coefficient whose product with a ratio of factors is in seconds."""
+    powers = Counter(UNITS[name] for name in below if name in UNITS)
+    powers.subtract(UNITS[name] for name in above if name in UNITS)
+    ordered = sorted(powers.items())
+    return "s" + "".join(f"*{unit}" * power for unit, power in ordered) + "".join(f"/{u}" * -n for u, n in ordered)
 
 
 FAMILY = Family(
@@ -71,16 +86,16 @@ FAMILY = Family(
     ),
     source="Yan et al. 2015",
     purpose="epochs of replicated and partitioned models with sharded servers",
-    needs=(
-        Need("workers"),
-        Need("partitions", False),
-        Need("threads", False),
-        Need("servers", False),
-        Need("samples", False),
-        Need("batch", False),
-        Need("work", False),
-        Need("activations", False),
-        Need("bytes", False),
+    requires=("workers",),
+    uses=(
+        "partitions",
+        "threads",
+        "servers",
+        "samples",
+        "batch",
+        "work",
+        "activations",
+        "bytes",
     ),
     build=build,
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from genperf.expression import Expression, coefficient
 from genperf.models.compose import compose
-from genperf.models.family import Family, Need
+from genperf.models.family import Family
 from genperf.panel import Panel, share
 
 
@@ -45,6 +45,11 @@ FAMILY = Family(
     equation="c + a/workers, or c + s·batch·workers + a·batch",
     source="Amdahl 1967",
     purpose="a serial part and a parallel one, no communication",
-    needs=(Need("workers"), Need("batch", False), Need("work", False), Need("samples", False)),
+    requires=("workers",),
+    uses=(
+        "batch",
+        "work",
+        "samples",
+    ),
     build=build,
 )

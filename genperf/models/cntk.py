@@ -8,7 +8,7 @@ from typing import Literal
 from genperf.expression import Constant, Expression, coefficient, exponent
 from genperf.models.compose import compose
 from genperf.models.exchange import measured_alone, together
-from genperf.models.family import Family, Need, times
+from genperf.models.family import Family, times
 from genperf.panel import Panel, share
 
 #: Bounds of q, how reading slows down as more workers share the storage: 0 not at all, 1 one after another. A guess: 2
@@ -43,15 +43,6 @@ def build(factors: Panel, server: Server = "queue", job: bool = True, alone: boo
     Without iterations their number is in the coefficients, and follows from the samples and the batch where these are
     there; c is left out where it is always the same.
 
-    Parameters
-    ----------
-    server : {"queue", "started queue", "sum"}
-        Asynchronous workers, or synchronous ones.
-    job : bool
-        Whether a row is a whole job; otherwise it is one iteration of it.
-    alone : bool
-        Whether one worker alone exchanges with the server.
-
     Examples
     --------
     >>> from genperf.table import Factor
@@ -77,13 +68,8 @@ def build(factors: Panel, server: Server = "queue", job: bool = True, alone: boo
             "server": served if alone else together(served),
         },
         [
-            coefficient("i0"),
-            coefficient("i1", data_unit),
-            exponent("q", *CONTENTION, start=1.0),
-            coefficient("a", work.unit),
-            coefficient("c"),
-            coefficient("s"),
-            IN_STEP,
+            *(coefficient("i0"), coefficient("i1", data_unit), exponent("q", *CONTENTION, start=1.0)),
+            *(coefficient("a", work.unit), coefficient("c"), coefficient("s"), IN_STEP),
         ],
         factors,
         total=None if server == "sum" else start + _queued(server, load, iterations),
@@ -122,13 +108,13 @@ FAMILY = Family(
     equation="i0 + i1·samples·workers^q + iterations·max(a·batch + c, s·workers), after some in step, or the sum",
     source="Hashemi et al. 2016",
     purpose="whole jobs: initialisation that does not scale, and a server with a knee",
-    needs=(
-        Need("workers"),
-        Need("samples", False),
-        Need("iterations", False),
-        Need("batch", False),
-        Need("work", False),
-        Need("servers", False),
+    requires=("workers",),
+    uses=(
+        "samples",
+        "iterations",
+        "batch",
+        "work",
+        "servers",
     ),
     build=build,
     candidates=candidates,

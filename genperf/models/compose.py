@@ -10,9 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from genperf.errors import ModelError
-from genperf.expression import Constant, Expression, Term
-from genperf.formula import Call, Name, Node, evaluate, names_in, parse, substitute
-from genperf.panel import Panel
+from genperf.expression import Constant, Expression, Term, coefficient
+from genperf.formula import Call, Name, Node, Text, call, evaluate, names_in, parse, substitute
+from genperf.panel import Panel, share
+from genperf.table import Factor
 from genperf.vocabulary.names import ALIASES
 
 Array = npt.NDArray[np.float64]
@@ -63,8 +64,7 @@ def compose(
     dropped = _unidentified(trees, {c.name for c in constants}, factors, spare or {})
     trees = {name: tree for name, tree in trees.items() if name not in dropped}
     whole = None if whole is None else _without(whole, dropped)
-    columns = {f.name for f in factors.factors}
-    renamed = {c.name: unused_name(c.name, columns) for c in constants}
+    renamed = {c.name: unused_name(c.name, {f.name for f in factors.factors}) for c in constants}
     by_name: dict[str, Node] = {old: Name(new) for old, new in renamed.items()}
     used = set().union(*(names_in(t) for t in trees.values()), names_in(whole) if whole is not None else set())
     for name in used - set(renamed) - set(terms):
@@ -79,6 +79,34 @@ def compose(
         kept,
         None if whole is None else substitute(whole, {k: v for k, v in by_name.items() if k not in terms}),
     )
+
+
+def with_computation(
+    family: str,
+    factors: Panel,
+    exchange: Mapping[str, str],
+    constants: Sequence[Constant],
+    *,
+    job: bool = False,
+    known: bool = False,
+    total: str | None = None,
+) -> Expression:
+    """Write `T = c + a·w + the exchange`, with one worker's work w."""
+    work = share(factors, job=job)
+    compute = {} if known and not work.known else {"compute": work.of("a")}
+    return compose(
+        family,
+        {"constant": "c", **compute, **exchange},
+        [coefficient("c"), coefficient("a", work.unit), *constants],
+        factors,
+        total,
+        spare={"constant": "compute"},
+    )
+
+
+def at_level(factor: Factor, level: str, value: float = 1.0) -> Node:
+    """Return a value where a categorical factor has a level, and 0 elsewhere."""
+    return call("where", call("equal", Name(factor.name), Text(level)), value, 0.0)
 
 
 def unused_name(name: str, columns: Collection[str]) -> str:
@@ -99,11 +127,11 @@ def _unidentified(
 ) -> set[str]:
     """Return the terms that are zero, or spare beside a constant one, over the measured range."""
     ranges = {name: _corners(tree, constants, factors) for name, tree in trees.items()}
-    zero = {name for name, values in ranges.items() if values is not None and not values.any()}
-    fixed = {name for name, values in ranges.items() if values is not None and np.ptp(values) == 0.0}
+    known = {name: values for name, values in ranges.items() if values is not None}
+    zero = {name for name, values in known.items() if not values.any()}
+    fixed = {name for name, values in known.items() if np.ptp(values) == 0.0}
     unneeded = {name for name, other in spare.items() if name in trees and other in fixed - zero}
-    kept = set(trees) - zero
-    return (zero if kept else set()) | unneeded
+    return (zero if set(trees) - zero else set()) | unneeded
 
 
 def _corners(tree: Node, constants: Collection[str], factors: Panel) -> Array | None:

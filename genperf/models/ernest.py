@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from genperf.expression import Expression, coefficient
-from genperf.models.compose import compose
-from genperf.models.family import Family, Need, Overhead
-from genperf.panel import Panel, share
+from genperf.models.compose import with_computation
+from genperf.models.family import Family, Overhead
+from genperf.panel import Panel
 
 
 def build(factors: Panel) -> Expression:
@@ -23,14 +23,8 @@ def build(factors: Panel) -> Expression:
     >>> print(build(Panel((Factor("nodes", "extrinsic"),), {"workers": "nodes"})))
     c + a/nodes + b*log2(nodes) + d*nodes
     """
-    work = share(factors, job=True)
-    return compose(
-        "ernest",
-        {"constant": "c", "compute": work.of("a"), "tree": "b*log2(workers)", "per worker": "d*workers"},
-        [coefficient("c"), coefficient("a", work.unit), coefficient("b"), coefficient("d")],
-        factors,
-        spare={"constant": "compute"},
-    )
+    exchange = {"tree": "b*log2(workers)", "per worker": "d*workers"}
+    return with_computation("ernest", factors, exchange, [coefficient("b"), coefficient("d")], job=True)
 
 
 FAMILY = Family(
@@ -38,7 +32,12 @@ FAMILY = Family(
     equation="c + a·batch + b·log2(workers) + d·workers, or a/workers",
     source="Venkataraman et al. 2016",
     purpose="jobs and steps whose communication is a tree or one message per worker",
-    needs=(Need("workers"), Need("batch", False), Need("work", False), Need("samples", False)),
+    requires=("workers",),
+    uses=(
+        "batch",
+        "work",
+        "samples",
+    ),
     build=build,
     overheads=(
         Overhead("constant", "c", "c", "constant"),

@@ -5,9 +5,9 @@ from __future__ import annotations
 from genperf.expression import Constant, coefficient
 from genperf.panel import Panel
 
-#: The cost of working together that neither the workers nor the bytes change, and its coefficient.
-SYNCHRONISATION = "synchronisation"
+#: The coefficient of a cost of working together that neither the workers nor the bytes change, and its term.
 SYNCHRONISATION_COST: Constant = coefficient("d")
+SYNCHRONISATION = {"synchronisation": f"where(workers > 1, {SYNCHRONISATION_COST.name}, 0)"}
 
 #: Worker counts that tell a step between one worker and two from growth with the workers: 1 and two more.
 LEAST_COUNTS = 3
@@ -27,19 +27,8 @@ def measured_alone(factors: Panel) -> bool:
 
 
 def together(formula: str) -> str:
-    """Return a formula that is zero for one worker.
-
-    Examples
-    --------
-    >>> together("alpha*workers")
-    'where(workers > 1, alpha*workers, 0)'
-    """
+    """Return a formula that is zero for one worker."""
     return f"where(workers > 1, {formula}, 0)"
-
-
-def synchronisation() -> dict[str, str]:
-    """Return the term of `SYNCHRONISATION_COST`: its name and its formula."""
-    return {SYNCHRONISATION: together(SYNCHRONISATION_COST.name)}
 
 
 #: The share of backward pass and exchange that one follows the other in: a layer of as many equal ones. All values that
@@ -48,13 +37,7 @@ SERIAL = Constant("serial", "shape", 0.0, 1.0, start=0.25, penalised=False)
 
 
 def hidden(backward: str, exchange: str) -> str:
-    """Return the time of a backward pass and an exchange of which the shorter one hides.
-
-    Examples
-    --------
-    >>> hidden("backward", "ring + latency")
-    'max(backward, ring + latency)'
-    """
+    """Return the time of a backward pass and an exchange of which the shorter one hides."""
     return f"max({backward}, {exchange})"
 
 

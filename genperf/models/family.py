@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
 from genperf.errors import ModelError
 from genperf.expression import Expression
-from genperf.formula import render
 from genperf.panel import Panel
 from genperf.table import Factor
 from genperf.table.axis import UNITS, has_zero
@@ -47,18 +45,6 @@ class Overhead:
 Choice = Literal["search", "laws", "largest"]
 
 
-@dataclass(frozen=True)
-class Need:
-    """A factor a family reads."""
-
-    #: The canonical name.
-    name: str
-    #: Whether the family makes no sense without it.
-    required: bool = True
-    #: Whether its absence goes without saying: most runs have no such thing.
-    supposed: bool = False
-
-
 def times(factors: Panel, name: str) -> tuple[str, str]:
     """Return a factor as the head of a product, and the unit of its coefficient; an empty head where it is absent.
 
@@ -67,36 +53,7 @@ def times(factors: Panel, name: str) -> tuple[str, str]:
     >>> times(Panel((Factor("bytes", "intrinsic"),)), "bytes"), times(Panel(()), "bytes")
     (('bytes*', 's/B'), ('', 's'))
     """
-    if not factors.has(name):
-        return "", "s"
-    return f"{name}*", f"s/{UNITS[name]}" if name in UNITS else "s"
-
-
-def ratio(coefficient: str, above: Sequence[str], below: Sequence[str]) -> tuple[str, str]:
-    """Return a coefficient times a ratio of factors, and the unit of the coefficient.
-
-    Parameters
-    ----------
-    coefficient : str
-        Name of the coefficient.
-    above, below : sequence of str
-        Canonical names of the factors in the numerator and in the denominator.
-
-    Returns
-    -------
-    unit : str
-        With which the product is seconds.
-
-    Examples
-    --------
-    >>> ratio("beta", ["bytes", "samples"], ["batch", "servers"])
-    ('beta*bytes*samples/batch/servers', 's/B')
-    """
-    powers = Counter(UNITS[name] for name in below if name in UNITS)
-    powers.subtract(UNITS[name] for name in above if name in UNITS)
-    up = [f"*{unit}" for unit, power in sorted(powers.items()) for _ in range(power)]
-    down = [f"/{unit}" for unit, power in sorted(powers.items()) for _ in range(-power)]
-    return "*".join([coefficient, *above]) + "".join(f"/{name}" for name in below), "".join(["s", *up, *down])
+    return (f"{name}*", f"s/{UNITS[name]}" if name in UNITS else "s") if factors.has(name) else ("", "s")
 
 
 @dataclass(frozen=True)
@@ -110,9 +67,14 @@ class Family:
     source: str
     #: The use of the family, in a phrase.
     purpose: str
-    needs: tuple[Need, ...]
     #: Matched factors → Expression.
     build: Callable[[Panel], Expression]
+    #: Canonical names of the factors without which the family makes no sense.
+    requires: tuple[str, ...] = ()
+    #: Names of factors for each of which a coefficient stands where the table lacks it.
+    uses: tuple[str, ...] = ()
+    #: Names of factors whose absence needs no note: most runs have no such thing.
+    supposes: tuple[str, ...] = ()
     #: Matched factors → the expressions among which a fit chooses, where the family has more than one.
     candidates: Callable[[Panel], Sequence[Expression]] | None = None
     #: What the candidates are; see `Choice`.
@@ -128,37 +90,25 @@ class Family:
     #: Phases of which one in each tuple must be measured where the family is compared with its `overlaps`; any phase
     #: where there is no tuple.
     shown_by: tuple[tuple[str, ...], ...] = ()
-    #: Whether the family competes in `auto` also where it does not know every factor that varies: the discrepancy
-    #: carries what it leaves out.
-    partial: bool = False
     quantity: Literal["time", "memory"] = "time"
     #: The terms by which the family takes part in `auto` on a series.
     overheads: tuple[Overhead, ...] = ()
 
     def shown(self, phases: Collection[str]) -> bool:
-        """Tell whether these measured phases show what the family hides behind what; see `shown_by`."""
+        """Return whether these measured phases show what the family hides behind what; see `shown_by`."""
         return all(not set(alternatives).isdisjoint(phases) for alternatives in self.shown_by)
 
     def missing(self, factors: Panel) -> list[str]:
         """Return the required factors that the table lacks."""
-        return [n.name for n in self.needs if n.required and not factors.has(n.name)]
+        return [name for name in self.requires if not factors.has(name)]
 
     def left_out(self, factors: Sequence[Factor], mapping: Mapping[str, str] | None = None) -> list[str]:
         """Return the optional factors that the table lacks: a coefficient stands for each."""
         matched = Panel(tuple(factors), mapping or {})
-        return [n.name for n in self.needs if not n.required and not n.supposed and not matched.has(n.name)]
-
-    def matched(self, factors: Sequence[Factor], mapping: Mapping[str, str] | None = None) -> dict[str, str]:
-        """Return the factors the family uses, each with its column or its formula over columns."""
-        matched = Panel(tuple(factors), mapping or {})
-        nodes = {n.name: matched.node(n.name) for n in self.needs}
-        return {name: render(node) for name, node in nodes.items() if node is not None}
+        return [name for name in self.uses if not matched.has(name)]
 
     def expressions(
-        self,
-        factors: Sequence[Factor],
-        mapping: Mapping[str, str] | None = None,
-        phases: Collection[str] = (),
+        self, factors: Sequence[Factor], mapping: Mapping[str, str] | None = None, phases: Collection[str] = ()
     ) -> list[Expression]:
         """Return the candidate expressions of the family for a table's factors.
 

@@ -6,10 +6,10 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from genperf.errors import ModelError, suggest
+from genperf.errors import ModelError
 from genperf.expression import Constant, Expression, Meaning, Part, Term, coefficient, exponent
-from genperf.formula import Call, Name, Node, Number, Text, call, names_in
-from genperf.models.compose import unused_name
+from genperf.formula import Name, Node, call, chain, names_in
+from genperf.models.compose import at_level, unused_name
 from genperf.models.family import Family
 from genperf.table import Factor
 
@@ -75,9 +75,12 @@ class Structure:
         return f"{self.name} {self.products}" if self.name in ("product", "grown") else self.name
 
 
+SEPARABLE = Structure()
+
+
 def generic(
     factors: Sequence[Factor],
-    structure: Structure | None = None,
+    structure: Structure = SEPARABLE,
     following: Collection[str] = (),
 ) -> Expression:
     """Write the generic expression for some factors.
@@ -91,21 +94,6 @@ def generic(
     more larger values has, in each term, besides its power, a step exp(d) between alone and together: communication
     begins with the second worker. A `grown` structure is written as `product`: its interactions are added by a fit.
 
-    Parameters
-    ----------
-    factors : sequence of Factor
-        Those with a single value are left out.
-    structure : Structure, optional
-        `separable` where omitted.
-    following : collection of str
-        Counts that follow from another factor, as the nodes from the devices. A term has a step for each, and no
-        power, which a fit could not tell from a power of the other factor.
-
-    Raises
-    ------
-    ModelError
-        Where no factor varies, or the categorical factors have too many levels.
-
     Examples
     --------
     >>> layers = Factor("layers", "intrinsic", 2, 8, centre=4.0, distinct=3, positive=True)
@@ -113,7 +101,6 @@ def generic(
     >>> print(generic([layers, workers]))
     C + a_layers*(layers/4)**p_layers*(workers/4)**q_workers
     """
-    structure = structure or Structure()
     varying = [f for f in factors if f.distinct > 1]
     if not varying:
         raise ModelError("no factor varies, so there is nothing to fit", hint="name more columns, or measure more")
@@ -135,13 +122,7 @@ def generic(
 class _Writer:
     """Collects terms and constants while the expression is written."""
 
-    def __init__(
-        self,
-        factors: Sequence[Factor],
-        structure: Structure,
-        following: Collection[str],
-    ) -> None:
-        """Sort the factors by their part in the expression; the parameters are those of `generic`."""
+    def __init__(self, factors: Sequence[Factor], structure: Structure, following: Collection[str]) -> None:
         self.intrinsic = [f for f in factors if f.role == "intrinsic"]
         self.extrinsic = [f for f in factors if f.role == "extrinsic" and f.name not in following]
         self.steps = steps_of(factors, following)
@@ -156,24 +137,17 @@ class _Writer:
         terms = [Term(CONSTANT_TERM, self.constant(coefficient("C")))]
         if self.structure.name in ("product", "grown"):
             for k in range(1, self.structure.products + 1):
-                powers = [self.power(f, f"p{k}", k) for f in self.intrinsic]
-                powers += [self.power(f, f"q{k}", k) for f in self.extrinsic]
-                powers += [self.step(f, f"d{k}", k) for f in self.steps]
-                powers += self.levels(f"d{k}", k)
-                terms.append(self.term(f"a{k}", f"a{k}", powers, Meaning("scale", term=k)))
+                names = (f"a{k}", f"p{k}", f"q{k}", f"d{k}")
+                terms.append(self.term(f"a{k}", names, Meaning("scale", term=k), self.steps))
         else:
             shared = self.structure.name == "separable"
             for f in self.intrinsic:
-                q, d = ("q", "d") if shared else (f"q_{f.name}", f"d_{f.name}")
-                powers = [self.power(f, "p"), *(self.power(e, q) for e in self.extrinsic), *self.followers(d)]
-                powers += self.levels(d)
-                terms.append(self.term(f.name, f"a_{f.name}", powers, Meaning("scale", f.name)))
+                names = (f"a_{f.name}", "p", *(("q", "d") if shared else (f"q_{f.name}", f"d_{f.name}")))
+                terms.append(self.term(f.name, names, Meaning("scale", f.name), self.following, [f]))
             if not self.intrinsic:
-                powers = [*(self.power(e, "q") for e in self.extrinsic), *self.followers("d"), *self.levels("d")]
-                terms.append(self.term("work", "a", powers, Meaning("scale")))
-        return Expression(
-            "generic", tuple(terms), tuple(self.constants.values()), texts=tuple(f.name for f in self.categorical)
-        )
+                terms.append(self.term("work", ("a", "p", "q", "d"), Meaning("scale"), self.following))
+        texts = tuple(f.name for f in self.categorical)
+        return Expression("generic", tuple(terms), tuple(self.constants.values()), texts=texts)
 
     def constant(self, constant: Constant) -> Node:
         """Add a constant, under a name that no column has, and return it as a node."""
@@ -181,50 +155,40 @@ class _Writer:
         self.constants.setdefault(constant.name, constant)
         return Name(constant.name)
 
-    def term(self, name: str, scale: str, powers: list[Node], meaning: Meaning) -> Term:
-        """Return a coefficient times some powers."""
-        node = self.constant(replace(coefficient(scale), meaning=meaning))
-        for power in powers:
-            node = call("multiply", node, power)
-        return Term(name, node)
+    def term(
+        self,
+        name: str,
+        constants: tuple[str, str, str, str],
+        meaning: Meaning,
+        steps: Sequence[Factor],
+        intrinsic: Sequence[Factor] | None = None,
+    ) -> Term:
+        """Return a coefficient times a power of each factor, a step of some counts, and the levels."""
+        a, p, q, d = constants
+        k = meaning.term
+        among = self.intrinsic if intrinsic is None else intrinsic
+        parts = [self.power(f, p, GENERIC.intrinsic_exponents, Meaning("intrinsic", f.name, term=k)) for f in among]
+        parts += [
+            self.power(f, q, GENERIC.extrinsic_exponents, Meaning("extrinsic", f.name, term=k)) for f in self.extrinsic
+        ]
+        parts += [self.effect(f"{d}_{f.name}", together(f), Meaning("step", f.name, term=k)) for f in steps]
+        parts += [
+            self.effect(f"{d}_{f.name}[{level}]", at_level(f, level), Meaning("level", "", f.name, level, k))
+            for f in self.categorical
+            for level in f.levels[1:]  # the first is the reference
+        ]
+        scale = self.constant(replace(coefficient(a), meaning=meaning))
+        return Term(name, chain("multiply", [scale, *parts]))
 
-    def power(self, factor: Factor, prefix: str, term: int = 0) -> Node:
+    def power(self, factor: Factor, prefix: str, bounds: tuple[float, float], meaning: Meaning) -> Node:
         """Return a power of the factor over its centre, with the exponent `prefix_factor`."""
-        intrinsic = factor.role == "intrinsic"
-        bounds = GENERIC.intrinsic_exponents if intrinsic else GENERIC.extrinsic_exponents
-        meaning = Meaning("intrinsic" if intrinsic else "extrinsic", factor.name, term=term)
         of_factor = replace(exponent(f"{prefix}_{factor.name}", *bounds), meaning=meaning)
         return call("power", relative(factor), self.constant(of_factor))
 
-    def step(self, factor: Factor, prefix: str, term: int = 0) -> Node:
-        """Return exp(d) where the count is above 1, and 1 elsewhere."""
-        return self.exponential(f"{prefix}_{factor.name}", together(factor), Meaning("step", factor.name, term=term))
-
-    def exponential(self, name: str, column: Node, meaning: Meaning) -> Node:
-        """Return exp(d·column), with the constant d of that name: column is 1 where a level is, and 0 elsewhere."""
-        effect = self.constant(Constant(name, "level", *GENERIC.level_bounds, start=0.0, meaning=meaning))
-        return call("exp", call("multiply", effect, column))
-
-    def followers(self, prefix: str) -> list[Node]:
-        """Return the step of each count that follows from another factor."""
-        return [self.step(f, prefix) for f in self.following]
-
-    def levels(self, prefix: str, term: int = 0) -> list[Node]:
-        """Return exp(d) for each level of each categorical factor except the first, which is the reference."""
-        return [
-            self.exponential(
-                f"{prefix}_{factor.name}[{level}]",
-                is_level(factor, level),
-                Meaning("level", categorical=factor.name, level=level, term=term),
-            )
-            for factor in self.categorical
-            for level in factor.levels[1:]
-        ]
-
-
-def is_level(factor: Factor, level: str) -> Node:
-    """Return 1 where a categorical factor has a level, and 0 elsewhere."""
-    return Call("where", (call("equal", Name(factor.name), Text(level)), Number(1.0), Number(0.0)))
+    def effect(self, name: str, column: Node, meaning: Meaning) -> Node:
+        """Return exp(d·column), with the constant d of that name: column is 1 where the effect is, and 0 elsewhere."""
+        constant = self.constant(Constant(name, "level", *GENERIC.level_bounds, start=0.0, meaning=meaning))
+        return call("exp", call("multiply", constant, column))
 
 
 def relative(factor: Factor) -> Node:
@@ -260,11 +224,6 @@ def structures(factors: Sequence[Factor]) -> list[Structure]:
 
 def named_by_factors(expression: Expression, constants: Iterable[float]) -> Expression:
     """Return a fitted sum of products whose terms are named by the factors that drive them: `batch × layers / gpus`.
-
-    Parameters
-    ----------
-    constants : sequence of float
-        The fitted values.
 
     Examples
     --------
@@ -323,12 +282,12 @@ def kinds_of(expression: Expression) -> tuple[str, ...]:
     >>> [kind for kind in kinds_of(expression) if kind]
     ['q_workers', 'd1_net[]', 'd1_net[]']
     """
-    return tuple("" if c.meaning is None else _kind(c.meaning) for c in expression.constants)
+    return tuple(_kind(c.meaning) for c in expression.constants)
 
 
-def _kind(meaning: Meaning) -> str:
+def _kind(meaning: Meaning | None) -> str:
     """Return the kind of a constant of a product; empty for a coefficient, and for one of no product."""
-    if not meaning.term or meaning.part == "scale":
+    if meaning is None or not meaning.term or meaning.part == "scale":
         return ""
     if meaning.part == "level":
         return f"d{meaning.term}_{meaning.categorical}[]"
@@ -338,40 +297,10 @@ def _kind(meaning: Meaning) -> str:
 _LETTERS: dict[Part, str] = {"intrinsic": "p", "extrinsic": "q", "step": "d"}
 
 
-def structure_named(name: str) -> Structure:
-    """Return a structure by its name.
-
-    Raises
-    ------
-    ModelError
-        For an unknown name.
-
-    Examples
-    --------
-    >>> structure_named("per-term")
-    Structure(name='per-term', products=1)
-    """
-    for known in STRUCTURES:
-        if name == known:
-            return Structure(known)
-    raise ModelError(
-        f"unknown structure '{name}'", hint=suggest(name, STRUCTURES) or f"one of {', '.join(STRUCTURES)}, auto"
-    )
-
-
-def has_step(factor: Factor) -> bool:
-    """Tell whether an extrinsic count was measured alone and at two or more larger values."""
-    return _alone_and_together(factor) and factor.distinct >= 3
-
-
 def steps_of(factors: Sequence[Factor], following: Collection[str] = ()) -> list[Factor]:
-    """Return the counts with a step between alone and together; one that follows from another needs two values."""
-    return [f for f in factors if has_step(f) or (f.name in following and _alone_and_together(f))]
-
-
-def _alone_and_together(factor: Factor) -> bool:
-    """Tell whether an extrinsic count was measured at 1 and at larger values."""
-    return factor.role == "extrinsic" and factor.integer and factor.lower == 1.0 and factor.distinct >= 2
+    """Return the extrinsic counts measured at 1 and at two larger values; at one, where they follow from another."""
+    counts = [f for f in factors if f.role == "extrinsic" and f.integer and f.lower == 1.0]
+    return [f for f in counts if f.distinct >= (2 if f.name in following else 3)]
 
 
 def rounded(centre: float) -> float:
@@ -384,28 +313,6 @@ FAMILY = Family(
     equation="C + Σ a_i·I_i^p_i·Π E_j^q_ij·exp(d[level])",
     source="Kavarakuntla et al. 2023",
     purpose="any table: intrinsic factors scaled by extrinsic ones",
-    needs=(),
     build=lambda matched: generic(matched.factors),
     candidates=lambda matched: [generic(matched.factors, s) for s in structures(matched.factors)],
 )
-
-__all__ = [
-    "CONSTANT_TERM",
-    "FAMILY",
-    "GENERIC",
-    "STRUCTURES",
-    "GenericSettings",
-    "Structure",
-    "generic",
-    "has_step",
-    "is_level",
-    "kinds_of",
-    "named_by_factors",
-    "products_of",
-    "relative",
-    "rounded",
-    "steps_of",
-    "structure_named",
-    "structures",
-    "together",
-]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from genperf.expression import Constant, Expression, coefficient
-from genperf.models.compose import compose
-from genperf.models.family import Family, Need
-from genperf.panel import Panel, share
+from genperf.models.compose import with_computation
+from genperf.models.family import Family
+from genperf.panel import Panel
 
 #: Bounds of the order γ: 1 is no overlap, infinity is complete overlap. 10 is within 8 % of complete overlap: the two
 #: parts are at most 2^(1/10) of the larger one.
@@ -27,13 +27,6 @@ def build(factors: Panel, growing: bool = True, overlapping: bool = True) -> Exp
     without `growing` β is 0, as theirs is until a job was run on more than two devices, and without `overlapping` γ
     is 1.
 
-    Parameters
-    ----------
-    growing : bool
-        Whether T_sync grows with the workers.
-    overlapping : bool
-        Whether the two parts overlap.
-
     Examples
     --------
     >>> from genperf.table import Factor
@@ -42,7 +35,6 @@ def build(factors: Panel, growing: bool = True, overlapping: bool = True) -> Exp
     >>> print(build(Panel((Factor("workers", "extrinsic"), Factor("batch", "extrinsic"))), False, False))
     c + a*batch + where(workers > 1, alpha_n, 0)
     """
-    work = share(factors)
     per_worker = {name: f" + beta_{name}*(workers - 2)" if growing else "" for name in "rn"}
     if factors.has("nodes"):
         between = per_worker["n"] if factors.varies("nodes", 3) else ""
@@ -52,26 +44,11 @@ def build(factors: Panel, growing: bool = True, overlapping: bool = True) -> Exp
         }
     else:
         sync = {"synchronisation": f"where(workers > 1, alpha_n{per_worker['n']}, 0)"}
-    return compose(
-        "goodput",
-        {"constant": "c", "compute": work.of("a"), **sync},
-        [
-            coefficient("c"),
-            coefficient("a", work.unit),
-            coefficient("alpha_r"),
-            coefficient("beta_r"),
-            coefficient("alpha_n"),
-            coefficient("beta_n"),
-            Constant("gamma", "shape", *ORDER, start=2.0, penalised=False),
-        ],
-        factors,
-        total=(
-            f"((constant + compute)**gamma + ({' + '.join(f'`{name}`' for name in sync)})**gamma)**(1/gamma)"
-            if overlapping
-            else None
-        ),
-        spare={"constant": "compute"},
-    )
+    constants = [coefficient(name) for name in ("alpha_r", "beta_r", "alpha_n", "beta_n")]
+    order = Constant("gamma", "shape", *ORDER, start=2.0, penalised=False)
+    parts = " + ".join(f"`{name}`" for name in sync)
+    total = f"((constant + compute)**gamma + ({parts})**gamma)**(1/gamma)" if overlapping else None
+    return with_computation("goodput", factors, sync, [*constants, order], total=total)
 
 
 def candidates(factors: Panel) -> Sequence[Expression]:
@@ -84,7 +61,12 @@ FAMILY = Family(
     equation="((c + a·batch)^γ + (α + β·(workers − 2))^γ)^(1/γ), α and β of the node or of the network",
     source="Qiao et al. 2021",
     purpose="computation and synchronisation that overlap in part",
-    needs=(Need("workers"), Need("nodes", False), Need("batch", False), Need("work", False)),
+    requires=("workers",),
+    uses=(
+        "nodes",
+        "batch",
+        "work",
+    ),
     build=build,
     candidates=candidates,
     choice="largest",

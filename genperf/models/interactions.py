@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import reduce
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from genperf.expression import Constant, Expression, Meaning, Part, Term
-from genperf.formula import Name, Node, Number, call, evaluate
-from genperf.models.compose import unused_name
-from genperf.models.generic import CONSTANT_TERM, GENERIC, is_level, relative, steps_of, together
+from genperf.formula import Name, Node, Number, call, chain, evaluate
+from genperf.models.compose import at_level, unused_name
+from genperf.models.generic import CONSTANT_TERM, GENERIC, relative, steps_of, together
 from genperf.table import Factor
 
 Array = npt.NDArray[np.float64]
@@ -75,8 +75,6 @@ def interactions(
     ----------
     columns : mapping of str to ndarray of shape (rows,)
         The measured configurations.
-    following : collection of str
-        Counts that follow from another factor, as the nodes from the devices.
 
     Examples
     --------
@@ -95,7 +93,7 @@ def interactions(
         for f in varying
         if f.name in following
     ]
-    offered = list(powers) if categorical else []
+    offered = powers if categorical else []
     for levels in (*map(_levels, categorical), *_combinations(categorical, columns)):
         if len(levels.factors) > 1:
             offered.append(Interaction(levels.name, tuple(levels.at(Effect("d", Number(1.0), Meaning("level"))))))
@@ -110,13 +108,7 @@ def _power(factor: Factor) -> Effect:
 
 
 def with_interactions(expression: Expression, offered: Sequence[Interaction]) -> Expression:
-    """Return the expression with every term but the constant one multiplied by exp(d·column) for each effect.
-
-    Parameters
-    ----------
-    expression : Expression
-        A generic one.
-    """
+    """Return the expression with every term but the constant one multiplied by exp(d·column) for each effect."""
     columns = set(expression.factors)
     constants = [
         Constant(unused_name(name, columns), "level", *GENERIC.level_bounds, start=0.0, meaning=meaning)
@@ -128,9 +120,7 @@ def with_interactions(expression: Expression, offered: Sequence[Interaction]) ->
     nodes = (effect.node for one in offered for effect in one.effects)
     powers = [call("exp", call("multiply", Name(c.name), node)) for c, node in zip(constants, nodes, strict=True)]
     terms = tuple(
-        term
-        if term.name == CONSTANT_TERM
-        else Term(term.name, reduce(lambda node, power: call("multiply", node, power), powers, term.node))
+        term if term.name == CONSTANT_TERM else Term(term.name, chain("multiply", [term.node, *powers]))
         for term in expression.terms
     )
     return replace(expression, terms=terms, constants=(*expression.constants, *constants))
@@ -139,7 +129,7 @@ def with_interactions(expression: Expression, offered: Sequence[Interaction]) ->
 def _levels(factor: Factor) -> _Levels:
     """Return the levels of a categorical factor; of two only the second, since the first is told by the shared ones."""
     kept = factor.levels if len(factor.levels) > 2 else factor.levels[1:]
-    return _Levels((factor.name,), tuple((level, is_level(factor, level)) for level in kept))
+    return _Levels((factor.name,), tuple((level, at_level(factor, level)) for level in kept))
 
 
 def _combinations(categorical: Sequence[Factor], columns: Mapping[str, Any]) -> list[_Levels]:
@@ -154,15 +144,11 @@ def _combinations(categorical: Sequence[Factor], columns: Mapping[str, Any]) -> 
     if len(kept) < 2 or len(whole) > GENERIC.combined_share * rows:
         return []
     levels = []
-    places = [{level: place for place, level in enumerate(f.levels)} for f in kept]
-
-    def place(combination: tuple[str, ...]) -> list[int]:
-        """Return the places of its levels: the order is that of the factors' levels, and not of their names."""
-        return [of_factor[level] for of_factor, level in zip(places, combination, strict=True)]
-
-    for combination in sorted(_distinct(kept, columns), key=place):
-        nodes = [is_level(f, level) for f, level in zip(kept, combination, strict=True)]
-        levels.append((JOINT.join(combination), reduce(lambda a, b: call("multiply", a, b), nodes)))
+    # In the order of the factors' levels, and not of their names.
+    measured = _distinct(kept, columns)
+    for combination in (one for one in product(*(f.levels for f in kept)) if one in measured):
+        nodes = [at_level(f, level) for f, level in zip(kept, combination, strict=True)]
+        levels.append((JOINT.join(combination), chain("multiply", nodes)))
     return [_Levels(tuple(f.name for f in kept), tuple(levels))]
 
 
@@ -190,6 +176,3 @@ def _distinguishable(offered: Sequence[Interaction], columns: Mapping[str, Any])
             kept.append(Interaction(one.name, tuple(effects)))
             count += len(effects)
     return tuple(kept)
-
-
-__all__ = ["JOINT", "Effect", "Interaction", "interactions", "with_interactions"]

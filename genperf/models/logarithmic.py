@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from genperf.expression import Expression, coefficient
-from genperf.models.compose import compose
-from genperf.models.family import Family, Need, Overhead
-from genperf.panel import Panel, share
+from genperf.models.compose import with_computation
+from genperf.models.family import Family, Overhead
+from genperf.panel import Panel
 
 
 def build(factors: Panel) -> Expression:
@@ -19,17 +19,8 @@ def build(factors: Panel) -> Expression:
     >>> print(build(Panel((Factor("workers", "extrinsic"),))))
     c + b*log2(workers)
     """
-    work = share(factors, job=True)
-    terms = {"constant": "c"}
-    if work.known:
-        terms["compute"] = work.of("a")
-    return compose(
-        "logarithmic",
-        {**terms, "tree": "b*log2(workers)"},
-        [coefficient("c"), coefficient("a", work.unit), coefficient("b")],
-        factors,
-        spare={"constant": "compute"},
-    )
+    tree = {"tree": "b*log2(workers)"}
+    return with_computation("logarithmic", factors, tree, [coefficient("b")], job=True, known=True)
 
 
 FAMILY = Family(
@@ -37,7 +28,12 @@ FAMILY = Family(
     equation="c + a·batch + b·log2(workers)",
     source="reference",
     purpose="a step that grows slowly: the fewest constants",
-    needs=(Need("workers"), Need("batch", False), Need("work", False), Need("samples", False)),
+    requires=("workers",),
+    uses=(
+        "batch",
+        "work",
+        "samples",
+    ),
     build=build,
     overheads=(Overhead("per doubling", "delta", "delta*log2(workers)", "doubling"),),
 )

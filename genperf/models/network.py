@@ -55,19 +55,6 @@ class Network:
         A ring all-reduce over n nodes takes 2 (n − 1)/n · bytes/bandwidth + 2 (n − 1) · latency (Patarasuk & Yuan
         2009); here n = 2.
 
-        Parameters
-        ----------
-        table : Table
-            Of one series.
-        factors : Panel
-            The table's, as canonical names are matched.
-
-        Raises
-        ------
-        FitError
-            Where a column of the message is missing, is no number above zero, or changes along the series, and for an
-            exchange of more than an hour.
-
         Examples
         --------
         >>> import pandas as pd
@@ -123,11 +110,6 @@ class Network:
 def hint_named(name: str) -> str:
     """Return the full name of a hint.
 
-    Raises
-    ------
-    FitError
-        For a word that names none.
-
     Examples
     --------
     >>> hint_named("Bandwidth"), hint_named("message bytes")
@@ -143,11 +125,6 @@ def hint_named(name: str) -> str:
 
 def checked_hints(given: Mapping[str, str | float]) -> dict[str, str]:
     """Return hints by their full names.
-
-    Raises
-    ------
-    FitError
-        For a word that names no hint, two of the same, or a value that none can have.
 
     Examples
     --------
@@ -167,18 +144,6 @@ def checked_hints(given: Mapping[str, str | float]) -> dict[str, str]:
 
 def network_of(hints: Mapping[str, str]) -> Network | None:
     """Return what hints say of the network between nodes; None where they do not say its bandwidth.
-
-    Parameters
-    ----------
-    hints : mapping of str to str
-        By any of their names (`HINTS`).
-
-    Raises
-    ------
-    FitError
-        For a value that is no time or no number of bytes, and for a hint that needs the bandwidth.
-    GenperfError
-        For a value that is no bandwidth and no link that `genperf.peaks` knows.
 
     Examples
     --------
@@ -206,11 +171,6 @@ def network_of(hints: Mapping[str, str]) -> Network | None:
 
 def devices_of(hints: Mapping[str, str]) -> float | None:
     """Return how many devices a node has, as hints say; None where they do not.
-
-    Raises
-    ------
-    FitError
-        Where that is no whole number above zero.
 
     Examples
     --------

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import Literal
 
 from genperf.expression import Constant, Expression, coefficient
-from genperf.models.compose import compose
-from genperf.models.exchange import SYNCHRONISATION_COST, measured_alone, synchronisation, together
-from genperf.models.family import Family, Need, times
-from genperf.panel import Panel, share
+from genperf.models.compose import with_computation
+from genperf.models.exchange import SYNCHRONISATION, SYNCHRONISATION_COST, measured_alone, together
+from genperf.models.family import Family, times
+from genperf.panel import Panel
 
 #: What one worker alone does: it exchanges with the servers like several, or it runs without them. Then several
 #: workers may also have a cost of synchronisation.
@@ -36,24 +36,12 @@ def build(factors: Panel, alone: Alone = "exchanges") -> Expression:
     >>> print(build(Panel(tuple(factors[:1])), "saves synchronisation"))
     c + a/workers + where(workers > 1, 2*beta*workers, 0) + where(workers > 1, d, 0)
     """
-    work = share(factors)
     exchange, constants = through_servers(factors)
     if alone != "exchanges":
         exchange = {name: together(formula) for name, formula in exchange.items()}
     if alone == "saves synchronisation":
-        exchange |= synchronisation()
-    return compose(
-        "parameter-server",
-        {"constant": "c", "compute": work.of("a"), **exchange},
-        [
-            coefficient("c"),
-            coefficient("a", work.unit),
-            *constants,
-            SYNCHRONISATION_COST,
-        ],
-        factors,
-        spare={"constant": "compute"},
-    )
+        exchange |= SYNCHRONISATION
+    return with_computation("parameter-server", factors, exchange, [*constants, SYNCHRONISATION_COST])
 
 
 def through_servers(factors: Panel) -> tuple[dict[str, str], list[Constant]]:
@@ -87,12 +75,12 @@ FAMILY = Family(
     equation="c + a·batch + 2·β·bytes·max(workers/servers, 1) + α·workers/servers",
     source="Alqahtani & Demirbas 2019",
     purpose="parameter servers that congest as workers are added",
-    needs=(
-        Need("workers"),
-        Need("servers", False),
-        Need("batch", False),
-        Need("work", False),
-        Need("bytes", False),
+    requires=("workers",),
+    uses=(
+        "servers",
+        "batch",
+        "work",
+        "bytes",
     ),
     build=build,
     candidates=candidates,

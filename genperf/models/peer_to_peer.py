@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from genperf.expression import Constant, Expression, coefficient
-from genperf.models.compose import compose
-from genperf.models.exchange import SYNCHRONISATION_COST, measured_alone, synchronisation
-from genperf.models.family import Family, Need, times
-from genperf.panel import Panel, share
+from genperf.models.compose import with_computation
+from genperf.models.exchange import SYNCHRONISATION, SYNCHRONISATION_COST, measured_alone
+from genperf.models.family import Family, times
+from genperf.panel import Panel
 
 
 def build(factors: Panel, synchronised: bool = False) -> Expression:
@@ -28,23 +28,10 @@ def build(factors: Panel, synchronised: bool = False) -> Expression:
     >>> print(build(Panel((Factor("workers", "extrinsic"), Factor("parameters", "intrinsic")))))
     c + a/workers + beta*(4*parameters)*(workers - 1) + alpha*(workers - 1)
     """
-    work = share(factors)
     exchange, constants = among_peers(factors)
-    terms = {"constant": "c", "compute": work.of("a"), **exchange}
     if synchronised:
-        terms |= synchronisation()
-    return compose(
-        "peer-to-peer",
-        terms,
-        [
-            coefficient("c"),
-            coefficient("a", work.unit),
-            *constants,
-            SYNCHRONISATION_COST,
-        ],
-        factors,
-        spare={"constant": "compute"},
-    )
+        exchange |= SYNCHRONISATION
+    return with_computation("peer-to-peer", factors, exchange, [*constants, SYNCHRONISATION_COST])
 
 
 def among_peers(factors: Panel) -> tuple[dict[str, str], list[Constant]]:
@@ -75,7 +62,12 @@ FAMILY = Family(
     equation="c + a·batch + β·bytes·(workers − 1) + α·(workers − 1)",
     source="Alqahtani & Demirbas 2019",
     purpose="every worker sends to every other",
-    needs=(Need("workers"), Need("batch", False), Need("work", False), Need("bytes", False)),
+    requires=("workers",),
+    uses=(
+        "batch",
+        "work",
+        "bytes",
+    ),
     build=build,
     candidates=candidates,
 )

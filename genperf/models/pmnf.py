@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
+from functools import partial
 from itertools import product
 from typing import NamedTuple
 
 from genperf.expression import Expression, Term, coefficient
-from genperf.formula import Name, Node, call
+from genperf.formula import Name, Node, call, chain
 from genperf.models.compose import unused_name
 from genperf.models.family import Family
 from genperf.models.generic import rounded
@@ -24,9 +25,8 @@ class Exponents(NamedTuple):
 
 
 def _blocks(text: str) -> tuple[Exponents, ...]:
-    return tuple(
-        Exponents(Fraction(block.partition(":")[0]), int(block.partition(":")[2] or 0)) for block in text.split()
-    )
+    parts = [block.partition(":") for block in text.split()]
+    return tuple(Exponents(Fraction(i), int(j or 0)) for i, _, j in parts)
 
 
 #: Extra-P's building blocks, the simplest first: powers i, or i:j with a logarithm to the power of j.
@@ -64,7 +64,7 @@ def candidates(factors: Panel) -> list[Expression]:
     109
     """
     varying = [f for f in factors.factors if f.numeric and f.distinct != 1]
-    write = _Writer({f.name for f in factors.factors})
+    write = partial(_written, {f.name for f in factors.factors})
     if not varying:
         return [write([])]
     if len(varying) == 1:
@@ -102,15 +102,10 @@ def _two(x: Factor, y: Factor, write: Write) -> Iterator[Expression]:
 
 def _many(factors: Sequence[Factor], write: Write) -> Iterator[Expression]:
     """Write the hypotheses for three factors or more: those of a role share a block."""
-    intrinsic = [f for f in factors if f.role == "intrinsic"]
-    extrinsic = [f for f in factors if f.role == "extrinsic"]
+    intrinsic, extrinsic = ([f for f in factors if f.role == role] for role in ("intrinsic", "extrinsic"))
     yield write([])
-    blocks = {f.name: _usable(SEVERAL, f) for f in factors}
-    shared = [
-        [b for b in SEVERAL if all(b in blocks[f.name] for f in role)] or [SEVERAL[0]]
-        for role in (intrinsic, extrinsic)
-    ]
-    pairs = product(shared[0] if intrinsic else shared[0][:1], shared[1] if extrinsic else shared[1][:1])
+    shared = [[b for b in SEVERAL if all(b in _usable(SEVERAL, f) for f in role)] for role in (intrinsic, extrinsic)]
+    pairs = product(shared[0] if intrinsic else SEVERAL[:1], shared[1] if extrinsic else SEVERAL[:1])
     powers = [([(f, i) for f in intrinsic], [(f, e) for f in extrinsic]) for i, e in pairs]
     for inner, outer in powers:
         yield write([inner + outer])
@@ -126,22 +121,14 @@ def _usable(blocks: Sequence[Exponents], factor: Factor) -> list[Exponents]:
     return [b for b in blocks if b.j == 0 or factor.lower >= 1.0]
 
 
-class _Writer:
-    """Writes `c + Σ_k c_k·Π x^i·log2(x)^j`, with constants named unlike the columns."""
-
-    def __init__(self, columns: set[str]) -> None:
-        self.columns = columns
-
-    def __call__(self, terms: Sequence[Sequence[tuple[Factor, Exponents]]]) -> Expression:
-        names = [unused_name("c" if k == 0 else f"c{k}", self.columns) for k in range(len(terms) + 1)]
-        written = [Term("constant", Name(names[0]))]
-        for name, powers in zip(names[1:], terms, strict=True):
-            node: Node = Name(name)
-            for factor, block in powers:
-                for part in _parts(factor, block):
-                    node = call("multiply", node, part)
-            written.append(Term(" · ".join(_text(f, b) for f, b in powers), node))
-        return Expression("pmnf", tuple(written), tuple(coefficient(name) for name in names))
+def _written(columns: set[str], terms: Sequence[Sequence[tuple[Factor, Exponents]]]) -> Expression:
+    """Write `c + Σ_k c_k·Π x^i·log2(x)^j`, with constants named unlike the columns."""
+    names = [unused_name("c" if k == 0 else f"c{k}", columns) for k in range(len(terms) + 1)]
+    written = [Term("constant", Name(names[0]))]
+    for name, powers in zip(names[1:], terms, strict=True):
+        parts = [part for factor, block in powers for part in _parts(factor, block)]
+        written.append(Term(" · ".join(_text(f, b) for f, b in powers), chain("multiply", [Name(name), *parts])))
+    return Expression("pmnf", tuple(written), tuple(coefficient(name) for name in names))
 
 
 def _parts(factor: Factor, block: Exponents) -> Iterator[Node]:
@@ -174,7 +161,6 @@ FAMILY = Family(
     equation="c + Σ c_k·Π x^i·log2(x)^j, i and j from a list",
     source="Calotoiu et al. 2013 (Extra-P)",
     purpose="any numeric factors, searched: powers and logarithms",
-    needs=(),
     build=lambda factors: candidates(factors)[0],
     candidates=candidates,
     choice="search",

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from genperf.expression import Expression, coefficient, exponent
-from genperf.models.compose import compose
-from genperf.models.family import Family, Need
-from genperf.panel import Panel, share
+from genperf.models.compose import with_computation
+from genperf.models.family import Family
+from genperf.panel import Panel
 
 #: Bounds of q. A guess: steeper than n² or 1/n² is no scaling that training shows.
 EXPONENTS = (-2.0, 2.0)
@@ -22,22 +22,8 @@ def build(factors: Panel) -> Expression:
     >>> print(build(Panel((Factor("workers", "extrinsic"),))))
     c + b*workers**q
     """
-    work = share(factors, job=True)
-    terms = {"constant": "c"}
-    if work.known:
-        terms["compute"] = work.of("a")
-    return compose(
-        "power-law",
-        {**terms, "power": "b*workers**q"},
-        [
-            coefficient("c"),
-            coefficient("a", work.unit),
-            coefficient("b"),
-            exponent("q", *EXPONENTS, start=0.5),
-        ],
-        factors,
-        spare={"constant": "compute"},
-    )
+    constants = [coefficient("b"), exponent("q", *EXPONENTS, start=0.5)]
+    return with_computation("power-law", factors, {"power": "b*workers**q"}, constants, job=True, known=True)
 
 
 FAMILY = Family(
@@ -45,6 +31,11 @@ FAMILY = Family(
     equation="c + a·batch + b·workers^q",
     source="reference",
     purpose="growth or shrinkage of any power between −2 and 2",
-    needs=(Need("workers"), Need("batch", False), Need("work", False), Need("samples", False)),
+    requires=("workers",),
+    uses=(
+        "batch",
+        "work",
+        "samples",
+    ),
     build=build,
 )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Literal
 
 from genperf.expression import Expression, coefficient
@@ -14,9 +13,8 @@ from genperf.models.exchange import (
     hidden,
     measured_alone,
     partly_hidden,
-    synchronisation,
 )
-from genperf.models.family import Family, Need, times
+from genperf.models.family import Family, times
 from genperf.panel import Panel, share
 
 #: What of the ring hides behind the backward pass: all that is as long, all but a share, nothing.
@@ -45,13 +43,6 @@ def build(factors: Panel, synchronised: bool = False, overlap: Overlap = "full")
     the ring keeps every link's traffic below 2·M bytes whatever n, and gradients travel while the backward pass
     computes the next. The formula is our derivation; backward takes twice the time of forward.
 
-    Parameters
-    ----------
-    synchronised : bool
-        Whether several workers have a further cost.
-    overlap : {"full", "part", "none"}
-        What of the exchange hides behind the backward pass.
-
     Examples
     --------
     >>> from genperf.table import Factor
@@ -64,6 +55,7 @@ def build(factors: Panel, synchronised: bool = False, overlap: Overlap = "full")
     work = share(factors)
     message, unit = times(factors, "bytes")
     total = TOTALS[overlap]
+    extra = SYNCHRONISATION if synchronised else {}
     return compose(
         "ring-allreduce",
         {
@@ -71,24 +63,20 @@ def build(factors: Panel, synchronised: bool = False, overlap: Overlap = "full")
             "backward": f"{work.of('2*a')}/3",
             "bandwidth": f"2*beta*{message}(1 - 1/workers)",
             "latency": "2*alpha*(workers - 1)",
-            **(synchronisation() if synchronised else {}),
+            **extra,
             "constant": "c",
         },
         [
-            coefficient("a", work.unit),
-            coefficient("beta", unit),
-            coefficient("alpha"),
-            SYNCHRONISATION_COST,
-            coefficient("c"),
-            SERIAL,
+            *(coefficient("a", work.unit), coefficient("beta", unit), coefficient("alpha")),
+            *(SYNCHRONISATION_COST, coefficient("c"), SERIAL),
         ],
         factors,
-        total=total and f"{total}{f' + {SYNCHRONISATION}' * synchronised} + constant",
+        total=total and " + ".join([total, *extra, "constant"]),
         spare={"constant": "forward"},
     )
 
 
-def candidates(factors: Panel) -> Sequence[Expression]:
+def candidates(factors: Panel) -> list[Expression]:
     """Return the expressions of the overlaps, without and with a cost that one worker alone saves.
 
     Only a table whose work per worker varies shows what an exchange hides behind. It shows the cost of several workers
@@ -112,7 +100,12 @@ FAMILY = Family(
     ),
     source="Alqahtani & Demirbas 2019",
     purpose="synchronous steps whose all-reduce overlaps the backward pass, all of it or in part, or follows it",
-    needs=(Need("workers"), Need("batch", False), Need("work", False), Need("bytes", False)),
+    requires=("workers",),
+    uses=(
+        "batch",
+        "work",
+        "bytes",
+    ),
     build=build,
     candidates=candidates,
 )

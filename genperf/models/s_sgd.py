@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
 from typing import Literal
 
 from genperf.expression import Constant, Expression, coefficient
 from genperf.models.compose import compose
-from genperf.models.exchange import SERIAL, hidden, partly_hidden
-from genperf.models.family import Family, Need, times
+from genperf.models.exchange import LEAST_COUNTS, SERIAL, hidden, partly_hidden
+from genperf.models.family import Family, times
 from genperf.models.parameter_server import through_servers
 from genperf.models.peer_to_peer import among_peers
 from genperf.panel import Panel, Share, share
@@ -16,26 +17,43 @@ from genperf.panel import Panel, Share, share
 Overlap = Literal["full", "part", "input", "gradients", "gradients-part", "none"]
 
 _HIDDEN, _PARTLY_HIDDEN = (law("backward", "{exchange}") for law in (hidden, partly_hidden))
-TOTALS: dict[Overlap, str | None] = {
-    "full": f"max({{input}}, forward + {_HIDDEN}{{update}})",
-    "part": f"max({{input}}, forward + {_PARTLY_HIDDEN}{{update}})",
-    "input": "max({input}, forward + backward + {exchange}{update})",
-    "gradients": f"{{input}} + forward + {_HIDDEN}{{update}}",
-    "gradients-part": f"{{input}} + forward + {_PARTLY_HIDDEN}{{update}}",
-    "none": None,
+_TOTAL = "max(t_io + t_h2d, t_f + max(t_b, t_c) + t_u)"
+_PART = "s·(t_b + t_c) + (1 − s)·max(t_b, t_c)"
+#: Of each overlap the total, in which a None is the sum of the terms; its equation; and what it hides.
+_LAWS: dict[Overlap, tuple[str | None, str, str]] = {
+    "full": (
+        f"max({{input}}, forward + {_HIDDEN}{{update}})",
+        _TOTAL,
+        "; input prefetched, gradients exchanged during the backward pass",
+    ),
+    "part": (
+        f"max({{input}}, forward + {_PARTLY_HIDDEN}{{update}})",
+        f"max(t_io + t_h2d, t_f + {_PART} + t_u)",
+        "; input prefetched, gradients of all but the last layer exchanged during the backward pass",
+    ),
+    "input": (
+        "max({input}, forward + backward + {exchange}{update})",
+        "max(t_io + t_h2d, t_f + t_b + t_c + t_u)",
+        "; only the input is prefetched",
+    ),
+    "gradients": (
+        f"{{input}} + forward + {_HIDDEN}{{update}}",
+        "t_io + t_h2d + t_f + max(t_b, t_c) + t_u",
+        "; only gradients are exchanged during the backward pass",
+    ),
+    "gradients-part": (
+        f"{{input}} + forward + {_PARTLY_HIDDEN}{{update}}",
+        f"t_io + t_h2d + t_f + {_PART} + t_u",
+        "; only gradients of all but the last layer are exchanged during the backward pass",
+    ),
+    "none": (None, "t_io + t_f + t_b + t_c + t_u", ", one after another"),
 }
 #: What carries the gradients.
 Exchange = Literal["ring", "servers", "peers"]
-#: Counts of workers from which on a ring's column shows that it is one: a ring has two constants.
-LEAST_COUNTS = 3
 
 
 def build(
-    factors: Panel,
-    overlap: Overlap = "full",
-    family: str = "s-sgd",
-    exchanged: Exchange = "ring",
-    updated: bool = True,
+    factors: Panel, overlap: Overlap = "full", family: str = "s-sgd", by: Exchange = "ring", updated: bool = True
 ) -> Expression:
     """Write one iteration of synchronous SGD on m nodes of g = n/m devices.
 
@@ -65,16 +83,6 @@ def build(
     show them. The two passes have separate constants and no fixed proportion: t_f = a_f·w + c_f, t_b = a_b·w + c_b. A
     measured exchange may be one with servers or among peers, as `parameter-server` and `peer-to-peer` have it.
 
-    Parameters
-    ----------
-    overlap : {"full", "part", "input", "gradients", "gradients-part", "none"}
-    family : str
-        Name of the expression.
-    exchanged : {"ring", "servers", "peers"}
-        What carries the gradients.
-    updated : bool
-        Whether the update takes time.
-
     Examples
     --------
     >>> from genperf.table import Factor
@@ -85,17 +93,15 @@ def build(
     a*batch/3 + 2*a*batch/3 + 2*beta_n*(1 - 1/workers) + 2*alpha*(workers - 1) + u
     """
     work = share(factors)
-    exchange, constants = _EXCHANGES[exchanged](factors)
+    exchange, constants = _EXCHANGES[by](factors)
     reading, passes = _reading(factors, work, overlap), _passes(factors, work)
-    total = TOTALS[overlap]
+    total = _LAWS[overlap][0]
     update = {"update": "u"} if updated else {}
     return compose(
         family,
         {**reading, **passes, **exchange, **update},
         [
-            coefficient("i", work.unit),
-            coefficient("h", work.unit),
-            *(coefficient(name, work.unit) for name in ("a", "a_f", "a_b")),
+            *(coefficient(name, work.unit) for name in ("i", "h", "a", "a_f", "a_b")),
             *(coefficient(name) for name in ("c_f", "c_b")),
             *constants,
             coefficient("u"),
@@ -112,10 +118,6 @@ def laws(factors: Panel, overlap: Overlap, family: str) -> Sequence[Expression]:
 
     A column of the exchange shows whether it is that of a ring, of servers or of peers. An update without a column is
     what the other phases leave of the total, so that it may be none.
-
-    Parameters
-    ----------
-    overlap : {"full", "part", "input", "gradients", "gradients-part", "none"}
 
     Examples
     --------
@@ -138,10 +140,9 @@ def _in_rings(factors: Panel) -> tuple[dict[str, str], list[Constant]]:
     """Return the terms of an all-reduce, a ring inside the nodes and one between them, and their constants."""
     message, unit = times(factors, "bytes")
     ring = f"2*beta_n*{message}"
+    terms = {"ring": f"{ring}(1 - 1/workers)"}
     if factors.has("nodes"):
         terms = {"inside nodes": f"2*beta_r*{message}(1 - nodes/workers)", "between nodes": f"{ring}(1 - 1/nodes)"}
-    else:
-        terms = {"ring": f"{ring}(1 - 1/workers)"}
     constants = [coefficient("beta_r", unit), coefficient("beta_n", unit), coefficient("alpha")]
     return {**terms, "latency": "2*alpha*(workers - 1)"}, constants
 
@@ -197,74 +198,42 @@ def _sum(terms: dict[str, str]) -> str:
 
 PASSES = ("forward", "backward")
 READING = ("input", "transfer")
-#: Phase → the terms that a column of it measures.
-_PHASES = {
-    **{name: (name,) for name in ("input", "transfer", *PASSES, "update")},
-    "exchange": ("inside nodes", "between nodes", "ring", "latency", "bandwidth", "requests", "messages"),
-}
-_NEEDS = (Need("workers"), Need("nodes", False), Need("batch", False), Need("work", False), Need("bytes", False))
-
-_SOURCE = "Shi, Wang & Chu 2018"
-
-#: The phases that an input, and a last layer's exchange, are told from others by: one of each tuple is measured.
-_READ, _EXCHANGED = (READING,), (("backward",), ("exchange",))
-_TOTAL = "max(t_io + t_h2d, t_f + max(t_b, t_c) + t_u)"
-_PART = "s·(t_b + t_c) + (1 − s)·max(t_b, t_c)"
-
-
-def _of_one(overlap: Overlap, equation: str, purpose: str, shown_by: tuple[tuple[str, ...], ...] = ()) -> Family:
-    """Return the family of one overlap."""
-    return Family(
-        name=_name(overlap),
-        equation=equation,
-        source=_SOURCE,
-        purpose=f"phases of a step{purpose}",
-        needs=_NEEDS,
-        build=lambda factors: build(factors, overlap, _name(overlap)),
-        phases=_PHASES,
-        laws=lambda factors: laws(factors, overlap, _name(overlap)),
-        overlaps=tuple(_name(other) for other in TOTALS if other != overlap),
-        shown_by=shown_by,
-    )
-
-
-def _name(overlap: Overlap) -> str:
-    return f"s-sgd-{overlap}"
-
-
-#: The families of one overlap.
-OVERLAPS: dict[Overlap, Family] = {
-    "full": _of_one("full", _TOTAL, "; input prefetched, gradients exchanged during the backward pass"),
-    "part": _of_one(
-        "part",
-        f"max(t_io + t_h2d, t_f + {_PART} + t_u)",
-        "; input prefetched, gradients of all but the last layer exchanged during the backward pass",
-        _EXCHANGED,
-    ),
-    "input": _of_one("input", "max(t_io + t_h2d, t_f + t_b + t_c + t_u)", "; only the input is prefetched"),
-    "gradients": _of_one(
-        "gradients",
-        "t_io + t_h2d + t_f + max(t_b, t_c) + t_u",
-        "; only gradients are exchanged during the backward pass",
-        _READ,
-    ),
-    "gradients-part": _of_one(
-        "gradients-part",
-        f"t_io + t_h2d + t_f + {_PART} + t_u",
-        "; only gradients of all but the last layer are exchanged during the backward pass",
-        (*_READ, *_EXCHANGED),
-    ),
-    "none": _of_one("none", "t_io + t_f + t_b + t_c + t_u", ", one after another"),
-}
 
 FAMILY = Family(
     name="s-sgd",
     equation=f"{_TOTAL}, or with less overlap",
-    source=_SOURCE,
+    source="Shi, Wang & Chu 2018",
     purpose="phases of a step, with the overlap that predicts held-out runs best",
-    needs=_NEEDS,
+    requires=("workers",),
+    uses=("nodes", "batch", "work", "bytes"),
     build=build,
     candidates=candidates,
-    phases=_PHASES,
-    overlaps=tuple(family.name for family in OVERLAPS.values()),
+    phases={
+        **{name: (name,) for name in (*READING, *PASSES, "update")},
+        "exchange": ("inside nodes", "between nodes", "ring", "latency", "bandwidth", "requests", "messages"),
+    },
+    overlaps=tuple(f"s-sgd-{overlap}" for overlap in _LAWS),
 )
+
+
+def _of_one(overlap: Overlap) -> Family:
+    """Return the family of one overlap."""
+    name, (_, equation, purpose) = f"s-sgd-{overlap}", _LAWS[overlap]
+    # A column of the input, or of the exchange, shows what it hides behind.
+    read = (READING,) if overlap.startswith("gradients") else ()
+    exchanged = (("backward",), ("exchange",)) if overlap.endswith("part") else ()
+    return replace(
+        FAMILY,
+        name=name,
+        equation=equation,
+        purpose=f"phases of a step{purpose}",
+        build=lambda factors: build(factors, overlap, name),
+        candidates=None,
+        laws=lambda factors: laws(factors, overlap, name),
+        overlaps=tuple(other for other in FAMILY.overlaps if other != name),
+        shown_by=(*read, *exchanged),
+    )
+
+
+#: The families of one overlap.
+OVERLAPS: dict[Overlap, Family] = {overlap: _of_one(overlap) for overlap in _LAWS}

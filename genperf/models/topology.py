@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from genperf.expression import Expression, coefficient
-from genperf.models.compose import compose
-from genperf.models.family import Family, Need, Overhead, times
-from genperf.panel import Panel, share
+from genperf.models.compose import with_computation
+from genperf.models.family import Family, Overhead, times
+from genperf.panel import Panel
 
 
 def build(factors: Panel) -> Expression:
@@ -24,29 +24,15 @@ def build(factors: Panel) -> Expression:
     >>> print(build(Panel((Factor("gpus", "extrinsic"), Factor("nodes", "extrinsic")))))
     c + a/gpus + beta_r*(1 - nodes/gpus) + beta_n*(1 - 1/nodes) + alpha*log2(nodes)
     """
-    work = share(factors)
     message, unit = times(factors, "bytes")
-    terms = {
-        "constant": "c",
-        "compute": work.of("a"),
+    exchange = {
         "inside nodes": f"beta_r*{message}(1 - nodes/workers)",
         "between nodes": f"beta_n*{message}(1 - 1/nodes)",
     }
     if factors.varies("nodes", 3) or factors.varies("bytes"):
-        terms["latency"] = "alpha*log2(nodes)"
-    return compose(
-        "topology",
-        terms,
-        [
-            coefficient("c"),
-            coefficient("a", work.unit),
-            coefficient("beta_r", unit),
-            coefficient("beta_n", unit),
-            coefficient("alpha"),
-        ],
-        factors,
-        spare={"constant": "compute"},
-    )
+        exchange["latency"] = "alpha*log2(nodes)"
+    constants = [coefficient("beta_r", unit), coefficient("beta_n", unit), coefficient("alpha")]
+    return with_computation("topology", factors, exchange, constants)
 
 
 FAMILY = Family(
@@ -54,7 +40,15 @@ FAMILY = Family(
     equation="c + a·batch + β_r·bytes·(g − 1)/g + β_n·bytes·(m − 1)/m + α·log2 m, m nodes of g devices",
     source="Patarasuk & Yuan 2009",
     purpose="a step where training leaves the first node",
-    needs=(Need("workers"), Need("nodes"), Need("batch", False), Need("work", False), Need("bytes", False)),
+    requires=(
+        "workers",
+        "nodes",
+    ),
+    uses=(
+        "batch",
+        "work",
+        "bytes",
+    ),
     build=build,
     overheads=(
         Overhead("inside nodes", "beta_r", "beta_r*max(1 - nodes/workers, 0)", "inside"),

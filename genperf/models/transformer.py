@@ -8,7 +8,7 @@ from typing import Literal
 from genperf.expression import Expression, Term, coefficient
 from genperf.formula import Name, Node, names_in, parse, substitute
 from genperf.models.compose import unused_name
-from genperf.models.family import Family, Need
+from genperf.models.family import Family
 from genperf.models.transformer_layout import HELD, TOKENS, Layout, level_effects, scaled
 from genperf.panel import Panel
 
@@ -213,17 +213,6 @@ def _builds(factors: Panel) -> list[Expression]:
     return [e for k, e in enumerate(expressions) if e not in expressions[k + 1 :]]
 
 
-NEEDS = (
-    Need("data_parallel"),
-    Need("global_batch"),
-    Need("parameters", False),
-    *(Need(name, False) for name in ("tensor_parallel", "pipeline_parallel", "micro_batch", "nodes")),
-    *(Need(name, False) for name in ("sequence", "layers", "hidden")),
-    *(Need(name, False, supposed=True) for name in ("context_parallel", "expert_parallel", "virtual_stages")),
-    Need("micro_batches", False, supposed=True),
-    *(Need(name, False, supposed=True) for name in ("zero", "recomputation", "offload")),
-)
-
 FAMILY = Family(
     name="transformer",
     equation=(
@@ -232,8 +221,15 @@ FAMILY = Family(
     ),
     source="Narayanan et al. 2021",
     purpose="steps of a transformer split by data, tensor, pipeline and context parallelism",
-    needs=NEEDS,
+    requires=("data_parallel", "global_batch"),
+    uses=(
+        *("parameters", "tensor_parallel", "pipeline_parallel", "micro_batch", "nodes"),
+        *("sequence", "layers", "hidden"),
+    ),
+    supposes=(
+        *("context_parallel", "expert_parallel", "virtual_stages", "micro_batches"),
+        *("zero", "recomputation", "offload"),
+    ),
     build=build,
     candidates=_builds,
-    partial=True,
 )

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 
 from genperf.errors import ModelError, suggest
 from genperf.expression import Constant, Meaning
-from genperf.formula import Call, Name, Node, Number, Text, call, parse, substitute
-from genperf.models.compose import unused_name
+from genperf.formula import Name, Node, Number, call, chain, parse, substitute
+from genperf.models.compose import at_level, unused_name
+from genperf.models.generic import GENERIC
 from genperf.panel import Panel
 from genperf.table import Factor
 from genperf.vocabulary.names import ALIASES, WAYS
@@ -31,32 +32,24 @@ class Words:
     values: dict[str, float]
 
     def value(self, level: str, column: str) -> float:
-        """Return the number of a word.
-
-        Parameters
-        ----------
-        level : str
-            As it stands in the table: case, blanks, `-` and `_` do not matter.
-        column : str
-            For the message.
-
-        Raises
-        ------
-        ModelError
-            For a word that is not known.
+        """Return the number of a word, in which case, blanks, `-` and `_` do not matter.
 
         Examples
         --------
         >>> ZERO.value("ZeRO-3", "sharding"), ZERO.value("FULL_SHARD", "sharding"), ZERO.value("none", "sharding")
         (3.0, 3.0, 0.0)
         """
-        word = re.sub(r"[\s_-]+", "", level.strip().lower())
+        word = _word(level)
         if word in self.values:
             return self.values[word]
         raise ModelError(
             f"column '{column}': '{level}' is no {self.meaning} that is known",
             hint=suggest(word, list(self.values)) or f"one of {', '.join(self.values)}; or leave the column out",
         )
+
+
+def _word(level: str) -> str:
+    return re.sub(r"[\s_-]+", "", level.lower())
 
 
 _OFF = dict.fromkeys(("0", "none", "no", "off", "false", "disabled", "null", "na"), 0.0)
@@ -87,33 +80,13 @@ OFFLOAD = Words(
 _OFFLOADING = ("offload", "zerooffload", "infinity")
 
 
-def zero_at_least(factors: Panel, stage: int) -> Node | None:
-    """Return 1 where ZeRO has at least a stage and 0 elsewhere; None where the table has no such column."""
-    return _indicator(factors, ZERO, lambda value: float(value >= stage))
-
-
-def recomputed(factors: Panel) -> Node | None:
-    """Return the recomputed share of the forward pass; None where the table has no such column."""
-    return _indicator(factors, RECOMPUTATION, lambda value: value)
-
-
-def layers_recomputed(factors: Panel) -> Node | None:
-    """Return 1 where whole layers are recomputed and 0 elsewhere; None where the table has no such column."""
-    return _indicator(factors, RECOMPUTATION, lambda value: float(value >= 1.0))
-
-
-def scores_recomputed(factors: Panel) -> Node | None:
-    """Return 1 where the attention's scores are recomputed and 0 elsewhere; None where the table has no such column."""
-    return _indicator(factors, RECOMPUTATION, lambda value: float(value > 0.0))
-
-
-def offloaded(factors: Panel) -> Node | None:
-    """Return 1 where the optimizer is offloaded to the host; None where no column tells."""
+def _offloaded_by_zero(factors: Panel) -> Node | None:
+    """Return 1 where a word of ZeRO says that the optimizer is offloaded; None where none does, or another column."""
     factor = factors.named("zero")
-    if factors.named("offload") is None and factor is not None and not factor.numeric:
-        levels = [level for level in factor.levels if re.sub(r"[\s_-]+", "", level.lower()) in _OFFLOADING]
-        return _of_levels(factor, dict.fromkeys(levels, 1.0)) if levels else None
-    return _indicator(factors, OFFLOAD, lambda value: value)
+    if factors.named("offload") is not None or factor is None:
+        return None
+    offloading = {level: 1.0 for level in factor.levels if _word(level) in _OFFLOADING}
+    return _of_levels(factor, offloading)
 
 
 def _indicator(factors: Panel, words: Words, number: Callable[[float], float]) -> Node | None:
@@ -124,22 +97,17 @@ def _indicator(factors: Panel, words: Words, number: Callable[[float], float]) -
     if not factor.numeric:
         return _of_levels(factor, {level: number(words.value(level, factor.name)) for level in factor.levels})
     steps = [(k, number(float(k)) - number(k - 1.0)) for k in range(1, int(factor.upper) + 1)]
-    node: Node = Number(number(0.0))
-    for k, change in steps:
-        if change:
-            at_least = call("where", call("greater_equal", Name(factor.name), float(k)), change, 0.0)
-            node = at_least if node == Number(0.0) else call("add", node, at_least)
-    return node
+    at_least = [
+        call("where", call("greater_equal", Name(factor.name), float(k)), change, 0.0) for k, change in steps if change
+    ]
+    start = Number(number(0.0))
+    return chain("add", at_least if at_least and start == Number(0.0) else [start, *at_least])
 
 
 def _of_levels(factor: Factor, values: dict[str, float]) -> Node | None:
     """Return the sum over the levels of value × (1 where the factor has the level)."""
-    node: Node | None = None
-    for level, value in sorted(values.items()):
-        if value:
-            part = Call("where", (call("equal", Name(factor.name), Text(level)), Number(value), Number(0.0)))
-            node = part if node is None else call("add", node, part)
-    return node
+    parts = [at_level(factor, level, value) for level, value in sorted(values.items()) if value]
+    return chain("add", parts) if parts else None
 
 
 #: Where the table lacks a factor. A width follows from the parameters, about 12·L·h² with L in
@@ -161,12 +129,18 @@ TOKENS = "micro_batch*sequence/context_parallel"
 #: The width where the layers are known.
 WIDTH_OF_LAYERS = "(parameters/(12*layers))**0.5"
 SHAPE = ("parameters", "layers", "hidden")
-#: Switches of a layout as numbers: ZeRO at least 1, 2, 3; the recomputed share of the forward pass, whether whole
-#: layers are recomputed, and whether the scores of the attention are; and whether the optimizer is offloaded.
-SWITCHES = (
-    *("sharded", "gradients_sharded", "gathered"),
-    *("recomputed", "layers_recomputed", "scores_recomputed", "offloaded"),
-)
+#: Switches of a layout, each with the words that it is read from and a number of these: ZeRO at least 1, 2, 3; the
+#: recomputed share of the forward pass, whether whole layers are recomputed, and whether the scores of the attention
+#: are; and whether the optimizer is offloaded.
+SWITCHES: dict[str, tuple[Words, Callable[[float], float]]] = {
+    "sharded": (ZERO, lambda stage: float(stage >= 1)),
+    "gradients_sharded": (ZERO, lambda stage: float(stage >= 2)),
+    "gathered": (ZERO, lambda stage: float(stage >= 3)),
+    "recomputed": (RECOMPUTATION, lambda share: share),
+    "layers_recomputed": (RECOMPUTATION, lambda share: float(share >= 1.0)),
+    "scores_recomputed": (RECOMPUTATION, lambda share: float(share > 0.0)),
+    "offloaded": (OFFLOAD, lambda offloaded: offloaded),
+}
 
 
 class Layout:
@@ -183,17 +157,16 @@ class Layout:
 
     def __init__(self, factors: Panel) -> None:
         self.factors = factors
-        stages = (zero_at_least(factors, stage) for stage in (1, 2, 3))
-        again = (recomputed(factors), layers_recomputed(factors), scores_recomputed(factors))
-        switches = zip(SWITCHES, (*stages, *again, offloaded(factors)), strict=True)
-        self.switches: Mapping[str, Node] = {name: node for name, node in switches if node is not None}
+        switches = {name: _indicator(factors, *read) for name, read in SWITCHES.items()}
+        switches["offloaded"] = switches["offloaded"] or _offloaded_by_zero(factors)
+        self.switches: Mapping[str, Node] = {name: node for name, node in switches.items() if node is not None}
 
     def known(self, name: str) -> bool:
-        """Tell whether the table has a factor or a switch, or what it follows from."""
+        """Return whether the table has a factor or a switch, or what it follows from."""
         return name in self.switches or (name in ALIASES and self.factors.has(name))
 
     def split(self, name: str) -> bool:
-        """Tell whether some run has more than one of a way."""
+        """Return whether some run has more than one of a way."""
         node = self.factors.node(name)
         if node is None:
             return False
@@ -201,13 +174,7 @@ class Layout:
         return column is None or column.distinct == 0 or column.upper > 1.0
 
     def over_columns(self, formula: str, constants: Mapping[str, Node] | None = None) -> Node:
-        """Return a formula over canonical names and constants as one over the table's columns.
-
-        Parameters
-        ----------
-        constants : mapping of str to Node, optional
-            What stands in the place of other names.
-        """
+        """Return a formula over canonical names and constants as one over the table's columns."""
         parsed = parse(formula)
         nodes = {name: self._node(name) for name in parsed.names if name in ALIASES or name in SWITCHES}
         return substitute(parsed.node, {**(constants or {}), **nodes})
@@ -232,24 +199,8 @@ class Layout:
 MEANINGS = ("zero", "recomputation", "offload")
 
 
-@dataclass(frozen=True)
-class LevelSettings:
-    """Bounds of the effects."""
-
-    #: Of the logarithm by which a level changes all terms: at most exp(3) = 20 times, as in the generic expression.
-    bounds: tuple[float, float] = (-3.0, 3.0)
-
-
-LEVELS = LevelSettings()
-
-
 def level_effects(factors: Panel, columns: Collection[str]) -> Mapping[Constant, Node]:
     """Return the effect of each level but the first of its factor, with 1 where a row has it and 0 elsewhere.
-
-    Parameters
-    ----------
-    columns : collection of str
-        Names that a constant cannot have.
 
     Examples
     --------
@@ -263,15 +214,12 @@ def level_effects(factors: Panel, columns: Collection[str]) -> Mapping[Constant,
     for factor in factors.factors:
         for level in factor.levels[1:] if factor.name not in switches else ():
             name, meaning = unused_name(f"d_{factor.name}[{level}]", columns), Meaning("level", "", factor.name, level)
-            constant = Constant(name, "level", *LEVELS.bounds, start=0.0, meaning=meaning)
-            effects[constant] = Call("where", (call("equal", Name(factor.name), Text(level)), Number(1.0), Number(0.0)))
+            constant = Constant(name, "level", *GENERIC.level_bounds, start=0.0, meaning=meaning)
+            effects[constant] = at_level(factor, level)
     return effects
 
 
 def scaled(node: Node, effects: Mapping[Constant, Node]) -> Node:
     """Return a term times exp(Σ effects)."""
-    whole: Node | None = None
-    for constant, indicator in effects.items():
-        part = call("multiply", Name(constant.name), indicator)
-        whole = part if whole is None else call("add", whole, part)
-    return node if whole is None else call("multiply", node, call("exp", whole))
+    parts = [call("multiply", Name(constant.name), indicator) for constant, indicator in effects.items()]
+    return call("multiply", node, call("exp", chain("add", parts))) if parts else node

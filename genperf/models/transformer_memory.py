@@ -8,7 +8,7 @@ from typing import Literal
 from genperf.expression import Expression, Term, coefficient
 from genperf.formula import Name, names_in
 from genperf.models.compose import unused_name
-from genperf.models.family import Family, Need
+from genperf.models.family import Family
 from genperf.models.transformer_layout import HELD, TOKENS, Layout, level_effects, scaled
 from genperf.panel import Panel
 
@@ -131,16 +131,15 @@ FAMILY = Family(
     ),
     source="Korthikanti et al. 2022, Rajbhandari et al. 2020",
     purpose="memory of a device that trains a transformer",
-    needs=(
-        Need("data_parallel"),
-        Need("micro_batch"),
-        Need("parameters", False),
-        *(Need(name, False) for name in ("tensor_parallel", "pipeline_parallel", "global_batch")),
-        *(Need(name, False) for name in ("sequence", "layers", "hidden", "heads")),
-        *(Need(name, False, supposed=True) for name in ("context_parallel", "expert_parallel", "micro_batches")),
-        *(Need(name, False, supposed=True) for name in ("vocabulary", "zero", "recomputation", "offload")),
+    requires=("data_parallel", "micro_batch"),
+    uses=(
+        *("parameters", "tensor_parallel", "pipeline_parallel", "global_batch"),
+        *("sequence", "layers", "hidden", "heads"),
+    ),
+    supposes=(
+        *("context_parallel", "expert_parallel", "micro_batches"),
+        *("vocabulary", "zero", "recomputation", "offload"),
     ),
     build=build,
-    partial=True,
     quantity="memory",
 )

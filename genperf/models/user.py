@@ -6,28 +6,39 @@ import difflib
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import combinations
 from typing import NoReturn
 
 from genperf.errors import FitError, FormulaError, ModelError, suggest
 from genperf.expression import Constant, Expression, Term
-from genperf.formula import Call, Name, Node, Number, bind_values, call, names_in, parse_number, render, substitute
+from genperf.formula import (
+    Call,
+    Name,
+    Node,
+    Number,
+    addends,
+    bind_values,
+    call,
+    chain,
+    names_in,
+    parse_number,
+    render,
+    substitute,
+)
 from genperf.panel import Panel
 from genperf.table import Factor
 from genperf.vocabulary.names import ALIASES
 
-Bounds = tuple[float, float]
-
 
 @dataclass(frozen=True)
 class FormulaSettings:
-    """Bounds of a formula's constants where the user gives none, and limits of the search for its coefficients."""
+    """Bounds of a formula's constants, and limits of the search for its coefficients."""
 
     #: A guess: twice the exponent of n², the steepest growth of a family.
-    exponent_bounds: Bounds = (-4.0, 4.0)
+    exponent_bounds: tuple[float, float] = (-4.0, 4.0)
     #: Of the other constants that are no coefficients. A guess: three decades on both sides of 1.
-    shape_bounds: Bounds = (1e-3, 1e3)
+    shape_bounds: tuple[float, float] = (1e-3, 1e3)
     #: `exponent_start`, `shape_start`: where a fit begins. A guess: slow growth, and the middle of the bounds.
     exponent_start: float = 0.5
     shape_start: float = 1.0
@@ -47,7 +58,6 @@ def user_expression(
     *,
     mapping: Mapping[str, str] | None = None,
     fix: Mapping[str, float] | None = None,
-    bounds: Mapping[str, Bounds] | None = None,
     configurations: int | None = None,
 ) -> Expression:
     """Read a user's formula as an expression.
@@ -56,34 +66,9 @@ def user_expression(
     other name is a constant. The terms are the addends of the sum, and of the sums inside a `max` among them.
 
     A constant is a *coefficient* where the formula is linear in all coefficients together, or homogeneous, as
-    `max(a*n, b*m)` and `(x**g + y**g)**(1/g)` are. It is not negative, unless its bounds allow it. A constant alone in
+    `max(a*n, b*m)` and `(x**g + y**g)**(1/g)` are. It is not negative. A constant alone in
     an exponent lies in [-4, 4]. Any other (`k` in `n/(n + k)`, the second of `a*b*n`) is a positive shape in
     [0.001, 1000], as is one whose part in the structure is not clear.
-
-    Parameters
-    ----------
-    factors : sequence of Factor
-        The table's.
-    mapping : mapping of str to str, optional
-        The field's name → column.
-    fix : mapping of str to float, optional
-        Constants that are not fitted, and their values.
-    bounds : mapping of str to (float, float), optional
-        Lower and upper bound of constants; a coefficient with a lower bound below zero may have either sign.
-    configurations : int, optional
-        Of the table: more constants than that are refused before anything is searched.
-
-    Returns
-    -------
-    Expression
-        Of family `formula`.
-
-    Raises
-    ------
-    FormulaError
-        Where the text cannot be read, has no constant, or a name in it looks like a mistyped or missing column.
-    ModelError
-        For `fix` or `bounds` of something that is no constant, or that are no numbers.
 
     Examples
     --------
@@ -94,7 +79,7 @@ def user_expression(
     >>> [(c.name, c.kind) for c in expression.constants], [t.name for t in expression.terms]
     ([('a', 'coefficient'), ('p', 'exponent'), ('b', 'coefficient')], ['a*batch/gpus**p', 'b*log2(gpus)', '0.1'])
     """
-    fix, bounds = dict(fix or {}), dict(bounds or {})
+    fix = dict(fix or {})
     node = _with_factors(text, factors, mapping)
     names = [name for name in _in_order(node) if name not in {f.name for f in factors}]
     if not names:
@@ -105,12 +90,10 @@ def user_expression(
             width=len(text),
             hint="names that are not columns are constants, as a and c in a/workers + c",
         )
-    for option, given in (("fix", fix), ("bounds", bounds)):
-        for name in given:
-            if name not in names:
-                hint = suggest(name, names) or f"one of {', '.join(names)}"
-                raise ModelError(f"--{option} {name}: the formula has no constant '{name}'", hint=hint)
     for name, value in fix.items():
+        if name not in names:
+            hint = suggest(name, names) or f"one of {', '.join(names)}"
+            raise ModelError(f"--fix {name}: the formula has no constant '{name}'", hint=hint)
         if not math.isfinite(value):
             raise ModelError(f"--fix {name}={value}: not a finite number")
     node = bind_values(node, fix)
@@ -128,7 +111,7 @@ def user_expression(
     return Expression(
         "formula",
         tuple(Term(name, part) for name, part in terms.parts.items()),
-        tuple(_bounded(_constant(name, node, linear), bounds.get(name)) for name in free),
+        tuple(_constant(name, node, linear) for name in free),
         None if terms.is_sum else total,
         texts=tuple(f.name for f in factors if not f.numeric and f.name in names_in(node)),
     )
@@ -169,13 +152,9 @@ def _refuse(text: str, name: str, message: str, hint: str | None) -> NoReturn:
 
 def _in_order(node: Node) -> list[str]:
     """Return the names in the tree in the order of their first occurrence."""
-    match node:
-        case Name(name):
-            return [name]
-        case Call(_, arguments):
-            return list(dict.fromkeys(name for a in arguments for name in _in_order(a)))
-        case _:
-            return []
+    if isinstance(node, Name):
+        return [node.name]
+    return list(dict.fromkeys(n for a in node.arguments for n in _in_order(a))) if isinstance(node, Call) else []
 
 
 def coefficients(node: Node, names: Sequence[str]) -> list[str]:
@@ -208,12 +187,10 @@ def _nonlinear(node: Node) -> frozenset[str]:
             return frozenset().union(*(_nonlinear(a) for a in arguments))
         case Call("where", (test, yes, no)):
             return names_in(test) | _nonlinear(yes) | _nonlinear(no)
-        case Call("divide", (above, below)):
-            return _nonlinear(above) | names_in(below)
-        case Call("power", (base, exponent)):
-            return _nonlinear(base) | names_in(exponent)
-        case Call(_, arguments):
-            return frozenset().union(*(names_in(a) for a in arguments))
+        case Call("divide" | "power", (left, right)):
+            return _nonlinear(left) | names_in(right)
+        case Call():
+            return names_in(node)
         case _:
             return frozenset()
 
@@ -224,12 +201,6 @@ AFFINE = Name("affine")
 
 def degree(node: Node, names: frozenset[str]) -> Node | None:
     """Return the degree in which the tree is homogeneous in the names, by its structure.
-
-    Returns
-    -------
-    Node or None
-        0 where none of the names occurs, 1 where it is proportional to them, and the exponent of a power of such a
-        part (`g` for `(a*n)**g`). `AFFINE` for a sum of a proportional and a constant part; None for anything else.
 
     Examples
     --------
@@ -251,40 +222,29 @@ def degree(node: Node, names: frozenset[str]) -> Node | None:
             return degree(above, names) if degree(below, names) == NONE else None
         case Call("power", (base, exponent)):
             return _raised(degree(base, names), exponent) if degree(exponent, names) == NONE else None
-        case Call("add" | "subtract", arguments):
-            return _together(arguments, names, affine=True)
+        case Call("add" | "subtract" | "max" | "min" as function, arguments):
+            return _together(arguments, names, affine=function in ("add", "subtract"))
         case Call("where", (test, *values)):
             return _together(values, names, affine=True) if degree(test, names) == NONE else None
-        case Call("max" | "min", arguments):
-            return _together(arguments, names, affine=False)
         case _:
             return None
 
 
 def _together(parts: Sequence[Node], names: frozenset[str], affine: bool) -> Node | None:
     """Return the degree of several parts together: of a sum, a maximum, or the branches of a condition."""
-    degrees = {_key(degree(p, names)) for p in parts if p != Number(0.0)}
+    degrees = {degree(p, names) for p in parts if p != NONE}
     if len(degrees) == 1:
-        return degree(next(p for p in parts if p != Number(0.0)), names)
-    linear = {_key(NONE), _key(ONE), _key(AFFINE)}
-    return AFFINE if affine and degrees <= linear else None
-
-
-def _key(node: Node | None) -> str:
-    return "" if node is None else render(node)
+        return degrees.pop()
+    return AFFINE if affine and degrees <= {NONE, ONE, AFFINE} else None
 
 
 def _raised(base: Node | None, exponent: Node) -> Node | None:
     """Return the degree of a power, from that of its base."""
     if base == ONE:
         return exponent
-    if isinstance(base, Name) and base != AFFINE and exponent == call("divide", 1.0, base):
+    if isinstance(base, Number | Name) and base != AFFINE and exponent == call("divide", 1.0, base):
         return ONE
-    if isinstance(base, Number) and isinstance(exponent, Number):
-        return Number(base.value * exponent.value)
-    if isinstance(base, Number) and exponent == call("divide", 1.0, base):
-        return ONE
-    return None
+    return Number(base.value * exponent.value) if isinstance(base, Number) and isinstance(exponent, Number) else None
 
 
 class _Terms:
@@ -297,11 +257,10 @@ class _Terms:
 
     def take(self, node: Node) -> Node:
         """Collect the terms of a tree, and return the tree over their names."""
+        return chain("add", [self._part(call("negative", p) if s < 0.0 else p) for s, p in addends(node)])
+
+    def _part(self, node: Node) -> Node:
         match node:
-            case Call("add", (left, right)):
-                return call("add", self.take(left), self.take(right))
-            case Call("subtract", (left, right)):
-                return call("add", self.take(left), self.take(_negative(right)))
             case Call("max" | "min" as function, arguments) if degree(node, self.coefficients) == ONE:
                 self.is_sum = False
                 return Call(function, tuple(self.take(a) for a in arguments))
@@ -310,7 +269,7 @@ class _Terms:
                 return Name(self.name(node))
 
     def linear(self, node: Node) -> bool:
-        """Tell whether a part is linear in the coefficients, not only homogeneous."""
+        """Return whether a part is linear in the coefficients, not only homogeneous."""
         return not any(
             inner.function in ("max", "min", "power") and not self.coefficients.isdisjoint(names_in(inner))
             for inner in _calls(node)
@@ -325,18 +284,6 @@ class _Terms:
             name = f"{text} ({count})"
         self.parts[name] = node
         return name
-
-
-def _negative(node: Node) -> Node:
-    match node:
-        case Call("add", (left, right)):
-            return call("add", _negative(left), _negative(right))
-        case Call("subtract", (left, right)):
-            return call("add", _negative(left), right)
-        case Call("negative", (inner,)):
-            return inner
-        case _:
-            return call("negative", node)
 
 
 def _calls(node: Node) -> Iterator[Call]:
@@ -356,7 +303,7 @@ def _constant(name: str, node: Node, linear: Sequence[str]) -> Constant:
 
 
 def _only_exponent(name: str, node: Node) -> bool:
-    """Tell whether every occurrence of the name is an exponent, with a sign or not."""
+    """Return whether every occurrence of the name is an exponent, with a sign or not."""
     match node:
         case Call("power", (base, Name(exponent) | Call("negative", (Name(exponent),)))) if exponent == name:
             return _only_exponent(name, base)
@@ -364,17 +311,3 @@ def _only_exponent(name: str, node: Node) -> bool:
             return all(_only_exponent(name, a) for a in arguments)
         case _:
             return node != Name(name)
-
-
-def _bounded(constant: Constant, bounds: Bounds | None) -> Constant:
-    """Return the constant within the user's bounds, which must be two numbers, the smaller first."""
-    if bounds is None:
-        return constant
-    lower, upper = (float(b) for b in bounds)
-    infinite = constant.kind != "coefficient" and not (math.isfinite(lower) and math.isfinite(upper))
-    if math.isnan(lower) or math.isnan(upper) or not lower < upper or infinite:
-        wanted = "two finite numbers, the smaller first" if infinite else "two numbers, the smaller first"
-        raise ModelError(f"bounds of '{constant.name}' are {lower:g} to {upper:g}", hint=wanted)
-    # A coefficient starts in units of its scale, which the data sets.
-    start = constant.start if constant.kind == "coefficient" else min(max(constant.start, lower), upper)
-    return replace(constant, lower=lower, upper=upper, start=start)

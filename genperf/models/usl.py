@@ -7,7 +7,7 @@ from dataclasses import replace
 from genperf.expression import Expression, coefficient
 from genperf.models import amdahl
 from genperf.models.compose import compose
-from genperf.models.family import Family, Need, Overhead
+from genperf.models.family import Family, Overhead
 from genperf.panel import Panel, share
 
 
@@ -45,7 +45,12 @@ FAMILY = Family(
     equation="c + a/workers + k·(workers − 1), or c + (s·workers + a + k·workers·(workers − 1))·batch",
     source="Gunther 2007",
     purpose="a serial part, a parallel one, and coherency that makes many workers slower",
-    needs=(Need("workers"), Need("batch", False), Need("work", False), Need("samples", False)),
+    requires=("workers",),
+    uses=(
+        "batch",
+        "work",
+        "samples",
+    ),
     build=build,
     # Coherency among the workers of a node, which share its memory and its host; sized at eight workers and more.
     overheads=(Overhead("contention", "kappa", "kappa*(workers/nodes - 1)**2", "inside", 64.0),),

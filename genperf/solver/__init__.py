@@ -1,19 +1,22 @@
-"""Arrays in, constants out: the search for the constants of least cost. Knows nothing of tables or formulas."""
+"""Arrays in, constants out: the search for the constants of least cost. It reads no table and no formula."""
 
 from genperf.solver.nonnegative import nonnegative_least_squares, penalised_least_squares
-from genperf.solver.polish import Polished, polish, polish_apart
-from genperf.solver.problem import Penalties, Problem
+from genperf.solver.polish import ROUGHLY, Polished, PolishSettings, polish
+from genperf.solver.problem import IMPOSSIBLE_COST, Penalties, Problem, blocks
 from genperf.solver.search import SOLVERS, Solution, solve
 
 __all__ = [
+    "IMPOSSIBLE_COST",
+    "ROUGHLY",
     "SOLVERS",
     "Penalties",
+    "PolishSettings",
     "Polished",
     "Problem",
     "Solution",
+    "blocks",
     "nonnegative_least_squares",
     "penalised_least_squares",
     "polish",
-    "polish_apart",
     "solve",
 ]

@@ -48,15 +48,9 @@ def evolve(
 
     Parameters
     ----------
-    cost : callable
-        Members of shape (members, d) → costs of shape (members,).
     populations : ndarray of shape (populations, size, d)
     costs : ndarray of shape (populations, size)
     bounds : pair of ndarray of shape (d,)
-    rngs : sequence of Generator
-        One for each population: a population does not depend on the others.
-    tolerance : float
-        Relative change of the cost that counts as none.
 
     Returns
     -------
@@ -147,10 +141,6 @@ def first_populations(lower: Array, upper: Array, rngs: Sequence[np.random.Gener
     ----------
     lower, upper : ndarray of shape (d,)
         Corners of the box.
-    rngs : sequence of Generator
-        One for each population.
-    per_dimension : int
-        Members per dimension; there are at least `PopulationSettings.min_members`.
 
     Returns
     -------
@@ -175,8 +165,6 @@ def ranked(members: Array, costs: Array, places: int | npt.NDArray[np.intp]) -> 
     ----------
     members : ndarray of shape (populations, size, d)
     costs : ndarray of shape (populations, size)
-    places : int or ndarray of int
-        A number of members, best first; or places in the ranking, 0 the best.
 
     Returns
     -------

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import TypeAlias
+from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from genperf.solver.nonnegative import diagonal, nonnegative_least_squares
-from genperf.solver.problem import Penalties, Problem
+from genperf.solver.problem import Penalties, Problem, blocks
 
 Array = npt.NDArray[np.float64]
+Mask = npt.NDArray[np.bool_]
+#: Called with the least cost of the sets at hand whenever costs were computed.
+Watch: TypeAlias = Callable[[float], None]
 
 
 @dataclass(frozen=True)
@@ -42,6 +45,8 @@ class PolishSettings:
 
 
 POLISH = PolishSettings()
+#: Where a choice is made between fits, and not yet a fit: what is left to gain changes no choice.
+ROUGHLY = PolishSettings(max_steps=60, relative_tolerance=1e-5)
 
 
 @dataclass(frozen=True)
@@ -53,7 +58,7 @@ class Polished:
     #: Shape (sets,).
     cost: Array
     #: Shape (sets,). Whether nothing was left to gain; otherwise the steps ran out.
-    converged: npt.NDArray[np.bool_]
+    converged: Mask
     #: Sets of constants whose cost was computed.
     evaluations: int
 
@@ -62,11 +67,10 @@ def polish(
     problem: Problem,
     starts: Array,
     weights: Array | None = None,
-    steps: int = POLISH.max_steps,
-    tolerance: float = POLISH.relative_tolerance,
-    held: npt.NDArray[np.bool_] | None = None,
-    watch: Callable[[float], None] | None = None,
-    damping: float = POLISH.damping,
+    settings: PolishSettings = POLISH,
+    held: Mask | None = None,
+    penalties: Penalties | None = None,
+    watch: Watch | None = None,
 ) -> Polished:
     """Levenberg-Marquardt within bounds, batched over sets of constants.
 
@@ -81,90 +85,47 @@ def polish(
     starts : ndarray of shape (sets, n)
     weights : ndarray of shape (sets, rows), optional
         Weights for each set; by default the problem's weights for all.
-    steps : int
-        Steps of a set at most.
-    tolerance : float
-        Share of the cost; a set has converged when a step promises and gains less.
     held : ndarray of bool of shape (n,), optional
         Constants that keep the value of each set's start.
+    penalties : Penalties, optional
+        Of each set; by default the problem's for all.
     watch : callable, optional
         Called with the least cost after every step.
-    damping : float
-        First damping; larger where the starts are far from any optimum.
     """
-    settings = replace(POLISH, max_steps=steps, relative_tolerance=tolerance, damping=damping)
-    fixed = np.zeros(starts.shape[1], bool) if held is None else held
-    return _polish_all(problem, starts, _Conditions(weights, None), fixed, settings, watch)
-
-
-def polish_apart(
-    problem: Problem, starts: Array, weights: Array, penalties: Penalties, steps: int, tolerance: float
-) -> Polished:
-    """Polish sets whose weights and penalties differ, as `polish` does.
-
-    Parameters
-    ----------
-    problem : Problem
-        Its own penalty does not count.
-    starts : ndarray of shape (sets, n)
-    weights : ndarray of shape (sets, rows)
-    penalties : Penalties
-        Of each set.
-    steps : int
-        Steps of a set at most.
-    tolerance : float
-        Share of the cost.
-    """
-    settings = replace(POLISH, max_steps=steps, relative_tolerance=tolerance)
-    nothing = np.zeros(starts.shape[1], bool)
-    return _polish_all(problem, starts, _Conditions(weights, penalties), nothing, settings, None)
-
-
-@dataclass(frozen=True, eq=False)
-class _Conditions:
-    """What sets of constants differ in beside their start."""
-
-    #: Shape (sets, rows) or None.
-    weights: Array | None
-    penalties: Penalties | None
-
-    def __getitem__(self, sets: slice | npt.NDArray[np.intp] | npt.NDArray[np.bool_]) -> _Conditions:
-        """Return those of some sets."""
-        weights, penalties = self.weights, self.penalties
-        return _Conditions(None if weights is None else weights[sets], None if penalties is None else penalties[sets])
-
-
-def _polish_all(
-    problem: Problem,
-    starts: Array,
-    conditions: _Conditions,
-    held: npt.NDArray[np.bool_],
-    settings: PolishSettings,
-    watch: Callable[[float], None] | None,
-) -> Polished:
-    """Polish sets of constants in blocks that fit in memory."""
     sets, n = starts.shape
     constants = np.clip(starts, problem.lower, problem.upper)
+    fixed = np.zeros(n, bool) if held is None else held
     cost, converged, evaluations = np.empty(sets), np.zeros(sets, bool), 0
-    for block in problem.blocks(sets, problem.measured.size * (n + 2)):
-        polished = _polish_block(problem, constants[block], conditions[block], held, settings, watch)
+    for block in blocks(sets, problem.measured.size * (n + 2)):
+        conditions = _of_sets((weights, penalties), block)
+        polished = _polish_block(problem, constants[block], conditions, fixed, settings, watch)
         constants[block], cost[block] = polished.constants, polished.cost
         converged[block] = polished.converged
         evaluations += polished.evaluations
     return Polished(constants, cost, converged, evaluations)
 
 
+#: The weights and the penalties of some sets; None for the problem's.
+_Conditions: TypeAlias = tuple[Array | None, Penalties | None]
+
+
+def _of_sets(conditions: _Conditions, sets: slice | npt.NDArray[Any]) -> _Conditions:
+    """Return the conditions of some sets."""
+    weights, penalties = conditions
+    return None if weights is None else weights[sets], None if penalties is None else penalties[sets]
+
+
 def _polish_block(
     problem: Problem,
     x: Array,
     conditions: _Conditions,
-    held: npt.NDArray[np.bool_],
+    held: Mask,
     settings: PolishSettings,
-    watch: Callable[[float], None] | None,
+    watch: Watch | None,
 ) -> Polished:
     """Polish sets of constants that fit in memory together."""
-    cost = problem.cost(x, conditions.weights, conditions.penalties)
-    gradient, normal = problem.derivatives(x, conditions.weights, conditions.penalties)
+    cost = problem.cost(x, *conditions)
+    gradient, normal = problem.derivatives(x, *conditions)
     secant = np.zeros_like(normal)
     damping = np.full(len(x), settings.damping)
     converged = cost <= settings.zero_cost
@@ -173,10 +134,10 @@ def _polish_block(
         active = np.flatnonzero(~converged)
         if active.size == 0:
             break
-        active_conditions = conditions[active]
-        model = _Quadratic(gradient[active], normal[active], secant[active], damping[active])
-        trials, promised = _steps(problem, x[active], model, held)
-        costs = _costs(problem, trials, active_conditions)
+        model = gradient[active], normal[active], secant[active]
+        trials, promised = _steps(problem, x[active], model, damping[active], held)
+        both = trials.reshape(-1, trials.shape[2])
+        costs = problem.cost(both, *_of_sets(conditions, np.tile(active, 2))).reshape(2, -1)
         trial = np.where((costs[1] < costs[0])[:, None], trials[1], trials[0])
         gain = cost[active] - costs.min(axis=0)
         evaluations += 2 * active.size
@@ -188,10 +149,7 @@ def _polish_block(
         if moved.size:
             before = x[moved], gradient[moved]
             x[moved], cost[moved] = trial[improved], costs.min(axis=0)[improved]
-            moved_conditions = active_conditions[improved]
-            gradient[moved], normal[moved] = problem.derivatives(
-                x[moved], moved_conditions.weights, moved_conditions.penalties
-            )
+            gradient[moved], normal[moved] = problem.derivatives(x[moved], *_of_sets(conditions, moved))
             step = (x[moved] - before[0]) / problem.scale
             secant[moved] = _rank_one(secant[moved], step, gradient[moved] - before[1], normal[moved])
         after_good = np.where(ratio > settings.good_ratio, settings.decrease, 1.0)
@@ -205,33 +163,15 @@ def _polish_block(
     return Polished(x, cost, converged, evaluations)
 
 
-def _costs(problem: Problem, trials: Array, conditions: _Conditions) -> Array:
-    """Return the cost of two trials of every set."""
-    both = conditions[np.tile(np.arange(trials.shape[1]), 2)]
-    return problem.cost(trials.reshape(-1, trials.shape[2]), both.weights, both.penalties).reshape(2, -1)
-
-
-@dataclass(frozen=True)
-class _Quadratic:
-    """The model of the cost about some sets, by their scaled constants."""
-
-    #: Shape (sets, n).
-    gradient: Array
-    #: Shape (sets, n, n). Gauss-Newton curvature H.
-    normal: Array
-    #: Shape (sets, n, n). Estimate of the curvature that H lacks.
-    secant: Array
-    #: Shape (sets,). μ.
-    damping: Array
-
-
-def _steps(problem: Problem, x: Array, model: _Quadratic, held: npt.NDArray[np.bool_]) -> tuple[Array, Array]:
-    """Take the two damped steps."""
-    gradient, normal, secant = model.gradient, model.normal, model.secant
+def _steps(
+    problem: Problem, x: Array, model: tuple[Array, Array, Array], damping: Array, held: Mask
+) -> tuple[Array, Array]:
+    """Take the two damped steps on a model of the cost: gradient, Gauss-Newton curvature H, secant estimate."""
+    gradient, normal, secant = model
     curvature = diagonal(normal)
     floor = POLISH.relative_floor * np.maximum(curvature.max(axis=1, keepdims=True), 1e-30)
     H = normal.copy()
-    diagonal(H)[:] += model.damping[:, None] * np.maximum(curvature, floor) + floor
+    diagonal(H)[:] += damping[:, None] * np.maximum(curvature, floor) + floor
     low, high = (np.where(held, 0.0, (end - x) / problem.scale) for end in (problem.lower, problem.upper))
     # A constant at a bound that the gradient pushes against is likely to stay there.
     sides = ((high == 0.0) & (gradient < 0.0)).astype(np.int8) - ((low == 0.0) & (gradient > 0.0)).astype(np.int8)
@@ -260,9 +200,6 @@ def _rank_one(secant: Array, step: Array, change: Array, normal: Array) -> Array
     return np.asarray(shrink[:, None, None] * secant + np.where(safe[:, None, None], update, 0.0))
 
 
-#: Called with the least cost of the sets at hand whenever costs were computed.
-Watch: TypeAlias = Callable[[float], None]
-
 #: Stands in the place of a search's number where the set was polished from a given start.
 FROM_START = -1
 
@@ -290,7 +227,7 @@ class Optima:
     #: Shape (sets,).
     cost: Array
     #: Shape (sets,). Whether the polish converged.
-    converged: npt.NDArray[np.bool_]
+    converged: Mask
     #: Shape (sets,). Number of the search; `FROM_START` for a set that was polished from a given start.
     search: npt.NDArray[np.intp]
     #: Number of searches.
@@ -309,51 +246,22 @@ class Optima:
         """Number of searches that reached the least cost of all."""
         return int(np.count_nonzero(self.best_counts))
 
-    def continued(self, later: Optima) -> Optima:
-        """Return these optima and later ones of the same searches."""
+    def joined(self, later: Optima, again: bool = False) -> Optima:
+        """Return these optima and later ones: of the same searches (`again`), or of others, whose numbers follow."""
+        earlier = 0 if again else self.searches
         return Optima(
             np.vstack([self.constants, later.constants]),
             np.concatenate([self.cost, later.cost]),
             np.concatenate([self.converged, later.converged]),
-            np.concatenate([self.search, later.search]),
-            self.searches,
+            np.concatenate([self.search, np.where(later.search == FROM_START, FROM_START, later.search + earlier)]),
+            earlier + later.searches,
             self.evaluations + later.evaluations,
-        )
-
-    def joined(self, others: Optima) -> Optima:
-        """Return these optima and those of other searches, whose numbers follow."""
-        numbers = np.where(others.search == FROM_START, FROM_START, others.search + self.searches)
-        return Optima(
-            np.vstack([self.constants, others.constants]),
-            np.concatenate([self.cost, others.cost]),
-            np.concatenate([self.converged, others.converged]),
-            np.concatenate([self.search, numbers]),
-            self.searches + others.searches,
-            self.evaluations + others.evaluations,
         )
 
 
 def optima_of(polished: Polished, starts: int, searches: int, evaluations: int) -> Optima:
-    """Return the optima of a polish, each with the number of its search.
-
-    Parameters
-    ----------
-    polished : Polished
-        First the sets that were polished from given starts, then equally many sets of every search.
-    starts : int
-        Number of given starts.
-    searches : int
-        Number of searches.
-    evaluations : int
-        Evaluations before the polish.
-    """
-    search = np.repeat(np.arange(searches), (len(polished.cost) - starts) // searches)
-    search = np.concatenate([np.full(starts, FROM_START), search])
-    return Optima(
-        polished.constants,
-        polished.cost,
-        polished.converged,
-        search,
-        searches,
-        evaluations + polished.evaluations,
-    )
+    """Return the optima of a polish, each with the number of its search."""
+    numbers = np.repeat(np.arange(searches), (len(polished.cost) - starts) // searches)
+    search = np.concatenate([np.full(starts, FROM_START), numbers])
+    evaluations += polished.evaluations
+    return Optima(polished.constants, polished.cost, polished.converged, search, searches, evaluations)

@@ -43,6 +43,13 @@ np.empty(EVALUATION.block_numbers)
 Weighing: TypeAlias = tuple[Array, Array]
 
 
+def blocks(count: int, numbers: int, max_numbers: int | None = None) -> list[slice]:
+    """Cut a count of sets, of some doubles each, into blocks of bounded memory."""
+    limit = min(max_numbers or EVALUATION.block_numbers, EVALUATION.block_numbers)
+    step = max(1, limit // max(1, numbers))
+    return [slice(i, min(i + step, count)) for i in range(0, count, step)]
+
+
 @dataclass(frozen=True, eq=False)
 class Penalties:
     """A strength of the penalty and scales of the constants for each set of constants."""
@@ -93,45 +100,27 @@ class Problem:
         """Return the same problem with other weights of shape (rows,)."""
         return replace(self, weights=weights)
 
-    def scaled(self, constants: Array) -> Array:
-        """Return the constants on their scales, zero where there is no penalty."""
-        return self._scaled_by(self.scale, constants)
-
-    def _scaled_by(self, scale: Array, constants: Array) -> Array:
-        return np.asarray(np.where(self.penalised, constants / scale, 0.0))
-
     @cached_property
     def _unit_penalty(self) -> Penalty:
         return replace(self.penalty, strength=1.0)
 
-    def blocks(self, sets: int, numbers_per_set: int, max_numbers: int | None = None) -> list[slice]:
-        """Cut sets of constants into blocks of bounded memory.
+    @cached_property
+    def _penalties(self) -> Penalties:
+        """The problem's penalty, as one for any number of sets."""
+        return Penalties(self.scale[None, :], np.array([self.penalty.strength]))
 
-        Parameters
-        ----------
-        numbers_per_set : int
-            Doubles that one set needs.
-        max_numbers : int, optional
-            Doubles in a block, where fewer than `EvaluationSettings.block_numbers` are wanted.
-        """
-        limit = EVALUATION.block_numbers if max_numbers is None else min(max_numbers, EVALUATION.block_numbers)
-        step = max(1, limit // max(1, numbers_per_set))
-        return [slice(i, min(i + step, sets)) for i in range(0, sets, step)]
+    def _scaled(self, constants: Array, penalties: Penalties) -> Array:
+        """Return the constants on their scales, zero where there is no penalty."""
+        return np.asarray(np.where(self.penalised, constants / penalties.scale, 0.0))
 
     def cost(self, constants: Array, weights: Array | None = None, penalties: Penalties | None = None) -> Array:
         """Return the cost of each set of constants, shape (sets, n) → (sets,).
 
-        Parameters
-        ----------
-        constants : ndarray of shape (sets, n)
-        weights : ndarray of shape (sets, rows), optional
-            Weights for each set; by default the problem's weights for all.
-        penalties : Penalties, optional
-            Of each set; by default the problem's for all.
+        Weights, of shape (sets, rows), and penalties are those of each set; by default the problem's for all.
         """
         out = np.empty(len(constants))
-        for block in self.blocks(len(constants), self.measured.size):
-            of_block = None if penalties is None else penalties[block]
+        for block in blocks(len(constants), self.measured.size):
+            of_block = self._penalties if penalties is None else penalties[block]
             weighing = self._weighing(weights, block)
             out[block] = self._cost_of(self.predict(constants[block]), constants[block], weighing, of_block)
         return out
@@ -143,18 +132,13 @@ class Problem:
     def _default_weighing(self) -> Weighing:
         return _weighing(self.weights[None, :], self.measured)
 
-    def _cost_of(
-        self, predicted: Array, constants: Array, weighing: Weighing, penalties: Penalties | None = None
-    ) -> Array:
+    def _cost_of(self, predicted: Array, constants: Array, weighing: Weighing, penalties: Penalties) -> Array:
         """Return the cost of sets whose predictions are known."""
         shares, mean = weighing
         with np.errstate(all="ignore"):
             losses = self.loss.value(predicted, self.measured, mean)
             total = np.einsum("sr,sr->s", np.broadcast_to(shares, losses.shape), losses)
-            if penalties is None:
-                total += self.penalty.value(self.scaled(constants))
-            else:
-                total += penalties.strength * self._unit_penalty.value(self._scaled_by(penalties.scale, constants))
+            total += penalties.strength * self._unit_penalty.value(self._scaled(constants, penalties))
         return np.asarray(np.where(np.isfinite(total), np.minimum(total, IMPOSSIBLE_COST), IMPOSSIBLE_COST))
 
     def derivatives(
@@ -165,30 +149,15 @@ class Problem:
         The gradient is exact. The curvature is `JᵀωJ` of the loss's ω plus the penalty's: exact where the loss is
         quadratic and the prediction is linear.
 
-        Parameters
-        ----------
-        constants : ndarray of shape (sets, n)
-            As many as fit in memory: only the jacobian is computed in blocks.
-        weights : ndarray of shape (sets, rows), optional
-        penalties : Penalties, optional
-            Of each set; by default the problem's for all.
-
-        Returns
-        -------
-        gradient : ndarray of shape (sets, n)
-        curvature : ndarray of shape (sets, n, n)
+        Shapes (sets, n) and (sets, n, n), for as many sets as fit in memory; weights and penalties as in `cost`.
         """
         n = self.scale.size
         gradient, curvature = np.empty((len(constants), n)), np.empty((len(constants), n, n))
-        for block in self.blocks(len(constants), self.measured.size * (n + 2), EVALUATION.cached_numbers):
+        for block in blocks(len(constants), self.measured.size * (n + 2), EVALUATION.cached_numbers):
             weighing = self._weighing(weights, block)
             gradient[block], curvature[block] = self._slopes(constants[block], weighing)
-        if penalties is None:
-            scaled = self.scaled(constants)
-            of_penalty = np.where(self.penalised, self.penalty.curvature(scaled), 0.0)
-            diagonal(curvature)[:] += of_penalty
-            return gradient + of_penalty * scaled, curvature
-        scaled = self._scaled_by(penalties.scale, constants)
+        penalties = penalties or self._penalties
+        scaled = self._scaled(constants, penalties)
         of_penalty = np.where(self.penalised, self._unit_penalty.curvature(scaled) * penalties.strength[:, None], 0.0)
         # The chain rule from these scales to the problem's.
         ratio = self.scale / penalties.scale
@@ -218,20 +187,14 @@ class Problem:
 
         The prediction T is homogeneous of degree one in the coefficients c, so by Euler's theorem T = (∂T/∂c)·c. With
         the derivatives and the loss's curvature held, the best c solves a non-negative least-squares problem. One pass
-        is exact where the loss is quadratic and the total is a sum; otherwise passes repeat.
-
-        Parameters
-        ----------
-        constants : ndarray of shape (sets, n)
-            Where passes repeat, they start from the coefficients.
-        weights : ndarray of shape (sets, rows), optional
+        is exact where the loss is quadratic and the total is a sum; otherwise passes repeat, from the coefficients on.
         """
         return self.projected(constants, weights)[0]
 
     def projected(self, constants: Array, weights: Array | None = None) -> tuple[Array, Array]:
         """Return the sets that `project` returns, and their costs."""
         out, cost = constants.copy(), np.empty(len(constants))
-        for block in self.blocks(len(constants), self.measured.size * (self.lower.size + 2)):
+        for block in blocks(len(constants), self.measured.size * (self.lower.size + 2)):
             out[block], cost[block] = self._project(constants[block], self._weighing(weights, block))
         return out, cost
 
@@ -248,7 +211,7 @@ class Problem:
                 predicted = self._combined(basis, current) + offset
             else:
                 predicted, basis, offset = self._parts(current)
-            cost = self._cost_of(predicted, current, weighing)
+            cost = self._cost_of(predicted, current, weighing, self._penalties)
             better = cost < best_cost
             best = np.where(better[:, None], current, best)
             best_cost = np.where(better, cost, best_cost)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -20,7 +20,7 @@ from genperf.solver.evolve import (
     members_of,
     ranked,
 )
-from genperf.solver.polish import AGREEMENT, Optima, Watch, optima_of, polish
+from genperf.solver.polish import AGREEMENT, Optima, PolishSettings, Watch, optima_of, polish
 from genperf.solver.problem import IMPOSSIBLE_COST, Problem
 
 Array = npt.NDArray[np.float64]
@@ -38,10 +38,8 @@ class ProjectedSettings:
     members_per_constant: int = 4
     #: Members of the first population that are polished roughly.
     rough_members: int = 12
-    #: Steps of the rough polish.
-    rough_steps: int = 12
-    #: First damping of the rough polish: larger than `PolishSettings.damping`, since the starts are far from optima.
-    rough_damping: float = 0.1
+    #: Their polish: its first damping is larger than usual, since the starts are far from optima.
+    rough: PolishSettings = field(default_factory=lambda: PolishSettings(max_steps=12, damping=0.1))
     #: Best members of every search that are polished until they converge.
     converged_members: int = 3
     #: Sets per search that must have the least cost of all for the evolution to be left out. One search alone needs all
@@ -64,15 +62,6 @@ def projected_search(problem: Problem, rngs: Sequence[np.random.Generator], give
     The best members of a first population are polished. The search ends there if the total is a sum and enough of
     them agree in every search. Otherwise differential evolution continues from them until it has converged, and some
     members of its last population are polished. All searches are one batch: three cost little more than one.
-
-    Parameters
-    ----------
-    rngs : sequence of Generator
-        One for each search.
-    given : ndarray of shape (sets, n)
-        Starts that are polished beside the searches.
-    watch : callable
-        Called with the least cost whenever costs were computed.
     """
     space = _space(problem)
     searches, n, d = len(rngs), problem.start.size, space.lower.size
@@ -90,13 +79,7 @@ def projected_search(problem: Problem, rngs: Sequence[np.random.Generator], give
     watch(float(costs.min()))
     costs = costs.reshape(searches, -1)
     starts = ranked(first.reshape(searches, -1, n), costs, PROJECTED.rough_members).reshape(-1, n)
-    rough = polish(
-        problem,
-        np.vstack([given, starts]),
-        steps=PROJECTED.rough_steps,
-        damping=PROJECTED.rough_damping,
-        watch=watch,
-    )
+    rough = polish(problem, np.vstack([given, starts]), settings=PROJECTED.rough, watch=watch)
     members = rough.constants[len(given) :].reshape(searches, -1, n)
     members = ranked(members, rough.cost[len(given) :].reshape(searches, -1), PROJECTED.rough_members)
     best = members[:, : PROJECTED.converged_members].reshape(-1, n)
@@ -116,7 +99,7 @@ def projected_search(problem: Problem, rngs: Sequence[np.random.Generator], give
     )
     last = ranked(populations, costs, down_the_ranking(costs.shape[1], PROJECTED.last_members)).reshape(-1, d)
     polished = polish(problem, problem.project(space.sets(last)), watch=watch)
-    return optima.continued(optima_of(polished, 0, searches, costs.size + evaluations))
+    return optima.joined(optima_of(polished, 0, searches, costs.size + evaluations), again=True)
 
 
 @dataclass(frozen=True)
@@ -190,17 +173,7 @@ DIRECT = DirectSettings()
 
 
 def direct_search(problem: Problem, rngs: Sequence[np.random.Generator], given: Array, watch: Watch) -> Optima:
-    """Search all constants with `scipy.optimize.differential_evolution` and polish some of the last population.
-
-    Parameters
-    ----------
-    rngs : sequence of Generator
-        One for each search.
-    given : ndarray of shape (sets, n)
-        Starts that are polished beside the searches.
-    watch : callable
-        Called with the least cost whenever costs were computed.
-    """
+    """Search all constants with `scipy.optimize.differential_evolution` and polish some of the last population."""
     lower, upper = box(problem)
     populations = first_populations(lower, upper, rngs, DIRECT.members_per_constant)
     members, evaluations = [], 0
@@ -256,6 +229,7 @@ def _evolved(
     return ranked(last["population"][None], last["energies"][None], places)[0], evaluations
 
 
+#: Called with one generator for each search, and starts of shape (sets, n) that are polished beside the searches.
 Solver: TypeAlias = Callable[[Problem, Sequence[np.random.Generator], Array, Watch], Optima]
 
 

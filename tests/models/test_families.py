@@ -35,15 +35,20 @@ UNIDENTIFIED = {
 }
 
 
+def names_of(family):
+    """Return the factors that a family reads."""
+    return [*family.requires, *family.uses, *family.supposes]
+
+
 def sets_of(family):
     """Return the factors a family is given: what it must have, without work, and all it can use."""
-    needs = family.needs
+    needs = names_of(family)
     if not needs:
         return {"one": ANY[:1], "two": ANY[:2], "three": ANY}
     return {
-        "least": [n.name for n in needs if n.required],
-        "batch": [n.name for n in needs if n.name != "work"],
-        "work": [n.name for n in needs],
+        "least": list(family.requires),
+        "batch": [name for name in needs if name != "work"],
+        "work": needs,
     }
 
 
@@ -124,7 +129,7 @@ def like(units):
 
 
 # The generic family and the normal form divide each factor by its centre: their coefficients are seconds there.
-TIMES = [c for c in CASES if c.values[0].needs and c.values[0].quantity == "time"]
+TIMES = [c for c in CASES if c.values[0].requires and c.values[0].quantity == "time"]
 
 
 @pytest.mark.parametrize(("family", "names"), TIMES)
@@ -138,12 +143,11 @@ def test_every_term_is_in_seconds(family, names, table):
             assert units_of(term.node, known) == Counter("s"), f"{term.name} in {expression}"
 
 
-@pytest.mark.parametrize("family", [f for f in ALL if f.needs], ids=lambda f: f.name)
+@pytest.mark.parametrize("family", [f for f in ALL if f.requires], ids=lambda f: f.name)
 def test_what_is_missing_and_what_is_left_out(family, table):
-    needed = [n.name for n in family.needs if n.required]
-    optional = [n.name for n in family.needs if not n.required and not n.supposed]
-    assert family.left_out(table.factors(needed)) == optional
-    assert family.left_out(table.factors([n.name for n in family.needs])) == []
+    needed = list(family.requires)
+    assert family.left_out(table.factors(needed)) == list(family.uses)
+    assert family.left_out(table.factors(names_of(family))) == []
     with pytest.raises(ModelError, match=f"'{family.name}' needs '{needed[0]}'") as refused:
         family.expressions([measure("layers", "intrinsic", [2, 4])])
     assert f"--map {needed[0]}=COLUMN" in str(refused.value)
@@ -153,11 +157,11 @@ def test_what_is_missing_and_what_is_left_out(family, table):
 def test_columns_may_be_named_as_a_constant_or_in_any_way(family, table):
     letters = ["a", "b", "c", "d", "s", "k", "q", "u", "c_", "c1", "a1", "C", "alpha", "beta", "gamma", "i0"]
     taken = [measure(name, "extrinsic", table.columns["threads"]) for name in letters]
-    needed = [n.name for n in family.needs if n.required]
+    needed = family.requires
     named = {name: f"my {name}" for name in dict.fromkeys(["workers", "nodes", *needed])}
     columns = {**table.columns, **{new: table.columns[old] for old, new in named.items()}}
     factors = [measure(name, "extrinsic", columns[name]) for name in named.values()]
-    needs = {n.name for n in family.needs}
+    needs = names_of(family)
     mapping = {old: new for old, new in named.items() if old in needs}
     for expression in family.expressions([*factors, *taken], mapping)[:2]:
         assert set(expression.constant_names).isdisjoint([*letters, *named.values()])
@@ -215,7 +219,7 @@ def test_the_normal_form_takes_no_logarithm_below_one():
 @pytest.mark.parametrize("family", ALL, ids=lambda f: f.name)
 def test_factors_that_do_not_vary_are_harmless(family, table):
     columns = {**table.columns, "batch": np.full(160, 32.0), "nodes": np.ones(160)}
-    names = dict.fromkeys(["workers", "nodes", "batch", *(n.name for n in family.needs if n.required)])
+    names = dict.fromkeys(["workers", "nodes", "batch", *family.requires])
     for expression in family.expressions([measure(n, "extrinsic", columns[n]) for n in names]):
         seconds = expression.evaluate(columns, dict.fromkeys(expression.constant_names, 1.0))
         assert np.all(np.isfinite(seconds))

@@ -90,10 +90,6 @@ def test_the_bounds_of_each_kind():
         "p": (-4.0, 4.0),
         "k": (1e-3, 1e3),
     }
-    given = {"a": (-np.inf, np.inf), "k": (10, 20)}
-    expression = user_expression("a*gpus**p/(gpus + k)", FACTORS, bounds=given)
-    assert {c.name: (c.lower, c.upper) for c in expression.constants} == {"p": (-4.0, 4.0), **given}
-    assert expression.constants[2].start == 10.0
 
 
 def test_fixed_constants_are_numbers():
@@ -125,9 +121,6 @@ def test_mapping_says_which_column_is_meant():
         ("a*gpus", {"fix": {"gpus": 1}}, ModelError, "no constant 'gpus'", "one of a"),
         ("a*gpus", {"fix": {"a": 1}}, ModelError, "every constant of the formula is fixed", "leave one free"),
         ("a*gpus + c", {"fix": {"a": float("nan")}}, ModelError, "not a finite number", ""),
-        ("a*gpus", {"bounds": {"b": (0, 1)}}, ModelError, "--bounds b", "one of a"),
-        ("a*gpus", {"bounds": {"a": (2, 1)}}, ModelError, "bounds of 'a' are 2 to 1", "the smaller first"),
-        ("a*gpus**p", {"bounds": {"p": (0, np.inf)}}, ModelError, "bounds of 'p'", "finite"),
     ],
 )
 def test_refusals(text, options, error, message, hint):
@@ -140,7 +133,7 @@ def test_refusals(text, options, error, message, hint):
 
 def test_a_mistyped_column_is_marked_where_it_stands():
     with pytest.raises(FormulaError) as refused:
-        user_expression("c + batchh2*batchh", FACTORS, bounds={})
+        user_expression("c + batchh2*batchh", FACTORS)
     assert refused.value.text[refused.value.column :].startswith("batchh2")
 
 
@@ -164,19 +157,11 @@ def test_no_name_of_a_factor_becomes_a_constant():
 @pytest.mark.parametrize("fixed", [False, True])
 def test_constants_come_back_from_exact_times(text, true, fixed, table):
     fix = dict([list(true.items())[-1]]) if fixed else {}
-    bounds = {"g": (1.0, 10.0)} if "g" in true and not fixed else {}
-    expression = user_expression(text, table.factors(["workers", "batch"]), fix=fix, bounds=bounds)
+    expression = user_expression(text, table.factors(["workers", "batch"]), fix=fix)
     constants, unidentified = table.recover(expression, {name: true[name] for name in expression.constant_names})
     assert not unidentified
     for name, value in constants.items():
         assert value == pytest.approx(true[name], rel=0.01), name
-
-
-def test_a_coefficient_may_be_given_either_sign(table):
-    factors = table.factors(["workers", "batch"])
-    expression = user_expression("a*batch + b*log2(workers) + c", factors, bounds={"b": (-np.inf, np.inf)})
-    constants, _ = table.recover(expression, {"a": 0.5, "b": -0.3, "c": 2.0})
-    assert constants == pytest.approx({"a": 0.5, "b": -0.3, "c": 2.0}, rel=0.01)
 
 
 def test_the_larger_set_of_coefficients_is_taken():

@@ -8,7 +8,7 @@ from scipy.optimize import least_squares
 from solver_problems import GENERIC, MAXIMUM, P_NORM, Case, problem_of, with_bounds
 
 from genperf.losses import LOSS_SETTINGS, LOSSES, Penalty
-from genperf.solver import Penalties, Problem, polish, polish_apart
+from genperf.solver import Penalties, PolishSettings, Problem, polish
 
 START = np.array([[0.3, 1.5, 1.0, 0.4, 0.5, 0.1]])
 
@@ -109,7 +109,7 @@ def test_sets_with_penalties_of_their_own_are_separate_fits(l1_share: float) -> 
     strength = np.array([1e-6, 1e-3, 1e-2])
     scale = problem.scale * np.array([[1.0], [0.3], [2.0]])
     starts, weights = np.repeat(START, 3, axis=0), np.tile(problem.weights, (3, 1))
-    together = polish_apart(problem, starts, weights, Penalties(scale, strength), 200, 1e-9)
+    together = polish(problem, starts, weights, penalties=Penalties(scale, strength))
     alone = [replace(problem, penalty=Penalty(s, l1_share), scale=one) for s, one in zip(strength, scale, strict=True)]
     each = [polish(one, START) for one in alone]
     assert len(np.unique(together.cost.round(9))) == 3
@@ -127,8 +127,8 @@ def test_never_worse_than_the_start_and_no_steps_is_the_start() -> None:
     problem = problem_of(GENERIC, "absolute", noise=0.1)
     starts = problem.lower + np.random.default_rng(0).random((20, 6)) * np.array([5, 5, 5, 5, 5, 2.0])
     cost = problem.cost(starts)
-    np.testing.assert_array_equal(polish(problem, starts, steps=0).constants, starts)
-    assert np.all(polish(problem, starts, steps=3).cost < cost)
+    np.testing.assert_array_equal(polish(problem, starts, settings=PolishSettings(max_steps=0)).constants, starts)
+    assert np.all(polish(problem, starts, settings=PolishSettings(max_steps=3)).cost < cost)
 
 
 def test_what_is_held_stays_in_each_set_where_it_starts() -> None:
@@ -148,11 +148,11 @@ def test_what_is_held_stays_in_each_set_where_it_starts() -> None:
 
 def test_a_start_outside_the_bounds_is_brought_in() -> None:
     problem = problem_of(GENERIC, noise=0.1)
-    polished = polish(problem, np.array([[-1.0, 9.0, 99.0, -1.0, -99.0, 5.0]]), steps=0)
+    polished = polish(problem, np.array([[-1.0, 9.0, 99.0, -1.0, -99.0, 5.0]]), settings=PolishSettings(max_steps=0))
     np.testing.assert_array_equal(polished.constants, [[0.0, 9.0, 4.0, 0.0, -2.0, 1.0]])
 
 
 def test_few_steps_are_said_to_be_few() -> None:
     problem = problem_of(GENERIC, noise=0.1)
-    assert not polish(problem, START, steps=1).converged.any()
+    assert not polish(problem, START, settings=PolishSettings(max_steps=1)).converged.any()
     assert polish(problem, START).converged.all()

@@ -11,7 +11,7 @@ from genperf.errors import FitError
 from genperf.expression import Constant, Expression, Term, coefficient
 from genperf.formula import parse
 from genperf.losses import LOSSES, Penalty
-from genperf.solver import SOLVERS, Problem, polish, search, solve
+from genperf.solver import SOLVERS, PolishSettings, Problem, blocks, polish, search, solve
 from genperf.solver.evolve import evolve
 from genperf.solver.polish import Optima, optima_of
 from genperf.solver.problem import EVALUATION
@@ -67,12 +67,14 @@ def test_same_seed_same_result(solver: str) -> None:
 def test_blocks_change_memory_not_results(loss: str, numbers: int, monkeypatch: pytest.MonkeyPatch) -> None:
     problem = problem_of(GENERIC, loss, Penalty(1e-3), noise=0.1)
     sets = problem.lower + np.random.default_rng(0).random((60, 6)) * np.array([2, 2, 5, 2, 5, 2.0])
-    whole = problem.cost(sets), problem.project(sets), polish(problem, sets, steps=4).cost
+    whole = problem.cost(sets), problem.project(sets), polish(problem, sets, settings=PolishSettings(max_steps=4)).cost
     monkeypatch.setattr(genperf.solver.problem, "EVALUATION", replace(EVALUATION, block_numbers=numbers))
-    assert len(problem.blocks(60, 40)) == {1: 60, 3000: 1, 100_000: 1}[numbers]
-    assert len(problem.blocks(60, 40 * 8)) == {1: 60, 3000: 7, 100_000: 1}[numbers]
+    assert len(blocks(60, 40)) == {1: 60, 3000: 1, 100_000: 1}[numbers]
+    assert len(blocks(60, 40 * 8)) == {1: 60, 3000: 7, 100_000: 1}[numbers]
     for before, after in zip(
-        whole, (problem.cost(sets), problem.project(sets), polish(problem, sets, steps=4).cost), strict=True
+        whole,
+        (problem.cost(sets), problem.project(sets), polish(problem, sets, settings=PolishSettings(max_steps=4)).cost),
+        strict=True,
     ):
         np.testing.assert_array_equal(after, before)
 
