@@ -2,7 +2,7 @@
 
 They run in a folder of their own.
 
-The two commands that make an environment are not run here: `.ci/run` runs the tests' one, and this runs the demo.
+The two commands that make an environment are not run here: `.ci/run` runs the tests' one, and the demo from the wheel.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def main() -> None:
         for workers, name in ((1, "single_workers1"), (2, "ddp_workers2_rank0")):
             (traces / f"trace_{workers}.json").symlink_to(TRACES / f"{name}.pt.trace.json")
         commands = [text for text in blocks("sh") if not text.startswith("python3 -m venv")]
-        for text in ["genperf demo --quiet\n", *commands]:
+        for text in commands:
             print(text.strip(), flush=True)
             subprocess.run(["bash", "-euc", text], cwd=folder, env=environment, check=True, stdout=subprocess.DEVNULL)
         for text in blocks("python"):
