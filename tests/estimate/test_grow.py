@@ -154,7 +154,8 @@ def test_parts_of_the_rows_learn_sizes_by_themselves() -> None:
         assert one.constants == pytest.approx(other.constants, rel=1e-6, abs=1e-8)
         assert one.plain == pytest.approx(other.plain, rel=1e-6)
         assert one.problem.penalty.strength == pytest.approx(other.problem.penalty.strength, rel=1e-6)
-    assert together[0].strength != pytest.approx(together[1].strength, rel=1e-3)
+    first, second = (one.problem.penalty.strength for one in together[:2])
+    assert first != pytest.approx(second, rel=1e-3)
 
 
 def test_learned_sizes_err_less_where_most_factors_change_nothing() -> None:
