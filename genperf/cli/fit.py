@@ -11,7 +11,7 @@ from genperf.cli.fitted import PRINTED, constants_shown, fitted_lines, group_lin
 from genperf.cli.messages import tell
 from genperf.cli.options import fit_arguments, fit_options, once, read, table_options
 from genperf.cli.output import Output, results
-from genperf.cli.progress import announced, phases_shown, progress_bar
+from genperf.cli.progress import announce, progress
 from genperf.cli.writing import writable, write_whole
 from genperf.errors import counted, listed
 
@@ -59,18 +59,15 @@ def command(
             saved = len(so_far)
 
     if not measured.group and model in ("auto", "generic"):
-        announced(len(measured.medians()), len(measured.factors), out.quiet)
+        announce(len(measured.medians()), len(measured.factors), out.quiet)
     try:
-        with (
-            phases_shown(out.quiet or bool(measured.group)),
-            progress_bar("groups", out.quiet or not measured.group) as progress,
-        ):
+        with progress(out.quiet, "groups" if measured.group else "") as done:
             further = {"also_models": once(also_model, "--also-model")}
             options = {**fit_arguments(given), **further, "pool": pool}
             if quick:
                 structure = "separable" if options["structure"] == "auto" else options["structure"]
                 options |= {"draws": DEFAULTS.quick_draws, "structure": structure}
-            result = fit(measured, model, resume=before, progress=progress, checkpoint=save, **options)
+            result = fit(measured, model, resume=before, progress=done, checkpoint=save, **options)
     except KeyboardInterrupt:
         if saved:
             out.note(f"{saved} of {measured.group_count} groups are in {output}; --resume goes on from there")

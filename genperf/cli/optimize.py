@@ -9,7 +9,7 @@ import click
 from genperf.cli.messages import tell
 from genperf.cli.options import model_or_table, names_of, once, one_group
 from genperf.cli.output import Output, results, show_json
-from genperf.cli.shown import capacities, first_of, plain_amount
+from genperf.cli.shown import capacities, plain_amount
 from genperf.formula.amounts import amount, with_amounts
 
 
@@ -105,7 +105,7 @@ def command(
     }
     conditions = [with_amounts(text) for text in where]
     if devices is not None:
-        proposed = layouts(first_of(fitted), devices, varied, conditions)
+        proposed = layouts(fitted.first, devices, varied, conditions)
         varied, conditions = proposed.over, proposed.where
         for note in proposed.notes:
             out.note(f"note: {note}")

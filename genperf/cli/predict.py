@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import click
 
 from genperf.cli.output import Output, records, results, show_json, show_predictions
-from genperf.cli.progress import phases_shown
-from genperf.cli.shown import first_of, for_people, shows_of, training_of, values_at, with_derived
+from genperf.cli.progress import progress
+from genperf.cli.shown import for_people, shows_of, training_of, values_at, with_derived
 from genperf.errors import GenperfError
 
 if TYPE_CHECKING:
@@ -81,14 +81,14 @@ def command(
         from genperf.attribution.derived import price_of
 
         paid = price_of(price, per)
-    with phases_shown(out.quiet):
+    with progress(out.quiet):
         plain = fitted.predict_columns(data or values_at(at, fitted), interval, band)
     predicted = with_derived(fitted, plain, shows, paid, interval)
     if paid is not None:
         from genperf.attribution.growth import paid_for
         from genperf.words.growth import price_text
 
-        out.note(f"cost is at {price_text(paid.text, paid_for(first_of(fitted), per)[0])}")
+        out.note(f"cost is at {price_text(paid.text, paid_for(fitted.first, per)[0])}")
     out.write(predicted)
     if out.as_json:
         show_json({"predictions": records(predicted)})

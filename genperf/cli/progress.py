@@ -1,4 +1,4 @@
-"""A progress bar with the rate and the time left, on a terminal's standard error alone."""
+"""What a computation does and how long it will take, on standard error: a bar on a terminal, elsewhere one line."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 
 import click
 
@@ -28,75 +29,60 @@ class LongSettings:
 
 
 LONG = LongSettings()
+#: Called with the number done and of all.
+Progress = Callable[[int, int], None]
 
 
 @contextmanager
-def progress_bar(what: str, quiet: bool = False) -> Iterator[Callable[[int, int], None] | None]:
-    """Draw a bar with the rate and the time left while something is done."""
-    if quiet or not sys.stderr.isatty():
+def progress(quiet: bool = False, what: str = "") -> Iterator[Progress | None]:
+    """Show the phases of a computation; or only how many of `what` are done, by the function that is yielded."""
+    if quiet:
         yield None
         return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, TimeRemainingColumn
-    from rich.progress import Task as Shown
-    from rich.text import Text
-
-    class Rate(ProgressColumn):
-        def render(self, task: Shown) -> Text:
-            speed = task.finished_speed or task.speed
-            return Text("" if speed is None else f"{speed:.3g}/s")
-
-    columns = (BarColumn(), MofNCompleteColumn(), what, Rate(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(what, total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
+    with _bar() if sys.stderr.isatty() else _one_line() as show:
+        if what:
+            yield partial(show, what)
+        else:
+            with listening(show):
+                yield None
 
 
 @contextmanager
-def phases_shown(quiet: bool = False) -> Iterator[None]:
-    """Show what a computation does: on a terminal all the time, elsewhere one line where it will take long."""
-    if quiet:
-        yield
-        return
-    if not sys.stderr.isatty():
-        with listening(_OneLine()):
-            yield
-        return
+def _bar() -> Iterator[Callable[[str, int, int], None]]:
+    """Draw the phase with a bar, the number done, the time taken and the time left."""
+    from rich import progress as drawn
     from rich.console import Console
-    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
-    with Progress(*columns, TimeRemainingColumn(), console=Console(stderr=True), transient=True) as bar:
+    start = (drawn.SpinnerColumn(), drawn.TextColumn("{task.description}"), drawn.BarColumn())
+    times = (drawn.MofNCompleteColumn(), drawn.TimeElapsedColumn(), drawn.TimeRemainingColumn())
+    with drawn.Progress(*start, *times, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("", total=None)
-        with listening(
-            lambda phase, done, total: bar.update(task, description=phase, completed=done, total=total or None)
-        ):
-            yield
+        yield lambda phase, done, total: bar.update(task, description=phase, completed=done, total=total or None)
 
 
-class _OneLine:
-    """Says once how long a phase that counts will take, where it is long."""
+@contextmanager
+def _one_line() -> Iterator[Callable[[str, int, int], None]]:
+    """Print once how long a phase that counts will take, where it is long."""
+    announced, current, start, first = False, "", 0.0, 0
 
-    def __init__(self) -> None:
-        self.announced = False
-        self.phase, self.start, self.first = "", 0.0, 0
-
-    def __call__(self, phase: str, done: int, total: int) -> None:
-        now = time.monotonic()
-        if phase != self.phase:
-            self.phase, self.start, self.first = phase, now, done
+    def show(phase: str, done: int, total: int) -> None:
+        nonlocal announced, current, start, first
+        if phase != current:
+            current, start, first = phase, time.monotonic(), done
             return
-        elapsed = now - self.start
-        if self.announced or elapsed < LONG.observed_s or done <= self.first:
+        elapsed = time.monotonic() - start
+        if announced or elapsed < LONG.observed_s or done <= first:
             return
-        left = elapsed / (done - self.first) * (total - done)
+        left = elapsed / (done - first) * (total - done)
         if left >= LONG.announced_s:
-            self.announced = True
+            announced = True
             click.echo(f"{phase}: {done:,} of {total:,} done, about {left:.0f} s left", err=True)
 
+    yield show
 
-def announced(configurations: int, factors: int, quiet: bool) -> None:
-    """Say before a fit that it will take long."""
+
+def announce(configurations: int, factors: int, quiet: bool) -> None:
+    """Print before a fit that it will take long."""
     if not quiet and configurations * factors >= LONG.announced_cells:
         click.echo(
             f"fitting {configurations:,} configurations of {counted(factors, 'factor')}: this may take "

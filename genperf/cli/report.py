@@ -16,14 +16,12 @@ from genperf.cli.options import (
     table_options,
 )
 from genperf.cli.output import Output, results, show_json
-from genperf.cli.progress import phases_shown, progress_bar
+from genperf.cli.progress import progress
 from genperf.cli.shown import capacities, target_of
 from genperf.cli.writing import writable, write_whole
 
 if TYPE_CHECKING:
-    from genperf.result import FitResult, GroupedResult
-    from genperf.table import Table
-    from genperf.validation import Validation
+    pass
 
 
 @click.command("report")
@@ -77,54 +75,30 @@ def command(
     MODEL is a file of genperf fit. A TABLE (with --time or --quantity and roles, as for fit) is fitted first, and the
     model compared with baselines on what is held out. The page is one file: it needs no network and no server.
     """
-    from genperf.reporting import Job, View, page
-    from genperf.result import is_model
+    from genperf.fitting import fit
+    from genperf.reporting import Job, View, held_out, page
+    from genperf.result import is_model, load_model, with_scaling
 
     if measured_column(given) or not is_model(source):
         table = read(source, given)
         options = {**fit_arguments(given), "pool": pool}
-        fitted = _fit(table, model, options, out.quiet)
-        held_out = _held_out(table, model, (scheme, along), options, out.quiet)
+        with progress(out.quiet, "groups" if table.group else "") as done:
+            fitted = fit(table, model, progress=done, **options)
+        with progress(out.quiet, "fits") as done:
+            checked = held_out(table, model, scheme=scheme, along=along, progress=done, **options)
     else:
-        from genperf.result import load_model, with_scaling
-
-        fitted, table, held_out = with_scaling(load_model(source), given["scaling"]), None, None
+        fitted, table, checked = with_scaling(load_model(source), given["scaling"]), None, None
     if only:
         fitted = one_group(fitted, only, source, "--only")
     # A byte that is no text cannot stand in a page.
     title = None if title is None else title.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
-    view = View(
-        target_of(target, fitted),
-        along,
-        interval,
-        title,
-        Job(price, per, samples),
-        capacities(capacity, fitted),
-    )
-    with phases_shown(out.quiet):
-        text = page(fitted, table=table, validation=held_out, view=view)
+    job, most = Job(price, per, samples), capacities(capacity, fitted)
+    view = View(target_of(target, fitted), along, interval, title, job, most)
+    with progress(out.quiet):
+        text = page(fitted, table=table, validation=checked, view=view)
     write_whole(output, text)
     if out.as_json:
         show_json({"report": output, "bytes": len(text.encode())})
     out.note(
         f"wrote {output}" + ("" if output == "-" else f": open it in a browser ({Path(output).resolve().as_uri()})")
     )
-
-
-def _fit(table: Table, model: str, options: dict[str, Any], quiet: bool) -> FitResult | GroupedResult:
-    """Fit a model to a table, with a bar for its groups."""
-    from genperf.fitting import fit
-
-    with progress_bar("groups", quiet or not table.group) as progress:
-        return fit(table, model, progress=progress, **options)
-
-
-def _held_out(
-    table: Table, model: str, split: tuple[str | None, str | None], options: dict[str, Any], quiet: bool
-) -> Validation | str:
-    """Compare a model with baselines on held-out configurations; a text says why that cannot be done."""
-    from genperf.reporting import held_out
-
-    scheme, along = split
-    with progress_bar("fits", quiet) as progress:
-        return held_out(table, model, scheme=scheme, along=along, progress=progress, **options)

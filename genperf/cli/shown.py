@@ -24,7 +24,7 @@ DIGITS = 3
 
 def values_at(at: tuple[str, ...], fitted: FitResult | GroupedResult) -> dict[str, list[Any]]:
     """Read `--at name=v1,v2` options: numbers as `30B`, ranges as `16:128:*2`; labels and groups stay texts."""
-    schema = first_of(fitted).schema
+    schema = fitted.first.schema
     texts = {*schema.group, *(f.name for f in schema.factors if not f.numeric)}
     return {
         name: values if schema.column(name) in texts else _numbers(name, values)
@@ -34,22 +34,15 @@ def values_at(at: tuple[str, ...], fitted: FitResult | GroupedResult) -> dict[st
 
 def target_of(target: tuple[str, ...], fitted: FitResult | GroupedResult) -> dict[str, str]:
     """Read `--target name=value` options: numbers as `30B`; labels and groups stay texts."""
-    schema = first_of(fitted).schema
+    schema = fitted.first.schema
     texts = {*schema.group, *(f.name for f in schema.factors if not f.numeric)}
     given = once(target, "--target", names_of(fitted))
     return {name: text if schema.column(name) in texts else plain_amount(text) for name, text in given.items()}
 
 
-def first_of(fitted: FitResult | GroupedResult) -> FitResult:
-    """Return the model, or that of the first group: all groups have the same columns."""
-    from genperf.result import FitResult
-
-    return fitted if isinstance(fitted, FitResult) else next(iter(fitted.results.values()))
-
-
 def capacities(given: tuple[str, ...], fitted: FitResult | GroupedResult) -> dict[str, float]:
     """Read `--capacity memory=80` options: in the unit of the quantity, which may stand behind the number."""
-    first = first_of(fitted)
+    first = fitted.first
     most = {}
     for name, text in once(given, "--capacity").items():
         unit = first.further.get(name, first).schema.target.unit
@@ -122,20 +115,17 @@ def with_derived(
     if not shows:
         return dict(predicted)
     from genperf.attribution.derived import derived_columns
-    from genperf.result import FitResult
     from genperf.table.clean import labels
 
     arrays = {name: np.asarray(values) for name, values in predicted.items()}
     columns: dict[str, npt.NDArray[Any]] = {}
-    if isinstance(fitted, FitResult):
-        columns = derived_columns(fitted, arrays, shows, price, interval)
-    else:
-        keys = list(zip(*(labels(predicted[g]).tolist() for g in fitted.group), strict=True))
-        for key in dict.fromkeys(keys):
-            rows = np.array([k == key for k in keys])
-            part = {name: values[rows] for name, values in arrays.items()}
-            for name, values in derived_columns(fitted[key], part, shows, price, interval).items():
-                columns.setdefault(name, np.full(len(keys), np.nan))[rows] = values
+    groups = [labels(predicted[g]).tolist() for g in fitted.group]
+    keys = list(zip(*groups, strict=True)) if groups else [()] * len(predicted["verdict"])
+    for key in dict.fromkeys(keys):
+        rows = np.array([k == key for k in keys])
+        part = {name: values[rows] for name, values in arrays.items()}
+        for name, values in derived_columns(fitted.results[key], part, shows, price, interval).items():
+            columns.setdefault(name, np.full(len(keys), np.nan))[rows] = values
     words = {name: predicted[name] for name in ("verdict", "reason")}
     return {**{name: v for name, v in predicted.items() if name not in words}, **columns, **words}
 
@@ -147,13 +137,13 @@ def for_people(
 
     Where every configuration is certain to fit, nothing is said of it; where no step was measured, nothing of its time.
     """
-    target = first_of(fitted).schema.target
+    target = fitted.first.schema.target
     certain = "fits" in columns and bool(np.all(np.asarray(columns["fits"]) == 1.0))
     derived = {f"{name}{end}" for name in shows for end in ("", "_lower", "_upper")}
-    rounded = derived | {*first_of(fitted).predicted_names}
+    rounded = derived | {*fitted.first.predicted_names}
     # Where a throughput was measured, and nobody said what a step is, a time is that of one unit of its work.
     untold = {"fits"} if certain else set()
-    if "throughput" in columns and not first_of(fitted).schema.of_steps:
+    if "throughput" in columns and not fitted.first.schema.of_steps:
         untold |= {target.name, "lower", "upper"} - set(shows)
     return {
         name: np.array([_short(v) for v in values.tolist()]) if name in rounded and values.dtype.kind == "f" else values

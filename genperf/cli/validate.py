@@ -8,7 +8,7 @@ import click
 
 from genperf.cli.options import fit_arguments, fit_options, read, table_options
 from genperf.cli.output import Output, results, show_json
-from genperf.cli.progress import progress_bar
+from genperf.cli.progress import progress
 
 if TYPE_CHECKING:
     from genperf.table import Table
@@ -46,9 +46,9 @@ def command(
     measured = read(table, given)
     arguments = fit_arguments(given)
     seed, workers = arguments.pop("seed"), arguments.pop("workers")
-    with progress_bar("fits", out.quiet) as progress:
+    with progress(out.quiet, "fits") as done:
         outcome = validate(
-            measured, models, scheme, seed=seed, interval=interval, workers=workers, progress=progress, **arguments
+            measured, models, scheme, seed=seed, interval=interval, workers=workers, progress=done, **arguments
         )
     out.write(outcome.predictions())
     if out.as_json:

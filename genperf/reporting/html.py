@@ -174,22 +174,21 @@ def page(
         if not isinstance(validation, Validation):
             checked = held_out(table, model, scheme=scheme, along=view.along, seed=seed, workers=workers)
         what = fit(table, model, seed=seed, workers=workers)
-    whole = what if isinstance(what, GroupedResult) else GroupedResult((), {(): what})
     formulas = Formulas()
-    groups = _groups(whole, view, formulas)
+    groups = _groups(what, view, formulas)
     data = {
         "rules": rules(),
         "interval": view.interval,
         "beside": [HIDDEN, FORM],
-        "quantity": quantity_of(next(iter(whole.results.values()))),
+        "quantity": quantity_of(what.first),
         "job": view.job.shown(),
-        "capacity": capacity_of(next(iter(whole.results.values())), view.capacity),
+        "capacity": capacity_of(what.first, view.capacity),
         "likelyToFit": LIKELY_TO_FIT,
         "groups": groups,
-        "groupColumns": list(whole.group),
+        "groupColumns": list(what.group),
         "validation": _validation(checked),
     }
-    return _rendered(whole, table, data, formulas, view.title)
+    return _rendered(what, table, data, formulas, view.title)
 
 
 def _validation(checked: Validation | str | None) -> dict[str, Any] | None:
@@ -199,7 +198,7 @@ def _validation(checked: Validation | str | None) -> dict[str, Any] | None:
     return {"why": checked} if checked else None
 
 
-def _groups(whole: GroupedResult, view: View, formulas: Formulas) -> list[dict[str, Any]]:
+def _groups(whole: FitResult | GroupedResult, view: View, formulas: Formulas) -> list[dict[str, Any]]:
     """Return the groups in the table's order, those that could not be fitted last."""
     live = sum(map(_bytes, whole.results.values())) <= PAGE.max_draw_bytes
     out: list[dict[str, Any]] = []
@@ -214,7 +213,7 @@ def _groups(whole: GroupedResult, view: View, formulas: Formulas) -> list[dict[s
                 shown = sheet(place, model, live)
         except GenperfError as error:
             # A group without an answer is named on the page; the only one is an error.
-            if len(whole) == 1:
+            if len(whole.results) == 1:
                 raise
             failed[key] = error.message
         else:
@@ -248,12 +247,12 @@ def _bytes(result: FitResult) -> int:
 
 
 def _rendered(
-    whole: GroupedResult, table: Table | None, data: dict[str, Any], formulas: Formulas, title: str | None
+    whole: FitResult | GroupedResult, table: Table | None, data: dict[str, Any], formulas: Formulas, title: str | None
 ) -> str:
     """Return the page's text."""
     from jinja2 import Environment, StrictUndefined
 
-    first = next(iter(whole.results.values()))
+    first = whole.first
     style = _file("page.css")
     script = "\n".join(['"use strict";', JAVASCRIPT_PRELUDE, formulas.script(), *(_file(name) for name in _SCRIPTS)])
     rejected = [str(r) for r in table.rejected] if table is not None else []
@@ -287,10 +286,10 @@ def _title(first: FitResult) -> str:
     return f"How {name} scales" if first.schema.target.is_time else f"How {first.schema.target.name} of {name} scales"
 
 
-def _lead(whole: GroupedResult, first: FitResult) -> str:
+def _lead(whole: FitResult | GroupedResult, first: FitResult) -> str:
     rows = sum(r.schema.rows for r in whole.results.values())
     configurations = sum(r.schema.configurations for r in whole.results.values())
-    groups = f" in {len(whole)} groups ({', '.join(whole.group)})" if whole.group else ""
+    groups = f" in {len(whole.results)} groups ({', '.join(whole.group)})" if whole.group else ""
     target = first.schema.target
     what = f"the time of {with_article(first.schema.timed)}" if target.is_time else heading(target)
     if target.throughput:

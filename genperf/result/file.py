@@ -42,14 +42,13 @@ def dump_model(result: FitResult | GroupedResult) -> str:
 
 def model_pieces(result: FitResult | GroupedResult) -> Iterator[str]:
     """Yield the model file's text piece by piece, a group to a line: the text of a fleet is large."""
-    whole = result if isinstance(result, GroupedResult) else GroupedResult((), {(): result})
-    head = {"program": "genperf", "schema_version": VERSION, "group": whole.group}
+    head = {"program": "genperf", "schema_version": VERSION, "group": result.group}
     yield _text(head)[:-1] + ',"groups":['
     between = "\n"
-    for key, fitted in whole.results.items():
+    for key, fitted in result.results.items():
         yield between + _text(GroupRecord(key, record_of(fitted)))
         between = ",\n"
-    failures = [FailureRecord(key, why) for key, why in whole.failures.items()]
+    failures = [FailureRecord(key, why) for key, why in result.failures.items()]
     yield '\n],"failures":' + _text(failures) + "}\n"
 
 

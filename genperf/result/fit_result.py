@@ -70,7 +70,25 @@ class Result:
         interval: float = 0.9,
         band: Band = "prediction",
     ) -> dict[str, Cells]:
-        """Predict as `predict` does, into columns by name: nothing imports pandas for it."""
+        """Predict as `predict` does, into columns by name: nothing imports pandas for it.
+
+        Examples
+        --------
+        >>> import genperf as gp
+        >>> import pandas as pd
+        >>> runs = pd.DataFrame({"workers": [1, 2, 4, 8], "seconds": [9.0, 5.0, 3.0, 2.0]})
+        >>> result = gp.fit(gp.read_table(runs, time="seconds", extrinsic="workers"), model="amdahl")
+        >>> result.predict_columns({"workers": [8, 16]})["time"].round(3)
+        array([2. , 1.5])
+        """
+        return self._predicted(cells_of(data, self.first.schema), interval, band)
+
+    @property
+    def first(self) -> FitResult:
+        """The model, or that of the first group: all groups have the same columns."""
+        raise NotImplementedError
+
+    def _predicted(self, source: Source, interval: float, band: Band) -> dict[str, Cells]:
         raise NotImplementedError
 
     def report(self, path: str | Path, **options: Any) -> Path:
@@ -187,24 +205,27 @@ class FitResult(Result, Fitted):
         """
         return read_query(self.completed(at), self.schema)
 
-    def predict_columns(
-        self,
-        data: str | Path | Source | pd.DataFrame | Mapping[str, Any],
-        interval: float = 0.9,
-        band: Band = "prediction",
-    ) -> dict[str, Cells]:
-        """Predict as `predict` does, into columns by name: nothing imports pandas for it.
+    @property
+    def first(self) -> FitResult:
+        """The model itself."""
+        return self
 
-        Examples
-        --------
-        >>> import genperf as gp
-        >>> import pandas as pd
-        >>> runs = pd.DataFrame({"workers": [1, 2, 4, 8], "seconds": [9.0, 5.0, 3.0, 2.0]})
-        >>> result = gp.fit(gp.read_table(runs, time="seconds", extrinsic="workers"), model="amdahl")
-        >>> result.predict_columns({"workers": [8, 16]})["time"].round(3)
-        array([2. , 1.5])
-        """
-        source = cells_of(data, self.schema)
+    @property
+    def group(self) -> tuple[str, ...]:
+        """The group columns: none, as of one group of the key ()."""
+        return ()
+
+    @property
+    def results(self) -> dict[tuple[str, ...], FitResult]:
+        """The model by its key, as of groups."""
+        return {(): self}
+
+    @property
+    def failures(self) -> dict[tuple[str, ...], str]:
+        """No group failed."""
+        return {}
+
+    def _predicted(self, source: Source, interval: float, band: Band) -> dict[str, Cells]:
         return _beside(source, predict(self, source, interval, band), self.predicted_names)
 
     def explain(self, at: Any = None, **options: Any) -> Any:
@@ -327,17 +348,15 @@ class GroupedResult(Result):
 
         return genperf.plots.groups({key: one.scaling for key, one in self.explain(at, knee=True).items()})
 
-    def predict_columns(
-        self,
-        data: str | Path | Source | pd.DataFrame | Mapping[str, Any],
-        interval: float = 0.9,
-        band: Band = "prediction",
-    ) -> dict[str, Cells]:
-        """Predict as `predict` does, into columns by name."""
+    @property
+    def first(self) -> FitResult:
+        """The model of the first group."""
         if not self.results:
             raise TableError("no group was fitted", hint="; ".join(list(self.failures.values())[:1]) or None)
-        # Groups are of one table: they know the same names.
-        source = cells_of(data, next(iter(self.results.values())).schema)
+        return next(iter(self.results.values()))
+
+    def _predicted(self, source: Source, interval: float, band: Band) -> dict[str, Cells]:
+        """Predict each row by the model of its group."""
         missing = [g for g in self.group if g not in source.columns]
         if missing and len(missing) < len(self.group):
             raise TableError(f"group column '{missing[0]}' is missing", hint="give all group columns, or none")

@@ -22,7 +22,7 @@ from genperf.models.network import about_devices
 from genperf.panel import Panel
 from genperf.prediction import Query, schema_of
 from genperf.prediction.new_levels import combined, new_levels, stand_ins
-from genperf.result import FitResult, GroupedResult, predicting_levels
+from genperf.result import FitResult, predicting_levels
 from genperf.table import Table
 from genperf.table.clean import label, labels
 from genperf.validation.features import Array
@@ -317,10 +317,10 @@ def _fitted(task: _Task) -> tuple[Table, Callable[[Key, Table, pd.DataFrame], _O
 
     def predict(key: Key, _: Table, data: pd.DataFrame) -> _Outcome:
         """Predict by the model of a group."""
-        if isinstance(result, GroupedResult) and key in result.failures:
+        if key in result.failures:
             # Without the group's name, so that groups with the same trouble are counted together.
             raise FitError(result.failures[key])
-        return _modelled(result[key] if isinstance(result, GroupedResult) else result, data, task.interval)
+        return _modelled(result.results[key], data, task.interval)
 
     return task.train, predict
 
