@@ -9,9 +9,9 @@ import click
 import numpy as np
 
 from genperf.cli.fitted import PRINTED
-from genperf.cli.messages import say, tell
-from genperf.cli.options import measured_column, output_options, read, recognised_table, table_options
-from genperf.cli.output import records, show_frame, show_json
+from genperf.cli.messages import tell
+from genperf.cli.options import measured_column, read, recognised_table, table_options
+from genperf.cli.output import Output, records, results, show_json
 from genperf.cli.writing import writable, write_whole
 from genperf.errors import TableError, counted, listed
 from genperf.table.clean import label
@@ -46,10 +46,8 @@ def rejected_lines(rejected: Sequence[Rejection]) -> list[str]:
 @click.option("--as-read", callback=writable, metavar="CSV", help="Write the table as it is understood here.")
 @click.option("--verbose", "-v", is_flag=True, help="Print the role of each column with its reasons.")
 @table_options
-@output_options
-def command(
-    table: str, as_read: str | None, verbose: bool, as_json: bool, quiet: bool, no_color: bool, **given: Any
-) -> None:
+@results()
+def command(table: str, as_read: str | None, verbose: bool, out: Output, **given: Any) -> None:
     """Read TABLE (CSV, JSON, Parquet, or - for standard input), and summarise its factors, repeats and faults.
 
     With --as-read, no column need be named.
@@ -68,7 +66,7 @@ def command(
             )
         write_whole(as_read, as_csv(source))
         if not measured_column(opened.given):
-            _show_source(source, as_json, quiet, no_color)
+            _show_source(source, out)
             return
     if verbose:
         for name, meaning in opened.reading.meanings.items():
@@ -78,7 +76,7 @@ def command(
     configurations = len(measured.medians())
     noise, target = measured.noise(), measured.target
     low, high = (float(ends) for ends in (measured.extremes[0].min(), measured.extremes[1].max()))
-    if as_json:
+    if out.as_json:
         show_json(
             {
                 "source": measured.source,
@@ -112,7 +110,7 @@ def command(
     tell("repeats: " + (f"vary by {100 * noise:.1f} %" if noise == noise else "none, so the noise is not known"))
     if measured.group:
         tell(f"groups: {measured.group_count} of {', '.join(measured.group)}")
-    show_frame(measured.summary(), plain=no_color)
+    out.frame(measured.summary())
     if measured.phases:
         known = set(measured.phases)
         families = [f.name for f in MODELS.values() if f.phases and f.shown(known)]
@@ -127,25 +125,25 @@ def command(
         for line in rejected_lines(measured.rejected):
             tell(f"  {line}")
     if source.steps:
-        _show_rows(source, no_color)
+        _show_rows(source, out)
     for note in notes:
-        say(f"note: {note}", quiet)
+        out.note(f"note: {note}")
 
 
-def _show_source(source: Source, as_json: bool, quiet: bool, no_color: bool) -> None:
+def _show_source(source: Source, out: Output) -> None:
     """Show how a table was understood, without a role of any column."""
-    if as_json:
+    if out.as_json:
         steps = [str(step) for step in source.steps]
         show_json({"source": source.name, "rows": len(source.lines), "columns": list(source.columns), "steps": steps})
         return
     tell(f"{source.name}: {counted(len(source.lines), 'row')}, {counted(len(source.columns), 'column')}")
-    _show_rows(source, no_color)
+    _show_rows(source, out)
     for step in source.steps:
-        say(f"note: {step}", quiet)
+        out.note(f"note: {step}")
 
 
-def _show_rows(source: Source, no_color: bool) -> None:
+def _show_rows(source: Source, out: Output) -> None:
     """Show the first rows of a table as it was understood."""
     first = {name: np.array([label(cell) for cell in cells[:_SHOWN_ROWS]]) for name, cells in source.columns.items()}
     more = max(0, len(source.lines) - _SHOWN_ROWS)
-    show_frame(first, title="as understood" + (f", before {counted(more, 'more row')}" if more else ""), plain=no_color)
+    out.frame(first, title="as understood" + (f", before {counted(more, 'more row')}" if more else ""))

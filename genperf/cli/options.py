@@ -83,13 +83,6 @@ _FIT = (
     click.option("--address", metavar="HOST:PORT", help="Of your Dask scheduler or Ray cluster."),
 )
 
-_OUTPUT = (
-    click.option("--json", "as_json", is_flag=True, help="Machine-readable result on standard output."),
-    click.option("--quiet", "-q", is_flag=True, help="Print nothing but the result."),
-    click.option("--no-color", is_flag=True, help="Plain text, also on a terminal."),
-)
-
-
 #: The options one of which names the measured column.
 _MEASURED = ("time", "throughput", "quantity")
 
@@ -118,17 +111,9 @@ def fit_options(command: Command) -> Command:
     return _apply(_FIT)(command)
 
 
-def output_options(command: Command) -> Command:
-    """Add how a result is shown."""
-    return _apply(_OUTPUT)(command)
-
-
 def names_of(fitted: FitResult | GroupedResult) -> list[str]:
     """Return the names of a model's factors and groups, which options give values."""
-    from genperf.result import FitResult
-
-    one = fitted if isinstance(fitted, FitResult) else next(iter(fitted.results.values()), None)
-    return [] if one is None else [*(f.name for f in one.schema.factors), *one.schema.group]
+    return [*(f.name for f in fitted.first.schema.factors), *fitted.first.schema.group]
 
 
 def pairs(values: tuple[str, ...], option: str, names: Iterable[str] = ()) -> dict[str, str]:
