@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     "--scaling",
     "kind",
     type=click.Choice(NAMES),
-    help="weak: work per worker is fixed; strong: the work of all is. Where no column and no --work of fit tells it.",
+    help="weak: work per worker is fixed; strong: the work of all is. Where no column and no --work of fit shows it.",
 )
 @click.option(
     "--sobol",
@@ -222,7 +222,7 @@ def _show(explanation: Explanation, chosen: FitResult, members: bool, out: Outpu
             tell(sentence)
     if explanation.comparison is not None:
         out.frame(explanation.comparison.terms, "\n" + explanation.comparison.sentence)
-        # With one overlap its row stands among the terms already.
+        # With one overlap its row is among the terms already.
         if len(explanation.comparison.hidden) > 1:
             out.frame(explanation.comparison.hidden, "what each overlap hides")
     if explanation.sensitivity is not None:
@@ -237,7 +237,7 @@ def _show(explanation: Explanation, chosen: FitResult, members: bool, out: Outpu
 
 
 def _show_terms(terms: pd.DataFrame, settings: Collection[str], heading: str, out: Output) -> None:
-    """Print the configuration that all rows share, then the terms; those that are zero stand in one line below."""
+    """Print the configuration that all rows share, then the terms; those that are zero follow in one line."""
     zero = terms.groupby("term", sort=False)["share"].agg(lambda shares: bool((shares == 0.0).all()))
     gone = [str(term) for term, nothing in zero.items() if nothing]
     shown, same = for_people(terms[~terms["term"].isin(gone)], settings)

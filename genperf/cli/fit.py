@@ -46,7 +46,7 @@ def command(
     from genperf.result import FitResult, GroupedResult, load_model, model_pieces
 
     if resume and (not output or output == "-"):
-        raise click.UsageError("--resume goes on from the file that -o names.")
+        raise click.UsageError("--resume continues the file that -o names.")
     measured = read(table, given)
     before = load_model(output) if resume and output and Path(output).exists() else None
 
@@ -70,7 +70,7 @@ def command(
             result = fit(measured, model, resume=before, progress=done, checkpoint=save, **options)
     except KeyboardInterrupt:
         if saved:
-            out.note(f"{saved} of {measured.group_count} groups are in {output}; --resume goes on from there")
+            out.note(f"{saved} of {measured.group_count} groups are in {output}; --resume continues from there")
         raise
     if output:
         write_whole(output, model_pieces(result))

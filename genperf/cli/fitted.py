@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from genperf.result import FitResult, GroupedResult
 
-#: Of many groups, the kinds of notes that tell how groups relate.
+#: Of many groups, the kinds of notes on how groups relate.
 GROUP_NOTES = ("similarity", "not_pooled", "table_prior")
 _NOT_MEASURED = "held-out error not known; genperf validate measures it"
 
@@ -32,7 +32,7 @@ class FittedSettings:
     max_notes: int = 5
     #: Columns in no role that are named: a line of logs has dozens.
     max_unused: int = 40
-    #: Factors whose doubling is told, the largest change first. A guess.
+    #: Factors whose doubling is printed, the largest change first. A guess.
     max_factors: int = 8
 
 
@@ -222,7 +222,7 @@ def _kind(result: FitResult) -> str:
     from genperf.models import MODELS
 
     if result.model == "auto":
-        # An expression may stand twice, as it is and flat beyond the largest count.
+        # An expression may be there twice, as it is and flat beyond the largest count.
         count = len({m.expression.constant_names + tuple(m.constants) for m in result.members})
         average = f", {count} expressions averaged" if count > 1 else ""
         return f"auto{average}"

@@ -48,7 +48,7 @@ class _Command(click.Command):
 @click.option(
     "-o", "--output", callback=writable, metavar="CSV", help="Write the table here; to standard output where omitted."
 )
-@click.option("--set", "settings", metavar="FACTOR=VALUE", multiple=True, help="A factor that the files do not hold.")
+@click.option("--set", "settings", metavar="FACTOR=VALUE", multiple=True, help="A factor that is not in the files.")
 @click.option("--from-name", metavar="PATTERN", help="Factors in the files' names: run_{workers}_{batch}.json.")
 @click.option("--json", "as_json", is_flag=True, help="Describe the written table on standard output; needs -o.")
 @click.option("--quiet", "-q", is_flag=True, help="Say nothing but the result.")
@@ -65,7 +65,7 @@ def command(
 ) -> None:
     """Turn FILEs of another tool into a table for genperf.
 
-    Rows of several files stand in one table; its column `source` names the file.
+    Rows of several files become one table; its column `source` names the file.
     """
     from genperf.importers import csv_lines, import_files
 

@@ -108,7 +108,7 @@ def main(arguments: list[str] | None = None) -> None:
     """Run the command line and exit with its status."""
     open_closed_streams()
     for stream in (sys.stdout, sys.stderr):
-        # A name of a file may hold bytes that are no text.
+        # A name of a file may contain bytes that are no text.
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     stop_in_order()

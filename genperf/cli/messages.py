@@ -47,7 +47,7 @@ def fault(error: BaseException) -> tuple[str, int]:
     """Return one line about an error that no message was written for, and the exit status.
 
     The number is that of the place in the code, so that two reports of one fault have one number. Where the environment
-    asks for it, the traceback is printed before.
+    sets `GENPERF_TRACEBACK`, the traceback is printed before.
 
     Examples
     --------

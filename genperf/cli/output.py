@@ -159,7 +159,7 @@ def records(table: Shown) -> list[dict[str, Any]]:
 def csv_text(table: Shown, raw: bool = False) -> str:
     r"""Write a table as CSV, floating-point numbers to nine digits, and nothing where a value is missing.
 
-    Unless `raw`, an apostrophe stands before a text that a spreadsheet would take for a formula.
+    Unless `raw`, an apostrophe is put before a text that a spreadsheet would take for a formula.
 
     Examples
     --------
@@ -204,7 +204,7 @@ def _csv_cells(cells: Cells, raw: bool) -> list[str]:
 
 
 def _quoted(text: str) -> str:
-    """Return a cell as CSV has it: in quotes where it holds a delimiter, a quote or the end of a line."""
+    """Return a cell as CSV has it: in quotes where it contains a delimiter, a quote or the end of a line."""
     return '"' + text.replace('"', '""') + '"' if _QUOTED.search(text) else text
 
 
@@ -215,7 +215,7 @@ def show_frame(table: Shown, title: str | None = None, plain: bool = False) -> N
 
 
 def show_predictions(table: Shown, plain: bool = False) -> None:
-    """Print predictions; where the lines would not fit, the reasons of the verdicts stand below as footnotes."""
+    """Print predictions; where the lines would not fit, the reasons of the verdicts are footnotes."""
     columns = {str(name): [cell(v) for v in cells.tolist()] for name, cells in table.items()}
     widths = [max(len(name), *map(len, cells), 0) for name, cells in columns.items() if len(cells)]
     room = shutil.get_terminal_size().columns if sys.stdout.isatty() else LINE

@@ -10,7 +10,7 @@ from types import FrameType
 
 
 class Stopped(KeyboardInterrupt):
-    """The process was asked to end, as by Ctrl-C."""
+    """A signal ended the process, as Ctrl-C does."""
 
     def __init__(self, number: int) -> None:
         super().__init__(number)

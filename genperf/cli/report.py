@@ -41,10 +41,10 @@ if TYPE_CHECKING:
 @click.option("--along", metavar="FACTOR", help="The factor that counts the workers, where it is not recognised.")
 @click.option("--only", metavar="A,B", help="One group's model alone.")
 @click.option("--title", metavar="TEXT", help="Heading of the page.")
-@click.option("--price", metavar="X/TIME", help="Of one worker or --per, as 2/h: the page then tells costs.")
+@click.option("--price", metavar="X/TIME", help="Of one worker or --per, as 2/h: the page then shows costs.")
 @click.option("--per", metavar="COL", help="What --price is paid for; the workers where omitted.")
 @click.option("--samples", metavar="N", help="The work in all, in the unit of the throughput or batch: 300B.")
-@click.option("--capacity", metavar="NAME=X", multiple=True, help="memory=80: the page tells which runs keep it.")
+@click.option("--capacity", metavar="NAME=X", multiple=True, help="memory=80: the page shows which runs keep it.")
 @click.option("--interval", default=0.9, show_default=True, type=float, help="Nominal coverage of the intervals.")
 @click.option("--model", default="auto", show_default=True, help="For a table: what to fit.")
 @click.option("--scheme", metavar="SCHEME", help="For a table: how to hold out, as for genperf validate.")
@@ -90,7 +90,7 @@ def command(
         fitted, table, checked = with_scaling(load_model(source), given["scaling"]), None, None
     if only:
         fitted = one_group(fitted, only, source, "--only")
-    # A byte that is no text cannot stand in a page.
+    # A page cannot contain a byte that is no text.
     title = None if title is None else title.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
     job, most = Job(price, per, samples), capacities(capacity, fitted)
     view = View(target_of(target, fitted), along, interval, title, job, most)

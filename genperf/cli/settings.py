@@ -26,7 +26,7 @@ _TEXTS = (str | list[str], "text or a list of texts")
 def settings_of(path: str | None, command_of: Callable[[str], click.Command], names: Sequence[str]) -> Defaults:
     """Read a settings file into click's default map.
 
-    Top-level keys hold for every command that has the option, a `[fit]` table for that command; keys are the options'
+    Top-level keys apply to every command that has the option, a `[fit]` table for that command; keys are the options'
     long names. The whole file is checked, whatever command runs: a misspelt key would else do nothing, in silence.
     """
     if path is None and not Path(DEFAULT).is_file():
@@ -36,7 +36,7 @@ def settings_of(path: str | None, command_of: Callable[[str], click.Command], na
     options = {name: _options(command_of(name)) for name in names}
     known = {key: option for named in options.values() for key, option in named.items()}
     defaults: Defaults = {name: {} for name in names}
-    # A table of one command wins over what holds for all.
+    # A table of one command wins over what applies to all.
     for key, value in sorted(read.items(), key=lambda item: item[0] in options):
         if key in options:
             defaults[key].update(_of_command(value, key, options[key], str(file)))

@@ -1,4 +1,4 @@
-"""What a user asks of a prediction: values with amounts and ranges, and columns that follow from it."""
+"""Values that options give a prediction, with amounts and ranges, and the columns that follow from it."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def target_of(target: tuple[str, ...], fitted: FitResult | GroupedResult) -> dic
 
 
 def capacities(given: tuple[str, ...], fitted: FitResult | GroupedResult) -> dict[str, float]:
-    """Read `--capacity memory=80` options: in the unit of the quantity, which may stand behind the number."""
+    """Read `--capacity memory=80` options: in the unit of the quantity, which may follow the number."""
     first = fitted.first
     most = {}
     for name, text in once(given, "--capacity").items():
@@ -76,7 +76,7 @@ def plain_amount(text: str) -> str:
 
 
 def shows_of(show: tuple[str, ...], price: str | None) -> dict[str, str]:
-    """Read `--show NAME=FORMULA` options; a name alone stands for itself, and a price shows the cost of a step.
+    """Read `--show NAME=FORMULA` options; a name alone is its own formula, and a price shows the cost of a step.
 
     Examples
     --------
@@ -135,20 +135,20 @@ def for_people(
 ) -> dict[str, Cells]:
     """Return columns to print: of what was predicted three significant digits, of what was given all.
 
-    Where every configuration is certain to fit, nothing is said of it; where no step was measured, nothing of its time.
+    Left out are the column of fits where every run is certain to, and the time where no step was measured.
     """
     target = fitted.first.schema.target
     certain = "fits" in columns and bool(np.all(np.asarray(columns["fits"]) == 1.0))
     derived = {f"{name}{end}" for name in shows for end in ("", "_lower", "_upper")}
     rounded = derived | {*fitted.first.predicted_names}
-    # Where a throughput was measured, and nobody said what a step is, a time is that of one unit of its work.
-    untold = {"fits"} if certain else set()
+    # Where a throughput was measured, and no work of a step was given, a time is that of one unit of its work.
+    hidden = {"fits"} if certain else set()
     if "throughput" in columns and not fitted.first.schema.of_steps:
-        untold |= {target.name, "lower", "upper"} - set(shows)
+        hidden |= {target.name, "lower", "upper"} - set(shows)
     return {
         name: np.array([_short(v) for v in values.tolist()]) if name in rounded and values.dtype.kind == "f" else values
         for name, values in columns.items()
-        if name not in untold
+        if name not in hidden
     }
 
 

@@ -22,7 +22,7 @@ from genperf.table.pipes import is_pipe, open_pipe_to_write
 
 #: Ends the name of a file that is being written, beside the one that it becomes.
 UNFINISHED = ".part"
-#: Characters of the target's name that stand in the name of the unfinished file: a name has at most 255 bytes.
+#: Characters of the target's name that are in the name of the unfinished file: a name has at most 255 bytes.
 NAME_PART = slice(0, 40)
 _HINTS = {
     errno.ENOSPC: "make room, or name a file on another disk",
@@ -74,7 +74,7 @@ def refuse_overwriting(given: Mapping[str, Any]) -> None:
 
 
 def _files_read(given: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the files that a command reads and that are there; a pattern stands for its files."""
+    """Yield the files that a command reads and that are there; a pattern is expanded."""
     for name in _READ:
         value = given.get(name)
         for text in value if isinstance(value, tuple) else () if value is None else (str(value),):

@@ -40,7 +40,7 @@ _MARKERS = "osD^vPX*"
 
 @dataclass(frozen=True)
 class QualitySettings:
-    """How much a figure shows; more cannot be told apart."""
+    """How much a figure shows; more cannot be distinguished."""
 
     #: Models in one figure.
     max_models: int = 5
@@ -60,7 +60,7 @@ def fitted_rows(result: FitResult, table: Table | None = None) -> tuple[pd.DataF
         return medians.frame[[f.name for f in medians.factors]], medians.measured
     kept = result.schema.medians
     if not kept:
-        raise GenperfError("the model does not hold what it was fitted to", hint="give the table, or fit again")
+        raise GenperfError("the model file has no measured configurations", hint="give the table, or fit again")
     frame = pd.DataFrame([m.values for m in kept], columns=[f.name for f in result.schema.factors])
     return frame, np.array([m.value for m in kept])
 

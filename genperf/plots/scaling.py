@@ -50,14 +50,14 @@ class CurveSettings:
     least_weight: float = 0.01
     #: Terms with their own colour; smaller ones are drawn together. One less than the palette has.
     max_terms: int = 7
-    #: Groups in one figure: colours times dashes that can be told apart. A guess.
+    #: Groups in one figure: colours times dashes that can be distinguished. A guess.
     max_groups: int = 16
     #: Per cent at which the axis of the efficiency ends, at most.
     highest_efficiency: float = 200.0
 
 
 CURVES = CurveSettings()
-#: Dashes, so that no colour is needed to tell groups apart.
+#: Dashes, so that no colour is needed to distinguish groups.
 _DASHES = ("-", "--", "-.", ":")
 
 
@@ -180,7 +180,7 @@ def groups(answers: Mapping[tuple[str, ...], Scaling]) -> Figure:
     Raises
     ------
     GenperfError
-        For no group, or more than can be told apart.
+        For no group, or more than can be distinguished.
     """
     if not 0 < len(answers) <= CURVES.max_groups:
         raise GenperfError(
@@ -218,7 +218,7 @@ def efficiency(answer: Scaling) -> Figure:
     Raises
     ------
     GenperfError
-        Where the model does not predict a time, or nothing tells the kind of scaling.
+        Where the model does not predict a time, or the kind of scaling is unknown.
     """
     if not answer.quantity.is_time:
         raise GenperfError(

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-#: Okabe & Ito (2008), told apart with any kind of colour vision; the order of use.
+#: Okabe & Ito (2008), distinguished with any kind of colour vision; the order of use.
 PALETTE = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#000000")
 BLUE, ORANGE, GREEN, PINK, SKY, VERMILION, YELLOW, BLACK = PALETTE
 INK, FAINT, GRID = "#1f2328", "#8a9099", "#e3e6ea"
@@ -26,7 +26,7 @@ FORMATS = ("png", "svg", "pdf")
 
 @dataclass(frozen=True)
 class StyleSettings:
-    """How much text a figure holds."""
+    """How much text a figure contains."""
 
     #: A longer name is cut: 32 letters of the legend's size take a third of a figure of 7 inches.
     name_letters: int = 32
@@ -76,7 +76,7 @@ def shown(name: object, letters: int = STYLE.name_letters) -> str:
 
 
 def legend(ax: Axes, **options: Any) -> None:
-    """Add a legend where there is something to tell apart."""
+    """Add a legend where there is something to distinguish."""
     if len(ax.get_legend_handles_labels()[1]) > 1:
         ax.legend(frameon=False, fontsize=8, **options)
 
@@ -145,7 +145,7 @@ def image(figure: Figure, kind: str) -> bytes:
 
 
 def kind_of(path: str | Path) -> str:
-    """Return the kind of figure a path's ending asks for."""
+    """Return the kind of figure of a path's ending."""
     kind = Path(path).suffix.lower().removeprefix(".")
     if kind not in FORMATS:
         raise GenperfError(
@@ -155,7 +155,7 @@ def kind_of(path: str | Path) -> str:
 
 
 def save(figure: Figure, path: str | Path) -> None:
-    """Write a figure as its path's ending asks: png, svg or pdf.
+    """Write a figure in the format of its path's ending: png, svg or pdf.
 
     Raises
     ------

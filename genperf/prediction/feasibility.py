@@ -1,13 +1,13 @@
 """Whether a configuration fits: the probability that a run of it does not fail.
 
-A run fits where what it asks for is below what there is. In logarithms the margin is linear in the factors,
+A run fits where its demand is below the capacity. In logarithms the margin is linear in the factors,
 
     η(x) = h − Σ_j β_j ln(x_j/c_j) − Σ_l γ_l − s·ln M(x),    P(fits) = Φ(η),
 
 with the headroom h at the centres c, a demand β_j per factor and an offset γ_l per level: a probit (Bliss, 1934).
-Where the factors tell the layout of a transformer, M is what it needs of a device's memory, and s how sharp the limit
-is. What was measured bounds it: a configuration that asks for no more than one that succeeded fits, and one that asks
-for no less than one that failed does not.
+Where the factors give the layout of a transformer, M is what it needs of a device's memory, and s how sharp the limit
+is. What was measured bounds it: a configuration that needs no more than one that succeeded fits, and one that needs
+no less than one that failed does not.
 """
 
 from __future__ import annotations
@@ -25,25 +25,25 @@ Array = npt.NDArray[np.float64]
 Truth = npt.NDArray[np.bool_]
 Columns = Mapping[str, npt.NDArray[Any]]
 Values = tuple[float | str, ...]
-#: Which values of a factor ask for more: larger ones, smaller ones, or none that can be compared.
+#: Which values of a factor need more: larger ones, smaller ones, or none that can be compared.
 Direction = Literal["larger", "smaller", "unordered"]
 
-#: The probability of what was measured: that a configuration fits which asks for no more than one that succeeded.
+#: The probability of what was measured: that a configuration fits which needs no more than one that succeeded.
 CERTAINTY = 0.99
 #: Two values of a factor are equal up to this share: files keep nine digits.
 SAME = 1e-9
 
 
 class Demand(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a numeric factor asks for."""
+    """The demand of a numeric factor."""
 
     #: β: by how much the margin falls as the logarithm of the factor grows by one.
     slope: float
     #: c, above zero.
     centre: float
-    #: Whether all values were above zero; otherwise x/c stands in place of ln(x/c).
+    #: Whether all values were above zero; otherwise x/c takes the place of ln(x/c).
     logarithmic: bool
-    #: The values that ask for more.
+    #: The values that need more.
     more: Direction
 
     def scaled(self, values: Array) -> Array:
@@ -90,12 +90,12 @@ class Feasibility(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     #: failed: values in the order of `demands`, then `offsets`.
     succeeded: tuple[Values, ...] = ()
     failed: tuple[Values, ...] = ()
-    #: Configurations that failed, although one succeeded that asks for no less.
+    #: Configurations that failed, although one succeeded that needs no less.
     contradicted: tuple[Values, ...] = ()
     #: Of a transformer's layout.
     need: Need | None = None
-    #: The probability that a configuration fits which asks for no more than one that succeeded, and fails which asks
-    #: for no less than one that failed: `CERTAINTY`, or less where measured outcomes contradicted it.
+    #: The probability that a configuration fits which needs no more than one that succeeded, and fails which needs
+    #: no less than one that failed: `CERTAINTY`, or less where measured outcomes contradicted it.
     certain: float = CERTAINTY
 
     @property
@@ -125,13 +125,13 @@ class Feasibility(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return np.where(fails, np.minimum(1.0 - self.certain, probability), probability)
 
     def known_to_fail(self, columns: Columns) -> Truth:
-        """Return which configurations failed and never succeeded, or ask for no less than one that failed."""
+        """Return which configurations failed and never succeeded, or need no less than one that failed."""
         demanded, again = self.demanded(columns), self._demanded_by(self.contradicted)
         same = surpassed(demanded, again, 1) & surpassed(demanded, again, -1)
         return surpassed(demanded, self._demanded_by(self.failed), 1) | same
 
     def demanded(self, columns: Columns) -> Array:
-        """Return what configurations ask for, shape (rows, demands): one asks for no less where no entry is smaller.
+        """Return what configurations need, shape (rows, demands): one needs no less where no entry is smaller.
 
         A factor without an order gives two entries, of which one is smaller wherever the values differ.
         """
@@ -155,7 +155,7 @@ class Feasibility(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def surpassed(demanded: Array, others: Array, sign: int) -> Truth:
-    """Return which configurations ask for no less (1), or no more (−1), than any of some others.
+    """Return which configurations need no less (1), or no more (−1), than any of some others.
 
     Parameters
     ----------

@@ -40,19 +40,19 @@ class Status(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
 
 
 class Spread(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Standard deviations of ln T that the constants' uncertainty does not hold."""
+    """Standard deviations of ln T beside the constants' uncertainty."""
 
     #: Of repeats of one configuration.
     noise: float = 0.0
     #: Of a configuration inside the measured range that was not fitted: noise and form together, less what the
-    #: discrepancy says of it.
+    #: discrepancy explains.
     misfit: float = 0.0
     #: What the first doubling beyond the measured range adds, from predicting the largest scale from the smaller ones.
     per_doubling: float = 0.0
     #: Of the doublings: 1 where each adds as much as the first, 0 where those after it add nothing, as beyond the
     #: second node of an unknown network.
     exponent: float = 1.0
-    #: The same below the central value, where it is not that above it: a network that nobody saw makes a run much
+    #: The same below the central value, where it is not that above it: an unmeasured network makes a run much
     #: longer, or not at all.
     per_doubling_below: float | None = None
     exponent_below: float = 1.0
@@ -97,7 +97,7 @@ class Member:
     unidentified: tuple[str, ...] = ()
     #: What messages call it; the family where empty.
     label: str = field(default="")
-    #: What the expression of a series cannot say, on which each draw conditions by itself. Members may share one.
+    #: What the expression of a series leaves out, on which each draw conditions by itself. Members may share one.
     discrepancy: Discrepancy | None = None
     #: Shape (draws,). What a draw's share is multiplied by for the central value: a heavy tail belongs to the interval.
     central: Array | None = None
@@ -106,7 +106,7 @@ class Member:
 
     @property
     def name(self) -> str:
-        """What messages call it: the label without settings of the fit, which earlier model files hold."""
+        """What messages call it: the label without settings of the fit, which are in earlier model files."""
         return SETTING.sub("", self.label) or self.expression.family
 
     @property
@@ -140,7 +140,7 @@ class Member:
     def forecast(self, columns: Mapping[str, Any]) -> tuple[Array, Array]:
         """Return the mean and variance of ln T for every draw, each of shape (draws, rows).
 
-        The variance is the discrepancy's: what the expression does not know of the mean. Without one it is 0.
+        The variance is the discrepancy's: what the expression leaves open of the mean. Without one it is 0.
         """
         return forecasts([self], columns)[0]
 

@@ -1,4 +1,4 @@
-"""A level that was not measured: the measured ones stand for it, and their spread widens the interval.
+"""A level that was not measured: the measured ones replace it, and their spread widens the interval.
 
 `predict` puts measured levels in the place of a new one, row by row (`stand_ins`). What looks inside a model (terms,
 elasticities, searches) needs members that take the new level themselves (`standing_members`): a copy of each member for
@@ -58,7 +58,7 @@ class StandIns:
     """Rows with new levels, each once for every way to put measured levels in their place."""
 
     query: Query
-    #: Shape (ways,). Row of the given query that each stands for.
+    #: Shape (ways,). Row of the given query that each replaces.
     rows: npt.NDArray[np.intp]
     #: Shape (ways,). Measured levels of the factor with the fewest, of those with a new level.
     levels: npt.NDArray[np.intp]
@@ -162,7 +162,7 @@ def reasons(
     rows: npt.NDArray[np.intp],
     value: Array,
 ) -> list[str]:
-    """Say of each row which level was not measured, and what the answer is.
+    """Return for each row which level was not measured, and what the answer is.
 
     Parameters
     ----------
@@ -217,7 +217,7 @@ def standing_members(schema: Schema, members: Sequence[Member], new: Levels) -> 
     out = []
     for k, way in enumerate(ways):
         stands = {name: dict.fromkeys(new[name], level) for name, level in zip(new, way, strict=True)}
-        # Members that share a discrepancy go on sharing it.
+        # Members that share a discrepancy still share it.
         discrepancies: dict[int, Discrepancy] = {}
         for member in members:
             step = max(1, min(len(ways), len(member.draws) // NEW_LEVELS.least_draws))
@@ -238,7 +238,7 @@ def standing_members(schema: Schema, members: Sequence[Member], new: Levels) -> 
 
 
 def standing_feasibility(feasibility: Feasibility | None, new: Levels) -> Feasibility | None:
-    """Return the probability of fitting in which a new level asks for as much as the most demanding measured one."""
+    """Return the probability of fitting in which a new level needs as much as the most demanding measured one."""
     if feasibility is None:
         return None
     offsets = {
@@ -249,15 +249,15 @@ def standing_feasibility(feasibility: Feasibility | None, new: Levels) -> Feasib
 
 
 def standing_notes(schema: Schema, members: Sequence[Member] = ()) -> list[str]:
-    """Return which levels were not measured, which stand for them, and what their intervals hold."""
+    """Return which levels were not measured, which replace them, and what their intervals contain."""
     if stack_of(members) is not None:
         return [between(f, level) for f in schema.factors for level in schema.standing.get(f.name, ())]
     texts = [not_measured(f, level) for f in schema.factors for level in schema.standing.get(f.name, ())]
-    return [f"{text}; intervals here hold what these differ by, those of predict are wider" for text in texts]
+    return [f"{text}; intervals here contain their differences; those of predict are wider" for text in texts]
 
 
 def _standing_expression(expression: Expression, stands: Mapping[str, Mapping[str, str]]) -> Expression:
-    """Return an expression that reads a measured level where a new one stands."""
+    """Return an expression that reads a measured level in the place of a new one."""
     by = {name: _level_read(name, levels) for name, levels in stands.items()}
     terms = tuple(Term(t.name, substitute(t.node, by)) for t in expression.terms)
     total = None if expression.total is None else substitute(expression.total, by)
@@ -265,7 +265,7 @@ def _standing_expression(expression: Expression, stands: Mapping[str, Mapping[st
 
 
 def _level_read(name: str, levels: Mapping[str, str]) -> Node:
-    """Return a factor's level, or the measured level that stands for it."""
+    """Return a factor's level, or the measured level that replaces it."""
 
     def beside(whole: Node, stand: tuple[str, str]) -> Node:
         return Call("where", (Call("equal", (Name(name), Text(stand[0]))), Text(stand[1]), whole))

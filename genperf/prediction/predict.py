@@ -44,7 +44,7 @@ class PredictionSettings:
     """How many configurations are predicted at once."""
 
     #: One takes about 2 kB for each hundred draws, 50 MB at most for the 1,000 draws of a series. Twice as many take a
-    #: third longer for a family, whose arrays a core's cache then does not hold. Half as many take a third less for a
+    #: third longer for a family, whose arrays a core's cache then has no room for. Half as many take a third less for a
     #: series, and a third more for a table of many factors.
     rows: int = 1_000
     #: Rows whose verdicts are given at once: one takes 2 kB at most, of the texts and the distances to measured runs.
@@ -64,7 +64,7 @@ class Ensemble:
 
     #: Weights add up to one.
     members: tuple[Member, ...]
-    #: What the members' draws and discrepancies do not hold.
+    #: The spread beside the members' draws and discrepancies.
     spread: Spread
     #: How the whole ensemble, not one member, predicted the largest measured scale from the smaller ones.
     evidence: tuple[Evidence, ...] = ()
@@ -81,7 +81,7 @@ class Fitted:
     schema: Schema
     #: The fitted expressions with their weights; one unless the model is an ensemble.
     members: tuple[Member, ...]
-    #: What the constants' uncertainty does not hold.
+    #: The spread beside the constants' uncertainty.
     spread: Spread
     #: How it predicted the largest measured scale from the smaller ones.
     evidence: tuple[Evidence, ...]
@@ -200,8 +200,8 @@ def _band(
 ) -> tuple[Array, Array]:
     """Return the lower and upper ends of a band, each of shape (rows,).
 
-    The *confidence* band holds the mean: families and their constants, and how far the query lies beyond the data.
-    The *prediction* band holds a new run: misfit and noise on top.
+    The *confidence* band contains the mean: families and their constants, and how far the query lies beyond the data.
+    The *prediction* band contains a new run: misfit and noise on top.
     """
     schema = model.schema
     far = distance_beyond(schema, query.columns)
@@ -218,7 +218,7 @@ def _band(
 
 
 def _variances(model: Fitted, variance: Array, spread: Spread, far: Array, band: Band) -> Array:
-    """Return the variance of ln T of each draw, with what the draws do not hold, shape (draws, rows)."""
+    """Return the variance of ln T of each draw, with what is added to that of the draws, shape (draws, rows)."""
     variance = variance.copy()
     start = 0
     for member in model.members[:1] if len(variance) == 1 else model.members:
@@ -231,7 +231,7 @@ def _variances(model: Fitted, variance: Array, spread: Spread, far: Array, band:
 
 
 def standing_of(members: Sequence[Member], schema: Schema, query: Query) -> Standing:
-    """Gather what the verdict must know of the members."""
+    """Gather what the verdict needs of the members."""
     constants = {c for m in members if m.discrepancy is None for c in m.undetermined}
     several = len(members) > 1
     # The constants of one formula are known by their names; of an average only the factors whose effects they are.
@@ -370,7 +370,7 @@ def _beside_levels(
 def distinct_rows(query: Query) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
     """Return the first row of each configuration, and for every row which of these it repeats.
 
-    Configurations stand beside those that differ in one factor: every second run of a factor's values is turned round.
+    Configurations follow those that differ in one factor: every second run of a factor's values is turned round.
 
     Examples
     --------
@@ -399,7 +399,7 @@ def _answers(model: Fitted, query: Query, interval: float, band: Band) -> tuple[
         row = int(np.argmin(usable))
         given = ", ".join(f"{k}={v[row]}" for k, v in query.columns.items())
         raise GenperfError(
-            f"the model has no finite {schema.target.name} above zero at {given}", hint="ask nearer to the data"
+            f"the model has no finite {schema.target.name} above zero at {given}", hint="predict nearer to the data"
         )
     fits = np.ones(query.rows) if model.feasibility is None else model.feasibility.probability(query.columns)
     return value, np.minimum(lower, value), np.maximum(upper, value), fits, log_width
@@ -444,7 +444,7 @@ def central_values(model: Fitted, columns: Mapping[str, Any], rows: int) -> dict
 def known_rows(
     model: Fitted, columns: Mapping[str, Any], rows: int, new_levels: Schema | None = None
 ) -> npt.NDArray[np.bool_]:
-    """Return the rows whose levels were all measured, or have measured ones that stand for them, shape (rows,).
+    """Return the rows whose levels were all measured, or have measured ones that replace them, shape (rows,).
 
     Parameters
     ----------

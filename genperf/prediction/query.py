@@ -1,4 +1,4 @@
-"""What is asked: values of the factors, checked against what the model knows."""
+"""What is requested: values of the factors, checked against those that were measured."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Query:
 
 
 def cells_of(data: Source | str | Path | pd.DataFrame | Mapping[str, Any], schema: Schema) -> Source:
-    """Return the unchecked cells of the rows that are asked for, as `read_query` takes them."""
+    """Return the unchecked cells of the requested rows, as `read_query` takes them."""
     if isinstance(data, Source):
         return data
     if isinstance(data, Mapping):
@@ -73,7 +73,7 @@ def cells_of(data: Source | str | Path | pd.DataFrame | Mapping[str, Any], schem
 def read_query(
     data: Source | str | Path | pd.DataFrame | Mapping[str, Any], schema: Schema, new_levels: bool = False
 ) -> Query:
-    """Check the rows that are asked for.
+    """Check the requested rows.
 
     Parameters
     ----------
@@ -133,9 +133,9 @@ def combine(values: Mapping[str, Any]) -> dict[str, npt.NDArray[Any]]:
     lists = {k: list(v) if _is_list(v) else [v] for k, v in values.items()}
     rows = math.prod(len(v) for v in lists.values()) if lists else 0
     if rows > MOST_ROWS:
-        raise TableError(f"{rows} combinations are asked for; at most {MOST_ROWS} are", hint="ask for fewer values")
+        raise TableError(f"{rows} combinations are requested, {MOST_ROWS} at most", hint="give fewer values")
     if rows == 0:
-        raise TableError("nothing is asked for", hint="give values of the factors: workers=32,64")
+        raise TableError("nothing is requested", hint="give values of the factors: workers=32,64")
     cells: dict[str, npt.NDArray[Any]] = {}
     each = rows
     for name, held in lists.items():

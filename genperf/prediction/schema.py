@@ -1,4 +1,4 @@
-"""What a prediction must know of the table a model was fitted to."""
+"""What a prediction needs of the table a model was fitted to."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ class Schema(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fie
     highest: float = 0.0
     #: What was measured, for drawing; of very many configurations, some.
     medians: tuple[Median, ...] = ()
-    #: Factors by the field's names, with the columns that the user said they are.
+    #: Factors by the field's names, with the columns that the user gave for them.
     mapping: dict[str, str] = {}
     #: Options by which the rows were read, beside the roles: a filter, the column of repeats, a unit.
     reading: tuple[tuple[str, str], ...] = ()
     #: As `Table.scaling`. The work of a step is the target's, a formula over the factors.
     scaling: Scaling | None = None
-    #: By factor: levels that were not measured, and that measured ones stand for (`standing_members`). A model file has
+    #: By factor: levels that were not measured, and that measured ones replace (`standing_members`). A model file has
     #: none.
     standing: dict[str, tuple[str, ...]] = {}
 
@@ -65,7 +65,7 @@ class Schema(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fie
         )
 
     def column(self, name: str) -> str:
-        """Return the column that a name stands for: a field's name that the user mapped is as good as its column's.
+        """Return the column of a name: a field's name that the user mapped is as good as its column's.
 
         Examples
         --------

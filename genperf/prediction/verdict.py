@@ -49,7 +49,7 @@ class VerdictSettings:
     large_error: float = 0.3
     #: "As at the largest scale" has won if it was nearer by more than this, in ln T.
     nearer: float = 0.02
-    #: Scales at which a factor must have been measured before anything is said beyond them.
+    #: Scales at which a factor must have been measured before anything is predicted beyond them.
     fewest_scales: int = 3
     #: Doublings by which two distances may differ and count as equal.
     rounding: float = 1e-9
@@ -97,9 +97,9 @@ def doublings_beyond(factor: Factor, values: npt.NDArray[np.float64]) -> npt.NDA
 
 @dataclass(frozen=True)
 class Standing:
-    """What the members of a model tell its verdicts."""
+    """What the verdicts need of a model's members."""
 
-    #: Whether several forms were weighed by how they predict, so that the interval holds the form too.
+    #: Whether several forms were weighed by how they predict, so that the interval contains the form too.
     several_forms: bool = False
     #: Factors that follow the scale of a series (nodes beside devices) and are not counted beside it.
     followers: Collection[str] = ()
@@ -330,7 +330,7 @@ def reaching(schema: Schema, borrowed: Mapping[str, npt.NDArray[np.float64]]) ->
 
 
 def _by_evidence(look_back: Evidence, several_forms: bool, beyond: npt.NDArray[np.bool_], grades: _Grades) -> None:
-    """Judge by the largest measured scale; of several forms the interval holds their errors already."""
+    """Judge by the largest measured scale; of several forms the interval contains their errors already."""
     error, last_point = look_back.error, look_back.last_point
     text = reason("look_back", name=look_back.factor, value=look_back.held_out, error=error_text(error))
     if last_point is not None and error > last_point + RULES.nearer:

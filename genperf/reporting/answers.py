@@ -203,7 +203,7 @@ def _largest_part(place: Place) -> Answer:
     sentences = [capitalised(limit_sentence(limit, place.shown))] if limit_sentence(limit, place.shown) else []
     crossed = answer.crossovers.head(1) if answer is not None and limit.parts else None
     if crossed is not None and len(crossed):
-        # Which member says so belongs to the expert parts.
+        # The member's name belongs to the expert parts.
         prefix, text = f"{crossed['member'].iloc[0]}: ", str(crossed["sentence"].iloc[0])
         sentences.append(capitalised(text.removeprefix(prefix)))
     groups = [{*part.terms} for part in limit.parts]

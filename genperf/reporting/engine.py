@@ -1,6 +1,6 @@
 """A fitted model as data and formulas that a page evaluates: the same numbers as `predict`.
 
-The page's side of it is `assets/engine.js`, with `assets/discrepancy.js` for what the expressions cannot say.
+The page's side of it is `assets/engine.js`, with `assets/discrepancy.js` for what the expressions leave out.
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ def fitting(model: Model) -> dict[str, Any] | None:
 
 
 def judging(model: Model) -> dict[str, Any]:
-    """Return what the verdicts need to know of a model, see `genperf.prediction.verdict`."""
+    """Return what the verdicts need of a model, see `genperf.prediction.verdict`."""
     result = model.result
     standing = standing_of(result.members, result.schema, result.query())
     shapes: dict[str, int] = {}
@@ -143,7 +143,7 @@ def judging(model: Model) -> dict[str, Any]:
         "unmeasured": [list(shape) for shape in shapes.items()],
         "unidentified": list(standing.unidentified),
         "evidence": [[e.factor, e.held_out, e.error, e.last_point] for e in result.evidence],
-        # Ranges up to what was borrowed from other groups; nothing where the group stands for itself.
+        # Ranges up to what was borrowed from other groups; nothing where the group was fitted by itself.
         "borrowed": [
             {k: getattr(f, k) for k in ("name", "role", "numeric", "positive", "lower", "upper", "distinct")}
             for f in verdict.reaching(result.schema, standing.borrowed).factors

@@ -59,7 +59,7 @@ _SCRIPTS = (
 class PageSettings:
     """How large a page may be."""
 
-    #: Bytes of draws and anchors. Where the groups need more, sliders stop at predictions that the page holds: 500
+    #: Bytes of draws and anchors. Where the groups need more, sliders stop at predictions that are in the page: 500
     #: groups then take less than 5 MB.
     max_draw_bytes: int = 3_000_000
     #: `bytes_per_draw`, `bytes_per_anchor`: of a draw of a constant as text, and of an anchor's coordinate.
@@ -86,9 +86,9 @@ class View:
     interval: float = 0.9
     #: Made of the table's name where omitted.
     title: str | None = None
-    #: A price, and how much there is to do: the page then tells costs and durations.
+    #: A price, and how much there is to do: the page then shows costs and durations.
     job: Job = Job()  # noqa: RUF009 - frozen
-    #: Predicted quantities by name, each with the most that a run may have: the page then tells what fits.
+    #: Predicted quantities by name, each with the most that a run may have: the page then shows what fits.
     capacity: Mapping[str, float] = field(default_factory=dict)
 
 
@@ -295,7 +295,7 @@ def _lead(whole: FitResult | GroupedResult, first: FitResult) -> str:
     if target.throughput:
         what = f"the throughput (column {target.throughput})"
     return (
-        f"What {rows:,} measured runs of {configurations:,} configurations{groups} say about {what}, "
+        f"What {rows:,} measured runs of {configurations:,} configurations{groups} show about {what}, "
         f"fitted by the model '{first.model}'."
     )
 
@@ -305,7 +305,7 @@ def _file(name: str) -> str:
 
 
 def _in_script(data: Any) -> str:
-    """Return JSON that may stand in a script: nothing in it can end the script or begin a comment."""
+    """Return JSON for a script: nothing in it can end the script or begin a comment."""
     try:
         text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     except ValueError:

@@ -28,7 +28,7 @@ _OPTION = {"lam": "lambda", "mapping": "map", "hints": "hint"}
 def command_of(result: FitResult, *, pooled: bool = False) -> str:
     """Return the command that fits the same model to the same rows.
 
-    The hash of the data tells whether the same rows were read.
+    The hash of the data shows whether the same rows were read.
 
     Examples
     --------

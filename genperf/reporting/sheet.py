@@ -87,7 +87,7 @@ def sheet(place: Place, model: Model, live: bool) -> dict[str, Any]:
 
 
 def quantity_of(result: FitResult) -> dict[str, Any]:
-    """Return what the page must know of the predicted quantity: of a measured throughput, that it comes first."""
+    """Return what the page needs of the predicted quantity: of a measured throughput, that it comes first."""
     schema = result.schema
     target = schema.target
     return {
@@ -105,7 +105,7 @@ def quantity_of(result: FitResult) -> dict[str, Any]:
 def rate_unit(result: FitResult) -> str:
     """Return the unit of the throughput: `images/s` of a column `images_per_s`, else samples.
 
-    Where only the number of workers tells the work, it is the steps of one worker.
+    Where only the number of workers determines the work, it is the steps of one worker.
     """
     schema = result.schema
     if schema.target.throughput:
@@ -126,7 +126,7 @@ def _finite(value: float | None, digits: int) -> float | None:
 
 
 def factor_of(factor: Factor, medians: Sequence[Median], index: int) -> dict[str, Any]:
-    """Return what the page must know of a factor."""
+    """Return what the page needs of a factor."""
     measured = sorted({float(m.values[index]) for m in medians}) if factor.numeric else []
     return {
         "name": factor.name,

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 def answering(result: FitResult, *configurations: Mapping[str, Any] | pd.DataFrame | None) -> FitResult:
     """Return a model whose members take the levels in some configurations that were not measured.
 
-    Measured levels stand for them, as in `predict`: the value is the mean of ln T over the measured levels, and the
-    draws spread as these do. Where all levels were measured, or none can stand for one (a near spelling, a factor of
+    Measured levels replace them, as in `predict`: the value is the mean of ln T over the measured levels, and the
+    draws spread as these do. Where all levels were measured, or none can replace one (a near spelling, a factor of
     one level), the model is the same.
 
     Examples

@@ -68,7 +68,7 @@ def check_groups(file: File) -> None:
     """Refuse groups that do not fit each other."""
     keys = [*(g.key for g in file.groups), *(f.key for f in file.failures)]
     if any(len(key) != len(file.group) for key in keys) or len(set(keys)) != len(keys):
-        raise refusal("groups.key: the groups do not have one value of each group column, or one stands there twice")
+        raise refusal("groups.key: the groups do not have one value of each group column, or one is there twice")
     if len({g.model.table.target for g in file.groups}) > 1:
         raise refusal("groups.model.table.target: the groups measure different quantities")
 
@@ -95,7 +95,7 @@ def _check_names(place: str, names: Iterable[str]) -> None:
         raise refusal(f"{place}: a name is empty")
     twice = [name for name, count in counts.items() if count > 1]
     if twice:
-        raise refusal(f"{place}: '{twice[0]}' stands there twice")
+        raise refusal(f"{place}: '{twice[0]}' is there twice")
 
 
 def _check_factor(factor: Factor) -> None:

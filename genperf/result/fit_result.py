@@ -60,7 +60,7 @@ class Result:
             Where a group is unknown, a factor is missing, or a value is not one the model can take.
         """
         if (data is None) == (not values):
-            what = "values are given twice" if values else "nothing is asked for"
+            what = "values are given twice" if values else "nothing is requested"
             raise TableError(what, hint="predict(workers=32), or predict({'workers': [32, 64]}), or predict(table)")
         return frame_of(self.predict_columns(values if data is None else data, interval, band))
 
@@ -191,7 +191,7 @@ class FitResult(Result, Fitted):
         return frame_of(completed(self.panel, given_columns(at, self.schema)))
 
     def query(self, at: Mapping[str, Any] | pd.DataFrame | None = None) -> Query:
-        """Return completed configurations (`completed`), checked against what the model knows.
+        """Return completed configurations (`completed`), checked against the measured factors.
 
         Parameters
         ----------

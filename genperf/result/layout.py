@@ -1,8 +1,8 @@
 """The layout of the model file.
 
-A part of a model that is data is declared where it belongs (`Schema`, `Factor`, `Discrepancy`, …) and stands in the
+A part of a model that is data is declared where it belongs (`Schema`, `Factor`, `Discrepancy`, …) and is in the
 file as it is. Declared here is what differs in the file: a formula is a text, members refer to a discrepancy by its
-place, and discrepancies of the same measurements hold these once.
+place, and discrepancies of the same measurements have these once.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class ConstantRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
     size: float = 1.0
     at_bound: bool = False
     identified: bool = True
-    #: Absent where its family tells none, and in files of before it.
+    #: Absent where its family gives none, and in earlier files.
     meaning: Meaning | None = None
 
 

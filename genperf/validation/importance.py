@@ -58,7 +58,7 @@ def importance(
     table : Table
         One group's rows.
     models : str or sequence of str
-        Learners of `genperf.validation`, and families or formulas of `genperf.fit` to stand beside them.
+        Learners of `genperf.validation`, and families or formulas of `genperf.fit` to compare with them.
     mapping : mapping of str to str, optional
         Canonical factor name → column.
 

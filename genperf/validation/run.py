@@ -128,9 +128,10 @@ def validate(
     Returns
     -------
     Validation
-        A model that cannot be applied is reported with its reason, and the others go on. For a categorical level that
-        the training part does not have, its levels stand, as in `genperf.predict`, for every model. A configuration of
-        a group that it does not have, or of such a level where it has one level only, is left unpredicted, with a note.
+        A model that cannot be applied is reported with its reason, and the others continue. A categorical level that
+        the training part does not have is replaced by its levels for every model, as in `genperf.predict`. A
+        configuration of a group that it does not have, or of such a level where it has one level only, is left
+        unpredicted, with a note.
 
     Raises
     ------
@@ -228,7 +229,7 @@ def _fold(table: Table, medians: Table, part: Split) -> _Fold:
     frame = medians.frame.iloc[held_out]
     unknown: list[str | None] = [None] * len(held_out)
     for name, trained in levels.items():
-        # Several levels of a group can stand for another one.
+        # Several levels of a group can replace another one.
         count = Counter(key[:-1] for key in trained)
         for i, key in enumerate(keys_of(frame, (*table.group, name))):
             if key not in trained and count[key[:-1]] < 2:
@@ -333,7 +334,7 @@ def _modelled(result: FitResult, data: pd.DataFrame, interval: float) -> _Outcom
 
 
 def _learned(task: _Task, train: Table, data: pd.DataFrame) -> _Outcome:
-    """Predict by a learner; levels of the training part stand for others, as for a fitted model."""
+    """Predict by a learner; levels of the training part replace others, as for a fitted model."""
 
     def learned(rows: pd.DataFrame) -> Array:
         forecast = LEARNERS[task.model](train, rows, task.interval, task.seed, task.options.get("mapping"))

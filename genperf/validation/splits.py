@@ -80,7 +80,7 @@ def split(table: Table, scheme: str, seed: int = 0) -> tuple[Split, ...]:
 def _kfold(table: Table, text: str, seed: int) -> tuple[Split, ...]:
     """Deal the shuffled configurations of every group into folds."""
     if not (text.isdecimal() and int(text) >= 2):
-        raise TableError(f"'kfold:{text}' does not say into how many folds (2 or more)", hint="kfold:5")
+        raise TableError(f"'kfold:{text}' gives no number of folds (2 or more)", hint="kfold:5")
     count = _count(table)
     folds = int(text)
     if folds > count:

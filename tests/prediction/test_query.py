@@ -61,7 +61,7 @@ def test_several_values_are_a_list_an_array_or_a_series(values: Any) -> None:
         ({"workers": "many"}, "'many' is not a number"),
         ({"workers": float("nan")}, "workers"),
         ({"workers": 0}, "is not above zero"),
-        ({"workers": []}, "nothing is asked for"),
+        ({"workers": []}, "nothing is requested"),
         ({"framework": "mxnt"}, "did you mean 'mxnet'?"),
         ({"framwork": "mxnet"}, "did you mean 'framework'?"),
         ({"workers": list(range(1, 2000)), "flops": list(range(1, 2000))}, "combinations"),

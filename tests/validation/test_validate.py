@@ -1,4 +1,5 @@
 import json
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -45,6 +46,8 @@ class Fits:
             raise ModelError("family 'amdahl' says no", hint="ask another")
         self.asked.append((table, model, options))
         self.schema = schema_of(table)
+        self.results = defaultdict(lambda: self)
+        self.failures: dict[tuple[str, ...], str] = {}
         return self
 
     def predict(self, data: pd.DataFrame, interval: float = 0.9) -> pd.DataFrame:
