@@ -231,7 +231,7 @@ def _taken(result: FitResult, target: Mapping[str, Any], at: Collection[str]) ->
 
 
 def _next(result: FitResult, at: Mapping[str, Any]) -> str:
-    new = {name: level for name, levels in result.schema.standing.items() for level in levels}
+    new = {name: level for name, levels in result.schema.substituted.items() for level in levels}
     if new:
         return f"measure a run with {join_values(new)}: no measured run shows it"
     try:

@@ -17,7 +17,7 @@ from genperf.attribution.scaling import Knee, scaling
 from genperf.attribution.sensitivity import Of, Sobol, sensitivity
 from genperf.attribution.terms import TermTables, aliased, parts_of
 from genperf.errors import GenperfError
-from genperf.prediction import Query, standing_notes
+from genperf.prediction import Query, substitution_notes
 from genperf.prediction.query import known_names
 from genperf.result import FitResult, answering
 from genperf.table.cells import frame_of
@@ -152,7 +152,7 @@ def _sensitivity(result: FitResult, sobol: bool | Of | Sobol, interval: float) -
 
 def _notes(result: FitResult, elasticities: pd.DataFrame) -> list[str]:
     """Return what a reader of the elasticities should know."""
-    notes = standing_notes(result.schema, result.members)
+    notes = substitution_notes(result.schema, result.members)
     if (elasticities["method"] == DOUBLING).any():
         notes.append("the elasticities marked 'doubling' are those of the step from the value to twice it")
     named = set(elasticities["factor"])

@@ -145,7 +145,7 @@ def _families(ax: Any, result: FitResult, answer: Scaling, work: Array | None) -
         return
     x = answer.curve[answer.along].to_numpy(float)
     columns = read_query(pd.DataFrame(answer.steps.columns), result.schema).columns
-    name: str | None = "measured levels" if result.schema.standing else "families"
+    name: str | None = "measured levels" if result.schema.substituted else "families"
     for member in result.members:
         if member.weight >= CURVES.least_weight:
             times = central_times([member], columns)

@@ -3,7 +3,7 @@
 from genperf.prediction.bands import mixture_quantiles
 from genperf.prediction.feasibility import Feasibility
 from genperf.prediction.member import Member, Spread, Status, discrepancies_of, forecasts, stack_of
-from genperf.prediction.new_levels import standing_feasibility, standing_members, standing_notes
+from genperf.prediction.new_levels import substituted_feasibility, substituted_members, substitution_notes
 from genperf.prediction.predict import (
     Band,
     Ensemble,
@@ -40,9 +40,9 @@ __all__ = [
     "read_query",
     "schema_of",
     "stack_of",
-    "standing_feasibility",
-    "standing_members",
-    "standing_notes",
+    "substituted_feasibility",
+    "substituted_members",
+    "substitution_notes",
     "throughputs",
     "verdicts",
 ]

@@ -1,8 +1,8 @@
 """A level that was not measured: the measured ones replace it, and their spread widens the interval.
 
 `predict` puts measured levels in the place of a new one, row by row (`stand_ins`). What looks inside a model (terms,
-elasticities, searches) needs members that take the new level themselves (`standing_members`): a copy of each member for
-every way to put measured levels in its place, with equal weights. The central value of such members, the weighted
+elasticities, searches) needs members that take the new level themselves (`substituted_members`): a copy of each member
+for every way to put measured levels in its place, with equal weights. The central value of such members, the weighted
 geometric mean, is then the mean of ln T over the measured levels, as `predict` has it.
 """
 
@@ -208,7 +208,7 @@ def not_measured(factor: Factor, level: str) -> str:
     return text if spelled is None else f"{text}, or did you mean '{spelled}'?"
 
 
-def standing_members(schema: Schema, members: Sequence[Member], new: Levels) -> tuple[Member, ...]:
+def substituted_members(schema: Schema, members: Sequence[Member], new: Levels) -> tuple[Member, ...]:
     """Return a copy of each member for every way to put measured levels in the place of new ones."""
     if stack_of(members) is not None:
         # A process answers for a level that was not measured by itself.
@@ -229,7 +229,7 @@ def standing_members(schema: Schema, members: Sequence[Member], new: Levels) -> 
                 discrepancy = discrepancies[id(discrepancy)]
             copied = replace(
                 member,
-                expression=_standing_expression(member.expression, stands),
+                expression=_substituted_expression(member.expression, stands),
                 weight=member.weight / len(ways),
                 discrepancy=discrepancy,
             )
@@ -237,7 +237,7 @@ def standing_members(schema: Schema, members: Sequence[Member], new: Levels) -> 
     return tuple(out)
 
 
-def standing_feasibility(feasibility: Feasibility | None, new: Levels) -> Feasibility | None:
+def substituted_feasibility(feasibility: Feasibility | None, new: Levels) -> Feasibility | None:
     """Return the probability of fitting in which a new level needs as much as the most demanding measured one."""
     if feasibility is None:
         return None
@@ -248,15 +248,15 @@ def standing_feasibility(feasibility: Feasibility | None, new: Levels) -> Feasib
     return msgspec.structs.replace(feasibility, offsets=offsets)
 
 
-def standing_notes(schema: Schema, members: Sequence[Member] = ()) -> list[str]:
+def substitution_notes(schema: Schema, members: Sequence[Member] = ()) -> list[str]:
     """Return which levels were not measured, which replace them, and what their intervals contain."""
     if stack_of(members) is not None:
-        return [between(f, level) for f in schema.factors for level in schema.standing.get(f.name, ())]
-    texts = [not_measured(f, level) for f in schema.factors for level in schema.standing.get(f.name, ())]
+        return [between(f, level) for f in schema.factors for level in schema.substituted.get(f.name, ())]
+    texts = [not_measured(f, level) for f in schema.factors for level in schema.substituted.get(f.name, ())]
     return [f"{text}; intervals here contain their differences; those of predict are wider" for text in texts]
 
 
-def _standing_expression(expression: Expression, stands: Mapping[str, Mapping[str, str]]) -> Expression:
+def _substituted_expression(expression: Expression, stands: Mapping[str, Mapping[str, str]]) -> Expression:
     """Return an expression that reads a measured level in the place of a new one."""
     by = {name: _level_read(name, levels) for name, levels in stands.items()}
     terms = tuple(Term(t.name, substitute(t.node, by)) for t in expression.terms)

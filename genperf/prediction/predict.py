@@ -17,11 +17,11 @@ from genperf.panel.nodes import single_node
 from genperf.prediction.bands import mixture_quantiles
 from genperf.prediction.feasibility import Feasibility
 from genperf.prediction.member import Member, Spread, forecasts, log_times, pooled, stack_of
-from genperf.prediction.new_levels import between, combined, new_levels, stand_ins, standing_feasibility
+from genperf.prediction.new_levels import between, combined, new_levels, stand_ins, substituted_feasibility
 from genperf.prediction.new_levels import reasons as new_level_reasons
 from genperf.prediction.query import Query, read_query
 from genperf.prediction.schema import Schema
-from genperf.prediction.verdict import STEP, VERDICTS, Evidence, Standing, distance_beyond, verdicts
+from genperf.prediction.verdict import STEP, VERDICTS, Basis, Evidence, distance_beyond, verdicts
 from genperf.table import Target
 from genperf.table.axis import several_nodes
 from genperf.table.clean import labels
@@ -230,7 +230,7 @@ def _variances(model: Fitted, variance: Array, spread: Spread, far: Array, band:
     return variance
 
 
-def standing_of(members: Sequence[Member], schema: Schema, query: Query) -> Standing:
+def basis_of(members: Sequence[Member], schema: Schema, query: Query) -> Basis:
     """Gather what the verdict needs of the members."""
     constants = {c for m in members if m.discrepancy is None for c in m.undetermined}
     several = len(members) > 1
@@ -246,7 +246,7 @@ def standing_of(members: Sequence[Member], schema: Schema, query: Query) -> Stan
         unseen = {} if nodes is None else {STEP: several_nodes(query.columns[nodes])}
         unseen = {name: rows for name, rows in unseen.items() if rows.any()}
         # The series weighed several forms, and the interval is theirs.
-        return Standing(several, (), unseen, unidentified)
+        return Basis(several, (), unseen, unidentified)
     read = {name for _, discrepancy in series for name in discrepancy.factors}
     followers = [f.name for f in schema.factors if f.numeric and f.name not in read]
     unmeasured: dict[str, npt.NDArray[np.bool_]] = {}
@@ -254,7 +254,7 @@ def standing_of(members: Sequence[Member], schema: Schema, query: Query) -> Stan
         here = member.expression.term_values(query.columns, dict.fromkeys(member.expression.constant_names, 1.0))
         unmeasured.update({name: here[name] > 0.0 for name in names})
     unmeasured = {name: rows for name, rows in unmeasured.items() if rows.any()}
-    return Standing(True, followers, unmeasured, unidentified, series[0][1].borrowed)
+    return Basis(True, followers, unmeasured, unidentified, series[0][1].borrowed)
 
 
 def unmeasured_terms(members: Sequence[Member]) -> list[list[str]]:
@@ -359,7 +359,7 @@ def _beside_levels(
     factors = {f.name: f for f in model.schema.factors}
     known = {name: np.where(rows, factors[name].levels[0], query.columns[name]) for name, rows in new.items()}
     worded = Query(query.rows, {**query.columns, **known})
-    levelled = replace(model, feasibility=standing_feasibility(model.feasibility, unseen))
+    levelled = replace(model, feasibility=substituted_feasibility(model.feasibility, unseen))
     value, lower, upper, verdict, reason, fits = _judged(levelled, query, interval, band, worded)
     for row in np.flatnonzero(np.any(list(new.values()), axis=0)):
         texts = [between(factors[name], str(query.columns[name][row])) for name, rows in new.items() if rows[row]]
@@ -411,8 +411,8 @@ def _words(model: Fitted, query: Query, log_width: Array) -> tuple[npt.NDArray[A
     for start in range(0, query.rows, PREDICTION.judged):
         rows = np.arange(start, min(start + PREDICTION.judged, query.rows))
         part = query.take(rows)
-        standing = standing_of(model.members, model.schema, part)
-        words[:, rows] = verdicts(model.schema, part, model.evidence, standing, log_width[rows])
+        basis = basis_of(model.members, model.schema, part)
+        words[:, rows] = verdicts(model.schema, part, model.evidence, basis, log_width[rows])
     return words[0], words[1]
 
 
@@ -456,7 +456,7 @@ def known_rows(
     for factor in model.schema.factors:
         if not factor.numeric and factor.name in columns:
             levels = labels(columns[factor.name]).astype(str)
-            measured = np.isin(levels, [*factor.levels, *model.schema.standing.get(factor.name, ())])
+            measured = np.isin(levels, [*factor.levels, *model.schema.substituted.get(factor.name, ())])
             if factor.name in elsewhere and len(factor.levels) > 1:
                 measured |= ~np.isin(levels, elsewhere[factor.name])
             known &= measured

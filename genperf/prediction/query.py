@@ -208,8 +208,8 @@ def _values(
     """Return the values of a factor: given, derived, or its one measured value; None where it has none of these."""
     given = source.columns
     if factor.name in given:
-        standing = schema.standing.get(factor.name, ())
-        return _checked(factor, source, given[factor.name], new_levels, standing)
+        substituted = schema.substituted.get(factor.name, ())
+        return _checked(factor, source, given[factor.name], new_levels, substituted)
     if factor.name in schema.derived:
         formula = parse(schema.derived[factor.name])
         inputs = {name: numbers(given[name])[0] for name in formula.names if name in given}
@@ -273,12 +273,12 @@ def answered(factor: Factor, level: str) -> bool:
 
 
 def _checked(
-    factor: Factor, source: Source, cells: Cells, new_levels: bool = False, standing: Sequence[str] = ()
+    factor: Factor, source: Source, cells: Cells, new_levels: bool = False, substituted: Sequence[str] = ()
 ) -> npt.NDArray[Any]:
     """Return the given cells of a factor as numbers or labels that the model can take."""
     if not factor.numeric:
         texts = labels(cells)
-        unknown = np.flatnonzero(~np.isin(texts.astype(str), [*factor.levels, *standing]))
+        unknown = np.flatnonzero(~np.isin(texts.astype(str), [*factor.levels, *substituted]))
         if new_levels and unknown.size:
             refused = {level for level in set(texts[unknown].tolist()) if not answered(factor, level)}
             unknown = unknown[[texts[row] in refused for row in unknown]]

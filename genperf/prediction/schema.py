@@ -47,9 +47,8 @@ class Schema(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fie
     reading: tuple[tuple[str, str], ...] = ()
     #: As `Table.scaling`. The work of a step is the target's, a formula over the factors.
     scaling: Scaling | None = None
-    #: By factor: levels that were not measured, and that measured ones replace (`standing_members`). A model file has
-    #: none.
-    standing: dict[str, tuple[str, ...]] = {}
+    #: By factor: levels that were not measured and that measured ones replace (`substituted_members`); none in a file.
+    substituted: dict[str, tuple[str, ...]] = {}
 
     @property
     def panel(self) -> Panel:

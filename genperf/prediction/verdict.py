@@ -96,7 +96,7 @@ def doublings_beyond(factor: Factor, values: npt.NDArray[np.float64]) -> npt.NDA
 
 
 @dataclass(frozen=True)
-class Standing:
+class Basis:
     """What the verdicts need of a model's members."""
 
     #: Whether several forms were weighed by how they predict, so that the interval contains the form too.
@@ -156,7 +156,7 @@ def verdicts(
     schema: Schema,
     query: Query,
     evidence: Sequence[Evidence],
-    standing: Standing,
+    basis: Basis,
     log_width: npt.NDArray[np.float64],
 ) -> tuple[list[Verdict], list[str]]:
     """Judge every row.
@@ -167,16 +167,16 @@ def verdicts(
         ln(upper/lower) of the 90 % prediction interval.
     """
     grades = _Grades(query.rows)
-    together = {*standing.followers, *grow_with_workers(schema.panel, standing.followers)}
+    together = {*basis.followers, *grow_with_workers(schema.panel, basis.followers)}
     outside = all_doublings(schema, query, together) > 0
-    reach = reaching(schema, standing.borrowed)
+    reach = reaching(schema, basis.borrowed)
     total = all_doublings(reach, query, together)
-    scales = _by_range(reach, query, standing, grades)
+    scales = _by_range(reach, query, basis, grades)
     _by_distance(total, sum((far > 0).astype(int) for _, far in scales.values()) > 1, grades)
-    combination = apart(schema, query, standing.followers)
+    combination = apart(schema, query, basis.followers)
     grades.mark(combination.doublings > RULES.near, 1, combination.texts)
     grades.grade[combination.doublings > RULES.blind] = 2
-    for name, where in standing.unmeasured.items():
+    for name, where in basis.unmeasured.items():
         if name == STEP:
             grades.mark(where, 2, reason("second_node"))
         else:
@@ -184,16 +184,16 @@ def verdicts(
     extrinsic = {name: far for name, (factor, far) in scales.items() if factor.role == "extrinsic"}
     for look_back in evidence:
         beyond = extrinsic[look_back.factor] > 0 if look_back.factor in extrinsic else total > 0
-        _by_evidence(look_back, standing.several_forms, beyond, grades)
-    for factor in schema.factors if standing.borrowed else ():
-        if factor.numeric and factor.role == "extrinsic" and factor.name not in standing.followers:
+        _by_evidence(look_back, basis.several_forms, beyond, grades)
+    for factor in schema.factors if basis.borrowed else ():
+        if factor.numeric and factor.role == "extrinsic" and factor.name not in basis.followers:
             text = reason("borrowed", name=factor.name, value=factor.upper)
             grades.mark(outside & (query.columns[factor.name] > factor.upper), 0, text)
     _by_width(log_width, outside | (combination.doublings > RULES.near), grades)
-    if standing.unidentified:
-        names = standing.unidentified
+    if basis.unidentified:
+        names = basis.unidentified
         shown = ", ".join(names[:4]) + (", …" if len(names) > 4 else "")
-        about = "undetermined_effect" if standing.several_forms else "undetermined"
+        about = "undetermined_effect" if basis.several_forms else "undetermined"
         grades.mark(total > RULES.near, 1, reason(about, names=shown))
     for name, far in extrinsic.items():
         following = 2.0 * scales[name][0].upper
@@ -204,16 +204,16 @@ def verdicts(
 
 
 def _by_range(
-    schema: Schema, query: Query, standing: Standing, grades: _Grades
+    schema: Schema, query: Query, basis: Basis, grades: _Grades
 ) -> dict[str, tuple[Factor, npt.NDArray[np.float64]]]:
     """Judge by the range of each factor."""
-    near = 0 if standing.several_forms and not standing.borrowed else 1
-    known = reason("known_borrowed" if standing.borrowed else "known")
+    near = 0 if basis.several_forms and not basis.borrowed else 1
+    known = reason("known_borrowed" if basis.borrowed else "known")
     scales = {}
     by_name = {f.name: f for f in schema.factors}
     settled = {
         name: doublings_beyond(by_name[workers], query.columns[workers])
-        for name, workers in grow_with_workers(schema.panel, standing.followers).items()
+        for name, workers in grow_with_workers(schema.panel, basis.followers).items()
     }
     for factor in schema.factors:
         if not factor.numeric:
@@ -223,7 +223,7 @@ def _by_range(
         if factor.distinct == 1:
             grades.mark(far > 0, 2, reason("one_value", name=factor.name, value=factor.lower))
             continue
-        if factor.name in standing.followers:
+        if factor.name in basis.followers:
             continue
         outside = far > 0
         if factor.name in settled:

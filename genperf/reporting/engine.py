@@ -23,7 +23,7 @@ from genperf.prediction import Member, discrepancies_of, stack_of, verdict
 from genperf.prediction.bands import POINTS
 from genperf.prediction.combinations import COMBINATIONS, corners, judged_places
 from genperf.prediction.feasibility import SAME
-from genperf.prediction.predict import FLOOR, standing_of, unmeasured_terms
+from genperf.prediction.predict import FLOOR, basis_of, unmeasured_terms
 from genperf.result import FitResult
 from genperf.result.arrays import packed
 from genperf.words.verdict import REASONS
@@ -126,7 +126,7 @@ def fitting(model: Model) -> dict[str, Any] | None:
 def judging(model: Model) -> dict[str, Any]:
     """Return what the verdicts need of a model, see `genperf.prediction.verdict`."""
     result = model.result
-    standing = standing_of(result.members, result.schema, result.query())
+    basis = basis_of(result.members, result.schema, result.query())
     shapes: dict[str, int] = {}
     for member, names in zip(result.members, unmeasured_terms(result.members), strict=True):
         constants = {name: f"c[{j}]" for j, name in enumerate(member.expression.constant_names)}
@@ -137,19 +137,19 @@ def judging(model: Model) -> dict[str, Any]:
     if nodes is not None:
         shapes[verdict.STEP] = model.formula(f"{quote_name(nodes)} - 1")
     return {
-        "severalForms": standing.several_forms,
-        "followers": list(standing.followers),
-        "settled": grow_with_workers(result.panel, standing.followers),
+        "severalForms": basis.several_forms,
+        "followers": list(basis.followers),
+        "settled": grow_with_workers(result.panel, basis.followers),
         "unmeasured": [list(shape) for shape in shapes.items()],
-        "unidentified": list(standing.unidentified),
+        "unidentified": list(basis.unidentified),
         "evidence": [[e.factor, e.held_out, e.error, e.last_point] for e in result.evidence],
         # Ranges up to what was borrowed from other groups; nothing where the group was fitted by itself.
         "borrowed": [
             {k: getattr(f, k) for k in ("name", "role", "numeric", "positive", "lower", "upper", "distinct")}
-            for f in verdict.reaching(result.schema, standing.borrowed).factors
-            if standing.borrowed
+            for f in verdict.reaching(result.schema, basis.borrowed).factors
+            if basis.borrowed
         ],
-        "combinations": _combinations(result, standing.followers),
+        "combinations": _combinations(result, basis.followers),
     }
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from genperf.prediction import standing_feasibility, standing_members
+from genperf.prediction import substituted_feasibility, substituted_members
 from genperf.prediction.query import answered
 from genperf.result.fit_result import FitResult, GroupedResult
 from genperf.scaling import Scaling
@@ -38,7 +38,7 @@ def answering(result: FitResult, *configurations: Mapping[str, Any] | pd.DataFra
     >>> [round(float(member.times({"n": np.ones(1), "gpu": np.array(["B200"])})[0])) for member in model.members]
     [9, 19]
     """
-    new: dict[str, tuple[str, ...]] = dict(result.schema.standing)
+    new: dict[str, tuple[str, ...]] = dict(result.schema.substituted)
     for factor in result.schema.factors:
         if factor.numeric:
             continue
@@ -47,26 +47,23 @@ def answering(result: FitResult, *configurations: Mapping[str, Any] | pd.DataFra
         added = tuple(level for level in dict.fromkeys(given_levels) if level not in known and answered(factor, level))
         if added:
             new[factor.name] = (*new.get(factor.name, ()), *added)
-    if new == result.schema.standing:
+    if new == result.schema.substituted:
         return result
     return replace(
         result,
-        schema=msgspec.structs.replace(result.schema, standing=new),
-        members=standing_members(result.schema, result.members, new),
-        feasibility=standing_feasibility(result.feasibility, new),
+        schema=msgspec.structs.replace(result.schema, substituted=new),
+        members=substituted_members(result.schema, result.members, new),
+        feasibility=substituted_feasibility(result.feasibility, new),
         further={name: answering(one, *configurations) for name, one in result.further.items()},
     )
 
 
 def predicting_levels(result: FitResult, data: pd.DataFrame) -> FitResult:
     """Return the model that predicts every level in some rows, also one that is spelled nearly as a measured one."""
-    standing = {
-        f.name: tuple(sorted({label(v) for v in data[f.name]} - set(f.levels)))
-        for f in result.schema.factors
-        if not f.numeric and f.name in data
-    }
-    standing = {name: levels for name, levels in standing.items() if levels}
-    return replace(result, schema=msgspec.structs.replace(result.schema, standing=standing)) if standing else result
+    factors = [f for f in result.schema.factors if not f.numeric and f.name in data]
+    levels = {f.name: tuple(sorted({label(v) for v in data[f.name]} - {*f.levels})) for f in factors}
+    new = {name: unmeasured for name, unmeasured in levels.items() if unmeasured}
+    return replace(result, schema=msgspec.structs.replace(result.schema, substituted=new)) if new else result
 
 
 def _values(given: Mapping[str, Any] | pd.DataFrame | None, factor: str, result: FitResult) -> list[Any]:

@@ -41,8 +41,8 @@ def refusal(complaint: str) -> ModelError:
 def check_record(record: ModelRecord, discrepancies: Iterable[Discrepancy]) -> None:
     """Refuse a model whose parts do not fit each other."""
     schema = record.table
-    if schema.standing:
-        raise refusal("table.standing: a fitted model has no levels that stand for others")
+    if schema.substituted:
+        raise refusal("table.substituted: a fitted model has no levels that replace others")
     _check_schema(schema)
     if not record.members:
         raise refusal("members: there is none")

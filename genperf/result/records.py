@@ -38,8 +38,8 @@ DEFAULTS = {f.name: f.default for f in msgspec.structs.fields(ConstantRecord) if
 
 def record_of(result: FitResult) -> ModelRecord:
     """Return the record of a result."""
-    if result.schema.standing:
-        shown = ", ".join(f"{name}={levels[0]}" for name, levels in result.schema.standing.items())
+    if result.schema.substituted:
+        shown = ", ".join(f"{name}={levels[0]}" for name, levels in result.schema.substituted.items())
         raise ModelError(f"a model that answers for {shown} is not written", hint="write the fitted model")
     discrepancies = discrepancies_of(result.members)
     places = {id(d): k for k, d in enumerate(discrepancies)}

@@ -185,7 +185,7 @@ def test_a_typing_error_is_refused_everywhere(model: gp.FitResult, command: str)
 
 def test_one_model_answers_for_several_new_levels(model: gp.FitResult) -> None:
     both = answering(model, {"gpu": ["B200", "TPU"], "bits": "tf19"})
-    assert both.schema.standing == {"gpu": ("B200", "TPU"), "bits": ("tf19",)}
+    assert both.schema.substituted == {"gpu": ("B200", "TPU"), "bits": ("tf19",)}
     assert len(both.members) == 6 * len(model.members)
     assert sum(m.weight for m in both.members) == pytest.approx(1.0)
     assert answering(both, {"gpu": "B200"}) is both

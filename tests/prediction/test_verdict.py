@@ -6,13 +6,13 @@ import pytest
 
 import genperf as gp
 from genperf.prediction import Evidence, Schema, read_query
-from genperf.prediction.verdict import Standing, verdicts
+from genperf.prediction.verdict import Basis, verdicts
 from genperf.table import Factor, Target
 
 WORKERS = Factor("workers", "extrinsic", 1, 16, distinct=5, integer=True, positive=True)
 NODES = Factor("nodes", "extrinsic", 1, 2, distinct=2, integer=True, positive=True)
 SCHEMA = Schema((WORKERS,), Target("step_s"))
-SEVERAL = Standing(several_forms=True)
+SEVERAL = Basis(several_forms=True)
 NARROW, WIDE, VERY_WIDE = 0.1, 0.4, 0.9
 
 
@@ -20,12 +20,12 @@ def judge(
     workers: float,
     log_width: float = NARROW,
     evidence: tuple[Evidence, ...] = (),
-    standing: Standing = SEVERAL,
+    basis: Basis = SEVERAL,
     schema: Schema = SCHEMA,
     **more: float,
 ) -> tuple[str, str]:
     query = read_query(pd.DataFrame({"workers": [workers], **more}), schema)
-    verdict, reason = verdicts(schema, query, evidence, standing, np.array([log_width]))
+    verdict, reason = verdicts(schema, query, evidence, basis, np.array([log_width]))
     return verdict[0], reason[0]
 
 
@@ -48,8 +48,8 @@ def test_distance_and_width(workers: float, log_width: float, expected: str) -> 
 
 
 def test_one_form_is_never_ok_beyond_the_data() -> None:
-    assert judge(8, standing=Standing())[0] == "ok"
-    assert judge(32, standing=Standing())[0] == "caution"
+    assert judge(8, basis=Basis())[0] == "ok"
+    assert judge(32, basis=Basis())[0] == "caution"
 
 
 @pytest.mark.parametrize(
@@ -65,8 +65,8 @@ def test_one_form_is_never_ok_beyond_the_data() -> None:
 def test_looking_back(error: float, last_point: float, several: str, alone: str) -> None:
     seen = (Evidence("workers", 16, 1, error, last_point),)
     assert judge(32, evidence=seen)[0] == several
-    assert judge(32, evidence=seen, standing=Standing())[0] == alone
-    assert judge(8, evidence=seen, standing=Standing())[0] == "ok"
+    assert judge(32, evidence=seen, basis=Basis())[0] == alone
+    assert judge(8, evidence=seen, basis=Basis())[0] == "ok"
 
 
 def test_two_scales_are_too_few() -> None:
@@ -78,16 +78,16 @@ def test_two_scales_are_too_few() -> None:
 
 def test_nodes_that_follow_the_workers_are_not_counted_twice() -> None:
     both = Schema((WORKERS, NODES), Target("step_s"))
-    follows = Standing(several_forms=True, followers=("nodes",))
-    assert judge(32, standing=follows, schema=both, nodes=4)[0] == "ok"
-    assert judge(32, standing=SEVERAL, schema=both, nodes=4)[0] == "extrapolating-blind"
+    follows = Basis(several_forms=True, followers=("nodes",))
+    assert judge(32, basis=follows, schema=both, nodes=4)[0] == "ok"
+    assert judge(32, basis=SEVERAL, schema=both, nodes=4)[0] == "extrapolating-blind"
 
 
 def test_a_factor_seen_at_one_value_and_a_term_never_seen() -> None:
     single = Schema((WORKERS, Factor("nodes", "extrinsic", 1, 1, distinct=1, positive=True)), Target("step_s"))
     assert judge(32, schema=single, nodes=4)[0] == "extrapolating-blind"
-    unseen = Standing(several_forms=True, unmeasured={"latency": np.array([True])})
-    verdict, reason = judge(32, standing=unseen)
+    unseen = Basis(several_forms=True, unmeasured={"latency": np.array([True])})
+    verdict, reason = judge(32, basis=unseen)
     assert verdict == "extrapolating-blind"
     assert "latency" in reason
 
@@ -134,11 +134,11 @@ def test_rows_judged_together_are_those_judged_alone() -> None:
         }
     )
     evidence = (Evidence("workers", 4, 1.0, 0.5, 0.2),)
-    standing = Standing(unidentified=["a", "b"], unmeasured={})
+    basis = Basis(unidentified=["a", "b"], unmeasured={})
     width = rng.choice([0.1, 0.4, 0.9, 3.0], 200)
-    together = verdicts(schema, read_query(asked, schema), evidence, standing, width)
+    together = verdicts(schema, read_query(asked, schema), evidence, basis, width)
     for row in range(200):
-        alone = verdicts(schema, read_query(asked.iloc[[row]], schema), evidence, standing, width[[row]])
+        alone = verdicts(schema, read_query(asked.iloc[[row]], schema), evidence, basis, width[[row]])
         assert (together[0][row], together[1][row]) == (alone[0][0], alone[1][0])
     assert len(set(together[1])) > 30
     assert sum("never measured together" in reason for reason in together[1]) > 10
