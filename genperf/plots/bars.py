@@ -20,13 +20,7 @@ _TITLES = {"inside": "inside a node", "second": "to the second node", "beyond": 
 
 
 def sobol(sensitivity: Sensitivity) -> Figure:
-    """Draw each factor's share of the prediction's variance: alone, and with its interactions.
-
-    Parameters
-    ----------
-    sensitivity : Sensitivity
-        From `explain`.
-    """
+    """Draw each factor's share of the prediction's variance: alone, and with its interactions."""
     indices = sensitivity.indices.sort_values("total", kind="stable")
     figure, ax = new_figure(7.2, 1.5 + 0.55 * len(indices))
     at = np.arange(len(indices))
@@ -54,13 +48,7 @@ def _variance_of(sensitivity: Sensitivity) -> str:
 
 
 def waterfall(comparison: Comparison) -> Figure:
-    """Draw why A and B differ: the value of A, each term's change, the value of B.
-
-    Parameters
-    ----------
-    comparison : Comparison
-        From `explain` with `versus`.
-    """
+    """Draw why A and B differ: the value of A, each term's change, the value of B."""
     bars = comparison.waterfall()
     figure, ax = new_figure(7.2, 1.2 + 0.42 * len(bars))
     at = np.arange(len(bars))[::-1]
@@ -90,13 +78,7 @@ def waterfall(comparison: Comparison) -> Figure:
 
 
 def published(steps: Mapping[str, npt.NDArray[Any]]) -> Figure:
-    """Draw the efficiency of a doubling on each cluster by the kind of step: the median, and nine in ten of its steps.
-
-    Parameters
-    ----------
-    steps : mapping of str to ndarray of shape (steps,)
-        As `genperf.normal.published` returns them.
-    """
+    """Draw the efficiency of a doubling on each cluster by the kind of step: the median, and nine in ten of them."""
     clusters = np.unique(steps["cluster"])[::-1]
     each = 100.0 * steps["efficiency"] ** (1.0 / steps["doublings"])
     figure, axes = new_figure(9.6, 1.2 + 0.22 * len(clusters), ncols=len(_TITLES), sharey=True, sharex=True)

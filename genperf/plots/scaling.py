@@ -214,11 +214,6 @@ def efficiency(answer: Scaling) -> Figure:
     ----------
     answer : Scaling
         From `explain`.
-
-    Raises
-    ------
-    GenperfError
-        Where the model does not predict a time, or the kind of scaling is unknown.
     """
     if not answer.quantity.is_time:
         raise GenperfError(

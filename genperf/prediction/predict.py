@@ -105,11 +105,6 @@ class Fitted:
 def throughputs(target: Target, columns: Mapping[str, Any], values: Mapping[str, Array]) -> dict[str, Array]:
     """Return the throughput and its band, where the model was fitted to one: the work of a step over its time.
 
-    Parameters
-    ----------
-    values : mapping of str to ndarray of shape (rows,)
-        The predicted time by its name, `lower` and `upper`.
-
     Returns
     -------
     dict of str to ndarray of shape (rows,)
@@ -273,15 +268,6 @@ def predict(
 ) -> dict[str, npt.NDArray[Any]]:
     """Predict the target.
 
-    Parameters
-    ----------
-    source : Source
-        Values of the factors, as `cells_of` returns them.
-    interval : float
-        Nominal coverage, above 0 and below 1.
-    band : {"prediction", "confidence"}
-        Of a new run, or of the mean.
-
     Returns
     -------
     dict of str to ndarray of shape (rows,)
@@ -289,11 +275,6 @@ def predict(
         `verdict`, `reason`, and `fits`: the probability that such a run does not fail. Where a throughput was measured,
         it comes before the time with its own bounds; further quantities come behind the bounds as `NAME`, `NAME_lower`
         and `NAME_upper`.
-
-    Raises
-    ------
-    GenperfError
-        For an interval outside (0, 1), an unknown band, or a query that `read_query` refuses.
     """
     if not 0.0 < interval < 1.0:
         raise GenperfError(f"the interval must lie between 0 and 1, not {interval}", hint="--interval 0.9")
@@ -446,10 +427,7 @@ def known_rows(
 ) -> npt.NDArray[np.bool_]:
     """Return the rows whose levels were all measured, or have measured ones that replace them, shape (rows,).
 
-    Parameters
-    ----------
-    new_levels : Schema, optional
-        Of a model whose new levels are let through too, where this one can answer them.
+    With the schema of another model, levels that are new to that model too are let through where this one can answer.
     """
     known = np.ones(rows, dtype=bool)
     elsewhere = {} if new_levels is None else {f.name: f.levels for f in new_levels.factors}

@@ -87,11 +87,6 @@ def read_query(
         Whether a level that was not measured is let through. One that is spelled nearly as a measured one never is, nor
         one of a factor with a single level.
 
-    Raises
-    ------
-    TableError
-        Where a factor is missing or unknown, or a value is not one the model can take.
-
     Examples
     --------
     >>> from genperf.table import Target

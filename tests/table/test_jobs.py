@@ -56,7 +56,7 @@ def test_the_user_decides(tmp_path: Path) -> None:
 
 
 def test_last_point_of_a_job_shares_the_work() -> None:
-    from genperf.validation.last_point import last_point
+    from genperf.validation.learners import last_point
 
     table = read_table(runs(epoch_s=64.0 / COUNTS), time="epoch_s", extrinsic="gpus", intrinsic="batch_per_gpu")
     asked = pd.DataFrame({"gpus": [32], "batch_per_gpu": [32]})

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from genperf.table import Table, Target, read_table
-from genperf.validation.last_point import last_point
+from genperf.validation.learners import last_point
 
 
 def series(**columns: list[float]) -> Table:
