@@ -118,7 +118,7 @@ def _roles(table: Imported) -> list[str]:
         numeric = all(is_number(cell) for cell in cells)
         role = "--extrinsic" if canonical_of(name) in _EXTRINSIC else "--intrinsic"
         parts[role if numeric else "--categorical"].append(name)
-    words = ["--time", table.time]
+    words = ["--throughput" if table.rate else "--time", table.time]
     for option, names in parts.items():
         words += [option, ",".join(names)] if names else []
     words += ["--repeat", table.repeat]

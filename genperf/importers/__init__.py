@@ -10,7 +10,17 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from genperf.errors import GenperfError, Note, TableError, suggest
-from genperf.importers import extra_p, hyperfine, mlperf, pytorch_profiler
+from genperf.importers import (
+    extra_p,
+    hyperfine,
+    mlperf,
+    nccl_tests,
+    pytest_benchmark,
+    pytorch_profiler,
+    serving,
+    trainer_state,
+    training_log,
+)
 from genperf.importers.imported import SOURCE, FormatError, Imported, csv_lines, factors_from_name, is_number, joined
 from genperf.table.content import SIGNATURES
 from genperf.table.source import read_text
@@ -44,6 +54,17 @@ FORMATS: dict[str, Format] = {
         SIGNATURES["pytorch-profiler"],
     ),
     "mlperf": Format("logs of MLPerf training", mlperf.read, SIGNATURES["mlperf"]),
+    "training-log": Format(
+        "logs of Megatron-LM, NeMo, nanotron, DeepSpeed, torchtitan, Composer",
+        training_log.read,
+        SIGNATURES["training-log"],
+    ),
+    "trainer-state": Format(
+        "trainer_state.json of Hugging Face's Trainer", trainer_state.read, trainer_state.SIGNATURE
+    ),
+    "nccl-tests": Format("what nccl-tests print: times of collectives", nccl_tests.read, SIGNATURES["nccl-tests"]),
+    "serving": Format("results of vLLM's and SGLang's serving benchmarks", serving.read, serving.SIGNATURE),
+    "pytest-benchmark": Format("pytest-benchmark's JSON", pytest_benchmark.read, pytest_benchmark.SIGNATURE),
 }
 
 
@@ -110,11 +131,12 @@ def _with_gaps_noted(table: Imported) -> Imported:
 def _read(format: Format, path: str) -> Imported:
     """Read a file; the error for a file of another format names that one."""
     name, text = read_text(path)
+    start = text[:100_000]
     try:
         return format.read(text, name)
-    except FormatError as error:
-        other = next(
-            (key for key, f in FORMATS.items() if f is not format and re.search(f.signature, text[:100_000])), None
-        )
+    except TableError as error:
+        if not isinstance(error, FormatError) and re.search(format.signature, start):
+            raise
+        other = next((key for key, f in FORMATS.items() if f is not format and re.search(f.signature, start)), None)
         hint = f"genperf import {other} {path}" if other else error.hint
         raise TableError(error.message, where=error.where, hint=hint) from None

@@ -28,7 +28,7 @@ class Imported:
     """Measurements of one file or several."""
 
     rows: tuple[Row, ...]
-    #: The column of times, in seconds.
+    #: The column of times, in seconds, or of a throughput.
     time: str
     #: The column that numbers the repeats of a configuration.
     repeat: str
@@ -39,6 +39,8 @@ class Imported:
     #: Measurements that cannot be used: where, and why.
     left_out: tuple[str, ...] = ()
     notes: tuple[Note, ...] = ()
+    #: Whether `time` is a throughput.
+    rate: bool = False
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -70,6 +70,9 @@ SIGNATURES = {
     "pytorch-profiler": r'"traceEvents"|^\s*\[\s*\{[^{}]*"ph"\s*:',
     "mlperf": r"(?m)^\S*\s*:::MLLOG|:::MLLOG\s*\{",
     "extra-p": r"(?m)\A(?:#.*\n)*\s*PARAMETER\s+\S+\s*$|\"callpaths\"\s*:|\"measurements\"\s*:\s*\{",
+    "training-log": r"(?i)elapsed[ _]time[ _]per[ _]iteration[ _(ms)]*:|train_step_timing in s[:=]|CurrSamplesPerSec="
+    r"|\b[tw]ps: +[\d,]+ |throughput/samples_per_sec: ",
+    "nccl-tests": r"(?m)^#\s+nThread \d+ nGpus \d+|#.*\balgbw\s+busbw\b",
 }
 _WEB_PAGE = re.compile(r"\s*<(!doctype|html|head|body|table|\?xml)\b", re.IGNORECASE)
 

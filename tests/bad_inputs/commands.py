@@ -96,6 +96,10 @@ FILES = {
     "log1.csv": runs("workers,io_s,seconds", *(f"{n},0.1,{s}" for n, s in ((1, 9), (1, 8), (2, 5)))),
     "log2.csv": runs("workers,io_s,seconds", *(f"{n},0.1,{s}" for n, s in ((4, 3), (4, 2.9), (2, "oom")))),
     "wrong.json": "{}",
+    "stopped.json": '{"log_history": [{"loss": 2.5, "step": 10}]}',
+    "train.log": " iteration 1/ 9 | elapsed time per iteration (ms): nan |\n"
+    " iteration 2/ 9 | elapsed time per iteration (ms): 900.0 |\n"
+    " iteration 3/ 9 | elapsed time per iteration (ms): 12.5 |\n",
     "newer.json": '{"program": "genperf", "schema_version": 99}',
     "cut.json": '{"results": [',
     "several.json": json.dumps(
@@ -368,6 +372,12 @@ COMMANDS: dict[str, list[list[str]]] = {
         ["import", "pytorch-profiler", "collectives.json", "device.json", "-o", "i.csv"],
         ["import", "mlperf", "blocks.txt", "-o", "i.csv"],
         ["import", "extra-p", "runs.csv", "-o", "i.csv"],
+        ["import", "training-log", "runs.csv", "-o", "i.csv"],
+        ["import", "training-log", "train.log", "-o", "i.csv"],
+        ["import", "trainer-state", "state.json", "--set", "gpus=8", "-o", "i.csv"],
+        ["import", "trainer-state", "stopped.json", "-o", "i.csv"],
+        ["import", "nccl-tests", "train.log", "-o", "i.csv"],
+        ["ask", "train.log", "--at", "gpus=16"],
     ],
 }
 #: Files of tests/importers/data, by the name that they have here.
@@ -376,6 +386,7 @@ IMPORTED = {
     "single.json": "single_workers1.pt.trace.json",
     "ddp.json": "ddp_workers2_rank0.pt.trace.json",
     "blocks.txt": "mlperf_blocks.txt",
+    "state.json": "trainer_state.json",
 }
 
 

@@ -18,6 +18,11 @@ EXAMPLES = {
     "extra-p": "extra_p.json",
     "pytorch-profiler": "single_workers1.pt.trace.json",
     "mlperf": "mlperf_throughput.txt",
+    "training-log": "megatron.log",
+    "trainer-state": "trainer_state.json",
+    "nccl-tests": "all_reduce_perf.txt",
+    "serving": "serving.jsonl",
+    "pytest-benchmark": "pytest_benchmark.json",
 }
 
 Cells = st.one_of(st.text(), st.integers(-(10**15), 10**15), st.floats(allow_nan=False, allow_infinity=False))

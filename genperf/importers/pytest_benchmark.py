@@ -1,0 +1,43 @@
+"""pytest-benchmark's `--benchmark-json`: one row a round; the parameters of a test are factors, its name a group."""
+
+from __future__ import annotations
+
+from genperf.errors import TableError
+from genperf.importers.imported import Cell, FormatError, Imported, refuse_clashes
+from genperf.importers.json_text import Json, parse_json
+
+NAME, REPEAT, TIME = "test", "repeat", "time_s"
+SIGNATURE = r'"benchmarks"\s*:'
+
+
+def read(text: str, name: str) -> Imported:
+    """Read an export.
+
+    Examples
+    --------
+    >>> export = '''{"benchmarks": [{"name": "test_step[2]", "fullname": "t.py::test_step[2]", "params": {"workers": 2},
+    ...     "stats": {"data": [0.5, 0.25]}}]}'''
+    >>> read(export, "bench.json").rows[1]
+    {'test': 't.py::test_step', 'workers': 2, 'repeat': 1, 'time_s': 0.25}
+    """
+    file = Json(parse_json(text, name), name)
+    if not file.has("benchmarks"):
+        raise FormatError("is JSON, but no export of pytest-benchmark", where=name, hint="pytest --benchmark-json=FILE")
+    rows, factors, left_out = list[dict[str, Cell]](), dict[str, None](), []
+    for test in file.member("benchmarks").list():
+        given = test.member("params").object() if test.has("params") and test.value["params"] else {}
+        params: dict[str, Cell] = {
+            key: v.value if isinstance(v.value, int | float) else str(v.value) for key, v in given.items()
+        }
+        refuse_clashes(params, (NAME, REPEAT, TIME), test.where)
+        factors.update(dict.fromkeys(params))
+        stats = test.member("stats")
+        label = test.member("fullname" if test.has("fullname") else "name").text().split("[")[0]
+        if not stats.has("data"):
+            left_out.append(f"{test.where}: no rounds; run pytest with --benchmark-save-data")
+            continue
+        times = [time.number() for time in stats.member("data").list()]
+        rows += [{NAME: label, **params, REPEAT: number, TIME: time} for number, time in enumerate(times)]
+    if not rows:
+        raise TableError("holds no round", where=name, hint="pytest --benchmark-save-data --benchmark-json=FILE")
+    return Imported(tuple(rows), TIME, REPEAT, tuple(factors), (NAME,), tuple(left_out))

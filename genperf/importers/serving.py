@@ -1,0 +1,66 @@
+"""Results of the serving benchmarks of vLLM and SGLang (`--save-result`, `--output-file`): one row a run.
+
+JSON, or a JSON object a line. Names are those of vLLM's `benchmarks/serve.py` and SGLang's `bench_serving.py` of 2025.
+"""
+
+from __future__ import annotations
+
+from genperf.errors import TableError
+from genperf.importers.imported import Cell, FormatError, Imported
+from genperf.importers.json_text import Json, parse_json
+
+REPEAT, RATE = "repeat", "output_throughput"
+SIGNATURE = r'"output_throughput"\s*:'
+#: What a user sets, where a run has it.
+SETTINGS = ("max_concurrency", "request_rate", "num_prompts", "model_id", "tensor_parallel_size", "backend")
+#: What was measured beside the throughput of tokens.
+MEASURED = (
+    "request_throughput",
+    "total_token_throughput",
+    "mean_ttft_ms",
+    "mean_tpot_ms",
+    "p99_ttft_ms",
+    "p99_tpot_ms",
+)
+
+
+def read(text: str, name: str) -> Imported:
+    """Read results.
+
+    Examples
+    --------
+    >>> run = '{"max_concurrency": 8, "output_throughput": 910.5, "mean_ttft_ms": 41.0, "errors": []}'
+    >>> read(run, "serve.json").rows
+    ({'max_concurrency': 8, 'repeat': 0, 'output_throughput': 910.5, 'mean_ttft_ms': 41.0},)
+    """
+    lines = text.strip().splitlines()
+    if len(lines) > 1 and all(line.startswith("{") and line.rstrip().endswith("}") for line in lines if line.strip()):
+        runs = [
+            Json(parse_json(line, name, number), name, f"line {number}")
+            for number, line in enumerate(lines, 1)
+            if line.strip()
+        ]
+    else:
+        file = Json(parse_json(text, name), name)
+        runs = file.list() if isinstance(file.value, list) else [file]
+    if not any(run.has(RATE) for run in runs):
+        raise FormatError(
+            f"holds no '{RATE}' of a serving benchmark", where=name, hint="vllm bench serve --save-result"
+        )
+    rows, left_out, repeats = list[dict[str, Cell]](), [], dict[tuple[Cell, ...], int]()
+    for run in runs:
+        if not run.has(RATE) or run.member(RATE).number() <= 0:
+            left_out.append(f"{run.where}: no request was answered")
+            continue
+        factors = {
+            key: run.value[key] for key in SETTINGS if run.has(key) and isinstance(run.value[key], int | float | str)
+        }
+        numbers = {
+            key: run.member(key).number() for key in (RATE, *MEASURED) if run.has(key) and run.value[key] is not None
+        }
+        repeat = repeats[tuple(factors.values())] = repeats.get(tuple(factors.values()), -1) + 1
+        rows.append({**factors, REPEAT: repeat, **numbers})
+    if not rows:
+        raise TableError("holds no run that answered a request", where=name)
+    used = tuple(key for key in SETTINGS if any(key in row for row in rows))
+    return Imported(tuple(rows), RATE, REPEAT, used, (), tuple(left_out), rate=True)
