@@ -28,9 +28,9 @@ from genperf.table.cells import Cells
 from genperf.table.clean import label, labels
 from genperf.table.columns import Columns
 from genperf.table.jobs import taken_as_job
-from genperf.table.measurement import TIME_UNITS
 from genperf.table.roles import lets_of
 from genperf.table.source import Source
+from genperf.table.target import TIME_UNITS
 from genperf.table.understood import understood
 from genperf.vocabulary.headers import DEVICE_WORDS, Header, header_of
 from genperf.vocabulary.names import canonical_of

@@ -89,8 +89,7 @@ def command(
 
 def _source(table: tuple[str, ...], delimiter: str | None) -> Source:
     """Open the files of the table, or make one of runs such as 4:1530."""
-    from genperf.table.several import open_files
-    from genperf.table.source import source_of_runs
+    from genperf.table.opened import open_files, source_of_runs
     from genperf.table.understood import understood
 
     files = [text for text in table if not _RUN.fullmatch(text)]

@@ -18,7 +18,7 @@ from typing import Any, BinaryIO
 import click
 
 from genperf.errors import GenperfError
-from genperf.table.pipes import is_pipe, open_pipe_to_write
+from genperf.table.content import is_pipe, open_pipe_to_write
 
 #: Ends the name of a file that is being written, beside the one that it becomes.
 UNFINISHED = ".part"

@@ -23,7 +23,7 @@ from genperf.importers import (
 )
 from genperf.importers.imported import SOURCE, FormatError, Imported, csv_lines, factors_from_name, is_number, joined
 from genperf.table.content import SIGNATURES
-from genperf.table.source import read_text
+from genperf.table.opened import read_text
 
 __all__ = ["FORMATS", "Format", "Imported", "csv_lines", "import_files", "is_number"]
 
@@ -94,7 +94,7 @@ def import_files(
     GenperfError
         Where the format does not exist, or a file is not of it.
     """
-    from genperf.table.aggregate import files_of
+    from genperf.table.content import files_of
 
     if format not in FORMATS:
         known = list(FORMATS)

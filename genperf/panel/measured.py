@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from genperf.errors import TableError
 from genperf.formula import quote_name
-from genperf.table.measurement import TIME_UNITS
+from genperf.table.target import TIME_UNITS
 from genperf.vocabulary import any_of
 from genperf.vocabulary.headers import STATISTICS, STEP_WORDS, Header, header_of, is_bandwidth
 from genperf.vocabulary.names import WAYS, column_of, plain_name

@@ -18,7 +18,8 @@ from genperf.prediction.schema import Schema
 from genperf.table import Factor
 from genperf.table.cells import Cells, columns_of
 from genperf.table.clean import labels, numbers, too_large
-from genperf.table.source import Source, open_source
+from genperf.table.opened import open_source
+from genperf.table.source import Source
 from genperf.table.understood import understood
 
 if TYPE_CHECKING:

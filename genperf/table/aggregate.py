@@ -8,7 +8,6 @@ are held at once.
 from __future__ import annotations
 
 import contextlib
-import glob
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -25,7 +24,7 @@ import pandas as pd
 from genperf.errors import TableError
 from genperf.table.cells import with_columns
 from genperf.table.clean import NUMBERS
-from genperf.table.content import refuse_address
+from genperf.table.content import files_of
 from genperf.table.delimited import guess_delimiter
 from genperf.table.source import Source
 
@@ -62,24 +61,6 @@ AGGREGATION = AggregationSettings()
 #: The quantiles that are kept beside the median.
 QUANTILES = {"_q05": 0.05, "_q25": 0.25, "_q75": 0.75, "_q95": 0.95}
 STATISTICS = ("_repeats", "_mean", "_variance", "_shortest", "_longest", *QUANTILES)
-
-
-def files_of(source: str | Path) -> list[str]:
-    """Return the files that a path or a pattern names.
-
-    Raises
-    ------
-    TableError
-        Where a pattern matches nothing.
-    """
-    refuse_address(source)
-    text = os.path.expanduser(source)
-    if Path(text).is_file() or not any(c in text for c in "*?["):
-        return [text]
-    files = sorted(name for name in glob.glob(text, recursive=True) if Path(name).is_file())
-    if not files:
-        raise TableError("no file matches", hint="quote the pattern, and check the folder", where=str(source))
-    return files
 
 
 def worth_aggregating(source: Any) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,21 +14,28 @@ from genperf.errors import Note, TableError
 from genperf.formula import quote_name
 from genperf.scaling import Scaling
 from genperf.table.cells import with_columns
-from genperf.table.clean import Rejection, above_zero, mostly_numbers, not_negative, too_large, too_small
+from genperf.table.clean import (
+    Reasons,
+    Rejection,
+    above_zero,
+    mostly_numbers,
+    not_negative,
+    numbers,
+    too_large,
+    too_small,
+)
 from genperf.table.columns import Columns
 from genperf.table.describe import constant_notes, measure_factors, zero_count_notes
+from genperf.table.design import with_repeat_notes
 from genperf.table.failures import failure_notes, groups_that_only_failed, refuse_only_failures
 from genperf.table.jobs import by_header, by_times
-from genperf.table.layout import refuse_contradictions
-from genperf.table.measurement import Measurement
-from genperf.table.repeats import with_repeat_notes
 from genperf.table.roles import ReadOptions, Roles
 from genperf.table.source import Source
 from genperf.table.table import Table
-from genperf.table.target import TIME
+from genperf.table.target import TIME, Measurement
 from genperf.table.work import assumed_work, checked_scaling, counted_column, kind_of_work, work_notes
 from genperf.vocabulary.headers import header_of
-from genperf.vocabulary.names import counted_by
+from genperf.vocabulary.names import WAYS, column_of, counted_by
 
 
 @dataclass(frozen=True)
@@ -239,3 +246,44 @@ def _with_job(table: Table) -> Table:
         return replace(table, scaling="job", notes=(*table.notes, note))
     likely = by_times(table)
     return table if likely is None else replace(table, notes=(*table.notes, likely))
+
+
+def refuse_contradictions(columns: Columns, factors: Collection[str]) -> None:
+    """Mark the rows whose data-, tensor-, pipeline- and context-parallel ways do not multiply to their devices.
+
+    Nothing is marked where none of the ways is a factor, or where one of the first three has no column.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from genperf.table import read_table
+    >>> runs = pd.DataFrame({"dp": [1, 2], "tp": [2, 2], "pp": [2, 4], "gpus": [4, 8], "s": [1.0, 2.0]})
+    >>> read_table(runs, time="s", extrinsic="dp,tp,pp,gpus")
+    Traceback (most recent call last):
+    ...
+    genperf.errors.TableError: DataFrame: 1 of 2 rows cannot be used
+      row 1, column 'gpus': '8' is not dp × tp × pp = 2 × 2 × 4 = 16
+      try: --skip-bad-rows goes on without them
+    """
+    devices = _named(columns, "workers")
+    named = {way: _named(columns, way) for way in WAYS}
+    ways = [name for name in named.values() if name is not None]
+    if devices is None or None in [named[way] for way in WAYS[:3]] or not {*ways} & {*factors}:
+        return
+    # Read without a check: a cell of a column in no role may be empty.
+    values = {name: numbers(columns.source.columns[name])[0] for name in [*ways, devices]}
+    product = np.prod([values[name] for name in ways], axis=0)
+    wrong = np.flatnonzero(np.isfinite(product) & np.isfinite(values[devices]) & (product != values[devices]))
+    reasons: Reasons = {}
+    for row in wrong.tolist():
+        factors = " × ".join(f"{values[name][row]:g}" for name in ways)
+        reasons[row] = f"is not {' × '.join(ways)} = {factors} = {product[row]:g}"
+    columns.reject(devices, reasons)
+
+
+def _named(columns: Columns, canonical: str) -> str | None:
+    """Return the column of numbers with one of the field's names, or None."""
+    name = column_of(canonical, columns.names)
+    if name is None or name in columns.texts or name in columns.derived:
+        return None
+    return name if mostly_numbers(columns.source.columns[name].tolist()) else None

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias, Union
 import numpy as np
 import numpy.typing as npt
 
+from genperf.errors import Note
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -68,3 +70,8 @@ def with_columns(frame: pd.DataFrame, columns: Mapping[str, Any]) -> pd.DataFram
     # One frame of all at once: columns that are added one by one make it slow.
     together: dict[str, Any] = {str(name): cells for name, cells in frame.items()}
     return pd.DataFrame({**together, **columns}, index=frame.index)
+
+
+def step(text: str) -> Note:
+    """Return the report of one change of a table's shape."""
+    return Note(text, "shape")

@@ -11,11 +11,17 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from genperf.errors import Note, TableError, counted
-from genperf.table.clean import Rejection
+from genperf.errors import Note, TableError, counted, listed
+from genperf.table.cells import step
+from genperf.table.clean import MISSING, Rejection
 from genperf.table.parsed import parts_of
-from genperf.table.rows import Rows, step
+from genperf.table.source import Source, source_of
+from genperf.vocabulary.headers import header_of
+from genperf.vocabulary.names import canonical_of
+from genperf.vocabulary.units import is_other_word
 
+#: The fields of a record, with the line in which it starts.
+Record = tuple[int, list[str]]
 DELIMITERS = (",", ";", "\t", "|")
 #: Runs of at least two blanks, or tabs: names and cells may hold single blanks.
 RUNS = "  "
@@ -42,7 +48,7 @@ class TextSettings:
 TEXT = TextSettings()
 
 
-def read_delimited(text: str, name: str, delimiter: str | None) -> Rows:
+def read_delimited(text: str, name: str, delimiter: str | None) -> Source:
     """Read a delimited text.
 
     Raises
@@ -59,8 +65,7 @@ def read_delimited(text: str, name: str, delimiter: str | None) -> Rows:
     steps: list[Note] = []
     drawn = delimiter in (None, "|", "pipe") and _RULES.search(text) is not None
     if drawn:
-        records: Iterator[tuple[int, list[str]]] = _drawn(text)
-        separator = "|"
+        separator, records = "|", list(_drawn(text))
     else:
         separator = guess_delimiter(text) if delimiter is None else _DELIMITER_NAMES.get(delimiter, delimiter)
         if (len(separator) != 1 and separator != RUNS) or separator in '"\r\n':
@@ -68,19 +73,18 @@ def read_delimited(text: str, name: str, delimiter: str | None) -> Rows:
             raise TableError(f"the delimiter must be one character, not {delimiter!r}", hint=hint)
         text, comments = _with_header(text, separator)
         steps += comments
-        records = _records(text, separator, name)
-    head = next(records, None)
-    if head is None:
+        records = list(_records(text, separator, name))
+    if not records:
         raise TableError("the file holds only comments", hint="a header line is needed", where=name)
-    following = list(itertools.islice(records, TEXT.delimiter_rows))
-    bare = not _is_header(head[1], [record for _, record in following])
-    if bare:
+    records, several = one_table(records)
+    head, following = records[0], records[1:]
+    if not _is_header(head[1], [record for _, record in following[: TEXT.delimiter_rows]]):
         columns = [f"column{i}" for i in range(1, len(head[1]) + 1)]
         steps.append(step(f"no header line: columns are named {columns[0]} to {columns[-1]}"))
-        following.insert(0, head)
+        following = records
     else:
         columns = column_names(head[1], f"{name}: line {head[0]}")
-    lines, rows, ragged, dropped = _fitting(itertools.chain(following, records), columns, separator, name)
+    lines, rows, ragged, dropped = _fitting(following, columns, separator, name)
     if not rows and not ragged:
         raise TableError("a header and no rows", hint="a line per run is needed below it", where=name)
     _refuse_prose(columns, rows, ragged, name)
@@ -88,7 +92,93 @@ def read_delimited(text: str, name: str, delimiter: str | None) -> Rows:
         steps.append(step(f"{counted(dropped, 'row')} without a filled cell left out"))
     if drawn:
         steps.append(step(f"{counted(len(rows), 'row')} read from a table drawn with | and -"))
-    return Rows(columns, rows, lines, "line", tuple(ragged), tuple(steps), separator)
+    return source_of(name, columns, rows, lines, ragged=tuple(ragged), delimiter=separator, steps=(*steps, *several))
+
+
+def one_table(records: Sequence[Record]) -> tuple[list[Record], list[Note]]:
+    """Return the records of the first table of a text, header first, with those of the tables of the same columns.
+
+    A table begins with its header: where that is repeated, or stands behind a title or a gap and numbers follow. The
+    title is a line of one cell. A row of units below a header belongs to it.
+
+    Examples
+    --------
+    >>> text = [(1, ["on A"]), (2, ["n", "s"]), (3, ["1", "9"]), (5, ["on B"]), (6, ["n", "s"]), (7, ["1", "5"])]
+    >>> records, (note,) = one_table(text)
+    >>> [record for _, record in records], note.text
+    ([['table', 'n', 's'], ['on A', '1', '9'], ['on B', '1', '5']], "2 tables of the same columns read as one: 'table' \
+has their titles")
+    """
+    tables: list[list[Record]] = []
+    titles: list[str] = []
+    title, gap = "", True
+    for place, (line, record) in enumerate(records):
+        filled = [cell.strip() for cell in record if cell.strip()]
+        below = [row for _, row in records[place + 1 : place + 4]]
+        head = tables[-1][0][1] if tables else []
+        if len(filled) == 1 and below and _begins(below[0], below[1:], head, True):
+            title = filled[0].strip("#*: ")
+        elif not tables or _begins(record, below[:2], head, gap or bool(title)):
+            tables.append([(line, record)])
+            titles.append(title)
+            title = ""
+        else:
+            tables[-1].append((line, record))
+        gap = not filled or (place + 1 < len(records) and records[place + 1][0] > line + 1)
+    parted = [with_units(table) for table in tables]
+    first = parted[0][0][1]
+    same = [k for k, table in enumerate(parted) if [*map(str.strip, table[0][1])] == [*map(str.strip, first)]]
+    notes = [] if first == tables[0][0][1] else [step(f"row of units read into the header: {listed(first, 6)}")]
+    notes += [
+        step(f"another table is left out, from line {table[0][0]} on: {listed([*map(str.strip, table[0][1])], 6)}")
+        for k, table in enumerate(parted)
+        if k not in same
+    ]
+    if len(same) == 1:
+        return parted[0], notes
+    text = f"{len(same)} tables of the same columns read as one"
+    named = len({titles[k] for k in same} - {""}) == len(same) and "table" not in first
+    notes.insert(0, step(f"{text}: 'table' has their titles" if named else text))
+    rows = [
+        (line, [titles[k], *row] if named else row)
+        for k in same
+        for line, row in parted[k][1:]
+        if any(row) or not named
+    ]
+    return [(parted[0][0][0], ["table", *first] if named else first), *rows], notes
+
+
+def _begins(record: Sequence[str], below: Sequence[Sequence[str]], head: Sequence[str], apart: bool) -> bool:
+    """Tell whether a record is the header of a table: names without a number, and below them a number."""
+    names = [cell.strip() for cell in record]
+    if len(names) < 2 or any(map(_is_number, names)):
+        return False
+    if not any(parts_of(cell.strip()) for row in below for cell in row):
+        return False
+    if names == [cell.strip() for cell in head]:
+        return True
+    known = not head or any(header_of(name).kind or canonical_of(name) for name in names if name)
+    return len(below[0]) == len(names) and apart and known
+
+
+def with_units(table: Sequence[Record]) -> list[Record]:
+    """Return a table whose header has the units of the first row, where that row holds units alone.
+
+    Examples
+    --------
+    >>> with_units([(1, ["gpus", "time"]), (2, ["-", "(ms)"]), (3, ["1", "9.5"])])
+    [(1, ['gpus', 'time (ms)']), (3, ['1', '9.5'])]
+    """
+    if len(table) < 3 or len(table[0][1]) != len(table[1][1]):
+        return list(table)
+    (line, head), (_, first), *rows = table
+    units = [cell.strip().strip("()[]") for cell in first]
+    known = [bool(unit) and not _is_number(unit) and not is_other_word(unit) for unit in units]
+    others = {unit for unit, is_unit in zip(units, known, strict=True) if not is_unit}
+    numeric = [cell for cell, is_unit in zip(rows[0][1], known, strict=False) if is_unit]
+    if not numeric or not others <= {"", "#", *MISSING} or not all(map(_is_number, numeric)):
+        return list(table)
+    return [(line, [f"{n.strip()} ({u})" if k else n for n, u, k in zip(head, units, known, strict=True)]), *rows]
 
 
 def _refuse_prose(
@@ -107,7 +197,7 @@ def _refuse_prose(
 
 
 def _fitting(
-    records: Iterable[tuple[int, list[str]]], columns: Sequence[str], separator: str, name: str
+    records: Iterable[Record], columns: Sequence[str], separator: str, name: str
 ) -> tuple[list[int], list[list[str]], list[Rejection], int]:
     """Return the rows as wide as the header with their lines, the others, and how many are empty."""
     lines: list[int] = []
@@ -206,19 +296,23 @@ def _is_number(cell: str) -> bool:
     return True
 
 
-def _drawn(text: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield the rows of the first Markdown table, or of one that is drawn with `+` and `|`, each with its line."""
-    lines = text.splitlines()
-    rules = [i for i, line in enumerate(lines) if _RULES.match(line)]
-    first = rules[0] - 1 if rules[0] and "|" in lines[rules[0] - 1] else rules[0] + 1
-    for i in range(first, len(lines)):
-        line = lines[i].strip()
-        if i in rules or (not line and i < rules[-1]):
-            continue
-        if "|" not in line:
-            return
-        cells = re.split(r"(?<!\\)\|", line.removeprefix("|").removesuffix("|"))
-        yield i + 1, [re.sub(r"^(\*\*|`|_)(.*)\1$", r"\2", c.strip()).replace("\\|", "|") for c in cells]
+def _drawn(text: str) -> Iterator[Record]:
+    """Yield the rows of Markdown tables, or of those drawn with `+` and `|`, each with its line; titles as one cell."""
+    lines = [line.strip() for line in text.splitlines()]
+    rules = {i for i, line in enumerate(lines) if line and _RULES.match(line)}
+    title, inside = (0, ""), False
+    for i, line in enumerate(lines):
+        starts = i + 1 in rules or i in rules
+        if i in rules or not line:
+            inside = inside and bool(line)
+        elif "|" not in line or not (inside or starts or i - 1 in rules):
+            title, inside = (i + 1, line), False
+        else:
+            if not inside and title[1]:
+                yield title[0], [title[1]]
+            title, inside = (0, ""), True
+            cells = re.split(r"(?<!\\)\|", line.removeprefix("|").removesuffix("|"))
+            yield i + 1, [re.sub(r"^(\*\*|`|_)(.*)\1$", r"\2", c.strip()).replace("\\|", "|") for c in cells]
 
 
 def _records(text: str, delimiter: str, name: str) -> Iterator[tuple[int, list[str]]]:
@@ -282,9 +376,9 @@ def guess_delimiter(text: str) -> str:
                     break
         except TableError:
             pass  # a quote in the wrong place for this delimiter; what was read before it counts
-        if not widths or widths[0] < 2:
-            return 0.0, 0
-        return Counter(widths)[widths[0]] / len(widths), widths[0]
+        # A title above the table is one field, but where blanks part the fields.
+        first = next((width for width in widths[: 3 if delimiter in DELIMITERS else 1] if width > 1), 0)
+        return (Counter(widths)[first] / len(widths), first) if first else (0.0, 0)
 
     best = max(DELIMITERS, key=agreement)
     if agreement(best)[1]:

@@ -12,10 +12,9 @@ from genperf.errors import Note, TableError, counted
 from genperf.table.cells import Cells
 from genperf.table.clean import MISSING, labels
 from genperf.table.failures import FailureRule
-from genperf.table.measurement import Measurement, measurement_of
 from genperf.table.roles import ReadOptions, roles_of
 from genperf.table.source import Source
-from genperf.table.target import TIME
+from genperf.table.target import TIME, Measurement, measurement_of
 
 #: Names that formulas and predictions use already.
 _TAKEN = frozenset(

@@ -11,9 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from genperf.errors import Note, counted, listed
-from genperf.table.cells import Cells
+from genperf.table.cells import Cells, step
 from genperf.table.clean import label
-from genperf.table.rows import step
+from genperf.vocabulary import words_of
+from genperf.vocabulary.names import canonical_of, plain_name
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,8 @@ class LevelSettings:
 LEVELS = LevelSettings()
 _PAIR = re.compile(r"([^\W\d]\w*)\s*[=:]\s*([+-]?\d+(?:\.\d+)?)(?![\w.])")
 _MULTIPLE = re.compile(r"(?:^|(?<=\s))(\d+)\s*[x×]\s*(?=[^\W\d_])")
+#: Nodes × devices of each.
+_GRID = re.compile(r"(\d+)\s*[x×*]\s*(\d+)")
 _FILE_END = re.compile(r"\.(?:txt|log|out|csv|json|dat|err|yaml|yml)$", re.IGNORECASE)
 #: `4 cores`, `8_worker`, `064x`, before the word; `pipeline-4`, `nodes_8`, `worker16` behind it.
 _NUMBER_FIRST = re.compile(r"(?<![^\W_])(\d+)[\s_\-]?([^\W\d_]+)(?![^\W_])")
@@ -74,7 +77,9 @@ def names_of(column: str, names: list[str]) -> Names | None:
     Every name must hold the same numbers, but for a baseline; names that only differ by what is no count (`resnet50`,
     `resnet101`; `V100`, `A100`) stay.
     """
-    for read in (_pairs, _multiple, _counted):
+    for read in (_grid_of(column), _pairs, _multiple, _counted):
+        if read is None:
+            continue
         taken = [(name, read(name)) for name in names]
         without = [name for name, r in taken if r is None]
         parsed = {name: r for name, r in taken if r is not None}
@@ -86,7 +91,7 @@ def names_of(column: str, names: list[str]) -> Names | None:
         if len(keys) != 1 or len(parsed) < 2 or len(without) > LEVELS.baselines or len(without) >= len(parsed):
             continue
         columns = list(next(iter(parsed.values()))[0])
-        if read is not _pairs and not _are_counts(columns, parsed):
+        if read in (_multiple, _counted) and not _are_counts(columns, parsed):
             continue
         parsed.update({name: (dict.fromkeys(columns, 1.0), name) for name in without})
         kinds = {name: kind for name, (_, kind) in parsed.items()}
@@ -139,6 +144,29 @@ def _different(cells: list[Any]) -> list[Any]:
         return list(dict.fromkeys(cells))
     except TypeError:
         return []
+
+
+def _grid_of(column: str) -> Callable[[str], Taken | None] | None:
+    """Return what reads `2x4`, where the header names both: `nodes x gpus`, or counts devices or a layout of them."""
+    inside = re.sub(r".*[(\[](.*)[)\]]\s*$", r"\1", column)
+    words = [word for word in re.split(r"\s*[×*]\s*|\s+(?:x|by)\s+", inside) if word]
+    canonical = [canonical_of(word) or canonical_of(f"{word}s") for word in words]
+    of_nodes = canonical == ["nodes", "workers"] or canonical in (["workers"], ["nodes"])
+    if len(words) == 1 and not of_nodes:
+        of_nodes = plain_name(column) in words_of("columns.nodes_by_devices")
+    if not of_nodes and len(words) != 2:
+        return None
+
+    def read(name: str) -> Taken | None:
+        match = _GRID.fullmatch(name.strip())
+        if match is None:
+            return None
+        one, other = float(match[1]), float(match[2])
+        if of_nodes:
+            return {"nodes": one, "devices_per_node": other, "devices": one * other}, ""
+        return {words[0]: one, words[1]: other}, ""
+
+    return read
 
 
 def _pairs(name: str) -> Taken | None:

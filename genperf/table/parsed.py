@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from genperf.errors import Note, counted
+from genperf.table.cells import step
 from genperf.table.clean import MISSING, all_plain, label, number_in, seconds_of
-from genperf.table.rows import step
 from genperf.vocabulary.headers import header_of
 from genperf.vocabulary.units import MULTIPLES, canonical_time, is_other_word, unit_of
 

@@ -9,8 +9,9 @@ from pathlib import Path
 import pandas as pd
 
 from genperf.errors import TableError
-from genperf.table.aggregate import LargeSource, files_of, worth_aggregating
+from genperf.table.aggregate import LargeSource, worth_aggregating
 from genperf.table.assemble import assemble
+from genperf.table.content import files_of
 from genperf.table.failures import rule_of
 from genperf.table.further import (
     aggregated_options_for,
@@ -21,10 +22,10 @@ from genperf.table.further import (
     rows_with,
 )
 from genperf.table.large import read_large
-from genperf.table.measurement import TIME_UNITS, measurement_of
 from genperf.table.roles import Names, ReadOptions, Roles, lets_of, roles_of
 from genperf.table.source import Source
 from genperf.table.table import Table
+from genperf.table.target import TIME_UNITS, measurement_of
 from genperf.table.understood import understood
 
 

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from genperf.errors import TableError, counted, listed
-from genperf.table.rows import Rows, step
+from genperf.table.cells import step
+from genperf.table.source import Source, source_of
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,7 @@ def looks_like_json(text: str) -> bool:
     return _JSON.match(text) is not None
 
 
-def read_records(text: str, name: str) -> Rows:
+def read_records(text: str, name: str) -> Source:
     """Read the records of a JSON text.
 
     Raises
@@ -61,7 +62,7 @@ def read_records(text: str, name: str) -> Rows:
         shown = listed([f"'{key}'" for key in left_out], 4)
         steps.append(step(f"{counted(sum(left_out.values()), 'list')} of {shown} left out"))
     rows = [[record.get(column, "") for column in columns] for record in flat]
-    return Rows(columns, rows, lines, unit, (), tuple(steps))
+    return source_of(name, columns, rows, lines, unit, steps=tuple(steps))
 
 
 def _records(text: str, name: str) -> tuple[list[dict[str, Any]], list[int], str]:

@@ -10,7 +10,7 @@ from typing import get_args
 from genperf.errors import TableError
 from genperf.table.factor import Role
 from genperf.table.failures import FailureRule
-from genperf.table.measurement import Measurement
+from genperf.table.target import Measurement
 
 Names = str | Sequence[str]
 #: A name in a list: in quotes where it holds a comma, or up to the next comma.

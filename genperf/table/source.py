@@ -1,24 +1,18 @@
-"""Where a table comes from: a file, standard input or a DataFrame → unchecked cells, each row with its line."""
+"""Unchecked cells of a table, each row with its line, and what is understood of them."""
 
 from __future__ import annotations
 
-import io
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from importlib import import_module
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from genperf.errors import Note, TableError
+from genperf.errors import Note
 from genperf.table.cells import Cells
 from genperf.table.clean import Rejection
-from genperf.table.content import CONTENT, decoded, read_content, refuse_other_text
-from genperf.table.delimited import column_names, read_delimited
-from genperf.table.records import looks_like_json, read_records
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -110,106 +104,25 @@ def _named(cells: Mapping[str, npt.NDArray[Any]], names: Mapping[str, str]) -> d
     return {names.get(name, name): column for name, column in cells.items()}
 
 
-def open_source(source: str | Path | pd.DataFrame, delimiter: str | None = None) -> Source:
-    """Read the cells of a file, of standard input ("-") or of a DataFrame, before anything is understood of them.
+def source_of(
+    name: str,
+    columns: Sequence[str],
+    rows: Sequence[Sequence[Any]],
+    lines: Iterable[int],
+    unit: str = "line",
+    **more: Any,
+) -> Source:
+    """Return rows of cells as a source.
 
-    Delimited text in UTF-8 (UTF-16 with its mark), a drawn table, or JSON, also compressed (gzip, bz2, xz, zstd), or
-    Parquet: told apart by content, not by name. Lines that start with `#` are comments.
-
-    Raises
-    ------
-    TableError
-        If there is nothing to read, or it is not a table.
+    Parameters
+    ----------
+    rows : sequence of shape (rows, columns)
+    lines : iterable of int
+        Where each row starts.
+    **more
+        Other fields of `Source`.
     """
-    if not isinstance(source, str | Path):
-        import pandas as pd
-
-        if isinstance(source, pd.DataFrame):
-            return _from_frame(source, "DataFrame")
-        raise TableError(f"a table is read from a path or a DataFrame, not from {type(source).__name__}")
-    name, data = read_content(source)
-    if data[:4] == b"PAR1":
-        return _from_parquet(data, name)
-    text = decoded(data, name)
-    refuse_other_text(text, name)
-    json = delimiter is None and looks_like_json(text)
-    read = read_records(text, name) if json else read_delimited(text, name, delimiter)
-    cells = np.array(read.rows, dtype=object).reshape(len(read.rows), len(read.columns)).T
-    named = dict(zip(read.columns, cells, strict=True))
-    lines = np.array(read.lines, dtype=np.int64)
-    return Source(name, named, lines, read.unit, read.ragged, delimiter=read.delimiter, steps=read.steps)
-
-
-def source_of_runs(runs: Sequence[Sequence[str]]) -> Source:
-    """Return a table of counts of workers with the throughput of each.
-
-    Examples
-    --------
-    >>> source_of_runs([("1", "410"), ("2", "792")]).columns["throughput"].tolist()
-    ['410', '792']
-    """
-    cells = np.array([list(run) for run in runs], dtype=object).reshape(len(runs), 2).T
-    return Source("runs", dict(zip(("workers", "throughput"), cells, strict=True)), np.arange(1, len(runs) + 1), "run")
-
-
-def read_text(source: str | Path) -> tuple[str, str]:
-    """Read a text file of any kind, or standard input ("-"): compressed or not, UTF-8, or UTF-16 with its mark.
-
-    Returns
-    -------
-    name : str
-        What messages call it.
-
-    Raises
-    ------
-    TableError
-        If it cannot be read, or is not text.
-    """
-    name, data = read_content(source)
-    return name, decoded(data, name)
-
-
-def _from_parquet(data: bytes, name: str) -> Source:
-    try:
-        import_module("pyarrow")
-        parquet = import_module("pyarrow.parquet")
-    except ImportError:
-        raise TableError("reading Parquet needs pyarrow", hint='pip install "genperf[parquet]"', where=name) from None
-    import pandas as pd
-
-    read: Callable[[Any], pd.DataFrame] = pd.read_parquet
-    try:
-        counts = parquet.read_metadata(io.BytesIO(data))
-        cells = counts.num_rows * counts.num_columns
-        if cells > CONTENT.max_parquet_cells:
-            raise TableError(
-                f"holds {counts.num_rows:,} rows of {counts.num_columns} columns; at most "
-                f"{CONTENT.max_parquet_cells:,} cells are read into memory",
-                hint='--aggregate summarises them while they are read, with pip install "genperf[large]"',
-                where=name,
-            )
-        frame = read(io.BytesIO(data))
-    except TableError:
-        raise
-    except Exception as error:  # pyarrow's errors have no common class of their own
-        reason = str(error).split("\n")[0]
-        raise TableError(f"is not a Parquet file that can be read ({reason})", where=name) from None
-    return _from_frame(frame, name)
-
-
-def _from_frame(frame: pd.DataFrame, name: str) -> Source:
-    import pandas as pd
-
-    # A named index is data (as after groupby or set_index); a row number is not, nor what is a column as well.
-    twice = [label for label in frame.index.names if label is not None and label in frame.columns]
-    if twice:
-        frame = frame.reset_index(level=twice, drop=True)
-    if any(label is not None for label in frame.index.names):
-        frame = frame.reset_index()
-    if not len(frame.columns):
-        raise TableError("the table has no columns", where=name)
-    columns = column_names([str(c) for c in frame.columns], name)
-    if not len(frame):
-        raise TableError("the table has columns and no rows", where=name)
-    frame = frame.set_axis(pd.Index(columns), axis=1).reset_index(drop=True)
-    return Source(name, frame, np.arange(len(frame), dtype=np.int64), "row")
+    cells = np.empty((len(rows), len(columns)), dtype=object)
+    for place, row in enumerate(rows):
+        cells[place] = row
+    return Source(name, dict(zip(columns, cells.T, strict=True)), np.array([*lines], dtype=np.int64), unit, **more)

@@ -1,8 +1,17 @@
-"""The target: the measured quantity that a model predicts."""
+"""The measured quantity: as the user names it, and as a model predicts it."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Literal
+
 import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from genperf.errors import Note, TableError
+from genperf.table.clean import Reasons, above_zero, too_large, too_small
+from genperf.vocabulary.headers import header_of
 
 #: The name and the unit of the default target.
 TIME, SECONDS = "time", "s"
@@ -50,3 +59,171 @@ class Target(msgspec.Struct, frozen=True, forbid_unknown_fields=True, repr_omit_
 
     def __str__(self) -> str:
         return f"{self.name} '{self.column}'" + (f", {self.unit}" if self.unit else "")
+
+
+Kind = Literal["time", "throughput", "quantity"]
+
+#: Unit of time → seconds in one, as numerator and denominator: 250 ms is divided by 1000, and so exactly 0.25 s.
+TIME_UNITS: dict[str, tuple[float, float]] = {
+    "s": (1.0, 1.0),
+    "ms": (1.0, 1e3),
+    "us": (1.0, 1e6),
+    "ns": (1.0, 1e9),
+    "min": (60.0, 1.0),
+    "h": (3600.0, 1.0),
+}
+#: The micro sign and the Greek letter.
+_ALIASES = {"\N{MICRO SIGN}s": "us", "\N{GREEK SMALL LETTER MU}s": "us"}
+#: Columns that a prediction writes beside the quantity.
+_PREDICTION_COLUMNS = ("lower", "upper", "fits", "verdict", "reason")
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """The measured column and what it holds.
+
+    Examples
+    --------
+    >>> step = Measurement("step_ms", "time", "ms")
+    >>> step.target(), step.in_target_unit(np.array([250.0]))
+    (Target(column='step_ms'), array([0.25]))
+    """
+
+    #: As it is named in the source.
+    column: str
+    #: A throughput becomes a time by the work of a step.
+    kind: Kind
+    #: Of the column's cells; empty for a throughput, and for a quantity without a unit.
+    unit: str
+    #: What predictions call a quantity; its column where empty.
+    name: str = ""
+
+    def target(self, work: str = "") -> Target:
+        """Return what a model of this measurement predicts.
+
+        The column of a throughput's time is named `time`; it keeps the work of a step.
+        """
+        if self.kind == "quantity":
+            return Target(self.column, self.name or self.column, self.unit)
+        if self.kind == "throughput":
+            return Target(TIME, throughput=self.column, work=work)
+        return Target(self.column)
+
+    @property
+    def converted(self) -> bool:
+        """Whether the cells are in another unit than the target."""
+        return self.kind == "time" and self.unit != SECONDS
+
+    def in_target_unit(self, values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        """Return the cells' numbers in the target's unit; a quantity's stay as they are."""
+        if not self.converted:
+            return values
+        numerator, denominator = TIME_UNITS[self.unit]
+        with np.errstate(over="ignore", under="ignore"):
+            return values * numerator / denominator
+
+    def faults(self, values: npt.NDArray[np.float64]) -> Reasons:
+        """Return why some numbers of the column cannot be used: zero, negative, or not representable in seconds."""
+        name = self.kind if self.kind != "quantity" else self.column
+        converted = self.in_target_unit(values)
+        overflow = np.flatnonzero(np.isfinite(values) & ~np.isfinite(converted))
+        extreme = {**too_small(converted), **too_large(converted)}
+        return {
+            **extreme,
+            **above_zero(converted, name),
+            **{int(i): f"is too large for a {name} in seconds" for i in overflow},
+        }
+
+    def notes(self) -> tuple[Note, ...]:
+        """Say that the column was converted, or that its name says another unit than seconds."""
+        named = header_of(self.column).unit if self.kind == "time" else ""
+        if not self.converted and named in TIME_UNITS and named != SECONDS:
+            return (
+                Note(f"'{self.column}' is read in seconds, and its name says {named}: --unit {named}", "unit_named"),
+            )
+        if not self.converted:
+            return ()
+        numerator, denominator = TIME_UNITS[self.unit]
+        text = (
+            f"'{self.column}' is converted from {self.unit} to seconds "
+            f"(1 {self.unit} = {numerator / denominator:g} s); filters and formulas read it as it stands in the table"
+        )
+        return (Note(text, "unit"),)
+
+
+def measurement_of(
+    time: str | None, throughput: str | None, quantity: str | None, unit: str | None
+) -> Measurement | None:
+    """Return the measurement that the options name, or None where they name none.
+
+    Parameters
+    ----------
+    time, throughput : str or None
+        A column.
+    quantity : str or None
+        `COLUMN` or `COLUMN:UNIT`; the last colon counts, so that a column `a:b` is written `a:b:`.
+    unit : str or None
+        Of the column of times, one of `TIME_UNITS`; or of the quantity, any text.
+
+    Raises
+    ------
+    TableError
+        Where more than one column is named, or a unit is not known or goes with nothing.
+
+    Examples
+    --------
+    >>> measurement_of(None, None, "memory_gb:GB", None)
+    Measurement(column='memory_gb', kind='quantity', unit='GB', name='')
+    >>> measurement_of("step", None, None, "sec")
+    Traceback (most recent call last):
+    ...
+    genperf.errors.TableError: 'sec' is not a known unit of time
+      try: one of s, ms, us (or µs), ns, min, h
+    """
+    named = {
+        kind: text.strip()
+        for kind, text in (("time", time), ("throughput", throughput), ("quantity", quantity))
+        if text and text.strip()
+    }
+    if len(named) > 1:
+        raise TableError(
+            f"{' and '.join(named)} are {'both' if len(named) == 2 else 'all'} named",
+            hint="name the one that was measured",
+        )
+    unit = (unit or "").strip()
+    if "time" in named:
+        return Measurement(named["time"], "time", _time_unit(unit))
+    if "quantity" in named:
+        return _quantity(named["quantity"], unit)
+    if unit:
+        raise TableError(
+            f"the unit '{unit}' goes with a column of times or with another quantity",
+            hint="--time COL --unit ms, or --quantity COL:UNIT",
+        )
+    return Measurement(named["throughput"], "throughput", "") if "throughput" in named else None
+
+
+def _time_unit(unit: str) -> str:
+    known = _ALIASES.get(unit, unit) or SECONDS
+    if known not in TIME_UNITS:
+        listed = ", ".join("us (or µs)" if name == "us" else name for name in TIME_UNITS)
+        raise TableError(f"'{unit}' is not a known unit of time", hint=f"one of {listed}")
+    return known
+
+
+def _quantity(text: str, unit: str) -> Measurement:
+    column, colon, suffix = (part.strip() for part in text.rpartition(":"))
+    if not colon:
+        column, suffix = text, ""
+    if not column:
+        raise TableError(f"'{text}' names no column", hint="--quantity COL or --quantity COL:UNIT")
+    if suffix and unit and suffix != unit:
+        raise TableError(
+            f"the unit of '{column}' is given twice: '{suffix}' and '{unit}'", hint="give it once: --quantity COL:UNIT"
+        )
+    if column == TIME or column in _PREDICTION_COLUMNS:
+        hint = "--time time, with --unit for other units than seconds" if column == TIME else "rename the column"
+        raise TableError(f"a quantity cannot be named '{column}': predictions have a column of that name", hint=hint)
+    if not (suffix or unit).isprintable():
+        raise TableError(f"the unit of '{column}' holds characters that cannot be printed", hint="--quantity COL:UNIT")
+    return Measurement(column, "quantity", suffix or unit)

@@ -15,8 +15,9 @@ from genperf.errors import Note
 from genperf.table.cells import neutral
 from genperf.table.clean import label, labels
 from genperf.table.level_factors import with_factors
+from genperf.table.opened import open_source
 from genperf.table.parsed import parsed_column
-from genperf.table.source import Source, open_source
+from genperf.table.source import Source
 from genperf.table.wide import alike_headers, melted
 
 if TYPE_CHECKING:

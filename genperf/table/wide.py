@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from genperf.errors import Note, counted, listed
+from genperf.table.cells import step
 from genperf.table.clean import MISSING, label, number_in
 from genperf.table.parsed import parts_of
-from genperf.table.rows import step
 from genperf.vocabulary import any_of, words_of
 from genperf.vocabulary.headers import header_of
 from genperf.vocabulary.units import canonical_time

@@ -52,7 +52,7 @@ class Header:
 
     #: A rate is a throughput. Empty where the header tells none of them.
     kind: Kind = ""
-    #: Of the cells: of a time one of `genperf.table.measurement.TIME_UNITS`, of a rate the unit of time in the
+    #: Of the cells: of a time one of `genperf.table.target.TIME_UNITS`, of a rate the unit of time in the
     #: denominator.
     unit: str = ""
     #: What a rate counts, in the plural; empty where the header does not say it.

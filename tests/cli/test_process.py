@@ -19,7 +19,7 @@ from genperf.cli.output import csv_text
 from genperf.cli.writing import UNFINISHED, write_whole
 from genperf.errors import TableError
 from genperf.table import content
-from genperf.table.source import read_text
+from genperf.table.opened import read_text
 
 #: A fit that is sent a signal while its third group is fitted; what was fitted is kept.
 STOPPED = """

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from genperf.errors import GenperfError
 from genperf.importers import FORMATS, Imported, csv_lines, import_files
 from genperf.importers.imported import factors_from_name
-from genperf.table.source import open_source
+from genperf.table.opened import open_source
 
 DATA = Path(__file__).parent / "data"
 #: A file of each format.

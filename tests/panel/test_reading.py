@@ -5,7 +5,7 @@ import pytest
 from genperf.errors import TableError
 from genperf.panel.reading import read_columns
 from genperf.table import read_table
-from genperf.table.source import open_source
+from genperf.table.opened import open_source
 from genperf.vocabulary.names import canonical_of
 
 NUMBERS = [1.0, 2.0, 4.0, 8.0]

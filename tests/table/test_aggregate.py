@@ -15,7 +15,7 @@ from genperf.cli.main import cli
 from genperf.errors import GenperfError
 from genperf.table import aggregate as module
 from genperf.table import read_table
-from genperf.table.aggregated import AggregatedTable
+from genperf.table.large import AggregatedTable
 
 pytest.importorskip("duckdb", reason="the extra 'large' is not installed")
 

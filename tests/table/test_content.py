@@ -11,10 +11,10 @@ import pandas as pd
 import pytest
 
 from genperf.errors import GenperfError, TableError
-from genperf.table import aggregate, content, source
+from genperf.table import aggregate, content, opened
 from genperf.table.content import read_bounded, read_content
+from genperf.table.opened import open_source
 from genperf.table.read import read_table
-from genperf.table.source import open_source
 
 TEXT = "workers,seconds\n1,9\n2,5\n4,3\n"
 
@@ -78,7 +78,7 @@ def test_parquet_is_judged_by_its_rows(tmp_path: Path, monkeypatch: pytest.Monke
     assert not aggregate.worth_aggregating(path)
     monkeypatch.setattr(aggregate, "AGGREGATION", aggregate.AggregationSettings(min_rows=100))
     assert aggregate.worth_aggregating(path)
-    monkeypatch.setattr(source, "CONTENT", source.CONTENT.__class__(max_parquet_cells=239))
+    monkeypatch.setattr(opened, "CONTENT", opened.CONTENT.__class__(max_parquet_cells=239))
     with pytest.raises(TableError, match="holds 120 rows of 2 columns; at most 239 cells are read into memory"):
         read_table(path, time="seconds", extrinsic="workers", aggregate=False)
 

@@ -8,9 +8,11 @@ from pathlib import Path
 
 import pytest
 
+import genperf as gp
 from genperf.cli.main import run
 from genperf.errors import TableError
 from genperf.table import parsed, read_table
+from genperf.table.opened import open_files
 from genperf.table.understood import as_csv, understood
 
 
@@ -220,6 +222,58 @@ SHAPES: dict[str, tuple[str, dict[str, list[object]], list[str]]] = {
         {"x": [1, 2, 64]},
         ["'x' read from the names in 'log'"],
     ),
+    "a row of units below the header": (
+        lines("gpus,step time,memory,net", "-,ms,[GB],", "1,90.5,30,a", "2,50.5,16,a"),
+        {"gpus": ["1", "2"], "step time (ms)": ["90.5", "50.5"], "memory (GB)": ["30", "16"], "net": ["a", "a"]},
+        ["row of units read into the header: gpus, step time (ms), memory (GB), net"],
+    ),
+    "a title above the table": (
+        lines("Measured on the new cluster", "", "gpus,s", "1,9", "2,5"),
+        {"gpus": ["1", "2"], "s": ["9", "5"]},
+        [],
+    ),
+    "two tables of the same columns": (
+        lines("on A", "gpus,s", "-,ms", "1,90", "2,50", "", "on B", "gpus,s", "-,ms", "1,190"),
+        {"table": ["on A", "on A", "on B"], "gpus": ["1", "2", "1"], "s (ms)": ["90", "50", "190"]},
+        ["2 tables of the same columns read as one: 'table' has their titles"],
+    ),
+    "a header again": (
+        lines("gpus,s", "1,9", "2,5", "gpus,s", "4,3"),
+        {"gpus": ["1", "2", "4"], "s": ["9", "5", "3"]},
+        ["2 tables of the same columns read as one"],
+    ),
+    "tables of other columns": (
+        lines("gpus,s", "1,9", "2,5", "", "nodes,loss", "1,2.5"),
+        {"gpus": ["1", "2"], "s": ["9", "5"]},
+        ["another table is left out, from line 5 on: nodes, loss"],
+    ),
+    "two drawn tables": (
+        lines(
+            "## bert",
+            "",
+            "| gpus | s |",
+            "|---|---|",
+            "| 1 | 9 |",
+            "",
+            "## gpt",
+            "",
+            "| gpus | s |",
+            "|---|---|",
+            "| 1 | 8 |",
+        ),
+        {"table": ["bert", "gpt"], "gpus": ["1", "1"], "s": ["9", "8"]},
+        ["2 tables of the same columns"],
+    ),
+    "nodes by devices": (
+        lines("layout,s", "1x4,9", "2x4,5", "4x4,3"),
+        {"nodes": [1, 2, 4], "devices_per_node": [4, 4, 4], "devices": [4, 8, 16]},
+        ["'nodes', 'devices_per_node', 'devices' read from the names in 'layout'"],
+    ),
+    "ways by ways": (
+        lines("ways (tp × pp),s", "1×4,9", "2×4,5"),
+        {"tp": [1, 2], "pp": [4, 4]},
+        ["'tp', 'pp' read from the names"],
+    ),
     "two counts in a name": (
         lines("file,s", "1_worker_4_cores.txt,9", "2_worker_4_cores.txt,5", "2_worker_8_cores.txt,4"),
         {"worker": [1, 2, 2], "cores": [4, 4, 8]},
@@ -282,6 +336,12 @@ HOSTILE: dict[str, tuple[str, dict[str, list[object]]]] = {
     "sizes of networks": ("net,s\nllama-7b,1\nllama-70b,2\n", {"net": ["llama-7b", "llama-70b"]}),
     "clusters by number": ("where,s\nnode-17,1\nnode-23,2\nnode-51,3\n", {"where": ["node-17", "node-23", "node-51"]}),
     "addresses": ("host,s\n10.0.0.1,1\n10.0.0.2,2\n", {"host": ["10.0.0.1", "10.0.0.2"]}),
+    "sizes of pictures": ("picture,s\n224x224,1\n512x512,2\n", {"picture": ["224x224", "512x512"]}),
+    "a group without a number": (
+        "net,mode,s\nvgg,eager,9\nbert,eager,8\n\nbert,graph,OOM\nbert,eager,2\n",
+        {"net": ["vgg", "bert", "bert", "bert"], "s": ["9", "8", "OOM", "2"]},
+    ),
+    "a run that took s": ("gpus,mode,s\n-,s,-\n2,s,5\n", {"gpus": ["-", "2"]}),
     "levels with an x": ("load,s\nheavy_256x1024,1\nheavy_512x128,2\n", {"load": ["heavy_256x1024", "heavy_512x128"]}),
 }
 
@@ -364,6 +424,27 @@ def test_a_level_that_was_not_measured_is_taken_apart_alike(tmp_path: Path) -> N
     path = tmp_path / "runs.csv"
     path.write_text("card,gpus,rate\nA100 80GB,1,10\n2x A100 80GB,2,19\nV100,1,4\n", encoding="utf-8")
     assert understood(path).names["card"].of("8x A100 80GB") == {"gpus": 8.0, "card kind": "A100 80GB"}
+
+
+def test_several_files_report_the_steps_of_each(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("gpus,s\n1,9\n,\n", encoding="utf-8")
+    (tmp_path / "b.csv").write_text("gpus,s\n-,ms\n2,5\n", encoding="utf-8")
+    with pytest.raises(TableError, match="has the columns gpus, s"):
+        open_files([str(tmp_path / "*.csv")])
+    (tmp_path / "b.csv").write_text("gpus,s\n2,5\n,\n\ngpus,s\n4,3\n", encoding="utf-8")
+    source = open_files([str(tmp_path / "*.csv")])
+    assert source.columns["gpus"].tolist() == ["1", "2", "4"]
+    assert [str(step) for step in source.steps] == [
+        "1 row without a filled cell left out (in 2 of 2 files)",
+        "2 tables of the same columns read as one (in 1 of 2 files)",
+    ]
+
+
+def test_a_layout_that_was_not_measured_is_taken_apart_alike(tmp_path: Path) -> None:
+    path = tmp_path / "runs.csv"
+    path.write_text("layout,s\n1x4,9\n2x4,5\n4x4,3\n", encoding="utf-8")
+    assert understood(path).names["layout"].of("8x4") == {"nodes": 8.0, "devices_per_node": 4.0, "devices": 32.0}
+    assert "Expect" in str(gp.ask(path, layout="8x4"))
 
 
 def test_a_hundred_thousand_rows_take_no_rule_of_each_cell(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from genperf.errors import TableError
-from genperf.table.source import open_source
+from genperf.table.opened import open_source
 
 
 def write(folder, content, name="runs.csv"):
