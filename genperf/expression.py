@@ -195,16 +195,17 @@ class Expression:
         digits : int
             Significant digits of numbers.
         """
-        return render(self._filled(constants), lambda v: f"{v:.{digits}g}")
+        return render(self.filled(constants), lambda v: f"{v:.{digits}g}")
 
     def latex(self, constants: Mapping[str, float] | None = None, digits: int = 4) -> str:
         """Return the expression as LaTeX."""
-        return "T = " + latex(self._filled(constants), lambda v: f"{v:.{digits}g}")
+        return "T = " + latex(self.filled(constants), lambda v: f"{v:.{digits}g}")
 
     def _repr_latex_(self) -> str:
         return f"$\\displaystyle {self.latex()}$"
 
-    def _filled(self, constants: Mapping[str, float] | None) -> Node:
+    def filled(self, constants: Mapping[str, float] | None) -> Node:
+        """Return the tree with the constants' values in their place, without terms that are zero."""
         return self.node if constants is None else bind_values(self.without_zeros(constants).node, constants)
 
     def without_zeros(self, constants: Mapping[str, float]) -> Expression:

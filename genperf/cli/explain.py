@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from genperf.attribution.doublings import doublings_for_people
-from genperf.cli.fitted import formula_lines, is_formula, shares_line
+from genperf.cli.fitted import formula_lines, shares_line
 from genperf.cli.messages import tell
 from genperf.cli.options import grid, model_or_table, names_of, number, once, one_group
 from genperf.cli.output import Output, for_people, results, show_json
 from genperf.cli.shown import values_at
-from genperf.errors import GenperfError, counted
+from genperf.errors import GenperfError
 from genperf.scaling import NAMES, Scaling
 from genperf.words.numbers import samples_called
 
@@ -94,7 +94,9 @@ def command(
     fitted = model_or_table(model)
     chosen = one_group(fitted, group, model)
     if as_latex:
-        tell(_latex(chosen))
+        from genperf.reporting.export import export
+
+        tell(export(chosen, "latex"))
         return
     here = values_at(at, fitted) if at else None
     other = once(versus, "--versus", names_of(fitted))
@@ -120,16 +122,6 @@ def command(
     else:
         _show(explanation, chosen, members, out)
     out.draw(lambda: _figure(explanation, chosen, here, interval))
-
-
-def _latex(result: FitResult) -> str:
-    """Return the formula with its constants, of three digits, for LaTeX."""
-    if not is_formula(result):
-        raise GenperfError(
-            f"an average of {counted(len(result.members), 'expression')} has no formula",
-            hint="--model generic fits one, and so do families and formulas (genperf models)",
-        )
-    return result.best.expression.latex(result.best.values, digits=3)
 
 
 def _across_groups(
@@ -178,7 +170,7 @@ def _read_again(chosen: FitResult, group: str | None, source: str, unit: str | N
 def _show(explanation: Explanation, chosen: FitResult, members: bool, out: Output) -> None:
     """Print an explanation: terms, elasticities, then what was requested beside them."""
     target = chosen.schema.target
-    if is_formula(chosen):
+    if chosen.is_formula:
         tell("\n".join(formula_lines(chosen)))
     else:
         tell(f"{target.name}: the average of {shares_line(chosen)}")
@@ -208,7 +200,7 @@ def _show(explanation: Explanation, chosen: FitResult, members: bool, out: Outpu
         tell(f"'{a}' and '{b}' cannot be told apart by this data; their sum can")
     read = chosen.best.expression.without_zeros(chosen.best.values).constant_names
     unknown = [name for name in chosen.best.unidentified if name in read]
-    if unknown and (members or is_formula(chosen)):
+    if unknown and (members or chosen.is_formula):
         tell(f"not determined by this data: {', '.join(unknown)}")
     for note in explanation.notes:
         tell(note)

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from genperf.cli.fitted import PRINTED, constants_shown, fitted_lines, group_lines, group_notes, is_formula
+from genperf.cli.fitted import PRINTED, constants_shown, fitted_lines, group_lines, group_notes
 from genperf.cli.messages import tell
 from genperf.cli.options import fit_arguments, fit_options, once, read, table_options
 from genperf.cli.output import Output, results
@@ -80,7 +80,7 @@ def command(
     if isinstance(result, FitResult):
         for line in fitted_lines(result, verbose):
             tell(line)
-        if verbose and is_formula(result):
+        if verbose and result.is_formula:
             out.frame(constants_shown(result))
         elif verbose:
             out.note(f"constants of {counted(len(result.members), 'expression')}: --json, or genperf explain MODEL")

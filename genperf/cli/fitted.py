@@ -39,11 +39,6 @@ class FittedSettings:
 PRINTED = FittedSettings()
 
 
-def is_formula(result: FitResult) -> bool:
-    """Tell whether one formula is the prediction: of a family or the user's, not of an average."""
-    return len(result.members) == 1 and result.model != "auto"
-
-
 def fitted_lines(result: FitResult, verbose: bool = False) -> list[str]:
     """Return what to print of a model: its held-out error, the verdict far out, what doubling each factor does."""
     error = result.held_out_error
@@ -57,7 +52,7 @@ def fitted_lines(result: FitResult, verbose: bool = False) -> list[str]:
         lines.append(f"{name}: {_kind(one)}; {counted(one.schema.configurations, 'configuration')}; {tested}")
     if not verbose:
         return lines
-    if is_formula(result):
+    if result.is_formula:
         from genperf.attribution.levels import level_exponents
 
         lines += formula_lines(result)

@@ -33,6 +33,7 @@ COMMANDS = {
     "suggest": "Choose what to measure next.",
     "optimize": "Find the best configuration of a grid.",
     "report": "Write a page with the answers, figures and sliders.",
+    "export": "Write the fitted expression in another language.",
     "models": "List the families of expressions.",
     "world": "List the published series that show what is normal.",
     "demo": "Run the whole path on the bundled measurements.",

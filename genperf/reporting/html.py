@@ -18,7 +18,7 @@ from genperf.attribution.terms import FORM, HIDDEN
 from genperf.engine.phases import doing, listening
 from genperf.errors import GenperfError
 from genperf.fitting import fit
-from genperf.formula import JAVASCRIPT_PRELUDE
+from genperf.formula import JAVASCRIPT
 from genperf.formula.amounts import amount
 from genperf.prediction import discrepancies_of
 from genperf.reporting.beside import Job, capacity_of, further_of, measures_of, splits_of
@@ -254,7 +254,7 @@ def _rendered(
 
     first = whole.first
     style = _file("page.css")
-    script = "\n".join(['"use strict";', JAVASCRIPT_PRELUDE, formulas.script(), *(_file(name) for name in _SCRIPTS)])
+    script = "\n".join(['"use strict";', JAVASCRIPT.prelude, formulas.script(), *(_file(name) for name in _SCRIPTS)])
     rejected = [str(r) for r in table.rejected] if table is not None else []
     template = Environment(autoescape=True, undefined=StrictUndefined).from_string(_file("page.html"))
     return template.render(

@@ -133,6 +133,11 @@ class FitResult(Result, Fitted):
     further: Mapping[str, FitResult] = field(default_factory=dict, kw_only=True)
 
     @property
+    def is_formula(self) -> bool:
+        """Whether one formula is the prediction: of a family or the user's, not of an average."""
+        return len(self.members) == 1 and self.model != "auto"
+
+    @property
     def best(self) -> Member:
         """The member of largest weight."""
         return max(self.members, key=lambda m: m.weight)

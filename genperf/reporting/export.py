@@ -1,0 +1,88 @@
+"""A fitted expression as a function of another language, as LaTeX, or as Extra-P prints it."""
+
+from __future__ import annotations
+
+import keyword
+import re
+
+from genperf.errors import GenperfError, counted
+from genperf.formula import LANGUAGES, in_language, render
+from genperf.result import FitResult
+
+#: Language → how a function begins and ends: its name is `predict`, its arguments are the factors.
+_FUNCTIONS = {
+    "python": ("def predict({arguments}):\n    # {about}\n    return ", "\n"),
+    "c": ("/* {about} */\ndouble predict({arguments}) {{\n    return ", ";\n}}\n"),
+    "javascript": ("// {about}\nfunction predict({arguments}) {{\n  return ", ";\n}}\n"),
+}
+TARGETS = (*_FUNCTIONS, "latex", "extra-p")
+#: Words of C and JavaScript that name no argument, beside Python's, between blanks.
+_RESERVED = (
+    " auto case char const default delete do double enum extern float function goto int long new predict register short"
+    " signed sizeof static struct switch this typedef union unsigned var void volatile "
+)
+
+
+def export(result: FitResult, to: str) -> str:
+    """Return the fitted expression with its constants, without its interval.
+
+    Parameters
+    ----------
+    to : str
+        One of `TARGETS`. In Python, C and JavaScript it is a function `predict` of the factors, with the value that
+        `result.predict` has.
+
+    Raises
+    ------
+    GenperfError
+        Where the model is an average of several expressions, or the language cannot write it.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import genperf as gp
+    >>> runs = pd.DataFrame({"workers": [1, 2, 4, 8], "s": [9.0, 5.0, 3.0, 2.0]})
+    >>> result = gp.fit(gp.read_table(runs, time="s", extrinsic="workers"), "amdahl")
+    >>> export(result, "extra-p")
+    '1.00... + 7.99.../workers'
+    """
+    if not result.is_formula:
+        raise GenperfError(
+            f"an average of {counted(len(result.members), 'expression')} has no formula",
+            hint="--model generic fits one, and so do families and formulas (genperf models)",
+        )
+    expression, constants = result.best.expression, result.best.values
+    if to == "latex":
+        return expression.latex(constants, digits=3)
+    node = expression.filled(constants)
+    if to == "extra-p":
+        return render(node, lambda value: f"{value:.6g}").replace("**", "^")
+    names = _identifiers([f.name for f in result.schema.factors])
+    texts = {f.name for f in result.schema.factors if f.levels}
+    arguments = [
+        f"{'const char *' if name in texts else 'double '}{n}" if to == "c" else n for name, n in names.items()
+    ]
+    ranges = "; ".join(f"{f.name} {f.lower:.4g} to {f.upper:.4g}" for f in result.schema.factors if not f.levels)
+    target = result.schema.target
+    about = f"{target.name} in {target.unit}, fitted by genperf ({result.model}); measured: {_plain(ranges)}"
+    head, tail = _FUNCTIONS[to]
+    body = in_language(node, names, LANGUAGES[to])
+    return LANGUAGES[to].prelude + head.format(arguments=", ".join(arguments), about=about) + body + tail.format()
+
+
+def _identifiers(names: list[str]) -> dict[str, str]:
+    """Return an identifier for each name, the name itself where it is one, and none twice."""
+    made: dict[str, str] = {}
+    for name in names:
+        word = re.sub(r"\W", "_", name, flags=re.ASCII) or "_"
+        if word[0].isdigit() or keyword.iskeyword(word) or f" {word} " in _RESERVED:
+            word = f"x_{word}"
+        while word in made.values():
+            word += "_"
+        made[name] = word
+    return made
+
+
+def _plain(text: str) -> str:
+    """Return text that ends no comment."""
+    return re.sub(r"[^\w .,:%+-]", "_", text)

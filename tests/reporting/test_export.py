@@ -1,0 +1,105 @@
+"""A fitted expression in other languages has the value that Python predicts."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import genperf as gp
+from genperf.errors import GenperfError
+from genperf.formula import FUNCTIONS, LANGUAGES, Call, Name, in_language
+from genperf.reporting.export import export
+
+AT = {"workers": 6.0, "batch size": 24.0, "framework": "mxnet"}
+
+
+@cache
+def fitted() -> gp.FitResult:
+    rows = [
+        (w, b, f, (0.1 + 0.01 * b + 0.02 * w) * (2.0 if f == "mxnet" else 1.0))
+        for w in (1, 2, 4, 8)
+        for b in (8, 16, 32)
+        for f in ("mxnet", "pytorch")
+    ]
+    frame = pd.DataFrame(rows, columns=["workers", "batch size", "framework", "s"])
+    roles = {"time": "s", "extrinsic": "workers", "intrinsic": "batch size", "categorical": "framework"}
+    result = gp.fit(gp.read_table(frame, **roles), model="generic", draws=2)
+    assert isinstance(result, gp.FitResult)
+    return result
+
+
+def expected() -> float:
+    expression = fitted().best.expression
+    return float(expression.evaluate(fitted().best.values, {k: [v] for k, v in AT.items()})[0])
+
+
+def test_python_has_the_value() -> None:
+    names: dict[str, object] = {}
+    exec(export(fitted(), "python"), names)
+    assert names["predict"](workers=6.0, batch_size=24.0, framework="mxnet") == pytest.approx(expected())  # type: ignore[operator]
+
+
+@pytest.mark.skipif(not shutil.which("cc"), reason="no C compiler")
+def test_c_has_the_value(tmp_path: Path) -> None:
+    order = [f.name for f in fitted().schema.factors]
+    arguments = ", ".join(f'"{AT[name]}"' if isinstance(AT[name], str) else str(AT[name]) for name in order)
+    main = f'#include <stdio.h>\nint main(void) {{ printf("%.17g", predict({arguments})); return 0; }}\n'
+    (tmp_path / "predict.c").write_text(export(fitted(), "c") + main)
+    subprocess.run(["cc", "-Wall", "-Werror", "predict.c", "-o", "predict", "-lm"], cwd=tmp_path, check=True)
+    printed = subprocess.run([tmp_path / "predict"], capture_output=True, text=True, check=True).stdout
+    assert float(printed) == pytest.approx(expected())
+
+
+@pytest.mark.skipif(not shutil.which("node"), reason="no Node.js")
+def test_javascript_has_the_value() -> None:
+    order = [f.name for f in fitted().schema.factors]
+    arguments = ", ".join(repr(AT[name]) for name in order)
+    script = export(fitted(), "javascript") + f"console.log(predict({arguments}))"
+    printed = subprocess.run(["node", "-e", script], capture_output=True, text=True, check=True).stdout
+    assert float(printed) == pytest.approx(expected())
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_every_function_is_written(function: str, language: str) -> None:
+    arguments = tuple(Name(n) for n in "abc"[: max(FUNCTIONS[function].least, min(3, FUNCTIONS[function].most))])
+    assert in_language(Call(function, arguments), {n: n for n in "abc"}, LANGUAGES[language])
+
+
+def test_names_of_columns_become_no_code() -> None:
+    hostile = 'x"); import os; ("'
+    frame = pd.DataFrame({hostile: [1, 2, 4, 8], "s": [9.0, 5.0, 3.0, 2.0]})
+    result = gp.fit(gp.read_table(frame, time="s", extrinsic=hostile), model="generic", draws=2)
+    assert isinstance(result, gp.FitResult)
+    for language in LANGUAGES:
+        text = export(result, language)
+        assert hostile not in text
+        assert "import os;" not in text
+
+
+def test_an_average_is_refused() -> None:
+    frame = pd.DataFrame({"workers": [1, 2, 4, 8], "s": [9.0, 5.0, 3.0, 2.0]})
+    result = gp.fit(gp.read_table(frame, time="s", extrinsic="workers"))
+    assert isinstance(result, gp.FitResult)
+    with pytest.raises(GenperfError, match="has no formula"):
+        export(result, "c")
+
+
+def test_the_command_writes_a_file(tmp_path: Path) -> None:
+    (tmp_path / "runs.csv").write_text("workers,s\n1,9\n2,5\n4,3\n8,2\n")
+    genperf = [sys.executable, "-m", "genperf"]
+    fit = [*genperf, "fit", "runs.csv", "--time", "s", "--extrinsic", "workers", "--model", "amdahl", "-o", "m.json"]
+    subprocess.run(fit, cwd=tmp_path, check=True, capture_output=True)
+    subprocess.run([*genperf, "export", "m.json", "--to", "c", "-o", "m.c"], cwd=tmp_path, check=True)
+    assert "double predict(double workers)" in (tmp_path / "m.c").read_text()
+    printed = subprocess.run(
+        [*genperf, "export", "m.json", "--to", "extra-p"], cwd=tmp_path, check=True, capture_output=True, text=True
+    )
+    assert re.fullmatch(r"1\.\d+ \+ 7\.\d+/workers\n", printed.stdout)
