@@ -127,7 +127,8 @@ def ask(result: FitResult, at: Mapping[str, Any], question: Question | None = No
         "next": _next(result, at),
     }
     sentences = {what: capitalised(text) for what, text in sentences.items() if text}
-    numbers = {**_numbers(expected, growth), **training_numbers, **beside_numbers}
+    fits = {} if result.feasibility is None else {"fits": expected.fits}
+    numbers = {**_numbers(expected, growth), **fits, **training_numbers, **beside_numbers}
     return Answer(target, _taken(result, target, at), sentences, numbers, expected.verdict, expected.reason)
 
 
@@ -169,7 +170,6 @@ def _numbers(expected: Expectation, growth: Growth) -> dict[str, Any]:
     """Return the numbers of an answer by name."""
     value = expected.value
     numbers: dict[str, Any] = {expected.name: value.value, "lower": value.lower, "upper": value.upper}
-    numbers["fits"] = expected.fits
     target, efficiency = growth.target, growth.target.efficiency
     if target.rate is None or efficiency is None:
         return numbers
@@ -177,6 +177,8 @@ def _numbers(expected: Expectation, growth: Growth) -> dict[str, Any]:
     numbers.update(speedup=growth.speedup, efficiency=efficiency.value, **ends)
     if not growth.whole:
         numbers["throughput"] = target.rate
+        work = target.rate * target.value
+        numbers |= {"throughput_lower": work / value.upper, "throughput_upper": work / value.lower}
     if not growth.grows or growth.marginal is None:
         return numbers
     if growth.marginal.value == float("inf"):

@@ -59,6 +59,8 @@ class SeriesSettings:
     least_rows: int = 8
     #: Rows up to which the other series of a table inform the selected one: more take seconds.
     max_rows: int = 2000
+    #: Quantities of which they do, the likeliest: each takes most of a second.
+    most_informed: int = 2
     #: Quantities that are fitted: a server's log has dozens, which take 0.1 s each.
     max_quantities: int = 12
     #: Columns that are listed as left out.
@@ -342,6 +344,8 @@ class _Reader:
             rows = selection.rows if not roles["group"] else np.ones(len(selection.rows), dtype=bool)
             table = taken_as_job(read_table(self.source.take(np.flatnonzero(rows)), **roles))
             key = self.key(selection)
+            if key not in dict(table.groups()):
+                raise TableError(f"no run of {', '.join(key)} ended with a value", where=table.source)
         return fit_group(table, key, mapping, self.seed, self.hints), table
 
     def roles(self, name: str, selection: Selection | None) -> dict[str, Any]:
@@ -380,11 +384,12 @@ class _Reader:
         # A batch that the question leaves where it is belongs to each worker's work; one that varies freely does not.
         batches = [n for n in batches if self._settled(n, selection)]
         counts = [n for n in beside if canonical_of(n) in ("workers", "nodes", "devices_per_node")]
+        informed = len(rows) <= SERIES.max_rows and name in (reading.ranked or (name,))[: SERIES.most_informed]
         out: dict[str, Any] = {
             "extrinsic": [scale, *(n for n in counts if self._settled(n, selection))],
             "intrinsic": batches,
             "categorical": (),
-            "group": self.parts(selection) if len(rows) <= SERIES.max_rows else (),
+            "group": self.parts(selection) if informed else (),
         }
         header = self.reading.headers.get(name) or header_of(name)
         if not batches and "scaling" not in self.given and "work" not in self.given:

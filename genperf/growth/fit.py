@@ -98,6 +98,17 @@ def readings_of(series: MeasuredSeries) -> list[Reading]:
         varies = bool(np.ptp(np.log(series.values(work))) > 1e-9)
         share = 1.0 if len(series.works) == 1 else FIT.shared_work if varies else 1.0 - FIT.shared_work
         out += [Reading(workers, size, work, share * part, from_table and not varies) for size, part in nodes]
+        if not series.limits:
+            continue
+        # What ends is that of one machine.
+        alone, count = replace(out[-1], share=share), "workers" if factors.node("workers") is not None else "nodes"
+        waits = [(f"max(1, {count}/{limit:.4g})", chance) for limit, chance in series.limits]
+        unlimited = 1.0 - sum(chance for _, chance in waits)
+        out[-len(nodes) :] = [replace(each, share=each.share * unlimited) for each in out[-len(nodes) :]]
+        out += [
+            replace(alone, work=wait if work == "1" else f"{work}*{wait}", share=share * chance)
+            for wait, chance in waits
+        ]
     return out
 
 
@@ -124,12 +135,15 @@ def weighed(parts: Sequence[MeasuredSeries], drawn: Bank, cluster: Cluster | Non
         (k, reading, *reading.counts(series)) for k, series in enumerate(parts) for reading in readings_of(series)
     ]
     tilts = [hint_tilt(drawn, series) for series in parts]
-    runs = [
-        Series(counts, parts[k].logarithms, parts[k].variances, parts[k].in_seconds, tilts[k])
+    # Readings that differ beyond the measured counts alone have one posterior.
+    runs = {
+        (k, counts.key): Series(counts, parts[k].logarithms, parts[k].variances, parts[k].in_seconds, tilts[k])
         for k, _, counts, _ in listed
-    ]
+    }
+    known = dict(zip(runs, posteriors(list(runs.values()), drawn), strict=True))
     readings: list[list[Weighed]] = [[] for _ in parts]
-    for (k, reading, _, unit), posterior in zip(listed, posteriors(runs, drawn), strict=True):
+    for k, reading, counts, unit in listed:
+        posterior = known[k, counts.key]
         readings[k].append(Weighed(reading, posterior, posterior.log_evidence + float(np.log(reading.share)), unit))
     return [_normalised(each, cluster) for each in readings]
 

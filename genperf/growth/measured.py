@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
@@ -11,7 +12,7 @@ import numpy.typing as npt
 from genperf.errors import FitError, Note
 from genperf.formula import names_in, parse, render, substitute
 from genperf.models.network import network_of
-from genperf.panel import Panel, scale_of
+from genperf.panel import Panel, limits, possible_work
 from genperf.table import Table
 from genperf.table.axis import several_nodes
 from genperf.table.table import REPEATS
@@ -74,6 +75,8 @@ class MeasuredSeries:
     #: Seconds in which two nodes exchange the message of a step, by the hint; None without one, or where the bytes are
     #: not known.
     exchange: float | None = None
+    #: Counts of the scale beyond which more of it may only wait, each with its probability.
+    limits: tuple[tuple[float, float], ...] = ()
     _known: dict[str, Array] = field(default_factory=dict, init=False)
 
     def take(self, rows: npt.NDArray[np.bool_]) -> MeasuredSeries:
@@ -151,30 +154,33 @@ def series_of(
         None for other tables, for those in which only the batch varies, and where a count is below one: a share of a
         worker exchanges nothing; for more than `SERIES.most_configurations`.
     """
-    scale = scale_of(table.factors, mapping, table.group, kind=table.scaling)
+    panel = Panel(table.factors, mapping, group=table.group, scaling=table.scaling)
+    axis, panel = panel.axis(), panel.with_axis
+    column = None if axis.factor is None else axis.factor.name
     varying = {f.name for f in table.factors if f.distinct > 1}
-    sizes = {f.name for f in (scale.factors.find(name) for name in _SCALES) if f is not None} | {scale.column}
-    if scale.column is None or scale.counts_other or not (scale.column in varying or single) or not varying <= sizes:
+    sizes = {f.name for f in (panel.find(name) for name in _SCALES) if f is not None} | {column}
+    if column is None or axis.counts_other or not (column in varying or single) or not varying <= sizes:
         return None
-    if any(f.lower < 1.0 for f in map(scale.factors.find, _COUNTS) if f is not None):
+    if any(f.lower < 1.0 for f in map(panel.find, _COUNTS) if f is not None):
         return None
     medians = table.medians()
     if len(medians) > SERIES.most_configurations:
         return None
     columns = {f.name: medians.columns[f.name] for f in medians.numeric}
-    order = np.argsort(columns[scale.column], kind="stable")
+    order = np.argsort(columns[column], kind="stable")
     network = network_of(hints)
     series = MeasuredSeries(
-        scale.factors,
-        scale.canonical,
-        scale.column,
+        panel,
+        axis.canonical,
+        column,
         {name: values[order] for name, values in columns.items()},
         np.log(medians.measured)[order],
         _variances(table, medians)[order],
-        tuple((work.formula, work.from_table) for work in scale.works),
+        tuple((work.formula, work.from_table) for work in possible_work(panel)),
         table.target.true_seconds,
         network is not None,
-        None if network is None else network.exchange(table, scale.factors),
+        None if network is None else network.exchange(table, panel),
+        limits(panel, columns[column]),
     )
     return series if single or len(np.unique(series.values(series.scale))) > 1 else None
 
@@ -264,7 +270,7 @@ def mixture_notes(table: Table, series: MeasuredSeries) -> list[Note]:
         if parted and min(len(np.unique(ends)), len(np.unique(begins))) > 1:
             text = (
                 f"'{name}' is {cells[0]} up to {series.column}={ends.max():g} then {cells[-1]} from {begins.min():g}: "
-                f"if they are different machines, --group {name} parts them"
+                f"if they are different machines, --group {shlex.quote(name)} parts them"
             )
             notes.append(Note(text, "mixture"))
     return notes

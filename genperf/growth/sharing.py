@@ -18,7 +18,7 @@ from genperf.growth.bank import bank
 from genperf.growth.cluster import Cluster, combined, shown
 from genperf.growth.fit import Similar, Weighed, quantiles_at, weighed
 from genperf.growth.measured import MeasuredSeries, nodes_of, on_one_node, series_of
-from genperf.panel import scale_of
+from genperf.panel import Panel
 from genperf.table import Table
 from genperf.table.describe import number_rows
 
@@ -162,8 +162,8 @@ class Curve:
 
 def similar_series(table: Table, mapping: Mapping[str, str], hints: Mapping[str, str]) -> dict[Key, Similar]:
     """Return what similar series show of those that others exceed."""
-    scale = scale_of(tuple(f for f in table.factors if f.numeric), mapping, table.group, kind=table.scaling).column
-    if scale is None or not _differ(table, scale):
+    scale = Panel(tuple(f for f in table.factors if f.numeric), mapping).axis().factor
+    if scale is None or not _differ(table, scale.name):
         return {}
     curves = _curves(table, {**mapping}, hints)
     parts: dict[tuple[tuple[float, float], bool], list[Curve]] = {}
@@ -339,10 +339,10 @@ def _sampled_rows(table: Table, mapping: Mapping[str, str]) -> npt.NDArray[np.bo
     count = int(number.max()) + 1
     if count <= TABLES.most:
         return np.ones(len(number), bool)
-    column = scale_of(table.factors, mapping, table.group, kind=table.scaling).column
+    scale = Panel(table.factors, mapping).axis().factor
     largest = np.zeros(count)
-    if column is not None:
-        np.maximum.at(largest, number, table.columns[column].astype(float))
+    if scale is not None:
+        np.maximum.at(largest, number, table.columns[scale.name].astype(float))
     first = np.unique(number, return_index=True)[1]
     names = table.frame[list(table.group)].iloc[first].astype(str).agg("|".join, axis=1)
     # Neighbours in a table are alike: the order of hashes takes groups from all over it.

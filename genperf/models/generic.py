@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -114,7 +115,7 @@ def generic(
         largest = max(varying, key=lambda f: len(f.levels))
         raise ModelError(
             f"the categorical factors have {levels} levels; at most {GENERIC.max_levels} are fitted together",
-            hint=f"--group {largest.name} fits one model for each of its {len(largest.levels)} levels",
+            hint=f"--group {shlex.quote(largest.name)} fits one model for each of its {len(largest.levels)} levels",
         )
     return _Writer(varying, structure, following).write()
 

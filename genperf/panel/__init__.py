@@ -7,7 +7,6 @@ Other rooms ask here. Which factor counts the workers is decided by one function
 from __future__ import annotations
 
 from genperf.panel.panel import Panel
-from genperf.panel.scale import Scale, scale_of
-from genperf.panel.work import Share, Work, share
+from genperf.panel.work import Share, Work, limits, possible_work, share
 
-__all__ = ["Panel", "Scale", "Share", "Work", "scale_of", "share"]
+__all__ = ["Panel", "Share", "Work", "limits", "possible_work", "share"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -40,7 +41,7 @@ def not_counted(numeric: Sequence[str], texts: Mapping[str, Cells | Sequence[Any
     texts : mapping of str to cells
         The others.
     """
-    hint = f"name the one that does: --extrinsic {numeric[0] if numeric else 'COLUMN'}"
+    hint = f"name the one that does: --extrinsic {shlex.quote(numeric[0]) if numeric else 'COLUMN'}"
     inside = next((n for n, cells in texts.items() if _counts_devices(cells)), None)
     if inside is not None:
         hint = f"'{inside}' tells counts among words: write them as numbers in a column of their own, such as gpus"

@@ -53,6 +53,12 @@ def follows(panel: Panel, name: str, other: str) -> bool:
     return factor.role == "extrinsic" and rises_with(panel.measured(name), panel.measured(other))
 
 
+def falls_with(panel: Panel, name: str, other: str) -> bool:
+    """Return whether a factor falls wherever another one rises in the measured runs, as a worker's share of a batch."""
+    values = panel.measured(name)
+    return len(np.unique(values)) > 1 and rises_with(-values.astype(float), panel.measured(other))
+
+
 def following_counts(table: Table) -> frozenset[str]:
     """Name the extrinsic factors that rise with another one of more levels, as the nodes with the devices.
 
@@ -116,6 +122,13 @@ def samples_of(panel: Panel) -> StepSamples:
     if whole is None and one is not None and passes is not None and count == panel.workers:
         return StepSamples(count.name, same=_one(counts * panel.measured(one.name) * panel.measured(passes.name)))
     return StepSamples()
+
+
+def _shared_batch(panel: Panel, batch: Factor) -> float | None:
+    """Return the samples of a step that the workers shared in every run, so that each had fewer; None elsewhere."""
+    if panel.workers is None or not panel.medians or batch.distinct < 2 or panel.workers.distinct < 2:
+        return None
+    return _one(panel.measured(batch.name) * panel.measured(panel.workers.name))
 
 
 def _one(values: Array) -> float | None:
@@ -238,8 +251,12 @@ def following(
     if worker_counts is None:
         return out
     batch, passes = panel.find("batch"), panel.find("micro_batch")
-    if whole is not None and whole.name not in given and batch not in (None, passes) and batch.name in columns:
-        out[whole.name] = np.asarray(columns[batch.name], float) * worker_counts
+    if batch is not None and batch != passes and batch.name in columns:
+        shared = _shared_batch(panel, batch)
+        if shared is not None and not {batch.name, *([whole.name] if whole is not None else [])} & {*given}:
+            out[batch.name] = shared / worker_counts
+        elif whole is not None and whole.name not in given:
+            out[whole.name] = np.asarray(columns[batch.name], float) * worker_counts
     return out | _layout(panel, {**columns, **out}, worker_counts, given, samples.same)
 
 

@@ -154,6 +154,12 @@ class Panel:
             return self
         return replace(self, mapping={**self.mapping, "workers": factor.name})
 
+    @property
+    def with_axis(self) -> Panel:
+        """The panel in which a factor that is assumed to count the workers is mapped as them."""
+        axis = self.axis()
+        return self.scaled_along(axis.factor) if axis.factor is not None and axis.assumed else self
+
     def column(self, name: str) -> str:
         """Return the column that a name stands for: a field's name that the user mapped is as good as its column's."""
         return name if name in {*(f.name for f in self.factors), *self.group} else self.mapping.get(name, name)

@@ -131,6 +131,8 @@ def select(reading: Reading, at: Mapping[str, str]) -> Selection:
     apart: list[str] = []
     for name, text in at.items():
         evidence = reading.evidence[name]
+        if name == scale and amount(text) is None:
+            raise _no_level(name, text, evidence)
         if name == scale or (canonical_of(name) in ("workers", "nodes", "devices_per_node") and evidence.varies):
             continue
         matched = _rows_with(evidence, text)

@@ -106,6 +106,8 @@ class Reading:
     #: Columns to derive for `read_table`: the throughput of all workers from that of one, the time of a step from
     #: steps per second.
     derived: dict[str, str] = field(default_factory=dict)
+    #: The measured columns, the likeliest first, whatever the question wants.
+    ranked: tuple[str, ...] = ()
 
     @property
     def left_out(self) -> tuple[str, ...]:
@@ -392,14 +394,11 @@ def _with_quantities(reading: Reading, want: str | None) -> Reading:
     # A column with zeros was not measured in each run.
     whole = {n: bool(np.min(reading.evidence[n].known) > 0.0) for n in numeric}
     names = sorted(ranked(numeric, list(reading.meanings), reading.headers), key=lambda n: not whole[n])
-    if given is not None:
-        return replace(reading, quantities=(given, *(n for n in names if n != given)))
-    if want is not None:
-        wanted = wanted_column(reading, names, want)
-        return replace(reading, quantities=(wanted, *(n for n in names if n != wanted)))
-    if not names:
+    first = given if given is not None or want is None else wanted_column(reading, names, want)
+    if first is None and not names:
         raise not_measured({n: str(m) for n, m in reading.meanings.items()})
-    return replace(reading, quantities=tuple(names))
+    ordered = names if first is None else [first, *(n for n in names if n != first)]
+    return replace(reading, quantities=tuple(ordered), ranked=tuple(names))
 
 
 def wanted_column(reading: Reading, names: Sequence[str], want: str) -> str:

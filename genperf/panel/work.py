@@ -16,12 +16,25 @@ from genperf.panel.panel import Panel
 from genperf.scaling import KINDS, Scaling
 from genperf.table.axis import UNITS
 from genperf.table.work import evaluated
-from genperf.vocabulary.names import column_of
+from genperf.vocabulary.names import column_of, counted_by, shares_a_machine
 
 Array = npt.NDArray[np.float64]
 
 #: The kinds that are possible where nothing shows one.
 POSSIBLE: tuple[Scaling, ...] = ("weak", "strong")
+
+
+@dataclass(frozen=True)
+class LimitSettings:
+    """Where a scale may exhaust what one machine has: cores, memory, slots of a server."""
+
+    #: Probability that a doubling is the last one that helps. A guess.
+    chance: float = 0.2
+    #: Doublings beyond the largest measured count between which a limit may lie. Guesses.
+    beyond: tuple[float, ...] = (0.0, 0.5, 1.0, 2.0, 3.0)
+
+
+LIMIT = LimitSettings()
 
 
 @dataclass(frozen=True)
@@ -82,7 +95,7 @@ def share(panel: Panel, job: bool = False) -> Share:
     return Share("1/workers", "1", "s")
 
 
-def possible_work(panel: Panel, fixed_workers: bool = False) -> tuple[Work, ...]:
+def possible_work(panel: Panel) -> tuple[Work, ...]:
     """Return what one worker's work may be, most specific first; a single entry where the table decides.
 
     That of an epoch or a whole job is shared, `1/workers`. Otherwise it is decided in this order:
@@ -94,13 +107,11 @@ def possible_work(panel: Panel, fixed_workers: bool = False) -> tuple[Work, ...]
     5. otherwise the kind of scaling, where it is known;
     6. otherwise both constant work, `1`, and shared work, `1/workers`, are possible.
 
-    Where only nodes are counted, a node takes the place of a worker.
-
-    Parameters
-    ----------
-    fixed_workers : bool
-        Whether the runs are scaled along nodes, beside workers that stay as they are.
+    Where only nodes are counted, a node takes the place of a worker. Along nodes, one of workers that stay as they are
+    does what it did.
     """
+    panel = panel.with_axis
+    fixed_workers = panel.axis().canonical == "nodes" and panel.workers is not None
     counted = "workers" if panel.has("workers") else "nodes"
     if panel.of_jobs and panel.has(counted) and not fixed_workers:
         return (Work(f"1/{counted}", True),)
@@ -112,6 +123,37 @@ def possible_work(panel: Panel, fixed_workers: bool = False) -> tuple[Work, ...]
         return (Work("1", False),)
     known = kind_of_group(panel) or panel.scaling
     return tuple(Work(KINDS[name].over(counted), False) for name in ([known] if known else POSSIBLE))
+
+
+def limits(panel: Panel, counts: Array) -> tuple[tuple[float, float], ...]:
+    """Return counts of the scale beyond which more of it may only wait, each with its probability.
+
+    Threads, processes, users or environments share one machine, whose cores or slots end somewhere; devices and nodes
+    bring their own.
+
+    Parameters
+    ----------
+    counts : ndarray of shape (configurations,)
+        The measured ones.
+
+    Examples
+    --------
+    >>> from genperf.table import Factor
+    >>> scales = [Factor(name, "extrinsic", 1, 2, distinct=2, positive=True) for name in ("gpus", "threads")]
+    >>> found = [limits(Panel((scale,)), np.array([1.0, 2.0])) for scale in scales]
+    >>> [[(round(count, 2), round(chance, 2)) for count, chance in each] for each in found]
+    [[], [(1.0, 0.2), (2.38, 0.08), (3.36, 0.08), (5.66, 0.13), (11.31, 0.1)]]
+    """
+    factor = panel.axis().factor
+    if factor is None or (counted_by(factor.name) is not None and not shares_a_machine(factor.name)):
+        return ()
+    inside = np.unique(counts)
+    doublings = np.log2(inside / inside[0])
+    beyond = doublings[-1] + np.array(LIMIT.beyond)
+    left = (1.0 - LIMIT.chance) ** np.concatenate([doublings[:-1], beyond])
+    # Within the measured range a limit is looked for at the counts themselves.
+    ends = inside[0] * 2.0 ** np.concatenate([doublings[:-1], 0.5 * (beyond[1:] + beyond[:-1])])
+    return tuple(zip(ends.tolist(), (-np.diff(left)).tolist(), strict=True))
 
 
 def kind_of_group(panel: Panel) -> Scaling | None:

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from genperf.discrepancy.stack import NORMAL
 from genperf.engine.phases import doing
 from genperf.errors import GenperfError, Note
+from genperf.panel.following import falls_with
 from genperf.panel.nodes import single_node
 from genperf.prediction.bands import mixture_quantiles
 from genperf.prediction.feasibility import Feasibility
@@ -243,7 +244,13 @@ def basis_of(members: Sequence[Member], schema: Schema, query: Query) -> Basis:
         # The series weighed several forms, and the interval is theirs.
         return Basis(several, (), unseen, unidentified)
     read = {name for _, discrepancy in series for name in discrepancy.factors}
-    followers = [f.name for f in schema.factors if f.numeric and f.name not in read]
+    # A batch that falls as the workers grow is work that no run had: it is counted by itself.
+    scale = schema.panel.axis().factor
+    followers = [
+        f.name
+        for f in schema.factors
+        if f.numeric and f.name not in read and (scale is None or not falls_with(schema.panel, f.name, scale.name))
+    ]
     unmeasured: dict[str, npt.NDArray[np.bool_]] = {}
     for member, names in zip(members, unmeasured_terms(members), strict=True):
         here = member.expression.term_values(query.columns, dict.fromkeys(member.expression.constant_names, 1.0))

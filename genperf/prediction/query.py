@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -225,7 +226,7 @@ def _missing(factors: Sequence[Factor], source: Source) -> TableError:
     if len(factors) == 1:
         (factor,) = factors
         measured = f"measured from {factor.lower:g} to {factor.upper:g}" if factor.numeric else _shown(factor)
-        hint = f"--at {factor.name}=VALUE, or a column of that name ({measured})"
+        hint = f"--at {shlex.quote(factor.name)}=VALUE, or a column of that name ({measured})"
         return TableError(f"factor '{factor.name}' is missing", where=where, hint=hint)
     hint = " ".join(f"--at {f.name}={f.upper:g}" if f.numeric else f"--at {f.name}={f.levels[0]}" for f in factors)
     names = ", ".join(f"'{f.name}'" for f in factors[:-1]) + f" and '{factors[-1].name}'"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Collection, Iterable
 from typing import Any, NoReturn
 
@@ -217,7 +218,7 @@ class Columns:
             raise TableError(f"column '{name}' is empty", where=self.source.name)
         fault = self.source.rejection(first, name, cells.iloc[first], reasons[first])
         shown = fault.value if len(fault.value) <= 40 else f"{fault.value[:37]}…"
-        other = f"name another column, or --categorical {name} if it names kinds of runs"
+        other = f"name another column, or --categorical {shlex.quote(name)} if it names kinds of runs"
         if durations and "time of day" in fault.reason:
             other = _DURATION_HINT
         raise TableError(

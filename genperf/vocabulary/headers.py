@@ -23,6 +23,8 @@ DEVICE_WORDS = frozenset(word + end for word in words_of("headers.device") for e
 STEP_WORDS = frozenset(word + end for word in words_of("headers.step") for end in ("", "s"))
 JOB_WORDS = frozenset(words_of("headers.job"))
 _RATES, _TIMES, _QUANTITIES = (frozenset(words_of(f"headers.{kind}")) for kind in ("rate", "time", "quantity"))
+#: Behind a word for a time: what is chosen, and counts of steps.
+_CHOSEN_TIME = STEP_WORDS | {*words_of("headers.chosen_time")}
 _UNIT_OF_RATE = {
     **dict.fromkeys(words_of("headers.rate_of_images"), "images"),
     **dict.fromkeys(words_of("headers.rate_of_tokens"), "tokens"),
@@ -208,7 +210,7 @@ def _time(chain: list[list[str]], unit: list[list[str]]) -> Header | None:
         return None
     if ends is None and len(words) == 1 and words[0] in _ALONE:
         ends = TIME_WORDS[words[0]]
-    if ends is None and (words[-1] in _TIMES):
+    if ends is None and (words[-1] in _TIMES or (words[0] in _TIMES and not {*words} & _CHOSEN_TIME)):
         ends = "s"
     return None if ends is None else Header("time", ends, of=of)
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 
 from genperf.vocabulary.headers import bare
-from genperf.vocabulary.words import section
+from genperf.vocabulary.words import section, words_of
 
 #: Names that tables of any program use, those of a transformer, and all: the canonical name first. Families use it.
 GENERAL, TRANSFORMER = section("factors"), section("transformer")
@@ -134,6 +134,18 @@ def noun_of(column: str) -> str:
         if noun.lower().endswith("s") and column_of(canonical, [noun]) is not None and " " not in noun:
             return noun
     return canonical
+
+
+def shares_a_machine(column: str) -> bool:
+    """Tell whether a name counts workers that may be processes of one machine rather than devices.
+
+    Examples
+    --------
+    >>> shares_a_machine("num_procs"), shares_a_machine("gpus")
+    (True, False)
+    """
+    names = {name for spelled in _SPELLINGS for name in spelled(column)}
+    return not names.isdisjoint(words_of("headers.processes"))
 
 
 #: Canonical names of what is counted, from zero on.

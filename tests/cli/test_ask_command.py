@@ -298,3 +298,43 @@ def test_a_quantity_has_one_answer_with_and_without_want(shell: Shell) -> None:
     both = {answer["quantity"]: answer for answer in json.loads(shell("ask", *at)[1])["answers"]}
     (alone,) = json.loads(shell("ask", *at, "--want", "peak_gb")[1])["answers"]
     assert {n: alone[n] for n in ("value", "lower", "upper", "verdict", "reason")}.items() <= both["peak_gb"].items()
+
+
+def test_a_throughput_has_an_interval_and_fits_where_runs_failed(shell: Shell) -> None:
+    numbers = answer(shell)
+    low, middle, high = (float(str(numbers[f"throughput{end}"])) for end in ("_lower", "", "_upper"))
+    assert low < middle < high
+    assert low == pytest.approx(64.0 / float(str(numbers["upper"])))
+    assert "fits" not in numbers
+    Path("runs.csv").write_text("gpus,batch,step_s,status\n1,8,1.0,ok\n2,8,1.1,ok\n4,8,1.2,ok\n4,64,,OOM\n2,64,,OOM\n")
+    assert "fits" in answer(shell, at="gpus=8")
+
+
+def test_a_batch_that_no_worker_had_needs_caution(shell: Shell) -> None:
+    # A perfect half each time: the batch of a worker falls from 64 to 16, and 8 was never measured.
+    law = "gpus,batch_per_gpu,global_batch,step_s\n1,64,64,0.6402\n2,32,64,0.3201\n4,16,64,0.1601\n"
+    Path("runs.csv").write_text(law)
+    assert answer(shell, at="gpus=8")["verdict"] != "ok"
+    assert "batch_per_gpu=8 is 1 doubling outside" in str(answer(shell, at="gpus=8")["reason"])
+
+
+def test_a_machine_ends_somewhere_and_devices_do_not(shell: Shell) -> None:
+    # The same times, of threads and of devices: more threads may only wait.
+    rows = "\n1,8.01\n2,4.02\n4,2.03\n8,1.04\n"
+    widths = []
+    for scale in ("threads", "gpus"):
+        Path("runs.csv").write_text(f"{scale},seconds{rows}")
+        numbers = answer(shell, at=f"{scale}=16")
+        widths.append(float(str(numbers["upper"])) / float(str(numbers["lower"])))
+    assert widths[0] > widths[1]
+    # Measured: from four threads on, no more helps.
+    Path("runs.csv").write_text("threads,seconds\n1,8.01\n2,4.02\n4,2.03\n8,2.01\n16,2.02\n")
+    numbers = answer(shell, at="threads=32")
+    assert float(str(numbers["time"])) == pytest.approx(2.0, rel=0.1)
+
+
+def test_a_text_in_the_place_of_a_count_gets_the_measured_ones(shell: Shell) -> None:
+    status, _, errors = shell("ask", "runs.csv", "--at", "gpus=many")
+    assert status == 1
+    assert "no run has gpus=many" in errors
+    assert "one of 1, 2, 4, 8" in errors

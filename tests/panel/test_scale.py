@@ -1,18 +1,26 @@
 """What is the scale of a table: the cases of series, of groups that share constants, and of efficiency."""
 
+from dataclasses import replace
+
+import numpy as np
 import pytest
 
 from genperf.errors import ModelError
-from genperf.formula import parse
-from genperf.panel import Work, scale_of
+from genperf.formula import parse, render
+from genperf.panel import Panel, Work, limits, possible_work
 from genperf.table import Factor
+from genperf.table.axis import Axis
 from genperf.table.factor import Role, measure
 
 CONSTANT, SHARED = Work("1", False), Work("1/workers", False)
 
 
-def factors(columns: dict[str, list[float]], role: Role = "extrinsic") -> list[Factor]:
-    return [measure(name, role, values) for name, values in columns.items()]
+def panel(columns: dict[str, list[float]], role: Role = "extrinsic") -> Panel:
+    return Panel(tuple(measure(name, role, values) for name, values in columns.items()))
+
+
+def name_of(axis: Axis) -> str | None:
+    return None if axis.factor is None else axis.factor.name
 
 
 # --- the column ---------------------------------------------------------------------------------------------------
@@ -56,46 +64,47 @@ def factors(columns: dict[str, list[float]], role: Role = "extrinsic") -> list[F
 def test_which_column_is_the_scale(
     columns: dict[str, list[float]], column: str | None, canonical: str, assumed: bool
 ) -> None:
-    scale = scale_of(factors(columns))
-    assert (scale.column, scale.canonical, scale.axis.assumed) == (column, canonical, assumed)
-    counted = scale.factors.find(canonical)
+    axis = panel(columns).axis()
+    assert (name_of(axis), axis.canonical, axis.assumed) == (column, canonical, assumed)
+    counted = panel(columns).with_axis.find(canonical)
     assert (None if counted is None else counted.name) == column
 
 
 def test_only_extrinsic_columns_count_workers_unless_they_are_named_so() -> None:
-    assert scale_of(factors({"layers": [1, 2, 4]}, "intrinsic")).column is None
-    assert scale_of(factors({"cores": [1, 2, 4]}, "categorical")).column is None
-    assert scale_of(factors({"gpus": [1, 2, 4]}, "intrinsic")).column == "gpus"
+    assert name_of(panel({"layers": [1, 2, 4]}, "intrinsic").axis()) is None
+    assert name_of(panel({"cores": [1, 2, 4]}, "categorical").axis()) is None
+    assert name_of(panel({"gpus": [1, 2, 4]}, "intrinsic").axis()) == "gpus"
 
 
 @pytest.mark.parametrize(("column", "other"), [("servers", True), ("Threads", True), ("cores", False), ("gpus", False)])
 def test_a_column_that_counts_something_else_is_told_apart(column: str, other: bool) -> None:
-    assert scale_of(factors({column: [1, 2, 4]})).counts_other == other
+    assert panel({column: [1, 2, 4]}).axis().counts_other == other
 
 
 def test_the_mapping_decides() -> None:
-    world = factors({"world": [1, 2, 4], "cores": [8, 4, 2]})
-    scale = scale_of(world, {"workers": "world"})
-    assert (scale.column, scale.axis.assumed) == ("world", False)
+    world = panel({"world": [1, 2, 4], "cores": [8, 4, 2]})
+    axis = replace(world, mapping={"workers": "world"}).axis()
+    assert (name_of(axis), axis.assumed) == ("world", False)
     # A column that the mapping names as something else is not the workers; the one that is left is.
-    assert scale_of(world, {"servers": "world"}).column == "cores"
+    assert name_of(replace(world, mapping={"servers": "world"}).axis()) == "cores"
     # Workers of the mapping's stay, also where they do not vary and another column does.
-    assert scale_of(factors({"world": [8, 8], "cores": [1, 2]}), {"workers": "world"}).column == "world"
-    assert scale_of(factors({"world": [0, 8], "cores": [1, 2]}), {"workers": "world"}).column is None
+    mapping = {"workers": "world"}
+    assert name_of(replace(panel({"world": [8, 8], "cores": [1, 2]}), mapping=mapping).axis()) == "world"
+    assert name_of(replace(panel({"world": [0, 8], "cores": [1, 2]}), mapping=mapping).axis()) is None
     with pytest.raises(ModelError, match="no family has a factor 'wrkers'"):
-        scale_of(world, {"wrkers": "world"})
+        replace(world, mapping={"wrkers": "world"})
 
 
 def test_groups_may_vary_other_columns_than_the_whole_table() -> None:
     # Two groups, one on 8 workers and one on 16, each on 1, 2 and 4 instances.
-    table = factors({"gpus": [8, 8, 8, 16, 16, 16], "instances": [1, 2, 4, 1, 2, 4]})
-    assert scale_of(table).column == "gpus"
-    assert scale_of(table, varying={"instances"}).column == "instances"
+    table = panel({"gpus": [8, 8, 8, 16, 16, 16], "instances": [1, 2, 4, 1, 2, 4]})
+    assert name_of(table.axis()) == "gpus"
+    assert name_of(table.axis(varying={"instances"})) == "instances"
 
 
 def test_a_factor_that_is_not_measured_yet_may_be_the_scale() -> None:
-    assert scale_of([Factor("gpus", "extrinsic")]).column == "gpus"
-    assert scale_of([Factor("cores", "extrinsic")]).column == "cores"
+    assert name_of(Panel((Factor("gpus", "extrinsic"),)).axis()) == "gpus"
+    assert name_of(Panel((Factor("cores", "extrinsic"),)).axis()) == "cores"
 
 
 # --- the nodes ----------------------------------------------------------------------------------------------------
@@ -113,8 +122,8 @@ def test_a_factor_that_is_not_measured_yet_may_be_the_scale() -> None:
     ],
 )
 def test_nodes_are_a_formula_over_the_columns(columns: dict[str, list[float]], nodes: str | None) -> None:
-    scale = scale_of(factors(columns))
-    assert scale.nodes == nodes
+    node = panel(columns).with_axis.node("nodes")
+    assert (None if node is None else render(node)) == nodes
     if nodes is not None:
         assert parse(nodes).evaluate({name: values[1] for name, values in columns.items()}) in (2.0, 4.0)
 
@@ -144,10 +153,27 @@ def test_nodes_are_a_formula_over_the_columns(columns: dict[str, list[float]], n
     ],
 )
 def test_what_one_worker_does(columns: dict[str, list[float]], group: tuple[str, ...], works: tuple[Work, ...]) -> None:
-    assert scale_of(factors(columns), group=group).works == works
+    assert possible_work(replace(panel(columns), group=group)) == works
 
 
 def test_formulas_over_canonical_names_are_written_over_the_columns() -> None:
-    scale = scale_of(factors({"cores": [1, 2], "total_batch": [64, 64]}))
-    assert scale.over_columns(scale.works[0].formula) == "total_batch/cores"
+    scale = panel({"cores": [1, 2], "total_batch": [64, 64]}).with_axis
+    assert scale.over_columns(possible_work(scale)[0].formula) == "total_batch/cores"
     assert scale.over_columns("a*batch + c") == "a*(total_batch/cores) + c"
+
+
+# --- where it may end ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("column", "ends"),
+    [
+        *(("gpus", False), ("nodes", False), ("MPI ranks", False), ("workers", False)),
+        *(("Threads", True), ("procs", True), ("cores", True), ("users", True), ("tp", True)),
+    ],
+)
+def test_what_shares_a_machine_may_exhaust_it(column: str, ends: bool) -> None:
+    counts = limits(panel({column: [1, 2, 4, 8]}), np.array([1.0, 2.0, 4.0, 8.0]))
+    assert [count for count, _ in counts if count <= 8.0] == ([1.0, 2.0, 4.0] if ends else [])
+    # Six doublings from 1 to 64, each the last one with a probability of 0.2.
+    assert sum(chance for _, chance in counts) == pytest.approx(1.0 - 0.8**6 if ends else 0.0)
