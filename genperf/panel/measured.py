@@ -142,7 +142,8 @@ def described(name: str, unit: str) -> Header:
     """
     # Behind a dot stands the statistic of a record, and no minutes.
     header = header_of(re.sub(rf"\.({'|'.join(_RANKED)})$", "", name))
-    in_cells = header_of(f"{header.kind or 'x'} ({unit})") if unit else header
+    kind = header.kind or "x"
+    in_cells = header_of(f"{kind}{unit}" if unit.startswith("/") else f"{kind} ({unit})") if unit else header
     if not in_cells.kind:
         return header
     shared = header.shared or in_cells.shared

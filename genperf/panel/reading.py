@@ -14,10 +14,17 @@ import numpy.typing as npt
 from genperf.errors import TableError
 from genperf.formula import quote_name
 from genperf.formula.amounts import amount
-from genperf.panel.consequences import Consequence, consequences
 from genperf.panel.counts import EXTRINSIC, in_the_singular, not_counted
-from genperf.panel.endings import ending_column
-from genperf.panel.evidence import Evidence, evidence_of, names_kinds, often_empty, repeated_kinds, sparse
+from genperf.panel.evidence import (
+    Consequence,
+    Evidence,
+    consequences,
+    evidence_of,
+    names_kinds,
+    often_empty,
+    repeated_kinds,
+    sparse,
+)
 from genperf.panel.measured import (
     Measured,
     described,
@@ -28,7 +35,7 @@ from genperf.panel.measured import (
     not_measured,
     ranked,
 )
-from genperf.panel.runs import is_provenance, is_repeat, refuse_job_steps, series_columns
+from genperf.panel.runs import ending_column, is_provenance, is_repeat, refuse_job_steps, series_columns
 from genperf.table import phase_columns
 from genperf.table.cells import Cells
 from genperf.table.roles import lets_of, names_of

@@ -1,4 +1,4 @@
-"""Columns that number the runs, or tell where they were written down: they are no factors."""
+"""Columns that number the runs, tell where they were written down, or how they ended: they are no factors."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from genperf.errors import TableError
 from genperf.panel.evidence import alone
 from genperf.table.cells import Cells
 from genperf.table.clean import labels, mostly_numbers
+from genperf.table.failures import says_failed
 from genperf.vocabulary import words_of
 from genperf.vocabulary.names import plain_name
 
@@ -88,3 +89,42 @@ def _numbers_runs(cells: Cells | Sequence[Any]) -> bool:
         return True
     matches = [_NUMBERED.fullmatch(text.lower()) for text in {*labels(cells).tolist()} - {""}]
     return bool(matches) and all(matches) and len({m[1] for m in matches if m is not None}) == 1
+
+
+# --- how a run ended --------------------------------------------------------------------------------------------------
+
+
+_ENDINGS, _FAILED, _SUCCEEDED = (
+    frozenset(words_of(f"columns.{kind}")) for kind in ("ending", "ending_failed", "ending_succeeded")
+)
+_ON, _OFF = (frozenset(words_of(f"cells.{switch}")) for switch in ("on", "off"))
+
+
+def ending_column(columns: Mapping[str, Cells | Sequence[Any]]) -> dict[str, str]:
+    """Return the option of `read_table` that tells failed runs from others: `status` or `failed`; empty without one.
+
+    Parameters
+    ----------
+    columns : mapping of str to cells
+        Those without a role.
+
+    Examples
+    --------
+    >>> ending_column({"status": ["ok", "OOM", "ok"]}), ending_column({"oom": [0, 1, 0]})
+    ({'status': 'status'}, {'failed': 'oom=1'})
+    >>> ending_column({"success": ["True", "False"]}), ending_column({"status": ["ok", "ok"]})
+    ({'failed': 'success=False'}, {})
+    """
+    for name, cells in columns.items():
+        plain = plain_name(name)
+        if plain not in _ENDINGS | _FAILED | _SUCCEEDED:
+            continue
+        values = sorted({*labels(cells).tolist()} - {""})
+        for failing, words in ((_FAILED, _ON), (_SUCCEEDED, _OFF)):
+            if plain in failing and {v.lower() for v in values} <= _ON | _OFF:
+                failed = [v for v in values if v.lower() in words]
+                if failed and len(values) > 1:
+                    return {"failed": f"{name}={','.join(failed)}"}
+        if plain in _ENDINGS | _FAILED and any(map(says_failed, values)):
+            return {"status": name}
+    return {}

@@ -188,9 +188,9 @@ class Columns:
     def parse(self, text: str) -> Formula:
         """Read a formula over the columns."""
         # Whether a column is text is decided only where a formula may read it.
-        undecided = {n for n in self.names if n in text} - self.texts - set(self._numbers)
-        self.texts |= {n for n in undecided if not mostly_numbers(self._cells(n).tolist())}
-        with_units = undecided & self.texts & set(self.source.numbers)
+        named = {n for n in self.names if n in text} - set(self._numbers)
+        self.texts |= {n for n in named - self.texts if not mostly_numbers(self._cells(n).tolist())}
+        with_units = named & self.texts & set(self.source.numbers)
         try:
             return parse(text, self.names, self.texts)
         except FormulaError:

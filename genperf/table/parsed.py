@@ -24,10 +24,10 @@ _NUMBER = (
     rf"[+\-−]?(?:[0-9]{{1,3}}(?:[ {_BLANKS}][0-9]{{3}})+(?:[.,][0-9]+)?|[0-9](?:[0-9.,]*[0-9])?(?:\.(?![^\W\d_]))?"
     r"|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
 )
-_UNIT = r"(?![eE][+-]?\d)[^\W\d_][^\W\d_.µμ]*\.?(?:\s?[/·]\s?[^\W\d_]+)*|[%‰$€£×]|[µμ]s"
+_UNIT = r"(?![eE][+-]?\d)[^\W\d_][^\W\d_.µμ]*\.?(?:\s?[/·]\s?[^\W\d_]+)*|/\s?[^\W\d_]+|[%‰$€£×]|[µμ]s"
 #: A number, what it varies by, its unit, a second value in brackets, a footnote.
 _CELL = re.compile(
-    rf"[~≈]?\s*(?P<before>[$€£])?\s*(?P<number>{_NUMBER})\s*(?P<first>{_UNIT})?"
+    rf"(?:\*\*)?[~≈]?\s*(?P<before>[$€£])?\s*(?P<number>{_NUMBER})\s*(?P<first>{_UNIT})?"
     rf"(?P<spread>\s*\(?\s*(?:±|\+/[-−]|\+[-−])\s*{_NUMBER}\s*(?:{_UNIT})?\s*\)?)?"
     rf"\s*(?P<unit>{_UNIT})?(?P<second>\s*[(\[{{](?!\^)[^()\[\]{{}}]*[)\]}}])?(?P<note>\s*(?:\[\^?\w+\]|[*†‡¹²³]+))?"
 )
@@ -63,6 +63,8 @@ def parts_of(text: str) -> Parts | None:
     >>> parts_of("406 ms +/- 2"), parts_of("47.29 GiB (74%)"), parts_of("8[^2126]")
     (Parts(number='406', unit='ms', extras=('±',)), Parts(number='47.29', unit='GiB', extras=('second value',)), \
 Parts(number='8', unit='', extras=('footnote',)))
+    >>> parts_of("180/s").unit, parts_of("**1,000**").number
+    ('/s', '1,000')
     >>> parts_of("A100 80GB") is None, parts_of("2x V100") is None
     (True, True)
     """

@@ -306,8 +306,17 @@ def test_a_throughput_has_an_interval_and_fits_where_runs_failed(shell: Shell) -
     assert low < middle < high
     assert low == pytest.approx(64.0 / float(str(numbers["upper"])))
     assert "fits" not in numbers
-    Path("runs.csv").write_text("gpus,batch,step_s,status\n1,8,1.0,ok\n2,8,1.1,ok\n4,8,1.2,ok\n4,64,,OOM\n2,64,,OOM\n")
+    Path("runs.csv").write_text("gpus,step_s,status\n1,1.0,ok\n2,1.1,ok\n4,1.2,ok\n32,,OOM\n64,,OOM\n")
     assert "fits" in answer(shell, at="gpus=8")
+
+
+def test_a_series_whose_runs_all_failed_is_no_other_answer(shell: Shell) -> None:
+    rows = "1,8,1.0,ok\n2,8,1.1,ok\n4,8,1.2,ok\n2,64,,OOM\n4,64,,OOM\n"
+    Path("runs.csv").write_text(f"gpus,batch,step_s,status\n{rows}")
+    assert shell("ask", "runs.csv", "--at", "gpus=8")[0] == 0
+    status, _, errors = shell("ask", "runs.csv", "--at", "gpus=8", "--at", "batch=64")
+    assert status == 1
+    assert "no run of 64 ended with a value" in errors
 
 
 def test_a_batch_that_no_worker_had_needs_caution(shell: Shell) -> None:
