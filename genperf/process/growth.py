@@ -16,7 +16,7 @@ from genperf.growth.bank import bank
 from genperf.growth.cluster import combined, shown
 from genperf.growth.fit import Weighed, weighed
 from genperf.growth.measured import MeasuredSeries, nodes_of, on_one_node
-from genperf.panel import Panel, scale_of
+from genperf.panel import Panel, possible_work
 from genperf.panel.nodes import workers_of_node
 from genperf.process.settings import GROWTH
 from genperf.table import Factor, Table
@@ -129,14 +129,14 @@ def growth_of(table: Table, mapping: Mapping[str, str], noise: float) -> Growth 
     noise : float
         Standard deviation of ln T of repeats.
     """
-    scale = scale_of(table.factors, mapping, kind=table.scaling)
-    panel = scale.factors
+    panel = Panel(table.factors, mapping, scaling=table.scaling)
+    counts_other, panel = panel.axis().counts_other, panel.with_axis
     whole = panel.find("global_batch") if panel.find("batch") or panel.find("micro_batch") else None
     counts = [panel.workers or (None if panel.find("data_parallel") else panel.nodes), panel.find("data_parallel")]
     scaled = [f for f in counts if f is not None]
     known = [f for f in (panel.nodes, panel.find("devices_per_node")) if f is not None]
     formula = panel.counted_node
-    if not (table.target.is_time and scaled and formula is not None) or scale.counts_other:
+    if not (table.target.is_time and scaled and formula is not None) or counts_other:
         return None
     if max(f.distinct for f in scaled) < 2 or min(f.lower for f in (*scaled, *known)) < 1.0:
         return None
@@ -147,7 +147,7 @@ def growth_of(table: Table, mapping: Mapping[str, str], noise: float) -> Growth 
         panel,
         workers,
         "nodes" if panel.node("workers") is None else "workers",
-        tuple((work.formula, work.from_table) for work in scale.works),
+        tuple((work.formula, work.from_table) for work in possible_work(panel)),
         tuple(f.name for f in (*scaled, *([] if whole is None else [whole]))),
         _numbered(table, [f for f in table.factors if f.name not in follow]),
         noise,
