@@ -132,7 +132,7 @@ def growth_of(table: Table, mapping: Mapping[str, str], noise: float) -> Growth 
     panel = Panel(table.factors, mapping, scaling=table.scaling)
     counts_other, panel = panel.axis().counts_other, panel.with_axis
     whole = panel.find("global_batch") if panel.find("batch") or panel.find("micro_batch") else None
-    counts = [panel.workers or (None if panel.find("data_parallel") else panel.nodes), panel.find("data_parallel")]
+    counts = [panel.workers if panel.find("data_parallel") else panel.counted, panel.find("data_parallel")]
     scaled = [f for f in counts if f is not None]
     known = [f for f in (panel.nodes, panel.find("devices_per_node")) if f is not None]
     formula = panel.counted_node
