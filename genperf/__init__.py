@@ -29,6 +29,7 @@ _HOME = {
     "plots": "genperf.plots",
     "datasets": "genperf.datasets",
     "GenericRegressor": "genperf.estimator",
+    "ScaleSplit": "genperf.estimator",
     "GenperfError": "genperf.errors",
 }
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.model_selection import BaseCrossValidator
 from sklearn.utils.validation import (
     _check_sample_weight,
     check_is_fitted,
@@ -20,6 +21,8 @@ from genperf.errors import GenperfError
 from genperf.fitting import fit
 from genperf.result import FitResult
 from genperf.table import read_table
+
+_Rows = npt.NDArray[np.intp]
 
 _TARGET, _WEIGHT = "_target", "_weight"
 
@@ -215,3 +218,49 @@ class GenericRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 def _chosen(names: list[str], wanted: Sequence[str | int]) -> list[str]:
     """Return the names of columns that are given by name or by number."""
     return [names[w] if isinstance(w, int) else w for w in wanted]
+
+
+class ScaleSplit(BaseCrossValidator):  # type: ignore[misc]
+    """Hold out the largest scales: each split predicts one count from all smaller ones, the largest first.
+
+    Parameters
+    ----------
+    column : str or int
+        That counts the workers or nodes, by name or number.
+    n_splits : int
+        How many counts are held out, one a split.
+
+    Examples
+    --------
+    >>> X = pd.DataFrame({"workers": [1, 1, 2, 4, 8, 8]})
+    >>> [(train.tolist(), test.tolist()) for train, test in ScaleSplit("workers", 2).split(X)]
+    [([0, 1, 2, 3], [4, 5]), ([0, 1, 2], [3])]
+    """
+
+    def __init__(self, column: str | int, n_splits: int = 1) -> None:
+        self.column = column
+        self.n_splits = n_splits
+
+    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
+        """Return the number of splits."""
+        return self.n_splits
+
+    def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[tuple[_Rows, _Rows]]:
+        """Yield the numbers of the rows to train on and to predict.
+
+        Raises
+        ------
+        GenperfError
+            Where the column is missing, or has too few counts.
+        """
+        if isinstance(X, pd.DataFrame) and isinstance(self.column, str) and self.column not in X:
+            raise GenperfError(f"there is no column '{self.column}'", hint=f"one of {', '.join(map(str, X.columns))}")
+        values = np.asarray(X[self.column]) if isinstance(X, pd.DataFrame) else np.asarray(X)[:, int(self.column)]
+        counts = np.unique(values)
+        if not 1 <= self.n_splits < len(counts):
+            raise GenperfError(
+                f"{self.n_splits} splits need {self.n_splits + 1} counts of '{self.column}', "
+                f"and there are {len(counts)}"
+            )
+        for count in counts[::-1][: self.n_splits]:
+            yield np.flatnonzero(values < count), np.flatnonzero(values == count)

@@ -9,6 +9,8 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.utils.estimator_checks import check_dataframe_column_names_consistency, parametrize_with_checks
 
+import genperf as gp
+from genperf.errors import GenperfError
 from genperf.estimator import GenericRegressor
 
 
@@ -67,3 +69,34 @@ def test_centred_factors_name_their_scaler(named: bool) -> None:
     X = pd.DataFrame({"workers": [1.0, 2, 4, 8]}) - 3.75
     with pytest.raises(ValueError, match="leave StandardScaler out"):
         GenericRegressor().fit(X if named else X.to_numpy(), np.ones(4))
+
+
+def test_the_largest_scales_are_held_out() -> None:
+    X = np.array([[1, 8], [2, 8], [4, 8], [4, 16], [8, 8]])
+    splits = [(train.tolist(), test.tolist()) for train, test in gp.ScaleSplit(0, 2).split(X)]
+    assert splits == [([0, 1, 2, 3], [4]), ([0, 1], [2, 3])]
+    assert gp.ScaleSplit(0, 2).get_n_splits() == 2
+
+
+@pytest.mark.parametrize("n_splits", [0, 4])
+def test_too_few_scales_are_refused(n_splits: int) -> None:
+    with pytest.raises(GenperfError, match="counts of 'workers', and there are 4"):
+        next(gp.ScaleSplit("workers", n_splits).split(pd.DataFrame({"workers": [1, 2, 4, 8]})))
+
+
+def test_a_split_names_a_column_that_is_missing() -> None:
+    with pytest.raises(GenperfError, match="no column 'nodes'"):
+        next(gp.ScaleSplit("nodes").split(pd.DataFrame({"workers": [1, 2]})))
+
+
+def test_splits_serve_cross_validation() -> None:
+    X = pd.DataFrame({"workers": [1, 2, 4, 8, 16]})
+    y = 1.0 + 8.0 / X.workers
+    scores = cross_val_score(
+        gp.GenericRegressor("a/workers + c", extrinsic=["workers"]),
+        X,
+        y,
+        cv=gp.ScaleSplit("workers", 2),
+        scoring="neg_mean_absolute_percentage_error",
+    )
+    assert (scores > -0.02).all()

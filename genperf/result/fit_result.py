@@ -21,6 +21,7 @@ from genperf.table.source import Source
 
 if TYPE_CHECKING:
     import pandas as pd
+    from statsmodels.iolib.summary import Summary
 
 
 class Result:
@@ -244,6 +245,37 @@ class FitResult(Result, Fitted):
         import genperf
 
         return genperf.plots.scaling(self, self.explain(at, knee=True).scaling, **options)
+
+    def summary(self, interval: float = 0.9) -> Summary:
+        """Return the model and its constants as statsmodels shows a regression, with `as_text`, `as_html`, `as_latex`.
+
+        Examples
+        --------
+        >>> import genperf as gp
+        >>> import pandas as pd
+        >>> runs = pd.DataFrame({"workers": [1, 2, 4, 8], "seconds": [9.0, 5.0, 3.0, 2.0]})
+        >>> result = gp.fit(gp.read_table(runs, time="seconds", extrinsic="workers"), model="amdahl")
+        >>> print(result.summary().as_text().splitlines()[1].strip())
+        amdahl: time (s)
+        """
+        from statsmodels.iolib.summary import Summary
+        from statsmodels.iolib.table import SimpleTable
+
+        shown = Summary()
+        target, options = self.schema.target, self.options
+        error = "not measured" if self.held_out_error is None else f"{self.held_out_error:.1f} %"
+        about = [
+            ("Configurations", str(self.schema.configurations), "Held-out error", error),
+            ("Loss", str(options.get("loss", "")), "R-squared", f"{self.metrics.get('r2', float('nan')):.4f}"),
+            ("Penalty", str(options.get("penalty", "")), "Seed", str(self.seed)),
+        ]
+        shown.tables.append(SimpleTable(about, title=f"{self.model}: {target.name} ({target.unit})"))
+        frame = self.constants(interval)
+        rows = [[f"{cell:.4g}" if isinstance(cell, float) else str(cell) for cell in row] for row in frame.to_numpy()]
+        ends = f"{100.0 * interval:g} %"
+        headers = [{"lower": f"[{ends}", "upper": f"{ends}]"}.get(name, name) for name in frame.columns]
+        shown.tables.append(SimpleTable(rows, headers))
+        return shown
 
     def constants(self, interval: float = 0.9) -> pd.DataFrame:
         """Return the fitted constants with their intervals.
