@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ import pandas as pd
 
 from genperf.advice.ask import Answer, Question
 from genperf.advice.ask import ask as ask_model
-from genperf.attribution.answers import as_html
+from genperf.advice.table_answers import MAX_LISTED, QuantityAnswer, TableAnswer
 from genperf.errors import GenperfError, TableError, listed
 from genperf.fitting import fit_group
 from genperf.formula import parse, quote_name
@@ -21,17 +21,16 @@ from genperf.formula.amounts import amount
 from genperf.panel import Panel
 from genperf.panel.measured import Measured, measurement_of_column
 from genperf.panel.question import Selection, select, with_counts_in_names
-from genperf.panel.reading import Reading, column_named, growth, read_columns, slope_of
+from genperf.panel.reading import Reading, column_named, growth, slope_of
+from genperf.panel.tables import Recognised, recognised
 from genperf.result import FitResult
 from genperf.table import Factor, Table, read_table
-from genperf.table.cells import Cells
 from genperf.table.clean import label, labels
-from genperf.table.columns import Columns
 from genperf.table.jobs import taken_as_job
+from genperf.table.opened import open_files
 from genperf.table.roles import lets_of
 from genperf.table.source import Source
 from genperf.table.target import TIME_UNITS
-from genperf.table.understood import understood
 from genperf.vocabulary.headers import DEVICE_WORDS, Header, header_of
 from genperf.vocabulary.names import canonical_of
 from genperf.words.numbers import join_values, samples_called, three_digits
@@ -63,94 +62,11 @@ class SeriesSettings:
     most_informed: int = 2
     #: Quantities that are fitted: a server's log has dozens, which take 0.1 s each.
     max_quantities: int = 12
-    #: Columns that are listed as left out.
-    max_listed: int = 12
     #: Without a question: the next doubling, and so many times the largest count.
     multiples: tuple[int, ...] = (2, 8)
 
 
 SERIES = SeriesSettings()
-
-
-@dataclass(frozen=True, eq=False)
-class QuantityAnswer:
-    """The predicted value of one measured column, in the column's unit."""
-
-    quantity: str
-    unit: str
-    value: float
-    lower: float
-    upper: float
-    verdict: str
-    reason: str
-    at: dict[str, Any]
-    sentences: dict[str, str]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return it as plain values, for JSON."""
-        return {**vars(self), "sentences": dict(self.sentences)}
-
-    @property
-    def line(self) -> str:
-        """The value and its interval on a line."""
-        unit = f" {self.unit}" if self.unit else ""
-        ends = f"{three_digits(self.lower)} to {three_digits(self.upper)}"
-        return f"{self.quantity}: {three_digits(self.value)}{unit} ({ends}; {self.verdict})"
-
-
-@dataclass(frozen=True, eq=False)
-class TableAnswer:
-    """What a table answers: the likeliest quantity in sentences, and every measured one as a value."""
-
-    reading: Reading
-    #: The first quantity; None where its answer is no more than a value.
-    answer: Answer | None
-    answers: tuple[QuantityAnswer, ...]
-    #: What was done to read the table, and what its rows show.
-    notes: tuple[str, ...] = ()
-    #: The factors that the question leaves open, as they are taken.
-    taken: dict[str, Any] = field(default_factory=dict)
-    #: Lines of the same quantity in the other series that the question may mean.
-    others: tuple[str, ...] = ()
-    #: Without a count in the question: the first quantity at eight times the largest one.
-    beyond: str = ""
-    #: Columns that no part of the answer reads.
-    left_out: tuple[str, ...] = ()
-
-    @property
-    def read_as(self) -> str:
-        """How the table was read, as options that can be copied."""
-        left = f"; left out: {listed(self.left_out, SERIES.max_listed)}" if self.left_out else ""
-        return f"read as: {self.reading.options}{left}"
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return it as plain values, for JSON."""
-        first = self.answer.to_dict() if self.answer is not None else {"at": self.answers[0].at}
-        return {
-            "roles": self.reading.roles,
-            "mapping": self.reading.mapping,
-            "read_as": self.reading.read_as(),
-            "left_out": list(self.left_out),
-            "notes": list(self.notes),
-            **first,
-            "taken": self.taken,
-            "answers": [answer.to_dict() for answer in self.answers],
-        }
-
-    def _repr_html_(self) -> str:
-        values = pd.DataFrame([vars(answer) for answer in self.answers])
-        shown = values[["quantity", "value", "lower", "upper", "unit", "verdict"]]
-        return as_html(join_values(self.answers[0].at), shown, *str(self).splitlines(), self.read_as, *self.notes)
-
-    def __str__(self) -> str:
-        lines = [str(self.answer)] if self.answer is not None else list(self.answers[0].sentences.values())
-        if len(self.answers) > 1:
-            lines += ["Also measured:", *(f"  {answer.line}" for answer in self.answers[1:])]
-        if self.beyond:
-            lines.append(self.beyond)
-        if self.others:
-            lines += ["The table has other series:", *(f"  {line}" for line in self.others)]
-        return "\n".join(lines)
 
 
 def ask(
@@ -179,57 +95,47 @@ def ask(
     ('images_per_s', 'caution')
     """
     wanted = {name: label(value) for name, value in {**(at or {}), **configuration}.items()}
-    return ask_source(understood(table), wanted, want)
+    cells = open_files([str(table)]) if isinstance(table, str | Path) else table
+    return ask_recognised(recognised(cells), wanted, want)
 
 
-def ask_source(
-    source: Source,
+def ask_recognised(
+    opened: Recognised,
     at: Mapping[str, str],
     want: str | None = None,
     question: Question | None = None,
-    given: Mapping[str, Any] | None = None,
-    mapping: Mapping[str, str] | None = None,
     hints: Mapping[str, str] | None = None,
     seed: int = 0,
 ) -> TableAnswer:
-    """Answer one configuration from a table whose columns are recognised.
+    """Answer one configuration from a table whose columns are recognised, with roles that were given.
 
     Parameters
     ----------
     at : mapping of str to str
         The configuration; numbers as `30B` too. Empty for twice the largest count.
     want : str, optional
-        The quantity: a header or a kind; every measured one is answered where omitted, the likeliest first.
-    given : mapping, optional
-        Roles and how rows are read, as `read_table` takes them: they win.
-    mapping, hints : mapping of str to str, optional
+        As for `ask`.
+    hints : mapping of str to str, optional
         As for `genperf.fit`.
 
     Raises
     ------
     GenperfError
-        Where nothing was measured, nothing is scaled, or the table lacks a level that the question names.
+        As `ask` does.
     """
-    roles = {name: value for name, value in (given or {}).items() if value}
-    columns: dict[str, Cells] = dict(source.columns)
-    derived = Columns(source)
-    columns |= {name: derived.derive(name, text) for name, text in lets_of(roles.get("let")).items()}
-    further = {text.partition("=")[2].rpartition(":")[0] or text.partition("=")[2] for text in roles.get("also", ())}
-    arrays = {n: np.asarray(cells, dtype=object) for n, cells in columns.items() if n not in further}
-    wanted = _with_parts_of_names(source, at)
-    plain, wanted, notes = with_counts_in_names(arrays, wanted)
+    arrays = {n: np.asarray(cells, dtype=object) for n, cells in opened.columns.items()}
+    plain, wanted, notes = with_counts_in_names(arrays, _with_parts_of_names(opened.source, at))
+    source, lets = opened.source, lets_of(opened.given.get("let"))
     if set(plain) != set(arrays) or any(plain[n] is not arrays[n] for n in plain):
-        cells = {n: plain[n] for n in plain if n not in lets_of(roles.get("let"))}
-        source = replace(source, cells=cells, numbers={}, made={}, idle=())
-    notes = [*(step.text for step in source.steps), *notes]
-    reading = read_columns(plain, roles, mapping, wanted, want, source.units)
+        source = replace(source, cells={n: plain[n] for n in plain if n not in lets}, numbers={}, made={}, idle=())
+    reading = replace(opened, source=source, at=wanted, want=want).reading
     wanted = _resolved(reading, wanted)
-    reader = _Reader(source, reading, roles, question or Question(), dict(hints or {}), seed)
-    whole = any(roles.get(name) for name in _FACTORS) or "*" in reading.derived.get(reading.scale or "", "")
+    reader = _Reader(source, reading, opened.given, question or Question(), dict(hints or {}), seed)
+    whole = any(opened.given.get(name) for name in _FACTORS) or "*" in reading.derived.get(reading.scale or "", "")
     selection = None if whole else select(reading, wanted)
     if selection is not None and not reader.is_series(selection):
         selection = None
-    return reader.answered(selection, wanted, want, notes)
+    return reader.answered(selection, wanted, want, [*(step.text for step in source.steps), *notes])
 
 
 def _with_parts_of_names(source: Source, at: Mapping[str, str]) -> dict[str, str]:
@@ -308,7 +214,7 @@ class _Reader:
                     notes = [*notes, f"{name} is not answered: {error.message}"]
         left = [n for n in names if n not in answers]
         if left and len(answers) >= most:
-            notes = [*notes, f"measured as well, and answered by --want: {listed(left, SERIES.max_listed)}"]
+            notes = [*notes, f"measured as well, and answered by --want: {listed(left, MAX_LISTED)}"]
         answers = {n: answers[n] for n in names if n in answers}
         kinds = [note.text for note in table.notes if note.kind in TABLE_NOTES]
         kinds += [note.text for note in first.notes if note.kind in FIT_NOTES]
@@ -335,7 +241,6 @@ class _Reader:
     def fitted(self, name: str, selection: Selection | None, at: Mapping[str, str]) -> tuple[FitResult, Table]:
         """Fit the model that answers for one quantity, with the table that it was fitted to."""
         roles = self.roles(name, selection)
-        mapping = dict(self.reading.mapping)
         if selection is None:
             table = taken_as_job(read_table(self.source, **roles))
             key = _one_group(table, at)
@@ -346,7 +251,7 @@ class _Reader:
             key = self.key(selection)
             if key not in dict(table.groups()):
                 raise TableError(f"no run of {', '.join(key)} ended with a value", where=table.source)
-        return fit_group(table, key, mapping, self.seed, self.hints), table
+        return fit_group(table, key, self.reading.mapping, self.seed, self.hints), table
 
     def roles(self, name: str, selection: Selection | None) -> dict[str, Any]:
         """Return the arguments of `read_table` for one quantity."""
@@ -366,8 +271,7 @@ class _Reader:
             roles |= self._series_roles(name, selection, roles)
         roles["let"] = lets
         roles["work"] = roles.get("work") if roles.get("throughput") else None
-        roles.pop("delimiter", None)
-        return roles
+        return {role: value for role, value in roles.items() if role not in ("delimiter", "aggregate")}
 
     def _measured(self, name: str) -> Measured:
         reading = self.reading

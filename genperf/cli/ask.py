@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from genperf.cli.messages import tell
-from genperf.cli.options import HINT, once, pairs, table_options
+from genperf.cli.options import HINT, once, recognised_table, table_options
 from genperf.cli.output import Output, results, show_json
 from genperf.cli.shown import training_of
 from genperf.errors import GenperfError
@@ -57,22 +57,14 @@ def command(
     A role that is given as an option is not guessed.
     """
     from genperf.advice.ask import Question
-    from genperf.advice.tables import ask_source
+    from genperf.advice.tables import ask_recognised
     from genperf.attribution.derived import price_of
 
     paid = None if price is None else price_of(price, per)
-    source = _source(table, given["delimiter"])
+    opened = recognised_table(_source(table, given["delimiter"]), {**given, "mapping": mapping})
     question = Question(None, "samples", paid, per, training=training_of(tokens, peak))
-    answer = ask_source(
-        source,
-        _configuration(at, source.columns),
-        want,
-        question,
-        {name: value for name, value in given.items() if value},
-        pairs(mapping, "--map"),
-        once(hints, "--hint"),
-        seed,
-    )
+    wanted = _configuration(at, opened.source.columns)
+    answer = ask_recognised(opened, wanted, want, question, once(hints, "--hint"), seed)
     if out.as_json:
         show_json(answer.to_dict())
         return
@@ -90,7 +82,6 @@ def command(
 def _source(table: tuple[str, ...], delimiter: str | None) -> Source:
     """Open the files of the table, or make one of runs such as 4:1530."""
     from genperf.table.opened import open_files, source_of_runs
-    from genperf.table.understood import understood
 
     files = [text for text in table if not _RUN.fullmatch(text)]
     if not files:
@@ -99,7 +90,7 @@ def _source(table: tuple[str, ...], delimiter: str | None) -> Source:
         raise GenperfError(
             f"'{files[0]}' is not a run", hint="files of one TABLE, or runs as count:throughput: 1:410 2:792 4:1530"
         )
-    return understood(open_files(files, delimiter), delimiter)
+    return open_files(files, delimiter)
 
 
 def _configuration(at: tuple[str, ...], columns: Collection[str]) -> dict[str, str]:

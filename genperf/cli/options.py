@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from genperf.panel.tables import Recognised
     from genperf.result import FitResult, GroupedResult
     from genperf.table import Table
+    from genperf.table.source import Source
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -159,7 +160,7 @@ def number(text: str, option: str) -> float:
     return value
 
 
-def recognised_table(source: str, given: dict[str, Any]) -> Recognised:
+def recognised_table(source: str | Source, given: dict[str, Any]) -> Recognised:
     """Open the table that the options describe, taking them out of `given`."""
     from genperf.panel.tables import OPTIONS, recognised
 

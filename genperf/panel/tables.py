@@ -17,6 +17,7 @@ from genperf.table.aggregate import LargeSource, worth_aggregating
 from genperf.table.cells import Cells
 from genperf.table.columns import Columns
 from genperf.table.content import files_of
+from genperf.table.further import further_of
 from genperf.table.roles import lets_of, names_of
 from genperf.table.source import Source
 from genperf.table.understood import understood
@@ -53,19 +54,15 @@ class Recognised:
         TableError
             Where nothing was measured, or nothing counts what the runs are scaled by.
         """
-        columns: dict[str, Cells] = dict(self.source.columns)
-        derived = Columns(self.source)
-        columns |= {name: derived.derive(name, text) for name, text in lets_of(self.given.get("let")).items()}
-        further = {text.partition("=")[2].rpartition(":")[0] or text.partition("=")[2] for text in self._also}
-        kept = {name: cells for name, cells in columns.items() if name not in further}
-        return read_columns(kept, self.given, self.mapping, self.at, self.want, self.source.units)
+        return read_columns(self.columns, self.given, self.mapping, self.at, self.want, self.source.units)
 
-    @property
-    def _also(self) -> list[str]:
-        also = self.given.get("also") or ()
-        if isinstance(also, Mapping):
-            return [f"{name}={column}" for name, column in also.items()]
-        return [also] if isinstance(also, str) else list(also)
+    @cached_property
+    def columns(self) -> dict[str, Cells]:
+        """The cells as they are understood, with derived columns and without further quantities."""
+        derived = Columns(self.source)
+        lets = {name: derived.derive(name, text) for name, text in lets_of(self.given.get("let")).items()}
+        further = {measured.column for measured in further_of(self.given.get("also")).values()}
+        return {name: cells for name, cells in {**self.source.columns, **lets}.items() if name not in further}
 
     @property
     def line(self) -> str:
