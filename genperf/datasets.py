@@ -104,8 +104,8 @@ def world() -> pd.DataFrame:
     -------
     DataFrame
         `source`, `repository`, `commit`, `licence`; `cluster`, `device`, `framework`, `devices_per_node`, `inside` and
-        `between` (the links in a node, and rdma, ethernet or slingshot between nodes; empty where the source is
-        silent); `series`, `batch` ("device" where the batch of a device stays along the series, else "total"),
+        `between` (the links in a node, and rdma, ethernet or slingshot between nodes; empty where the source does not
+        give them); `series`, `batch` ("device" where the batch of a device stays along the series, else "total"),
         `devices`, `nodes`, and `rate`, the work of all devices in a second, in a unit of the series.
 
     Examples
@@ -130,7 +130,7 @@ def world() -> pd.DataFrame:
 
 
 def _published(source: str) -> pd.DataFrame:
-    """Return the series of a source: `place` tells its clusters apart."""
+    """Return the series of a source: `place` separates its clusters."""
     file = _folder() / "published" / f"{source}.csv"
     if file.is_file():
         return pd.read_csv(file).rename(columns={"cluster": "place"}).drop(columns=["source", "path", "line"])

@@ -1,4 +1,4 @@
-"""Errors that point at the place and say what to try.
+"""Errors that point at the place and suggest what to try.
 
 Every error a user can cause is a `GenperfError`; the command line prints it and exits with status 1,
 so no traceback reaches anyone for bad input.
@@ -65,7 +65,7 @@ class FitError(GenperfError):
 
 
 class FormulaError(GenperfError):
-    """A formula is refused; a caret stands under the place.
+    """A formula is refused; a caret marks the place.
 
     Parameters
     ----------

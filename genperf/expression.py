@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
@@ -18,6 +18,7 @@ from genperf.formula import (
     PowerSum,
     bind,
     bind_values,
+    chain,
     evaluate,
     evaluate_with_gradient,
     latex,
@@ -35,7 +36,7 @@ Part = Literal["scale", "intrinsic", "extrinsic", "step", "level"]
 
 
 class Meaning(NamedTuple):
-    """What a constant says of the factors, where its family tells."""
+    """The meaning of a constant for the factors, where its family has one."""
 
     #: The *scale* of a term, the power of an *intrinsic* or *extrinsic* factor, the *step* of a count between alone and
     #: together, or the *level* of a categorical factor.
@@ -156,10 +157,7 @@ class Expression:
     def _total(self) -> Node:
         if self.total is not None:
             return self.total
-        whole: Node = Name(self.terms[0].name)
-        for term in self.terms[1:]:
-            whole = Call("add", (whole, Name(term.name)))
-        return whole
+        return chain("add", [Name(term.name) for term in self.terms])
 
     @cached_property
     def constant_names(self) -> tuple[str, ...]:
@@ -180,7 +178,7 @@ class Expression:
     def is_linear(self) -> bool:
         """Whether the total is linear in the coefficients: a sum of terms, none of which has one inside a function."""
         names = frozenset(c.name for c in self.constants if c.kind == "coefficient")
-        return self.is_sum and all(_linear_in(t.node, names) for t in self.terms)
+        return self.is_sum and all(_reads_and_linear(t.node, names)[1] for t in self.terms)
 
     def __str__(self) -> str:
         return self.text()
@@ -191,7 +189,7 @@ class Expression:
         Parameters
         ----------
         constants : mapping of str to float, optional
-            Values that stand in the place of the constants. Terms of a sum that are zero are then left out.
+            Values in the place of the constants. Terms of a sum that are zero are then left out.
         digits : int
             Significant digits of numbers.
         """
@@ -227,8 +225,7 @@ class Expression:
         """
         for name in values:
             if name not in self.constant_names:
-                known = self.constant_names
-                hint = suggest(name, known) or f"one of {', '.join(known)}"
+                hint = suggest(name, self.constant_names) or f"one of {', '.join(self.constant_names)}"
                 raise ModelError(f"'{self.family}' has no constant '{name}' to fix", hint=hint)
         return replace(
             self,
@@ -249,8 +246,7 @@ class Expression:
         -------
         ndarray of shape (rows,) or (sets, rows)
         """
-        value = evaluate(self.node, {**columns, **constants})
-        return _broadcast(value, columns, constants)
+        return _broadcast(evaluate(self.node, {**columns, **constants}), columns, constants)
 
     def term_values(self, columns: Mapping[str, Any], constants: Mapping[str, Any]) -> dict[str, Array]:
         """Return each term's values in the target's unit, shaped as `evaluate` does."""
@@ -262,17 +258,7 @@ class Expression:
     ) -> tuple[Array, dict[str, Array]]:
         """Return the values of the total and their exact derivatives.
 
-        Parameters
-        ----------
-        columns : mapping of str to ndarray of shape (rows,)
-        constants : mapping of str to float, or to ndarray of shape (sets, 1)
-        by : sequence of str
-            Factors or constants to differentiate by.
-
-        Returns
-        -------
-        value : ndarray of shape (rows,) or (sets, rows)
-        gradient : dict of str to ndarray of that shape
+        By factors or constants, shaped as `evaluate` does.
         """
         value, slopes = evaluate_with_gradient(self.node, {**columns, **constants}, by)
         return (
@@ -281,22 +267,10 @@ class Expression:
         )
 
     def bind(self, columns: Mapping[str, Any], rows: int | None = None) -> BoundExpression:
-        """Put a table's columns in, which leaves a function of the constants alone.
-
-        Parameters
-        ----------
-        columns : mapping of str to ndarray of shape (rows,)
-        rows : int, optional
-            Needed where the expression reads no column.
-        """
+        """Put a table's columns, of shape (rows,), in: what is left is a function of the constants alone."""
         if rows is None:
             rows = max((len(c) for c in columns.values()), default=1)
         return BoundExpression(self, bind(self.node, columns), rows)
-
-
-def _linear_in(node: Node, names: frozenset[str]) -> bool:
-    """Return whether a tree is linear in some names together."""
-    return _reads_and_linear(node, names)[1]
 
 
 def _reads_and_linear(node: Node, names: frozenset[str]) -> tuple[bool, bool]:
@@ -337,17 +311,17 @@ class BoundExpression:
     expression: Expression
     node: Node
     rows: int
-    index: dict[str, int] = field(init=False)
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "index", {name: j for j, name in enumerate(self.expression.constant_names)})
+    @cached_property
+    def _index(self) -> dict[str, int]:
+        return {name: j for j, name in enumerate(self.expression.constant_names)}
 
     def _values(self, constants: Array) -> dict[str, Array]:
-        return {name: constants[:, j : j + 1] for name, j in self.index.items()}
+        return {name: constants[:, j : j + 1] for name, j in self._index.items()}
 
     @cached_property
     def _sum(self) -> PowerSum | None:
-        return power_sum(self.node, self.index, self.rows)
+        return power_sum(self.node, self._index, self.rows)
 
     @cached_property
     def _tree(self) -> Node:
@@ -367,7 +341,7 @@ class BoundExpression:
 
     def jacobian(self, constants: Array) -> tuple[Array, Array]:
         """Return predicted values (sets, rows) and their exact derivatives (sets, rows, n)."""
-        return self._derivatives(constants, tuple(range(len(self.index))))
+        return self._derivatives(constants, tuple(range(len(self._index))))
 
     def basis(self, constants: Array) -> tuple[Array, Array]:
         """Return predicted values (sets, rows) and their derivatives by the coefficients (sets, rows, k)."""

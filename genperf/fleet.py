@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from genperf.engine import Engine, Lost, run
 from genperf.errors import FitError
@@ -35,13 +35,18 @@ class CheckpointSettings:
 CHECKPOINTS = CheckpointSettings()
 
 
-@dataclass
 class _Done:
-    """The outcomes so far, by the group's place in the table."""
+    """The outcomes so far, saved seldom enough that saving takes little of the time."""
 
-    group: tuple[str, ...]
-    keys: list[Key] = field(default_factory=list)
-    outcomes: dict[int, Outcome] = field(default_factory=dict)
+    def __init__(self, table: Table, progress: Progress | None, checkpoint: Checkpoint | None) -> None:
+        self.group, self.total = table.group, table.group_count
+        self.progress, self.checkpoint = progress, checkpoint
+        self.keys: list[Key] = []
+        #: By the group's place in the table.
+        self.outcomes: dict[int, Outcome] = {}
+        self.saved = 0
+        self.due = time.monotonic() + CHECKPOINTS.interval_s
+        self.earliest = time.monotonic()
 
     def result(self) -> GroupedResult:
         """Return the outcomes in the table's order."""
@@ -53,9 +58,28 @@ class _Done:
         )
 
     def add(self, numbers: Sequence[int], outcomes: list[Outcome] | Lost) -> None:
-        """Add the outcomes of a task, or its failure for each of its groups."""
+        """Add the outcomes of a task, or its failure for each of its groups; save where it is due."""
         listed = [outcomes.reason] * len(numbers) if isinstance(outcomes, Lost) else outcomes
         self.outcomes.update(zip(numbers, listed, strict=True))
+        now, count = time.monotonic(), len(self.outcomes)
+        many = count - self.saved >= CHECKPOINTS.groups
+        if now >= self.earliest and (many or now >= self.due):
+            self.save()
+            end = time.monotonic()
+            self.saved = count
+            self.earliest = end + CHECKPOINTS.pause_ratio * (end - now)
+            self.due = max(end + CHECKPOINTS.interval_s, self.earliest)
+        self.report()
+
+    def report(self) -> None:
+        """Report the number of groups done."""
+        if self.progress is not None:
+            self.progress(len(self.outcomes), self.total)
+
+    def save(self) -> None:
+        """Save the outcomes so far, if there are any."""
+        if self.checkpoint is not None and self.outcomes:
+            self.checkpoint(self.result())
 
 
 def fit_fleet(
@@ -95,28 +119,20 @@ def fit_fleet(
     FitError
         Where no group could be fitted; the first one's reason.
     """
-    done = _Done(table.group)
-    total = table.group_count
-    saver = _Saver(done, checkpoint)
+    done = _Done(table, progress, checkpoint)
     try:
         lost: list[tuple[int, Table]] = []
         for numbers, parts, outcomes in _outcomes(_fresh(table, done, kept), work, engine, together):
             if isinstance(outcomes, Lost) and len(numbers) > 1:
                 lost += zip(numbers, parts, strict=True)
-                continue
-            done.add(numbers, outcomes)
-            saver.save_if_due()
-            if progress is not None:
-                progress(len(done.outcomes), total)
+            else:
+                done.add(numbers, outcomes)
         for numbers, _, outcomes in _outcomes(iter(lost), work, engine, 1):
             done.add(numbers, outcomes)
-            if progress is not None:
-                progress(len(done.outcomes), total)
     except BaseException:
-        saver.save()
+        done.save()
         raise
-    if progress is not None:
-        progress(len(done.outcomes), total)
+    done.report()
     result = done.result()
     if not result.results:
         key, reason = next(iter(result.failures.items()))
@@ -157,30 +173,3 @@ def _outcomes(
     for number, outcome in run(work, tasks(), engine):
         numbers, tables = sent.pop(number)
         yield numbers, tables, outcome
-
-
-class _Saver:
-    """Saves the results so far, seldom enough that saving takes little of the time."""
-
-    def __init__(self, done: _Done, checkpoint: Checkpoint | None) -> None:
-        self.done, self.checkpoint = done, checkpoint
-        self.saved = 0
-        self.due = time.monotonic() + CHECKPOINTS.interval_s
-        self.earliest = time.monotonic()
-
-    def save_if_due(self) -> None:
-        """Save if enough time has passed since the last checkpoint, or enough groups are done."""
-        now, count = time.monotonic(), len(self.done.outcomes)
-        many = count - self.saved >= CHECKPOINTS.groups
-        if self.checkpoint is None or now < self.earliest or not (many or now >= self.due):
-            return
-        self.checkpoint(self.done.result())
-        end = time.monotonic()
-        self.saved = count
-        self.earliest = end + CHECKPOINTS.pause_ratio * (end - now)
-        self.due = max(end + CHECKPOINTS.interval_s, self.earliest)
-
-    def save(self) -> None:
-        """Save what there is."""
-        if self.checkpoint is not None and self.done.outcomes:
-            self.checkpoint(self.done.result())

@@ -1,4 +1,4 @@
-"""What a long computation is doing, told to whoever listens: a command on a terminal."""
+"""The progress of a long computation, reported to a listener: a command on a terminal."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _LISTENER: ContextVar[Listener | None] = ContextVar("listener", default=None)
 
 
 def doing(phase: str, done: int = 0, total: int = 0) -> None:
-    """Tell what is computed now; nobody listens in a worker's process.
+    """Report what is computed now; a worker's process has no listener.
 
     Examples
     --------
@@ -29,7 +29,7 @@ def doing(phase: str, done: int = 0, total: int = 0) -> None:
 
 @contextmanager
 def listening(listener: Listener | None) -> Iterator[None]:
-    """Hand what `doing` tells to a function; None listens to nothing."""
+    """Pass the reports of `doing` to a function; None receives none."""
     token = _LISTENER.set(listener)
     try:
         yield

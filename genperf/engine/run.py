@@ -264,20 +264,24 @@ def run(work: Callable[[T], R], tasks: Iterable[T], engine: Engine) -> Iterator[
     [(0, 1), (1, 2)]
     """
     guarded = _Guarded(work)
-    try:
-        if engine.in_process:
-            for number, task in enumerate(tasks):
-                yield number, _unwrapped(guarded(number, task)[1])
-            return
-        with connected(engine) as backend:
-            yield from _distributed(guarded, enumerate(tasks), backend)
-    except _WorkError as error:
-        raise error.error from None
+    if engine.in_process:
+        yield from _unwrapped(guarded(number, task) for number, task in enumerate(tasks))
+        return
+    with connected(engine) as backend:
+        yield from _unwrapped(_distributed(guarded, enumerate(tasks), backend))
+
+
+def _unwrapped(outcomes: Iterable[tuple[int, Any]]) -> Iterator[tuple[int, Any]]:
+    """Yield outcomes, and raise the first error of the work."""
+    for number, outcome in outcomes:
+        if isinstance(outcome, _Raised):
+            raise outcome.error from None
+        yield number, outcome
 
 
 def _distributed(
     guarded: _Guarded[T, R], numbered: Iterator[tuple[int, T]], backend: Backend
-) -> Iterator[tuple[int, R | Lost]]:
+) -> Iterator[tuple[int, R | Lost | _Raised]]:
     """Do the tasks on a backend, repeating those whose worker died."""
     under_way: dict[int, T] = {}
 
@@ -290,39 +294,24 @@ def _distributed(
         try:
             for number, outcome in _parallel(guarded, drawn(), backend):
                 del under_way[number]
-                yield number, _unwrapped(outcome)
-        except _WorkError:
-            raise
+                yield number, outcome
         except Exception:
             # Errors of the work do not come here, so workers have failed.
             for number, task in list(under_way.items()):
-                repeated: R | Lost = _alone(guarded, number, task, backend)
-                yield number, repeated
+                yield number, _alone(guarded, number, task, backend)
             under_way.clear()
         else:
             return
 
 
-class _WorkError(Exception):
-    def __init__(self, error: Exception) -> None:
-        super().__init__(str(error))
-        self.error = error
-
-
-def _unwrapped(outcome: R | _Raised) -> R:
-    if isinstance(outcome, _Raised):
-        raise _WorkError(outcome.error)
-    return outcome
-
-
-def _alone(guarded: _Guarded[T, R], number: int, task: T, backend: Backend) -> R | Lost:
+def _alone(guarded: _Guarded[T, R], number: int, task: T, backend: Backend) -> Any:
     """Do one task on new workers."""
     try:
         ((_, outcome),) = _parallel(guarded, iter([(number, task)]), backend)
     except Exception as error:
         reason = " ".join(str(error).split())[:160]
         return Lost(f"its worker process died ({type(error).__name__}: {reason})")
-    return _unwrapped(outcome)
+    return outcome
 
 
 def _parallel(

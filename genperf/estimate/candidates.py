@@ -1,7 +1,7 @@
 """Fitting every expression that is worth trying, and predicting held-out configurations with each.
 
 The search halves: every expression is fitted with the weakest penalty, and those that predict held-out configurations
-nearly as well as the best one go on along the path of λ. Some may grow interactions before.
+nearly as well as the best one continue along the path of λ. Some may grow interactions before.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class HalvingSettings:
     continued: int = 2
     #: Best fits of each part that continue to the next λ.
     kept_starts: int = 2
-    #: How much more than the best one an expression may err, as a share, to go on along the path of λ.
+    #: How much more than the best one an expression may err, as a share, to continue along the path of λ.
     promising: float = 0.15
     #: Relative increase of the error from which on a larger expression counts as worse.
     worse: float = 0.02
@@ -81,7 +81,7 @@ def candidates_of(
     if growth.alone and grown:
         return list(grown.values())
     sized = _enlarged(first, parts, growth.sized)
-    # One that has grown stands for itself without interactions too: their sizes may come to nothing.
+    # One that has grown is also the one without interactions: their sizes may come to nothing.
     judged = [grown.get(id(f.candidate.expression), f.candidate) for f in first] + list(sized.values())
     limit = min(c.error for c in judged) * (1.0 + HALVING.promising)
     candidates = []
@@ -89,7 +89,7 @@ def candidates_of(
         if id(fitted.candidate.expression) in grown:
             continue
         candidates.append(fitted.candidate)
-        # Without folds there is no error, and nothing is chosen. Learned sizes stand for a stronger penalty.
+        # Without folds there is no error, and nothing is chosen. Learned sizes take the place of a stronger penalty.
         if fitted.candidate.error <= limit and id(fitted.candidate.expression) not in sized:
             candidates += _stronger(fitted, parts, path[1:])
     return candidates + list(sized.values()) + list(grown.values())

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import log_ndtr, ndtri
 
-from genperf.estimate.memory_demand import MEMORY, Runs, calibration, held_out_folds, memory_demand
+from genperf.estimate.memory_demand import MEMORY, Runs, calibration, held_out_folds, memory_demand, rounded
 from genperf.formula import render
 from genperf.formula.parse import LIMITS
 from genperf.panel import Panel
@@ -33,8 +33,6 @@ class FeasibilitySettings:
     strengths: tuple[float, ...] = tuple(10.0 ** (-k / 4) for k in range(33))
     #: Steps of L-BFGS-B for each strength; a dozen suffice, as the cost is convex.
     max_steps: int = 500
-    #: Significant digits kept of the constants: further ones depend on the machine.
-    digits: int = 8
 
 
 SETTINGS = FeasibilitySettings()
@@ -57,12 +55,12 @@ class _Outcomes:
 def feasibility_of(table: Table, mapping: Mapping[str, str] | None = None) -> Feasibility | None:
     """Return the probability of fitting, or None where no run failed.
 
-    Where the factors tell a transformer's layout, what it needs of a device's memory decides, unless the outcomes say
+    Where the factors show a transformer's layout, its need of a device's memory decides, unless the outcomes show
     that something else failed.
 
     Demands of intrinsic factors are not negative: more of them never fits better. Extrinsic factors help or do not
-    matter, unless the outcomes say that runs fail at large ones; then their sign is free. A factor with values that are
-    zero or negative enters without a logarithm, and with either sign.
+    matter, unless the outcomes show that runs fail at large ones; then their sign is free. A factor with values of
+    zero or below enters without a logarithm, and with either sign.
 
     Parameters
     ----------
@@ -136,7 +134,7 @@ def _of_memory(table: Table, outcomes: _Outcomes, mapping: Mapping[str, str]) ->
     if fitted is None or len(text) > LIMITS.max_characters:
         return None
     theta = np.concatenate([[fitted.headroom], fitted.powers, fitted.levels])
-    need = Need(text, _rounded(fitted.slope))
+    need = Need(text, rounded(fitted.slope))
     return msgspec.structs.replace(_written(table, demands, levels, theta, outcomes), need=need), fitted.likely
 
 
@@ -160,7 +158,7 @@ def _written(
     table: Table, demands: dict[str, Demand], levels: list[tuple[str, str]], theta: Array, outcomes: _Outcomes
 ) -> Feasibility:
     """Return the probability of fitting with its constants rounded."""
-    slopes = [_rounded(b) for b in theta]
+    slopes = [rounded(b) for b in theta]
     demands = {
         name: Demand(slope, d.centre, d.logarithmic, d.more)
         for (name, d), slope in zip(demands.items(), slopes[1:], strict=False)
@@ -172,7 +170,7 @@ def _written(
 
 
 def _outcomes(table: Table) -> _Outcomes:
-    """Return the distinct configurations of a table; one that succeeded and failed stands there twice."""
+    """Return the distinct configurations of a table; one that succeeded and failed is there twice."""
     middle = table.medians()
     factors = (*table.numeric, *table.categorical)
     once = table.failures[[f.name for f in factors]].drop_duplicates()
@@ -252,10 +250,6 @@ def _wrong(design: Array, signs: Array, theta: Array) -> int:
     return int(np.sum(signs * (theta[0] - design @ theta[1:]) <= 0.0))
 
 
-def _rounded(value: float) -> float:
-    return float(f"{value:.{SETTINGS.digits}g}")
-
-
 def _bounded(fitted: Feasibility, outcomes: _Outcomes) -> Feasibility:
     """Add the configurations that bound the probability: the most demanding successes, the least demanding failures."""
     demanded, good = fitted.demanded(outcomes.columns), outcomes.succeeded
@@ -274,7 +268,7 @@ def _bounded(fitted: Feasibility, outcomes: _Outcomes) -> Feasibility:
 
 
 def _certain(demanded: Array, good: Truth) -> float:
-    """Return how often measured outcomes follow from those of others that ask for no less, or no more."""
+    """Return how often measured outcomes follow from those of others that demand no less, or no more."""
     right = wrong = 0
     for row, outcome in enumerate(good):
         others = np.arange(len(good)) != row
@@ -282,7 +276,7 @@ def _certain(demanded: Array, good: Truth) -> float:
         fails = bool(surpassed(demanded[[row]], demanded[others & ~good], 1)[0])
         right += bool(fits and outcome) + bool(fails and not outcome)
         wrong += bool(fits and not outcome) + bool(fails and outcome)
-    return CERTAINTY if not wrong else _rounded(min(CERTAINTY, max(0.5, (right + 0.5) / (right + wrong + 1.0))))
+    return CERTAINTY if not wrong else rounded(min(CERTAINTY, max(0.5, (right + 0.5) / (right + wrong + 1.0))))
 
 
 def _extreme(demanded: Array, among: Truth, sign: int) -> npt.NDArray[np.int64]:

@@ -136,8 +136,8 @@ class _Solved:
 
     @property
     def reach(self) -> float:
-        """The mean error at the largest scales, predicted from the smaller ones; 0 where too few scales tell."""
-        errors = [evidence.error for evidence in look_back(self.problem, self.medians, self.refit)]
+        """The mean error at the largest scales, predicted from the smaller ones; 0 where there are too few scales."""
+        errors = [evidence.error for evidence in look_back_alone(self.problem, self.medians, self.refit)]
         return float(np.mean(errors)) if errors else 0.0
 
 

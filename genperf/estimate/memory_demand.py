@@ -1,20 +1,19 @@
 """What a layout needs of a device's memory, learned from runs that fitted and runs that did not.
 
-The runs that failed are censored observations: they tell that the need was above the capacity, and no number. With the
+The runs that failed are censored observations: the need was above the capacity, by an unknown amount. With the
 parts u_k of `transformer-memory`, in logarithms of memory,
 
     ln M(x) = ln Σ_k e^{θ_k} u_k(x) + Σ_j β_j ln(x_j/c_j) + Σ_l δ_l,    P(fits) = Φ(κ·s·(c + Σ_l γ_l − ln M(x))),
 
 and where the memory of runs was measured, ln m ~ N(ln M(x), σ²). The constants are the most likely ones under normal
-priors: about the known bytes of each part for θ, about nothing for β and the levels' γ and δ. They are points, and tell
-nothing of what the runs leave open: κ ≤ 1 is what makes the outcomes of held-out runs most likely.
+priors: about the known bytes of each part for θ, about nothing for β and the levels' γ and δ. They are points, without
+what the runs leave open: κ ≤ 1 is what makes the outcomes of held-out runs most likely.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -22,9 +21,9 @@ import numpy.typing as npt
 from scipy.special import log_ndtr
 
 from genperf.errors import ModelError
-from genperf.formula import Node, Number, call, evaluate, substitute
+from genperf.formula import Node, Number, call, chain, evaluate, substitute
 from genperf.models import MODELS
-from genperf.models.transformer_layout import MEANINGS
+from genperf.models.transformer_layout import switch_columns
 from genperf.models.transformer_memory import PARTS, build
 from genperf.panel import Panel
 
@@ -105,7 +104,7 @@ class MemoryDemand:
 def memory_demand(
     factors: Panel, runs: Runs, scaled: Array, bounds: Array, levels: Array, columns: Sequence[str]
 ) -> MemoryDemand | None:
-    """Fit what a layout needs; None where the factors do not tell a transformer's layout.
+    """Fit what a layout needs; None where the factors do not show a transformer's layout.
 
     Parameters
     ----------
@@ -123,23 +122,22 @@ def memory_demand(
     except ModelError:
         return None  # a word of a switch that is not known
     rows = len(runs.succeeded)
-    sizes = np.array([np.broadcast_to(_evaluated(node, runs.columns), rows) for node in parts.values()])
+    sizes = np.array([np.broadcast_to(evaluate(node, runs.columns), rows) for node in parts.values()], float)
     if not np.all(np.isfinite(sizes)) or np.any(sizes < 0.0) or not np.all(sizes.sum(axis=0) > 0.0):
         return None
     tokens = 1.0 if factors.has("sequence") else MEMORY.supposed_sequence
     known = factors.has("parameters")
     scales = _scales(list(parts), sizes, runs.measured, tokens if known else None)
     sds = np.array([_part_sd(name, factors) for name in parts])
-    problem = _Problem(
-        np.log(np.maximum(sizes * scales[:, None], 1e-300)), sds, runs, scaled, levels, _of_switches(factors, columns)
-    )
+    # The levels that are words of a switch, whose meaning the parts have.
+    switched = np.isin(columns, [factor.name for factor in switch_columns(factors)])
+    problem = _Problem(np.log(np.maximum(sizes * scales[:, None], 1e-300)), sds, runs, scaled, levels, switched)
     answer = problem.solved(bounds)
     theta, slope, capacity, powers, offsets = problem.split(answer)
     kappa, likely = calibration(problem.held_out(bounds))
     slope *= kappa
-    values = [Number(_rounded(float(value))) for value in scales * np.exp(theta)]
-    products = [call("multiply", value, node) for value, node in zip(values, parts.values(), strict=True)]
-    need = reduce(lambda a, b: call("add", a, b), products)
+    values = [rounded(float(value)) for value in scales * np.exp(theta)]
+    need = chain("add", [call("multiply", value, node) for value, node in zip(values, parts.values(), strict=True)])
     return MemoryDemand(need, slope, slope * capacity, slope * powers, -slope * offsets, likely)
 
 
@@ -162,15 +160,9 @@ def calibration(margins: Array) -> tuple[float, float]:
     return MEMORY.calibrations[best], likely[best]
 
 
-def _of_switches(factors: Panel, columns: Sequence[str]) -> Truth:
-    """Return which levels are words of a switch, whose meaning the parts have, shape (levels,)."""
-    switches = {factor.name for name in MEANINGS if (factor := factors.named(name)) is not None}
-    return np.array([column in switches for column in columns], dtype=bool)
-
-
 def _parts(factors: Panel) -> dict[str, Node]:
     """Return the size of each part over the columns: its scale factor is 1, and other levels have no effect."""
-    switches = [factor for name in MEANINGS if (factor := factors.named(name)) is not None]
+    switches = switch_columns(factors)
     without = tuple(f for f in factors.factors if f.numeric or f in switches)
     names = {f.name for f in without}
     mapping = {canonical: column for canonical, column in factors.mapping.items() if column in names}
@@ -207,12 +199,8 @@ def _middle(values: Array) -> float:
     return float(np.exp(np.mean(np.log(values)))) if values.size else 1.0
 
 
-def _evaluated(node: Node, columns: Mapping[str, npt.NDArray[Any]]) -> Array:
-    with np.errstate(all="ignore"):
-        return np.asarray(evaluate(node, columns), float)
-
-
-def _rounded(value: float) -> float:
+def rounded(value: float) -> float:
+    """Return a constant with eight digits: further ones depend on the machine."""
     return float(f"{value:.8g}")
 
 

@@ -74,7 +74,7 @@ class FitOptions:
         >>> FitOptions(fix={"c": 1.0}).request
         'structure=auto loss=relative penalty=l2 lam=None solver=projected draws=200 mapping={} fix={c: 1.0}'
         """
-        # Requests of earlier versions know no hints.
+        # Requests of earlier versions have no hints.
         options = [(f.name, getattr(self, f.name)) for f in fields(self) if f.name != "hints" or self.hints]
         return " ".join(f"{name}={_plain(value)}" for name, value in options)
 

@@ -154,7 +154,7 @@ def by_its_column(
 
 
 def _informative(part: Expression, medians: Table) -> Mask:
-    """Tell which rows depend on a phase's constants: not those where it is zero whatever they are (one worker)."""
+    """Return which rows depend on a phase's constants: not those where it is zero whatever they are (one worker)."""
     ones: Mapping[str, float] = dict.fromkeys(part.constant_names, 1.0)
     return np.asarray(part.evaluate(medians.columns, ones) != 0.0)
 

@@ -47,7 +47,7 @@ def levels_by_content(table: Table) -> Table:
     """Return a table with the levels of each categorical factor in an order that their names do not decide.
 
     The most frequent level comes first, of equally frequent ones that with the least median. The first level is the one
-    that the shared constants tell, so that a name would decide what a penalty pulls towards.
+    of the shared constants, so that a name would decide what a penalty pulls towards.
 
     Examples
     --------

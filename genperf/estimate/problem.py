@@ -161,7 +161,7 @@ def smaller_of(smaller: Expression, larger: Expression, constants: Array) -> Sma
 
 
 def _by_term(expression: Expression) -> list[list[str]]:
-    """Return the names of the constants that stand in each term and in no other, in the expression's order."""
+    """Return the names of the constants that are in each term and in no other, in the expression's order."""
     inside = [names_in(term.node) for term in expression.terms]
     shared = {name for i, names in enumerate(inside) for name in names if any(name in o for o in inside[i + 1 :])}
     return [[name for name in expression.constant_names if name in names - shared] for names in inside]

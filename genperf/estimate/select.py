@@ -150,7 +150,7 @@ def best_of(candidates: Sequence[Candidate]) -> Candidate:
     As small: the mean error is larger by no more than half the standard error of the difference over the configurations
     (after the one-standard-error rule of Breiman et al. 1984, paired). Simplest: the fewest constants, and of these the
     strongest penalty. Of equally simple ones the error decides. But where a fold was fitted to fewer configurations
-    than there are constants, its errors tell little: a whole standard error counts, and the fewest maxima in the total
+    than there are constants, its errors prove little: a whole standard error counts, and the fewest maxima in the total
     come first, since time that an overlap hides leaves no trace. Where no row was held out, the candidates as simple
     as the first one are compared by how well they fit.
     """

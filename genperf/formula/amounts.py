@@ -25,7 +25,7 @@ _QUOTED = re.compile(r"('[^']*'|\"[^\"]*\"|`[^`]*`)")
 
 
 def amount(text: str) -> float | None:
-    """Return the number that a text stands for; a duration in seconds, bytes in bytes. None where it is none.
+    """Return the number that a text means; a duration in seconds, bytes in bytes. None where it is none.
 
     Examples
     --------
@@ -37,7 +37,7 @@ def amount(text: str) -> float | None:
 
 
 def bandwidth(text: str) -> float | None:
-    """Return the bytes per second that a text stands for; None where it is no bandwidth.
+    """Return the bytes per second that a text means; None where it is no bandwidth.
 
     Examples
     --------

@@ -7,7 +7,7 @@ arguments.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -76,16 +76,12 @@ def _value(node: Node, values: Mapping[str, Any]) -> Any:
         case PowerProduct(logarithms, exponents):
             return _power_product(logarithms, [_value(e, values) for e in exponents])
         case Summed(names, total):
-            return total.values(_sets(names, values))
+            return total.values(_stacked(values[name] for name in names))
 
 
-def _sets(names: Sequence[str], values: Mapping[str, Any]) -> npt.NDArray[np.float64]:
-    """Return the values of some constants, numbers or of shape (sets, 1), as one array of shape (sets, names)."""
-    return _stacked([np.asarray(values[name], float) for name in names])
-
-
-def _stacked(parts: Sequence[npt.NDArray[np.float64]]) -> npt.NDArray[np.float64]:
-    """Return numbers and arrays of shape (sets, 1) as one array of shape (sets, parts); (1, parts) of numbers alone."""
+def _stacked(values: Iterable[Any]) -> npt.NDArray[np.float64]:
+    """Return numbers and arrays of shape (sets, 1) as one array of shape (sets, values); (1, values) of numbers."""
+    parts = [np.asarray(value, float) for value in values]
     stacked = np.empty((max(p.shape[0] if p.ndim else 1 for p in parts), len(parts)))
     for k, p in enumerate(parts):
         stacked[:, k] = p[:, 0] if p.ndim else p
@@ -134,8 +130,7 @@ def _dual(node: Node, values: Mapping[str, Any], by: frozenset[str]) -> tuple[An
         case Name(name):
             return values[name], ({name: 1.0} if name in by else {})
         case Call(function, arguments):
-            duals = [_dual(a, values, by) for a in arguments]
-            return _chain(function, duals)
+            return _chain(function, [_dual(a, values, by) for a in arguments])
         case PowerProduct(logarithms, exponents):
             duals = [_dual(e, values, by) for e in exponents]
             result = _power_product(logarithms, [v for v, _ in duals])
@@ -148,7 +143,7 @@ def _dual(node: Node, values: Mapping[str, Any], by: frozenset[str]) -> tuple[An
             return result, gradient
         case Summed(names, total):
             places = tuple(j for j, name in enumerate(names) if name in by)
-            result, slopes = total.derivatives(_sets(names, values), places)
+            result, slopes = total.derivatives(_stacked(values[name] for name in names), places)
             return result, {names[j]: slopes[:, i] for i, j in enumerate(places)}
         case _:
             return _value(node, values), {}

@@ -103,13 +103,11 @@ def parse(
     ----------
     text : str
         Arithmetic (`+ - * / % **`), comparison, `and or not`, and the functions of the allow-list. A name that is
-        not a plain word stands in back-ticks; a back-tick in it is doubled.
+        not a plain word is written in back-ticks; a back-tick in it is doubled.
     names : collection of str, optional
         The names that may be used; None allows any, as in a user's expression: a name without a column is a constant.
     texts : collection of str, optional
         Those of the names that are text columns; they may only be compared with a text by `==` or `!=`.
-    max_characters : int
-        A longer text is refused.
 
     Raises
     ------
@@ -161,29 +159,19 @@ def parse_number(
     formula = parse(text, names, texts)
     node = formula.node
     if isinstance(node, Text) or (isinstance(node, Name) and node.name in texts):
-        raise FormulaError(
-            "a number is needed here, not a text",
-            text=text,
-            column=0,
-            width=len(text),
-            hint="compare it: where(column == 'text', 1, 2)",
-        )
-    if formula.logical and not logical:
-        raise FormulaError(
-            "a number is needed here, not a comparison",
-            text=text,
-            column=0,
-            width=len(text),
-            hint="write where(comparison, 1, 0)",
-        )
-    return formula
+        given, hint = "a text", "compare it: where(column == 'text', 1, 2)"
+    elif formula.logical and not logical:
+        given, hint = "a comparison", "write where(comparison, 1, 0)"
+    else:
+        return formula
+    raise FormulaError(f"a number is needed here, not {given}", text=text, column=0, width=len(text), hint=hint)
 
 
 # An error is not kept: the cache holds returned values only.
 @lru_cache(maxsize=LIMITS.cached_formulas)
-def _read(text: str, names: frozenset[str] | None, texts: frozenset[str], max_characters: int) -> Formula:
+def _read(text: str, names: frozenset[str] | None, texts: frozenset[str], most: int) -> Formula:
     """Read a formula; the parameters are those of `parse`, hashable."""
-    return _Reader(text, names, texts).read(max_characters)
+    return _Reader(text, names, texts).read(most)
 
 
 class _Reader:
@@ -195,16 +183,13 @@ class _Reader:
         self.texts = texts
         self.quoted: dict[str, str] = {}
 
-    def read(self, max_characters: int) -> Formula:
+    def read(self, most: int) -> Formula:
         """Return the checked formula."""
         if not self.text.strip():
             raise FormulaError("the formula is empty", text=self.text or " ", column=0)
-        if len(self.text) > max_characters:
-            raise FormulaError(
-                f"the formula has {len(self.text)} characters; at most {max_characters} are read",
-                text=self.text,
-                column=max_characters,
-            )
+        if len(self.text) > most:
+            fault = f"the formula has {len(self.text)} characters; at most {most} are read"
+            raise FormulaError(fault, text=self.text, column=most)
         self.check_nesting()
         self.source = self.unquote()
         self.shift = len(self.source) - len(self.source.lstrip())
@@ -335,11 +320,8 @@ class _Reader:
             hint = f"write column == 'text'; a column's name goes in backticks: `{read.value}`"
             self.refuse(node, "a text can only be compared with a column", hint)
         if isinstance(read, Name) and read.name in self.texts:
-            self.refuse(
-                node,
-                f"'{read.name}' is a text column",
-                f"compare it: {read.name} == 'value', inside where(…) for a number",
-            )
+            hint = f"compare it: {read.name} == 'value', inside where(…) for a number"
+            self.refuse(node, f"'{read.name}' is a text column", hint)
         if isinstance(read, Call) and read.function in LOGICAL:
             self.refuse(node, "a comparison is not a number", "write where(comparison, 1, 0)")
         return read
@@ -390,13 +372,12 @@ class _Reader:
             self.refuse(node, "texts are compared with == or !=")
 
     def call(self, node: ast.Call, depth: int) -> Node:
+        all_of_them = f"one of {', '.join(CALLABLE)}"
         if not isinstance(node.func, ast.Name):
-            self.refuse(node.func, "only the functions of the list can be called", f"one of {', '.join(CALLABLE)}")
+            self.refuse(node.func, "only the functions of the list can be called", all_of_them)
         word = node.func.id
         if word not in CALLABLE:
-            self.refuse(
-                node.func, f"unknown function '{word}'", suggest(word, CALLABLE) or f"one of {', '.join(CALLABLE)}"
-            )
+            self.refuse(node.func, f"unknown function '{word}'", suggest(word, CALLABLE) or all_of_them)
         if node.keywords or any(isinstance(a, ast.Starred) for a in node.args):
             self.refuse(node, f"{word} takes plain arguments only")
         function = FUNCTIONS[word]

@@ -112,7 +112,7 @@ class PowerSum:
 
     @cached_property
     def _runs(self) -> list[tuple[int, int, int]]:
-        """The products whose exponents stand in no other and follow each other: product, first position, count."""
+        """The products whose exponents are in no other and follow each other: product, first position, count."""
         counts = self.logarithms.any(axis=2).sum(axis=1)
         used = [self.exponent[t, :count].tolist() for t, count in enumerate(counts)]
         everywhere = [position for positions in used for position in positions]
@@ -126,7 +126,7 @@ class PowerSum:
 
     @cached_property
     def _uses(self) -> dict[int, list[tuple[int, slice | Positions]]]:
-        """For each exponent's position, the k and the products where it stands; a slice if they are consecutive."""
+        """For each exponent's position, the k and the products where it is; a slice if they are consecutive."""
         uses: dict[int, list[tuple[int, slice | Positions]]] = {}
         for k in range(self.exponent.shape[1]):
             used = self.logarithms[:, k].any(axis=1)
@@ -187,7 +187,7 @@ def power_sum(node: Node, positions: Mapping[str, int], rows: int) -> PowerSum |
     Returns
     -------
     PowerSum or None
-        None where the tree has another shape, or a constant stands in front of two terms.
+        None where the tree has another shape, or a constant multiplies two terms.
 
     Examples
     --------

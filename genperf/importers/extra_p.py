@@ -92,7 +92,7 @@ def _of_text(text: str, name: str) -> tuple[list[str], list[Measured]]:
             raise kind(f"'{shortened(keyword)}' is none of {', '.join(_KEYWORDS)}", where=where)
         if keyword == "PARAMETER":
             if points:
-                raise TableError("PARAMETER stands after POINTS", where=where, hint="write every PARAMETER first")
+                raise TableError("PARAMETER comes after POINTS", where=where, hint="write every PARAMETER first")
             parameters += words.split()
         elif keyword == "POINTS":
             points += _points(words, parameters, where)
@@ -115,7 +115,7 @@ def _of_text(text: str, name: str) -> tuple[list[str], list[Measured]]:
 def _points(text: str, parameters: Sequence[str], where: str) -> list[tuple[int | float, ...]]:
     """Read points: in brackets, also around each coordinate, or bare where there is one parameter."""
     if not parameters:
-        raise TableError("POINTS stand before any PARAMETER", where=where)
+        raise TableError("POINTS come before any PARAMETER", where=where)
     if "(" not in text:
         points: list[tuple[int | float, ...]] = [(number,) for number in _numbers(text.split(), "a coordinate", where)]
     else:
@@ -160,7 +160,7 @@ Held = TypeVar("Held")
 def measurements_of(text: str, name: str) -> Read:
     """Return the parameters' names and what was measured."""
     lines = [line.strip() for line in text.split("\n")]
-    # As Extra-P tells them apart: a file that opens a bracket on every line is no JSON as a whole.
+    # As Extra-P separates them: a file that opens a bracket on every line is no JSON as a whole.
     if all(line.startswith("{") for line in lines if line) and len([line for line in lines if line]) > 1:
         return _of_lines(lines, name)
     file = Json(parse_json(text, name), name)
@@ -190,8 +190,7 @@ def _nested(file: Json) -> Read:
 
 def _with_ids(file: Json) -> Read:
     """Read parameters, call paths, metrics, coordinates and values that name each other by id."""
-    parameters = _by_id(file, "parameters", "name")
-    callpaths, metrics = _by_id(file, "callpaths", "name"), _by_id(file, "metrics", "name")
+    parameters, callpaths, metrics = (_by_id(file, key) for key in ("parameters", "callpaths", "metrics"))
     order = sorted(parameters)
     points: dict[int | float, tuple[int | float, ...]] = {}
     for coordinate in file.member("coordinates").list():
@@ -207,9 +206,9 @@ def _with_ids(file: Json) -> Read:
     return [parameters[i] for i in order], measured
 
 
-def _by_id(file: Json, key: str, what: str) -> dict[int | float, str]:
-    """Return a text of each item of a list, by the item's id."""
-    return {item.member("id").number(): item.member(what).text() for item in file.member(key).list()}
+def _by_id(file: Json, key: str) -> dict[int | float, str]:
+    """Return the name of each item of a list, by the item's id."""
+    return {item.member("id").number(): item.member("name").text() for item in file.member(key).list()}
 
 
 def _named(one: Json, key: str, known: Mapping[int | float, Held]) -> Held:

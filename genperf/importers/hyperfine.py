@@ -91,7 +91,7 @@ def _why(code: object) -> str:
 
 
 def _ambiguous(rows: list[dict[str, Cell]], parameters: list[str]) -> tuple[Note, ...]:
-    """Note where a scan ran several commands at the same parameters: only the command tells these runs apart."""
+    """Note where a scan ran several commands at the same parameters: only the command separates these runs."""
     commands: dict[tuple[Cell | None, ...], set[Cell]] = {}
     for row in rows:
         commands.setdefault(tuple(row.get(p) for p in parameters), set()).add(row[COMMAND])

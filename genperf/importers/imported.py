@@ -15,7 +15,7 @@ from genperf.table.cells import neutral
 Cell = str | int | float
 Row = Mapping[str, Cell]
 
-#: The column that tells the file a row is from.
+#: The column of the file that a row is from.
 SOURCE = "source"
 
 
@@ -34,7 +34,7 @@ class Imported:
     repeat: str
     #: The columns that a time may depend on.
     factors: tuple[str, ...] = ()
-    #: The columns that tell series apart which share no model.
+    #: The columns that separate series which share no model.
     group: tuple[str, ...] = ()
     #: Measurements that cannot be used: where, and why.
     left_out: tuple[str, ...] = ()
@@ -103,7 +103,7 @@ def joined(parts: Sequence[Imported]) -> Imported:
 def csv_lines(table: Imported, raw: bool = False) -> Iterator[str]:
     r"""Yield the lines of a CSV that reads back exactly: floats in the fewest digits that give the same number again.
 
-    Unless `raw`, an apostrophe stands before a text that a spreadsheet would take for a formula.
+    Unless `raw`, an apostrophe is put before a text that a spreadsheet would take for a formula.
 
     Examples
     --------
@@ -134,7 +134,7 @@ def _quoted(text: str) -> str:
 
 
 def is_number(cell: Cell | None) -> bool:
-    """Tell whether a cell reads as a number.
+    """Return whether a cell reads as a number.
 
     Examples
     --------
@@ -165,7 +165,7 @@ def exact(text: str, what: str, where: str) -> int | float:
 
 
 def plain(text: str) -> str:
-    r"""Return a text that can be written: half a surrogate pair, or a NUL, can stand in a JSON string and in no file.
+    r"""Return a text that can be written: half a surrogate pair, or a NUL, can be in a JSON string and in no file.
 
     Examples
     --------

@@ -64,7 +64,7 @@ class Json:
         return f"{self.file}: {self.path}" if self.path else self.file
 
     def has(self, key: str) -> bool:
-        """Tell whether this is an object with such a member."""
+        """Return whether this is an object with such a member."""
         return isinstance(self.value, dict) and key in self.value
 
     def member(self, key: str) -> Json:

@@ -17,23 +17,14 @@ from genperf.importers.json_text import Json, parse_json
 
 REPEAT, TIME, THROUGHPUT = "repeat", "step_time_s", "throughput"
 _LINE = re.compile(r":::(MLLOG|SYSJSON)\s+(.*)")
-#: Key → column: what a step's time may depend on.
-_SETTINGS = {
-    "submission_benchmark": "benchmark",
-    "submission_org": "org",
-    "submission_division": "division",
-    "submission_platform": "platform",
-    "global_batch_size": "global_batch_size",
-    "local_batch_size": "local_batch_size",
-    "micro_batch_size": "micro_batch_size",
-    "gradient_accumulation_steps": "gradient_accumulation_steps",
-    "max_sequence_length": "max_sequence_length",
-    "opt_name": "opt_name",
-    "tensor_parallelism": "tensor_parallelism",
-    "pipeline_parallelism": "pipeline_parallelism",
-    "context_parallelism": "context_parallelism",
-    "expert_parallelism": "expert_parallelism",
-}
+#: Keys of what a step's time may depend on; the column is the key, without this prefix.
+_PREFIX = "submission_"
+_SETTINGS = (
+    *("submission_benchmark", "submission_org", "submission_division", "submission_platform"),
+    *("global_batch_size", "local_batch_size", "micro_batch_size", "gradient_accumulation_steps"),
+    *("max_sequence_length", "opt_name"),
+    *("tensor_parallelism", "pipeline_parallelism", "context_parallelism", "expert_parallelism"),
+)
 #: What a step is, an epoch being the finer where a log has both.
 _INTERVALS = (("epoch_start", "epoch_stop"), ("block_start", "block_stop"))
 
@@ -124,8 +115,8 @@ def _settings(events: list[_Event]) -> dict[str, Cell]:
     first: dict[str, Cell] = {}
     for event in events:
         if event.key in _SETTINGS and isinstance(event.value, str | int | float) and not isinstance(event.value, bool):
-            first.setdefault(_SETTINGS[event.key], event.value)
-    return {column: first[column] for column in _SETTINGS.values() if column in first}
+            first.setdefault(event.key, event.value)
+    return {key.removeprefix(_PREFIX): first[key] for key in _SETTINGS if key in first}
 
 
 def _logged(events: list[_Event]) -> Iterator[float]:

@@ -23,7 +23,7 @@ from genperf.table import PHASES
 _STEP = re.compile(r"ProfilerStep#(\d{1,18})")
 #: Categories of what a device does, in lower case: older traces capitalise them.
 _DEVICE = frozenset({"kernel", "gpu_memcpy", "gpu_memset", "memcpy", "memset"})
-#: Categories that say that a step did something; a profiler that stops on the way leaves a step with none of them.
+#: Categories of work in a step; a profiler that stops on the way leaves a step with none of them.
 _WORK = frozenset({"cpu_op", "user_annotation", "operator"})
 
 
@@ -149,7 +149,7 @@ def _correlation(event: dict[str, Any]) -> int | None:
 
 
 def covered(spans: Iterable[Span], less: Iterable[Span] = ()) -> float:
-    """Return the time in which at least one of some spans goes on, and none of some others, in microseconds.
+    """Return the time in which at least one of some spans is under way, and none of some others, in microseconds.
 
     Examples
     --------
@@ -211,7 +211,7 @@ _RANGES: dict[str, tuple[_Test, ...]] = {
     "exchange": (lambda span: span.name.startswith(("gloo:", "mpi:", "ucc:")), _named("exchange")),
     "update": (_starts("Optimizer.step#"), _named("update")),
 }
-#: The host's call of a collective, whatever carries it out.
+#: The host's call of a collective, whatever executes it.
 _CALL = "c10d::"
 
 
@@ -252,7 +252,7 @@ def _on_host(trace: Trace, ranges: dict[str, list[Span]]) -> tuple[list[dict[str
 
 
 def _on_device(trace: Trace, ranges: dict[str, list[Span]]) -> list[dict[str, float]]:
-    launched = _Ranges({phase: spans for phase, spans in ranges.items() if phase in ("forward", "backward", "update")})
+    launched = {phase: _merged(ranges[phase]) for phase in ranges if phase in ("forward", "backward", "update")}
     steps: list[dict[str, float]] = []
     for kernels, inputs in zip(trace.by_step(trace.device), trace.by_step(ranges["input"]), strict=True):
         held: dict[str, list[Span]] = {"input": inputs}
@@ -262,28 +262,22 @@ def _on_device(trace: Trace, ranges: dict[str, list[Span]]) -> list[dict[str, fl
     return steps
 
 
-def _phase(kernel: Span, launched: _Ranges) -> str:
+def _phase(kernel: Span, launched: dict[str, list[tuple[float, float]]]) -> str:
     if "nccl" in kernel.name.lower():
         return "exchange"
     if "HtoD" in kernel.name:
         return "transfer"
-    return launched.at(kernel.launched)
+    return _innermost(launched, kernel.launched)
 
 
-class _Ranges:
-    """Ranges of several phases: of nested ranges, a moment lies in the innermost."""
-
-    def __init__(self, ranges: dict[str, list[Span]]) -> None:
-        self._held = {phase: _merged(spans) for phase, spans in ranges.items()}
-
-    def at(self, moment: float) -> str:
-        """Return the phase of a moment, or nothing."""
-        best, since = "", float("-inf")
-        for phase, merged in self._held.items():
-            at = bisect_right(merged, (moment, float("inf"))) - 1
-            if at >= 0 and moment < merged[at][1] and merged[at][0] > since:
-                best, since = phase, merged[at][0]
-        return best
+def _innermost(ranges: dict[str, list[tuple[float, float]]], moment: float) -> str:
+    """Return the phase of a moment, or nothing: of nested ranges it lies in the innermost."""
+    best, since = "", float("-inf")
+    for phase, merged in ranges.items():
+        at = bisect_right(merged, (moment, float("inf"))) - 1
+        if at >= 0 and moment < merged[at][1] and merged[at][0] > since:
+            best, since = phase, merged[at][0]
+    return best
 
 
 def _merged(spans: Sequence[Span]) -> list[tuple[float, float]]:

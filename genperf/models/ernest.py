@@ -41,6 +41,6 @@ FAMILY = Family(
     build=build,
     overheads=(
         Overhead("constant", "c", "c", "constant"),
-        Overhead("one after another", "gamma", "gamma*(nodes - 1)", "growing", 0.0),
+        Overhead("one after another", "gamma", "gamma*(nodes - 1)", "growing"),
     ),
 )

@@ -9,7 +9,7 @@ from genperf.panel import Panel
 SYNCHRONISATION_COST: Constant = coefficient("d")
 SYNCHRONISATION = {"synchronisation": f"where(workers > 1, {SYNCHRONISATION_COST.name}, 0)"}
 
-#: Worker counts that tell a step between one worker and two from growth with the workers: 1 and two more.
+#: Worker counts that separate a step between one worker and two from growth with the workers: 1 and two more.
 LEAST_COUNTS = 3
 
 

@@ -34,9 +34,6 @@ class Overhead:
     #: The same at every scale; among the workers of a node; from the second node on; in proportion to the nodes; with
     #: every doubling of the workers, inside a node and beyond.
     place: Place
-    #: What the formula is divided by where its size relative to the computation is expected; 0 stands for the largest
-    #: measured number of nodes.
-    divisor: float = 1.0
 
 
 #: What the candidates of a family are: many expressions that are searched (`search`), a few laws among which the table
@@ -71,7 +68,7 @@ class Family:
     build: Callable[[Panel], Expression]
     #: Canonical names of the factors without which the family makes no sense.
     requires: tuple[str, ...] = ()
-    #: Names of factors for each of which a coefficient stands where the table lacks it.
+    #: Names of factors that the table may lack: they are then in the coefficients.
     uses: tuple[str, ...] = ()
     #: Names of factors whose absence needs no note: most runs have no such thing.
     supposes: tuple[str, ...] = ()
@@ -103,7 +100,7 @@ class Family:
         return [name for name in self.requires if not factors.has(name)]
 
     def left_out(self, factors: Sequence[Factor], mapping: Mapping[str, str] | None = None) -> list[str]:
-        """Return the optional factors that the table lacks: a coefficient stands for each."""
+        """Return the optional factors that the table lacks, which are then in the coefficients."""
         matched = Panel(tuple(factors), mapping or {})
         return [name for name in self.uses if not matched.has(name)]
 

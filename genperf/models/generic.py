@@ -67,7 +67,7 @@ class Structure:
     #: `separable`: one term per intrinsic factor, one exponent per extrinsic factor shared by all terms (the fewest
     #: constants). `per-term`: each term has separate extrinsic exponents. `product`: each term holds every factor,
     #: intrinsic and extrinsic, with separate exponents. `grown`: the same, to which a fit adds the interactions
-    #: (`genperf.models.interactions`) that the configurations speak for.
+    #: (`genperf.models.interactions`) that the configurations support.
     name: StructureName = "separable"
     #: Terms of the `product` and the `grown` structure.
     products: int = 1

@@ -23,7 +23,7 @@ def build(factors: Panel, growing: bool = True, overlapping: bool = True) -> Exp
 
     Qiao et al. (2021), "Pollux: co-adaptive cluster scheduling for goodput-optimized deep learning", section 3.2;
     w is one worker's work. Without nodes there is one T_sync for all n > 1; β_n is left out where the nodes have two
-    values. Few configurations cannot tell all constants, which is why the authors fit all batches of a job at once:
+    values. Few configurations do not determine all constants, so that the authors fit all batches of a job at once:
     without `growing` β is 0, as theirs is until a job was run on more than two devices, and without `overlapping` γ
     is 1.
 

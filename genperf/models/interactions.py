@@ -63,7 +63,7 @@ class _Levels:
 def interactions(
     factors: Sequence[Factor], columns: Mapping[str, Any], following: Collection[str] = ()
 ) -> tuple[Interaction, ...]:
-    """List the interactions that some configurations can tell.
+    """List the interactions that some configurations determine.
 
     A level of a categorical factor may change the exponent of each numeric factor, and the step of each count. Where
     several categorical factors vary, each of their measured combinations may differ as well: by a factor, and in the
@@ -127,13 +127,13 @@ def with_interactions(expression: Expression, offered: Sequence[Interaction]) ->
 
 
 def _levels(factor: Factor) -> _Levels:
-    """Return the levels of a categorical factor; of two only the second, since the first is told by the shared ones."""
+    """Return the levels of a categorical factor; of two only the second: the first has the shared constants."""
     kept = factor.levels if len(factor.levels) > 2 else factor.levels[1:]
     return _Levels((factor.name,), tuple((level, at_level(factor, level)) for level in kept))
 
 
 def _combinations(categorical: Sequence[Factor], columns: Mapping[str, Any]) -> list[_Levels]:
-    """Return the measured combinations of levels, named by as few factors as tell them apart; none of one factor."""
+    """Return the measured combinations of levels, named by as few factors as separate them; none of one factor."""
     rows = len(columns[categorical[0].name]) if categorical else 0
     kept = list(categorical)
     whole = _distinct(kept, columns)

@@ -9,7 +9,7 @@ from genperf.panel import Panel
 
 
 def build(factors: Panel) -> Expression:
-    """Write `T = c + a·w + b·log2 n`, with the computation a·w where the table says how much one worker does.
+    """Write `T = c + a·w + b·log2 n`, with the computation a·w where the table shows the work of one worker.
 
     The fewest constants with which a step can grow slowly: a reference that the others should beat.
 

@@ -1,4 +1,4 @@
-"""What a user knows of the network between nodes (`--hint`), and the time that one exchange over it takes."""
+"""Hints of a user about the network between nodes (`--hint`), and the time that one exchange over it takes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from genperf.errors import FitError, Note, suggest
-from genperf.formula import Node, parse, quote_name, render
+from genperf.formula import Name, Node, evaluate
 from genperf.formula.amounts import amount
 from genperf.panel import Panel
 from genperf.peaks import link_rate
@@ -29,7 +29,7 @@ HINTS: dict[str, tuple[str, ...]] = {
     "devices per node": ("gpus per node", "workers per node"),
 }
 BANDWIDTH, LATENCY, MESSAGE, PARAMETERS, DEVICES = HINTS
-#: Bytes of a parameter's gradient, where the message is told by the parameters: single precision.
+#: Bytes of a parameter's gradient, where the message follows from the parameters: single precision.
 GRADIENT_BYTES = 4.0
 #: Seconds of an exchange above which a unit is more likely wrong than the hint right.
 LONGEST = 3600.0
@@ -37,14 +37,14 @@ LONGEST = 3600.0
 
 @dataclass(frozen=True)
 class Network:
-    """What a user knows of the network between nodes."""
+    """The network between nodes, as a user describes it."""
 
     #: Bytes per second of a node's link, as a single transfer reaches them.
     bandwidth: float
     #: Seconds that a message takes beside them.
     latency: float = 0.0
     #: Bytes that a worker exchanges in a step, or the column that holds them; None where the table's own factors
-    #: (`bytes`, `parameters`) tell them.
+    #: (`bytes`, `parameters`) show them.
     message: float | str | None = None
     #: What the column or the number is multiplied by: the bytes of a parameter's gradient, where it counts these.
     each: float = 1.0
@@ -77,10 +77,10 @@ class Network:
         """Return the bytes that a worker exchanges in a step of one configuration; None where they are not known."""
         if isinstance(self.message, float):
             return self.each * self.message
-        node = panel.node("bytes") if self.message is None else parse(quote_name(self.message)).node
+        node = panel.node("bytes") if self.message is None else Name(self.message)
         if node is None or (self.message is not None and self.message not in columns):
             return None
-        return self.each * float(np.ravel(np.asarray(parse(render(node)).evaluate(columns), float))[0])
+        return self.each * float(np.ravel(evaluate(node, columns))[0])
 
     def _bytes(self, table: Table, factors: Panel) -> float | None:
         if isinstance(self.message, float):
@@ -99,9 +99,8 @@ class Network:
                 raise FitError(f"--hint: column '{self.message}' holds no number of bytes", hint="one above zero a row")
         sizes = np.unique(values)
         if len(sizes) > 1:
-            text = f"from {sizes[0]:g} to {sizes[-1]:g}"
             raise FitError(
-                f"--hint: the message changes along the series, {text}",
+                f"--hint: the message changes along the series, from {sizes[0]:g} to {sizes[-1]:g}",
                 hint=f'--group of the column that names the network trained, or one number: --hint "{MESSAGE}=100MB"',
             )
         return float(self.each * sizes[0])
@@ -143,7 +142,7 @@ def checked_hints(given: Mapping[str, str | float]) -> dict[str, str]:
 
 
 def network_of(hints: Mapping[str, str]) -> Network | None:
-    """Return what hints say of the network between nodes; None where they do not say its bandwidth.
+    """Return the network between nodes from hints; None where they give no bandwidth.
 
     Examples
     --------
@@ -170,7 +169,7 @@ def network_of(hints: Mapping[str, str]) -> Network | None:
 
 
 def devices_of(hints: Mapping[str, str]) -> float | None:
-    """Return how many devices a node has, as hints say; None where they do not.
+    """Return how many devices a node has, from hints; None where they do not give it.
 
     Examples
     --------
@@ -198,7 +197,7 @@ def about_devices(hints: Mapping[str, str]) -> dict[str, str]:
 
 
 def with_devices_per_node(table: Table, hints: Mapping[str, str]) -> Table:
-    """Return a table in which a hint tells the nodes: a factor of one value, where no column counts nodes.
+    """Return a table with the hinted devices per node: a factor of one value, where no column counts nodes.
 
     Examples
     --------
@@ -237,8 +236,7 @@ def with_devices_per_node(table: Table, hints: Mapping[str, str]) -> Table:
 
 def _values(node: Node, table: Table) -> npt.NDArray[np.float64]:
     """Return a formula over a table's columns at every row."""
-    values = parse(render(node)).evaluate(table.columns)
-    return np.asarray(np.broadcast_to(np.asarray(values, float), (len(table),)))
+    return np.broadcast_to(np.asarray(evaluate(node, table.columns), float), (len(table),))
 
 
 def _positive(text: str, name: str, example: str) -> float:

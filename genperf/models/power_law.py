@@ -12,7 +12,7 @@ EXPONENTS = (-2.0, 2.0)
 
 
 def build(factors: Panel) -> Expression:
-    """Write `T = c + a·w + b·n^q`, with the computation a·w where the table says how much one worker does.
+    """Write `T = c + a·w + b·n^q`, with the computation a·w where the table shows the work of one worker.
 
     Negative q is strong scaling (a fixed amount of work is shared), positive q a growing cost of working together.
 

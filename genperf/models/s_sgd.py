@@ -62,7 +62,7 @@ def build(
         gradients   T = t_io + t_h2d + t_f + max(t_b, t_c) + t_u
         full        T = max(t_io + t_h2d, t_f + max(t_b, t_c) + t_u)
 
-    and `part` and `gradients-part`, in which s·(t_b + t_c) + (1 − s)·max(t_b, t_c) stands for max(t_b, t_c): the
+    and `part` and `gradients-part`, in which s·(t_b + t_c) + (1 − s)·max(t_b, t_c) replaces max(t_b, t_c): the
     gradients of the layer that is computed last have nothing to hide behind.
 
     After Shi, Wang & Chu (2018), "Performance modeling and evaluation of distributed deep learning frameworks on GPUs":
@@ -76,10 +76,10 @@ def build(
         t_u = u
 
     with w one worker's work. Where that is always the same, t_u is left in t_f, and t_h2d in t_io. Without overlap
-    t_h2d cannot be told from t_f and is left in it. Without nodes t_io has no g and is one with t_h2d, and t_c is one
+    t_h2d cannot be separated from t_f and is in it. Without nodes t_io has no g and is one with t_h2d, and t_c is one
     ring of n.
 
-    A phase with a measured column stands by itself. Then t_io and t_h2d are as above, even where the total alone cannot
+    A phase with a measured column has separate terms. Then t_io and t_h2d are as above, even where the total does not
     show them. The two passes have separate constants and no fixed proportion: t_f = a_f·w + c_f, t_b = a_b·w + c_b. A
     measured exchange may be one with servers or among peers, as `parameter-server` and `peer-to-peer` have it.
 
@@ -161,7 +161,7 @@ def candidates(factors: Panel) -> Sequence[Expression]:
 
 
 def _reading(factors: Panel, work: Share, overlap: Overlap) -> dict[str, str]:
-    """Return the terms before the forward pass, as far as measurements can tell them apart."""
+    """Return the terms before the forward pass, as far as measurements separate them."""
     reading = {"transfer": work.of("h")}
     if factors.has("nodes"):
         reading = {"input": f"{work.of('i')}*(workers/nodes)", **reading}
@@ -184,7 +184,7 @@ def _passes(factors: Panel, work: Share) -> dict[str, str]:
 
 
 def _spare(factors: Panel, reading: Collection[str]) -> dict[str, str]:
-    """Return the terms that a fit cannot tell from another where the work is constant, each with that other term."""
+    """Return the terms that a fit cannot separate from another where the work is constant, each with that other."""
     passes = [name for name in PASSES if name not in factors.phases]
     spare = {"update": passes[0]} if passes and "update" not in factors.phases else {}
     if "input" in reading and not factors.phases & {"input", "transfer"}:

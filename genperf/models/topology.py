@@ -16,7 +16,7 @@ def build(factors: Panel) -> Expression:
     Our derivation: the bandwidth-optimal ring of k members moves 2·M·(k−1)/k bytes over each link (Patarasuk & Yuan
     2009), once inside the nodes and once between them; the factor 2 is in the coefficients. The second ring appears
     as a step when the second node is added, and flattens as (m−1)/m does. The latency is left out where the nodes have
-    two values: it cannot be told from the ring then.
+    two values: it cannot be separated from the ring then.
 
     Examples
     --------

@@ -14,7 +14,7 @@ from genperf.panel import Panel
 
 #: `serial` and `overlapped` have every term, with the exchange after the backward pass or behind it. `short`, for few
 #: runs, goes without those that are mostly small, computes scores as fast as matrix products, and has one latency.
-#: `plain` has none, and knows no product too small for a device.
+#: `plain` has none, and no term for products too small for a device.
 Form = Literal["plain", "short", "serial", "overlapped"]
 _LEFT_OUT = {"short": frozenset({"launches", "pipeline", "update", "offload share"})}
 _LATENCIES = frozenset(f"{name} latency" for name in ("tensor", "pipeline", "experts", "data"))
@@ -38,8 +38,8 @@ class LatencySettings:
     """What a message may take whatever its size."""
 
     #: Seconds. Networks of accelerators take some 10⁻⁵ s; processes that share a core, as on the emulated cluster of
-    #: `docs/protocols/partitioned.md`, 8·10⁻³. Without a bound a latency of seconds stands for what a table of long
-    #: steps cannot tell (`docs/decisions/transformer-links.md`).
+    #: `docs/protocols/partitioned.md`, 8·10⁻³. Without a bound a latency of seconds takes the place of what a table
+    #: of long steps does not determine (`docs/decisions/transformer-links.md`).
     most: float = 0.01
 
 
@@ -121,7 +121,7 @@ class _Writer:
         return formulas
 
     def _kept(self, name: str) -> bool:
-        """Tell whether the form has a term."""
+        """Return whether the form has a term."""
         return name not in _LEFT_OUT.get(self.form, ())
 
     def _alike(self) -> dict[str, str]:

@@ -81,7 +81,7 @@ _OFFLOADING = ("offload", "zerooffload", "infinity")
 
 
 def _offloaded_by_zero(factors: Panel) -> Node | None:
-    """Return 1 where a word of ZeRO says that the optimizer is offloaded; None where none does, or another column."""
+    """Return 1 where a word of ZeRO means an offloaded optimizer; None without one, and beside a column of offload."""
     factor = factors.named("zero")
     if factors.named("offload") is not None or factor is None:
         return None
@@ -195,8 +195,10 @@ class Layout:
         return self.over_columns(SUPPOSED[name])
 
 
-#: Categorical factors with a meaning of their own.
-MEANINGS = ("zero", "recomputation", "offload")
+def switch_columns(factors: Panel) -> list[Factor]:
+    """Return the factors that are switches of a layout."""
+    named = (factors.named(words.canonical) for words in (ZERO, RECOMPUTATION, OFFLOAD))
+    return [factor for factor in named if factor is not None]
 
 
 def level_effects(factors: Panel, columns: Collection[str]) -> Mapping[Constant, Node]:
@@ -209,7 +211,7 @@ def level_effects(factors: Panel, columns: Collection[str]) -> Mapping[Constant,
     >>> [constant.name for constant in level_effects(Panel((framework,)), ())]
     ['d_framework[nemo]']
     """
-    switches = {factor.name for name in MEANINGS if (factor := factors.named(name)) is not None}
+    switches = {factor.name for factor in switch_columns(factors)}
     effects: dict[Constant, Node] = {}
     for factor in factors.factors:
         for level in factor.levels[1:] if factor.name not in switches else ():

@@ -52,6 +52,6 @@ FAMILY = Family(
         "samples",
     ),
     build=build,
-    # Coherency among the workers of a node, which share its memory and its host; sized at eight workers and more.
-    overheads=(Overhead("contention", "kappa", "kappa*(workers/nodes - 1)**2", "inside", 64.0),),
+    # Coherency among the workers of a node, which share its memory and its host.
+    overheads=(Overhead("contention", "kappa", "kappa*(workers/nodes - 1)**2", "inside"),),
 )

@@ -10,7 +10,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from genperf.losses import LOSS_SETTINGS, Loss, Penalty
+from genperf.losses import Loss, Penalty
 from genperf.solver.nonnegative import diagonal, penalised_least_squares
 
 Array = npt.NDArray[np.float64]
@@ -200,7 +200,7 @@ class Problem:
 
     def _project(self, constants: Array, weighing: Weighing) -> tuple[Array, Array]:
         """Return the sets with their best coefficients, and their costs."""
-        one_pass = self.linear and self.loss.quadratic and not self._kinked.any()
+        one_pass = self.linear and self.loss.quadratic
         passes = 1 if one_pass else EVALUATION.projection_passes
         predicted, basis, offset = self._parts(constants)
         # There is no prediction before the first pass: take the loss's curvature at a perfect fit.
@@ -234,12 +234,6 @@ class Problem:
         with np.errstate(all="ignore"):
             return np.asarray(np.einsum("srk,sk->sr", basis, constants[:, self.coefficient]))
 
-    @property
-    def _kinked(self) -> npt.NDArray[np.bool_]:
-        """Coefficients whose L1 penalty has a kink inside their bounds; for the others it is linear."""
-        lasso = self.penalty.strength * self.penalty.l1_share > 0.0
-        return np.asarray(lasso & self.penalised & self.coefficient & (self.lower < 0.0) & (self.upper > 0.0))
-
     def _with_coefficients(
         self, constants: Array, parts: tuple[Array, Array], weighing: Weighing, predicted: Array
     ) -> Array:
@@ -250,17 +244,13 @@ class Problem:
         with np.errstate(all="ignore"):
             omega = shares * self.loss.curvature(predicted, self.measured, mean)
             moment, gram = _moments(basis, omega, self.measured - offset)
-        scale, held = self.scale[which], constants[:, which]
+        scale = self.scale[which]
         ridge = self.penalty.strength * (1.0 - self.penalty.l1_share)
         lasso = self.penalty.strength * self.penalty.l1_share
-        kinked = self._kinked[which]
-        squared = ridge + np.where(kinked, lasso / np.hypot(held / scale, LOSS_SETTINGS.penalty_rounding), 0.0)
-        squared = np.where(self.penalised[which], 0.5 * squared / scale**2, 0.0)
-        linear = np.where(self.penalised[which] & ~kinked, 0.5 * lasso / scale, 0.0)
+        squared = np.broadcast_to(np.where(self.penalised[which], 0.5 * ridge / scale**2, 0.0), moment.shape)
+        linear = np.broadcast_to(np.where(self.penalised[which], 0.5 * lasso / scale, 0.0), moment.shape)
         out = constants.copy()
-        out[:, which] = penalised_least_squares(
-            gram, moment, squared, np.broadcast_to(linear, moment.shape), self.lower[which], self.upper[which]
-        )
+        out[:, which] = penalised_least_squares(gram, moment, squared, linear, self.lower[which], self.upper[which])
         return out
 
 

@@ -57,7 +57,7 @@ PROJECTED = ProjectedSettings()
 
 
 def projected_search(problem: Problem, rngs: Sequence[np.random.Generator], given: Array, watch: Watch) -> Optima:
-    """Search the non-linear constants; each point stands for its best coefficients (variable projection).
+    """Search the non-linear constants; each point has its best coefficients (variable projection).
 
     The best members of a first population are polished. The search ends there if the total is a sum and enough of
     them agree in every search. Otherwise differential evolution continues from them until it has converged, and some

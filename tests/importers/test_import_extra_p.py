@@ -71,7 +71,7 @@ def ids(**changes: object) -> str:
         (" \n", "the file is empty"),
         ("hello world", "f: line 1: 'hello' is none of PARAMETER, POINTS"),
         ("PARAMETER n\nPOINT 1", "f: line 2: 'POINT' is none of"),
-        ("POINTS 1 2", "f: line 1: POINTS stand before any PARAMETER"),
+        ("POINTS 1 2", "f: line 1: POINTS come before any PARAMETER"),
         (TWO.format("(1 2) (3)"), "f: line 2: point (3) does not give one coordinate for each of p, q"),
         (TWO.format("(1 2) (3 4"), "f: line 2: the brackets of the points do not match"),
         (TWO.format("(1 2) )3 4("), "f: line 2: the brackets of the points do not match"),
