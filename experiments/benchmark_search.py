@@ -16,9 +16,9 @@ from benchmarking import Row, Sizes, median_time, show, timed
 from scipy.optimize import Bounds, OptimizeResult, differential_evolution
 
 import genperf as gp
+from genperf.estimate import FitOptions
 from genperf.estimate.problem import problem_of
 from genperf.estimate.weights import bootstrap
-from genperf.losses import loss_named, penalty_named
 from genperf.models.generic import Structure, generic
 from genperf.solver import Problem, solve
 from genperf.solver.search import SEARCH
@@ -33,7 +33,7 @@ NEAR = 1e-3
 def cpu_problem(structure: str) -> Problem:
     table = gp.datasets.load("pytorch_cpu")
     expression = generic(table.factors, Structure(structure))  # type: ignore[arg-type]
-    return problem_of(expression, table.medians(), loss_named("relative"), penalty_named("l2", 1e-4))
+    return problem_of(expression, table.medians(), FitOptions())
 
 
 def plain_objective(structure: str) -> Callable[[np.ndarray], float]:

@@ -1,8 +1,8 @@
 """One family on one table → one fitted member; structure and λ are chosen inside."""
 
-from genperf.estimate.alike import estimate_alike
+from genperf.estimate.alike import at_once, estimate_alike
 from genperf.estimate.feasibility import feasibility_of
-from genperf.estimate.fit import at_once, estimate
+from genperf.estimate.fit import estimate
 from genperf.estimate.grow import NO_GROWTH, Growth
 from genperf.estimate.options import FitOptions
 from genperf.estimate.outcome import Estimate

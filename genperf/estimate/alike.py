@@ -17,15 +17,16 @@ import numpy.typing as npt
 
 from genperf.errors import FitError
 from genperf.estimate.options import DEFAULTS, FitOptions
-from genperf.estimate.outcome import DIAGNOSIS, Estimate, last_point_errors, near_bounds, spread_of, undetermined
+from genperf.estimate.outcome import DIAGNOSIS, Estimate, Index, Mask, look_back, near_bounds, spread_of, undetermined
 from genperf.estimate.prepare import in_order
+from genperf.estimate.problem import basis_sizes
 from genperf.estimate.select import SELECTION, folds_of, judged_rows
 from genperf.estimate.weights import resampled
 from genperf.expression import Expression
 from genperf.formula import evaluate_with_gradient
 from genperf.losses import Loss, Penalty, loss_named, penalty_named
-from genperf.prediction import Evidence, Member, Status
-from genperf.solver import blocks, penalised_least_squares
+from genperf.prediction import Member, Status
+from genperf.solver import blocks, no_values, penalised_least_squares
 from genperf.table import Table
 
 Array = npt.NDArray[np.float64]
@@ -132,76 +133,46 @@ class Batch:
         return shares, np.sum(shares * self.measured[:, None, :], axis=2, keepdims=True)
 
 
-def solved_at_once(expression: Expression, loss: Loss, penalty: Penalty) -> bool:
-    """Return whether one least-squares solution is the best fit of an expression.
+def at_once(expression: Expression, options: FitOptions) -> bool:
+    """Return whether one least-squares solution is the best fit of an expression (`estimate_alike`).
 
-    It is if all constants are coefficients, the prediction is linear in them, the loss is quadratic and an L1 penalty
-    has no kink inside their bounds.
+    It is if all constants are coefficients that are not held, the prediction is linear in them, and the loss is
+    quadratic.
     """
-    constants = expression.constants
-    plain = all(c.kind == "coefficient" and c.lower < c.upper for c in constants)
-    kinked = penalty.l1_share > 0.0 and any(c.lower < 0.0 < c.upper for c in constants)
-    return bool(constants) and plain and loss.quadratic and expression.is_linear and not kinked
+    plain = all(c.kind == "coefficient" and c.lower < c.upper for c in expression.constants)
+    exact = loss_named(options.loss).quadratic and options.solver == "projected"
+    return bool(expression.constants) and plain and exact and expression.is_linear
 
 
-def batch_of(expression: Expression, medians: Sequence[Table], loss: Loss, penalty: Penalty) -> Batch:
-    """Put series into one batch."""
-    rows = len(medians[0])
-    shape = (len(medians), rows)
+def batch_of(expression: Expression, medians: Sequence[Table], options: FitOptions) -> Batch:
+    """Put series of equally many configurations into one batch."""
+    shape = (len(medians), len(medians[0]))
     columns = {name: np.stack([m.columns[name] for m in medians]) for name in expression.factors}
-    measured = np.stack([m.measured for m in medians])
-    weights = np.stack([m.weights for m in medians])
+    measured, weights = np.stack([m.measured for m in medians]), np.stack([m.weights for m in medians])
     names = expression.constant_names
     zeros = dict.fromkeys(names, 0.0)
     offset, slopes = evaluate_with_gradient(expression.node, {**columns, **zeros}, names)
-    basis = np.empty((*shape, len(names)))
-    for j, name in enumerate(names):
-        basis[:, :, j] = slopes.get(name, 0.0)
+    basis = np.stack([np.broadcast_to(slopes.get(name, 0.0), shape) for name in names], axis=2)
     mean = np.sum(weights * measured, axis=1) / np.sum(weights, axis=1)
-    sizes = _basis_sizes(expression, columns, shape)
-    varies = np.isfinite(sizes) & (sizes > 0.0)
-    scale = mean[:, None] / np.where(varies, sizes, 1.0)
+    scale = mean[:, None] / basis_sizes(expression, columns, zeros, shape)
     filled = np.array(np.broadcast_to(offset, shape), dtype=float)
-    return Batch(expression, basis, filled, measured, weights, scale, loss, penalty)
-
-
-def _basis_sizes(expression: Expression, columns: dict[str, Array], shape: tuple[int, int]) -> Array:
-    """Return the mean size of each coefficient's basis function, summed over the terms."""
-    names = expression.constant_names
-    zeros = dict.fromkeys(names, 0.0)
-    sizes = np.zeros((shape[0], len(names)))
-    for term in expression.terms:
-        _, slopes = evaluate_with_gradient(term.node, {**columns, **zeros}, names)
-        for j, name in enumerate(names):
-            size = np.mean(np.abs(np.broadcast_to(slopes.get(name, 0.0), shape)), axis=1)
-            sizes[:, j] += np.where(np.isfinite(size), size, 0.0)
-    return sizes
-
-
-Mask = npt.NDArray[np.bool_]
+    loss, penalty = loss_named(options.loss), penalty_named(options.penalty, options.strength)
+    return Batch(expression, np.ascontiguousarray(basis), filled, measured, weights, scale, loss, penalty)
 
 
 def estimate_alike(
     expression: Expression, tables: Sequence[Table], options: FitOptions, seed: int
 ) -> list[Estimate | FitError]:
-    """Fit one expression that is `solved_at_once` to many tables of equally many configurations.
+    """Fit one expression that is solved `at_once` to many tables of equally many configurations.
 
     The steps are those of `estimate`: the full fit with the λ that is given or chosen by cross-validation, bootstrap
     replicates, the look back, and the diagnosis of the constants. Here each step is the same least-squares problem
     with other weights.
 
-    Parameters
-    ----------
-    tables : sequence of Table
-        With their repeats.
-
-    Returns
-    -------
-    list of Estimate or FitError
-        In the order of the tables; an error where a table's predictions are not finite within the bounds.
+    The tables have their repeats; an error is for a table whose predictions are not finite within the bounds.
     """
     medians = [in_order(table.medians()) for table in tables]
-    batch = batch_of(expression, medians, loss_named(options.loss), penalty_named(options.penalty, options.strength))
+    batch = batch_of(expression, medians, options)
     strength = np.full(len(tables), options.strength)
     solutions = 1
     if options.lam == "cv":
@@ -211,15 +182,20 @@ def estimate_alike(
         cost = batch.cost(best, strength)
         residuals = np.log(batch.measured / batch.predict(best[:, None, :])[:, 0])
     draws, misfit = _replicates(batch, strength, options.draws, seed)
-    evidence = _look_back(batch, strength, medians)
+
+    def errors_of(series: Index, held: Mask) -> Array:
+        part = batch.take(series)
+        constants = part.fit(np.where(held, 0.0, part.weights)[:, None, :], strength[series])
+        errors = np.abs(np.log(part.predict(constants)[:, 0] / part.measured))
+        return np.asarray(np.sum(np.where(held, errors, 0.0), axis=1) / held.sum(axis=1))
+
+    evidence = look_back(medians, errors_of)
     held, flat = near_bounds(best, (batch.lower, batch.upper), batch.scale), _undetermined(batch, best)
     names = expression.constant_names
     out: list[Estimate | FitError] = []
     for i, table in enumerate(tables):
         if not np.isfinite(cost[i]):
-            out.append(
-                FitError("no constants within the bounds give finite values", hint="check the formula and its bounds")
-            )
+            out.append(no_values())
             continue
         member = Member(
             expression,
@@ -286,34 +262,6 @@ def _replicates(batch: Batch, strength: Array, draws: int, seed: int) -> tuple[A
             squares = np.where(held_out, residuals**2, 0.0).reshape(len(residuals), -1)
             misfit[block] = np.sqrt(squares.sum(axis=1) / held_out.reshape(len(residuals), -1).sum(axis=1))
     return constants, misfit
-
-
-def _look_back(batch: Batch, strength: Array, medians: Sequence[Table]) -> list[list[Evidence]]:
-    """Predict the largest scale of each extrinsic factor from the smaller ones, in every series."""
-    out: list[list[Evidence]] = [[] for _ in medians]
-    for factor in medians[0].numeric:
-        if factor.role != "extrinsic":
-            continue
-        values = np.stack([m.columns[factor.name] for m in medians])
-        ordered = np.sort(values, axis=1)
-        distinct = 1 + np.sum(np.diff(ordered, axis=1) > 0.0, axis=1)
-        largest = ordered[:, -1]
-        below = np.max(np.where(values < largest[:, None], values, -np.inf), axis=1)
-        judged = np.flatnonzero((distinct >= 3) & (below > 0.0))
-        if not judged.size:
-            continue
-        part = batch.take(judged)
-        held = values[judged] == largest[judged, None]
-        constants = part.fit(np.where(held, 0.0, part.weights)[:, None, :], strength[judged])
-        with np.errstate(all="ignore"):
-            residuals = np.abs(np.log(part.predict(constants)[:, 0] / part.measured))
-            error = np.sum(np.where(held, residuals, 0.0), axis=1) / held.sum(axis=1)
-        last = last_point_errors([medians[i] for i in judged.tolist()], factor.name, held)
-        for j, i in enumerate(judged.tolist()):
-            if np.isfinite(error[j]):
-                doublings = float(np.log2(largest[i] / below[i]))
-                out[i].append(Evidence(factor.name, float(largest[i]), doublings, float(error[j]), float(last[j])))
-    return out
 
 
 def _undetermined(batch: Batch, best: Array) -> Mask:

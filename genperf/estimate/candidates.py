@@ -13,16 +13,15 @@ from itertools import groupby
 import numpy as np
 import numpy.typing as npt
 
-from genperf.errors import FitError
 from genperf.estimate.grow import NO_GROWTH, Growth, grow, growth_problem
 from genperf.estimate.options import DEFAULTS, FitOptions
 from genperf.estimate.prepare import CONTENT_SEED
 from genperf.estimate.problem import continued_starts, problem_of, smaller_of, spread_starts
 from genperf.estimate.select import SELECTION, Candidate, folds_of, judged_rows
 from genperf.expression import Expression
-from genperf.losses import loss_named, penalty_named
+from genperf.losses import penalty_named
 from genperf.models.interactions import Interaction
-from genperf.solver import IMPOSSIBLE_COST, ROUGHLY, Problem, polish
+from genperf.solver import IMPOSSIBLE_COST, ROUGHLY, Problem, no_values, polish
 from genperf.table import Table
 
 Array = npt.NDArray[np.float64]
@@ -76,7 +75,7 @@ def candidates_of(
     path = DEFAULTS.lambda_path if options.lam in (None, "cv") else (options.strength,)
     first = _with_the_weakest(expressions, parts, path[0])
     if not first:
-        raise FitError("no constants within the bounds give finite values", hint="check the formula and its bounds")
+        raise no_values()
     grown = _enlarged(first, parts, [(base, ()) for base in growth.bases if growth.offered], growth.offered)
     if growth.alone and grown:
         return list(grown.values())
@@ -137,8 +136,7 @@ def _with_the_weakest(expressions: Sequence[Expression], parts: _Parts, strength
 
 def _first_fit(expression: Expression, parts: _Parts, strength: float, before: Sequence[_Fitted]) -> _Fitted | None:
     """Fit an expression to every part; None where no constants within the bounds give finite values."""
-    options = parts.options
-    problem = problem_of(expression, parts.table, loss_named(options.loss), penalty_named(options.penalty, strength))
+    problem = problem_of(expression, parts.table, parts.options, strength)
     rng = np.random.default_rng([parts.seed, 3])
     weights = np.where(parts.rows, problem.weights, 0.0)
     smaller = None

@@ -9,18 +9,17 @@ import numpy as np
 import numpy.typing as npt
 
 from genperf.errors import Note
-from genperf.estimate.alike import estimate_alike, solved_at_once
+from genperf.estimate.alike import at_once, estimate_alike
 from genperf.estimate.candidates import candidates_of
 from genperf.estimate.grow import NO_GROWTH, Growth
 from genperf.estimate.options import DEFAULTS, FitOptions
-from genperf.estimate.outcome import Estimate, Mask, at_bounds, look_back, spread_of, unidentified
+from genperf.estimate.outcome import Estimate, Mask, at_bounds, look_back_alone, spread_of, unidentified
 from genperf.estimate.prepare import CONTENT_SEED, in_order
 from genperf.estimate.problem import problem_of, spread_starts
 from genperf.estimate.select import Candidate, affordable, best_of
 from genperf.estimate.weights import bootstrap, huber_weights
 from genperf.expression import Expression
 from genperf.formula import render
-from genperf.losses import loss_named, penalty_named
 from genperf.models import Choice
 from genperf.models.generic import named_by_factors
 from genperf.prediction import Member, Status
@@ -96,12 +95,6 @@ class ContinuedSettings:
 
 
 CONTINUED = ContinuedSettings()
-
-
-def at_once(expression: Expression, options: FitOptions) -> bool:
-    """Return whether `estimate_alike` can fit an expression, to one table or to many."""
-    loss, penalty = loss_named(options.loss), penalty_named(options.penalty, options.strength)
-    return options.solver == "projected" and solved_at_once(expression, loss, penalty)
 
 
 @dataclass(frozen=True, eq=False)
@@ -203,8 +196,7 @@ def _continued(expression: Expression, medians: Table, options: FitOptions, star
 
 def _problem(expression: Expression, medians: Table, options: FitOptions, start: _Start) -> Problem:
     """Return the problem of an expression with the options' loss and penalty."""
-    loss, penalty = loss_named(options.loss), penalty_named(options.penalty, start.strength)
-    problem = problem_of(expression, medians, loss, penalty)
+    problem = problem_of(expression, medians, options, start.strength)
     if not start.robust or start.starts is None:
         return problem
     fitted = problem.predict(start.starts[:1])
@@ -228,14 +220,14 @@ def _estimate_of(solved: _Solved, table: Table, options: FitOptions) -> Estimate
     """Estimate the errors of a solved problem's predictions: replicates, residuals, look back."""
     expression, problem, solution = solved.expression, solved.problem, solved.solution
     best = solution.constants
-    replicates = bootstrap(problem, best, options.draws, np.random.default_rng([CONTENT_SEED, 1]))
+    draws, misfit = bootstrap(problem, best, options.draws, np.random.default_rng([CONTENT_SEED, 1]))
     residuals = np.log(problem.measured / problem.predict(best[None, :])[0])
-    evidence = tuple(look_back(problem, solved.medians, solved.refit))
-    spread = spread_of(table, replicates.misfit, residuals, best.size, evidence)
+    evidence = look_back_alone(problem, solved.medians, solved.refit)
+    spread = spread_of(table, misfit, residuals, best.size, evidence)
     member = Member(
         named_by_factors(expression, best),
         best,
-        replicates.constants,
+        draws,
         1.0,
         Status(
             solution.solver,

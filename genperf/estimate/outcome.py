@@ -16,6 +16,8 @@ from genperf.solver import Problem
 from genperf.table import Table
 
 Array = npt.NDArray[np.float64]
+Mask = npt.NDArray[np.bool_]
+Index = npt.NDArray[np.intp]
 
 #: Misfit of ln T where too few configurations are measured to estimate it: 10 %, a usual error of a fit inside its
 #: range (`docs/results/generic.md`).
@@ -71,7 +73,9 @@ def spread_of(table: Table, misfit: float, residuals: Array, constants: int, evi
 
 
 def growth(error: float, misfit: float, doublings: float) -> float:
-    """Return what each doubling adds to the standard deviation of ln T.
+    """Return what each doubling adds to the standard deviation of ln T: √max(e² − m², (share·e)²)/doublings.
+
+    The misfit m inside the range is a part of the error e at the largest scale, but for a least share of growth.
 
     Examples
     --------
@@ -79,9 +83,6 @@ def growth(error: float, misfit: float, doublings: float) -> float:
     (0.3, 0.1)
     """
     return math.sqrt(max(error**2 - misfit**2, (GROWTH.min_share * error) ** 2)) / doublings
-
-
-Mask = npt.NDArray[np.bool_]
 
 
 def last_point_errors(medians: Sequence[Table], name: str, held: Mask) -> Array:
@@ -135,25 +136,48 @@ def last_point_errors(medians: Sequence[Table], name: str, held: Mask) -> Array:
         return np.asarray(np.bincount(targets // rows, errors, minlength=series) / counts)
 
 
-def look_back(problem: Problem, medians: Table, refit: Callable[[Mask], Array | None]) -> list[Evidence]:
-    """Predict the largest scale of each extrinsic factor from the smaller ones."""
-    out = []
-    for factor in medians.numeric:
-        values = medians.columns[factor.name]
-        scales = np.unique(values)
-        if factor.role != "extrinsic" or len(scales) < 3 or scales[-2] <= 0:
+def look_back(medians: Sequence[Table], errors_of: Callable[[Index, Mask], Array]) -> list[list[Evidence]]:
+    """Predict the largest scale of each extrinsic factor from the smaller ones, where there are three or more.
+
+    Parameters
+    ----------
+    medians : sequence of Table
+        Series with the same factors and equally many configurations, of shape (series, rows).
+    errors_of : callable
+        Places of series, and the rows that each holds out, shape (places, rows) → mean |ln(predicted/measured)| over
+        these, shape (places,); NaN where the other rows do not suffice.
+    """
+    out: list[list[Evidence]] = [[] for _ in medians]
+    for factor in (f for f in medians[0].numeric if f.role == "extrinsic"):
+        values = np.stack([m.columns[factor.name] for m in medians])
+        distinct = 1 + np.sum(np.diff(np.sort(values, axis=1), axis=1) > 0.0, axis=1)
+        largest = values.max(axis=1)
+        below = np.max(np.where(values < largest[:, None], values, -np.inf), axis=1)
+        judged = np.flatnonzero((distinct >= 3) & (below > 0.0))
+        if not judged.size:
             continue
-        train = values < scales[-1]
-        constants = refit(train)
-        if constants is None:
-            continue
-        predicted = problem.predict(constants[None, :])[0][~train]
+        held = values[judged] == largest[judged, None]
         with np.errstate(all="ignore"):
-            error = float(np.mean(np.abs(np.log(predicted / problem.measured[~train]))))
-        if np.isfinite(error):
-            last = float(last_point_errors([medians], factor.name, ~train[None, :])[0])
-            out.append(Evidence(factor.name, float(scales[-1]), float(np.log2(scales[-1] / scales[-2])), error, last))
+            errors = errors_of(judged, held)
+        last = last_point_errors([medians[i] for i in judged.tolist()], factor.name, held)
+        for j, i in enumerate(judged.tolist()):
+            if np.isfinite(errors[j]):
+                doublings = float(np.log2(largest[i] / below[i]))
+                out[i].append(Evidence(factor.name, float(largest[i]), doublings, float(errors[j]), float(last[j])))
     return out
+
+
+def look_back_alone(problem: Problem, medians: Table, refit: Callable[[Mask], Array | None]) -> tuple[Evidence, ...]:
+    """Look back in one series, with the constants that `refit` returns for training rows of shape (rows,), or None."""
+
+    def errors_of(_: Index, held: Mask) -> Array:
+        constants = refit(~held[0])
+        if constants is None:
+            return np.array([np.nan])
+        ratios = problem.predict(constants[None, :])[0][held[0]] / problem.measured[held[0]]
+        return np.array([np.mean(np.abs(np.log(ratios)))])
+
+    return tuple(look_back([medians], errors_of)[0])
 
 
 @dataclass(frozen=True)
@@ -185,7 +209,7 @@ def at_bounds(problem: Problem, expression: Expression, constants: Array) -> tup
     return tuple(c.name for c, at in zip(expression.constants, held, strict=True) if at and c.lower < c.upper)
 
 
-def near_bounds(constants: Array, bounds: tuple[Array, Array], scale: Array) -> npt.NDArray[np.bool_]:
+def near_bounds(constants: Array, bounds: tuple[Array, Array], scale: Array) -> Mask:
     """Return which constants are at a bound but for rounding.
 
     Parameters
@@ -194,10 +218,6 @@ def near_bounds(constants: Array, bounds: tuple[Array, Array], scale: Array) -> 
     bounds : pair of ndarray of shape (n,)
     scale : ndarray of shape (..., n)
         Stands for the range where it is infinite.
-
-    Returns
-    -------
-    ndarray of bool of shape (..., n)
     """
     lower, upper = bounds
     room = DIAGNOSIS.bound_room * np.where(np.isfinite(upper - lower), upper - lower, scale)
@@ -205,7 +225,7 @@ def near_bounds(constants: Array, bounds: tuple[Array, Array], scale: Array) -> 
 
 
 def unidentified(
-    problem: Problem, expression: Expression, constants: Array, held: npt.NDArray[np.bool_] | None = None
+    problem: Problem, expression: Expression, constants: Array, held: Mask | None = None
 ) -> tuple[str, ...]:
     """Name the constants that the data does not determine.
 
@@ -228,17 +248,13 @@ def unidentified(
     return tuple(c.name for c, is_flat in zip(expression.constants, flat, strict=True) if is_flat)
 
 
-def undetermined(slopes: Array) -> npt.NDArray[np.bool_]:
+def undetermined(slopes: Array) -> Mask:
     """Return which constants take part in a direction along which no prediction moves.
 
     Parameters
     ----------
     slopes : ndarray of shape (sets, rows, n)
         Derivatives of the relative predictions by the constants on their scales.
-
-    Returns
-    -------
-    ndarray of bool of shape (sets, n)
 
     Examples
     --------

@@ -13,13 +13,12 @@ from genperf.errors import FitError, Note
 from genperf.estimate.candidates import candidates_of
 from genperf.estimate.fit import estimate
 from genperf.estimate.options import FitOptions
-from genperf.estimate.outcome import Estimate, at_bounds, look_back, spread_of, unidentified
+from genperf.estimate.outcome import Estimate, at_bounds, look_back_alone, spread_of, unidentified
 from genperf.estimate.problem import problem_of
 from genperf.estimate.select import affordable, best_of
 from genperf.estimate.weights import BOOTSTRAP, drawn_weights, held_out_misfit, resampled
 from genperf.expression import Expression
 from genperf.formula import names_in
-from genperf.losses import loss_named, penalty_named
 from genperf.models import Family, family_named, held_at
 from genperf.prediction import Member, Status
 from genperf.solver import Problem, Solution, polish, solve
@@ -122,7 +121,7 @@ def part_of(
     strength = options.strength
     if options.lam == "cv" and medians.measured.all():
         strength = best_of(candidates_of([part], medians, options, seed)).strength
-    problem = problem_of(part, medians, loss_named(loss), penalty_named(options.penalty, strength))
+    problem = problem_of(part, medians, replace(options, loss=loss), strength)
     solution = solve(problem, options.solver, seed)
     return Part(
         column,
@@ -212,7 +211,7 @@ def estimate_phases(family: Family, table: Table, options: FitOptions, seed: int
         laws = held_at(family.expressions(table.factors, options.mapping), options.fix) if chooses else expressions
         estimated = estimate(laws, table, options, seed, family.choice)
         return replace(estimated, notes=(*notes, *estimated.notes))
-    medians, request = table.medians(), _Request(options, seed)
+    medians, request = table.medians(), (options, seed)
     composed = _composed_laws(expressions, parts, medians, request)
     whole = _nearest([*composed, *_overlapped(overlaps[1:], parts, medians, request)])
     if not chooses:
@@ -221,7 +220,7 @@ def estimate_phases(family: Family, table: Table, options: FitOptions, seed: int
     counts = resampled(len(medians), options.draws, np.random.default_rng([seed, 1]))
     draws = whole.refit(counts)
     residuals = np.log(total.measured / total.predict(best[None, :])[0])
-    evidence = tuple(look_back(total, medians, whole.without))
+    evidence = look_back_alone(total, medians, whole.without)
     spread = spread_of(table, held_out_misfit(total, draws, counts), residuals, best.size, evidence)
     unknown = {name for part in parts for name in part.unidentified}
     unknown |= set(unidentified(total, expression, best, whole.held)) if not whole.held.all() else set()
@@ -263,17 +262,8 @@ def _parts(
         columns = [c for c in columns if c.phase not in left_out]
 
 
-@dataclass(frozen=True)
-class _Request:
-    """How to fit."""
-
-    options: FitOptions
-    seed: int
-
-    def problem(self, expression: Expression, medians: Table, strength: float) -> Problem:
-        """Return an expression on a table with the requested loss and penalty."""
-        loss, penalty = loss_named(self.options.loss), penalty_named(self.options.penalty, strength)
-        return problem_of(expression, medians, loss, penalty)
+#: The options of a fit, and the seed of its searches.
+_Request = tuple[FitOptions, int]
 
 
 @dataclass(frozen=True, eq=False)
@@ -337,28 +327,28 @@ class _Composed:
 
 def _composed(expression: Expression, parts: Sequence[Part], medians: Table, request: _Request) -> _Composed:
     """Take the phases' constants, and fit the others to the total."""
-    options = request.options
+    options, seed = request
     known = {n: float(v) for part in parts for n, v in zip(part.names, part.constants, strict=True)}
     names = expression.constant_names
     held = np.array([name in known for name in names])
     values = np.array([known.get(name, 0.0) for name in names])
     if held.all():
         strength = max(part.strength for part in parts)
-        total = request.problem(expression, medians, strength)
+        total = problem_of(expression, medians, options, strength)
         return _Composed(expression, parts, total, values, held, None, strength)
     others = expression.with_fixed({name: value for name, value in known.items() if name in names})
     affordable([others], len(medians))
     strength = options.strength
     if options.lam == "cv":
-        strength = best_of(candidates_of([others], medians, options, request.seed)).strength
-    total = request.problem(expression, medians, strength)
+        strength = best_of(candidates_of([others], medians, options, seed)).strength
+    total = problem_of(expression, medians, options, strength)
     pinned = replace(
         total,
         lower=np.where(held, values, total.lower),
         upper=np.where(held, values, total.upper),
         start=np.where(held, values, total.start),
     )
-    remainder = solve(pinned, options.solver, request.seed)
+    remainder = solve(pinned, options.solver, seed)
     return _Composed(expression, parts, total, remainder.constants, held, remainder, strength)
 
 
@@ -381,7 +371,7 @@ def _overlapped(
     families: Sequence[Family], parts: Sequence[Part], medians: Table, request: _Request
 ) -> list[_Composed]:
     """Compose fitted phases with other families' overlaps, which may lack a constant that is fixed."""
-    options, measured = request.options, [part.column.phase for part in parts]
+    options, measured = request[0], [part.column.phase for part in parts]
     out: list[_Composed] = []
     for family in families:
         if not family.shown(measured):

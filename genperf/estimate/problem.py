@@ -2,30 +2,38 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from genperf.estimate.options import FitOptions
 from genperf.expression import Expression
 from genperf.formula import evaluate_with_gradient, names_in
-from genperf.losses import Loss, Penalty
+from genperf.losses import loss_named, penalty_named
 from genperf.solver import Problem
 from genperf.table import Table
 
 Array = npt.NDArray[np.float64]
 
 
-def problem_of(expression: Expression, table: Table, loss: Loss, penalty: Penalty) -> Problem:
-    """Bind an expression to a table's rows."""
+def problem_of(expression: Expression, table: Table, options: FitOptions, strength: float | None = None) -> Problem:
+    """Bind an expression to a table of one row per configuration, with the options' loss and penalty.
+
+    A coefficient's scale is the mean measured value over the mean size of its basis function: a coefficient over its
+    scale is the share of the mean that it explains. The strength λ of the penalty is the options' unless it is given.
+    """
     constants = expression.constants
     measured = table.measured
     start = np.array([c.start for c in constants], float)
     is_coefficient = np.array([c.kind == "coefficient" for c in constants], bool)
-    scale = np.array([c.size for c in constants], float)
     mean = float(np.average(measured, weights=table.weights))
-    sizes = _basis_sizes(expression, table, dict(zip(expression.constant_names, start, strict=True)))
-    scale[is_coefficient] = [mean / sizes.get(c.name, 1.0) for c in constants if c.kind == "coefficient"]
+    sizes = basis_sizes(
+        expression, table.columns, dict(zip(expression.constant_names, start, strict=True)), (len(table),)
+    )
+    scale = np.where(is_coefficient, mean / sizes, [c.size for c in constants])
     bound = expression.bind({name: table.columns[name] for name in expression.factors}, len(table))
     return Problem(
         predict=bound.predict,
@@ -40,22 +48,26 @@ def problem_of(expression: Expression, table: Table, loss: Loss, penalty: Penalt
         coefficient=is_coefficient,
         linear=expression.is_linear,
         start=np.where(is_coefficient, start * scale, start),
-        loss=loss,
-        penalty=penalty,
+        loss=loss_named(options.loss),
+        penalty=penalty_named(options.penalty, options.strength if strength is None else strength),
     )
 
 
-def _basis_sizes(expression: Expression, table: Table, start: dict[str, float]) -> dict[str, float]:
-    """Return the mean size of each coefficient's basis function, where it is not zero throughout."""
+def basis_sizes(
+    expression: Expression, columns: Mapping[str, Any], constants: Mapping[str, float], shape: tuple[int, ...]
+) -> Array:
+    """Return the mean size over the rows of each coefficient's basis function, summed over the terms.
+
+    Of columns of shape (…, rows) it is (…, n); 1 where it is zero throughout, and for other constants.
+    """
     names = [c.name for c in expression.constants if c.kind == "coefficient"]
-    sizes: dict[str, float] = {}
+    sizes = np.zeros((*shape[:-1], len(expression.constants)))
     for term in expression.terms:
-        _, slopes = evaluate_with_gradient(term.node, {**table.columns, **start}, names)
+        _, slopes = evaluate_with_gradient(term.node, {**columns, **constants}, names)
         for name, slope in slopes.items():
-            size = float(np.mean(np.abs(np.broadcast_to(slope, len(table)))))
-            if np.isfinite(size) and size > 0.0:
-                sizes[name] = sizes.get(name, 0.0) + size
-    return sizes
+            size = np.mean(np.abs(np.broadcast_to(slope, shape)), axis=-1)
+            sizes[..., expression.constant_names.index(name)] += np.where(np.isfinite(size), size, 0.0)
+    return np.where(sizes > 0.0, sizes, 1.0)
 
 
 @dataclass(frozen=True)

@@ -18,42 +18,23 @@ Array = npt.NDArray[np.float64]
 BOOTSTRAP = PolishSettings(max_steps=15, relative_tolerance=1e-4)
 
 
-@dataclass(frozen=True, eq=False)
-class Replicates:
-    """Bootstrap replicates of a fit."""
-
-    #: Shape (replicates, n).
-    constants: Array
-    #: Root mean square of ln(measured/predicted) over the configurations that a replicate did not draw: the error of
-    #: predictions of new configurations inside the measured range. It contains noise and lack of fit.
-    misfit: float
-
-
 def resampled(rows: int, draws: int, rng: np.random.Generator) -> Array:
-    """Draw configurations with replacement.
-
-    Returns
-    -------
-    ndarray of shape (draws, rows)
-        How often each configuration is drawn in each replicate.
-    """
+    """Draw configurations with replacement: how often each is drawn in each replicate, shape (draws, rows)."""
     counts = [np.bincount(rng.integers(rows, size=rows), minlength=rows) for _ in range(draws)]
     return np.array(counts, float).reshape(draws, rows)
 
 
-def bootstrap(problem: Problem, best: Array, draws: int, rng: np.random.Generator) -> Replicates:
-    """Draw configurations with replacement, and refit from the best constants.
+def bootstrap(problem: Problem, best: Array, draws: int, rng: np.random.Generator) -> tuple[Array, float]:
+    """Draw configurations with replacement, and refit from the best constants, shape (n,).
 
-    Parameters
-    ----------
-    best : ndarray of shape (n,)
-        Constants of the fit.
+    Returns the constants, shape (draws, n), and the root mean square of ln(measured/predicted) over the configurations
+    that a replicate did not draw: the error of predictions inside the measured range, with noise and lack of fit.
     """
     counts = resampled(problem.measured.size, draws, rng)
     start = np.broadcast_to(best, (draws, best.size)).copy()
     weights = drawn_weights(problem, counts)
     constants = polish(problem, start, weights, BOOTSTRAP).constants
-    return Replicates(constants, held_out_misfit(problem, constants, counts))
+    return constants, held_out_misfit(problem, constants, counts)
 
 
 def drawn_weights(problem: Problem, counts: Array) -> Array:
@@ -66,11 +47,7 @@ def drawn_weights(problem: Problem, counts: Array) -> Array:
 def held_out_misfit(problem: Problem, constants: Array, counts: Array) -> float:
     """Return the root mean square of ln(measured/predicted) over the rows that replicates did not draw.
 
-    Parameters
-    ----------
-    constants : ndarray of shape (draws, n)
-    counts : ndarray of shape (draws, rows)
-        How often each row was drawn.
+    Constants have the shape (draws, n), counts (draws, rows); NaN where every replicate drew every row.
     """
     total, count = 0.0, 0
     for block in blocks(len(constants), problem.measured.size):

@@ -3,7 +3,7 @@
 from genperf.solver.nonnegative import nonnegative_least_squares, penalised_least_squares
 from genperf.solver.polish import ROUGHLY, Polished, PolishSettings, polish
 from genperf.solver.problem import IMPOSSIBLE_COST, Penalties, Problem, blocks
-from genperf.solver.search import SOLVERS, Solution, solve
+from genperf.solver.search import SOLVERS, Solution, no_values, solve
 
 __all__ = [
     "IMPOSSIBLE_COST",
@@ -15,6 +15,7 @@ __all__ = [
     "Problem",
     "Solution",
     "blocks",
+    "no_values",
     "nonnegative_least_squares",
     "penalised_least_squares",
     "polish",

@@ -336,7 +336,7 @@ def solve(
     best = int(optima.cost.argmin())
     cost = float(optima.cost[best])
     if not cost < 0.1 * IMPOSSIBLE_COST:
-        raise FitError("no constants within the bounds give finite values", hint="check the formula and its bounds")
+        raise no_values()
     return Solution(
         optima.constants[best],
         cost,
@@ -347,6 +347,11 @@ def solve(
         solver,
         members_of(problem.lower.size, DIRECT.members_per_constant) if solver == "de" else 0,
     )
+
+
+def no_values() -> FitError:
+    """Return the error of a fit in which no constants give finite values."""
+    return FitError("no constants within the bounds give finite values", hint="check the formula and its bounds")
 
 
 def _ignore(cost: float) -> None:

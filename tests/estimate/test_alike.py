@@ -13,7 +13,6 @@ from genperf.estimate.alike import batch_of
 from genperf.estimate.outcome import last_point_errors
 from genperf.estimate.problem import problem_of
 from genperf.estimate.weights import resampled
-from genperf.losses import loss_named, penalty_named
 from genperf.models import family_named
 from genperf.result import GroupedResult, dump_model
 from genperf.solver import solve
@@ -89,7 +88,7 @@ def test_search_and_polish_reach_no_lower_cost(loss: str, penalty: str) -> None:
     assert at_once(expression, options)
     (fitted,) = estimate_alike(expression, [part], options, 0)
     assert not isinstance(fitted, Exception)
-    problem = problem_of(expression, part.medians(), loss_named(loss), penalty_named(penalty, 0.01))
+    problem = problem_of(expression, part.medians(), FitOptions(loss=loss, penalty=penalty, lam=0.01))
     searched = solve(problem)
     ours = problem.cost(fitted.member.constants[None, :])[0]
     # The L1 penalty that the search sees is rounded off near zero, by less than 1e-4 a constant.
@@ -157,7 +156,7 @@ def test_blocks_bound_the_memory_whatever_the_series() -> None:
     parts = [part for _, part in table(fleet(60)).groups()]
     (expression,) = family_named("ernest").expressions(parts[0].factors)
     medians = [p.medians() for p in parts]
-    batch = batch_of(expression, medians, loss_named("relative"), penalty_named("l2", 0.0))
+    batch = batch_of(expression, medians, FitOptions(lam=0.0))
     sets = EVALUATION.block_numbers // 16 // 7
     blocks = batch.blocks(sets)
     assert [b.stop - b.start for b in blocks] == [7] * 8 + [4]

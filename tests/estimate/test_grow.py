@@ -11,7 +11,6 @@ from genperf.estimate import FitOptions
 from genperf.estimate.grow import GROW, SHRINKAGE, grow, growth_problem, shrunk
 from genperf.estimate.problem import problem_of
 from genperf.expression import Expression
-from genperf.losses import loss_named, penalty_named
 from genperf.models.generic import Structure, generic, kinds_of
 from genperf.models.interactions import interactions
 from genperf.solver import Problem, solve
@@ -31,7 +30,7 @@ def runs(slow: float = 1.0, noise: float = 0.01) -> gp.Table:
 def base_of(table: gp.Table) -> tuple[Expression, Problem]:
     base = generic(table.factors, Structure("product", 1))
     options = FitOptions()
-    return base, problem_of(base, table, loss_named(options.loss), penalty_named(options.penalty, options.strength))
+    return base, problem_of(base, table, options)
 
 
 def test_the_arrays_are_the_values_of_the_expression() -> None:
@@ -129,7 +128,7 @@ def test_the_exponents_of_a_factor_that_changes_nothing_are_learned_small() -> N
     table = gp.read_table(frame, time="t", intrinsic="batch,hidden,idle", categorical="kernel")
     base = generic(table.factors, Structure("product", 2))
     options = FitOptions()
-    problem = problem_of(base, table, loss_named(options.loss), penalty_named(options.penalty, options.strength))
+    problem = problem_of(base, table, options)
     kinds = kinds_of(base)
     start = solve(problem, seed=0).constants
     grown = grow(growth_problem(base, problem, (), table, kinds), start[None], np.ones((1, len(table)), bool))[0]
@@ -138,7 +137,7 @@ def test_the_exponents_of_a_factor_that_changes_nothing_are_learned_small() -> N
     assert max(size["d1_kernel[]"], size["d2_kernel[]"]) < 0.1
     # A coefficient keeps its size, and the noise gives λ.
     assert [s for kind, s in zip(kinds, grown.plain, strict=True) if not kind] == [1.0] * kinds.count("")
-    assert grown.strength == pytest.approx(2.0 * 0.1**2 / len(table), rel=0.5)
+    assert grown.problem.penalty.strength == pytest.approx(2.0 * 0.1**2 / len(table), rel=0.5)
 
 
 def test_parts_of_the_rows_learn_sizes_by_themselves() -> None:
@@ -154,8 +153,9 @@ def test_parts_of_the_rows_learn_sizes_by_themselves() -> None:
     for one, other in zip(together, alone, strict=True):
         assert one.constants == pytest.approx(other.constants, rel=1e-6, abs=1e-8)
         assert one.plain == pytest.approx(other.plain, rel=1e-6)
-        assert one.strength == pytest.approx(other.strength, rel=1e-6)
-    assert together[0].strength != pytest.approx(together[1].strength, rel=1e-3)
+        assert one.problem.penalty.strength == pytest.approx(other.problem.penalty.strength, rel=1e-6)
+    first, second = (one.problem.penalty.strength for one in together[:2])
+    assert first != pytest.approx(second, rel=1e-3)
 
 
 def test_learned_sizes_err_less_where_most_factors_change_nothing() -> None:

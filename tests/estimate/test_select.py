@@ -20,7 +20,6 @@ from genperf.estimate.select import (
 )
 from genperf.estimate.weights import huber_weights, robust_sd
 from genperf.expression import Expression
-from genperf.losses import loss_named, penalty_named
 from genperf.models.generic import GENERIC, Structure, generic
 from genperf.table import Factor
 
@@ -146,7 +145,7 @@ def test_huber_weights_leave_out_what_does_not_count() -> None:
 
 
 def test_starts_stay_in_bounds_and_begin_with_the_given_one() -> None:
-    problem = problem_of(PRODUCTS[1], TABLE, loss_named("relative"), penalty_named("l2", 1e-4))
+    problem = problem_of(PRODUCTS[1], TABLE, FitOptions())
     starts = spread_starts(problem, 20, np.random.default_rng(0))
     assert np.all((starts >= problem.lower) & (starts <= problem.upper))
     moved = ~problem.coefficient
@@ -156,7 +155,7 @@ def test_starts_stay_in_bounds_and_begin_with_the_given_one() -> None:
 
 def test_a_linear_expression_needs_one_start() -> None:
     (ernest,) = gp.MODELS["ernest"].expressions(TABLE.factors)
-    problem = problem_of(ernest, TABLE, loss_named("relative"), penalty_named("l2", 0.0))
+    problem = problem_of(ernest, TABLE, FitOptions(lam=0.0))
     assert spread_starts(problem, 20, np.random.default_rng(0)).shape == (1, len(ernest.constants))
 
 
@@ -209,13 +208,13 @@ def test_both_solvers_reach_the_same_cost() -> None:
 
 
 def test_a_further_term_continues_the_terms_before_it() -> None:
-    problem = problem_of(PRODUCTS[1], TABLE, loss_named("relative"), penalty_named("l2", 1e-4))
+    problem = problem_of(PRODUCTS[1], TABLE, FitOptions())
     one = candidates_of(PRODUCTS[:1], TABLE, FitOptions(lam=1e-4), 0)[0]
     smaller = smaller_of(PRODUCTS[0], PRODUCTS[1], one.constants[None])
     assert smaller is not None
     assert len(smaller.copies) == 1
     starts = continued_starts(problem, smaller, np.ones((1, len(TABLE))), 2, np.random.default_rng(0))
-    alone = problem_of(PRODUCTS[0], TABLE, loss_named("relative"), penalty_named("l2", 1e-4))
+    alone = problem_of(PRODUCTS[0], TABLE, FitOptions())
     assert starts.shape == (1, 2, len(PRODUCTS[1].constants))
     # A second term that is no use has a coefficient of zero, and costs the penalty of its exponents alone.
     assert problem.cost(starts[0]).min() < alone.cost(one.constants[None]).item() * 1.5
