@@ -36,6 +36,7 @@ COMMANDS = {
     "export": "Write the fitted expression in another language.",
     "models": "List the families of expressions.",
     "world": "List the published series that show what is normal.",
+    "init": "Write a settings file to fill in.",
     "demo": "Run the whole path on the bundled measurements.",
 }
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import textwrap
 import tomllib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
@@ -74,6 +76,26 @@ def _unknown(key: str, value: Any, names: Sequence[str], options: Collection[str
         return GenperfError(f"[{shown}] is not a command", where=file, hint=hint)
     hint = suggest(_key(key)[:100], [*options, *names]) or "see genperf fit --help"
     return GenperfError(f"{shown} is no option of any command", where=file, hint=hint)
+
+
+def commented(command_of: Callable[[str], click.Command], names: Sequence[str]) -> str:
+    """Return a settings file with every option of every command, each in a comment with its help and its default."""
+    lines = [
+        "# Settings of genperf: the options of its commands, without the two hyphens. The command line wins.",
+        "# A key above the first table applies to every command that has the option:",
+        '# time = "step_time_s"',
+        '# extrinsic = "workers"',
+    ]
+    for name in names:
+        lines += ["", f"[{name}]"]
+        for option in command_of(name).params:
+            if isinstance(option, click.Option):
+                # click marks an option without a default by an object of its own.
+                known = isinstance(option.default, bool | int | float | str)
+                value = option.default if known else False if option.is_flag else ""
+                lines.append(f"# {_key(max(option.opts, key=len))} = {json.dumps(value)}")
+                lines += [f"#   {line}" for line in textwrap.wrap(option.help or "", 110)]
+    return "\n".join(lines) + "\n"
 
 
 def _read(file: Path) -> dict[str, Any]:
