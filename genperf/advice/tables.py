@@ -249,7 +249,7 @@ class _Reader:
             rows = selection.rows if not roles["group"] else np.ones(len(selection.rows), dtype=bool)
             table = taken_as_job(read_table(self.source.take(np.flatnonzero(rows)), **roles))
             key = self.key(selection)
-            if key not in dict(table.groups()):
+            if table.group and key not in dict(table.groups()):
                 raise TableError(f"no run of {', '.join(key)} ended with a value", where=table.source)
         return fit_group(table, key, self.reading.mapping, self.seed, self.hints), table
 

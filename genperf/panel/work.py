@@ -145,7 +145,11 @@ def limits(panel: Panel, counts: Array) -> tuple[tuple[float, float], ...]:
     [[], [(1.0, 0.2), (2.38, 0.08), (3.36, 0.08), (5.66, 0.13), (11.31, 0.1)]]
     """
     factor = panel.axis().factor
-    if factor is None or (counted_by(factor.name) is not None and not shares_a_machine(factor.name)):
+    if factor is None:
+        return ()
+    # A name in the singular counts as well: `Machine`, `gpu`.
+    names = (factor.name, f"{factor.name}s")
+    if any(map(counted_by, names)) and not any(map(shares_a_machine, names)):
         return ()
     inside = np.unique(counts)
     doublings = np.log2(inside / inside[0])

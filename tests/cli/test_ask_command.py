@@ -347,3 +347,14 @@ def test_a_text_in_the_place_of_a_count_gets_the_measured_ones(shell: Shell) -> 
     assert status == 1
     assert "no run has gpus=many" in errors
     assert "one of 1, 2, 4, 8" in errors
+
+
+def test_every_network_of_a_wide_table_is_answered(shell: Shell) -> None:
+    """What series share is found for the likeliest quantities alone; the others are answered all the same."""
+    runs = [(card, k, n) for card, k in (("x", 1.0), ("y", 2.1)) for n in (1, 2, 4)]
+    rows = [(card, n, *(k * n**0.95 * size for size in (900, 300, 100, 30))) for card, k, n in runs]
+    text = "".join(f"{card},{n},{','.join(f'{v:.1f}' for v in rates)}\n" for card, n, *rates in rows)
+    Path("runs.csv").write_text("card,num_gpu,net_a,net_b,net_c,net_d\n" + text)
+    status, out, _ = shell("ask", "runs.csv", "--at", "num_gpu=8", "--at", "card=y", "--json")
+    assert status == 0
+    assert {one["quantity"] for one in json.loads(out)["answers"]} == {"net_a", "net_b", "net_c", "net_d"}

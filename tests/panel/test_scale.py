@@ -168,7 +168,7 @@ def test_formulas_over_canonical_names_are_written_over_the_columns() -> None:
 @pytest.mark.parametrize(
     ("column", "ends"),
     [
-        *(("gpus", False), ("nodes", False), ("MPI ranks", False), ("workers", False)),
+        *(("gpus", False), ("Machine", False), ("nodes", False), ("MPI ranks", False), ("workers", False)),
         *(("Threads", True), ("procs", True), ("cores", True), ("users", True), ("tp", True)),
     ],
 )
