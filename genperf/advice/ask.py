@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from genperf.advice.normal import exchange_of, normal_of, series_measured
+from genperf.advice.normal import CONTEXT, exchange_of, normal_of, series_measured
 from genperf.advice.suggest import suggest
 from genperf.attribution import Scaling
 from genperf.attribution.growth import Work, curve_of, growth_of
@@ -21,10 +22,12 @@ from genperf.formula import render
 from genperf.models.network import BANDWIDTH
 from genperf.panel.configurations import following_workers
 from genperf.panel.following import follows
+from genperf.panel.nodes import NODE
 from genperf.panel.work import work_of_columns, work_of_group
 from genperf.prediction import Query
 from genperf.result import FitResult, answering
 from genperf.scaling import KINDS
+from genperf.vocabulary.names import noun_of
 from genperf.words.growth import expect_sentence, pays_sentence, sure_sentence
 from genperf.words.limit import limit_sentence
 from genperf.words.numbers import capitalised, join_values
@@ -63,7 +66,7 @@ class Answer:
     at: dict[str, Any]
     #: The part of it that was not given: the factors that vary and follow no given one.
     taken: dict[str, Any]
-    #: `expect`, `training` where one is asked about, `sure`, `pays`, `limit`, `normal`, `exchange` with hints, `next`.
+    #: `expect`, `training` where one is asked about, `sure`, `pays`, `limit`, `normal`, `exchange` with hints, `nodes` where these are unknown, `next`.
     sentences: dict[str, str]
     #: The predicted value and its interval, and what is known of `throughput`, `efficiency`, `marginal_cost`, ….
     numbers: dict[str, Any]
@@ -124,6 +127,7 @@ def ask(result: FitResult, at: Mapping[str, Any], question: Question | None = No
         "pays": pays_sentence(growth, expected),
         "limit": limit_sentence(limit_of(result, query.columns, question.interval), places),
         **beside,
+        "nodes": _nodes_wanted(result, growth, expected),
         "next": _next(result, at),
     }
     sentences = {what: capitalised(text) for what, text in sentences.items() if text}
@@ -230,6 +234,17 @@ def _taken(result: FitResult, target: Mapping[str, Any], at: Collection[str]) ->
     varied = {name for name in left if schema.factors[places[name]].distinct > 1}
     settled = {name for name in varied if any(follows(result.panel, name, other) for other in known)}
     return {name: target[name] for name in left if name not in settled}
+
+
+def _nodes_wanted(result: FitResult, growth: Growth, expected: Expectation) -> str:
+    """Return the request for the nodes, where no column counts them and they decide on the prediction; else nothing."""
+    devices = not re.search(CONTEXT.others, growth.name.lower())
+    few = growth.start.count <= NODE.usual_devices < growth.target.count
+    if expected.verdict == "ok" or result.panel.node("nodes") is not None or not (devices and few):
+        return ""
+    name = noun_of(growth.name)
+    text = f"no column counts the nodes, and nobody knows whether {name} of several were measured"
+    return f'{text}: --hint "devices per node=8" or a column of nodes says it'
 
 
 def _next(result: FitResult, at: Mapping[str, Any]) -> str:

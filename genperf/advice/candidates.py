@@ -21,7 +21,9 @@ from genperf.vocabulary.names import noun_of
 Array = npt.NDArray[np.float64]
 
 
-def read_candidates(result: FitResult, target: Query, candidates: str | Path | pd.DataFrame | None) -> Query:
+def read_candidates(
+    result: FitResult, target: Query, candidates: str | Path | pd.DataFrame | None, blind: bool = False
+) -> Query:
     """Return the configurations that could be measured.
 
     Parameters
@@ -32,6 +34,8 @@ def read_candidates(result: FitResult, target: Query, candidates: str | Path | p
         By default the powers of two from the smallest measured count of workers to below the target's, in whole nodes,
         all else as at the target. Left out are those that were measured or are known to fail, and
         those that a transformer's split does not divide.
+    blind : bool
+        Whether the prediction at the target is blind: where nothing is left below it, the target is measured.
 
     Raises
     ------
@@ -50,10 +54,13 @@ def read_candidates(result: FitResult, target: Query, candidates: str | Path | p
     exists = divisible(result.panel, columns)
     names = [f.name for f in result.schema.factors]
     known = {median.values for median in result.schema.medians}
-    fails = np.zeros(len(counts), bool) if result.feasibility is None else result.feasibility.known_to_fail(columns)
+    failing = None if result.feasibility is None else result.feasibility.known_to_fail
+    fails = np.zeros(len(counts), bool) if failing is None else failing(columns)
     new = [
         i for i in np.flatnonzero(exists & ~fails).tolist() if tuple(columns[name][i] for name in names) not in known
     ]
+    if not new and blind and not (failing is not None and failing(target.columns)[0]):
+        return target
     if not new:
         raise GenperfError(
             f"every power of two from {factor.lower:g} to below {last:g} {noun_of(factor.name)} was measured"

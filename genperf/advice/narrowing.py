@@ -18,12 +18,29 @@ from genperf.result import FitResult
 Array = npt.NDArray[np.float64]
 
 
+@dataclass(frozen=True)
+class FormSettings:
+    """What the model's form may miss beyond the data: a regime that begins there, such as a saturated link.
+
+    Doublings i and j beyond the data have the covariance `new_regime·jump²·min(i, j)` of ln T: a measurement shows the
+    regimes that begin before it, and none behind it.
+    """
+
+    #: The probability that a regime begins within a doubling, and by what it changes ln T there: a doubled time.
+    #: Guesses; `docs/results/next-runs.md` holds the advice against the largest run that can be paid.
+    new_regime: float = 0.1
+    jump: float = 0.7
+
+
+FORM = FormSettings()
+
+
 @dataclass(frozen=True, eq=False)
 class Knowledge:
     """The uncertainty of the mean predictions T at some configurations."""
 
     #: Shape (rows, rows). Of ln T: over the draws of all members by weight (constants and families), plus that of each
-    #: member's discrepancy (its form).
+    #: member's discrepancy, and of the regimes that may begin beyond the data (its form).
     covariance: Array
     #: Shape (rows,). Variance of one measurement of ln T around the mean there.
     noise: Array
@@ -77,7 +94,7 @@ class Uncertainty:
 
 
 def knowledge(result: FitResult, columns: Mapping[str, Any]) -> Knowledge:
-    """Return the uncertainty of a result at some configurations.
+    """Return the uncertainty of a result at some configurations, with the chance that its form is wrong.
 
     Parameters
     ----------
@@ -86,7 +103,9 @@ def knowledge(result: FitResult, columns: Mapping[str, Any]) -> Knowledge:
     parts = uncertainty(result, columns)
     centred = parts.drawn - parts.weights @ parts.drawn
     between = (parts.weights[:, None] * centred).T @ centred
-    return Knowledge(between + parts.within, parts.noise, _chance(parts.weights))
+    far = distance_beyond(result.schema, columns)
+    regime = FORM.new_regime * FORM.jump**2 * np.minimum.outer(far, far)
+    return Knowledge(between + parts.within + regime, parts.noise, _chance(parts.weights))
 
 
 def uncertainty(result: FitResult, columns: Mapping[str, Any]) -> Uncertainty:

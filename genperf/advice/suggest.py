@@ -16,6 +16,7 @@ from genperf.advice.candidates import costs, read_candidates
 from genperf.advice.narrowing import Knowledge, knowledge
 from genperf.errors import GenperfError
 from genperf.prediction import Band, central_times
+from genperf.prediction.verdict import VERDICTS, distance_beyond
 from genperf.result import FitResult
 from genperf.words.numbers import join_values
 
@@ -37,7 +38,7 @@ def suggest(
 
     A candidate's *gain* is the share of its width that the target's interval is expected to lose by one measurement
     there (see `Knowledge.gains`). Candidates are ranked by gain per cost. The gain counts the uncertainty of the
-    constants, of the family and of the form; it needs no measurement, only the fitted model.
+    constants, of the family and of the form, with the chance of a new regime beyond the data; it needs no measurement, only the fitted model.
 
     Parameters
     ----------
@@ -52,7 +53,7 @@ def suggest(
         How many to measure before the next fit: each is chosen as if those before it had been measured.
     within : float, optional
         The relative half width of the target's interval that is enough, such as 0.1. No more is suggested than is
-        expected to reach it.
+        expected to reach it; while the verdict at the target is blind, a run is suggested all the same.
     interval : float
         Nominal coverage of the target's interval.
     band : {"confidence", "prediction"}
@@ -95,11 +96,12 @@ def suggest(
             values, value, lower, upper, interval, chosen, ranked, width, within, met, sentence, quantity
         )
 
-    if within is not None and width <= within:
+    blind = predicted["verdict"] == VERDICTS[-1]
+    if within is not None and width <= within and not blind:
         nothing = pd.DataFrame(columns=[*query.columns, quantity.name, "cost", "width", "gain", "gain_per_cost"])
         text = f"the interval at {join_values(named)} is ±{100 * width:.3g} % already: nothing needs measuring"
         return answer(nothing, nothing, True, text)
-    options = read_candidates(result, query, candidates)
+    options = read_candidates(result, query, candidates, blind)
     central = central_times(result.members, options.columns)
     prices = costs(result, options, central, cost)
     both = {n: np.concatenate([options.columns[n], query.columns[n]]) for n in query.columns}
@@ -108,16 +110,17 @@ def suggest(
     frame = pd.DataFrame({**options.columns, quantity.name: central, "cost": prices})
     ranking = _Ranking(frame, start, width, run)
     chosen = ranking.batch(k, within)
-    return answer(chosen, ranking.of(start), False, _sentence(values, named, chosen, (width, within)))
+    beyond = bool(distance_beyond(result.schema, query.columns)[0] > 0.0)
+    return answer(chosen, ranking.of(start), False, _sentence(values, named, chosen, (width, within), beyond))
 
 
 @dataclass(frozen=True)
 class SuggestSettings:
     """Which candidates are worth their cost."""
 
-    #: Candidates with less than this share of the largest gain stand behind the others, however little they cost. A
-    #: guess: half of what can be had is worth a run.
-    least_share: float = 0.5
+    #: Candidates with less than this share of the largest gain stand behind the others, however little they cost. With
+    #: a half, the largest run that could be paid was better for most laws (`docs/results/next-runs.md`).
+    least_share: float = 0.75
     #: Relative narrowing below which no run is worth its name. A guess.
     noticeable: float = 0.05
 
@@ -176,9 +179,13 @@ class _Ranking:
 
 
 def _sentence(
-    target: Mapping[str, Any], named: Mapping[str, Any], chosen: pd.DataFrame, widths: tuple[float, float | None]
+    target: Mapping[str, Any],
+    named: Mapping[str, Any],
+    chosen: pd.DataFrame,
+    widths: tuple[float, float | None],
+    beyond: bool,
 ) -> str:
-    """Return the advice in words."""
+    """Return the advice in words; of a target beyond the data with what nobody can promise."""
     width, within = widths
     where, now = join_values(named), f"±{100 * width:.3g} %"
     if chosen.empty:
@@ -193,6 +200,8 @@ def _sentence(
     if after > (1.0 - SUGGEST.noticeable) * width:
         return f"no candidate narrows the interval at {where}, {now}, noticeably; the most for its cost has {places}"
     text = f"measure {places}: the interval at {where} is expected to narrow from {now} to {then}"
+    unknown = ", unless a new regime begins" if beyond else ""
     if within is None:
-        return text
-    return text + (f", within {100 * within:.3g} %" if after <= within else f"; {100 * within:.3g} % needs more")
+        return text + unknown
+    reached = f", within {100 * within:.3g} %" if after <= within else f"; {100 * within:.3g} % needs more"
+    return text + reached + unknown

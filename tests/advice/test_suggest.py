@@ -10,8 +10,9 @@ import pandas as pd
 import pytest
 from discrepancies import stacked, walk_along
 
+import genperf as gp
 from genperf.advice import suggest
-from genperf.advice.narrowing import Knowledge, knowledge
+from genperf.advice.narrowing import FormSettings, Knowledge, knowledge
 from genperf.advice.suggest import _sentence
 from genperf.discrepancy import Axis, Discrepancy
 from genperf.errors import GenperfError
@@ -25,6 +26,13 @@ from genperf.table import Factor, Target
 WORKERS = Factor("gpus", "extrinsic", 1, 4, 2, 3, (), True, True)
 BATCH = Factor("batch", "intrinsic", 8, 128, 32, 5, (), True, True)
 LN2 = np.log(2.0)
+
+
+
+@pytest.fixture(autouse=True)
+def no_new_regime(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The algebra of one form: no other regime begins beyond the data."""
+    monkeypatch.setattr("genperf.advice.narrowing.FORM", FormSettings(new_regime=0.0))
 
 
 def normal(count: int, seed: int) -> np.ndarray:
@@ -97,7 +105,7 @@ def test_no_more_is_suggested_than_is_enough() -> None:
     found = suggest(result, {"gpus": 64}, k=3, within=float(once[1]) * 1.001)
     assert len(found.chosen) == 2
     assert ", within " in found.sentence
-    enough = suggest(result, {"gpus": 64}, k=3, within=2.0)
+    enough = suggest(result, {"gpus": 8}, k=3, within=2.0)
     assert enough.met
     assert enough.chosen.empty
     assert "nothing needs measuring" in enough.sentence
@@ -224,5 +232,23 @@ def test_what_narrows_by_less_than_is_printed_is_not_advised() -> None:
 def test_the_advice_names_what_was_asked_about_where_only_what_follows_from_it_differs() -> None:
     target = {"data_parallel": 64.0, "nodes": 16.0}
     chosen = pd.DataFrame({"data_parallel": [64.0], "nodes": [8.0], "width": [0.1]})
-    text = _sentence(target, {"data_parallel": 64.0}, chosen, (0.3, None))
+    text = _sentence(target, {"data_parallel": 64.0}, chosen, (0.3, None), beyond=False)
     assert text.startswith("measure data_parallel=64, nodes=8: the interval at data_parallel=64 is expected")
+
+
+def test_a_run_shows_the_regimes_that_begin_before_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without another uncertainty, doublings i and j of 3 beyond the data share min(i, j) of the regimes' variance."""
+    monkeypatch.setattr("genperf.advice.narrowing.FORM", FormSettings(new_regime=1.0, jump=1.0))
+    known = knowledge(model(slope(0.0)), {"gpus": np.array([2.0, 8.0, 16.0, 32.0])})
+    assert known.covariance == pytest.approx(np.array([[0, 0, 0, 0], [0, 1, 1, 1], [0, 1, 2, 2], [0, 1, 2, 3]]), abs=1e-6)
+    assert known.gains(3)[:3] == pytest.approx([0.0, 1.0 / 3.0, 2.0 / 3.0], abs=0.05)
+
+
+def test_a_run_is_proposed_wherever_the_verdict_is_blind() -> None:
+    """Of all smaller powers of two measured, the target itself is left; a narrow interval is no reason to stop."""
+    runs = pd.DataFrame({"gpus": [1, 2, 4, 8, 16], "s": [1.0, 1.0, 1.0, 1.0, 9.0]})
+    result = gp.fit(gp.read_table(runs, time="s", extrinsic="gpus"), model="amdahl")
+    assert result.predict(gpus=24)["verdict"][0] == "extrapolating-blind"
+    advice = suggest(result, {"gpus": 24}, within=1e3)
+    assert not advice.met
+    assert advice.chosen["gpus"].tolist() == [24.0]
