@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -27,6 +28,7 @@ from genperf.growth.quantiles import quantiles
 from genperf.models import MODELS, Overhead
 from genperf.prediction import Ensemble, Evidence, Member, Spread, Status
 from genperf.table import Table
+from genperf.vocabulary.names import noun_of
 
 Array = npt.NDArray[np.float64]
 Places = npt.NDArray[np.intp]
@@ -41,6 +43,11 @@ class FitSettings:
     #: Numbers of nodes over the workers, and their prior shares, where no column counts the nodes: a worker each, eight
     #: workers, all workers on one.
     node_sizes: tuple[tuple[str, float], ...] = (("workers", 0.5), ("max(workers/8, 1)", 0.25), ("1", 0.25))
+    #: What columns of devices count, of which as many as `largest_start` may share a node: up to there nobody knows that
+    #: several nodes were measured.
+    devices: str = r"gpus?|devices?|accelerators?|[tn]pus?|cards?|chips?"
+    #: The share of the interval, not of the central value, that one node then has: it is as wide as if that were known.
+    unknown_node: float = 0.995
     #: A smallest count above it, of a scale whose nodes are not counted, is the unit: 256 environments and twice as
     #: many grow as one worker and two do. Eight devices are one node of most clusters.
     largest_start: float = 8.0
@@ -75,6 +82,8 @@ class Reading:
     share: float
     #: Whether a constant stands beside work that did not vary: the two are told apart by the prior alone.
     free_constant: bool
+    #: Whether all runs lie on one node by it, and nobody knows better: the interval is at least as wide.
+    one_node: bool = False
 
     def counts(self, series: MeasuredSeries) -> tuple[Counts, float]:
         """Return the counts of a series, and the work of one worker at the largest."""
@@ -87,17 +96,22 @@ def readings_of(series: MeasuredSeries) -> list[Reading]:
     factors = series.factors
     workers = "workers" if factors.node("workers") is not None else "nodes"
     nodes: tuple[tuple[str, float], ...] = FIT.node_sizes
-    counted = factors.node("nodes") is not None
+    counted, unknown = factors.node("nodes") is not None, False
     if counted and bool(np.all(series.values("nodes") <= series.values(workers))):
         nodes = (("nodes", 1.0),)
     elif not counted and (start := float(series.values(workers).min())) > FIT.largest_start:
         workers = f"workers/{start:.15g}"
         nodes = tuple((size.replace("workers", workers), part) for size, part in nodes)
+    elif not counted and float(series.values(workers).max()) <= FIT.largest_start:
+        unknown = re.fullmatch(FIT.devices, noun_of(series.column).lower()) is not None
     out = []
     for work, from_table in series.works:
         varies = bool(np.ptp(np.log(series.values(work))) > 1e-9)
         share = 1.0 if len(series.works) == 1 else FIT.shared_work if varies else 1.0 - FIT.shared_work
-        out += [Reading(workers, size, work, share * part, from_table and not varies) for size, part in nodes]
+        out += [
+            Reading(workers, size, work, share * part, from_table and not varies, unknown and size.startswith("max("))
+            for size, part in nodes
+        ]
         if not series.limits:
             continue
         # What ends is that of one machine.
@@ -151,7 +165,9 @@ def weighed(parts: Sequence[MeasuredSeries], drawn: Bank, cluster: Cluster | Non
 def _normalised(listed: Sequence[Weighed], cluster: Cluster | None) -> list[Weighed]:
     """Turn log-weights of readings into probabilities; those of hardly any weight are left out."""
     weights = np.exp(np.array([each.share for each in listed]) - max(each.share for each in listed))
-    weights = np.where(weights < FIT.least_reading * weights.sum(), 0.0, weights)
+    least = FIT.least_reading * weights.sum()
+    kept_anyway = [each.reading.one_node for each in listed]
+    weights = np.where(weights >= least, weights, np.where(kept_anyway, least, 0.0))
     kept = [(each, float(w / weights.sum())) for each, w in zip(listed, weights, strict=True) if w > 0.0]
     return [
         replace(each, share=w, posterior=each.posterior if cluster is None else each.posterior.tilted(cluster))
@@ -179,7 +195,12 @@ def fit_series(
     whole = series if loans is None else series.extended(loans.columns, loans.medians, loans.variances)
     known = None if similar is not None else cluster
     readings = weighed([whole] if smaller is None else [whole, smaller[0]], bank(), known)
-    members = tuple(member for each in readings[0] for member in _members(whole, each, len(readings[0]) > 1))
+    shown = readings[0] if loans is not None else _as_wide_as_one_node(readings[0])
+    members = tuple(
+        replace(member, central=member.central * (each.share / wide.share))
+        for each, wide in zip(readings[0], shown, strict=True)
+        for member in _members(whole, wide, len(shown) > 1)
+    )
     if loans is not None:
         members = tuple(_through(member, loans, noise) for member in members)
     evidence = () if smaller is None else (_look_back(series, *smaller, readings[1]),)
@@ -193,6 +214,15 @@ def fit_series(
         }
         notes.append(similar.note(series.column))
     return Ensemble(members, Spread(noise=noise), evidence, options, tuple(notes))
+
+
+def _as_wide_as_one_node(readings: Sequence[Weighed]) -> Sequence[Weighed]:
+    """Return the readings by their shares of the interval: nearly all is that of one node, where that is not known."""
+    one = sum(each.share for each in readings if each.reading.one_node)
+    if not 0.0 < one < FIT.unknown_node:
+        return readings
+    parts = {True: FIT.unknown_node / one, False: (1.0 - FIT.unknown_node) / (1.0 - one)}
+    return [replace(each, share=each.share * parts[each.reading.one_node]) for each in readings]
 
 
 def _without_largest(series: MeasuredSeries) -> tuple[MeasuredSeries, MeasuredSeries] | None:
@@ -351,7 +381,7 @@ def _members(series: MeasuredSeries, one: Weighed, several: bool) -> list[Member
     for noise in np.unique(prior.walk_noise):
         walks = np.flatnonzero(prior.walk_noise == noise)
         share = one.share * float(weights[walks].sum())
-        if share < FIT.least_reading:
+        if share < FIT.least_reading * one.share:
             continue
         # From the flattest curve to the steepest, and of each curve from the quietest walk to the loudest.
         ordered = weights[walks][:, layout.order].T.ravel()

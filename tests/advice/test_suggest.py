@@ -105,7 +105,7 @@ def test_no_more_is_suggested_than_is_enough() -> None:
     found = suggest(result, {"gpus": 64}, k=3, within=float(once[1]) * 1.001)
     assert len(found.chosen) == 2
     assert ", within " in found.sentence
-    enough = suggest(result, {"gpus": 8}, k=3, within=2.0)
+    enough = suggest(model(slope(0.02)), {"gpus": 8}, k=3, within=2.0)
     assert enough.met
     assert enough.chosen.empty
     assert "nothing needs measuring" in enough.sentence

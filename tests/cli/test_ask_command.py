@@ -26,12 +26,12 @@ def answer(shell: Shell, *options: str, at: str = "gpus=64") -> dict[str, object
     return loaded
 
 
-def test_four_throughputs_get_six_sentences(shell: Shell) -> None:
+def test_four_throughputs_get_seven_sentences(shell: Shell) -> None:
     status, out, _ = shell("ask", "runs.csv", "--at", "gpus=64", "--price", "2/h")
     lines = out.splitlines()
     assert status == 0
     assert lines[0] == "read as: --throughput images_per_s --extrinsic gpus --work gpus"
-    assert len(lines) == 7
+    assert len(lines) == 8
     assert re.match(
         r"Expect [\d,]+ images/s at gpus=64: [\d.]+ x that of 1 gpu, an efficiency of \d+ % \(90 %: \d+ to \d+ %\)\.",
         lines[1],
@@ -47,7 +47,8 @@ def test_four_throughputs_get_six_sentences(shell: Shell) -> None:
     assert ends is not None
     assert int(ends[1]) <= int(share[1] or share[2]) <= int(ends[2])
     assert "published series" in lines[5]
-    assert lines[6].startswith("Measure gpus=")
+    assert lines[6].startswith("No column counts the nodes")
+    assert lines[7].startswith("Measure gpus=")
     assert not re.search(r"λ|unexplained|\(2\)", out)
 
 
@@ -238,7 +239,7 @@ def test_a_table_without_nodes_speaks_of_its_workers(shell: Shell) -> None:
     status, out, _ = shell("ask", "runs.csv", "--at", "gpus=64", "--scaling", "weak")
     assert status == 0
     assert "work that gpus do one after another" in out
-    assert "nodes" not in out
+    assert "nodes" not in re.sub("No column counts the nodes.*", "", out)
 
 
 def test_nodes_settle_the_workers_on_them(shell: Shell) -> None:
