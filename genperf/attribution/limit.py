@@ -56,7 +56,8 @@ def limit_of(result: FitResult, columns: Mapping[str, Any], interval: float) -> 
     for place, (label, amount) in enumerate(zip(together.names, together.amounts[:, 0], strict=True)):
         if label != FORM:
             # Where the terms add up to more than the value, the largest is shown as all of it.
-            ends = np.minimum([amount / whole, *together.share_quantiles(place, interval)[:, 0]], 1.0)
+            share, lower, upper = np.minimum([amount / whole, *together.share_quantiles(place, interval)[:, 0]], 1.0)
+            ends = share, min(share, lower), max(share, upper)
             shown.append(Part(label, tuple(groups.get(label, (label,))), Interval(*map(float, ends))))
     return replace(about, parts=tuple(sorted(shown, key=lambda part: -part.share.value)))
 

@@ -119,7 +119,7 @@ def parts_of(result: FitResult, columns: Mapping[str, Any]) -> Parts:
             _split(member, columns, member.draw_values(), None if paths is None else paths[start:stop], names), 0, 1
         )
         start = stop
-    weights = np.array([m.weight for m in members])
+    weights = np.array([m.central_weight for m in members])
     return Parts(
         names,
         best / of_members[:, None, :],
@@ -143,7 +143,7 @@ def amounts_of(result: FitResult, columns: Mapping[str, Any], central: Array) ->
     """
     members = serving(result.members)
     names, of_members, best = _best(members, columns, central)
-    weights = np.array([m.weight for m in members])
+    weights = np.array([m.central_weight for m in members])
     return names, _weighed(weights / weights.sum(), best / of_members[:, None, :], central)
 
 

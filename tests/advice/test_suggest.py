@@ -28,7 +28,6 @@ BATCH = Factor("batch", "intrinsic", 8, 128, 32, 5, (), True, True)
 LN2 = np.log(2.0)
 
 
-
 @pytest.fixture(autouse=True)
 def no_new_regime(monkeypatch: pytest.MonkeyPatch) -> None:
     """The algebra of one form: no other regime begins beyond the data."""
@@ -109,7 +108,9 @@ def test_no_more_is_suggested_than_is_enough() -> None:
     assert enough.met
     assert enough.chosen.empty
     assert "nothing needs measuring" in enough.sentence
-    assert suggest(result, {"gpus": 64}, within=0.001).sentence.endswith("; 0.1 % needs more")
+    assert suggest(result, {"gpus": 64}, within=0.001).sentence.endswith(
+        "; 0.1 % needs more, unless a new regime begins"
+    )
 
 
 def test_families_that_differ_are_what_a_measurement_decides_between() -> None:
@@ -240,7 +241,9 @@ def test_a_run_shows_the_regimes_that_begin_before_it(monkeypatch: pytest.Monkey
     """Without another uncertainty, doublings i and j of 3 beyond the data share min(i, j) of the regimes' variance."""
     monkeypatch.setattr("genperf.advice.narrowing.FORM", FormSettings(new_regime=1.0, jump=1.0))
     known = knowledge(model(slope(0.0)), {"gpus": np.array([2.0, 8.0, 16.0, 32.0])})
-    assert known.covariance == pytest.approx(np.array([[0, 0, 0, 0], [0, 1, 1, 1], [0, 1, 2, 2], [0, 1, 2, 3]]), abs=1e-6)
+    assert known.covariance == pytest.approx(
+        np.array([[0, 0, 0, 0], [0, 1, 1, 1], [0, 1, 2, 2], [0, 1, 2, 3]]), abs=1e-6
+    )
     assert known.gains(3)[:3] == pytest.approx([0.0, 1.0 / 3.0, 2.0 / 3.0], abs=0.05)
 
 
