@@ -66,7 +66,8 @@ class Answer:
     at: dict[str, Any]
     #: The part of it that was not given: the factors that vary and follow no given one.
     taken: dict[str, Any]
-    #: `expect`, `training` where one is asked about, `sure`, `pays`, `limit`, `normal`, `exchange` with hints, `nodes` where these are unknown, `next`.
+    #: `expect`, `training` where one is asked about, `sure`, `pays`, `limit`, `normal`, `exchange` with hints, `nodes`
+    #: where these are not known, `next`.
     sentences: dict[str, str]
     #: The predicted value and its interval, and what is known of `throughput`, `efficiency`, `marginal_cost`, ….
     numbers: dict[str, Any]

@@ -38,7 +38,8 @@ def suggest(
 
     A candidate's *gain* is the share of its width that the target's interval is expected to lose by one measurement
     there (see `Knowledge.gains`). Candidates are ranked by gain per cost. The gain counts the uncertainty of the
-    constants, of the family and of the form, with the chance of a new regime beyond the data; it needs no measurement, only the fitted model.
+    constants, of the family and of the form, with the chance of a new regime beyond the data; it needs no measurement,
+    only the fitted model.
 
     Parameters
     ----------

@@ -43,8 +43,8 @@ class FitSettings:
     #: Numbers of nodes over the workers, and their prior shares, where no column counts the nodes: a worker each, eight
     #: workers, all workers on one.
     node_sizes: tuple[tuple[str, float], ...] = (("workers", 0.5), ("max(workers/8, 1)", 0.25), ("1", 0.25))
-    #: What columns of devices count, of which as many as `largest_start` may share a node: up to there nobody knows that
-    #: several nodes were measured.
+    #: What columns of devices count, of which as many as `largest_start` may share a node: up to there nobody knows
+    #: whether several nodes were measured.
     devices: str = r"gpus?|devices?|accelerators?|[tn]pus?|cards?|chips?"
     #: The share of the interval, not of the central value, that one node then has: it is as wide as if that were known.
     unknown_node: float = 0.995
@@ -197,7 +197,7 @@ def fit_series(
     readings = weighed([whole] if smaller is None else [whole, smaller[0]], bank(), known)
     shown = readings[0] if loans is not None else _as_wide_as_one_node(readings[0])
     members = tuple(
-        replace(member, central=member.central * (each.share / wide.share))
+        replace(member, central=None if member.central is None else member.central * (each.share / wide.share))
         for each, wide in zip(readings[0], shown, strict=True)
         for member in _members(whole, wide, len(shown) > 1)
     )

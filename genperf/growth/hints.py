@@ -33,8 +33,8 @@ class HintSettings:
     #: four clusters are few, so it is wider (`experiments/hints.py`).
     median: float = 4.0
     spread: float = 2.0
-    #: Standard deviation of ln of the least time of a step on two nodes, the exchange with all computation hidden behind
-    #: it. A guess: a link that is a fourth faster than its data sheet is rare.
+    #: Standard deviation of ln of the least time of a step on two nodes: the exchange, with all computation hidden
+    #: behind it. A guess: a link that is a fourth faster than its data sheet is rare.
     hidden_spread: float = 0.25
     #: A measured step so many times the hinted exchange, or so small a part of it, contradicts the hint.
     contradiction: float = 3.0
