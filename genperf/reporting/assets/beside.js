@@ -1,11 +1,4 @@
 // A second group beside the first: the same configuration, both predictions, and which of them is better.
-const engines = new Map();
-function engineOf(index) {
-  const s = PAGE.groups[index].sheet;
-  if (!s.engine) return null;
-  if (!engines.has(index)) engines.set(index, new Engine(s.engine, s.factors, s.judging));
-  return engines.get(index);
-}
 const besideSheet = () => (state.beside === null ? null : PAGE.groups[state.beside].sheet);
 
 // The configuration of the first group in the factors of the second; what that does not know stays at its own place.
@@ -18,7 +11,7 @@ function carried(x, other) {
 }
 function predictBeside(x) {
   const other = besideSheet(), there = carried(x, other);
-  return [predictWith(other, engineOf(state.beside), there), there, other];
+  return [predictWith(other, engineOf(other), there), there, other];
 }
 
 function setUpBeside() {

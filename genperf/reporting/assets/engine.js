@@ -175,6 +175,14 @@ class Engine {
   }
 }
 
+// The engine of a group or of a further quantity, made once; null where the page holds predictions.
+const engines = new Map();
+function engineOf(s) {
+  if (!s.engine) return null;
+  if (!engines.has(s)) engines.set(s, new Engine(s.engine, s.factors, s.judging));
+  return engines.get(s);
+}
+
 function doublingsBeyond(f, value) {
   if (f.positive && f.lower > 0 && value > 0)
     return Math.max(Math.log2(value / f.upper), Math.log2(f.lower / value), 0);

@@ -1,11 +1,5 @@
 // Further quantities beside the main one, and whether a run keeps their capacities.
 const CAPACITY = { ...PAGE.capacity };
-const furtherEngines = new Map();
-function furtherEngine(one) {
-  if (!one.engine) return null;
-  if (!furtherEngines.has(one)) furtherEngines.set(one, new Engine(one.engine, one.factors, one.judging));
-  return furtherEngines.get(one);
-}
 
 // The configuration in the factors of a further quantity; null where it knows no such level.
 function inFactorsOf(one, x) {
@@ -16,7 +10,7 @@ function inFactorsOf(one, x) {
 function predictFurther(one, x) {
   const there = inFactorsOf(one, x);
   if (!there || !(one.engine || one.stops)) return null;
-  return predictWith({ ...one, path: sheet.path, along: sheet.along }, furtherEngine(one), there);
+  return predictWith({ ...one, path: sheet.path, along: sheet.along }, engineOf(one), there);
 }
 function measuredFurther(one, x) {
   const there = inFactorsOf(one, x), k = one.factors.length;

@@ -191,7 +191,7 @@ function show(index, words = new URLSearchParams()) {
   text("first", failed ? "" : (group.key.length ? `${nameOf(group)}: ` : "") + tidy(group.sheet.summary.sentence));
   if (failed) return;
   sheet = group.sheet;
-  engine = engineOf(index);
+  engine = engineOf(sheet);
   state.x = sheet.at.slice();
   state.linked = new Set([...Object.keys(sheet.path ? sheet.path.follow : {}).map(Number), ...(engine ? engine.derived.map(([p]) => p) : [])]);
   configure(words);
