@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from genperf.cli.fitted import PRINTED, constants_shown, fitted_lines, group_lines, group_notes
+from genperf.cli.fitted import PRINTED, constants_shown, fitted_lines, group_notes
 from genperf.cli.messages import tell
 from genperf.cli.options import fit_arguments, fit_options, once, read, table_options
 from genperf.cli.output import Output, results
@@ -86,8 +86,7 @@ def command(
             out.note(f"constants of {counted(len(result.members), 'expression')}: --json, or genperf explain MODEL")
         notes = [str(note) for note in result.notes]
     else:
-        for line in group_lines(result):
-            tell(line)
+        tell(str(result))
         notes = group_notes(result)
     for text in notes:
         out.note(f"note: {text}")

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 #: Of many groups, the kinds of notes on how groups relate.
 GROUP_NOTES = ("similarity", "not_pooled", "table_prior")
-_NOT_MEASURED = "held-out error not known; genperf validate measures it"
 
 
 @dataclass(frozen=True)
@@ -26,8 +25,6 @@ class FittedSettings:
     max_members: int = 4
     #: Smaller shares are not named: they would be written as 0 %.
     min_share: float = 0.005
-    #: Groups that are listed, and groups that failed. A guess: they fit on a screen.
-    max_groups: int = 20
     #: Different notes on how groups relate. A guess.
     max_notes: int = 5
     #: Columns in no role that are named: a line of logs has dozens.
@@ -41,14 +38,14 @@ PRINTED = FittedSettings()
 
 def fitted_lines(result: FitResult, verbose: bool = False) -> list[str]:
     """Return what to print of a model: its held-out error, the verdict far out, what doubling each factor does."""
-    error = result.held_out_error
+    from genperf.result.fit_result import UNTESTED
+
     table = f"{result.schema.source}, {counted(result.schema.configurations, 'configuration')}"
-    measured = _NOT_MEASURED if error is None else f"held-out error {error:.1f} % ({result.held_out_of})"
+    measured = f"{result.tested} ({result.held_out_of})" if result.held_out_of else UNTESTED
     lines = [f"{_kind(result)}: {table}; {measured}"]
     lines += [*trust_lines(result), *doubling_lines(result)]
     for name, one in result.further.items():
-        error = one.held_out_error
-        tested = _NOT_MEASURED if error is None else f"held-out error {error:.1f} %"
+        tested = one.tested if one.held_out_of else UNTESTED
         lines.append(f"{name}: {_kind(one)}; {counted(one.schema.configurations, 'configuration')}; {tested}")
     if not verbose:
         return lines
@@ -161,31 +158,6 @@ def shares_line(result: FitResult) -> str:
     ]
     more = len(shares) - len(named)
     return "; ".join([*named, *([f"{more} more"] if more else [])])
-
-
-def group_lines(result: GroupedResult) -> list[str]:
-    """Return what to print of a model of groups: the median held-out error, then a line per group."""
-    errors = {key: fitted.held_out_error for key, fitted in result.results.items()}
-    known = sorted(error for error in errors.values() if error is not None)
-    median = f"median held-out error {known[len(known) // 2]:.1f} %" if known else _NOT_MEASURED
-    lines = [f"{counted(len(result), 'group')} of {', '.join(result.group)}; {median}"]
-    for key, fitted in list(result.results.items())[: PRINTED.max_groups]:
-        error = errors[key]
-        share = fitted.options.get("pooled_share")
-        parts = [
-            counted(fitted.schema.configurations, "configuration"),
-            "held-out error not known" if error is None else f"held-out error {error:.1f} %",
-            *([] if share is None else [f"pooled share {100 * share:.0f} %"]),
-        ]
-        lines.append(f"  {', '.join(key)}: {', '.join(parts)}")
-    if len(result) > PRINTED.max_groups:
-        lines.append(f"  and {counted(len(result) - PRINTED.max_groups, 'group')} more")
-    names = dict.fromkeys(name for fitted in result.results.values() for name in fitted.further)
-    for name in names:
-        count = sum(name in fitted.further for fitted in result.results.values())
-        lines.append(f"  {name}: fitted in {count} of {counted(len(result), 'group')}")
-    failures = list(result.failures.items())[: PRINTED.max_groups]
-    return [*lines, *(f"  {', '.join(key)}: not fitted, {why}" for key, why in failures)]
 
 
 def group_notes(result: GroupedResult) -> list[str]:

@@ -24,6 +24,13 @@ if TYPE_CHECKING:
     from statsmodels.iolib.summary import Summary
 
 
+#: Groups that are printed, and groups that failed. A guess: they fit on a screen.
+MOST_GROUPS = 20
+#: What replaces the held-out error where nothing could be held out.
+UNKNOWN = "held-out error not known"
+UNTESTED = f"{UNKNOWN}; genperf validate measures it"
+
+
 class Result:
     """What one model and the models of groups have in common; `genperf` imports the rooms above lazily."""
 
@@ -155,6 +162,12 @@ class FitResult(Result, Fitted):
             return float(error)
         worst = self._worst_look_back
         return None if worst is None else 100.0 * float(np.expm1(worst.error))
+
+    @property
+    def tested(self) -> str:
+        """The held-out error in words."""
+        error = self.held_out_error
+        return UNKNOWN if error is None else f"held-out error {error:.1f} %"
 
     @property
     def held_out_of(self) -> str:
@@ -320,9 +333,8 @@ class FitResult(Result, Fitted):
         return pd.DataFrame(rows, columns=["member", "constant", "value", "lower", "upper", "unit", "state"])
 
     def _headline(self) -> str:
-        schema, error = self.schema, self.held_out_error
-        tested = "nothing could be held out" if error is None else f"held-out error {error:.1f} %"
-        return f"{self.model}: fitted to {counted(schema.configurations, 'configuration')} of {schema.source}; {tested}"
+        configurations = counted(self.schema.configurations, "configuration")
+        return f"{self.model}: fitted to {configurations} of {self.schema.source}; {self.tested}"
 
     def __repr__(self) -> str:
         return f"<FitResult {self._headline()}>"
@@ -424,17 +436,21 @@ class GroupedResult(Result):
         return f"<GroupedResult {counted(len(self.results), 'group')} of {', '.join(self.group)}{failed}>"
 
     def __str__(self) -> str:
-        lines = [f"{len(self.results)} groups of {', '.join(self.group)}"]
-        for key, result in list(self.results.items())[:20]:
+        known = sorted(r.held_out_error for r in self.results.values() if r.held_out_error is not None)
+        median = f"median held-out error {known[len(known) // 2]:.1f} %" if known else UNTESTED
+        lines = [f"{counted(len(self), 'group')} of {', '.join(self.group)}; {median}"]
+        for key, result in list(self.results.items())[:MOST_GROUPS]:
             share = result.options.get("pooled_share")
-            pooled = "" if share is None else f", pooled share {100.0 * share:.0f} %"
-            error = result.held_out_error
-            tested = "nothing held out" if error is None else f"held-out error {error:.1f} %"
-            lines.append(f"  {', '.join(key)}: {tested}{pooled}")
-        if len(self.results) > 20:
-            lines.append("  …")
-        lines += [f"  {', '.join(key)}: not fitted, {why}" for key, why in list(self.failures.items())[:20]]
-        return "\n".join(lines)
+            pooled = "" if share is None else f", pooled share {100 * share:.0f} %"
+            configurations = counted(result.schema.configurations, "configuration")
+            lines.append(f"  {', '.join(key)}: {configurations}, {result.tested}{pooled}")
+        if len(self) > MOST_GROUPS:
+            lines.append(f"  and {counted(len(self) - MOST_GROUPS, 'group')} more")
+        for name in dict.fromkeys(name for result in self.results.values() for name in result.further):
+            count = sum(name in result.further for result in self.results.values())
+            lines.append(f"  {name}: fitted in {count} of {counted(len(self), 'group')}")
+        failures = list(self.failures.items())[:MOST_GROUPS]
+        return "\n".join([*lines, *(f"  {', '.join(key)}: not fitted, {why}" for key, why in failures)])
 
     def frame(self) -> pd.DataFrame:
         """Return a row per group: the group columns, configurations, held-out error (%), and why it was not fitted."""
