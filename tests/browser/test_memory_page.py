@@ -44,7 +44,7 @@ def test_name_and_unit_stand_everywhere(
     assert browser.js("return document.getElementById('efficiency-card')") is None
     assert browser.js("return document.querySelectorAll('.curve').length") > 0
     value = memory.predict({"workers": browser.js("return state.x[sheet.along]"), "batch": 8})
-    assert browser.js("return $('value').textContent") == f"{value['memory_gb'].iloc[0]:.4g} GB"
+    assert browser.js("return $('value').textContent") == f"{value['memory_gb'].iloc[0]:.3g} GB"
     assert "memory_gb = " in browser.js("return $('formula').textContent")
     assert "--quantity peak:GB" in text
     assert not browser.complaints()
