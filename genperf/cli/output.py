@@ -34,11 +34,20 @@ _NUMBER = re.compile(
 )
 #: What a cell of CSV is quoted for.
 _QUOTED = re.compile('[",\r\n]')
-#: Columns of a line that is printed to a file or a pipe: those of a terminal by default.
-LINE = 80
-#: Rows of a table whose text is made at once. A guess: it takes a few MB.
-BLOCK = 10_000
 _PICTURES = ("png", "svg", "pdf")
+
+
+@dataclass(frozen=True)
+class OutputSettings:
+    """How wide a line is, and how much text is made at once."""
+
+    #: Columns of a line that is printed to a file or a pipe: those of a terminal by default.
+    line: int = 80
+    #: Rows of a table whose text is made at once. A guess: it takes a few MB.
+    block: int = 10_000
+
+
+OUTPUT = OutputSettings()
 
 
 @dataclass(frozen=True)
@@ -174,8 +183,8 @@ def csv_pieces(table: Shown, raw: bool = False) -> Iterator[str]:
     """Yield the text of a table as CSV, some rows at a time: the text of many rows is large."""
     columns = dict(table.items())
     yield ",".join(_quoted(str(name) if raw else neutral(str(name))) for name in columns) + "\n"
-    for start in range(0, max(map(len, columns.values()), default=0), BLOCK):
-        block = [_csv_cells(cells[start : start + BLOCK], raw) for cells in columns.values()]
+    for start in range(0, max(map(len, columns.values()), default=0), OUTPUT.block):
+        block = [_csv_cells(cells[start : start + OUTPUT.block], raw) for cells in columns.values()]
         if len(block) == 1:
             # An empty line would be no row.
             block = [[text or '""' for text in block[0]]]
@@ -218,7 +227,7 @@ def show_predictions(table: Shown, plain: bool = False) -> None:
     """Print predictions; where the lines would not fit, the reasons of the verdicts are footnotes."""
     columns = {str(name): [cell(v) for v in cells.tolist()] for name, cells in table.items()}
     widths = [max(len(name), *map(len, cells), 0) for name, cells in columns.items() if len(cells)]
-    room = shutil.get_terminal_size().columns if sys.stdout.isatty() else LINE
+    room = shutil.get_terminal_size().columns if sys.stdout.isatty() else OUTPUT.line
     if "reason" not in columns or sum(widths) + 2 * len(widths) <= room:
         show_frame(table, plain=plain)
         return

@@ -24,11 +24,20 @@ if TYPE_CHECKING:
     from statsmodels.iolib.summary import Summary
 
 
-#: Groups that are printed, and groups that failed. A guess: they fit on a screen.
-MOST_GROUPS = 20
 #: What replaces the held-out error where nothing could be held out.
 UNKNOWN = "held-out error not known"
 UNTESTED = f"{UNKNOWN}; genperf validate measures it"
+
+
+@dataclass(frozen=True)
+class PrintSettings:
+    """How much of a result is printed."""
+
+    #: Groups that are printed, and groups that failed. A guess: they fit on a screen.
+    max_groups: int = 20
+
+
+PRINT = PrintSettings()
 
 
 class Result:
@@ -439,17 +448,17 @@ class GroupedResult(Result):
         known = sorted(r.held_out_error for r in self.results.values() if r.held_out_error is not None)
         median = f"median held-out error {known[len(known) // 2]:.1f} %" if known else UNTESTED
         lines = [f"{counted(len(self), 'group')} of {', '.join(self.group)}; {median}"]
-        for key, result in list(self.results.items())[:MOST_GROUPS]:
+        for key, result in list(self.results.items())[: PRINT.max_groups]:
             share = result.options.get("pooled_share")
             pooled = "" if share is None else f", pooled share {100 * share:.0f} %"
             configurations = counted(result.schema.configurations, "configuration")
             lines.append(f"  {', '.join(key)}: {configurations}, {result.tested}{pooled}")
-        if len(self) > MOST_GROUPS:
-            lines.append(f"  and {counted(len(self) - MOST_GROUPS, 'group')} more")
+        if len(self) > PRINT.max_groups:
+            lines.append(f"  and {counted(len(self) - PRINT.max_groups, 'group')} more")
         for name in dict.fromkeys(name for result in self.results.values() for name in result.further):
             count = sum(name in result.further for result in self.results.values())
             lines.append(f"  {name}: fitted in {count} of {counted(len(self), 'group')}")
-        failures = list(self.failures.items())[:MOST_GROUPS]
+        failures = list(self.failures.items())[: PRINT.max_groups]
         return "\n".join([*lines, *(f"  {', '.join(key)}: not fitted, {why}" for key, why in failures)])
 
     def frame(self) -> pd.DataFrame:
