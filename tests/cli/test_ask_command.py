@@ -328,11 +328,11 @@ def test_a_batch_that_no_worker_had_needs_caution(shell: Shell) -> None:
     assert "batch_per_gpu=8 is 1 doubling outside" in str(answer(shell, at="gpus=8")["reason"])
 
 
-def test_a_machine_ends_somewhere_and_devices_do_not(shell: Shell) -> None:
-    # The same times, of threads and of devices: more threads may only wait.
+def test_a_machine_ends_somewhere_and_a_cluster_does_not(shell: Shell) -> None:
+    # The same times, of threads and of workers: more threads may only wait.
     rows = "\n1,8.01\n2,4.02\n4,2.03\n8,1.04\n"
     widths = []
-    for scale in ("threads", "gpus"):
+    for scale in ("threads", "workers"):
         Path("runs.csv").write_text(f"{scale},seconds{rows}")
         numbers = answer(shell, at=f"{scale}=16")
         widths.append(float(str(numbers["upper"])) / float(str(numbers["lower"])))
