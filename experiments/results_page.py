@@ -50,6 +50,7 @@ PAGES = (
     "measured-cluster",
     "advice",
     "drawn-worlds",
+    "next-runs",
     "optimize",
 )
 #: A page is read at a glance, and a line in an editor. Tables may have longer lines.
