@@ -25,7 +25,7 @@ from genperf.panel.reading import Reading, column_named, growth, slope_of
 from genperf.panel.tables import Recognised, recognised
 from genperf.result import FitResult
 from genperf.table import Factor, Table, read_table
-from genperf.table.clean import label, labels
+from genperf.table.clean import is_number, label, labels
 from genperf.table.jobs import taken_as_job
 from genperf.table.opened import open_files
 from genperf.table.roles import lets_of
@@ -367,7 +367,7 @@ class _Reader:
         """Return what the sentences say of the work of a step."""
         work = self.given.get("work")
         rate = bool(self.roles(name, selection).get("throughput"))
-        constants = {n: float(v) for n, v in (selection.held if selection else {}).items() if _is_number(v)}
+        constants = {n: float(v) for n, v in (selection.held if selection else {}).items() if is_number(v)}
         return {
             "work": work,
             "sample": samples_called(name) if rate else "samples",
@@ -403,7 +403,7 @@ class _Reader:
         source_name = target.throughput or target.column
         if source_name in lets and source_name != name:
             # The derived column is c·value or c/value: its factor at the target is that of the value 1.
-            columns = {**{n: np.array([v], dtype=float) for n, v in at.items() if _is_number(v)}, name: np.ones(1)}
+            columns = {**{n: np.array([v], dtype=float) for n, v in at.items() if is_number(v)}, name: np.ones(1)}
             factor = float(np.ravel(parse(lets[source_name], list(columns)).evaluate(columns))[0])
             if rate:
                 value, lower, upper = value / factor, lower / factor, upper / factor
@@ -499,14 +499,6 @@ _SHOWN = (
 def _completed(result: FitResult, at: Mapping[str, Any]) -> dict[str, Any]:
     """Return a whole configuration, the factors left out as in a measured run."""
     return {name: cells[0] for name, cells in result.query(at).columns.items()}
-
-
-def _is_number(value: Any) -> bool:
-    try:
-        float(value)
-    except (TypeError, ValueError):
-        return False
-    return True
 
 
 def _unit(name: str, header: Header, roles: Mapping[str, Any]) -> str:

@@ -17,8 +17,7 @@ from genperf.table.aggregate import LargeSource, worth_aggregating
 from genperf.table.cells import Cells
 from genperf.table.columns import Columns
 from genperf.table.content import files_of
-from genperf.table.further import further_of
-from genperf.table.roles import lets_of, names_of
+from genperf.table.roles import further_of, lets_of, names_of
 from genperf.table.source import Source
 from genperf.table.understood import understood
 

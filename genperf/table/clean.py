@@ -267,7 +267,7 @@ def mostly_numbers(cells: Sequence[Any]) -> bool:
     (True, False, False)
     """
     filled = [cell for cell in cells if label(cell)]
-    numeric = sum(1 for cell in filled if math.isfinite(number_in(cell)))
+    numeric = sum(map(is_number, filled))
     return bool(filled) and 2 * numeric >= len(filled)
 
 
@@ -293,6 +293,17 @@ def number_in(cell: Any) -> float:
         return math.nan
     except OverflowError:
         return math.inf
+
+
+def is_number(cell: Any) -> bool:
+    """Tell whether a cell is a finite number.
+
+    Examples
+    --------
+    >>> is_number("1e-3"), is_number(8), is_number("8 GB"), is_number("inf")
+    (True, True, False, False)
+    """
+    return math.isfinite(number_in(cell))
 
 
 def _why_not_a_number(cell: Any) -> str:

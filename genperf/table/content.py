@@ -67,6 +67,13 @@ _FOREIGN: dict[bytes, tuple[str, str]] = {
     codecs.BOM_UTF32_LE: ("text in UTF-32, which is not read", "save the file as UTF-8"),
     codecs.BOM_UTF32_BE: ("text in UTF-32, which is not read", "save the file as UTF-8"),
 }
+#: Of zipped files, the name of a part inside.
+_ZIPPED = {
+    b"xl/": ("an Excel workbook", "save the sheet as CSV: File, Save as, CSV UTF-8"),
+    b"opendocument.spreadsheet": ("an OpenDocument spreadsheet", "save the sheet as CSV"),
+    b"word/": ("a Word document", "copy its table into a CSV"),
+    b".npy": ("an archive of numpy arrays", "write a CSV with a header line"),
+}
 #: Texts that only an importer reads, by its name.
 SIGNATURES = {
     "pytorch-profiler": r'"traceEvents"|^\s*\[\s*\{[^{}]*"ph"\s*:',
@@ -183,6 +190,8 @@ def refuse_foreign(data: bytes, name: str) -> None:
     """
     for magic, (what, hint) in _FOREIGN.items():
         if data.startswith(magic):
+            if magic == b"PK\x03\x04":
+                what, hint = next((named for part, named in _ZIPPED.items() if part in data), (what, hint))
             negated = "" if "not read" in what else ", not text"
             raise TableError(f"is {what}{negated}", hint=hint, where=name)
     if data[257:262] == b"ustar":

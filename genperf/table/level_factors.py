@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from genperf.errors import Note, counted, listed
 from genperf.table.cells import Cells, step
-from genperf.table.clean import label
+from genperf.table.clean import is_number, label
 from genperf.vocabulary import words_of
 from genperf.vocabulary.names import canonical_of, plain_name
 
@@ -114,7 +114,7 @@ def with_factors(cells: Mapping[str, Cells]) -> tuple[dict[str, npt.NDArray[Any]
             continue
         rows = values.tolist()
         different = list({text for cell in _different(rows) if (text := label(cell))})
-        if not 2 <= len(different) <= LEVELS.max_levels or all(_is_number(t) for t in different):
+        if not 2 <= len(different) <= LEVELS.max_levels or all(map(is_number, different)):
             continue
         names = names_of(column, sorted(different))
         if names is None:
@@ -213,14 +213,6 @@ def _are_counts(columns: Sequence[str], parsed: Mapping[str, Taken]) -> bool:
 
 def _left(text: str) -> str:
     return re.sub(r"[\s_,;]+$|^[\s_,;\-]+|[\s_\-]+(?=\.)", "", re.sub(r"\s+", " ", text))
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 def _whole(value: float) -> float | int:

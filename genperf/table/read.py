@@ -13,16 +13,20 @@ from genperf.table.aggregate import LargeSource, worth_aggregating
 from genperf.table.assemble import assemble
 from genperf.table.content import files_of
 from genperf.table.failures import rule_of
-from genperf.table.further import (
+from genperf.table.large import read_large
+from genperf.table.roles import (
+    Names,
+    ReadOptions,
+    Roles,
     aggregated_options_for,
     further_notes,
     further_of,
+    lets_of,
     options_for,
     refuse_taken_names,
+    roles_of,
     rows_with,
 )
-from genperf.table.large import read_large
-from genperf.table.roles import Names, ReadOptions, Roles, lets_of, roles_of
 from genperf.table.source import Source
 from genperf.table.table import Table
 from genperf.table.target import TIME_UNITS, measurement_of

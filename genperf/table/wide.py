@@ -107,7 +107,8 @@ def melted(cells: Mapping[str, npt.NDArray[Any]], named: Collection[str]) -> Lon
         long = {name: column[filled] for name, column in long.items()}
         headers = {name: column[filled] for name, column in headers.items()}
     absent = int((~filled).sum())
-    shown = listed([f"'{c}'" for c in melted_columns_in_order(families)], 4)
+    in_order = [column for family in families for column in sorted(family.columns, key=family.columns.__getitem__)]
+    shown = listed([f"'{column}'" for column in in_order], 4)
     values = " and ".join(f"'{family.value}'" for family in families)
     text = f"{counted(len(melted_columns), 'column')}: {shown} became rows of {values} with '{count}'"
     if repeated:
@@ -149,11 +150,6 @@ def _spread(long: Long, family: Wide) -> Long:
 def _name_quantities(levels: set[str]) -> bool:
     """Tell whether most texts of a column are headers of times, rates or other quantities."""
     return 2 * sum(bool(header_of(level).kind) for level in levels) > len(levels) and "" not in levels
-
-
-def melted_columns_in_order(families: Sequence[Wide]) -> list[str]:
-    """Return the headers that became rows, by their numbers."""
-    return [column for family in families for column in sorted(family.columns, key=lambda c: family.columns[c])]
 
 
 def alike_headers(names: Iterable[str]) -> dict[tuple[str, str, str], dict[str, tuple[int, str]]]:

@@ -130,6 +130,10 @@ BAD = [
     (b'n,t\n1,"2"x\n', "runs.csv: line 2: a quote stands in the wrong place"),
     (b"n,t\n1,\x00\n", "runs.csv: line 2: holds a NUL byte"),
     (b"PK\x03\x04rest", "runs.csv: is a spreadsheet or an archive"),
+    (b"PK\x03\x04\x14\0xl/workbook.xml", "runs.csv: is an Excel workbook, not text"),
+    (b"PK\x03\x04\x14\0a.npy", "runs.csv: is an archive of numpy arrays, not text"),
+    (b"<html><body><table>", "runs.csv: is a web page, not a table"),
+    (b"step 1 elapsed time per iteration (ms): 90.5\n" * 4, "runs.csv: is a file for 'genperf import training-log'"),
     (b"PAR1 and no more", "runs.csv: is not a Parquet file that can be read"),
 ]
 
