@@ -12,8 +12,11 @@ class SizeSettings:
     The medians were set on the tables of `docs/results/process.md`: how little they matter is shown there.
     """
 
-    #: `deviation`, `length_deviation`: standard deviation of ln of a size, and of a length.
+    #: `deviation`, `number_deviation`, `length_deviation`: standard deviation of ln of a size, of that of a number that
+    #: is no count, and of a length. A number has many values, which show its sizes; a wide prior of those of a count
+    #: carries noise beyond the largest.
     deviation: float = 1.0
+    number_deviation: float = 2.0
     length_deviation: float = 0.7
     #: `linear`, `count_linear`, `level`: of ln T per e-fold of a number, of a count, and between levels.
     linear: float = 0.5

@@ -43,6 +43,13 @@ def names_of(axis: Axis) -> tuple[str, ...]:
     return (*names, "each") if axis.each else names
 
 
+def _deviation(axis: Axis, name: str) -> float:
+    """Return the standard deviation of the prior of ln of a size."""
+    if name == "length":
+        return SIZES.length_deviation
+    return SIZES.deviation if axis.walk or axis.scale == "level" else SIZES.number_deviation
+
+
 class _Density:
     """The log-posterior of all sizes together, and its gradient, on some rows.
 
@@ -59,7 +66,7 @@ class _Density:
         self.names = [names_of(axis) for axis in kernel.axes]
         medians = [[getattr(axis, n) for n in names] for axis, names in zip(kernel.axes, self.names, strict=True)]
         self.start = np.log([kernel.size, max(kernel.local, 1e-9), *(v for m in medians for v in m)])
-        width = [SIZES.length_deviation if n == "length" else SIZES.deviation for names in self.names for n in names]
+        width = [_deviation(axis, n) for axis, names in zip(kernel.axes, self.names, strict=True) for n in names]
         self.width = np.array([SIZES.deviation, SIZES.deviation, *width, SIZES.deviation])
 
     def kernel_at(self, theta: Array) -> Product:
@@ -144,17 +151,11 @@ def fit_sizes(
     start : Fit, optional
         Of another member: where the search begins, and is then short.
     """
-    ones = np.ones(len(y))
-    first = _Density(prior, x, y, ones)
-    median = np.append(first.start, np.log(SIZES.noise))
-    if start is None:
-        theta = _search(first, median, median, SIZES.steps)
-        factors = _student(first.kernel_at(theta), float(np.exp(theta[-1])), x, y, ones)
-    else:
-        factors = start.factors
-        theta = np.append(_Density(start.kernel, x, y, factors).start, np.log(start.noise))
-    density = _Density(prior, x, y, factors)
-    theta = _search(density, theta, median, SIZES.further_steps)
+    factors = np.ones(len(y)) if start is None else start.factors
+    density = _Density(prior if start is None else start.kernel, x, y, factors)
+    begin = np.append(density.start, np.log(SIZES.noise if start is None else start.noise))
+    median = np.append(_Density(prior, x, y, factors).start, np.log(SIZES.noise))
+    theta = _search(density, begin, median, SIZES.steps if start is None else SIZES.further_steps)
     kernel, noise = density.kernel_at(theta), float(np.exp(theta[-1]))
     return Fit(kernel, noise, _student(kernel, noise, x, y, factors))
 
