@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from genperf.discrepancy.stack import NORMAL
 from genperf.estimate.prepare import CONTENT_SEED
-from genperf.formula import evaluate
+from genperf.formula import evaluate, parse
 from genperf.growth.bank import bank
 from genperf.growth.cluster import combined, shown
 from genperf.growth.fit import Weighed, weighed
@@ -58,9 +58,9 @@ class Growth:
         nodes = self.panel.nodes
         return bool({*names} & {*self.scaled, *([] if nodes is None else [nodes.name])})
 
-    def anchors(self, rows: Rows) -> Anchors | None:
-        """Return forecasts at twice the largest count of some rows and beyond, from the series among them."""
-        parts = self._parts(rows)
+    def anchors(self, rows: Rows, most: int = GROWTH.most_series) -> Anchors | None:
+        """Return forecasts at twice the largest count of some rows and beyond, from some series among them."""
+        parts = self._parts(rows)[:most]
         if not parts:
             return None
         drawn = bank()
@@ -90,7 +90,7 @@ class Growth:
         mixed = np.random.default_rng([CONTENT_SEED, 5]).permutation(len(parts))
         parts = [parts[k] for k in mixed]
         parts.sort(key=lambda part: (-self.workers[part[-1]], -len(part)))
-        return parts[: GROWTH.most_series]
+        return parts
 
     def _measured(self, part: Rows) -> MeasuredSeries:
         columns = {f.name: np.asarray(self.table.columns[f.name], float)[part] for f in self.table.numeric}
@@ -141,6 +141,9 @@ def growth_of(table: Table, mapping: Mapping[str, str], noise: float) -> Growth 
     if max(f.distinct for f in scaled) < 2 or min(f.lower for f in (*scaled, *known)) < 1.0:
         return None
     workers = np.broadcast_to(np.asarray(evaluate(formula, table.columns), float), (len(table),))
+    works = [parse(scale.over_columns(work.formula)).evaluate(table.columns) for work in scale.works]
+    if not all(np.all(np.asarray(work) > 0.0) for work in works):
+        return None
     follow = {f.name for f in (*scaled, *known, *([] if whole is None else [whole]))}
     return Growth(
         table,

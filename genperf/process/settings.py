@@ -109,8 +109,10 @@ class GrowthSettings:
 
     #: Times the largest count at which it does.
     ahead: tuple[float, ...] = (2.0, 4.0, 8.0)
-    #: Series that are forecast, those of the largest counts first.
+    #: `most_series`, `most_looked_back`: series that are forecast, those of the largest counts first, and those of a
+    #: look-back, which only weighs the forecasts.
     most_series: int = 24
+    most_looked_back: int = 12
     #: Of a series.
     draws: int = 800
     #: Different counts of a series.

@@ -13,7 +13,7 @@ from scipy.special import gammaln
 
 from genperf.process.growth import Anchors, Growth
 from genperf.process.means import Mean
-from genperf.process.settings import SIZES, STACK
+from genperf.process.settings import GROWTH, SIZES, STACK
 from genperf.process.sizes import Fit
 from genperf.process.sums import Basis, Coefficients, fit_sum, log_sum
 
@@ -164,7 +164,7 @@ def predict_held_out(
     """
     means, sds, rows, numbers, constants = [], [], [], [], []
     for number, (train, test) in enumerate(parts):
-        anchors = None if growth is None else growth.anchors(train)
+        anchors = None if growth is None else growth.anchors(train, GROWTH.most_looked_back)
         answers = [c.held_out(y, train, test, anchors) for c in candidates]
         means.append(np.column_stack([a[0] for a in answers]))
         sds.append(np.column_stack([a[1] for a in answers]))
