@@ -141,8 +141,8 @@ def growth_of(table: Table, mapping: Mapping[str, str], noise: float) -> Growth 
     if max(f.distinct for f in scaled) < 2 or min(f.lower for f in (*scaled, *known)) < 1.0:
         return None
     workers = np.broadcast_to(np.asarray(evaluate(formula, table.columns), float), (len(table),))
-    works = [parse(scale.over_columns(work.formula)).evaluate(table.columns) for work in scale.works]
-    if not all(np.all(np.asarray(work) > 0.0) for work in works):
+    works = possible_work(panel)
+    if not all(np.all(np.asarray(parse(panel.over_columns(w.formula)).evaluate(table.columns)) > 0.0) for w in works):
         return None
     follow = {f.name for f in (*scaled, *known, *([] if whole is None else [whole]))}
     return Growth(
@@ -150,7 +150,7 @@ def growth_of(table: Table, mapping: Mapping[str, str], noise: float) -> Growth 
         panel,
         workers,
         "nodes" if panel.node("workers") is None else "workers",
-        tuple((work.formula, work.from_table) for work in possible_work(panel)),
+        tuple((work.formula, work.from_table) for work in works),
         tuple(f.name for f in (*scaled, *([] if whole is None else [whole]))),
         _numbered(table, [f for f in table.factors if f.name not in follow]),
         noise,
