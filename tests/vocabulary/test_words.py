@@ -17,7 +17,21 @@ CALLED = {*ALIASES, *section("phases"), *section("time"), *section("headers"), "
 #: Options of commands and keys of answers are genperf's own.
 OWN = {
     *("throughput", "total", "machines", "repeat", "status", "result", "source", "failed", "notes", "aggregate"),
-    *("efficiency", "nan", "<na>", "model", "summary", "path", "metrics", "seed", "not", "max", "fits"),
+    *(
+        "efficiency",
+        "cluster",
+        "series",
+        "nan",
+        "<na>",
+        "model",
+        "summary",
+        "path",
+        "metrics",
+        "seed",
+        "not",
+        "max",
+        "fits",
+    ),
 }
 SPELLED = {word for name in SECTIONS for listed in section(name).values() for word in listed} - CALLED - OWN
 #: Where a list of such words names something else than columns: levels of a factor, units, an outside format.
