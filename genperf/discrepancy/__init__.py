@@ -1,18 +1,16 @@
-"""What an expression cannot say: one Gaussian process on ln T, with a kernel for each kind of table."""
+"""What an expression cannot say: a Gaussian process on ln T, for a series and for many factors."""
 
-from genperf.discrepancy.extrapolation import Extrapolation
-from genperf.discrepancy.kernels import Axis, Kernel, Product, RandomWalk
-from genperf.discrepancy.process import AtRows, Discrepancy, Geometry
+from genperf.discrepancy.product import Axis, Product
+from genperf.discrepancy.random_walk import RandomWalk
+from genperf.discrepancy.series import Discrepancy, Extrapolation, Geometry
 from genperf.discrepancy.stack import Beyond, Part, Process, Stack
 
 __all__ = [
-    "AtRows",
     "Axis",
     "Beyond",
     "Discrepancy",
     "Extrapolation",
     "Geometry",
-    "Kernel",
     "Part",
     "Process",
     "Product",

@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from genperf.discrepancy.kernels.product import Product
+from genperf.discrepancy.product import Product
 from genperf.formula import evaluate, parse
 
 Array = npt.NDArray[np.float64]

@@ -121,8 +121,7 @@ def _in_half_precision(member: Member) -> Member:
     series = member.discrepancy
     discrepancy = member.discrepancy
     if series is not None:
-        discrepancy = series.with_scales(in_half_precision(series.scales))
-        if series.offsets is not None:
-            discrepancy = msgspec.structs.replace(discrepancy, offsets=in_half_precision(series.offsets))
+        offsets = None if series.offsets is None else in_half_precision(series.offsets)
+        discrepancy = msgspec.structs.replace(series, scales=in_half_precision(series.scales), offsets=offsets)
     central = None if member.central is None else in_half_precision(member.central)
     return replace(member, draws=in_half_precision(member.draws), discrepancy=discrepancy, central=central)

@@ -9,17 +9,13 @@ Arrays in, arrays out. A `Series` has its `Counts` and ln T there; `posteriors` 
 >>> import numpy as np
 >>> n = np.array([1.0, 2.0, 4.0, 8.0])
 >>> runs = Series(Counts(n, np.ones(4), np.ones(4)), np.log([1.0, 1.1, 1.2, 1.3]), np.zeros(4))
->>> there = posteriors([runs])[0].forecast(Counts(np.array([16.0, 32.0]), np.array([2.0, 4.0]), np.ones(2)))
->>> mean, covariance = there.moments()
->>> mean.shape, covariance.shape
-((2,), (2, 2))
->>> central, lower, upper = there.interval(0.9)
+>>> there = Counts(np.array([16.0, 32.0]), np.array([2.0, 4.0]), np.ones(2))
+>>> central, lower, upper = interval_of([posteriors([runs])[0].draws()], [1.0], there)
 >>> bool(np.all((lower < central) & (central < upper)))
 True
 """
 
 from genperf.growth.bank import Bank, bank
-from genperf.growth.layout import Counts
-from genperf.growth.posterior import Forecast, Posterior, Series, posteriors, shared_posteriors
+from genperf.growth.posterior import Counts, Draws, Posterior, Series, interval_of, posteriors, shared_posteriors
 
-__all__ = ["Bank", "Counts", "Forecast", "Posterior", "Series", "bank", "posteriors", "shared_posteriors"]
+__all__ = ["Bank", "Counts", "Draws", "Posterior", "Series", "bank", "interval_of", "posteriors", "shared_posteriors"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import msgspec
 import numpy as np
@@ -13,7 +13,7 @@ import numpy.typing as npt
 from scipy.special import ndtri
 
 from genperf.discrepancy import Discrepancy, Extrapolation
-from genperf.discrepancy.kernels.random_walk import walk_from
+from genperf.discrepancy.random_walk import walk_from
 from genperf.errors import Note
 from genperf.expression import Expression, Term, coefficient
 from genperf.formula import Name, Node, names_in, parse, substitute
@@ -21,17 +21,25 @@ from genperf.growth.alike import Shown
 from genperf.growth.bank import BETWEEN, CONSTANT, DOUBLING, LATENCY, Bank, bank
 from genperf.growth.cluster import Cluster
 from genperf.growth.hints import hint_notes, hint_tilt
-from genperf.growth.layout import UNITS, Counts
 from genperf.growth.measured import MeasuredSeries, mixture_notes, outliers, repeat_noise, scale_note
-from genperf.growth.posterior import Forecast, Posterior, Series, interval_of, posteriors, together
-from genperf.growth.quantiles import quantiles
+from genperf.growth.posterior import (
+    POSTERIOR,
+    UNITS,
+    Counts,
+    Draws,
+    Posterior,
+    Series,
+    central_of,
+    mixture,
+    posteriors,
+)
 from genperf.models import MODELS, Overhead
-from genperf.prediction import Ensemble, Evidence, Member, Spread, Status
+from genperf.prediction import Ensemble, Evidence, Member, Spread, Status, mixture_quantiles
+from genperf.prediction.bands import quantiles
 from genperf.table import Table
 from genperf.vocabulary.names import noun_of
 
 Array = npt.NDArray[np.float64]
-Places = npt.NDArray[np.intp]
 
 
 @dataclass(frozen=True)
@@ -53,18 +61,10 @@ class FitSettings:
     largest_start: float = 8.0
     #: Readings of less weight are left out: they would move a 90 % interval by less than its digits.
     least_reading: float = 2e-3
-    #: Draws of a series: the ends of its interval move by about 1 % with half as many.
-    draws: int = 800
-    #: Draws of a reading that counts at all.
-    least_draws: int = 24
     #: Share of the draws, in the middle of those along the growth, whose mean is the decomposition that is shown.
     central: float = 0.5
     #: Equally likely values that stand for a distribution of ln T.
     points: int = 31
-    #: Values of ln T at which the density beside similar series is computed.
-    grid: int = 512
-    #: Components of less weight, over the largest, are left out there.
-    least_component: float = 1e-6
 
 
 FIT = FitSettings()
@@ -137,10 +137,15 @@ class Weighed:
     #: Work of one worker at the largest count.
     unit: float
 
-    def forecast(self, series: MeasuredSeries) -> Forecast:
-        """Return the forecast at the counts of another series, whose times are not looked at."""
+    @cached_property
+    def draws(self) -> Draws:
+        """Draws of the posterior, the more the likelier the reading."""
+        return self.posterior.draws(max(POSTERIOR.least_draws, round(POSTERIOR.draws * self.share)))
+
+    def counts(self, series: MeasuredSeries) -> Counts:
+        """Return the counts of another series, whose times are not looked at."""
         there, unit = self.reading.counts(series)
-        return self.posterior.forecast(replace(there, work=there.work * unit / self.unit))
+        return replace(there, work=there.work * unit / self.unit)
 
 
 def weighed(parts: Sequence[MeasuredSeries], drawn: Bank, cluster: Cluster | None = None) -> list[list[Weighed]]:
@@ -196,10 +201,10 @@ def fit_series(
     known = None if similar is not None else cluster
     readings = weighed([whole] if smaller is None else [whole, smaller[0]], bank(), known)
     shown = readings[0] if loans is not None else _as_wide_as_one_node(readings[0])
+    members = tuple(_member(whole, wide, len(shown) > 1) for wide in shown)
     members = tuple(
         replace(member, central=None if member.central is None else member.central * (each.share / wide.share))
-        for each, wide in zip(readings[0], shown, strict=True)
-        for member in _members(whole, wide, len(shown) > 1)
+        for member, each, wide in zip(members, readings[0], shown, strict=True)
     )
     if loans is not None:
         members = tuple(_through(member, loans, noise) for member in members)
@@ -238,7 +243,8 @@ def _look_back(
     series: MeasuredSeries, smaller: MeasuredSeries, largest: MeasuredSeries, readings: Sequence[Weighed]
 ) -> Evidence:
     """Predict the largest scale from the smaller ones."""
-    central, _, _ = interval_of([each.forecast(largest) for each in readings], [each.share for each in readings])
+    counts = [each.counts(largest) for each in readings]
+    central = central_of([each.draws for each in readings], [each.share for each in readings], counts)
     work = series.works[0][0] if len(series.works) == 1 else "1"
     last = smaller.logarithms[-1] + np.log(largest.values(work) / smaller.values(work)[-1])
     scales = np.unique(series.values(series.scale))
@@ -311,46 +317,38 @@ class Loans:
         return np.asarray(self.points.var(axis=1))
 
 
+def mixture_at(readings: Sequence[Weighed], there: MeasuredSeries) -> tuple[Array, Array, Array]:
+    """Return means and standard deviations of ln T of a new run, of all draws of all readings, and their weights."""
+    draws, shares = [each.draws for each in readings], [each.share for each in readings]
+    mean, variance, weights = mixture(draws, shares, [each.counts(there) for each in readings])
+    return mean, np.sqrt(variance), weights
+
+
 def quantiles_at(readings: Sequence[Weighed], there: MeasuredSeries, levels: Array) -> Array:
-    """Return quantiles of ln T of a new run at the one count of another series, shape (levels,)."""
-    return quantiles(*_components(readings, there), levels)
-
-
-def _components(readings: Sequence[Weighed], there: MeasuredSeries) -> tuple[Array, Array, Array]:
-    """Return the components of all readings at the one count of another series."""
-    return together([each.forecast(there) for each in readings], [each.share for each in readings], 0)
+    """Return quantiles of the time of a new run at the one count of another series, shape (levels,)."""
+    mean, sd, weights = mixture_at(readings, there)
+    return mixture_quantiles(mean, weights, sd, levels)[:, 0]
 
 
 def _loans(series: MeasuredSeries, similar: Similar) -> Loans:
-    """Return ln T at the larger counts: the bank's density by the series' own runs, times what the donors show."""
+    """Return ln T at the larger counts: the bank's distribution by the series' own runs, times what the donors show."""
     readings = weighed([series], bank())[0]
     first = float(np.exp(series.logarithms[-1]))
     levels = (np.arange(FIT.points) + 0.5) / FIT.points
     points, columns = [], {name: np.array([factors[name] for factors, _ in similar.known]) for name in series.columns}
     for k, (_, shown) in enumerate(similar.known):
-        there = replace(
-            series.take(np.arange(len(series.logarithms)) == 0),
-            columns={name: values[k : k + 1] for name, values in columns.items()},
+        here = {name: values[k : k + 1] for name, values in columns.items()}
+        mean, sd, weights = mixture_at(
+            readings, replace(series.take(np.arange(len(series.logarithms)) == 0), columns=here)
         )
-        mean, sd, weights = _components(readings, there)
-        some = weights > FIT.least_component * weights.max()
-        ends = quantiles(mean, sd, weights, np.array([1e-4, 1.0 - 1e-4]))
-        x = np.linspace(ends[0], ends[1], FIT.grid)
-        alone = _log_density(x, mean[some], sd[some], weights[some])
-        density = np.zeros(len(x))
+        x = (mean + sd * ndtri(levels)).ravel()
+        share = np.zeros(len(x))
         for each in shown:
-            log = alone + each.log_ratio(first, x)
+            log = each.log_ratio(first, x) + np.log(np.repeat(weights, FIT.points))
             part = np.exp(log - log.max())
-            density += each.share * part / part.sum()
-        reached = np.cumsum(density) - 0.5 * density
-        points.append(np.interp(levels, reached / density.sum(), x))
+            share += each.share * part / part.sum()
+        points.append(quantiles(x, share, levels))
     return Loans(columns, np.stack(points))
-
-
-def _log_density(x: Array, mean: Array, sd: Array, weights: Array) -> Array:
-    """Return the log-density of a mixture of normal distributions."""
-    z = (x[:, None] - mean) / sd
-    return np.asarray(np.log(np.exp(-0.5 * z * z) @ (weights / sd) + 1e-300))
 
 
 def _through(member: Member, loans: Loans, noise: float) -> Member:
@@ -373,40 +371,13 @@ def _through(member: Member, loans: Loans, noise: float) -> Member:
 # --- members ---------------------------------------------------------------------------------------------------------
 
 
-def _members(series: MeasuredSeries, one: Weighed, several: bool) -> list[Member]:
-    """Return a reading as members, one for each noise of the walks: a discrepancy has one."""
-    layout, weights = one.posterior.layout, one.posterior.weights
-    prior = layout.bank.prior
-    members = []
-    for noise in np.unique(prior.walk_noise):
-        walks = np.flatnonzero(prior.walk_noise == noise)
-        share = one.share * float(weights[walks].sum())
-        if share < FIT.least_reading * one.share:
-            continue
-        # From the flattest curve to the steepest, and of each curve from the quietest walk to the loudest.
-        ordered = weights[walks][:, layout.order].T.ravel()
-        draws = max(FIT.least_draws, round(FIT.draws * share))
-        place = _evenly(ordered, draws)
-        curve, walk = layout.order[place // len(walks)], walks[place % len(walks)]
-        members.append(_member(series, one, (walk, curve), float(noise), share, several))
-    return members
-
-
-def _evenly(weights: Array, draws: int) -> Places:
-    """Choose places in proportion to their weights, evenly along their order."""
-    reached = np.cumsum(weights)
-    at = (np.arange(draws) + 0.5) / draws * reached[-1]
-    return np.asarray(np.minimum(np.searchsorted(reached, at), len(weights) - 1))
-
-
-def _member(
-    series: MeasuredSeries, one: Weighed, drawn: tuple[Places, Places], noise: float, share: float, several: bool
-) -> Member:
+def _member(series: MeasuredSeries, one: Weighed, several: bool) -> Member:
     """Return the draws of a reading, each a curve with its walk, as a member."""
+    drawn = one.draws
     reading, layout = one.reading, one.posterior.layout
-    walk, curve = drawn
+    walk, curve = drawn.walk, drawn.curve
     overheads, expression = written(series, reading)
-    level, sd = layout.level(series.logarithms, walk, curve)
+    level, sd = drawn.level
     level = np.exp(level + sd * _normal(len(walk)))
     places = [layout.bank.prior.names.index(overhead.name) for overhead in overheads]
     sizes = layout.bank.sizes[curve]
@@ -422,7 +393,7 @@ def _member(
         constants[:, places.index(CONSTANT)] /= whole
     constants = np.column_stack([computation, constants])
     quarter = round(0.5 * (1.0 - FIT.central) * len(walk))
-    central = layout.bank.central[curve]
+    central = drawn.central
     inner = slice(quarter, len(walk) - quarter)
     best = np.average(constants[inner], axis=0, weights=central[inner])
     axes = series.axes(reading.work)
@@ -432,7 +403,7 @@ def _member(
         series.columns,
         series.logarithms,
         layout.variances,
-        noise * step,
+        layout.bank.prior.noise * step,
         layout.bank.prior.walk_step[walk] / step,
         extrapolation=Extrapolation(
             axes,
@@ -445,7 +416,7 @@ def _member(
         expression,
         best,
         constants,
-        share,
+        one.share,
         Status("reweighted", -one.posterior.log_evidence, True, len(layout.curves), 1, 1),
         unidentified=expression.constant_names[:2] if reading.free_constant else (),
         label=_label(series, reading) if several else "overheads",

@@ -1,27 +1,90 @@
-"""The posterior of a series: weights of the bank's curves and of the walks, and the forecast that they make."""
+"""The posterior of a series: weights of the bank's curves and of the walks, and draws of both, which forecast."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from functools import lru_cache
+from dataclasses import dataclass, field, replace
+from functools import cached_property, lru_cache
 
 import numpy as np
 import numpy.typing as npt
 
-from genperf.growth.bank import Bank, bank
+from genperf.growth.bank import CONSTANT, Bank, bank
 from genperf.growth.cluster import Cluster, shown, without
-from genperf.growth.layout import Counts, Layout
-from genperf.growth.quantiles import quantiles
+from genperf.prediction.bands import mixture_quantiles
 from genperf.table.axis import several_nodes
 
 Array = npt.NDArray[np.float64]
-#: Series of one layout that are weighed at once: 8 take 8 MB.
-BATCH = 8
-#: Least variance of a measured ln T, so that no covariance is singular.
-LEAST_VARIANCE = 1e-12
-#: Bins of less weight move no quantile.
-LEAST_WEIGHT = 1e-9
+Places = npt.NDArray[np.intp]
+#: What the overheads' formulas in `genperf.models` are divided by to have the size one: eight workers, nine nodes.
+UNITS = (1.0, 1.0, 49.0, 1.0, 1.0, 1.0, 8.0, 1.0)
+
+
+@dataclass(frozen=True)
+class PosteriorSettings:
+    """How series are weighed."""
+
+    #: Draws of a posterior: the ends of its interval move by about 1 % with half as many.
+    draws: int = 800
+    #: Draws of a reading that counts at all.
+    least_draws: int = 24
+    #: Layouts that are kept, of 4 MB each: a series without nodes and its look-back have up to twelve.
+    layouts: int = 16
+    #: Series of one layout that are weighed at once: 8 take 8 MB.
+    batch: int = 8
+    #: Least variance of a measured ln T, so that no covariance is singular.
+    least_variance: float = 1e-12
+
+
+POSTERIOR = PosteriorSettings()
+
+
+def shapes(workers: Array, nodes: Array) -> Array:
+    """Return the overheads of size one, in the order of the prior, shape (overheads, counts).
+
+    Parameters
+    ----------
+    workers, nodes : ndarray of shape (counts,)
+        n workers on m nodes, g = n/m on each.
+
+    Examples
+    --------
+    >>> shapes(np.array([8.0, 16.0]), np.array([1.0, 2.0])).round(3)[:4]
+    array([[0.875, 0.875],
+           [3.   , 4.   ],
+           [1.   , 1.   ],
+           [0.   , 1.   ]])
+    """
+    n, m = np.asarray(workers, float), np.asarray(nodes, float)
+    g = n / m
+    return np.stack(
+        [
+            np.maximum(1.0 - 1.0 / g, 0.0),
+            np.log2(n),
+            (g - 1.0) ** 2 / UNITS[2],
+            np.where(m > 1.0, 1.0, 0.0),
+            1.0 - 1.0 / m,
+            np.log2(m),
+            (m - 1.0) / UNITS[6],
+            np.ones_like(n),
+        ]
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Counts:
+    """Where a series is measured or asked about."""
+
+    #: Shape (counts,).
+    workers: Array
+    nodes: Array
+    #: Shape (counts,). Of one worker, over that at the largest measured count.
+    work: Array
+
+    @property
+    def key(self) -> bytes:
+        """Equal for equal counts."""
+        return np.stack([self.workers, self.nodes, self.work]).round(9).tobytes()
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +108,100 @@ class Series:
 
 
 @dataclass(frozen=True, eq=False)
+class _Walk:
+    """A walk at the measured counts: whitened, and whitened without the level."""
+
+    step: float
+    matrix: Array
+    white: Array = field(init=False)
+    level: Array = field(init=False)
+    precision: float = field(init=False)
+    projected: Array = field(init=False)
+    constant: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        white = np.linalg.inv(np.linalg.cholesky(self.matrix))
+        level = white.sum(axis=1)
+        precision = float(level @ level)
+        along = np.eye(len(level)) - np.outer(level, level) / precision
+        constant = float(np.log(np.diag(white)).sum() - 0.5 * np.log(precision))
+        values = {"white": white, "level": level, "precision": precision, "projected": along @ white}
+        for name, value in {**values, "constant": constant}.items():
+            object.__setattr__(self, name, value)
+
+
+class Layout:
+    """The counts of a series, and what depends on them alone, whatever its times: once for all series alike.
+
+    Parameters
+    ----------
+    counts : Counts
+        The largest last.
+    variances : ndarray of shape (counts,)
+        Of ln T, as repeats show them.
+    """
+
+    def __init__(self, bank: Bank, counts: Counts, variances: Array) -> None:
+        self.bank, self.counts, self.variances = bank, counts, variances
+        self.constant = bool(np.ptp(counts.work) > 1e-9)
+        self.curves = self.logarithms(counts)
+        # What varies at one and the same count of workers is an axis of its own.
+        alike = len(np.unique(counts.workers)) < len(counts.workers)
+        self._beside = [alike and _varies(counts.workers, each) for each in (counts.nodes, counts.work)]
+        self.x = self.coordinates(counts)
+        self.origin = self.x.min(axis=0)
+        self.walks = [
+            _Walk(step, self.covariance(self.x, self.x, step) + np.diag((step * bank.prior.noise) ** 2 + variances))
+            for step in bank.prior.walk_step
+        ]
+        self.residuals = [self.curves @ walk.projected.T for walk in self.walks]
+        self.squares = np.array([0.5 * np.einsum("ca,ca->c", r, r) for r in self.residuals])
+
+    def logarithms(self, counts: Counts, curve: Places | slice = slice(None)) -> Array:
+        """Return ln(work + overheads) of some curves, shape (curves, counts)."""
+        last = CONSTANT + self.constant
+        sizes = self.bank.sizes[curve, :last]
+        return np.asarray(np.log(counts.work + sizes @ shapes(counts.workers, counts.nodes)[:last]))
+
+    def coordinates(self, counts: Counts) -> Array:
+        """Return log₂ of the axes of the walk, shape (counts, axes)."""
+        beside = (each for each, used in zip((counts.nodes, counts.work), self._beside, strict=True) if used)
+        return np.log2(np.stack([counts.workers, *beside], axis=1))
+
+    def covariance(self, x: Array, z: Array, step: float) -> Array:
+        """Return the covariance of a walk from the smallest count, which goes both ways."""
+        a, b = (x - self.origin)[:, None, :], (z - self.origin)[None, :, :]
+        return np.asarray(0.5 * step**2 * np.sum(np.abs(a) + np.abs(b) - np.abs(a - b), axis=2))
+
+    def log_densities(self, logarithms: Array) -> Array:
+        """Return the log-density of ln T of some series, the level integrated out, shape (series, walks, curves).
+
+        Parameters
+        ----------
+        logarithms : ndarray of shape (series, counts)
+        """
+        out = np.empty((len(logarithms), *self.squares.shape))
+        for w, (walk, residual) in enumerate(zip(self.walks, self.residuals, strict=True)):
+            y = logarithms @ walk.projected.T
+            np.matmul(y, residual.T, out=out[:, w])
+            out[:, w] += (walk.constant - 0.5 * np.sum(y**2, axis=1))[:, None]
+        out -= self.squares
+        return out
+
+    @cached_property
+    def order(self) -> Places:
+        """The curves from the flattest to the steepest, as they grow to twice the workers on twice the nodes."""
+        n, m, work = (np.asarray(each[-1:]) for each in (self.counts.workers, self.counts.nodes, self.counts.work))
+        there = self.logarithms(Counts(2.0 * n, 2.0 * m, work))
+        return np.argsort(there[:, 0] - self.curves[:, -1], kind="stable")
+
+
+def _varies(workers: Array, values: Array) -> bool:
+    """Tell whether values vary at one and the same count of workers."""
+    return any(float(np.ptp(values[workers == n])) > 1e-9 for n in np.unique(workers))
+
+
+@dataclass(frozen=True, eq=False)
 class Posterior:
     """A series with its weighted curves."""
 
@@ -55,22 +212,22 @@ class Posterior:
     #: Log-density of the series, the level integrated out.
     log_evidence: float
 
-    @property
-    def effective(self) -> float:
-        """Effective number of curves."""
-        return float(1.0 / np.sum(self.weights.sum(axis=0) ** 2))
-
     def tilted(self, cluster: Cluster) -> Posterior:
         """Return the posterior beside what is known of the cluster."""
         return replace(self, weights=cluster.tilt(self.layout.bank, self.weights))
 
-    def forecast(self, counts: Counts) -> Forecast:
-        """Return the forecast of ln T at other counts."""
-        return Forecast(self, counts)
+    def draws(self, count: int = POSTERIOR.draws) -> Draws:
+        """Return so many equally likely pairs of a walk and a curve, from the flattest curve to the steepest."""
+        walks, order = len(self.weights), self.layout.order
+        # Of each curve from the quietest walk to the loudest.
+        reached = np.cumsum(self.weights[:, order].T)
+        place = np.searchsorted(reached, (np.arange(count) + 0.5) / count * reached[-1])
+        return Draws(self, place % walks, order[place // walks])
 
 
-class Forecast:
-    """ln T at some counts: a mixture of normal distributions, a component for each walk and curve.
+@dataclass(frozen=True, eq=False)
+class Draws:
+    """Equally likely curves of a posterior, each with a walk.
 
     Examples
     --------
@@ -78,78 +235,105 @@ class Forecast:
 
     >>> n = np.array([1.0, 2.0, 4.0, 8.0])
     >>> runs = Series(Counts(n, np.ones(4), np.ones(4)), np.log(1.0 + 0.1 * np.log2(n)), np.zeros(4))
-    >>> there = posteriors([runs])[0].forecast(Counts(np.array([16.0]), np.array([2.0]), np.ones(1)))
-    >>> central, lower, upper = there.interval()
+    >>> draws = posteriors([runs])[0].draws()
+    >>> central, lower, upper = interval_of([draws], [1.0], Counts(np.array([16.0]), np.array([2.0]), np.ones(1)))
     >>> bool(1.3 < central[0] < 1.6), bool(upper[0] > 1.7)
     (True, True)
     """
 
-    def __init__(self, posterior: Posterior, counts: Counts) -> None:
-        self.posterior, self.target = posterior, posterior.layout.target(counts)
-        prior = posterior.layout.bank.prior
-        self.level = np.einsum("wat,a->wt", self.target.gains, posterior.series.logarithms)
-        self.run = (prior.walk_step * prior.walk_noise) ** 2
+    posterior: Posterior
+    #: Shape (draws,).
+    walk: Places
+    curve: Places
 
-    def moments(self) -> tuple[Array, Array]:
-        """Return the mean of ln T and its covariance between the counts, without the noise of a new run."""
-        weights = self.posterior.weights
-        mean = self.level[:, None, :] + self.target.shape
-        centre = np.einsum("wc,wct->t", weights, mean)
-        away = (mean - centre).reshape(-1, len(centre))
-        spread = (weights.ravel()[:, None] * away).T @ away
-        return centre, spread + np.einsum("w,wts->ts", weights.sum(axis=1), self.target.covariances)
+    @property
+    def central(self) -> Array:
+        """What a draw's share is multiplied by for the central value, shape (draws,)."""
+        return self.posterior.layout.bank.central[self.curve]
 
-    def components(self, at: int, weights: Array, noise: float = 0.0) -> tuple[Array, Array, Array]:
-        """Return means, standard deviations and weights at one count; near means of a walk are put together."""
-        variance = self.target.covariances[:, at, at] + self.run + noise**2
-        sd = np.sqrt(variance)
-        place, walk = self.target.bins(at, sd)
-        held = np.bincount(place, weights.ravel(), len(walk))
-        some = np.flatnonzero(held > LEAST_WEIGHT)
-        mean = np.bincount(place, (weights * self.target.shape[:, :, at]).ravel(), len(walk))[some] / held[some]
-        return mean + self.level[walk[some], at], sd[walk[some]], np.asarray(held[some], float)
+    @cached_property
+    def level(self) -> tuple[Array, Array]:
+        """The level of ln T of each draw and its standard deviation, each of shape (draws,)."""
+        layout = self.posterior.layout
+        rows = np.stack([each.white.T @ each.level / each.precision for each in layout.walks])[self.walk]
+        sd = np.array([each.precision**-0.5 for each in layout.walks])
+        away = self.posterior.series.logarithms - layout.curves[self.curve]
+        return np.sum(rows * away, axis=1), sd[self.walk]
 
-    def interval(self, level: float = 0.9, noise: float = 0.0) -> tuple[Array, Array, Array]:
-        """Return the central value and the ends of the interval of a new run, seconds, each of shape (counts,).
+    def forecast(self, counts: Counts) -> tuple[Array, Array]:
+        """Return the mean and variance of ln T of a new run, without the noise of repeats: universal kriging.
 
-        Parameters
-        ----------
-        level : float
-            Nominal coverage.
-        noise : float
-            Standard deviation of ln T of repeats.
+            E = f(x*) + θ + k'·K⁻¹·(y − f − θ),  var = κ − k'·K⁻¹·k + (1 − 1'·K⁻¹·k)²/(1'·K⁻¹·1) + (slope·step·beyond)²
+            + noise²
+
+        Returns
+        -------
+        mean, variance : ndarray of shape (draws, counts)
         """
-        return interval_of([self], [1.0], level, noise)
+        layout, prior = self.posterior.layout, self.posterior.layout.bank.prior
+        x = layout.coordinates(counts)
+        # In work as well: a batch that was not measured is far too.
+        there, here = (
+            np.column_stack([at, np.log2(w)]) for at, w in ((x, counts.work), (layout.x, layout.counts.work))
+        )
+        beyond = np.maximum(np.maximum(there - here.max(axis=0), here.min(axis=0) - there), 0.0).max(axis=1)
+        away = self.posterior.series.logarithms - layout.curves[self.curve]
+        mean = layout.logarithms(counts, self.curve)
+        variance = np.empty_like(mean)
+        for w in np.unique(self.walk):
+            walk, rows = layout.walks[w], self.walk == w
+            near = walk.white @ layout.covariance(layout.x, x, walk.step)
+            rest = 1.0 - walk.level @ near
+            mean[rows] += away[rows] @ (walk.white.T @ (near + np.outer(walk.level, rest) / walk.precision))
+            prior_variance = walk.step**2 * np.sum(np.abs(x - layout.origin), axis=1)
+            left = prior_variance - np.sum(near**2, axis=0) + rest**2 / walk.precision
+            doubt = prior.settings.slope * walk.step * beyond
+            variance[rows] = left + doubt**2 + (walk.step * prior.noise) ** 2
+        return mean, variance
+
+
+def mixture(parts: Sequence[Draws], shares: Sequence[float], counts: Sequence[Counts]) -> tuple[Array, Array, Array]:
+    """Return the means and variances of ln T of all draws, shape (draws, counts), and their weights, shape (draws,)."""
+    forecasts = [each.forecast(at) for each, at in zip(parts, counts, strict=True)]
+    mean, variance = (np.concatenate(each) for each in zip(*forecasts, strict=True))
+    weights = [np.full(len(each.curve), share / len(each.curve)) for each, share in zip(parts, shares, strict=True)]
+    return mean, variance, np.concatenate(weights)
 
 
 def interval_of(
-    forecasts: Sequence[Forecast], shares: Sequence[float], level: float = 0.9, noise: float = 0.0
+    parts: Sequence[Draws],
+    shares: Sequence[float],
+    counts: Counts | Sequence[Counts],
+    level: float = 0.9,
+    noise: float = 0.0,
 ) -> tuple[Array, Array, Array]:
-    """Return central values and interval of a mixture of forecasts at the same counts; see `Forecast.interval`."""
+    """Return central values and interval of T of a new run by some readings, each of shape (counts,).
+
+    Parameters
+    ----------
+    counts : Counts or sequence of Counts
+        As each reading has them.
+    noise : float
+        Standard deviation of ln T of repeats.
+    """
+    listed = [counts] * len(parts) if isinstance(counts, Counts) else counts
+    mean, variance, weights = mixture(parts, shares, listed)
+    sd = np.sqrt(variance + noise**2)
     tail = 0.5 * (1.0 - level)
-    out = np.empty((3, forecasts[0].level.shape[1]))
-    ends, middle = np.array([tail, 1.0 - tail]), np.array([0.5])
-    for t in range(out.shape[1]):
-        mean, sd, weights = together(forecasts, shares, t, noise)
-        out[1:, t] = quantiles(mean, sd, weights, ends)
-        value = quantiles(*together(forecasts, shares, t, noise, central=True), middle)[0]
-        out[0, t] = np.clip(value, out[1, t], out[2, t])
-    central_value, lower, upper = np.exp(out)
-    return central_value, lower, upper
+    lower, upper = mixture_quantiles(mean, weights, sd, np.array([tail, 1.0 - tail]))
+    return np.clip(_middle(parts, mean, weights, sd), lower, upper), lower, upper
 
 
-def together(
-    forecasts: Sequence[Forecast], shares: Sequence[float], at: int, noise: float = 0.0, central: bool = False
-) -> tuple[Array, Array, Array]:
-    """Return the components of a mixture of forecasts at one of their counts; see `Forecast.components`."""
-    parts = []
-    for forecast, share in zip(forecasts, shares, strict=True):
-        weights = share * forecast.posterior.weights
-        if central:
-            weights = weights * forecast.posterior.layout.bank.central
-        parts.append(forecast.components(at, weights, noise))
-    mean, sd, held = (np.concatenate(each) for each in zip(*parts, strict=True))
-    return mean, sd, held
+def central_of(parts: Sequence[Draws], shares: Sequence[float], counts: Sequence[Counts]) -> Array:
+    """Return the central value of T of a new run by some readings, shape (counts,); see `interval_of`."""
+    mean, variance, weights = mixture(parts, shares, counts)
+    return _middle(parts, mean, weights, np.sqrt(variance))
+
+
+def _middle(parts: Sequence[Draws], mean: Array, weights: Array, sd: Array) -> Array:
+    """Return the median of T where draws count as they do for the central value, shape (counts,)."""
+    central = weights * np.concatenate([each.central for each in parts])
+    return np.asarray(mixture_quantiles(mean, central, sd, np.array([0.5]))[0])
 
 
 def posteriors(series: Sequence[Series], drawn: Bank | None = None) -> list[Posterior]:
@@ -157,24 +341,21 @@ def posteriors(series: Sequence[Series], drawn: Bank | None = None) -> list[Post
     drawn = drawn or bank()
     members: dict[Layout, list[int]] = {}
     for i, each in enumerate(series):
-        layout = _layout(drawn, each.counts.key, len(each.logarithms), _rounded(each.variances).tobytes())
+        # In steps of √2, which changes no interval by its digits: series then have equal layouts.
+        variances = 2.0 ** (0.5 * np.round(2.0 * np.log2(np.maximum(each.variances, POSTERIOR.least_variance))))
+        layout = _layout(drawn, each.counts.key, len(each.logarithms), np.asarray(variances).tobytes())
         members.setdefault(layout, []).append(i)
     out: dict[int, Posterior] = {}
     for layout, places in members.items():
-        for start in range(0, len(places), BATCH):
-            some = places[start : start + BATCH]
+        for start in range(0, len(places), POSTERIOR.batch):
+            some = places[start : start + POSTERIOR.batch]
             log = layout.log_densities(np.stack([series[i].logarithms for i in some]))
             for row, i in zip(log, some, strict=True):
                 out[i] = _posterior(layout, series[i], row)
     return [out[i] for i in range(len(series))]
 
 
-def _rounded(variances: Array) -> Array:
-    """Return variances in steps of √2, which changes no interval by its digits: series then have equal layouts."""
-    return np.asarray(2.0 ** (0.5 * np.round(2.0 * np.log2(np.maximum(variances, LEAST_VARIANCE)))))
-
-
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=POSTERIOR.layouts)
 def _layout(drawn: Bank, key: bytes, counts: int, variances: bytes) -> Layout:
     """Return a layout; the last ones are kept, which groups of a table share."""
     return Layout(drawn, Counts(*np.frombuffer(key).reshape(3, counts)), np.frombuffer(variances))

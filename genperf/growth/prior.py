@@ -56,10 +56,11 @@ class Prior:
     class_share: Array
     #: Shape (classes, overheads). Probability that an overhead arises.
     present: Array
-    #: Shape (walks,). Standard deviation of ln T per doubling, that of one configuration over it, and the prior share.
+    #: Shape (walks,). Standard deviation of ln T per doubling, and the prior share.
     walk_step: Array
-    walk_noise: Array
     walk_share: Array
+    #: Standard deviation of one configuration, over that of its walk per doubling.
+    noise: float
     settings: PriorSettings = PriorSettings()
 
 
@@ -75,8 +76,8 @@ def prior_of(plain: Mapping[str, Any]) -> Prior:
         np.array([each["share"] for each in classes]),
         np.array([each["present"] for each in classes]),
         np.array(walks["step"]),
-        np.array(walks["noise"]),
         np.array(walks["share"]),
+        walks["noise"],
     )
 
 

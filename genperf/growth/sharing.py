@@ -271,7 +271,7 @@ def _predicted(
     first, last = [], []
     for curve, each in zip(some, earlier, strict=True):
         there = curve.series.take(np.array([count == at for count in curve.counts]))
-        last.append(np.exp(quantiles_at(each, there, levels)))
+        last.append(quantiles_at(each, there, levels))
         first.append(np.full(len(levels), curve.seconds(base)))
     out = []
     for change in CHANGES:

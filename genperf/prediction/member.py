@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from genperf.discrepancy import AtRows, Discrepancy, Process, Stack
+from genperf.discrepancy import Discrepancy, Process, Stack
 from genperf.expression import Constant, Expression
 
 Array = npt.NDArray[np.float64]
@@ -214,17 +214,11 @@ def forecasts(members: Sequence[Member], columns: Mapping[str, Any]) -> list[tup
     if stack_of(members) is not None:
         centre, variance, _ = pooled(members, columns)
         return [tuple(np.tile(v, (len(m.draws), 1)) for v in (centre, variance)) for m in members]  # type: ignore[misc]
-    # The walks of a series differ in their noise alone.
-    at_rows: dict[tuple[int, int, int], AtRows] = {}
     out = []
     for member in members:
         curve, discrepancy = member.log_draws(columns), member.discrepancy
         if discrepancy is None:
             out.append((curve, np.zeros_like(curve)))
             continue
-        walk = id(discrepancy.kernel), id(discrepancy.anchors), id(discrepancy.extrapolation)
-        if walk not in at_rows:
-            at_rows[walk] = discrepancy.at_rows(columns)
-        at_anchors = member.log_draws(discrepancy.anchors)
-        out.append(discrepancy.forecast(columns, at_anchors, curve, at_rows[walk]))
+        out.append(discrepancy.forecast(columns, member.log_draws(discrepancy.anchors), curve))
     return out

@@ -19,7 +19,6 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from genperf.discrepancy import Discrepancy
 from genperf.errors import TableError
 from genperf.expression import Expression, Term
 from genperf.formula import Call, Name, Node, Text, substitute
@@ -217,21 +216,13 @@ def substituted_members(schema: Schema, members: Sequence[Member], new: Levels) 
     out = []
     for k, way in enumerate(ways):
         stands = {name: dict.fromkeys(new[name], level) for name, level in zip(new, way, strict=True)}
-        # Members that share a discrepancy still share it.
-        discrepancies: dict[int, Discrepancy] = {}
         for member in members:
             step = max(1, min(len(ways), len(member.draws) // NEW_LEVELS.least_draws))
             draws = np.arange(k % step, len(member.draws), step)
-            discrepancy = member.discrepancy
-            if discrepancy is not None:
-                if id(discrepancy) not in discrepancies:
-                    discrepancies[id(discrepancy)] = discrepancy.standing(stands)
-                discrepancy = discrepancies[id(discrepancy)]
             copied = replace(
                 member,
                 expression=_substituted_expression(member.expression, stands),
                 weight=member.weight / len(ways),
-                discrepancy=discrepancy,
             )
             out.append(copied.kept(draws))
     return tuple(out)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 import numpy.typing as npt
 
-from genperf.discrepancy.kernels.product import Axis
+from genperf.discrepancy.product import Axis
 from genperf.formula import Node, evaluate, names_in, parse, quote_name, render, substitute
 from genperf.panel import Panel
 from genperf.process.settings import SIZES

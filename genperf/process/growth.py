@@ -16,6 +16,7 @@ from genperf.growth.bank import bank
 from genperf.growth.cluster import combined, shown
 from genperf.growth.fit import Weighed, weighed
 from genperf.growth.measured import MeasuredSeries, nodes_of, on_one_node
+from genperf.growth.posterior import interval_of
 from genperf.panel import Panel, possible_work
 from genperf.panel.nodes import workers_of_node
 from genperf.process.settings import GROWTH
@@ -166,21 +167,6 @@ def _numbered(table: Table, factors: Sequence[Factor]) -> Rows:
 
 def _forecast(readings: Sequence[Weighed], target: MeasuredSeries) -> tuple[Array, Array]:
     """Return the median of ln T at some counts and its variance, by which a normal 90 % interval is as wide."""
-    means, spreads, weights = [], [], []
-    for one in readings:
-        forecast = one.forecast(target)
-        reached = np.cumsum(one.posterior.weights)
-        draws = max(1, round(GROWTH.draws * one.share))
-        place = np.searchsorted(reached, (np.arange(draws) + 0.5) / draws * reached[-1])
-        walk, curve = np.divmod(place, one.posterior.weights.shape[1])
-        means.append(forecast.level[walk] + forecast.target.shape[walk, curve])
-        run = np.diagonal(forecast.target.covariances, axis1=1, axis2=2) + forecast.run[:, None]
-        spreads.append(run[walk])
-        weights.append(one.posterior.layout.bank.central[curve])
-    mean, central = np.concatenate(means), np.concatenate(weights)
-    order = np.argsort(mean, axis=0, kind="stable")
-    reached = np.cumsum(central[order], axis=0)
-    middle = order[np.argmax(reached >= 0.5 * reached[-1], axis=0), np.arange(mean.shape[1])]
-    lower, upper = np.quantile(mean, (0.05, 0.95), axis=0)
-    variance = ((upper - lower) / (2.0 * NORMAL)) ** 2 + np.concatenate(spreads).mean(axis=0)
-    return mean[middle, np.arange(mean.shape[1])], variance
+    draws, shares = [each.draws for each in readings], [each.share for each in readings]
+    central, lower, upper = interval_of(draws, shares, [each.counts(target) for each in readings])
+    return np.log(central), (np.log(upper / lower) / (2.0 * NORMAL)) ** 2

@@ -113,8 +113,6 @@ class GrowthSettings:
     #: look-back, which only weighs the forecasts.
     most_series: int = 24
     most_looked_back: int = 12
-    #: Of a series.
-    draws: int = 800
     #: Different counts of a series.
     fewest_counts: int = 2
     #: Standard deviation of ln T of a run where repeats show less, or there are none.

@@ -13,7 +13,7 @@ from scipy.linalg import cho_factor, cho_solve
 from scipy.linalg.lapack import dpotri
 from scipy.optimize import minimize
 
-from genperf.discrepancy.kernels.product import Axis, Product, distinct
+from genperf.discrepancy.product import Axis, Product, distinct
 from genperf.process.settings import SIZES
 
 Array = npt.NDArray[np.float64]

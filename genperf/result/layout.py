@@ -13,8 +13,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from genperf.discrepancy.extrapolation import Extrapolation
-from genperf.discrepancy.kernels import Kernel
+from genperf.discrepancy import Extrapolation, RandomWalk
 from genperf.discrepancy.stack import Stack
 from genperf.errors import Note
 from genperf.expression import Kind, Meaning
@@ -70,7 +69,7 @@ class DiscrepancyRecord(
 ):
     """A `Discrepancy`. What is left out is as in the discrepancy before it: those of a series differ in little."""
 
-    kernel: Kernel | msgspec.UnsetType = msgspec.UNSET
+    kernel: RandomWalk | msgspec.UnsetType = msgspec.UNSET
     anchors: dict[str, Array] | msgspec.UnsetType = msgspec.UNSET
     logarithms: Array | msgspec.UnsetType = msgspec.UNSET
     variances: Array | msgspec.UnsetType = msgspec.UNSET

@@ -5,15 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from scipy.special import ndtr
 from scipy.stats import multivariate_normal
 from scipy.stats.qmc import Sobol
 
-from genperf.growth import Counts, Series, bank, posteriors, shared_posteriors
+from genperf.growth import Counts, Draws, Posterior, Series, bank, interval_of, posteriors, shared_posteriors
 from genperf.growth.bank import BankSettings
 from genperf.growth.cluster import step_kinds, strength_kinds
-from genperf.growth.layout import Layout, shapes
-from genperf.growth.quantiles import quantiles
+from genperf.growth.posterior import Layout, shapes
 from genperf.growth.sobol import sobol
 
 N = np.array([1.0, 2.0, 4.0, 8.0])
@@ -60,40 +58,32 @@ def test_densities_and_forecasts_are_those_of_a_gaussian_process():
     layout = Layout(drawn, INSIDE, variances)
     y = np.log([1.0, 1.2, 1.3, 1.9])
     found = layout.log_densities(y[None, :])[0]
-    target = layout.target(Counts(np.array([16.0, 64.0]), np.array([2.0, 8.0]), np.ones(2)))
-    x, there, vague = np.log2(N), np.array([4.0, 6.0]), 1e3
-    for w, (step, noise) in enumerate(zip(drawn.prior.walk_step, drawn.prior.walk_noise, strict=True)):
+    there, vague = Counts(np.array([16.0, 64.0]), np.array([2.0, 8.0]), np.ones(2)), 1e3
+    x, z, curves = np.log2(N), np.array([4.0, 6.0]), np.arange(16)
+    noise = drawn.prior.noise
+    for w, step in enumerate(drawn.prior.walk_step):
         prior = step**2 * np.minimum.outer(x, x) + np.diag((step * noise) ** 2 + variances) + vague
         density = [multivariate_normal.logpdf(y - curve, cov=prior) for curve in layout.curves]
         # A flat level and one of a large variance differ by a constant.
         assert_allclose(np.diff(found[w]), np.diff(density), rtol=1e-5, atol=1e-5)
-        across = step**2 * np.minimum.outer(there, x) + vague
+        across = step**2 * np.minimum.outer(z, x) + vague
         gain = across @ np.linalg.inv(prior)
-        asked = layout.logarithms(Counts(np.array([16.0, 64.0]), np.array([2.0, 8.0]), np.ones(2)))
-        mean = asked + (y - layout.curves) @ gain.T
-        level = y @ target.gains[w]
-        assert_allclose(level + target.shape[w], mean, rtol=1e-4, atol=1e-4)
-        left = step**2 * np.minimum.outer(there, there) + vague - gain @ across.T
-        slope = (drawn.prior.settings.slope * step) ** 2 * np.outer([1.0, 3.0], [1.0, 3.0])
-        assert_allclose(target.covariances[w], left + slope, rtol=1e-4, atol=1e-6)
+        one = Posterior(Series(INSIDE, y, variances), layout, np.ones((4, 16)) / 64.0, 0.0)
+        mean, variance = Draws(one, np.full(16, w), curves).forecast(there)
+        assert_allclose(mean, layout.logarithms(there) + (y - layout.curves) @ gain.T, rtol=1e-4, atol=1e-4)
+        left = np.diag(step**2 * np.minimum.outer(z, z) + vague - gain @ across.T)
+        slope = (drawn.prior.settings.slope * step * np.array([1.0, 3.0])) ** 2
+        assert_allclose(variance[0], left + slope + (step * noise) ** 2, rtol=1e-4, atol=1e-6)
 
 
-def test_quantiles_of_a_mixture():
-    random = np.random.default_rng(0)
-    mean, sd, weights = random.normal(size=50), random.uniform(0.01, 2.0, 50), random.random(50)
-    levels = np.array([0.05, 0.5, 0.95])
-    found = quantiles(mean, sd, weights, levels)
-    assert_allclose((weights / weights.sum()) @ ndtr((found - mean[:, None]) / sd[:, None]), levels, atol=1e-4)
-
-
-def test_moments_and_interval_agree():
-    runs = series([1.0, 1.05, 1.11, 1.16], variance=1e-4)
-    there = posteriors([runs])[0].forecast(Counts(np.array([8.0, 12.0]), np.ones(2), np.ones(2)))
-    mean, covariance = there.moments()
-    central, lower, upper = there.interval()
-    assert_allclose(np.log(central), mean, atol=0.03)
-    assert (np.diag(covariance) > 0.0).all()
-    assert (np.log(upper / lower) > 2.0 * np.sqrt(np.diag(covariance))).all()
+def test_draws_hold_the_weights():
+    one = posteriors([series([1.0, 1.05, 1.11, 1.16], variance=1e-4)])[0]
+    draws = one.draws(20000)
+    shares = np.bincount(draws.walk, minlength=4) / 20000.0
+    assert_allclose(shares, one.weights.sum(axis=1), atol=5e-3)
+    rank = np.argsort(one.layout.order)
+    assert (np.diff(rank[draws.curve]) >= 0).all()
+    assert_allclose(np.mean(rank[draws.curve]), one.weights.sum(axis=0) @ rank, rtol=2e-3)
 
 
 def test_equal_counts_are_weighed_together_as_each_alone():
@@ -110,14 +100,14 @@ def test_times_in_another_unit_forecast_the_same_growth():
     for unit in (1.0, 1000.0):
         runs = series([1.0 * unit, 1.1 * unit, 1.2 * unit, 1.3 * unit])
         runs = Series(runs.counts, runs.logarithms, runs.variances, in_seconds=False)
-        answers.append(np.array(posteriors([runs])[0].forecast(far).interval()) / unit)
+        answers.append(np.array(interval_of([posteriors([runs])[0].draws()], [1.0], far)) / unit)
     assert_allclose(answers[0], answers[1], rtol=1e-4)
 
 
 def test_an_unseen_network_widens_upwards_only():
     flat = posteriors([series([1.0, 1.0, 1.0, 1.0])])[0]
-    inside = flat.forecast(Counts(np.array([16.0]), np.array([1.0]), np.ones(1))).interval()
-    beyond = flat.forecast(Counts(np.array([16.0]), np.array([2.0]), np.ones(1))).interval()
+    inside = interval_of([flat.draws()], [1.0], Counts(np.array([16.0]), np.array([1.0]), np.ones(1)))
+    beyond = interval_of([flat.draws()], [1.0], Counts(np.array([16.0]), np.array([2.0]), np.ones(1)))
     assert beyond[2][0] > 1.5 * inside[2][0]
     assert beyond[1][0] > 0.8 * inside[1][0]
 
@@ -137,8 +127,8 @@ def test_a_table_knows_its_cluster():
     slow = [series([1.0, 1.1 + 0.001 * k, 1.12, 1.13], BEYOND) for k in range(19)]
     lone = series([1.0, 1.01, 1.02, 1.03])
     far = Counts(np.array([16.0]), np.array([2.0]), np.ones(1))
-    alone = posteriors([lone])[0].forecast(far).interval()
-    shared = shared_posteriors([*slow, lone])[-1].forecast(far).interval()
+    alone = interval_of([posteriors([lone])[0].draws()], [1.0], far)
+    shared = interval_of([shared_posteriors([*slow, lone])[-1].draws()], [1.0], far)
     assert shared[2][0] < alone[2][0]
     assert 1.05 < shared[0][0] < 1.25
 

@@ -151,7 +151,7 @@ class Stack {
   }
 }
 
-// What holds beyond the anchors of a series: genperf/discrepancy/extrapolation.py.
+// What holds beyond the anchors of a series: genperf/discrepancy/series.py.
 class Extrapolation {
   constructor({ axes, slope, nodes }, anchors) {
     this.axes = axes.map((f) => FORMULAS[f]);

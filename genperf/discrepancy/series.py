@@ -1,4 +1,4 @@
-"""The discrepancy: a Gaussian process on ln T whose mean is the expression."""
+"""The discrepancy of a series: a Gaussian process on ln T about its expression, and its limits beyond the data."""
 
 from __future__ import annotations
 
@@ -10,14 +10,81 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from genperf.discrepancy.extrapolation import Anchors, Extrapolation
-from genperf.discrepancy.kernels import Kernel
+from genperf.discrepancy.random_walk import RandomWalk
+from genperf.formula import parse
+from genperf.table.axis import several_nodes
 
 Array = npt.NDArray[np.float64]
 Columns = Mapping[str, Any]
 
 #: Share of a configuration's noise at an anchor that every draw passes through: nothing but a safeguard of rounding.
 EXACT = 1e-6
+
+
+class Extrapolation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Limits and doubts beyond the anchors of a series.
+
+    A curve grows from the largest anchor at most in proportion to the scale, times the growth of one worker's work: a
+    single serial resource is the worst case. Where every anchor lies on one node, nothing bounds what the network costs
+    beyond it. Beyond the anchors the slope of ln T per doubling is uncertain.
+    """
+
+    #: Formulas over the factors, along which the series was measured. The first is the scale.
+    axes: tuple[str, ...]
+    #: Formula of one worker's work, up to a constant.
+    work: str
+    #: Standard deviation of the slope of ln T per doubling.
+    slope: float
+    #: Formula of the number of nodes; "1" where it is not known.
+    nodes: str = "1"
+
+    def beyond(self, anchors: Anchors, columns: Mapping[str, Any]) -> tuple[Array, Array]:
+        """Return what holds of rows beyond the anchors.
+
+        Parameters
+        ----------
+        columns : mapping of str to ndarray of shape (rows,)
+
+        Returns
+        -------
+        doublings : ndarray of shape (rows,)
+            How many doublings each row lies beyond the anchors, along an axis or in work.
+        growth : ndarray of shape (rows,)
+            The largest ln(T/T of the largest anchor) that a curve may reach.
+        """
+        there = self._coordinates(columns)
+        outside = np.maximum(there - anchors.coordinates.max(axis=0), anchors.coordinates.min(axis=0) - there)
+        away = (there - anchors.coordinates[anchors.largest]) * np.log(2.0)
+        leaves = anchors.on_one_node & several_nodes(self._nodes(columns))
+        growth = np.where((away[:, 0] > 0.0) & ~leaves, away[:, 0] + np.maximum(away[:, -1], 0.0), np.inf)
+        return np.maximum(outside, 0.0).max(axis=1), growth
+
+    def at(self, columns: Mapping[str, Any]) -> Anchors:
+        """Return what is needed of the anchors."""
+        coordinates = self._coordinates(columns)
+        largest = int(np.lexsort((coordinates[:, -1], coordinates[:, 0]))[-1])
+        return Anchors(coordinates, largest, not np.any(several_nodes(self._nodes(columns))))
+
+    def _nodes(self, columns: Mapping[str, Any]) -> Array:
+        rows = len(next(iter(columns.values())))
+        return np.broadcast_to(np.asarray(parse(self.nodes).evaluate(columns), float), (rows,))
+
+    def _coordinates(self, columns: Mapping[str, Any]) -> Array:
+        """Return log2 of the axes and, last, of one worker's work; shape (rows, axes + 1)."""
+        rows = len(next(iter(columns.values())))
+        values = [np.asarray(parse(text).evaluate(columns), float) for text in (*self.axes, self.work)]
+        return np.asarray(np.log2(np.stack([np.broadcast_to(v, (rows,)) for v in values], axis=1)))
+
+
+class Anchors(msgspec.Struct, frozen=True, eq=False):
+    """What an extrapolation needs of the anchors."""
+
+    #: Shape (anchors, axes + 1). log2 of the axes and, last, of one worker's work.
+    coordinates: Array
+    #: Which anchor is the largest in scale, and then in work.
+    largest: int
+    #: Whether every anchor lies on one node.
+    on_one_node: bool
 
 
 class Discrepancy(msgspec.Struct, frozen=True, eq=False, dict=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -36,7 +103,7 @@ class Discrepancy(msgspec.Struct, frozen=True, eq=False, dict=True, omit_default
     --------
     A flat curve, measured at 1, 2 and 4, with 10 % per doubling:
 
-    >>> from genperf.discrepancy.kernels import RandomWalk
+    >>> from genperf.discrepancy import RandomWalk
     >>> walk = RandomWalk(("n",), 0.1, (0.0,))
     >>> zero = np.zeros(3)
     >>> flat = Discrepancy(walk, {"n": np.array([1.0, 2.0, 4.0])}, zero, zero, 0.01, np.ones(1))
@@ -45,7 +112,7 @@ class Discrepancy(msgspec.Struct, frozen=True, eq=False, dict=True, omit_default
     (array([[0., 0.]]), array([[0.1  , 0.142]]))
     """
 
-    kernel: Kernel
+    kernel: RandomWalk
     #: Shape (anchors,). The factors where the process was measured: numbers, or labels of levels.
     anchors: dict[str, Array]
     #: Shape (anchors,). ln T.
@@ -67,57 +134,7 @@ class Discrepancy(msgspec.Struct, frozen=True, eq=False, dict=True, omit_default
         """The factors that the discrepancy depends on."""
         return self.kernel.factors
 
-    def log_density(self, curve: Array, scales: Array) -> Array:
-        """Return the log-density of the anchors, the level integrated out, shape (draws,).
-
-        Parameters
-        ----------
-        curve : ndarray of shape (draws, anchors)
-            f at the anchors.
-        scales : ndarray of shape (draws,)
-        """
-        g = self.geometry
-        residual = (self.logarithms - curve) @ g.whiten.T
-        total = scales[:, None] ** 2 + g.variances
-        along = (residual / total) @ g.ones
-        precision = (1.0 / total) @ g.ones**2
-        square = np.sum(residual * residual / total, axis=1) - along * along / precision
-        return np.asarray(g.constant - 0.5 * (square + np.sum(np.log(total), axis=1) + np.log(precision)))
-
-    def level(self, curve: Array, scales: Array) -> tuple[Array, Array]:
-        """Return the level θ of each draw and its variance, each of shape (draws,).
-
-        Parameters
-        ----------
-        curve : ndarray of shape (draws, anchors)
-        scales : ndarray of shape (draws,)
-        """
-        g = self.geometry
-        total = scales[:, None] ** 2 + g.variances
-        precision = (1.0 / total) @ g.ones**2
-        # A curve that is zero at an anchor has no level: NaN.
-        with np.errstate(invalid="ignore"):
-            residual = (self._targets - curve) @ g.whiten.T
-        return np.asarray((residual / total) @ g.ones / precision), np.asarray(1.0 / precision)
-
-    def at_rows(self, columns: Columns) -> AtRows:
-        """Return what a forecast of a series needs of the rows, whatever the draws and the noise are.
-
-        Discrepancies with the same kernel, anchors and extrapolation can share it.
-        """
-        rows = len(next(iter(columns.values())))
-        doublings, growth = np.zeros(rows), np.full(rows, np.inf)
-        if self.extrapolation is not None:
-            doublings, growth = self.extrapolation.beyond(self._ends, columns)
-        return AtRows(self._across(columns), self.kernel.variance(columns), doublings, growth)
-
-    def forecast(
-        self,
-        columns: Columns,
-        at_anchors: Array,
-        curve: Array,
-        at_rows: AtRows | None = None,
-    ) -> tuple[Array, Array]:
+    def forecast(self, columns: Columns, at_anchors: Array, curve: Array) -> tuple[Array, Array]:
         """Return the mean and variance of ln T for each draw, without the noise of a new run.
 
         Parameters
@@ -126,80 +143,40 @@ class Discrepancy(msgspec.Struct, frozen=True, eq=False, dict=True, omit_default
             The factors where the forecast is made.
         at_anchors, curve : ndarray of shape (draws, anchors) and (draws, rows)
             f at the anchors and at the rows, per draw.
-        at_rows : AtRows, optional
-            Of the rows, where it is known from another discrepancy.
 
         Returns
         -------
         mean, variance : ndarray of shape (draws, rows)
             Of ln T per draw.
         """
-        g, gain, at_rows = self.geometry, self._gain, at_rows or self.at_rows(columns)
-        curve = self._limited(at_rows.growth, at_anchors, curve)
-        theta, theta_variance = self.level(at_anchors, self.scales)
+        g = self.geometry
+        doublings, growth = self._beyond(columns)
+        near, gain, rest, precision = self._solved(columns)
+        # A curve that is zero at an anchor has no level: NaN.
         with np.errstate(invalid="ignore"):
-            residual = (self._targets - at_anchors - theta[:, None]) @ g.whiten.T
-        near = g.whiten @ at_rows.across
-        square = self.scales[:, None] ** 2
-        mean = curve + theta[:, None] + (gain * residual) @ near
-        unexplained = 1.0 - (gain * g.ones) @ near
-        variance = square * (at_rows.variance - gain @ near**2) + unexplained**2 * theta_variance[:, None]
-        return mean, np.maximum(variance, 0.0) + self._slope(at_rows.doublings) ** 2
+            residual = (self._targets - at_anchors) @ g.whiten.T
+            level = (residual / self._total) @ g.ones / precision
+            mean = self._limited(growth, at_anchors, curve) + level[:, None]
+            mean += (gain * (residual - level[:, None] * g.ones)) @ near
+        variance = self.scales[:, None] ** 2 * (self.kernel.variance(columns) - gain @ near**2)
+        variance += rest**2 / precision[:, None]
+        return mean, np.maximum(variance, 0.0) + self._slope(doublings) ** 2
 
     def covariance(self, columns: Columns) -> Array:
         """Return the covariance of ln T between rows, shape (draws, rows, rows); its diagonal is `forecast`'s."""
-        g, gain = self.geometry, self._gain
-        at_rows = self.at_rows(columns)
-        near = g.whiten @ at_rows.across
+        near, gain, rest, precision = self._solved(columns)
         explained = np.einsum("da,ar,as->drs", gain, near, near, optimize=True)
         spread = self.scales[:, None, None] ** 2 * (self.kernel.covariance(columns, columns) - explained)
-        total = self.scales[:, None] ** 2 + g.variances
-        level = (1.0 - (gain * g.ones) @ near) / np.sqrt((1.0 / total) @ g.ones**2)[:, None]
-        slope = self._slope(at_rows.doublings)
+        level, slope = rest / np.sqrt(precision)[:, None], self._slope(self.doublings_beyond(columns))
         return np.asarray(spread + level[:, :, None] * level[:, None, :] + slope[:, :, None] * slope[:, None, :])
 
     def run_variance(self, noise: float) -> Array:
         """Return the variance of ln T that a new run adds, shape (draws, 1); `noise` is that of repeats."""
         return np.asarray((self.scales[:, None] * self.noise) ** 2 + noise**2)
 
-    @property
-    def largest(self) -> int:
-        """Which anchor of a series is the largest in scale, and then in work."""
-        return self._ends.largest
-
     def doublings_beyond(self, columns: Columns) -> Array:
         """Return how many doublings each row lies beyond the anchors of a series, shape (rows,)."""
-        return self.at_rows(columns).doublings
-
-    def with_scales(self, scales: Array) -> Discrepancy:
-        """Return the discrepancy of draws with other scales; what depends on the anchors alone is kept."""
-        scaled = self._changed(scales=scales)
-        if self.offsets is None:
-            vars(scaled)["geometry"] = self.geometry
-        return scaled
-
-    def with_noise(self, noise: float) -> Discrepancy:
-        """Return the discrepancy of the same kernel and anchors with another noise."""
-        return self._changed(noise=noise)
-
-    def _changed(self, **fields: Any) -> Discrepancy:
-        """Return the discrepancy with other fields, which the ends of a series do not depend on."""
-        changed = msgspec.structs.replace(self, **fields)
-        if self.extrapolation is not None:
-            vars(changed)["_ends"] = self._ends
-        return changed
-
-    def standing(self, stands: Mapping[str, Mapping[str, str]]) -> Discrepancy:
-        """Return the discrepancy that reads a measured level where another stands.
-
-        Parameters
-        ----------
-        stands : mapping of str to mapping of str to str
-            By factor: a level that is no anchor's → the measured one.
-        """
-        changed = self._changed(kernel=self.kernel.standing(stands))
-        vars(changed)["geometry"] = self.geometry
-        return changed
+        return self._beyond(columns)[0]
 
     def kept(self, draws: npt.NDArray[Any]) -> Discrepancy:
         """Return the discrepancy of some of the draws, by position or mask."""
@@ -220,19 +197,22 @@ class Discrepancy(msgspec.Struct, frozen=True, eq=False, dict=True, omit_default
         count = len(self.logarithms)
         noise = np.r_[np.full(count - borrowed, self.noise**2), np.full(borrowed, EXACT * self.noise**2)]
         lower = np.linalg.inv(np.linalg.cholesky(self.kernel.covariance(self.anchors, self.anchors) + np.diag(noise)))
-        constant = float(np.log(np.diag(lower)).sum() - 0.5 * (count - 1) * np.log(2.0 * np.pi))
-        if not self.variances.any():
-            return Geometry(lower, np.zeros(count), lower.sum(axis=1), constant)
         # In the directions Q the process (times s²) and the anchors' own variances are both diagonal.
         variances, Q = np.linalg.eigh(lower @ (self.variances[:, None] * lower.T))
         whiten = Q.T @ lower
-        return Geometry(whiten, np.maximum(variances, 0.0), whiten.sum(axis=1), constant)
+        return Geometry(whiten, np.maximum(variances, 0.0), whiten.sum(axis=1))
 
     @cached_property
-    def _ends(self) -> Anchors:
+    def _ends(self) -> Anchors | None:
         """What the extrapolation needs of the anchors of a series."""
-        assert self.extrapolation is not None
-        return self.extrapolation.at(self.anchors)
+        return None if self.extrapolation is None else self.extrapolation.at(self.anchors)
+
+    def _beyond(self, columns: Columns) -> tuple[Array, Array]:
+        """Return how far rows lie beyond the anchors and how much a curve may grow to them; see `Extrapolation`."""
+        if self.extrapolation is None or self._ends is None:
+            rows = len(next(iter(columns.values())))
+            return np.zeros(rows), np.full(rows, np.inf)
+        return self.extrapolation.beyond(self._ends, columns)
 
     @cached_property
     def _targets(self) -> Array:
@@ -243,19 +223,25 @@ class Discrepancy(msgspec.Struct, frozen=True, eq=False, dict=True, omit_default
         return self.logarithms + np.pad(self.offsets, ((0, 0), (measured, 0)))
 
     @property
-    def _gain(self) -> Array:
-        """The share of each whitened residual that belongs to the process, shape (draws, anchors)."""
-        square, variances = self.scales[:, None] ** 2, self.geometry.variances
-        return np.divide(square, square + variances, out=np.ones((len(square), len(variances))), where=variances > 0.0)
+    def _total(self) -> Array:
+        """The variance of each whitened residual, shape (draws, anchors)."""
+        return np.asarray(self.scales[:, None] ** 2 + self.geometry.variances)
 
-    def _across(self, columns: Columns) -> Array:
-        return self.kernel.covariance(self.anchors, columns)
+    def _solved(self, columns: Columns) -> tuple[Array, Array, Array, Array]:
+        """Return whitened covariances with the rows, gains, what the level keeps of one, and its precision.
+
+        Of shapes (anchors, rows), (draws, anchors), (draws, rows) and (draws,).
+        """
+        g = self.geometry
+        near = g.whiten @ self.kernel.covariance(self.anchors, columns)
+        gain = self.scales[:, None] ** 2 / self._total
+        return near, gain, 1.0 - (gain * g.ones) @ near, (1.0 / self._total) @ g.ones**2
 
     def _limited(self, growth: Array, at_anchors: Array, curve: Array) -> Array:
         """Return the curve, beyond the anchors no higher than it may grow."""
-        if self.extrapolation is None:
+        if self._ends is None:
             return curve
-        largest = at_anchors[:, self.largest, None]
+        largest = at_anchors[:, self._ends.largest, None]
         # A draw whose curve is zero at the anchors (-inf) is limited nowhere, also where growth is not (inf).
         limit = np.add(largest, growth, out=np.full(curve.shape, np.inf), where=np.isfinite(largest))
         return np.asarray(np.minimum(curve, limit))
@@ -264,18 +250,6 @@ class Discrepancy(msgspec.Struct, frozen=True, eq=False, dict=True, omit_default
         """Return the standard deviation that the unknown slope beyond the anchors adds, shape (draws, rows)."""
         slope = 0.0 if self.extrapolation is None else self.extrapolation.slope
         return np.asarray(np.maximum(self.scales, 1.0)[:, None] * slope * doublings)
-
-
-class AtRows(msgspec.Struct, frozen=True, eq=False):
-    """What a forecast of a series needs of its rows, whatever the draws and the noise are."""
-
-    #: Shape (anchors, rows). Covariances of the kernel.
-    across: Array
-    #: Shape (rows,). Of the kernel.
-    variance: Array
-    #: Shape (rows,). See `Extrapolation.beyond`.
-    doublings: Array
-    growth: Array
 
 
 class Geometry(msgspec.Struct, frozen=True, eq=False):
@@ -287,5 +261,3 @@ class Geometry(msgspec.Struct, frozen=True, eq=False):
     variances: Array
     #: Shape (anchors,). A level of 1 at every anchor.
     ones: Array
-    #: What the log-density holds of the anchors alone.
-    constant: float

@@ -51,10 +51,6 @@ class RandomWalk(msgspec.Struct, frozen=True, tag="random-walk", forbid_unknown_
         x, y = x[:, None, :], y[None, :, :]
         return np.asarray(0.5 * self.step**2 * np.sum(np.abs(x) + np.abs(y) - np.abs(x - y), axis=2))
 
-    def standing(self, stands: Mapping[str, Mapping[str, str]]) -> RandomWalk:
-        """Return the kernel: it reads no level."""
-        return self
-
     def variance(self, columns: Mapping[str, Any]) -> Array:
         """Return the diagonal of the covariance, shape (rows,)."""
         return np.asarray(self.step**2 * np.sum(np.abs(self.coordinates(columns) - np.array(self.origin)), axis=1))
