@@ -48,8 +48,8 @@ PAGES = (
     "generic-constants",
     "solvers",
     "measured-cluster",
+    "suggestions",
     "advice",
-    "drawn-worlds",
     "next-runs",
     "optimize",
 )

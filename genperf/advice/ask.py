@@ -186,10 +186,10 @@ def _numbers(expected: Expectation, growth: Growth) -> dict[str, Any]:
         numbers |= {"throughput_lower": work / value.upper, "throughput_upper": work / value.lower}
     if not growth.grows or growth.marginal is None:
         return numbers
+    numbers["pays"] = growth.chance
     if growth.marginal.value == float("inf"):
         return {**numbers, "marginal_cost": None}
     numbers["marginal_cost_ratio"] = growth.marginal.value
-    numbers["pays"] = growth.chance
     if growth.price is not None:
         size, ending = (1.0, "") if growth.whole else (1e6, "_per_million")
         here, there = (size * (growth.cost(stage) or 0.0) for stage in (growth.start, target))
