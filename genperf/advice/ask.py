@@ -192,7 +192,7 @@ def _numbers(expected: Expectation, growth: Growth) -> dict[str, Any]:
     numbers["marginal_cost_ratio"] = growth.marginal.value
     if growth.price is not None:
         size, ending = (1.0, "") if growth.whole else (1e6, "_per_million")
-        here, there = (size * (growth.cost(stage) or 0.0) for stage in (growth.start, target))
+        here, there = (size * (stage.cost or 0.0) for stage in (growth.start, target))
         numbers.update({f"cost{ending}": there, f"marginal_cost{ending}": here * growth.marginal.value})
     return numbers
 

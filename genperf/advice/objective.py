@@ -10,8 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from genperf.errors import FormulaError, GenperfError, ModelError
-from genperf.formula import Call, Formula, Name, Node, Number, call, parse, parse_number, render, substitute
+from genperf.formula import Call, Formula, Name, Node, call, parse, parse_number, render, substitute
 from genperf.panel import Panel
+from genperf.panel.derived import ONE, Quantities
 from genperf.panel.work import one_worker_names
 from genperf.table import Target
 from genperf.words.quantity import heading
@@ -207,8 +208,8 @@ def read_problem(
             f"steps and prices are those of a time, and this model predicts {heading(predicted.quantity)}",
             hint="leave --steps and --price out",
         )
-    follow = _follow(words, job, timed, per_unit)
-    whole = Formula("total", follow["total"]) if timed else Formula(predicted.name, Name(predicted.name))
+    follow = _quantities(words, job, per_unit)
+    whole = Formula("total", follow.node("total")) if timed else Formula(predicted.name, Name(predicted.name))
     objective = whole if minimize == predicted.name else words.number(minimize, quantities=True)
     constraints = [_constraint(part, words, follow) for part in _parts_of(where, words)]
     one_worker = one_worker_names(words.factors, words.names)
@@ -218,35 +219,31 @@ def read_problem(
         constraints=tuple(sorted(constraints, key=lambda c: c.predicted)),
         objective=_substituted(objective, words, follow),
         total=whole,
-        throughput=Formula("throughput", follow["throughput"]) if "throughput" in follow else None,
-        cost=Formula("cost", follow["cost"]) if "cost" in follow else None,
+        throughput=_known("throughput", follow, timed),
+        cost=_known("cost", follow, timed),
         one_worker=one_worker,
     )
 
 
-def _follow(words: Vocabulary, job: Job, timed: bool, per_unit: bool) -> dict[str, Node]:
-    """Return what follows from a prediction, as formulas: machines; of a time also that of all steps, and the cost."""
+def _quantities(words: Vocabulary, job: Job, per_unit: bool) -> Quantities:
+    """Return what follows from a prediction and the job."""
     for option, text in (("--steps", job.steps), ("--per", job.per)):
         _refuse_not_positive(option, text, words)
     counts = [Name(f.name) for f in words.factors.counts if f.name in words.names]
     machines = words.number(job.per).node if job.per is not None else next(iter(counts), None)
-    counted = {} if machines is None else {"machines": machines}
-    if not timed:
-        return counted
-    time = Name(words.predicted.name)
-    total: Node = time
+    given = {"value": Name(words.predicted.name), "machines": machines, "work": words.work, "steps": ONE, "price": ONE}
     if job.steps is not None:
-        total = call("multiply", time, words.number(str(job.steps)).node)
+        given["steps"] = words.number(str(job.steps)).node
     elif job.samples is not None or per_unit:
-        whole = time if job.samples is None else call("multiply", time, Number(job.samples))
-        total = call("divide", whole, _known_work(words))
-    if words.work is not None:
-        counted["throughput"] = call("divide", words.work, time)
-    if machines is None:
-        return {"total": total, **counted}
-    paid = call("multiply", machines, total)
-    cost = call("multiply", paid, words.number(str(job.price)).node) if job.priced else paid
-    return {"total": total, **counted, "cost": cost}
+        given["steps"] = call("divide", 1.0 if job.samples is None else job.samples, _known_work(words))
+    if job.priced:
+        given["price"] = words.number(str(job.price)).node
+    return Quantities({name: node for name, node in given.items() if node is not None})
+
+
+def _known(name: str, follow: Quantities, timed: bool) -> Formula | None:
+    """Return a quantity as a formula; None where it is not known, and of what is no time."""
+    return Formula(name, follow.node(name)) if timed and follow.has(name) else None
 
 
 def _refuse_not_positive(option: str, text: str | None, words: Vocabulary) -> None:
@@ -269,7 +266,7 @@ def _known_work(words: Vocabulary) -> Node:
 
 
 def _check_quantities(
-    formulas: Sequence[Formula], words: Vocabulary, follow: Mapping[str, Node], one_worker: Sequence[str]
+    formulas: Sequence[Formula], words: Vocabulary, follow: Quantities, one_worker: Sequence[str]
 ) -> None:
     """Refuse formulas that read what this model does not give."""
     read = frozenset().union(*(f.names for f in formulas)) & set(words.quantities)
@@ -280,16 +277,8 @@ def _check_quantities(
             f"'{name}' needs a model of a time, and this one predicts {heading(predicted.quantity)}",
             hint=f"a formula over the factors and {predicted.name}",
         )
-    if "throughput" in read and "throughput" not in follow:
-        raise ModelError(
-            "'throughput' needs the work of a step, and no column of the model tells it",
-            hint="fit with --throughput, or with a column of the batch",
-        )
-    if read & {"cost", "machines"} and "machines" not in follow:
-        raise ModelError(
-            "no column counts what is paid for",
-            hint="--per FORMULA, for example --per 'replicas*partitions + servers'",
-        )
+    for name in sorted(read & {"throughput", "machines", "cost"}):
+        follow.node(name)
     if predicted.on_one_worker in read and not one_worker:
         raise ModelError(
             f"{predicted.on_one_worker} is the {predicted.name} on one worker, and no factor that is varied counts "
@@ -316,12 +305,13 @@ def _split(node: Node) -> list[Node]:
     return [node]
 
 
-def _constraint(node: Node, words: Vocabulary, follow: Mapping[str, Node]) -> Constraint:
+def _constraint(node: Node, words: Vocabulary, follow: Quantities) -> Constraint:
     """Return a constraint over the factors and the predicted values."""
     formula = _substituted(Formula(render(node), node), words, follow)
     return Constraint(formula.text, formula, bool(formula.names & words.predicted.values))
 
 
-def _substituted(formula: Formula, words: Vocabulary, follow: Mapping[str, Node]) -> Formula:
+def _substituted(formula: Formula, words: Vocabulary, follow: Quantities) -> Formula:
     """Return a formula with what follows from a prediction written out."""
-    return Formula(formula.text, substitute(formula.node, {q: follow[q] for q in words.quantities if q in follow}))
+    read = [name for name in words.quantities if name in formula.names and follow.has(name)]
+    return Formula(formula.text, substitute(formula.node, {name: follow.node(name) for name in read}))

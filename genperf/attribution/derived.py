@@ -10,23 +10,21 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from genperf.attribution.growth import paid_for
 from genperf.attribution.scaling import efficiency_at
 from genperf.errors import FormulaError, GenperfError, counted
 from genperf.facts import Paid
-from genperf.formula import Formula, Text, evaluate, names_in, parse, render
+from genperf.formula import Formula, Node, Number, Text, evaluate, names_in, parse
 from genperf.formula.amounts import DURATIONS, amount, with_amounts
+from genperf.panel.derived import QUANTITIES, paid_for, quantities_of
 from genperf.prediction import Query, read_query
 from genperf.prediction.predict import THROUGHPUT
 from genperf.result import FitResult
 from genperf.table.source import Source
-from genperf.table.work import evaluated
-from genperf.words.numbers import samples_called
 from genperf.words.quantity import heading
 
 Array = npt.NDArray[np.float64]
 #: What a formula may read of a prediction, beside the predicted value itself.
-FOLLOWING = ("throughput", "efficiency", "cost", "spending", "tokens_per_s", "flops_per_device")
+FOLLOWING = ("efficiency", *QUANTITIES)
 ENDS = ("", "_lower", "_upper")
 
 
@@ -69,6 +67,7 @@ def derived_columns(
     shows: Mapping[str, str],
     price: Paid | None = None,
     interval: float = 0.9,
+    given: Mapping[str, float] | None = None,
 ) -> dict[str, Array]:
     """Return what follows from a prediction: of every name the central value, `NAME_lower` and `NAME_upper`.
 
@@ -77,14 +76,14 @@ def derived_columns(
     predicted : mapping of str to ndarray of shape (rows,)
         As `predict_columns` returns them.
     shows : mapping of str to str
-        Formulas over the factors, the predicted value and further quantities by their names, `throughput` (of all
-        workers, per second), `efficiency` (relative to the smallest measured count), `cost` (of a step, or of one unit
-        of the work where a throughput was measured), `spending` (per second); of a transformer `tokens_per_s` and
-        `flops_per_device` (6 operations for each parameter and token, per second and device); and the names before.
+        Formulas over the factors, the predicted value and further quantities by their names, `efficiency` (relative to
+        the smallest measured count), the quantities of `genperf.panel.derived.QUANTITIES`, and the names before.
     price : Paid, optional
         Needed for `cost`.
     interval : float
         Nominal coverage, that of the prediction.
+    given : mapping of str to float, optional
+        The `tokens` of a training, the `peak` of a device: what formulas of `QUANTITIES` read beside the columns.
 
     Raises
     ------
@@ -108,7 +107,7 @@ def derived_columns(
     cells = {name: values for name, values in predicted.items() if name in known | inputs}
     rows = len(predicted[result.schema.target.name])
     query = read_query(Source("predictions", cells, np.arange(rows, dtype=np.int64), "row"), result.schema)
-    paths = _Paths(result, query, predicted, price, interval)
+    paths = _Paths(result, query, predicted, price, interval, given or {})
     columns: dict[str, Array] = {}
     for name, text in shows.items():
         _refuse_name(name, result, predicted)
@@ -164,8 +163,9 @@ class _Paths:
         predicted: Mapping[str, npt.NDArray[Any]],
         price: Paid | None,
         interval: float,
+        given: Mapping[str, float],
     ) -> None:
-        self.result, self.query, self.price, self.interval = result, query, price, interval
+        self.result, self.query, self.interval = result, query, interval
         self.target = result.schema.target.name
         center, lower, upper = (np.asarray(predicted[n], float) for n in (self.target, "lower", "upper"))
         #: How often the path of the main quantity is repeated, so that each further one rises and falls beside it.
@@ -175,6 +175,8 @@ class _Paths:
         for place, name in enumerate(result.further):
             ends = (np.asarray(predicted[f"{name}{end}"], float) for end in ENDS)
             self.columns[name] = self._repeated(self._between(*ends), place)
+        paid = {} if price is None else self._paid(price)
+        self.quantities = quantities_of(result.panel, {**paid, **{name: Number(v) for name, v in given.items()}})
 
     @property
     def names(self) -> list[str]:
@@ -199,7 +201,7 @@ class _Paths:
         for name in FOLLOWING:
             if name in formula.names and name not in self.columns:
                 self._refuse_other_quantities(name)
-                self.columns[name] = getattr(self, f"_{name}")()
+                self.columns[name] = self._efficiency() if name == "efficiency" else self._quantity(name)
         values = np.asarray(evaluate(formula.node, {n: self.columns[n] for n in formula.names}), float)
         shape = (1 + DERIVED.points * self.copies, self.query.rows)
         if not np.all(np.isfinite(values)):
@@ -216,64 +218,20 @@ class _Paths:
                 hint=f"a formula over the factors and {target.name}",
             )
 
-    def _throughput(self) -> Array:
-        schema = self.result.schema
-        work = schema.target.work
-        if not work:
-            # The batch says nothing of the work of an epoch.
-            node = None if self.result.panel.of_jobs else self.result.panel.node("global_batch")
-            if node is None:
-                raise GenperfError(
-                    "'throughput' needs the work of a step, and no column of the model tells it",
-                    hint='fit with --throughput, or with a column of the batch; or --show "rate=1000/time"',
-                )
-            work = render(node)
-        return np.asarray(evaluated(work, self.query.columns, self.query.rows) / self.columns[self.target])
+    def _quantity(self, name: str) -> Array:
+        """Return a quantity of the table, on the path of the predicted value."""
+        node = self.quantities.node(name)
+        return np.asarray(evaluate(node, {read: self.columns[read] for read in names_in(node)}), float)
 
-    def _tokens_per_s(self) -> Array:
-        """Return the samples of a second times the tokens of one; a throughput of tokens is the answer itself."""
-        if samples_called(self.result.schema.target.throughput) == "tokens":
-            return self._throughput()
-        node = self.result.panel.node("sequence")
-        if node is None:
-            raise GenperfError(
-                "'tokens_per_s' needs the tokens of a sample, and no column of the model tells them",
-                hint='fit with a column such as seq_length, or --show "tokens_per_s=throughput*2048"',
-            )
-        return np.asarray(self._throughput() * evaluated(render(node), self.query.columns, self.query.rows))
-
-    def _flops_per_device(self) -> Array:
-        """Return 6·P·tokens/s over the devices: the operations that the network needs, without recomputation."""
-        parameters, workers = self.result.panel.node("parameters"), self.result.panel.node("workers")
-        missing = "parameters" if parameters is None else "devices"
-        if parameters is None or workers is None:
-            raise GenperfError(
-                f"'flops_per_device' needs the {missing}, and no column of the model tells them",
-                hint="fit with a column of them, or of the layers and the width; --map parameters=COLUMN",
-            )
-        tokens = self.columns["tokens_per_s"] if "tokens_per_s" in self.columns else self._tokens_per_s()
-        count, devices = (evaluated(render(n), self.query.columns, self.query.rows) for n in (parameters, workers))
-        return np.asarray(6.0 * count * tokens / devices)
-
-    def _cost(self) -> Array:
-        """Return the cost of a step, or of one unit of the work where a throughput was measured."""
-        # The length of a step is a convention where a throughput was measured: one unit of its work is paid then.
-        work = self.result.schema.target.work
-        divisor = evaluated(work, self.query.columns, self.query.rows) if work else 1.0
-        return np.asarray(self.columns[self.target] * self._spending() / divisor)
-
-    def _spending(self) -> Array:
-        """Return what a second costs."""
-        if self.price is None:
-            raise GenperfError("'cost' needs a price", hint="--price 2/h, with --per COLUMN for what it is paid")
-        _, node = paid_for(self.result, self.price.per)
-        count = np.asarray(evaluate(node, {n: self.query.columns[n] for n in names_in(node)}), float)
-        if not np.all(count > 0.0):
-            text = self.price.per or "workers"
+    def _paid(self, price: Paid) -> dict[str, Node]:
+        """Return the price of a second and what it is paid for, which must be above zero."""
+        node = paid_for(self.result.panel, price.per)[1]
+        if not np.all(np.asarray(evaluate(node, {n: self.columns[n] for n in names_in(node)}), float) > 0.0):
+            text = price.per or "workers"
             raise FormulaError(
                 "what is paid for is not above zero here", text=text, column=0, width=len(text), hint="--per workers"
             )
-        return self.price.per_second * np.asarray(np.broadcast_to(count, (self.query.rows,)), float)
+        return {"price": Number(price.per_second), "machines": node}
 
     def _efficiency(self) -> Array:
         """Return the efficiency, which falls as the time rises."""

@@ -13,10 +13,9 @@ from genperf.attribution.answers import Scaling
 from genperf.attribution.draws import Ratios
 from genperf.attribution.ladder import measured_steps
 from genperf.attribution.scaling import scaling
-from genperf.errors import TableError
 from genperf.facts import Growth, Interval, Paid, Stage
-from genperf.formula import Name, Node, Number, evaluate, names_in, parse, render, substitute
-from genperf.formula.amounts import with_amounts
+from genperf.formula import Name, Node, Number, call, evaluate, names_in, parse, render, substitute
+from genperf.panel.derived import ONE, paid_for, quantities_of
 from genperf.panel.typical import values_with_levels
 from genperf.result import FitResult
 
@@ -63,9 +62,12 @@ class Work:
         ----------
         columns : mapping of str to ndarray of shape (rows,)
         """
-        if self.whole:
-            return np.ones(len(next(iter(columns.values()))))
-        return None if self.over_factors is None else _over(parse(self.over_factors).node, columns)
+        return None if self.node is None else over_columns(self.node, columns)
+
+    @property
+    def node(self) -> Node | None:
+        """The samples of a step as a formula over the factors; one where all share one amount of work."""
+        return ONE if self.whole else None if self.over_factors is None else parse(self.over_factors).node
 
 
 def curve_of(result: FitResult, target: Mapping[str, Any], work: Work, interval: float) -> Scaling:
@@ -105,17 +107,22 @@ def growth_of(
     largest = values_with_levels(result.panel, at, curve.along)[-1]
     last = int(np.argmin(np.abs(counts - count)))
     first = int(np.argmin(np.abs(counts - largest))) if count > largest else 0
-    paid_name, paid = paid_for(result, per)
-    machines = _over(paid, curve.steps.columns)
-    samples = work.at(curve.steps.columns)
-    rates = None if samples is None else samples / curve.curve[curve.quantity.name].to_numpy(float)
+    paid_name, paid = paid_for(result.panel, per)
+    given = {"machines": paid, "work": work.node, "price": ONE if price is None else Number(price.per_second)}
+    # The cost is that of one sample.
+    steps = None if work.node is None else call("divide", ONE, work.node)
+    known = quantities_of(result.panel, {**given, "steps": steps, "value": Name(curve.quantity.name)})
+    columns = {**curve.steps.columns, curve.quantity.name: curve.curve[curve.quantity.name].to_numpy(float)}
+    names = [name for name in ("machines", "work", "throughput", "cost") if known.has(name)]
+    follow = {name: over_columns(known.node(name), columns) for name in names}
+    machines, samples = follow["machines"], follow.get("work")
     gain, marginal, chance, peak = None, None, 0.0, None
     if samples is not None and last > first:
         gain, marginal, chance = _marginal(result, curve, (first, last), machines, samples)
         places, logarithms = measured_steps(result, curve.steps)
         best = places[int(np.argmax(samples[places] / np.exp(logarithms)))] if len(places) else last
         peak = float(counts[best]) if best < max(places, default=0) and best < first else None
-    smallest, start, end = (_stage(curve, place, machines, rates) for place in (0, first, last))
+    smallest, start, end = (_stage(curve, place, follow) for place in (0, first, last))
     return Growth(
         name=curve.along,
         paid_name=paid_name,
@@ -130,7 +137,7 @@ def growth_of(
         chance=chance,
         most=GROWTH.most_marginal_cost,
         price=price,
-        beside=tuple(_stage(curve, place, machines, rates) for place in _on_the_way(counts, count)),
+        beside=tuple(_stage(curve, place, follow) for place in _on_the_way(counts, count)),
         peak=peak,
     )
 
@@ -141,20 +148,21 @@ def _on_the_way(counts: Array, count: float) -> list[int]:
     return sorted({*near})
 
 
-def _over(node: Node, columns: Mapping[str, npt.NDArray[Any]]) -> Array:
+def over_columns(node: Node, columns: Mapping[str, npt.NDArray[Any]]) -> Array:
     """Return the values of a formula at some configurations, shape (rows,)."""
     values = np.asarray(evaluate(node, {name: columns[name] for name in names_in(node)}), float)
     return np.array(np.broadcast_to(values, np.shape(next(iter(columns.values())))))
 
 
-def _stage(curve: Scaling, place: int, machines: Array, rates: Array | None) -> Stage:
+def _stage(curve: Scaling, place: int, follow: Mapping[str, Array]) -> Stage:
     """Return what is predicted at one count of a curve."""
     row = curve.curve.iloc[place]
     efficiency = None
     if "efficiency" in curve.curve:
         efficiency = Interval(*(float(row[f"efficiency{end}"]) for end in ("", "_lower", "_upper")))
-    rate = None if rates is None else float(rates[place])
-    return Stage(float(row[curve.along]), float(row[curve.quantity.name]), rate, efficiency, float(machines[place]))
+    rate, cost = (float(follow[name][place]) if name in follow else None for name in ("throughput", "cost"))
+    value, machines = float(row[curve.quantity.name]), float(follow["machines"][place])
+    return Stage(float(row[curve.along]), value, rate, efficiency, machines, cost)
 
 
 def _marginal(
@@ -179,32 +187,3 @@ def _marginal(
     gain = Interval(work * times[first] / times[last], ends[0], ends[-1])
     marginal = Interval(value, min(lower, value), max(upper, value))
     return gain, marginal, float(pair.chance_below(np.array([pays]))[0])
-
-
-def paid_for(result: FitResult, per: str | None) -> tuple[str, Node]:
-    """Return what a price is for: its name and its count, a formula over the factors; a worker unless said otherwise.
-
-    Parameters
-    ----------
-    per : str, optional
-        A column, a field's name (workers, nodes, servers), or a formula over the factors.
-
-    Raises
-    ------
-    TableError
-        Where nothing of the model counts it.
-    """
-    factors = {f.name for f in result.schema.factors if f.numeric}
-    if per is None:
-        node = result.panel.counted_node
-        if node is None:
-            raise TableError("no column counts what is paid for", hint="--per COLUMN, or --per 1")
-        return render(node).replace("`", ""), node
-    named = result.panel.find(per) if per in ("workers", "nodes", "servers") else None
-    column = named.name if named is not None else result.schema.column(per)
-    node = Name(column) if column in factors else parse(with_amounts(column)).node
-    unknown = names_in(node) - factors
-    if unknown:
-        counts = ", ".join(f.name for f in result.schema.factors if f.role == "extrinsic")
-        raise TableError(f"'{min(unknown)}' counts nothing that has a price", hint=f"--per {counts or 'COLUMN'}")
-    return column, node

@@ -24,22 +24,24 @@ class Training:
     peak: float | None = None
 
     def shows(self, priced: bool) -> dict[str, str]:
-        """Return the formulas of its answers, for `derived_columns`; none where nothing is asked.
+        """Return the quantities of its answers, for `derived_columns`; none where nothing is asked.
 
         Examples
         --------
         >>> Training(tokens=3e11).shows(priced=True)
-        {'tokens_per_s': 'tokens_per_s', 'days': '300000000000.0/tokens_per_s/86400',
-         'training_cost': 'spending*300000000000.0/tokens_per_s'}
+        {'tokens_per_s': 'tokens_per_s', 'days': 'days', 'training_cost': 'training_cost'}
         """
-        shows = {"tokens_per_s": "tokens_per_s"} if self.tokens is not None or self.peak is not None else {}
+        names = ["tokens_per_s"] if self.given else []
         if self.tokens is not None:
-            shows["days"] = f"{self.tokens!r}/tokens_per_s/86400"
-            if priced:
-                shows["training_cost"] = f"spending*{self.tokens!r}/tokens_per_s"
+            names += ["days", "training_cost"] if priced else ["days"]
         if self.peak is not None:
-            shows["mfu"] = f"flops_per_device/{self.peak!r}"
-        return shows
+            names.append("mfu")
+        return {name: name for name in names}
+
+    @property
+    def given(self) -> dict[str, float]:
+        """What formulas read of it."""
+        return {name: value for name, value in (("tokens", self.tokens), ("peak", self.peak)) if value is not None}
 
     def sentence(
         self,
@@ -61,7 +63,7 @@ class Training:
         if not shows:
             return "", {}
         arrays = {name: np.asarray(values) for name, values in predicted.items()}
-        columns = derived_columns(result, arrays, shows, price, interval)
+        columns = derived_columns(result, arrays, shows, price, interval, self.given)
         numbers = {name: float(values[0]) for name, values in columns.items()}
         text = f"{_amount(numbers['tokens_per_s'])} tokens/s"
         if self.tokens is not None:

@@ -73,9 +73,8 @@ def command(
     if bool(data) == bool(at):
         raise click.UsageError("give either --data CSV or --at FACTOR=VALUE")
     fitted = load_model(model)
-    shows = shows_of(show, price)
-    if tokens is not None or peak is not None:
-        shows = {**training_of(tokens, peak).shows(price is not None), **shows}
+    training = training_of(tokens, peak)
+    shows = {**training.shows(price is not None), **shows_of(show, price)}
     paid = None
     if price is not None:
         from genperf.attribution.derived import price_of
@@ -83,12 +82,12 @@ def command(
         paid = price_of(price, per)
     with progress(out.quiet):
         plain = fitted.predict_columns(data or values_at(at, fitted), interval, band)
-    predicted = with_derived(fitted, plain, shows, paid, interval)
+    predicted = with_derived(fitted, plain, shows, paid, interval, training.given)
     if paid is not None:
-        from genperf.attribution.growth import paid_for
+        from genperf.panel.derived import paid_for
         from genperf.words.growth import price_text
 
-        out.note(f"cost is at {price_text(paid.text, paid_for(fitted.first, per)[0])}")
+        out.note(f"cost is at {price_text(paid.text, paid_for(fitted.first.panel, per)[0])}")
     out.write(predicted)
     if out.as_json:
         show_json({"predictions": records(predicted)})

@@ -110,6 +110,7 @@ def with_derived(
     shows: Mapping[str, str],
     price: Paid | None,
     interval: float,
+    given: Mapping[str, float],
 ) -> dict[str, Cells]:
     """Return a prediction with the columns that follow from it behind its value and interval."""
     if not shows:
@@ -124,7 +125,7 @@ def with_derived(
     for key in dict.fromkeys(keys):
         rows = np.array([k == key for k in keys])
         part = {name: values[rows] for name, values in arrays.items()}
-        for name, values in derived_columns(fitted.results[key], part, shows, price, interval).items():
+        for name, values in derived_columns(fitted.results[key], part, shows, price, interval, given).items():
             columns.setdefault(name, np.full(len(keys), np.nan))[rows] = values
     words = {name: predicted[name] for name in ("verdict", "reason")}
     return {**{name: v for name, v in predicted.items() if name not in words}, **columns, **words}

@@ -47,6 +47,8 @@ class Stage:
     efficiency: Interval | None
     #: What is paid for.
     machines: float
+    #: Of one sample, in machine-seconds, or in money where there is a price; None where the work is not known.
+    cost: float | None = None
 
 
 @dataclass(frozen=True)
@@ -97,8 +99,3 @@ class Growth:
         """The rate over that of the smallest count."""
         first, last = self.smallest.rate, self.target.rate
         return None if first is None or last is None else last / first
-
-    def cost(self, stage: Stage) -> float | None:
-        """Return the cost of one sample, in machine-seconds, or in money where there is a price."""
-        per_second = 1.0 if self.price is None else self.price.per_second
-        return None if stage.rate is None else per_second * stage.machines / stage.rate

@@ -12,16 +12,17 @@ import numpy as np
 from genperf.advice.goal import Goal, capacity_constraints
 from genperf.advice.layouts import split_columns
 from genperf.attribution.derived import price_of
-from genperf.attribution.growth import paid_for
 from genperf.errors import GenperfError, TableError
-from genperf.formula import render
+from genperf.formula import Name, Node, call, parse, render
 from genperf.formula.amounts import amount
+from genperf.panel import Panel
+from genperf.panel.derived import ONE, paid_for, quantities_of
 from genperf.panel.medians import Median
 from genperf.panel.work import work_of_step
 from genperf.prediction.predict import known_rows
 from genperf.reporting.engine import Formulas, Model, engine, judging
 from genperf.reporting.place import Place, short
-from genperf.reporting.sheet import factor_of, stops
+from genperf.reporting.sheet import factor_of, rate_unit, stops
 from genperf.result import FitResult
 from genperf.words.growth import price_text
 
@@ -46,28 +47,45 @@ class Job:
         return {"price": hourly, "size": size}
 
 
+#: What the page's formulas read beside the factors → the number that the script passes for it.
+GIVEN = {"value": "c[0]", "price": "c[1]", "samples": "c[2]"}
+
+
 def measures_of(model: Model, group: Mapping[str, str], job: Job) -> dict[str, Any]:
-    """Return what the page needs for each measure, as numbers of formulas; None where it is unknown."""
-    result = model.result
-    work = work_of_step(result.panel, group)
-    sequence = result.panel.find("sequence")
-    paid = _paid(result, job)
-    factors = list(model.factors)
+    """Return what the page needs for each quantity, as numbers of formulas; None where it is unknown."""
+    panel = model.result.panel
+    paid = _paid(panel, job)
+    given: dict[str, Node | None] = {name: Name(name) for name in ("value", "price")}
+    work = work_of_step(panel, group)
+    if work is not None:
+        given["steps"] = call("divide", Name("samples"), work)
+    known = quantities_of(panel, {**given, "machines": None if paid is None else parse(paid).node}, group)
+
+    def number(name: str, needs: Node | None = work) -> int | None:
+        """Take a formula up where it is known."""
+        if needs is None or not known.has(name):
+            return None
+        return model.formulas.add(known.node(name), model.factors, GIVEN)
+
+    of_samples = rate_unit(model.result) == "samples/s"
+    name = (paid or "").replace("`", "")
     return {
-        "work": None if work is None else model.formulas.add(work, model.factors),
-        "paid": None if paid is None else model.formula(paid),
-        "paidName": (paid or "").replace("`", ""),
-        "paidUnit": price_text("1/h", (paid or "").replace("`", "")).removeprefix("1"),
-        "sequence": None if sequence is None else factors.index(sequence.name),
+        "throughput": number("throughput"),
+        "tokens": number("tokens_per_s") if of_samples else None,
+        "cost": number("cost"),
+        "duration": number("total"),
+        "paid": number("machines", ONE),
+        "paidName": name,
+        "paidUnit": price_text("1/h", name).removeprefix("1"),
     }
 
 
-def _paid(result: FitResult, job: Job) -> str | None:
+def _paid(panel: Panel, job: Job) -> str | None:
     """Return what counts that which is paid for, a formula over the factors; None where nothing does."""
-    if not result.schema.target.is_time:
+    if panel.target is None or not panel.target.is_time:
         return None
     try:
-        return render(paid_for(result, job.per)[1])
+        return render(paid_for(panel, job.per)[1])
     except TableError:
         if job.price is None and job.per is None:
             return None

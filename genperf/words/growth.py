@@ -187,7 +187,7 @@ def money_text(growth: Growth, expected: Expectation) -> str:
     if price is None:
         return ""
     size = 1.0 if growth.whole else 1e6
-    here, there = (size * (growth.cost(stage) or 0.0) for stage in (start, target))
+    here, there = (size * (stage.cost or 0.0) for stage in (start, target))
     low, high = (three_digits(there * end / target.value) for end in (expected.value.lower, expected.value.upper))
     note = interval_note(expected.interval, low, high, three_digits(there))
     what = f"{with_article(growth.sample)} costs" if growth.whole else f"a million {growth.sample} cost"

@@ -1,31 +1,30 @@
 // What the page shows of a prediction: its value, or what follows from it. One measure is shown everywhere at a time.
-const workOf = (s, x) => (s.measures.work === null ? null : FORMULAS[s.measures.work](x));
-const paidOf = (s, x) => (s.measures.paid === null ? null : FORMULAS[s.measures.paid](x));
+// A quantity that follows from a predicted value v at x, by the formula of a sheet; null where the sheet has none.
+const follows = (name, s, x, v, price = 0, samples = 1) => (s.measures[name] === null ? null : FORMULAS[s.measures[name]](x, [v, price, samples]));
 // The work that a cost is told for: of the whole job, or of a million units; a step where nothing tells its work.
 const costed = () => (JOB.size ? `a job of ${people(JOB.size)} ${units()}` : `a million ${units()}`);
 const units = () => QUANTITY.rate.replace("/s", "");
 
 // Days, hours or minutes, by what the job takes at the first answer: one unit in all figures and tables.
 function timeUnit() {
-  const first = PAGE.groups.find((g) => !g.failed && g.sheet.measures.work !== null).sheet;
-  const seconds = (JOB.size * first.summary.value) / workOf(first, first.at);
+  const first = PAGE.groups.find((g) => !g.failed && g.sheet.measures.duration !== null).sheet;
+  const seconds = follows("duration", first, first.at, first.summary.value, 0, JOB.size);
   return seconds >= 172800 ? ["days", 86400] : seconds >= 7200 ? ["hours", 3600] : ["minutes", 60];
 }
 
 // known: whether a sheet has it; of: from the predicted value at x; falls: whether it falls where the value rises.
 const MEASURES = {
   value: { label: QUANTITY.name, unit: () => QUANTITY.unit, known: () => true, of: (v) => v },
-  throughput: { label: "throughput", unit: () => QUANTITY.rate, falls: true, known: (s) => s.measures.work !== null,
-    of: (v, x, s) => workOf(s, x) / v },
-  tokens: { label: "tokens", unit: () => "tokens/s", falls: true,
-    known: (s) => s.measures.work !== null && s.measures.sequence !== null && units() === "samples",
-    of: (v, x, s) => (workOf(s, x) / v) * x[s.measures.sequence] },
+  throughput: { label: "throughput", unit: () => QUANTITY.rate, falls: true, known: (s) => s.measures.throughput !== null,
+    of: (v, x, s) => follows("throughput", s, x, v) },
+  tokens: { label: "tokens", unit: () => "tokens/s", falls: true, known: (s) => s.measures.tokens !== null,
+    of: (v, x, s) => follows("tokens", s, x, v) },
   cost: { label: "cost", unit: () => "", heading: () => `cost of ${costed()}`,
-    known: (s) => JOB.price > 0 && s.measures.paid !== null && s.measures.work !== null,
-    of: (v, x, s) => (((JOB.price / 3600) * paidOf(s, x) * v) / workOf(s, x)) * (JOB.size || 1e6) },
+    known: (s) => JOB.price > 0 && s.measures.cost !== null,
+    of: (v, x, s) => follows("cost", s, x, v, JOB.price / 3600, JOB.size || 1e6) },
   duration: { label: "duration", unit: () => timeUnit()[0], heading: () => `${timeUnit()[0]} for ${costed()}`,
-    known: (s) => JOB.size > 0 && s.measures.work !== null,
-    of: (v, x, s) => (JOB.size * v) / workOf(s, x) / timeUnit()[1] },
+    known: (s) => JOB.size > 0 && s.measures.duration !== null,
+    of: (v, x, s) => follows("duration", s, x, v, 0, JOB.size) / timeUnit()[1] },
 };
 const measuresOf = (s) => Object.keys(MEASURES).filter((k) => MEASURES[k].known(s) && (k !== "value" || QUANTITY.ofSteps || !MEASURES.throughput.known(s)));
 // The measure that is shown: the one chosen where this group has it, else the first.
@@ -75,7 +74,7 @@ function measureChanged() {
 
 // Price and work in all: they stay where another group is chosen.
 function setUpJob() {
-  const any = PAGE.groups.some((g) => !g.failed && g.sheet.measures.work !== null && g.sheet.measures.paid !== null);
+  const any = PAGE.groups.some((g) => !g.failed && g.sheet.measures.cost !== null);
   $("job").hidden = !any;
   if (!any) return;
   const name = PAGE.groups.find((g) => !g.failed && g.sheet.measures.paidName).sheet.measures.paidName;
@@ -96,11 +95,11 @@ function setUpJob() {
 }
 // What the job takes at a configuration, with its interval, in a sentence; nothing without a size.
 function jobText(row, x) {
-  if (!JOB.size || sheet.measures.work === null) return "";
-  const hours = [row.value, row.lower, row.upper].map((v) => (JOB.size * v) / workOf(sheet, x) / 3600);
+  if (!JOB.size || sheet.measures.duration === null) return "";
+  const hours = [row.value, row.lower, row.upper].map((v) => follows("duration", sheet, x, v, 0, JOB.size) / 3600);
   const [size, unit] = hours[0] >= 48 ? [1 / 24, " days"] : hours[0] >= 2 ? [1, " hours"] : [60, " minutes"];
   const ends = (factor) => `${people(hours[0] * factor)} (${plain(100 * PAGE.interval)} %: ${people(hours[1] * factor)} to ${people(hours[2] * factor)})`;
-  const used = sheet.measures.paid === null ? null : paidOf(sheet, x);
+  const used = follows("paid", sheet, x, row.value);
   const cost = used !== null && JOB.price ? `, for ${ends(JOB.price * used)} at ${people(JOB.price)}${sheet.measures.paidUnit}` : "";
   return `${people(JOB.size)} ${units()} take ${ends(size)}${unit}${used === null ? "" : `, ${people(hours[0] * used)} hours of ${sheet.measures.paidName}`}${cost}.`;
 }
