@@ -15,6 +15,7 @@ from genperf.attribution.ladder import measured_steps
 from genperf.attribution.scaling import scaling
 from genperf.facts import Growth, Interval, Paid, Stage
 from genperf.formula import Name, Node, Number, call, evaluate, names_in, parse, render, substitute
+from genperf.growth.record import departs
 from genperf.panel.derived import ONE, paid_for, quantities_of
 from genperf.panel.typical import values_with_levels
 from genperf.result import FitResult
@@ -119,6 +120,9 @@ def growth_of(
     gain, marginal, chance, peak = None, None, 0.0, None
     if samples is not None and last > first:
         gain, marginal, chance = _marginal(result, curve, (first, last), machines, samples)
+        # Where the series departs from what is known of series, it may pay or not.
+        departing = departs(np.log2(counts[last] / largest))
+        chance = (1.0 - departing) * chance + 0.5 * departing
         places, logarithms = measured_steps(result, curve.steps)
         best = places[int(np.argmax(samples[places] / np.exp(logarithms)))] if len(places) else last
         peak = float(counts[best]) if best < max(places, default=0) and best < first else None

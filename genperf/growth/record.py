@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -84,6 +85,23 @@ def record_like(ratio: float, leaves_node: bool, verdict: str) -> Record | None:
     listed = [record for record in _records() if record.protocol == protocol]
     same = [r for r in listed if r.verdict == verdict and r.predictions >= RECORDS.fewest]
     return next(iter([*same, *(r for r in listed if not r.verdict)]), None)
+
+
+def departs(doublings: float) -> float:
+    """Return the chance that a series departs beyond its data from all that was published, as at a server's knee.
+
+        1 - (1 - 1/(m + 2))^(d/D)
+
+    Of m clusters that were judged D doublings beyond, no more can be told of the next one than by the rule of
+    succession; further out it departs at the same rate.
+
+    Examples
+    --------
+    >>> departs(0.0), round(departs(2.0), 3)
+    (0.0, 0.125)
+    """
+    clusters = next(record.clusters for record in _records() if record.protocol == "far" and not record.verdict)
+    return float(1.0 - (1.0 - 1.0 / (clusters + 2.0)) ** (max(doublings, 0.0) / math.log2(RECORDS.far)))
 
 
 @cache
