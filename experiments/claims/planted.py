@@ -10,7 +10,7 @@ import pandas as pd
 import genperf as gp
 from genperf.attribution import compare
 from genperf.attribution.answers import Comparison
-from genperf.attribution.overlaps import branches_of
+from genperf.attribution.comparison import branches_of
 
 #: Class of a pair (`planted` in causes.csv) → the cause that is to be named.
 CLASSES = {

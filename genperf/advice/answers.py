@@ -7,12 +7,12 @@ from typing import Any
 
 import pandas as pd
 
-from genperf.attribution.answers import as_html, as_text, described, records
+from genperf.attribution.answers import Shown, described, records
 from genperf.table import Target
 
 
 @dataclass(frozen=True, eq=False)
-class Suggestions:
+class Suggestions(Shown):
     """Which configurations to measure next, so that the interval at a target narrows."""
 
     #: The configuration that the decision is about.
@@ -41,10 +41,6 @@ class Suggestions:
     #: What is predicted.
     quantity: Target
 
-    def frame(self) -> pd.DataFrame:
-        """Return the batch to measure."""
-        return self.chosen
-
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values, for JSON."""
         return {
@@ -62,8 +58,12 @@ class Suggestions:
             "sentence": self.sentence,
         }
 
-    def __str__(self) -> str:
-        return as_text("what to measure next", self.chosen, self.sentence)
+    @property
+    def tables(self) -> list[tuple[str, pd.DataFrame]]:
+        """The batch to measure."""
+        return [("what to measure next", self.chosen)]
 
-    def _repr_html_(self) -> str:
-        return as_html("what to measure next", self.chosen, self.sentence)
+    @property
+    def remarks(self) -> list[str]:
+        """The answer in words."""
+        return [self.sentence]

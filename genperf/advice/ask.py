@@ -13,9 +13,9 @@ import pandas as pd
 from genperf.advice.normal import CONTEXT, exchange_of, normal_of, series_measured
 from genperf.advice.suggest import suggest
 from genperf.attribution import Scaling
+from genperf.attribution.derived import Training
 from genperf.attribution.growth import Work, curve_of, growth_of
 from genperf.attribution.limit import limit_of
-from genperf.attribution.training import Training
 from genperf.errors import GenperfError
 from genperf.facts import Expectation, Growth, Interval, Paid
 from genperf.formula import render

@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from genperf.advice.narrowing import uncertainty
-from genperf.attribution.answers import as_html, as_text, described, records
+from genperf.attribution.answers import Shown, described, records
 from genperf.errors import GenperfError, suggest
 from genperf.fitting import model_of
 from genperf.formula import evaluate, names_in
@@ -42,7 +42,7 @@ COMPARE = CompareSettings()
 
 
 @dataclass(frozen=True, eq=False)
-class Ranking:
+class Ranking(Shown):
     """Alternatives at one configuration, the best first."""
 
     #: The configuration, as it was given.
@@ -104,11 +104,15 @@ class Ranking:
             "notes": list(self.notes),
         }
 
-    def __str__(self) -> str:
-        return as_text("the best first", self.table.drop(columns="reason"), self.sentence, *self.notes)
+    @property
+    def tables(self) -> list[tuple[str, pd.DataFrame]]:
+        """The alternatives without their reasons."""
+        return [("the best first", self.table.drop(columns="reason"))]
 
-    def _repr_html_(self) -> str:
-        return as_html("the best first", self.table, self.sentence, *self.notes)
+    @property
+    def remarks(self) -> list[str]:
+        """The answer in words, and the notes."""
+        return [self.sentence, *self.notes]
 
 
 def compare(

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from html import escape
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from genperf.advice.optimum_shown import for_people
-from genperf.attribution.answers import as_html, as_text, described, records
+from genperf.attribution.answers import Shown, described, records
 from genperf.errors import Note
 from genperf.table import Target
 from genperf.words.numbers import duration_text
@@ -18,7 +17,7 @@ from genperf.words.quantity import heading
 
 
 @dataclass(frozen=True, eq=False)
-class Optimum:
+class Optimum(Shown):
     """The best configurations of a grid."""
 
     #: What is least, or most where it is `maximized`.
@@ -107,8 +106,9 @@ class Optimum:
         rates = {"throughput", "total"} <= set(self.best)
         return rates and bool(np.allclose(self.best["throughput"] * self.best["total"], 1.0))
 
+    @property
     def tables(self) -> list[tuple[str, pd.DataFrame]]:
-        """Return what is shown to a person: titles and tables, without the reasons of every row."""
+        """What is shown to a person: titles and tables, without the reasons of every row."""
         shown = [(self.title, self.best)]
         if len(self.front):
             front = "throughput against the cost of one unit of work" if self.per_unit else "time against cost"
@@ -121,10 +121,7 @@ class Optimum:
             tables.append((f"{title}; each with {same}" if same else title, table))
         return tables
 
-    def __str__(self) -> str:
-        tables = [as_text(title, frame) for title, frame in self.tables()]
-        return "\n".join([*tables, self.reason, *(f"note: {n}" for n in self.notes)])
-
-    def _repr_html_(self) -> str:
-        tables = "".join(as_html(title, frame) for title, frame in self.tables())
-        return tables + "".join(f"<p>{escape(text)}</p>" for text in [self.reason, *(n.text for n in self.notes)])
+    @property
+    def remarks(self) -> list[str]:
+        """How far the best can be trusted, and the notes."""
+        return [self.reason, *(f"note: {n}" for n in self.notes)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,6 +22,11 @@ def records(frame: pd.DataFrame) -> list[dict[str, Any]]:
     return [{str(k): v for k, v in row.items()} for row in plain.to_dict("records")]
 
 
+def described(target: Target) -> dict[str, str]:
+    """Return the predicted quantity as plain values, for JSON."""
+    return {"name": target.name, "unit": target.unit}
+
+
 def as_html(title: str, frame: pd.DataFrame, *notes: str) -> str:
     """Return a titled table as HTML; names in it are text, never markup."""
     from html import escape
@@ -29,18 +35,42 @@ def as_html(title: str, frame: pd.DataFrame, *notes: str) -> str:
     return f"<p><strong>{escape(title)}</strong></p>{frame.to_html(index=False, border=0, na_rep='–')}{below}"
 
 
-def described(target: Target) -> dict[str, str]:
-    """Return the predicted quantity as plain values, for JSON."""
-    return {"name": target.name, "unit": target.unit}
+class Shown:
+    """An answer that is printed as tables with remarks below; the first table is its frame."""
 
+    @property
+    def tables(self) -> list[tuple[str, pd.DataFrame]]:
+        """The tables with their titles."""
+        raise NotImplementedError
 
-def as_text(title: str, frame: pd.DataFrame, *notes: str) -> str:
-    """Return a titled table as text."""
-    return "\n".join([title, frame.to_string(index=False, na_rep="–") if len(frame) else "–", *notes])
+    @property
+    def remarks(self) -> Sequence[str]:
+        """What is said below the tables."""
+        return ()
+
+    @property
+    def further(self) -> Sequence[Shown]:
+        """Answers that come with it."""
+        return ()
+
+    def frame(self) -> pd.DataFrame:
+        """Return the first table."""
+        return self.tables[0][1]
+
+    def __str__(self) -> str:
+        shown = [
+            (title, frame.to_string(index=False, na_rep="–") if len(frame) else "–") for title, frame in self.tables
+        ]
+        return "\n".join([*(line for table in shown for line in table), *self.remarks, *map(str, self.further)])
+
+    def _repr_html_(self) -> str:
+        *first, (title, frame) = self.tables
+        tables = [*(as_html(*table) for table in first), as_html(title, frame, *self.remarks)]
+        return "".join([*tables, *(answer._repr_html_() for answer in self.further)])
 
 
 @dataclass(frozen=True, eq=False)
-class Scaling:
+class Scaling(Shown):
     """The predicted value along the count of workers; for a time also how well more workers are used."""
 
     #: The factor that counts the workers.
@@ -73,10 +103,6 @@ class Scaling:
     quantity: Target
     #: The configurations of the curve.
     steps: Ladder
-
-    def frame(self) -> pd.DataFrame:
-        """Return the curve."""
-        return self.curve
 
     @property
     def refusal(self) -> str:
@@ -116,19 +142,21 @@ class Scaling:
             "crossovers": records(self.crossovers),
         }
 
-    def _title(self) -> str:
+    @property
+    def tables(self) -> list[tuple[str, pd.DataFrame]]:
+        """The curve."""
         others = join_values(self.at)
-        return f"{heading(self.quantity)}, {self.kind} scaling along {self.along}" + (f" at {others}" if others else "")
+        title = f"{heading(self.quantity)}, {self.kind} scaling along {self.along}"
+        return [(title + (f" at {others}" if others else ""), self.curve)]
 
-    def __str__(self) -> str:
-        return as_text(self._title(), self.curve, *self.sentences())
-
-    def _repr_html_(self) -> str:
-        return as_html(self._title(), self.curve, *self.sentences())
+    @property
+    def remarks(self) -> list[str]:
+        """The answers in words."""
+        return self.sentences()
 
 
 @dataclass(frozen=True, eq=False)
-class Sensitivity:
+class Sensitivity(Shown):
     """The share of the prediction's variance over a domain that each factor makes (Sobol indices)."""
 
     #: Variance of the predicted quantity (whatever it is), or of its logarithm.
@@ -145,10 +173,6 @@ class Sensitivity:
         """The quantity whose variance is shared out: `time`, `memory_gb`, or the logarithm of either."""
         return self.quantity.name if self.of == "time" else f"ln {self.quantity.name}"
 
-    def frame(self) -> pd.DataFrame:
-        """Return the indices."""
-        return self.indices
-
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values, for JSON."""
         return {
@@ -159,18 +183,19 @@ class Sensitivity:
             "notes": list(self.notes),
         }
 
-    def _title(self) -> str:
-        return f"shares of the variance of {self.of_what} (Sobol indices)"
+    @property
+    def tables(self) -> list[tuple[str, pd.DataFrame]]:
+        """The indices."""
+        return [(f"shares of the variance of {self.of_what} (Sobol indices)", self.indices)]
 
-    def __str__(self) -> str:
-        return as_text(self._title(), self.indices, *self.notes)
-
-    def _repr_html_(self) -> str:
-        return as_html(self._title(), self.indices, *self.notes)
+    @property
+    def remarks(self) -> Sequence[str]:
+        """The notes."""
+        return self.notes
 
 
 @dataclass(frozen=True, eq=False)
-class Importance:
+class Importance(Shown):
     """By how much a learner's error grows when a factor's values are shuffled."""
 
     #: A row per model and factor: `model, factor, importance, deviation, error`; in per cent.
@@ -178,23 +203,18 @@ class Importance:
     folds: int
     repeats: int
 
-    def frame(self) -> pd.DataFrame:
-        """Return the scores."""
-        return self.scores
-
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values, for JSON."""
         return {"folds": self.folds, "repeats": self.repeats, "scores": records(self.scores)}
 
-    def __str__(self) -> str:
-        return as_text("permutation importance, in % of error", self.scores)
-
-    def _repr_html_(self) -> str:
-        return as_html("permutation importance, in % of error", self.scores)
+    @property
+    def tables(self) -> list[tuple[str, pd.DataFrame]]:
+        """The scores."""
+        return [("permutation importance, in % of error", self.scores)]
 
 
 @dataclass(frozen=True, eq=False)
-class Comparison:
+class Comparison(Shown):
     """Why the predicted value differs between configurations A and B."""
 
     #: `a`, `b`: the two configurations (with the group, where two models are compared).
@@ -221,10 +241,6 @@ class Comparison:
     #: What is predicted.
     quantity: Target
 
-    def frame(self) -> pd.DataFrame:
-        """Return the terms."""
-        return self.terms
-
     def waterfall(self) -> pd.DataFrame:
         """Return the bars of a waterfall: `bar, start, end` in the quantity's unit, from A over the terms to B."""
         bars = [(self.name_a, 0.0, self.value_a)]
@@ -249,18 +265,19 @@ class Comparison:
             "sentence": self.sentence,
         }
 
-    def _title(self) -> str:
-        return f"{heading(self.quantity)} of {self.name_b} against {self.name_a}"
+    @property
+    def tables(self) -> list[tuple[str, pd.DataFrame]]:
+        """The terms."""
+        return [(f"{heading(self.quantity)} of {self.name_b} against {self.name_a}", self.terms)]
 
-    def __str__(self) -> str:
-        return as_text(self._title(), self.terms, self.sentence)
-
-    def _repr_html_(self) -> str:
-        return as_html(self._title(), self.terms, self.sentence)
+    @property
+    def remarks(self) -> list[str]:
+        """The answer in words."""
+        return [self.sentence]
 
 
 @dataclass(frozen=True, eq=False)
-class Explanation:
+class Explanation(Shown):
     """The parts of a predicted value, and how the factors move it."""
 
     model: str
@@ -287,18 +304,8 @@ class Explanation:
     #: see `doublings_by_level`. Empty where no categorical factor varies.
     doublings: pd.DataFrame = field(default_factory=pd.DataFrame)
 
-    def frame(self) -> pd.DataFrame:
-        """Return the terms."""
-        return self.terms
-
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values, for JSON."""
-        further = {
-            "scaling": self.scaling,
-            "sensitivity": self.sensitivity,
-            "comparison": self.comparison,
-            "importance": self.importance,
-        }
         return {
             "model": self.model,
             "quantity": described(self.quantity),
@@ -308,7 +315,7 @@ class Explanation:
             **({"doublings": records(self.doublings)} if len(self.doublings) else {}),
             "aliased": [list(pair) for pair in self.aliased],
             "members": records(self.members),
-            **{name: part.to_dict() for name, part in further.items() if part is not None},
+            **{type(part).__name__.lower(): part.to_dict() for part in self.further},
             "notes": list(self.notes),
         }
 
@@ -321,26 +328,21 @@ class Explanation:
         counts = {verdict: judged.count(verdict) for verdict in VERDICTS}
         return [f"{counts[v]} of {len(judged)} configurations: {trust_text(v)}" for v in VERDICTS if counts[v]]
 
-    def _sentences(self) -> list[str]:
+    @property
+    def tables(self) -> list[tuple[str, pd.DataFrame]]:
+        """The terms, the elasticities, and what a doubling does by level."""
+        tables = [(f"{heading(self.quantity)} by the model {self.model}", self.terms)]
+        tables.append(("elasticities", self.elasticities))
+        return [*tables, *([("what a doubling does, by level", self.doublings)] if len(self.doublings) else [])]
+
+    @property
+    def remarks(self) -> list[str]:
+        """What the verdicts mean, what cannot be told apart, and the notes."""
         pairs = [f"'{a}' and '{b}' cannot be told apart by this data; their sum can" for a, b in self.aliased]
         return [*self.trust, *pairs, *self.notes]
 
-    def _further(self) -> list[Scaling | Sensitivity | Comparison | Importance]:
+    @property
+    def further(self) -> list[Scaling | Sensitivity | Comparison | Importance]:
+        """What was requested beside the terms."""
         parts = (self.scaling, self.sensitivity, self.comparison, self.importance)
         return [part for part in parts if part is not None]
-
-    def __str__(self) -> str:
-        first = f"{heading(self.quantity)} by the model {self.model}"
-        lines = [first, self.terms.to_string(index=False), self.elasticities.to_string(index=False)]
-        lines += [as_text("what a doubling does, by level", self.doublings)] if len(self.doublings) else []
-        return "\n".join([*lines, *self._sentences(), *(str(part) for part in self._further())])
-
-    def _repr_html_(self) -> str:
-        return "".join(
-            [
-                as_html(f"{self.model}: the parts of {heading(self.quantity)}", self.terms),
-                as_html("elasticities", self.elasticities, *self._sentences()),
-                *([as_html("what a doubling does, by level", self.doublings)] if len(self.doublings) else []),
-                *(part._repr_html_() for part in self._further()),
-            ]
-        )

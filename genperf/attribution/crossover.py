@@ -10,7 +10,7 @@ import pandas as pd
 
 from genperf.attribution.draws import count_quantiles, shares
 from genperf.attribution.ladder import Ladder
-from genperf.attribution.members import MEMBERS, by_label
+from genperf.attribution.terms import MEMBERS, by_label
 from genperf.prediction import Member
 from genperf.result import FitResult
 from genperf.words.numbers import count_text, interval_note, range_text

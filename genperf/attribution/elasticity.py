@@ -1,8 +1,9 @@
-"""By how many per cent the predicted value moves with one per cent of a factor."""
+"""By how much the predicted value moves with a factor: elasticities, and what a doubling does at each level."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,11 +11,15 @@ import numpy.typing as npt
 import pandas as pd
 
 from genperf.attribution.draws import Ratios, quantiles, shares
-from genperf.formula import Call, Node, names_in
-from genperf.prediction import Query, central_times, stack_of
+from genperf.formula import Call, Node, names_in, parse
+from genperf.panel.configurations import doubled, following_workers
+from genperf.prediction import Query, central_times, read_query, stack_of
 from genperf.result import FitResult
+from genperf.table.cells import columns_of, with_columns
+from genperf.table.work import evaluated
 
 Array = npt.NDArray[np.float64]
+
 
 #: Functions that jump: their derivative tells nothing of the next step.
 STEPS = frozenset({"ceil", "floor", "remainder"})
@@ -112,3 +117,160 @@ def _doubled(
         value = np.log(central_times(result.members, twice) / central_times(result.members, columns))
         ends = Ratios.of(result, both, places + len(places), places).quantiles(levels)
     return value / np.log(2.0), ends / np.log(2.0)
+
+
+@dataclass(frozen=True)
+class DoublingSettings:
+    """How much is told of levels."""
+
+    #: Levels of a categorical factor, in the model's order. A guess: with more nobody reads the table.
+    max_levels: int = 30
+
+
+DOUBLINGS = DoublingSettings()
+
+
+def doublings(result: FitResult, at: Mapping[str, Any] | None = None) -> dict[str, float]:
+    """Return by what the predicted value is multiplied when a factor doubles, largest change first.
+
+    The other factors stay, but for those that follow: the nodes and the data-parallel ways grow with the workers, and
+    are no factors of their own here. Where a throughput was measured, it is the throughput: the length of a step
+    depends on the unit of its work.
+
+    Parameters
+    ----------
+    at : mapping, optional
+        The configuration; factors left out are those of a measured run (`typical_run`).
+
+    Returns
+    -------
+    dict of str to float
+        A number for each numeric factor above zero that was measured at several values.
+
+    Examples
+    --------
+    >>> import genperf as gp
+    >>> runs = pd.DataFrame({"workers": [1, 2, 4, 8], "seconds": [8.0, 4.0, 2.0, 1.0]})
+    >>> result = gp.fit(gp.read_table(runs, time="seconds", extrinsic="workers"), model="a/workers")
+    >>> round(doublings(result)["workers"], 3)
+    0.5
+    """
+    frame = result.completed(at).iloc[:1]
+    ratios = {}
+    for name in doubled_factors(result, frame):
+        query = _with_doubles(result, frame, name)
+        here, doubled = central_times(result.members, query.columns)
+        ratios[name] = float(doubled / here)
+        if result.schema.target.work:
+            ratios[name] = float(_work_ratio(result, query)[0]) / ratios[name]
+    return dict(sorted(ratios.items(), key=lambda item: -abs(np.log(max(item[1], 1e-300)))))
+
+
+def doublings_by_level(
+    result: FitResult, at: Mapping[str, Any] | pd.DataFrame | None = None, interval: float = 0.9
+) -> pd.DataFrame:
+    """Return by what the predicted value is multiplied when a factor doubles, for each level of each categorical one.
+
+    A level stands for a measured run with it (`typical_run`), unless `at` names the other factors. The intervals hold
+    the uncertainty of the constants, and of the form of the expression.
+
+    Parameters
+    ----------
+    at : mapping or DataFrame, optional
+        The configuration; of several, the first.
+    interval : float
+        Nominal coverage.
+
+    Returns
+    -------
+    DataFrame
+        A row per factor and level: `factor`, `from` (the value that is doubled), `categorical`, `level`, `times`,
+        `lower`, `upper`. No row where no categorical factor varies. Of a measured throughput it is the throughput.
+
+    Examples
+    --------
+    >>> import genperf as gp
+    >>> rows = [(b, n, net) for net in ("resnet", "vgg") for b in (8, 16, 32) for n in (1, 2, 4, 8)]
+    >>> runs = pd.DataFrame(rows, columns=["batch", "workers", "net"])
+    >>> runs["t"] = runs.batch / runs.workers ** runs.net.map({"resnet": 1.0, "vgg": 0.5})
+    >>> table = gp.read_table(runs, time="t", intrinsic="batch", extrinsic="workers", categorical="net")
+    >>> doubled = doublings_by_level(gp.fit(table, "generic", draws=20))
+    >>> print(doubled[doubled.factor == "workers"][["factor", "level", "times"]].round(2).to_string(index=False))
+     factor  level  times
+    workers resnet   0.50
+    workers    vgg   0.71
+    """
+    given = {} if at is None else dict(at.iloc[0] if isinstance(at, pd.DataFrame) else at)
+    tail = (1.0 - interval) / 2.0
+    rows = []
+    for categorical in (f for f in result.schema.factors if len(f.levels) > 1):
+        levels = categorical.levels[: DOUBLINGS.max_levels]
+        others = {name: _first(value) for name, value in given.items() if name != categorical.name}
+        frame = pd.concat([result.completed({**others, categorical.name: [level]}) for level in levels])
+        frame = frame.reset_index(drop=True)
+        for name in doubled_factors(result, frame):
+            query = _with_doubles(result, frame, name)
+            count = len(levels)
+            central = np.log(central_times(result.members, query.columns))
+            places = np.arange(count)
+            lower, upper = Ratios.of(result, query.columns, places + count, places).quantiles((tail, 1.0 - tail))
+            middle = central[count:] - central[:count]
+            if result.schema.target.work:
+                work = np.log(_work_ratio(result, query))
+                middle, lower, upper = work - middle, work - upper, work - lower
+            rows += [
+                (name, start, categorical.name, level, *np.exp(values))
+                for start, level, *values in zip(frame[name], levels, middle, lower, upper, strict=True)
+            ]
+    return pd.DataFrame(rows, columns=["factor", "from", "categorical", "level", "times", "lower", "upper"])
+
+
+def doublings_for_people(doublings: pd.DataFrame) -> pd.DataFrame:
+    """Return what a doubling does by level: a row per level, and a column per factor with the interval behind.
+
+    Parameters
+    ----------
+    doublings : DataFrame
+        As `explain` returns it.
+
+    Examples
+    --------
+    >>> row = {"factor": "gpus", "from": 8.0, "categorical": "net", "level": "vgg"}
+    >>> print(doublings_for_people(pd.DataFrame([{**row, "times": 1.05, "lower": 1.01, "upper": 1.1}])))
+           level            gpus
+    0  net = vgg  1.05 (1.01–1.10)
+    """
+    rows: dict[str, dict[str, str]] = {}
+    for one in doublings.to_dict("records"):
+        level = f"{one['categorical']} = {one['level']}"
+        text = f"{one['times']:.2f} ({one['lower']:.2f}–{one['upper']:.2f})"
+        rows.setdefault(level, {"level": level})[one["factor"]] = text
+    return pd.DataFrame(list(rows.values()))
+
+
+def doubled_factors(result: FitResult, frame: pd.DataFrame) -> list[str]:
+    """Return the numeric factors above zero that were measured at several values, and follow from no other column."""
+    names = [f.name for f in result.schema.factors if f.numeric and f.positive and f.distinct > 1]
+    follow = {*result.schema.derived, *following_workers(result.panel, columns_of(frame))}
+    return [n for n in names if n not in follow and n in frame]
+
+
+def _first(value: Any) -> Any:
+    """Return the value, or the first of several."""
+    return value[0] if isinstance(value, (list, tuple, np.ndarray)) else value
+
+
+def _with_doubles(result: FitResult, frame: pd.DataFrame, name: str) -> Query:
+    """Return configurations, and after them the same with a factor doubled."""
+    reads = {n: parse(text).names for n, text in result.schema.derived.items() if n in frame}
+    moved = doubled(result.panel, columns_of(frame), name)
+    follow = [n for n, columns in reads.items() if {*moved} & {*columns} and set(columns) <= set(frame)]
+    both = pd.concat([frame, with_columns(frame, moved)], ignore_index=True)
+    return read_query(both.drop(columns=follow), result.schema)
+
+
+def _work_ratio(result: FitResult, query: Query) -> npt.NDArray[np.float64]:
+    """Return by what the work of a step is multiplied, of the configurations that `_with_doubles` gives."""
+    work = np.asarray(evaluated(result.schema.target.work, query.columns, query.rows), float)
+    half = query.rows // 2
+    return np.asarray(work[half:] / work[:half])

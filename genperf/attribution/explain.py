@@ -11,8 +11,7 @@ import pandas as pd
 
 from genperf.attribution.answers import Explanation, Sensitivity
 from genperf.attribution.comparison import compare
-from genperf.attribution.doublings import doublings_by_level
-from genperf.attribution.elasticity import DOUBLING, elasticity_table
+from genperf.attribution.elasticity import DOUBLING, doublings_by_level, elasticity_table
 from genperf.attribution.scaling import Knee, scaling
 from genperf.attribution.sensitivity import Of, Sobol, sensitivity
 from genperf.attribution.terms import TermTables, aliased, parts_of

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from genperf.attribution.doublings import doublings_for_people
+from genperf.attribution.elasticity import doublings_for_people
 from genperf.cli.fitted import formula_lines, shares_line
 from genperf.cli.messages import tell
 from genperf.cli.options import grid, model_or_table, names_of, number, once, one_group

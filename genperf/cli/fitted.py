@@ -50,7 +50,7 @@ def fitted_lines(result: FitResult, verbose: bool = False) -> list[str]:
     if not verbose:
         return lines
     if result.is_formula:
-        from genperf.attribution.levels import level_exponents
+        from genperf.attribution.written import level_exponents
 
         lines += formula_lines(result)
         lines += [*reference_lines(result), *(str(exponent) for exponent in level_exponents(result))]
@@ -127,7 +127,7 @@ def trust_lines(result: FitResult) -> list[str]:
 
 def doubling_lines(result: FitResult) -> list[str]:
     """Return a line per factor: by what the prediction is multiplied where the factor doubles."""
-    from genperf.attribution.doublings import doublings
+    from genperf.attribution.elasticity import doublings
     from genperf.words.quantity import value_name
 
     name, ratios = value_name(result.schema.target), list(doublings(result).items())

@@ -124,7 +124,7 @@ def command(
         show_json(optimum.to_dict())
         return
     if not out.output or not out.quiet:
-        for title, frame in optimum.tables():
+        for title, frame in optimum.tables:
             out.frame(frame, title)
         tell(optimum.reason)
     for note in optimum.notes:

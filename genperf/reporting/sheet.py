@@ -11,10 +11,9 @@ import numpy.typing as npt
 import pandas as pd
 
 from genperf.attribution import Scaling
-from genperf.attribution.doublings import doublings_by_level, doublings_for_people
+from genperf.attribution.elasticity import doublings_by_level, doublings_for_people
 from genperf.attribution.ladder import Ladder
-from genperf.attribution.members import by_label
-from genperf.attribution.terms import amounts_of
+from genperf.attribution.terms import amounts_of, by_label
 from genperf.panel.medians import Median
 from genperf.panel.work import work_of_columns
 from genperf.prediction import read_query

@@ -10,7 +10,7 @@ import pytest
 from helpers import shell_of
 
 import genperf as gp
-from genperf.attribution.doublings import doublings, doublings_by_level
+from genperf.attribution.elasticity import doublings, doublings_by_level
 
 EXPONENTS = {"resnet": -0.9, "vgg": -0.5, "bert": -0.7}
 

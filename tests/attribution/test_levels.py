@@ -8,7 +8,7 @@ import pytest
 from helpers import shell_of
 
 import genperf as gp
-from genperf.attribution.levels import level_exponents
+from genperf.attribution.written import level_exponents
 from genperf.result import dump_model, parse_model
 
 

@@ -12,7 +12,7 @@ from helpers import shell_of
 from worked_models import member, model
 
 from genperf.attribution import compare
-from genperf.attribution.overlaps import branches_of
+from genperf.attribution.comparison import branches_of
 from genperf.attribution.terms import HIDDEN
 
 TERMS = {"input": "i*workers", "forward": "f", "backward": "2*f", "exchange": "e*workers"}

@@ -11,7 +11,7 @@ from genperf.attribution.terms import amounts_of, parts_of
 from genperf.prediction import central_times
 from genperf.prediction.predict import central_of_each
 from genperf.result import FitResult
-from genperf.words.terms import SAME_WITH_COMPUTATION
+from genperf.words.limit import SAME_WITH_COMPUTATION
 
 
 @pytest.fixture(scope="module")

@@ -7,8 +7,7 @@ import pandas as pd
 import pytest
 
 import genperf as gp
-from genperf.attribution.levels import level_exponents
-from genperf.attribution.written import written_lines
+from genperf.attribution.written import level_exponents, written_lines
 from genperf.models.generic import STRUCTURES
 from genperf.result import FitResult, dump_model, parse_model
 

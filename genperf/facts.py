@@ -1,4 +1,4 @@
-"""What is predicted at a configuration, and what growing to it from the measured counts of workers brings."""
+"""What an answer is made of: numbers with names about a fitted model at one configuration, without words."""
 
 from __future__ import annotations
 
@@ -99,3 +99,41 @@ class Growth:
         """The rate over that of the smallest count."""
         first, last = self.smallest.rate, self.target.rate
         return None if first is None or last is None else last / first
+
+
+@dataclass(frozen=True)
+class Part:
+    """A term of the predicted value, or several of one shape."""
+
+    label: str
+    terms: tuple[str, ...]
+    #: Of the predicted value.
+    share: Interval
+
+
+@dataclass(frozen=True)
+class Doubling:
+    """By what the value is multiplied when a factor doubles, with the factors that follow it."""
+
+    factor: str
+    followers: tuple[str, ...]
+    ratio: float
+
+
+@dataclass(frozen=True)
+class Limit:
+    """What limits a configuration: the largest parts, or the strongest factors where no part has a name."""
+
+    #: The predicted quantity, and what is reported first of it (a throughput where one was measured).
+    name: str
+    value_name: str
+    #: Nominal coverage.
+    interval: float
+    #: The largest first; empty where the terms have no names of the field.
+    parts: tuple[Part, ...] = ()
+    #: The strongest first; empty where there are parts.
+    doublings: tuple[Doubling, ...] = ()
+    #: Whether nodes count the workers: terms are then named after nodes.
+    counts_nodes: bool = True
+    #: What one of the workers is called.
+    worker: str = "workers"
