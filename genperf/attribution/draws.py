@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtr
 
-from genperf.prediction import Member, distance_beyond, draws_of_readings, forecasts
+from genperf.prediction import Member, distance_beyond, forecasts
 from genperf.prediction.bands import mixture_quantiles
 from genperf.result import FitResult
 
@@ -110,8 +110,6 @@ class Ratios:
     mean: Array
     below: Array
     above: Array
-    #: Shape (draws,) each. See `genperf.prediction.draws_of_readings`.
-    readings: Sequence[npt.NDArray[np.bool_]]
 
     @classmethod
     def of(cls, result: FitResult, columns: Mapping[str, Any], over: Places | int, under: Places | int) -> Ratios:
@@ -127,18 +125,12 @@ class Ratios:
         of, to = np.broadcast_arrays(np.atleast_1d(over), np.atleast_1d(under))
         parts = [curves.ratios(of, to) for curves in curves_of(result, columns)]
         mean, below, above = (np.vstack(each) for each in zip(*parts, strict=True))
-        return cls(shares(result.members), mean, below, above, draws_of_readings(result.members))
+        return cls(shares(result.members), mean, below, above)
 
     def quantiles(self, levels: tuple[float, float]) -> Array:
         """Return the ends of the interval of ln of each ratio, shape (2, pairs), in closed form."""
-        sides = ((self.below, levels[0], np.min), (self.above, levels[1], np.max))
-        return np.log(
-            [hull([self._quantile(sd, level, d) for d in self.readings], axis=0) for sd, level, hull in sides]
-        )
-
-    def _quantile(self, sd: Array, level: float, draws: npt.NDArray[np.bool_]) -> Array:
-        """Return a quantile of some of the draws, shape (pairs,)."""
-        return np.asarray(mixture_quantiles(self.mean[draws], self.weights[draws], sd[draws], np.array([level]))[0])
+        ends = zip((self.below, self.above), levels, strict=True)
+        return np.log([mixture_quantiles(self.mean, self.weights, sd, np.array([p]))[0] for sd, p in ends])
 
     def chance_below(self, logarithm: Array) -> Array:
         """Return the probability that ln of each ratio is at most some value, shape (pairs,)."""

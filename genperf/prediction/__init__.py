@@ -2,16 +2,7 @@
 
 from genperf.prediction.bands import mixture_quantiles
 from genperf.prediction.feasibility import Feasibility
-from genperf.prediction.member import (
-    Member,
-    Spread,
-    Status,
-    discrepancies_of,
-    draws_of_readings,
-    forecasts,
-    readings_of,
-    stack_of,
-)
+from genperf.prediction.member import Member, Spread, Status, discrepancies_of, forecasts, stack_of
 from genperf.prediction.new_levels import substituted_feasibility, substituted_members, substitution_notes
 from genperf.prediction.predict import (
     Band,
@@ -43,12 +34,10 @@ __all__ = [
     "discrepancies_of",
     "distance_beyond",
     "doublings_beyond",
-    "draws_of_readings",
     "forecasts",
     "mixture_quantiles",
     "predict",
     "read_query",
-    "readings_of",
     "schema_of",
     "stack_of",
     "substituted_feasibility",

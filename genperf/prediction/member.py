@@ -195,36 +195,6 @@ def pooled(members: Sequence[Member], columns: Mapping[str, Any]) -> tuple[Array
     return stack.pooled(curves, columns, sorted(set(places)))
 
 
-@dataclass(frozen=True)
-class ReadingSettings:
-    """Which readings of a series' counts an interval holds."""
-
-    #: Share of the ensemble below which a reading is one that the runs exclude. A guess: half of an interval's tails.
-    least_share: float = 0.05
-
-
-READINGS = ReadingSettings()
-
-
-def readings_of(members: Sequence[Member]) -> list[list[int]]:
-    """Return the places of the members of each reading of counts whose nodes are not counted; none of one reading.
-
-    Nobody knows whether a node was left, so that no probability joins the readings: an interval holds that of each.
-    """
-    series = [m.discrepancy for m in members]
-    nodes = ["" if d is None or d.extrapolation is None else d.extrapolation.nodes for d in series]
-    total = sum(m.weight for m in members)
-    places = {way: [k for k, other in enumerate(nodes) if other == way] for way in nodes}
-    kept = [ks for ks in places.values() if sum(members[k].weight for k in ks) >= READINGS.least_share * total]
-    return kept if len(kept) > 1 else []
-
-
-def draws_of_readings(members: Sequence[Member]) -> list[npt.NDArray[np.bool_]]:
-    """Return all draws, shape (draws,), and those of each reading: an interval is the hull of theirs."""
-    owner = np.repeat(np.arange(len(members)), [len(m.draws) for m in members])
-    return [np.ones(len(owner), bool), *(np.isin(owner, places) for places in readings_of(members))]
-
-
 def log_times(members: Sequence[Member], columns: Mapping[str, Any]) -> Array:
     """Return ln T of every member's best constants with its process, shape (members, rows)."""
     with np.errstate(all="ignore"):

@@ -17,7 +17,7 @@ from genperf.panel.following import falls_with
 from genperf.panel.nodes import single_node
 from genperf.prediction.bands import mixture_quantiles
 from genperf.prediction.feasibility import Feasibility
-from genperf.prediction.member import Member, Spread, draws_of_readings, forecasts, log_times, pooled, stack_of
+from genperf.prediction.member import Member, Spread, forecasts, log_times, pooled, stack_of
 from genperf.prediction.new_levels import between, combined, new_levels, stand_ins, substituted_feasibility
 from genperf.prediction.new_levels import reasons as new_level_reasons
 from genperf.prediction.query import Query, read_query
@@ -204,16 +204,13 @@ def _band(
     floor = np.log(FLOOR * schema.lowest) if schema.lowest > 0 else -np.inf
     mean, shares = np.maximum(np.nan_to_num(forecast[0], nan=floor, neginf=floor), floor), forecast[2]
     tail = (1.0 - interval) / 2.0
+    levels, above = np.array([tail, 1.0 - tail]), np.sqrt(_variances(model, forecast[1], model.spread, far, band))
+    lower, upper = mixture_quantiles(mean, shares, above, levels)
     below = model.spread.below
-    ends, each = [], [(np.array([tail, 1.0 - tail]), model.spread)]
     if below is not model.spread:
-        each = [(np.array([tail]), below), (np.array([1.0 - tail]), model.spread)]
-    for levels, spread in each:
-        deviations = np.sqrt(_variances(model, forecast[1], spread, far, band))
-        for draws in draws_of_readings(model.members):
-            sd = deviations if len(deviations) == 1 else deviations[draws]
-            ends.append(mixture_quantiles(mean[draws], shares[draws], sd, levels))
-    return np.min([end[0] for end in ends], axis=0), np.max([end[-1] for end in ends], axis=0)
+        deviations = np.sqrt(_variances(model, forecast[1], below, far, band))
+        lower = mixture_quantiles(mean, shares, deviations, levels[:1])[0]
+    return lower, upper
 
 
 def _variances(model: Fitted, variance: Array, spread: Spread, far: Array, band: Band) -> Array:

@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from genperf.attribution.terms import serving
+from genperf.attribution.members import serving
 from genperf.discrepancy import Discrepancy, Extrapolation, Stack
 from genperf.discrepancy.stack import NORMAL
 from genperf.formula import Node, javascript, parse, quote_name
 from genperf.panel.following import grow_with_workers
 from genperf.panel.nodes import single_node
-from genperf.prediction import Member, discrepancies_of, readings_of, stack_of, verdict
+from genperf.prediction import Member, discrepancies_of, stack_of, verdict
 from genperf.prediction.bands import POINTS
 from genperf.prediction.combinations import COMBINATIONS, corners, judged_places
 from genperf.prediction.feasibility import SAME
@@ -83,7 +83,6 @@ def engine(model: Model, interval: float) -> dict[str, Any]:
         "members": [_member(m, model, discrepancies) for m in result.members],
         "discrepancies": [_discrepancy(d, model) for d in discrepancies],
         "stack": _stack(stack_of(result.members), model),
-        "readings": readings_of(result.members),
         "noise": spread.noise,
         "misfit": max(spread.misfit, spread.noise),
         # What the first doubling adds, and the exponent: below the central value and above it, once where they agree.

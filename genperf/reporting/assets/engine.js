@@ -144,15 +144,8 @@ class Engine {
       }
       start += m.draws.length;
     }
-    const kept = mean.map((v) => Math.max(Number.isNaN(v) ? floor : v, floor)), sd = variance.map(Math.sqrt);
-    const ends = [mixtureQuantiles(kept, shares, sd, levels)];
-    // Where the nodes are not counted, the hull of what each reading of the counts has.
-    const owner = this.members.flatMap((m, k) => Array(m.draws.length).fill(k));
-    for (const places of this.readings) {
-      const of = (values) => values.filter((v, d) => places.includes(owner[d]));
-      ends.push(mixtureQuantiles(of(kept), of(shares), of(sd), levels));
-    }
-    return levels.map((level, k) => (level < 0.5 ? Math.min : Math.max)(...ends.map((end) => end[k])));
+    const kept = mean.map((v) => Math.max(Number.isNaN(v) ? floor : v, floor));
+    return mixtureQuantiles(kept, shares, variance.map(Math.sqrt), levels);
   }
   predict(x) {
     const time = this.central(x);
