@@ -2,7 +2,7 @@
 
     python experiments/next_runs.py [--seeds 3] [-o docs/results/next-runs.md]
 
-The worlds are those of `drawn_worlds.py`: a law of the step time of n workers on nodes of four, noise of 1 to 3 %.
+The worlds are those of `advice.py`: a law of the step time of n workers on nodes of four, noise of 1 to 3 %.
 `auto` is fitted to the counts 1 to 8 and asked for 64. A budget in machine-seconds is that of one run at 16, or at 32.
 `suggest` proposes a run that can be paid, the run is made and the model fitted again, until the budget is spent.
 Beside it stands the simplest plan: the largest count that can be paid, alone.
@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from drawn_worlds import ASKED, LAWS, MEASURED, NOISE, PER_NODE, World, fitted, held
+from advice import ASKED, LAWS, MEASURED, NOISE, PER_NODE, World, fitted, held
 from threadpoolctl import threadpool_limits
 
 import genperf as gp

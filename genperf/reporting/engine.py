@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from genperf.attribution.members import serving
+from genperf.attribution.terms import serving
 from genperf.discrepancy import Discrepancy, Extrapolation, Stack
 from genperf.discrepancy.stack import NORMAL
 from genperf.formula import Node, javascript, parse, quote_name
