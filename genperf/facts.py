@@ -137,3 +137,33 @@ class Limit:
     counts_nodes: bool = True
     #: What one of the workers is called.
     worker: str = "workers"
+
+
+@dataclass(frozen=True)
+class Training:
+    """What is asked about a training."""
+
+    #: How many it has.
+    tokens: float | None = None
+    #: Operations per second of a device at most (`genperf.peaks`).
+    peak: float | None = None
+
+    def shows(self, priced: bool) -> dict[str, str]:
+        """Return the quantities of its answers, for `derived_columns`; none where nothing is asked.
+
+        Examples
+        --------
+        >>> Training(tokens=3e11).shows(priced=True)
+        {'tokens_per_s': 'tokens_per_s', 'days': 'days', 'training_cost': 'training_cost'}
+        """
+        names = ["tokens_per_s"] if self.given else []
+        if self.tokens is not None:
+            names += ["days", "training_cost"] if priced else ["days"]
+        if self.peak is not None:
+            names.append("mfu")
+        return {name: name for name in names}
+
+    @property
+    def given(self) -> dict[str, float]:
+        """What formulas read of it."""
+        return {name: value for name, value in (("tokens", self.tokens), ("peak", self.peak)) if value is not None}

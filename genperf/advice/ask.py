@@ -13,11 +13,11 @@ import pandas as pd
 from genperf.advice.normal import CONTEXT, exchange_of, normal_of, series_measured
 from genperf.advice.suggest import suggest
 from genperf.attribution import Scaling
-from genperf.attribution.derived import Training
+from genperf.attribution.derived import training_sentence
 from genperf.attribution.growth import Work, curve_of, growth_of
 from genperf.attribution.limit import limit_of
 from genperf.errors import GenperfError
-from genperf.facts import Expectation, Growth, Interval, Paid
+from genperf.facts import Expectation, Growth, Interval, Paid, Training
 from genperf.formula import render
 from genperf.models.network import BANDWIDTH
 from genperf.panel.configurations import following_workers
@@ -117,8 +117,8 @@ def ask(result: FitResult, at: Mapping[str, Any], question: Question | None = No
     growth = growth_of(result, curve, float(target[curve.along]), work, question.price, question.per)
     places = join_values({name: v for name, v in target.items() if name in at or name == growth.name})
     targets = {name: one.schema.target for name, one in result.further.items()}
-    training, training_numbers = question.training.sentence(
-        result, result.predict_columns(target, question.interval), question.price, question.interval
+    training, training_numbers = training_sentence(
+        question.training, result, result.predict_columns(target, question.interval), question.price, question.interval
     )
     beside, beside_numbers = _reference(result, curve, growth, work, question)
     sentences = {

@@ -211,9 +211,10 @@ def read_problem(
     follow = _quantities(words, job, per_unit)
     whole = Formula("total", follow.node("total")) if timed else Formula(predicted.name, Name(predicted.name))
     objective = whole if minimize == predicted.name else words.number(minimize, quantities=True)
-    constraints = [_constraint(part, words, follow) for part in _parts_of(where, words)]
+    parts = [Formula(render(node), node) for node in _parts_of(where, words)]
     one_worker = one_worker_names(words.factors, words.names)
-    _check_quantities([objective, *(c.formula for c in constraints)], words, follow, one_worker)
+    _check_quantities([objective, *parts], words, follow, one_worker)
+    constraints = [_constraint(part, words, follow) for part in parts]
     return Problem(
         predicted=predicted,
         constraints=tuple(sorted(constraints, key=lambda c: c.predicted)),
@@ -305,9 +306,9 @@ def _split(node: Node) -> list[Node]:
     return [node]
 
 
-def _constraint(node: Node, words: Vocabulary, follow: Quantities) -> Constraint:
+def _constraint(part: Formula, words: Vocabulary, follow: Quantities) -> Constraint:
     """Return a constraint over the factors and the predicted values."""
-    formula = _substituted(Formula(render(node), node), words, follow)
+    formula = _substituted(part, words, follow)
     return Constraint(formula.text, formula, bool(formula.names & words.predicted.values))
 
 

@@ -19,6 +19,7 @@ from genperf.fitting import fit_group
 from genperf.formula import parse, quote_name
 from genperf.formula.amounts import amount
 from genperf.panel import Panel
+from genperf.panel.counts import is_size
 from genperf.panel.measured import Measured, measurement_of_column
 from genperf.panel.question import Selection, select, with_counts_in_names
 from genperf.panel.reading import Reading, column_named, growth, slope_of
@@ -92,7 +93,7 @@ def ask(
     >>> runs = pd.DataFrame({"gpus": [1, 2, 4, 8], "images_per_s": [410.2, 792.5, 1530.0, 2905.4]})
     >>> answer = ask(runs, gpus=16)
     >>> answer.answers[0].quantity, answer.answers[0].verdict
-    ('images_per_s', 'caution')
+    ('images_per_s', 'extrapolating-blind')
     """
     wanted = {name: label(value) for name, value in {**(at or {}), **configuration}.items()}
     cells = open_files([str(table)]) if isinstance(table, str | Path) else table
@@ -176,7 +177,8 @@ class _Reader:
 
     def is_series(self, selection: Selection) -> bool:
         """Tell whether the selected rows are answered as a series along the scale."""
-        if self.reading.scale is None or selection.open:
+        # What grows with a size of the program is no growth along a count.
+        if self.reading.scale is None or selection.open or is_size(self.reading.scale):
             return False
         counts = len(np.unique(self.reading.evidence[self.reading.scale].values[selection.rows]))
         varied = [n for n in self.reading.of("setting", "kind") if self.reading.evidence[n].varies]
@@ -196,7 +198,7 @@ class _Reader:
         question = replace(self.question, **self._question(names[0], selection))
         answer = None
         # Of one count there is a value, and no curve to speak of.
-        if len(np.unique(self._counts(selection))) > 1:
+        if len(np.unique(self._counts(selection))) > 1 and not is_size(self.reading.scale or ""):
             answer = ask_model(first, configuration, question)
         answers = {names[0]: self._value(names[0], first, selection, configuration, answer)}
         # What follows from an answer by arithmetic is not fitted; a model of several factors takes seconds.
@@ -350,7 +352,8 @@ class _Reader:
             elif name in factors or name not in result.schema.group:
                 value = amount(text)
                 out[name] = text if value is None else value
-        if selection is not None and self.reading.scale not in out:
+        scaled = selection is not None or is_size(self.reading.scale or "")
+        if scaled and self.reading.scale not in out:
             out[self.reading.scale or ""] = float(SERIES.multiples[0] * np.nanmax(self._counts(selection)))
         return out if selection is None else {**out, **self._nodes(result, out)}
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from genperf.attribution.scaling import efficiency_at
 from genperf.errors import FormulaError, GenperfError, counted
-from genperf.facts import Paid
+from genperf.facts import Paid, Training
 from genperf.formula import Formula, Node, Number, Text, evaluate, names_in, parse
 from genperf.formula.amounts import DURATIONS, amount, with_amounts
 from genperf.panel.derived import QUANTITIES, paid_for, quantities_of
@@ -256,67 +256,38 @@ class _Paths:
         return self._repeated(self._between(center, upper, lower), -1)
 
 
-@dataclass(frozen=True)
-class Training:
-    """What is asked about a training."""
+def training_sentence(
+    training: Training,
+    result: FitResult,
+    predicted: Mapping[str, Any],
+    price: Paid | None = None,
+    interval: float = 0.9,
+) -> tuple[str, dict[str, float]]:
+    """Return the answers as a sentence, and as numbers; nothing where nothing is asked.
 
-    #: How many it has.
-    tokens: float | None = None
-    #: Operations per second of a device at most (`genperf.peaks`).
-    peak: float | None = None
-
-    def shows(self, priced: bool) -> dict[str, str]:
-        """Return the quantities of its answers, for `derived_columns`; none where nothing is asked.
-
-        Examples
-        --------
-        >>> Training(tokens=3e11).shows(priced=True)
-        {'tokens_per_s': 'tokens_per_s', 'days': 'days', 'training_cost': 'training_cost'}
-        """
-        names = ["tokens_per_s"] if self.given else []
-        if self.tokens is not None:
-            names += ["days", "training_cost"] if priced else ["days"]
-        if self.peak is not None:
-            names.append("mfu")
-        return {name: name for name in names}
-
-    @property
-    def given(self) -> dict[str, float]:
-        """What formulas read of it."""
-        return {name: value for name, value in (("tokens", self.tokens), ("peak", self.peak)) if value is not None}
-
-    def sentence(
-        self,
-        result: FitResult,
-        predicted: Mapping[str, Any],
-        price: Paid | None = None,
-        interval: float = 0.9,
-    ) -> tuple[str, dict[str, float]]:
-        """Return the answers as a sentence, and as numbers; nothing where nothing is asked.
-
-        Parameters
-        ----------
-        predicted : mapping of str to ndarray of shape (1,)
-            One configuration, as `predict_columns` returns it.
-        interval : float
-            Nominal coverage.
-        """
-        shows = self.shows(price is not None)
-        if not shows:
-            return "", {}
-        arrays = {name: np.asarray(values) for name, values in predicted.items()}
-        columns = derived_columns(result, arrays, shows, price, interval, self.given)
-        numbers = {name: float(values[0]) for name, values in columns.items()}
-        text = f"{_amount(numbers['tokens_per_s'])} tokens/s"
-        if self.tokens is not None:
-            seconds = (86400.0 * numbers[f"days{end}"] for end in ("", "_lower", "_upper"))
-            middle, least, most, unit = durations_text(*seconds)
-            text = f"{_amount(self.tokens)} tokens take {middle} {unit} ({least} to {most} {unit}) at {text}"
-            if price is not None:
-                text += f", and cost {_amount(numbers['training_cost'])}"
-        if self.peak is not None:
-            text += f"; MFU is {100.0 * numbers['mfu']:.0f} %"
-        return f"{text}.", numbers
+    Parameters
+    ----------
+    predicted : mapping of str to ndarray of shape (1,)
+        One configuration, as `predict_columns` returns it.
+    interval : float
+        Nominal coverage.
+    """
+    shows = training.shows(price is not None)
+    if not shows:
+        return "", {}
+    arrays = {name: np.asarray(values) for name, values in predicted.items()}
+    columns = derived_columns(result, arrays, shows, price, interval, training.given)
+    numbers = {name: float(values[0]) for name, values in columns.items()}
+    text = f"{_amount(numbers['tokens_per_s'])} tokens/s"
+    if training.tokens is not None:
+        seconds = (86400.0 * numbers[f"days{end}"] for end in ("", "_lower", "_upper"))
+        middle, least, most, unit = durations_text(*seconds)
+        text = f"{_amount(training.tokens)} tokens take {middle} {unit} ({least} to {most} {unit}) at {text}"
+        if price is not None:
+            text += f", and cost {_amount(numbers['training_cost'])}"
+    if training.peak is not None:
+        text += f"; MFU is {100.0 * numbers['mfu']:.0f} %"
+    return f"{text}.", numbers
 
 
 def _amount(value: float) -> str:

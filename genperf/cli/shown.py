@@ -13,8 +13,7 @@ from genperf.cli.options import grid, names_of, number, once
 from genperf.formula.amounts import amount
 
 if TYPE_CHECKING:
-    from genperf.attribution.derived import Training
-    from genperf.facts import Paid
+    from genperf.facts import Paid, Training
     from genperf.result import FitResult, GroupedResult
     from genperf.table.cells import Cells
 
@@ -95,7 +94,7 @@ def training_of(tokens: str | None, peak: str | None) -> Training:
     >>> training_of("300B", "a100")
     Training(tokens=300000000000.0, peak=312000000000000.0)
     """
-    from genperf.attribution.derived import Training
+    from genperf.facts import Training
     from genperf.peaks import peak_of
 
     count = None if tokens is None else amount(tokens)

@@ -19,6 +19,18 @@ EXTRINSIC = (
 )
 
 
+def is_size(name: str) -> bool:
+    """Tell whether a column is a number of the program, as its batch or its layers: no count that a run is scaled by.
+
+    Examples
+    --------
+    >>> is_size("batch_size"), is_size("gpus"), is_size("cores")
+    (True, False, False)
+    """
+    canonical = canonical_of(name)
+    return canonical is not None and canonical not in EXTRINSIC
+
+
 def in_the_singular(names: Sequence[str]) -> dict[str, str]:
     """Return the columns of numbers that count workers or nodes by a name in the singular: `gpu`, `node`.
 

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from genperf.errors import TableError
 from genperf.formula import quote_name
 from genperf.formula.amounts import amount
-from genperf.panel.counts import EXTRINSIC, in_the_singular, not_counted
+from genperf.panel.counts import EXTRINSIC, in_the_singular, is_size, not_counted
 from genperf.panel.evidence import (
     Consequence,
     Evidence,
@@ -369,14 +369,15 @@ def _with_scale(reading: Reading, columns: Mapping[str, Any], at: Mapping[str, s
                 [] if len(ways) > 1 else beyond,
                 [] if len(ways) > 1 else given,
                 [] if len(ways) > 1 else requested,
-                by_name,
                 [] if len(ways) > 1 else _counts(reading),
+                by_name,
             )
             if names_
         ),
         None,
     )
-    if scale is not None and names.get(scale) not in ("workers", "nodes") and "workers" not in mapped:
+    count = scale is not None and names.get(scale) not in ("workers", "nodes") and not is_size(scale)
+    if scale is not None and count and "workers" not in mapped:
         mapped["workers"] = scale
     return replace(reading, scale=scale, mapping=mapped)
 
@@ -451,6 +452,10 @@ def _with_roles(reading: Reading, requested: set[str | None]) -> Reading:
             first, list(columns), scale if not devices else None, growth(reading, first), reading.headers[first]
         )
         roles = {**measured.roles, **roles}
+        if "throughput" in roles and scale is not None and is_size(scale):
+            # A step does a batch; what else a size changes tells nothing of the samples of a step.
+            work = "batch" in str(canonical_of(scale))
+            roles |= {"work": quote_name(scale)} if work else {"quantity": roles.pop("throughput")}
     elif "time" in roles and "unit" not in roles and (unit := _unit_of(reading, roles["time"])) not in ("", "s"):
         roles["unit"] = unit
     derived |= measured.derived
@@ -464,7 +469,7 @@ def _with_roles(reading: Reading, requested: set[str | None]) -> Reading:
         scale = DEVICES
     if scale is None and not roles.get("extrinsic"):
         raise not_counted(numeric, {n: columns[n] for n in reading.of("kind", "label", "constant")})
-    counts = [n for n in numeric if n in named or n == scale]
+    counts = [n for n in numeric if n in named or (n == scale and not is_size(n))]
     _add(roles, "extrinsic", counts)
     rest = [n for n in numeric if n not in names_of(roles["extrinsic"])]
     texts = [n for n in reading.of("kind") if n not in names_of(roles.get("group", ""))]

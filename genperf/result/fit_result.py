@@ -277,7 +277,7 @@ class FitResult(Result, Fitted):
         >>> import pandas as pd
         >>> runs = pd.DataFrame({"workers": [1, 2, 4, 8], "seconds": [9.0, 5.0, 3.0, 2.0]})
         >>> result = gp.fit(gp.read_table(runs, time="seconds", extrinsic="workers"), model="amdahl")
-        >>> print(result.summary().as_text().splitlines()[1].strip())
+        >>> print(result.summary().as_text().strip().splitlines()[0].strip())
         amdahl: time (s)
         """
         from statsmodels.iolib.summary import Summary

@@ -133,7 +133,7 @@ def test_an_export_of_a_tracker_is_read_as_it_is(shell: Shell) -> None:
     assert out.startswith(f"{first} {roles}\n")
     found = re.search(r"Expect ([\d.]+) samples/s at config\.world_size=32", out)
     assert found is not None
-    assert float(found[1]) == pytest.approx(65.3, rel=0.3)
+    assert float(found[1]) == pytest.approx(65.3, rel=0.35)
 
 
 def test_a_throughput_of_one_worker_is_made_that_of_all(shell: Shell) -> None:

@@ -1,0 +1,51 @@
+"""A table that varies a batch or another size of the program alone: it grows with the size, not along a count."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+BATCHES = (1, 2, 4, 8, 16, 32)
+
+
+def answered(folder: Path, table: str, at: str) -> list[dict[str, Any]]:
+    (folder / "runs.csv").write_text(table)
+    command = [sys.executable, "-m", "genperf", "ask", "runs.csv", "--json", *(["--at", at] if at else [])]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
+    return list(json.loads(done.stdout)["answers"])
+
+
+def step(batch: float) -> float:
+    return 0.02 + 0.004 * batch
+
+
+#: The rows' header and cells, the quantity, and what it is at a batch.
+CASES = {
+    "time": ("gpus,batch_size,step_s", lambda b: f"8,{b},{step(b):.5f}", step),
+    "throughput": ("batch_size,images_per_s", lambda b: f"{b},{b / step(b):.2f}", lambda b: b / step(b)),
+    "memory": ("batch_size,memory_mb", lambda b: f"{b},{1800 + 55 * b}", lambda b: 1800 + 55 * b),
+}
+
+
+@pytest.mark.parametrize("quantity", CASES)
+def test_twice_the_largest_batch_is_near_the_law(tmp_path: Path, quantity: str) -> None:
+    header, row, law = CASES[quantity]
+    table = "\n".join([header, *(row(b) for b in BATCHES)]) + "\n"
+    (answer,) = answered(tmp_path, table, "batch_size=64")
+    assert answer["value"] == pytest.approx(law(64), rel=0.1)
+    assert answer["lower"] <= law(64) <= answer["upper"]
+    # Without a question it is the next doubling.
+    assert answered(tmp_path, table, "")[0]["value"] == pytest.approx(answer["value"])
+
+
+def test_a_latency_beside_a_throughput_is_answered_too(tmp_path: Path) -> None:
+    rows = [f"{b},{1000 * step(b):.3f},{b / step(b):.2f}" for b in BATCHES]
+    answers = answered(tmp_path, "\n".join(["batch_size,latency_ms,tokens_per_s", *rows]) + "\n", "batch_size=64")
+    assert {a["quantity"] for a in answers} == {"latency_ms", "tokens_per_s"}
+    latency = next(a for a in answers if a["quantity"] == "latency_ms")
+    assert latency["value"] == pytest.approx(1000 * step(64), rel=0.1)
