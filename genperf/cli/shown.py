@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 import numpy as np
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from genperf.result import FitResult, GroupedResult
     from genperf.table.cells import Cells
 
+T = TypeVar("T")
+
 #: Digits of a predicted value for people; a file has all.
 DIGITS = 3
 
@@ -27,7 +29,7 @@ def values_at(at: tuple[str, ...], fitted: FitResult | GroupedResult) -> dict[st
     texts = {*schema.group, *(f.name for f in schema.factors if not f.numeric)}
     return {
         name: values if schema.column(name) in texts else _numbers(name, values)
-        for name, values in grid(at, names_of(fitted)).items()
+        for name, values in _under_columns(grid(at, names_of(fitted)), fitted).items()
     }
 
 
@@ -35,8 +37,18 @@ def target_of(target: tuple[str, ...], fitted: FitResult | GroupedResult) -> dic
     """Read `--target name=value` options: numbers as `30B`; labels and groups stay texts."""
     schema = fitted.first.schema
     texts = {*schema.group, *(f.name for f in schema.factors if not f.numeric)}
-    given = once(target, "--target", names_of(fitted))
+    given = _under_columns(once(target, "--target", names_of(fitted)), fitted)
     return {name: text if schema.column(name) in texts else plain_amount(text) for name, text in given.items()}
+
+
+def _under_columns(given: Mapping[str, T], fitted: FitResult | GroupedResult) -> dict[str, T]:
+    """Return values under the names of the model's columns, as `ask` finds them: `gpus` is `GPUs`."""
+    names = dict.fromkeys(names_of(fitted))
+    if all(name in names for name in given):
+        return dict(given)
+    from genperf.panel.reading import column_named
+
+    return {column_named(name, names) or name: value for name, value in given.items()}
 
 
 def capacities(given: tuple[str, ...], fitted: FitResult | GroupedResult) -> dict[str, float]:
