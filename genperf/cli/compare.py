@@ -7,6 +7,7 @@ import click
 from genperf.cli.messages import tell
 from genperf.cli.options import model_or_table, once
 from genperf.cli.output import Output, results, show_json, show_rows
+from genperf.cli.shown import under_columns
 
 
 @click.command("compare")
@@ -20,7 +21,8 @@ def command(model: str, at: tuple[str, ...], over: str | None, maximize: bool, i
     """Rank the groups of MODEL, or the levels of a factor, each with the probability of being the best."""
     from genperf.advice.compare import compare as rank
 
-    ranking = rank(model_or_table(model), once(at, "--at"), over, maximize=maximize, interval=interval)
+    fitted = model_or_table(model)
+    ranking = rank(fitted, under_columns(once(at, "--at"), fitted), over, maximize=maximize, interval=interval)
     out.write(ranking.table)
     if out.as_json:
         show_json(ranking.to_dict())

@@ -29,7 +29,7 @@ def values_at(at: tuple[str, ...], fitted: FitResult | GroupedResult) -> dict[st
     texts = {*schema.group, *(f.name for f in schema.factors if not f.numeric)}
     return {
         name: values if schema.column(name) in texts else _numbers(name, values)
-        for name, values in _under_columns(grid(at, names_of(fitted)), fitted).items()
+        for name, values in under_columns(grid(at, names_of(fitted)), fitted).items()
     }
 
 
@@ -37,11 +37,11 @@ def target_of(target: tuple[str, ...], fitted: FitResult | GroupedResult) -> dic
     """Read `--target name=value` options: numbers as `30B`; labels and groups stay texts."""
     schema = fitted.first.schema
     texts = {*schema.group, *(f.name for f in schema.factors if not f.numeric)}
-    given = _under_columns(once(target, "--target", names_of(fitted)), fitted)
+    given = under_columns(once(target, "--target", names_of(fitted)), fitted)
     return {name: text if schema.column(name) in texts else plain_amount(text) for name, text in given.items()}
 
 
-def _under_columns(given: Mapping[str, T], fitted: FitResult | GroupedResult) -> dict[str, T]:
+def under_columns(given: Mapping[str, T], fitted: FitResult | GroupedResult) -> dict[str, T]:
     """Return values under the names of the model's columns, as `ask` finds them: `gpus` is `GPUs`."""
     names = dict.fromkeys(names_of(fitted))
     if all(name in names for name in given):
