@@ -14,7 +14,7 @@ from genperf.formula import Name, Node, Number, call, evaluate, names_in, parse,
 from genperf.formula.amounts import amount
 from genperf.panel.panel import Panel
 from genperf.scaling import KINDS, Scaling
-from genperf.table.axis import UNITS
+from genperf.table.axis import UNITS, several_nodes
 from genperf.table.work import evaluated
 from genperf.vocabulary.names import column_of, counted_by, shares_a_machine
 
@@ -129,7 +129,7 @@ def limits(panel: Panel, counts: Array) -> tuple[tuple[float, float], ...]:
     """Return counts of the scale beyond which more of it may only wait, each with its probability.
 
     Threads, processes, users or environments share one machine, whose cores or slots end somewhere; devices and nodes
-    bring their own.
+    bring their own, and so do processes on several nodes.
 
     Parameters
     ----------
@@ -144,8 +144,8 @@ def limits(panel: Panel, counts: Array) -> tuple[tuple[float, float], ...]:
     >>> [[(round(count, 2), round(chance, 2)) for count, chance in each] for each in found]
     [[], [(1.0, 0.2), (2.38, 0.08), (3.36, 0.08), (5.66, 0.13), (11.31, 0.1)]]
     """
-    factor = panel.axis().factor
-    if factor is None:
+    factor, nodes = panel.axis().factor, panel.nodes
+    if factor is None or (nodes is not None and several_nodes(nodes.upper)):
         return ()
     # A name in the singular counts as well: `Machine`, `gpu`.
     names = (factor.name, f"{factor.name}s")

@@ -177,3 +177,9 @@ def test_what_shares_a_machine_may_exhaust_it(column: str, ends: bool) -> None:
     assert [count for count, _ in counts if count <= 8.0] == ([1.0, 2.0, 4.0] if ends else [])
     # Six doublings from 1 to 64, each the last one with a probability of 0.2.
     assert sum(chance for _, chance in counts) == pytest.approx(1.0 - 0.8**6 if ends else 0.0)
+
+
+@pytest.mark.parametrize(("nodes", "ends"), [([1, 1, 1, 1], True), ([1, 1, 2, 4], False)])
+def test_processes_on_several_nodes_exhaust_no_machine(nodes: list[int], ends: bool) -> None:
+    scale = panel({"procs": [1, 2, 4, 8], "nodes": nodes})
+    assert bool(limits(scale, np.array([1.0, 2.0, 4.0, 8.0]))) is ends
