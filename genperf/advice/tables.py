@@ -20,6 +20,7 @@ from genperf.formula import parse, quote_name
 from genperf.formula.amounts import amount
 from genperf.panel import Panel
 from genperf.panel.counts import is_size
+from genperf.panel.evidence import sparse
 from genperf.panel.measured import Measured, measurement_of_column
 from genperf.panel.question import Selection, select, with_counts_in_names
 from genperf.panel.reading import Reading, column_named, growth, slope_of
@@ -184,6 +185,10 @@ class _Reader:
         varied = [n for n in self.reading.of("setting", "kind") if self.reading.evidence[n].varies]
         rows = len(selection.rows)
         alone = len(varied) <= 1 or rows < SERIES.least_rows
+        sizes = {n: self.reading.evidence[n].texts for n in self.parts(selection) if self.reading.evidence[n].numeric}
+        if len(sizes) > 1 and sparse(sizes, self.reading.evidence[self.reading.scale].values):
+            # Runs spread over several numbers: hardly one has a series of its own.
+            return False
         return counts >= SERIES.least_counts or (alone and counts >= 1)
 
     def answered(
