@@ -96,9 +96,10 @@ class Optimum(Shown):
         if not np.isfinite(self.regret):
             odds = f"{100 * (1.0 - self.interval):.3g} %"
             return f"{text}\nit misses a condition that reads the prediction in more than {odds} of the model's draws"
-        most = f"{100.0 * self.regret:.1f} %" if self.regret > 0.0 else "nothing"
-        odds = f"with {100 * self.interval:g} % probability"
-        return f"{text}\nbeside the others shown, choosing it costs at most {most} {odds}"
+        odds = f"{100 * self.interval:g} % probability"
+        if self.regret <= 0.0:
+            return f"{text}\nit is the best of those shown with at least {odds}"
+        return f"{text}\nit is at most {100.0 * self.regret:.1f} % worse than the best of those shown, with {odds}"
 
     @property
     def per_unit(self) -> bool:
