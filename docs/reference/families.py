@@ -46,7 +46,7 @@ def write(folder: Path) -> None:
 
 def page(family: Family, folder: Path) -> list[str]:
     """Return the lines of a family's page, and draw its figure beside it."""
-    needs = [f"| {n.name} | {'yes' if n.required else 'no'} |" for n in family.needs]
+    needs = [f"| {name} | yes |" for name in family.requires] + [f"| {name} | no |" for name in family.uses]
     text = inspect.getdoc(family.build) or inspect.getdoc(inspect.getmodule(family.build)) or ""
     explained = text.split("\nParameters\n")[0].split("\nExamples\n")[0].strip()
     lines = [f"# {family.name}", "", f"For {family.purpose}.", "", "```text", family.equation, "```", ""]
