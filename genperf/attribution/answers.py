@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -35,13 +36,13 @@ def as_html(title: str, frame: pd.DataFrame, *notes: str) -> str:
     return f"<p><strong>{escape(title)}</strong></p>{frame.to_html(index=False, border=0, na_rep='–')}{below}"
 
 
-class Shown:
+class Shown(ABC):
     """An answer that is printed as tables with remarks below; the first table is its frame."""
 
     @property
+    @abstractmethod
     def tables(self) -> list[tuple[str, pd.DataFrame]]:
         """The tables with their titles."""
-        raise NotImplementedError
 
     @property
     def remarks(self) -> Sequence[str]:

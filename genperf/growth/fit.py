@@ -364,8 +364,8 @@ def _through(member: Member, loans: Loans, noise: float) -> Member:
         share = np.sqrt(max(0.0, 1.0 - run / max(float(variance), 1e-300)))
         offsets.append(share * np.interp(ranks, levels, points - np.median(points)))
     variances = np.concatenate([discrepancy.variances[: -len(offsets)], np.zeros(len(offsets))])
-    led = msgspec.structs.replace(discrepancy, variances=variances, offsets=np.stack(offsets, axis=1))
-    return replace(member, discrepancy=led, central=None)
+    corrected = msgspec.structs.replace(discrepancy, variances=variances, offsets=np.stack(offsets, axis=1))
+    return replace(member, discrepancy=corrected, central=None)
 
 
 # --- members ---------------------------------------------------------------------------------------------------------

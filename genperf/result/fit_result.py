@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -40,7 +41,7 @@ class PrintSettings:
 PRINT = PrintSettings()
 
 
-class Result:
+class Result(ABC):
     """What one model and the models of groups have in common; `genperf` imports the rooms above lazily."""
 
     def predict(
@@ -101,12 +102,13 @@ class Result:
         return self._predicted(cells_of(data, self.first.schema), interval, band)
 
     @property
+    @abstractmethod
     def first(self) -> FitResult:
         """The model, or that of the first group: all groups have the same columns."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _predicted(self, source: Source, interval: float, band: Band) -> dict[str, Cells]:
-        raise NotImplementedError
+        """Predict the rows of a source, as `predict_columns` does."""
 
     def report(self, path: str | Path, **options: Any) -> Path:
         """Write the page: `genperf.report`."""

@@ -78,14 +78,14 @@ def assemble(opened: Source, options: ReadOptions) -> Table:
     rejected = sorted([*columns.rejections(keep), *opened.ragged], key=lambda r: r.line)
     if rejected and not (options.skip_bad_rows and usable.any()):
         raise _bad_rows(rejected, int(keep.sum()) + len(opened.ragged), opened)
-    carried = [c for c in opened.frame.columns if c not in frame and c not in columns.derived]
+    remaining = [c for c in opened.frame.columns if c not in frame and c not in columns.derived]
     for name in columns.derived:
         if name not in frame:
             frame[name] = columns.number(name)
     failures = frame.loc[keep & columns.usable(settings) & failed, list(dict.fromkeys(settings))]
     failures = failures.reset_index(drop=True)
     kept = with_columns(
-        opened.frame[carried], {name: opened.numbers[name] for name in carried if name in opened.numbers}
+        opened.frame[remaining], {name: opened.numbers[name] for name in remaining if name in opened.numbers}
     )
     frame = pd.concat([frame, kept], axis=1)[usable].reset_index(drop=True)
     read = {*read_by_filter, *columns.origins(columns.derived), *options.failures.columns}
@@ -101,7 +101,7 @@ def assemble(opened: Source, options: ReadOptions) -> Table:
         repeat=roles.repeat,
         source=opened.name,
         rejected=tuple(rejected),
-        unused=tuple(c for c in carried if c not in read),
+        unused=tuple(c for c in remaining if c not in read),
         derived=dict(columns.derived),
         reading=options.beside_roles(),
         notes=(
