@@ -12,8 +12,10 @@ for _library in ("OPENBLAS", "OMP", "MKL", "BLIS", "VECLIB_MAXIMUM"):
 import pytest  # noqa: E402  (after the limit of threads)
 from hypothesis import settings  # noqa: E402
 
-# On a busy machine an example takes as long as it takes. Each run draws others, so that few a run are many in the end.
-settings.register_profile("genperf", deadline=None, max_examples=25)
+# On a busy machine an example takes as long as it takes. Every run draws the same examples, so that the tests of
+# one commit have one result; `pytest --hypothesis-profile=explore` draws others at each run.
+settings.register_profile("genperf", deadline=None, max_examples=25, derandomize=True)
+settings.register_profile("explore", deadline=None, max_examples=25, derandomize=False)
 settings.load_profile("genperf")
 
 
