@@ -10,12 +10,7 @@ import numpy.typing as npt
 import pandas as pd
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.model_selection import BaseCrossValidator
-from sklearn.utils.validation import (
-    _check_sample_weight,
-    check_is_fitted,
-    check_non_negative,
-    validate_data,
-)
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, check_non_negative, validate_data
 
 from genperf.errors import GenperfError
 from genperf.fitting import fit

@@ -7,14 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from genperf.cli.options import (
-    fit_arguments,
-    fit_options,
-    measured_column,
-    one_group,
-    read,
-    table_options,
-)
+from genperf.cli.options import fit_arguments, fit_options, measured_column, one_group, read, table_options
 from genperf.cli.output import Output, results, show_json
 from genperf.cli.progress import progress
 from genperf.cli.shown import capacities, target_of

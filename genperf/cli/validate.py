@@ -31,14 +31,7 @@ if TYPE_CHECKING:
     csv="Write every held-out configuration's prediction here.",
     plot="predicted against measured values of the held-out configurations",
 )
-def command(
-    table: str,
-    scheme: str,
-    models: str,
-    interval: float,
-    out: Output,
-    **given: Any,
-) -> None:
+def command(table: str, scheme: str, models: str, interval: float, out: Output, **given: Any) -> None:
     """Fit models to parts of TABLE and measure their errors, in per cent, on the held-out configurations."""
     from genperf.plots import predicted_against_measured
     from genperf.validation import validate

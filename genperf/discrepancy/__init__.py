@@ -2,18 +2,5 @@
 
 from genperf.discrepancy.product import Axis, Product
 from genperf.discrepancy.random_walk import RandomWalk
-from genperf.discrepancy.series import Discrepancy, Extrapolation, Geometry
+from genperf.discrepancy.series import Discrepancy, Extrapolation
 from genperf.discrepancy.stack import Beyond, Part, Process, Stack
-
-__all__ = [
-    "Axis",
-    "Beyond",
-    "Discrepancy",
-    "Extrapolation",
-    "Geometry",
-    "Part",
-    "Process",
-    "Product",
-    "RandomWalk",
-    "Stack",
-]

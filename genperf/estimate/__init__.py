@@ -9,18 +9,3 @@ from genperf.estimate.outcome import Estimate
 from genperf.estimate.phases import estimate_phases
 from genperf.estimate.prepare import fewer_factors, levels_by_content
 from genperf.estimate.select import affordable
-
-__all__ = [
-    "NO_GROWTH",
-    "Estimate",
-    "FitOptions",
-    "Growth",
-    "affordable",
-    "at_once",
-    "estimate",
-    "estimate_alike",
-    "estimate_phases",
-    "feasibility_of",
-    "fewer_factors",
-    "levels_by_content",
-]

@@ -54,11 +54,7 @@ HALVING = HalvingSettings()
 
 
 def candidates_of(
-    expressions: Sequence[Expression],
-    table: Table,
-    options: FitOptions,
-    seed: int,
-    growth: Growth = NO_GROWTH,
+    expressions: Sequence[Expression], table: Table, options: FitOptions, seed: int, growth: Growth = NO_GROWTH
 ) -> list[Candidate]:
     """Fit expressions with the requested λ, and compute their errors on held-out rows.
 

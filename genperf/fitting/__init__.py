@@ -2,6 +2,4 @@
 
 from genperf.fitting.door import fit, fit_group, model_of
 from genperf.fitting.expressions import fitted_phases
-from genperf.fitting.models import Model, model_named
-
-__all__ = ["Model", "fit", "fit_group", "fitted_phases", "model_named", "model_of"]
+from genperf.fitting.models import model_named

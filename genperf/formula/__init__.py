@@ -11,35 +11,3 @@ from genperf.formula.nodes import FUNCTIONS, Call, Name, Node, Number, Text, add
 from genperf.formula.parse import Formula, parse, parse_number
 from genperf.formula.power_sum import PowerSum, power_sum, with_sums
 from genperf.formula.render import latex, quote_name, render
-
-__all__ = [
-    "FUNCTIONS",
-    "JAVASCRIPT",
-    "LANGUAGES",
-    "Call",
-    "Formula",
-    "Name",
-    "Node",
-    "Number",
-    "PowerSum",
-    "Text",
-    "addends",
-    "bind",
-    "bind_values",
-    "call",
-    "chain",
-    "evaluate",
-    "evaluate_with_gradient",
-    "in_language",
-    "javascript",
-    "latex",
-    "names_in",
-    "parse",
-    "parse_number",
-    "power_sum",
-    "quote_name",
-    "render",
-    "spread",
-    "substitute",
-    "with_sums",
-]

@@ -255,12 +255,7 @@ FUNCTIONS: dict[str, Function] = {
     "max": Function(_reduce(np.maximum), _extreme_partials, 2, 16),
     "ceil": Function(np.ceil, _zero, 1, 1),
     "floor": Function(np.floor, _zero, 1, 1),
-    "where": Function(
-        np.where,
-        lambda a, r: (0.0, np.where(a[0], 1.0, 0.0), np.where(a[0], 0.0, 1.0)),
-        3,
-        3,
-    ),
+    "where": Function(np.where, lambda a, r: (0.0, np.where(a[0], 1.0, 0.0), np.where(a[0], 0.0, 1.0)), 3, 3),
 }
 
 #: Names that may be written with brackets in a formula.

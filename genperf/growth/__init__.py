@@ -17,5 +17,3 @@ True
 
 from genperf.growth.bank import Bank, bank
 from genperf.growth.posterior import Counts, Draws, Posterior, Series, interval_of, posteriors, shared_posteriors
-
-__all__ = ["Bank", "Counts", "Draws", "Posterior", "Series", "bank", "interval_of", "posteriors", "shared_posteriors"]

@@ -25,8 +25,6 @@ from genperf.importers.imported import SOURCE, FormatError, Imported, csv_lines,
 from genperf.table.content import SIGNATURES
 from genperf.table.opened import read_text
 
-__all__ = ["FORMATS", "Format", "Imported", "csv_lines", "import_files", "is_number"]
-
 
 @dataclass(frozen=True)
 class Format:

@@ -25,7 +25,6 @@ from genperf.models import (
     transformer_memory,
     usl,
 )
-from genperf.models.compose import compose
 from genperf.models.family import Choice, Family, Overhead, held_at
 from genperf.vocabulary.names import ALIASES
 
@@ -68,15 +67,3 @@ def family_named(name: str) -> Family:
     if name not in MODELS:
         raise ModelError(f"unknown family '{name}'", hint=suggest(name, list(MODELS)) or f"one of {', '.join(MODELS)}")
     return MODELS[name]
-
-
-__all__ = [
-    "ALIASES",
-    "MODELS",
-    "Choice",
-    "Family",
-    "Overhead",
-    "compose",
-    "family_named",
-    "held_at",
-]

@@ -46,10 +46,6 @@ FAMILY = Family(
     source="Amdahl 1967",
     purpose="a serial part and a parallel one, no communication",
     requires=("workers",),
-    uses=(
-        "batch",
-        "work",
-        "samples",
-    ),
+    uses=("batch", "work", "samples"),
     build=build,
 )

@@ -109,13 +109,7 @@ FAMILY = Family(
     source="Hashemi et al. 2016",
     purpose="whole jobs: initialisation that does not scale, and a server with a knee",
     requires=("workers",),
-    uses=(
-        "samples",
-        "iterations",
-        "batch",
-        "work",
-        "servers",
-    ),
+    uses=("samples", "iterations", "batch", "work", "servers"),
     build=build,
     candidates=candidates,
 )

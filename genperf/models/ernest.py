@@ -33,11 +33,7 @@ FAMILY = Family(
     source="Venkataraman et al. 2016",
     purpose="jobs and steps whose communication is a tree or one message per worker",
     requires=("workers",),
-    uses=(
-        "batch",
-        "work",
-        "samples",
-    ),
+    uses=("batch", "work", "samples"),
     build=build,
     overheads=(
         Overhead("constant", "c", "c", "constant"),

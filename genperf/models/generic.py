@@ -79,11 +79,7 @@ class Structure:
 SEPARABLE = Structure()
 
 
-def generic(
-    factors: Sequence[Factor],
-    structure: Structure = SEPARABLE,
-    following: Collection[str] = (),
-) -> Expression:
+def generic(factors: Sequence[Factor], structure: Structure = SEPARABLE, following: Collection[str] = ()) -> Expression:
     """Write the generic expression for some factors.
 
         T = C + Σ_i a_i · I_i^p_i · Π_j E_j^q_ij · Π_c exp(d_ic[level])

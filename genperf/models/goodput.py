@@ -62,11 +62,7 @@ FAMILY = Family(
     source="Qiao et al. 2021",
     purpose="computation and synchronisation that overlap in part",
     requires=("workers",),
-    uses=(
-        "nodes",
-        "batch",
-        "work",
-    ),
+    uses=("nodes", "batch", "work"),
     build=build,
     candidates=candidates,
     choice="largest",

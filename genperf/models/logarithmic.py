@@ -29,11 +29,7 @@ FAMILY = Family(
     source="reference",
     purpose="a step that grows slowly: the fewest constants",
     requires=("workers",),
-    uses=(
-        "batch",
-        "work",
-        "samples",
-    ),
+    uses=("batch", "work", "samples"),
     build=build,
     overheads=(Overhead("per doubling", "delta", "delta*log2(workers)", "doubling"),),
 )

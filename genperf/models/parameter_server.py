@@ -76,12 +76,7 @@ FAMILY = Family(
     source="Alqahtani & Demirbas 2019",
     purpose="parameter servers that congest as workers are added",
     requires=("workers",),
-    uses=(
-        "servers",
-        "batch",
-        "work",
-        "bytes",
-    ),
+    uses=("servers", "batch", "work", "bytes"),
     build=build,
     candidates=candidates,
 )

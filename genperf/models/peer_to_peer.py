@@ -63,11 +63,7 @@ FAMILY = Family(
     source="Alqahtani & Demirbas 2019",
     purpose="every worker sends to every other",
     requires=("workers",),
-    uses=(
-        "batch",
-        "work",
-        "bytes",
-    ),
+    uses=("batch", "work", "bytes"),
     build=build,
     candidates=candidates,
 )

@@ -32,10 +32,6 @@ FAMILY = Family(
     source="reference",
     purpose="growth or shrinkage of any power between −2 and 2",
     requires=("workers",),
-    uses=(
-        "batch",
-        "work",
-        "samples",
-    ),
+    uses=("batch", "work", "samples"),
     build=build,
 )

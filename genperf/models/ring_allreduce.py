@@ -6,14 +6,7 @@ from typing import Literal
 
 from genperf.expression import Expression, coefficient
 from genperf.models.compose import compose
-from genperf.models.exchange import (
-    SERIAL,
-    SYNCHRONISATION,
-    SYNCHRONISATION_COST,
-    hidden,
-    measured_alone,
-    partly_hidden,
-)
+from genperf.models.exchange import SERIAL, SYNCHRONISATION, SYNCHRONISATION_COST, hidden, measured_alone, partly_hidden
 from genperf.models.family import Family, times
 from genperf.panel import Panel, share
 
@@ -101,11 +94,7 @@ FAMILY = Family(
     source="Alqahtani & Demirbas 2019",
     purpose="synchronous steps whose all-reduce overlaps the backward pass, all of it or in part, or follows it",
     requires=("workers",),
-    uses=(
-        "batch",
-        "work",
-        "bytes",
-    ),
+    uses=("batch", "work", "bytes"),
     build=build,
     candidates=candidates,
 )

@@ -40,15 +40,8 @@ FAMILY = Family(
     equation="c + a·batch + β_r·bytes·(g − 1)/g + β_n·bytes·(m − 1)/m + α·log2 m, m nodes of g devices",
     source="Patarasuk & Yuan 2009",
     purpose="a step where training leaves the first node",
-    requires=(
-        "workers",
-        "nodes",
-    ),
-    uses=(
-        "batch",
-        "work",
-        "bytes",
-    ),
+    requires=("workers", "nodes"),
+    uses=("batch", "work", "bytes"),
     build=build,
     overheads=(
         Overhead("inside nodes", "beta_r", "beta_r*max(1 - nodes/workers, 0)", "inside"),

@@ -46,11 +46,7 @@ FAMILY = Family(
     source="Gunther 2007",
     purpose="a serial part, a parallel one, and coherency that makes many workers slower",
     requires=("workers",),
-    uses=(
-        "batch",
-        "work",
-        "samples",
-    ),
+    uses=("batch", "work", "samples"),
     build=build,
     # Coherency among the workers of a node, which share its memory and its host.
     overheads=(Overhead("contention", "kappa", "kappa*(workers/nodes - 1)**2", "inside"),),

@@ -8,5 +8,3 @@ from __future__ import annotations
 
 from genperf.panel.panel import Panel
 from genperf.panel.work import Share, Work, limits, possible_work, share
-
-__all__ = ["Panel", "Share", "Work", "limits", "possible_work", "share"]

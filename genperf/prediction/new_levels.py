@@ -154,12 +154,7 @@ def combined(
 
 
 def reasons(
-    schema: Schema,
-    query: Query,
-    new: Mapping[str, Truth],
-    stand: StandIns,
-    rows: npt.NDArray[np.intp],
-    value: Array,
+    schema: Schema, query: Query, new: Mapping[str, Truth], stand: StandIns, rows: npt.NDArray[np.intp], value: Array
 ) -> list[str]:
     """Return for each row which level was not measured, and what the answer is.
 
@@ -220,9 +215,7 @@ def substituted_members(schema: Schema, members: Sequence[Member], new: Levels) 
             step = max(1, min(len(ways), len(member.draws) // NEW_LEVELS.least_draws))
             draws = np.arange(k % step, len(member.draws), step)
             copied = replace(
-                member,
-                expression=_substituted_expression(member.expression, stands),
-                weight=member.weight / len(ways),
+                member, expression=_substituted_expression(member.expression, stands), weight=member.weight / len(ways)
             )
             out.append(copied.kept(draws))
     return tuple(out)

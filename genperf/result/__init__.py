@@ -3,17 +3,3 @@
 from genperf.result.answering import answering, predicting_levels, with_scaling
 from genperf.result.file import dump_model, is_model, load_model, model_pieces, parse_model, save_model
 from genperf.result.fit_result import FitResult, GroupedResult
-
-__all__ = [
-    "FitResult",
-    "GroupedResult",
-    "answering",
-    "dump_model",
-    "is_model",
-    "load_model",
-    "model_pieces",
-    "parse_model",
-    "predicting_levels",
-    "save_model",
-    "with_scaling",
-]

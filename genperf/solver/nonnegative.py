@@ -36,11 +36,7 @@ def diagonal(matrices: Array) -> Array:
 
 
 def nonnegative_least_squares(
-    gram: Array,
-    moment: Array,
-    lower: npt.ArrayLike = 0.0,
-    upper: npt.ArrayLike = np.inf,
-    sides: Sides | None = None,
+    gram: Array, moment: Array, lower: npt.ArrayLike = 0.0, upper: npt.ArrayLike = np.inf, sides: Sides | None = None
 ) -> Array:
     """Minimise `½ xᵀGx − hᵀx` over lower ≤ x ≤ upper for every problem of a batch.
 

@@ -116,12 +116,7 @@ def _of_sets(conditions: _Conditions, sets: slice | npt.NDArray[Any]) -> _Condit
 
 
 def _polish_block(
-    problem: Problem,
-    x: Array,
-    conditions: _Conditions,
-    held: Mask,
-    settings: PolishSettings,
-    watch: Watch | None,
+    problem: Problem, x: Array, conditions: _Conditions, held: Mask, settings: PolishSettings, watch: Watch | None
 ) -> Polished:
     """Polish sets of constants that fit in memory together."""
     cost = problem.cost(x, *conditions)

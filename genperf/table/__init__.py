@@ -16,19 +16,6 @@ if TYPE_CHECKING:
     from genperf.table.read import read_table
     from genperf.table.table import REPEATS, Table
 
-__all__ = [
-    "PHASES",
-    "REPEATS",
-    "Factor",
-    "Rejection",
-    "Role",
-    "Table",
-    "Target",
-    "phase_columns",
-    "phase_seconds",
-    "read_table",
-    "shown_phases",
-]
 
 _HOME = {
     **dict.fromkeys(("PHASES", "phase_columns", "phase_seconds", "shown_phases"), "phases"),

@@ -3,19 +3,5 @@
 from genperf.validation.importance import BLACK_BOXES, importance
 from genperf.validation.learners import LEARNERS, linear_coefficients
 from genperf.validation.run import validate
-from genperf.validation.score import HeldOut, ModelScore, Validation
+from genperf.validation.score import Validation
 from genperf.validation.splits import SCHEMES, Split, split
-
-__all__ = [
-    "BLACK_BOXES",
-    "LEARNERS",
-    "SCHEMES",
-    "HeldOut",
-    "ModelScore",
-    "Split",
-    "Validation",
-    "importance",
-    "linear_coefficients",
-    "split",
-    "validate",
-]

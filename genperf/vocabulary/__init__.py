@@ -4,5 +4,3 @@ No other room lists words of a role: a new name, unit or language is a word in t
 """
 
 from genperf.vocabulary.words import any_of, section, words_of
-
-__all__ = ["any_of", "section", "words_of"]
