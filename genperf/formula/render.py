@@ -1,14 +1,175 @@
-"""A tree printed: as the text it is read from, and as LaTeX."""
+"""A tree written: as the text it is read from, as LaTeX, and as an expression of a programming language.
+
+A language is a table: what each function is written as, how tightly that binds, and how tightly its arguments must bind
+to need no brackets.
+"""
 
 from __future__ import annotations
 
+import json
 import keyword
+import math
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import reduce
 
-from genperf.formula.nodes import CALLABLE, FUNCTIONS, Call, Name, Node, Number, Text
+from genperf.formula.nodes import CALLABLE, FUNCTIONS, Call, Function, Name, Node, Number, Text
 
-#: Precedence of what needs no brackets anywhere: above every operator of `FUNCTIONS`.
+#: How tightly binds what needs no brackets anywhere: above every operator of `FUNCTIONS`.
 _TIGHTEST = 100
+_MULTIPLY, _NEGATIVE, _POWER = (FUNCTIONS[name].precedence for name in ("multiply", "negative", "power"))
+#: A text and how tightly its outermost operator binds.
+_Part = tuple[str, int]
+
+
+@dataclass(frozen=True)
+class Form:
+    """What a function is written as."""
+
+    #: `{0}` is the first argument.
+    template: str
+    #: How tightly it binds.
+    strength: int = _TIGHTEST
+    #: An argument that binds less tightly than this is put in brackets.
+    least: tuple[int, ...] = (0, 0, 0)
+
+
+@dataclass(frozen=True)
+class Language:
+    """How a language writes what a formula may hold."""
+
+    #: By function. One whose name ends in ` text` is for arguments of which one is a text.
+    forms: Mapping[str, Form]
+    #: Any other function, from its name and its arguments.
+    call: str
+    brackets: str = "({})"
+    between: str = ","
+    #: A number that is not finite, and a text.
+    not_finite: Callable[[float], str] = str
+    text: Callable[[str], str] = json.dumps
+    #: Stands before the expression: arithmetic where the language differs from numpy.
+    prelude: str = ""
+
+
+def _form_of(name: str, function: Function) -> Form:
+    """Return how a formula has an operator."""
+    symbol, strength = str(function.symbol), function.precedence
+    if function.most == 1:
+        return Form(symbol + " " * symbol.isalpha() + "{0}", strength, (strength,))
+    if name == "power":
+        # Right-associative, and its right side may start with a sign.
+        return Form("{0}**{1}", strength, (strength + 1, strength - 1))
+    gap = "" if strength == _MULTIPLY else " "
+    compares = strength == FUNCTIONS["less"].precedence
+    return Form(f"{{0}}{gap}{symbol}{gap}{{1}}", strength, (strength + compares, strength + 1))
+
+
+_FORMULA = Language({n: _form_of(n, f) for n, f in FUNCTIONS.items() if f.symbol}, "{0}({1})", between=", ", text=repr)
+_LATEX_OPERATORS: Mapping[str, str] = {
+    **{"add": " + ", "subtract": " - ", "multiply": r" \cdot ", "remainder": r" \bmod ", "less": " < "},
+    **{"less_equal": r" \le ", "greater": " > ", "greater_equal": r" \ge ", "equal": " = ", "not_equal": r" \ne "},
+    **{"and": r" \land ", "or": r" \lor "},
+}
+_LATEX = Language(
+    {
+        **{
+            name: Form(f"{{0}}{sign}{{1}}", strength, (strength, strength + 1))
+            for name, sign in _LATEX_OPERATORS.items()
+            for strength in [FUNCTIONS[name].precedence]
+        },
+        # A fraction needs brackets below an exponent, and nowhere else.
+        "divide": Form(r"\frac{{{0}}}{{{1}}}", _TIGHTEST - 1),
+        "power": Form("{0}^{{{1}}}", _POWER, (_TIGHTEST, 0)),
+        "negative": Form("-{0}", _NEGATIVE, (_NEGATIVE,)),
+        "not": Form(r"\lnot {0}", FUNCTIONS["not"].precedence, (_TIGHTEST,)),
+        "sqrt": Form(r"\sqrt{{{0}}}"),
+        "abs": Form(r"\left|{0}\right|"),
+        "ceil": Form(r"\left\lceil{{{0}}}\right\rceil"),
+        "floor": Form(r"\left\lfloor{{{0}}}\right\rfloor"),
+        "exp": Form("e^{{{0}}}", _POWER),
+        "log": Form(r"\ln\left({0}\right)"),
+        "log2": Form(r"\log_2\left({0}\right)"),
+        "where": Form(r"\begin{{cases}} {1} & {0} \\ {2} & \text{{otherwise}} \end{{cases}}"),
+    },
+    r"\{0}\left({1}\right)",
+    brackets=r"\left({}\right)",
+    between=", ",
+)
+_OPERATORS = {
+    **{"less": "({0}<{1})", "less_equal": "({0}<={1})", "greater": "({0}>{1})", "greater_equal": "({0}>={1})"},
+    **{"equal": "({0}=={1})", "not_equal": "({0}!={1})", "add": "({0}+{1})", "subtract": "({0}-{1})"},
+    **{"multiply": "({0}*{1})", "divide": "({0}/{1})", "negative": "(-{0})"},
+}
+#: Those of C's family.
+_LIKE_C = {**_OPERATORS, "or": "({0}||{1})", "and": "({0}&&{1})", "not": "(!{0})", "where": "({0}?{1}:{2})"}
+
+
+def _forms(templates: Mapping[str, str]) -> dict[str, Form]:
+    """Return forms that have the brackets which they need."""
+    return {name: Form(template) for name, template in templates.items()}
+
+
+#: The sign of a remainder, and 1 to the power of NaN, differ from numpy's. A text is ASCII, without `<`: it may stand
+#: in a `<script>`.
+JAVASCRIPT = Language(
+    _forms(
+        {
+            **{**_LIKE_C, "equal": "({0}==={1})", "not_equal": "({0}!=={1})"},
+            **{"remainder": "remainder({0},{1})", "power": "power({0},{1})"},
+        }
+    ),
+    "Math.{0}({1})",
+    not_finite=lambda value: "NaN" if math.isnan(value) else "Infinity" if value > 0 else "(-Infinity)",
+    text=lambda text: json.dumps(text).replace("<", "\\u003c"),
+    prelude="const remainder=(a,b)=>a-Math.floor(a/b)*b;\nconst power=(a,b)=>a===1||b===0?1:Math.pow(a,b);\n",
+)
+PYTHON = Language(
+    _forms(
+        {
+            **{**_OPERATORS, "or": "({0} or {1})", "and": "({0} and {1})", "not": "(not {0})"},
+            **{"where": "({1} if {0} else {2})", "remainder": "({0}%{1})", "power": "({0}**{1})"},
+            **{"abs": "abs({0})", "min": "min({0},{1})", "max": "max({0},{1})"},
+        }
+    ),
+    "math.{0}({1})",
+    not_finite=lambda value: f"float('{value}')",
+    text=repr,
+    prelude="import math\n",
+)
+C = Language(
+    _forms(
+        {
+            **{**_LIKE_C, "equal text": "(strcmp({0},{1})==0)", "not_equal text": "(strcmp({0},{1})!=0)"},
+            **{"remainder": "({0}-floor({0}/{1})*{1})", "power": "pow({0},{1})", "abs": "fabs({0})"},
+            **{"min": "fmin({0},{1})", "max": "fmax({0},{1})"},
+        }
+    ),
+    "{0}({1})",
+    not_finite=lambda value: "NAN" if math.isnan(value) else "INFINITY" if value > 0 else "(-INFINITY)",
+    prelude="#include <math.h>\n#include <string.h>\n",
+)
+LANGUAGES = {"python": PYTHON, "c": C, "javascript": JAVASCRIPT}
+
+
+def _written(node: Node, language: Language, leaf: Callable[[Number | Text | Name], _Part]) -> _Part:
+    """Return a tree in a language; `leaf` writes numbers, texts and names."""
+    match node:
+        case Number() | Text() | Name():
+            return leaf(node)
+        case Call(function, arguments):
+            parts = [_written(argument, language, leaf) for argument in arguments]
+            compared = any(isinstance(argument, Text) for argument in arguments)
+            form = (compared and language.forms.get(f"{function} text")) or language.forms.get(function)
+            if form is None:
+                return language.call.format(function, language.between.join(text for text, _ in parts)), _TIGHTEST
+            texts = [
+                text if strength >= least else language.brackets.format(text)
+                for (text, strength), least in zip(parts, [*form.least, *(0 for _ in parts)], strict=False)
+            ]
+            # Two arguments at a time, where a formula may give `min` and `max` more.
+            many = function in ("min", "max")
+            return reduce(form.template.format, texts) if many else form.template.format(*texts), form.strength
+    raise TypeError("a bound tree has no text")
 
 
 def quote_name(name: str) -> str:
@@ -30,14 +191,7 @@ def _number(value: float) -> str:
 
 
 def render(node: Node, number: Callable[[float], str] = _number) -> str:
-    """Return the tree as text that `parse` reads back to the same tree.
-
-    Parameters
-    ----------
-    node : Node
-        An unbound tree.
-    number : callable, optional
-        How a number is written; the default is exact.
+    """Return an unbound tree as text that `parse` reads back to the same tree, with numbers exact unless `number` is.
 
     Examples
     --------
@@ -45,40 +199,73 @@ def render(node: Node, number: Callable[[float], str] = _number) -> str:
     >>> render(parse("(a + b)/(2*c)**-n").node)
     '(a + b)/(2*c)**-n'
     """
-    return _text(node, number)[0]
+
+    def leaf(one: Number | Text | Name) -> _Part:
+        if isinstance(one, Number):
+            return number(one.value), _TIGHTEST if one.value >= 0 else _NEGATIVE
+        return _FORMULA.text(one.value) if isinstance(one, Text) else quote_name(one.name), _TIGHTEST
+
+    return _written(node, _FORMULA, leaf)[0]
 
 
-def _text(node: Node, number: Callable[[float], str]) -> tuple[str, int]:
-    """Return the text and how tightly its outermost operator binds."""
-    match node:
-        case Number(value):
-            return (number(value), _TIGHTEST) if value >= 0 else (number(value), FUNCTIONS["negative"].precedence)
-        case Text(value):
-            return repr(value), _TIGHTEST
-        case Name(name):
-            return quote_name(name), _TIGHTEST
-        case Call(function, arguments):
-            held = FUNCTIONS[function]
-            parts = [_text(a, number) for a in arguments]
-            if held.symbol is None:
-                return f"{function}({', '.join(text for text, _ in parts)})", _TIGHTEST
-            strength = held.precedence
-            if len(parts) == 1:
-                gap = " " if held.symbol.isalpha() else ""
-                return held.symbol + gap + _bracket(parts[0], strength), strength
-            if function == "power":
-                # Right-associative, and its right side may start with a sign.
-                return f"{_bracket(parts[0], strength + 1)}**{_bracket(parts[1], strength - 1)}", strength
-            gap = "" if function in ("multiply", "divide", "remainder") else " "
-            side = strength + 1 if strength == FUNCTIONS["less"].precedence else strength
-            left, right = _bracket(parts[0], side), _bracket(parts[1], strength + 1)
-            return f"{left}{gap}{held.symbol}{gap}{right}", strength
-    raise TypeError("a bound tree has no text")
+def latex(node: Node, number: Callable[[float], str] = _number) -> str:
+    r"""Return the tree as LaTeX (mathematics mode, without delimiters).
+
+    Examples
+    --------
+    >>> from genperf.formula import parse
+    >>> print(latex(parse("a*n**p/2").node))
+    \frac{a \cdot n^{p}}{2}
+    >>> print(latex(parse("2*(layers/1.94)**0.248").node))
+    2 \cdot \left(\frac{\mathrm{layers}}{1.94}\right)^{0.248}
+    """
+
+    def leaf(one: Number | Text | Name) -> _Part:
+        if isinstance(one, Number):
+            mantissa, e, exponent = number(one.value).partition("e")
+            text = rf"{mantissa} \times 10^{{{int(exponent)}}}" if e else mantissa
+            return text, _TIGHTEST if one.value >= 0 and not e else _MULTIPLY
+        return rf"\mathrm{{{_escape(one.value)}}}" if isinstance(one, Text) else latex_name(one.name), _TIGHTEST
+
+    return _written(node, _LATEX, leaf)[0]
 
 
-def _bracket(part: tuple[str, int], at_least: int) -> str:
-    text, strength = part
-    return text if strength >= at_least else f"({text})"
+def in_language(node: Node, names: Mapping[str, str], language: Language) -> str:
+    """Return the tree as an expression with the same value, which needs the language's `prelude` before it.
+
+    Parameters
+    ----------
+    node : Node
+        An unbound tree.
+    names : mapping of str to str
+        What is written for each name, as `x[0]`. A name itself is never written, so it cannot become code.
+
+    Raises
+    ------
+    KeyError
+        For a name that is not in `names`.
+
+    Examples
+    --------
+    >>> from genperf.formula import parse
+    >>> tree = parse("a*n**-p + max(b, log2(n))").node
+    >>> in_language(tree, {"a": "c[0]", "b": "c[1]", "p": "c[2]", "n": "x[0]"}, JAVASCRIPT)
+    '((c[0]*power(x[0],(-c[2])))+Math.max(c[1],Math.log2(x[0])))'
+    >>> in_language(tree, {"a": "2.0", "b": "3.0", "p": "0.5", "n": "n"}, C)
+    '((2.0*pow(n,(-0.5)))+fmax(3.0,log2(n)))'
+    """
+
+    def leaf(one: Number | Text | Name) -> _Part:
+        if isinstance(one, Name):
+            return names[one.name], _TIGHTEST
+        if isinstance(one, Text):
+            return language.text(one.value), _TIGHTEST
+        text = repr(float(one.value)) if math.isfinite(one.value) else language.not_finite(one.value)
+        # In brackets where it has a sign: `a--1` is no JavaScript.
+        signed = math.isfinite(one.value) and math.copysign(1.0, one.value) < 0
+        return f"({text})" if signed else text, _TIGHTEST
+
+    return _written(node, language, leaf)[0]
 
 
 _GREEK = {"alpha", "beta", "gamma", "delta", "eta", "kappa", "lambda", "sigma", "theta", "tau", "omega", "mu", "rho"}
@@ -104,85 +291,3 @@ _SPECIAL = {"\\": r"\backslash ", "{": r"\{", "}": r"\}", "^": r"\hat{}", "~": r
 
 def _escape(text: str) -> str:
     return "".join(_SPECIAL.get(c, "\\" + c if c in "_$%&#" else c) for c in text)
-
-
-_LATEX_OPERATORS: Mapping[str, str] = {
-    "add": " + ",
-    "subtract": " - ",
-    "multiply": r" \cdot ",
-    "remainder": r" \bmod ",
-    "less": " < ",
-    "less_equal": r" \le ",
-    "greater": " > ",
-    "greater_equal": r" \ge ",
-    "equal": " = ",
-    "not_equal": r" \ne ",
-    "and": r" \land ",
-    "or": r" \lor ",
-}
-
-
-def latex(node: Node, number: Callable[[float], str] = _number) -> str:
-    r"""Return the tree as LaTeX (mathematics mode, without delimiters).
-
-    Examples
-    --------
-    >>> from genperf.formula import parse
-    >>> print(latex(parse("a*n**p/2").node))
-    \frac{a \cdot n^{p}}{2}
-    >>> print(latex(parse("2*(layers/1.94)**0.248").node))
-    2 \cdot \left(\frac{\mathrm{layers}}{1.94}\right)^{0.248}
-    """
-    return _latex(node, number)[0]
-
-
-def _latex(node: Node, number: Callable[[float], str]) -> tuple[str, int]:
-    match node:
-        case Number(value):
-            mantissa, e, exponent = number(value).partition("e")
-            text = rf"{mantissa} \times 10^{{{int(exponent)}}}" if e else mantissa
-            return text, _TIGHTEST if value >= 0 and not e else FUNCTIONS["multiply"].precedence
-        case Text(value):
-            return rf"\mathrm{{{_escape(value)}}}", _TIGHTEST
-        case Name(name):
-            return latex_name(name), _TIGHTEST
-        case Call(function, arguments):
-            return _latex_call(function, [_latex(a, number) for a in arguments])
-    raise TypeError("a bound tree has no LaTeX")
-
-
-def _latex_call(function: str, parts: list[tuple[str, int]]) -> tuple[str, int]:
-    strength = FUNCTIONS[function].precedence
-    bare = [text for text, _ in parts]
-
-    def side(index: int, at_least: int) -> str:
-        text, precedence = parts[index]
-        return text if precedence >= at_least else rf"\left({text}\right)"
-
-    match function:
-        case "divide":
-            # A fraction needs brackets below an exponent, and nowhere else.
-            return rf"\frac{{{bare[0]}}}{{{bare[1]}}}", _TIGHTEST - 1
-        case "power":
-            return f"{side(0, _TIGHTEST)}^{{{bare[1]}}}", FUNCTIONS["power"].precedence
-        case "negative":
-            return f"-{side(0, strength)}", strength
-        case "not":
-            return rf"\lnot {side(0, _TIGHTEST)}", strength
-        case "sqrt":
-            return rf"\sqrt{{{bare[0]}}}", _TIGHTEST
-        case "abs":
-            return rf"\left|{bare[0]}\right|", _TIGHTEST
-        case "ceil" | "floor":
-            return rf"\left\l{function}{{{bare[0]}}}\right\r{function}", _TIGHTEST
-        case "exp":
-            return f"e^{{{bare[0]}}}", FUNCTIONS["power"].precedence
-        case "log" | "log2" | "min" | "max":
-            shown = {"log": r"\ln", "log2": r"\log_2"}.get(function, f"\\{function}")
-            return rf"{shown}\left({', '.join(bare)}\right)", _TIGHTEST
-        case "where":
-            test, yes, no = bare
-            cases = rf"\begin{{cases}} {yes} & {test} \\ {no} & \text{{otherwise}} \end{{cases}}"
-            return cases, _TIGHTEST
-        case _:
-            return f"{side(0, strength)}{_LATEX_OPERATORS[function]}{side(1, strength + 1)}", strength

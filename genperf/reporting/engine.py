@@ -16,7 +16,7 @@ import numpy.typing as npt
 from genperf.attribution.terms import serving
 from genperf.discrepancy import Discrepancy, Extrapolation, Stack
 from genperf.discrepancy.stack import NORMAL
-from genperf.formula import Node, javascript, parse, quote_name
+from genperf.formula import JAVASCRIPT, Node, in_language, parse, quote_name
 from genperf.panel.following import grow_with_workers
 from genperf.panel.nodes import single_node
 from genperf.prediction import Member, discrepancies_of, stack_of, verdict
@@ -53,7 +53,7 @@ class Formulas:
 
     def add(self, node: Node, *names: Mapping[str, str]) -> int:
         """Take a formula up and return its number; later mappings of names win."""
-        text = javascript(node, {k: v for part in names for k, v in part.items()})
+        text = in_language(node, {k: v for part in names for k, v in part.items()}, JAVASCRIPT)
         return self._index.setdefault(text, len(self._index))
 
     def script(self) -> str:

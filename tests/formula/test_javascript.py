@@ -2,7 +2,7 @@
 
 import pytest
 
-from genperf.formula import FUNCTIONS, Call, Name, Number, Text, javascript, parse
+from genperf.formula import FUNCTIONS, JAVASCRIPT, Call, Name, Node, Number, Text, in_language, parse
 
 #: By hand: formula → JavaScript, a and b standing for x[0] and x[1].
 WRITTEN = [
@@ -14,6 +14,10 @@ WRITTEN = [
     ("max(a, b, 1)", "Math.max(x[0],x[1],1.0)"),
     ("1e-12*ceil(log(a))", "(1e-12*Math.ceil(Math.log(x[0])))"),
 ]
+
+
+def javascript(node: Node, names: dict[str, str]) -> str:
+    return in_language(node, names, JAVASCRIPT)
 
 
 @pytest.mark.parametrize(("formula", "expected"), WRITTEN)
