@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from statistics import median
 from typing import Any
 
@@ -93,13 +93,24 @@ class Run:
         return next((seconds for seconds, cost in self.seen if cost <= goal), np.inf)
 
 
+class Watched(Problem):
+    """A problem that keeps when it had seen which cost."""
+
+    seen: list[tuple[float, float]]
+
+    def _cost_of(self, *sets: Any) -> np.ndarray:
+        cost = super()._cost_of(*sets)
+        self.seen.append((time.process_time(), float(cost.min())))
+        return cost
+
+
 def watched(problem: Problem, seed: int, restarts: int) -> Run:
-    seen: list[tuple[float, float]] = []
+    of_search = Watched(**{field.name: getattr(problem, field.name) for field in fields(problem)})
+    object.__setattr__(of_search, "seen", [])
     start = time.process_time()
-    found = solve(
-        problem, seed=seed, restarts=restarts, watch=lambda cost: seen.append((time.process_time() - start, cost))
-    )
-    return Run(time.process_time() - start, found.cost, tuple(seen))
+    found = solve(of_search, seed=seed, restarts=restarts)
+    seconds = time.process_time() - start
+    return Run(seconds, found.cost, tuple((at - start, cost) for at, cost in of_search.seen))
 
 
 def search(sizes: Sizes) -> Iterator[Row]:

@@ -121,7 +121,7 @@ class PopulationSettings:
 POPULATION = PopulationSettings()
 
 
-def box(problem: Problem) -> tuple[Array, Array]:
+def box_of(problem: Problem) -> tuple[Array, Array]:
     """Return finite lower and upper bounds of the constants: a search needs a box to begin in."""
     width = POPULATION.unbounded_scales * problem.scale
     lower = np.where(np.isfinite(problem.lower), problem.lower, np.minimum(problem.upper, 0.0) - width)

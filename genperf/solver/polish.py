@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -14,8 +13,6 @@ from genperf.solver.problem import Penalties, Problem, blocks
 
 Array = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
-#: Called with the least cost of the sets at hand whenever costs were computed.
-Watch: TypeAlias = Callable[[float], None]
 
 
 @dataclass(frozen=True)
@@ -70,7 +67,6 @@ def polish(
     settings: PolishSettings = POLISH,
     held: Mask | None = None,
     penalties: Penalties | None = None,
-    watch: Watch | None = None,
 ) -> Polished:
     """Levenberg-Marquardt within bounds, batched over sets of constants.
 
@@ -89,8 +85,6 @@ def polish(
         Constants that keep the value of each set's start.
     penalties : Penalties, optional
         Of each set; by default the problem's for all.
-    watch : callable, optional
-        Called with the least cost after every step.
     """
     sets, n = starts.shape
     constants = np.clip(starts, problem.lower, problem.upper)
@@ -98,7 +92,7 @@ def polish(
     cost, converged, evaluations = np.empty(sets), np.zeros(sets, bool), 0
     for block in blocks(sets, problem.measured.size * (n + 2)):
         conditions = _of_sets((weights, penalties), block)
-        polished = _polish_block(problem, constants[block], conditions, fixed, settings, watch)
+        polished = _polish_block(problem, constants[block], conditions, fixed, settings)
         constants[block], cost[block] = polished.constants, polished.cost
         converged[block] = polished.converged
         evaluations += polished.evaluations
@@ -116,7 +110,7 @@ def _of_sets(conditions: _Conditions, sets: slice | npt.NDArray[Any]) -> _Condit
 
 
 def _polish_block(
-    problem: Problem, x: Array, conditions: _Conditions, held: Mask, settings: PolishSettings, watch: Watch | None
+    problem: Problem, x: Array, conditions: _Conditions, held: Mask, settings: PolishSettings
 ) -> Polished:
     """Polish sets of constants that fit in memory together."""
     cost = problem.cost(x, *conditions)
@@ -153,8 +147,6 @@ def _polish_block(
             no_gain_left | (cost[active] <= settings.zero_cost) | (damping[active] > settings.max_damping)
         )
         damping = np.maximum(damping, settings.min_damping)
-        if watch is not None:
-            watch(float(cost.min()))
     return Polished(x, cost, converged, evaluations)
 
 

@@ -4,23 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from genperf.errors import FitError, suggest
 from genperf.solver.evolve import (
-    EVOLUTION,
     POPULATION,
-    box,
+    box_of,
     down_the_ranking,
     evolve,
     first_populations,
     members_of,
     ranked,
 )
-from genperf.solver.polish import AGREEMENT, Optima, PolishSettings, Watch, optima_of, polish
+from genperf.solver.polish import AGREEMENT, Optima, PolishSettings, optima_of, polish
 from genperf.solver.problem import IMPOSSIBLE_COST, Problem
 
 Array = npt.NDArray[np.float64]
@@ -56,7 +55,7 @@ class ProjectedSettings:
 PROJECTED = ProjectedSettings()
 
 
-def projected_search(problem: Problem, rngs: Sequence[np.random.Generator], given: Array, watch: Watch) -> Optima:
+def projected_search(problem: Problem, rngs: Sequence[np.random.Generator], given: Array) -> Optima:
     """Search the non-linear constants; each point has its best coefficients (variable projection).
 
     The best members of a first population are polished. The search ends there if the total is a sum and enough of
@@ -67,23 +66,20 @@ def projected_search(problem: Problem, rngs: Sequence[np.random.Generator], give
     searches, n, d = len(rngs), problem.start.size, space.lower.size
     if d == 0:
         solution = problem.project(problem.start[None, :])
-        return optima_of(polish(problem, np.vstack([given, solution]), watch=watch), len(given), 1, 1)
+        return optima_of(polish(problem, np.vstack([given, solution])), len(given), 1, 1)
 
     def cost(x: Array) -> Array:
-        costs = problem.projected(space.sets(x))[1]
-        watch(float(costs.min()))
-        return costs
+        return problem.projected(space.sets(x))[1]
 
     populations = first_populations(space.lower, space.upper, rngs, PROJECTED.members_per_constant)
     first, costs = problem.projected(space.sets(populations.reshape(-1, d)))
-    watch(float(costs.min()))
     costs = costs.reshape(searches, -1)
     starts = ranked(first.reshape(searches, -1, n), costs, PROJECTED.rough_members).reshape(-1, n)
-    rough = polish(problem, np.vstack([given, starts]), settings=PROJECTED.rough, watch=watch)
+    rough = polish(problem, np.vstack([given, starts]), settings=PROJECTED.rough)
     members = rough.constants[len(given) :].reshape(searches, -1, n)
     members = ranked(members, rough.cost[len(given) :].reshape(searches, -1), PROJECTED.rough_members)
     best = members[:, : PROJECTED.converged_members].reshape(-1, n)
-    polished = polish(problem, np.vstack([rough.constants[: len(given)], best]), watch=watch)
+    polished = polish(problem, np.vstack([rough.constants[: len(given)], best]))
     optima = optima_of(polished, len(given), searches, len(first) + rough.evaluations)
     # A polish can stop at a kink of the total, so agreement proves little there.
     enough = max(PROJECTED.converged_members, PROJECTED.agreeing_per_search * searches)
@@ -98,7 +94,7 @@ def projected_search(problem: Problem, rngs: Sequence[np.random.Generator], give
         cost, populations, costs, (space.lower, space.upper), rngs, AGREEMENT.relative_cost
     )
     last = ranked(populations, costs, down_the_ranking(costs.shape[1], PROJECTED.last_members)).reshape(-1, d)
-    polished = polish(problem, problem.project(space.sets(last)), watch=watch)
+    polished = polish(problem, problem.project(space.sets(last)))
     return optima.joined(optima_of(polished, 0, searches, costs.size + evaluations), again=True)
 
 
@@ -137,7 +133,7 @@ class _Space:
 def _space(problem: Problem) -> _Space:
     """Choose the constants that are searched, and which of them on a logarithmic scale."""
     moving = problem.lower < problem.upper
-    lower, upper = box(problem)
+    lower, upper = box_of(problem)
     searched = np.flatnonzero(moving & ~problem.coefficient)
     decades = (lower[searched] > 0.0) & (upper[searched] >= PROJECTED.logarithmic_ratio * lower[searched])
     low, high = lower[searched].copy(), upper[searched].copy()
@@ -155,10 +151,6 @@ def _space(problem: Problem) -> _Space:
     )
 
 
-if TYPE_CHECKING:
-    from scipy.optimize import OptimizeResult
-
-
 @dataclass(frozen=True)
 class DirectSettings:
     """The search of all constants by differential evolution."""
@@ -172,65 +164,20 @@ class DirectSettings:
 DIRECT = DirectSettings()
 
 
-def direct_search(problem: Problem, rngs: Sequence[np.random.Generator], given: Array, watch: Watch) -> Optima:
-    """Search all constants with `scipy.optimize.differential_evolution` and polish some of the last population."""
-    lower, upper = box(problem)
-    populations = first_populations(lower, upper, rngs, DIRECT.members_per_constant)
-    members, evaluations = [], 0
-    for rng, population in zip(rngs, populations, strict=True):
-        last, spent = _evolved(problem, (lower, upper), rng, population, watch)
-        members.append(last)
-        evaluations += spent
-    polished = polish(problem, np.vstack([given, *members]), watch=watch)
-    return optima_of(polished, len(given), len(rngs), evaluations)
-
-
-def _evolved(
-    problem: Problem, bounds: tuple[Array, Array], rng: np.random.Generator, population: Array, watch: Watch
-) -> tuple[Array, int]:
-    """Evolve one population until its best cost stops falling."""
-    # It takes a quarter of a second to import, and only this solver needs it.
-    from scipy.optimize import Bounds, differential_evolution
-
-    history: list[float] = []
-    last: dict[str, Array] = {}
-
-    def after_generation(intermediate_result: OptimizeResult) -> None:
-        history.append(float(intermediate_result.fun))
-        watch(history[-1])
-        last["population"] = np.array(intermediate_result.population)
-        last["energies"] = np.array(intermediate_result.population_energies)
-        patience = EVOLUTION.patience
-        if len(history) > patience and history[-1] > (1.0 - AGREEMENT.relative_cost) * history[-1 - patience]:
-            raise StopIteration
-
-    evaluations = 0
-
-    def cost(x: Any, /) -> Any:
-        nonlocal evaluations
-        evaluations += x.shape[1]
-        return problem.cost(np.asarray(x, float).T)
-
-    differential_evolution(
-        cost,
-        Bounds(*bounds),
-        init=population,
-        maxiter=EVOLUTION.max_generations,
-        mutation=EVOLUTION.mutation,
-        recombination=EVOLUTION.crossover,
-        tol=AGREEMENT.relative_cost,
-        polish=False,
-        vectorized=True,
-        updating="deferred",
-        rng=rng,
-        callback=after_generation,
-    )
-    places = down_the_ranking(len(population), DIRECT.polished_members)
-    return ranked(last["population"][None], last["energies"][None], places)[0], evaluations
+def direct_search(problem: Problem, rngs: Sequence[np.random.Generator], given: Array) -> Optima:
+    """Search all constants by differential evolution and polish some of the last populations."""
+    box = box_of(problem)
+    populations = first_populations(*box, rngs, DIRECT.members_per_constant)
+    searches, size, n = populations.shape
+    costs = problem.cost(populations.reshape(-1, n)).reshape(searches, size)
+    populations, costs, evaluations = evolve(problem.cost, populations, costs, box, rngs, AGREEMENT.relative_cost)
+    last = ranked(populations, costs, down_the_ranking(size, DIRECT.polished_members)).reshape(-1, n)
+    polished = polish(problem, np.vstack([given, last]))
+    return optima_of(polished, len(given), searches, costs.size + evaluations)
 
 
 #: Called with one generator for each search, and starts of shape (sets, n) that are polished beside the searches.
-Solver: TypeAlias = Callable[[Problem, Sequence[np.random.Generator], Array, Watch], Optima]
+Solver: TypeAlias = Callable[[Problem, Sequence[np.random.Generator], Array], Optima]
 
 
 @dataclass(frozen=True)
@@ -272,22 +219,19 @@ def solve(
     seed: int = 0,
     restarts: int = SEARCH.restarts,
     starts: Array | None = None,
-    watch: Watch | None = None,
 ) -> Solution:
     """Search the constants of least cost.
 
     Parameters
     ----------
     solver : {"projected", "de"}
-        `de` lets `scipy.optimize.differential_evolution` search every constant, as published. `projected` searches only
+        `de` searches every constant by differential evolution, as published. `projected` searches only
         the non-linear constants and solves the coefficients inside by non-negative least squares (variable
         projection): the same cost for far less work. Both end with a polish.
     restarts : int
         Independent searches. If at most one of several reached the least cost, as many more are made, twice at most.
     starts : ndarray of shape (sets, n), optional
         Constants that are polished beside the searches and do not influence them.
-    watch : callable, optional
-        Called with the least cost whenever costs were computed, for benchmarks.
 
     Raises
     ------
@@ -325,7 +269,7 @@ def solve(
 
     def search() -> Optima:
         rngs = [np.random.default_rng(child) for child in seeds.spawn(max(1, restarts))]
-        return SOLVERS[solver](problem, rngs, given, watch or _ignore)
+        return SOLVERS[solver](problem, rngs, given)
 
     optima = search()
     rounds = SEARCH.rounds if restarts > 1 else 1
@@ -352,10 +296,6 @@ def solve(
 def no_values() -> FitError:
     """Return the error of a fit in which no constants give finite values."""
     return FitError("no constants within the bounds give finite values", hint="check the formula and its bounds")
-
-
-def _ignore(cost: float) -> None:
-    """Do nothing with a cost."""
 
 
 SOLVERS: dict[str, Solver] = {"projected": projected_search, "de": direct_search}

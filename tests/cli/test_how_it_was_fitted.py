@@ -53,7 +53,7 @@ def test_differential_evolution_is_reported(shell: Shell) -> None:
 
 
 def test_where_no_search_reached_the_least_cost_a_note_says_so(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
-    def lost(problem: object, rngs: list[object], given: np.ndarray, watch: object) -> Optima:
+    def lost(problem: object, rngs: list[object], given: np.ndarray) -> Optima:
         start = polish(problem, given)  # type: ignore[arg-type]
         nowhere = np.repeat(given[:1] * 0.0, len(rngs), axis=0)
         return Optima(

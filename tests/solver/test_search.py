@@ -115,7 +115,7 @@ def wavy() -> Problem:
 def test_many_optima_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     # Four searches that end near 0, 3, −1 and 0: two of them reach the least cost.
     ends = np.array([[0.2], [3.1], [-0.9], [-0.1]])
-    monkeypatch.setitem(SOLVERS, "de", lambda problem, rngs, given, watch: optima_of(polish(problem, ends), 0, 4, 10))
+    monkeypatch.setitem(SOLVERS, "de", lambda problem, rngs, given: optima_of(polish(problem, ends), 0, 4, 10))
     solution = solve(wavy(), "de", restarts=4)
     assert (solution.restarts, solution.agreed) == (4, 2)
     assert solution.constants == pytest.approx([0.0], abs=1e-6)
@@ -163,7 +163,7 @@ def test_one_search_alone_is_not_believed(reaching: list[int], agreed: int, monk
     """Of each three searches so many end where the cost is least; the others end each at another optimum."""
     rounds = iter(reaching)
 
-    def three(problem: Problem, rngs: list[np.random.Generator], given: np.ndarray, watch: object) -> Optima:
+    def three(problem: Problem, rngs: list[np.random.Generator], given: np.ndarray) -> Optima:
         assert len(rngs) == 3
         ends = np.where(np.arange(3) < next(rounds), 0.1, 2.1 + np.arange(3.0))[:, None]
         return optima_of(polish(problem, ends), 0, 3, 0)
@@ -172,16 +172,6 @@ def test_one_search_alone_is_not_believed(reaching: list[int], agreed: int, monk
     solution = solve(wavy(), "projected")
     assert (solution.restarts, solution.agreed) == (3 * len(reaching), agreed)
     assert solution.constants == pytest.approx([0.0], abs=1e-6)
-
-
-@pytest.mark.parametrize("solver", SOLVERS)
-def test_who_watches_sees_the_cost_fall_to_what_is_returned(solver: str) -> None:
-    costs: list[float] = []
-    problem = problem_of(GENERIC, noise=0.1)
-    solution = solve(problem, solver, watch=costs.append)
-    assert min(costs) == solution.cost
-    assert costs[0] > 2.0 * solution.cost
-    assert solution == replace(solve(problem, solver), constants=solution.constants)
 
 
 def test_a_constant_over_decades_is_searched_on_a_logarithmic_scale() -> None:
@@ -200,7 +190,7 @@ def test_a_start_given_is_polished_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(
         SOLVERS,
         "de",
-        lambda problem, rngs, given, watch: optima_of(polish(problem, np.vstack([given, nothing])), len(given), 1, 0),
+        lambda problem, rngs, given: optima_of(polish(problem, np.vstack([given, nothing])), len(given), 1, 0),
     )
     start = np.array([[0.1]])
     started = solve(wavy(), "de", starts=start, restarts=1)
