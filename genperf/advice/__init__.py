@@ -8,6 +8,7 @@ from genperf.advice.layouts import Layouts, layouts
 from genperf.advice.objective import Job
 from genperf.advice.optimize import optimize
 from genperf.advice.optimum import Optimum
+from genperf.advice.plan import Plan
 from genperf.advice.suggest import suggest
 
 __all__ = [
@@ -16,6 +17,7 @@ __all__ = [
     "Job",
     "Layouts",
     "Optimum",
+    "Plan",
     "Question",
     "Ranking",
     "Suggestions",

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from genperf.advice.normal import CONTEXT, exchange_of, normal_of, series_measured
+from genperf.advice.plan import Plan, planned
 from genperf.advice.suggest import suggest
 from genperf.attribution import Scaling
 from genperf.attribution.derived import training_sentence
@@ -53,6 +54,8 @@ class Question:
     steps: bool = True
     #: Of a transformer: the tokens, and the peak of a device.
     training: Training = field(default_factory=Training)
+    #: How much is to be done, by when and for how much: answered by how many workers that takes.
+    plan: Plan | None = None
     #: Hints of the network, and words that tell what the series ran on: a framework, a network.
     hints: Mapping[str, str] = field(default_factory=dict)
     words: tuple[str, ...] = ()
@@ -66,8 +69,8 @@ class Answer:
     at: dict[str, Any]
     #: The part of it that was not given: the factors that vary and follow no given one.
     taken: dict[str, Any]
-    #: `expect`, `training` where one is asked about, `sure`, `pays`, `limit`, `normal`, `exchange` with hints, `nodes`
-    #: where these are not known, `next`.
+    #: `plan` and `training` where one is asked about, `expect`, `sure`, `pays`, `limit`, `normal`, `exchange` with
+    #: hints, `nodes` where these are not known, `next`.
     sentences: dict[str, str]
     #: The predicted value and its interval, and what is known of `throughput`, `efficiency`, `marginal_cost`, ….
     numbers: dict[str, Any]
@@ -89,8 +92,8 @@ def ask(result: FitResult, at: Mapping[str, Any], question: Question | None = No
     Parameters
     ----------
     at : mapping
-        The configuration; factors left out are those of a measured run (`typical_run`). For a level that was not
-        measured the measured ones stand (`genperf.result.answering`).
+        The configuration; factors left out are those of a measured run (`typical_run`), the count of workers that of
+        the plan. For a level that was not measured the measured ones stand (`genperf.result.answering`).
 
     Raises
     ------
@@ -107,12 +110,16 @@ def ask(result: FitResult, at: Mapping[str, Any], question: Question | None = No
     """
     question = question or Question()
     result = answering(result, at)
+    work = work_of(result, question)
+    plan = None
+    if question.plan is not None:
+        plan = planned(result, at, question.plan, work, question.price, question.per, question.interval)
+        at = {**plan.at, **at}
     query = result.query(at)
     if query.rows != 1:
         raise GenperfError(f"ask answers for one configuration, not {query.rows}", hint="one value for each factor")
     target: dict[str, Any] = {name: cells[0] for name, cells in query.columns.items()}
     expected, predicted = expectation(result, query, question.interval)
-    work = work_of(result, question)
     curve = curve_of(result, target, work, question.interval)
     growth = growth_of(result, curve, float(target[curve.along]), work, question.price, question.per)
     places = join_values({name: v for name, v in target.items() if name in at or name == growth.name})
@@ -122,6 +129,7 @@ def ask(result: FitResult, at: Mapping[str, Any], question: Question | None = No
     )
     beside, beside_numbers = _reference(result, curve, growth, work, question)
     sentences = {
+        "plan": "" if plan is None else plan.sentence,
         "expect": "; ".join([expect_sentence(expected, growth, places), *further_words(targets, predicted)]),
         "training": training,
         "sure": sure_sentence(expected, growth),
@@ -133,7 +141,8 @@ def ask(result: FitResult, at: Mapping[str, Any], question: Question | None = No
     }
     sentences = {what: capitalised(text) for what, text in sentences.items() if text}
     fits = {} if result.feasibility is None else {"fits": expected.fits}
-    numbers = {**_numbers(expected, growth), **fits, **training_numbers, **beside_numbers}
+    plans = {} if plan is None else plan.numbers
+    numbers = {**_numbers(expected, growth), **fits, **training_numbers, **beside_numbers, **plans}
     return Answer(target, _taken(result, target, at), sentences, numbers, expected.verdict, expected.reason)
 
 

@@ -36,6 +36,8 @@ class Goal:
     #: Seconds within which all steps must be done, kept by the upper end of the interval and not only by the central
     #: value. For models of a time.
     deadline: float | None = None
+    #: What all steps may cost, kept like the deadline. For models of a time, with a price.
+    budget: float | None = None
     #: The least probability that a run does not fail. The default leaves one failure in twenty.
     fits: float = 0.95
     #: Whether only predictions with the verdict `ok` or `caution` are answers.
@@ -53,6 +55,8 @@ class Goal:
         """
         if self.deadline is not None and not 0.0 < self.deadline < np.inf:
             raise GenperfError(f"a deadline of {self.deadline:g} s cannot be kept", hint="--deadline SECONDS, above 0")
+        if self.budget is not None and not 0.0 < self.budget < np.inf:
+            raise GenperfError(f"a budget of {self.budget:g} cannot be kept", hint="--budget 20000, above 0")
         if not 0.0 <= self.fits < 1.0:
             raise GenperfError(
                 f"a probability of fitting of {self.fits:g} cannot be asked for",
@@ -69,7 +73,7 @@ class Goal:
     @property
     def searched(self) -> bool:
         """Whether intervals or verdicts decide on the answers."""
-        return self.deadline is not None or self.trusted or bool(self.capacity)
+        return self.deadline is not None or self.budget is not None or self.trusted or bool(self.capacity)
 
     @property
     def interval_of_capacity(self) -> float:

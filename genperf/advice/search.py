@@ -24,8 +24,8 @@ from genperf.table.cells import with_columns
 Array = npt.NDArray[np.float64]
 Positions = npt.NDArray[np.int64]
 Truth = npt.NDArray[np.bool_]
-#: The name of the limit that a deadline sets.
-DEADLINE = "the deadline"
+#: The names of the limits that a deadline and a budget set.
+DEADLINE, BUDGET = "the deadline", "the budget"
 
 
 @dataclass(frozen=True)
@@ -271,6 +271,9 @@ class Search:
         limits: dict[str, Truth] = {}
         if self.goal.deadline is not None:
             limits[DEADLINE] = self.latest(frame, positions) <= self.goal.deadline
+        if self.goal.budget is not None:
+            most = frame["cost"] * frame["upper"] / frame[self.problem.predicted.name]
+            limits[BUDGET] = most.to_numpy(dtype=float) <= self.goal.budget
         if self.goal.capacity:
             rows = self.space.frame(self.space.take(positions))
             predicted = self.result.predict(rows, self.goal.interval_of_capacity)

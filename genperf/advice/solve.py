@@ -12,7 +12,7 @@ import pandas as pd
 from genperf.advice.front import Front
 from genperf.advice.goal import Goal, capacity_constraints
 from genperf.advice.objective import Job, Predicted, Problem, Vocabulary, read_problem
-from genperf.advice.search import DEADLINE, Evaluation, Positions, Search
+from genperf.advice.search import BUDGET, DEADLINE, Evaluation, Positions, Search
 from genperf.advice.space import Space, in_model_names, levels_over, read_space
 from genperf.errors import GenperfError, Note, counted
 from genperf.formula import Node, names_in
@@ -89,9 +89,10 @@ def solve(result: FitResult, task: Task, group: Mapping[str, str] | None = None)
     """
     result = answering(result, levels_over(task.over, result.schema))
     schema, goal, minimize = result.schema, task.goal, task.minimize
-    _check_deadline(schema, goal, task.job)
+    _check_limits(schema, goal, task.job)
     constraints = [in_model_names(text, schema) for text in task.where]
     constraints += capacity_constraints(goal.capacity, schema, result.further)
+    constraints += [] if goal.budget is None else [f"cost <= {goal.budget!r}"]
     job, work = _in_model_names(task.job, schema), work_of_step(result.panel, group)
     aims = [in_model_names(text, schema) for text in (minimize, goal.maximize) if text is not None]
     space = read_space(task.over, schema, [*constraints, *aims, *job.formulas], group)
@@ -131,17 +132,20 @@ def solve(result: FitResult, task: Task, group: Mapping[str, str] | None = None)
     )
 
 
-def _check_deadline(schema: Schema, goal: Goal, job: Job) -> None:
-    """Refuse a deadline of what has no duration."""
-    if goal.deadline is None:
-        return
-    if not schema.target.is_time:
-        raise GenperfError(only_for_times("deadlines", schema.target), hint="leave --deadline out")
-    if schema.target.throughput and not job.sized:
-        raise GenperfError(
-            "a deadline needs to know how much there is to do: a throughput was measured, and no step",
-            hint="--samples N, in the unit of the throughput",
-        )
+def _check_limits(schema: Schema, goal: Goal, job: Job) -> None:
+    """Refuse a deadline of what has no duration, and a budget of what has no price."""
+    for name, limit in (("deadline", goal.deadline), ("budget", goal.budget)):
+        if limit is None:
+            continue
+        if not schema.target.is_time:
+            raise GenperfError(only_for_times(f"{name}s", schema.target), hint=f"leave --{name} out")
+        if schema.target.throughput and not job.sized:
+            raise GenperfError(
+                f"a {name} needs to know how much there is to do: a throughput was measured, and no step",
+                hint="--samples N, in the unit of the throughput",
+            )
+    if goal.budget is not None and not job.priced:
+        raise GenperfError("a budget needs a price", hint="--price 2/h, with --per COLUMN for what it is paid")
 
 
 def _work_varies(schema: Schema, space: Space, work: Node | None, grouped: bool) -> bool:
@@ -196,7 +200,7 @@ def _front(search: Search, evaluation: Evaluation, best: Positions) -> tuple[pd.
     positions, notes = evaluation.front.positions, list[Note]()
     if not positions.size:
         return pd.DataFrame(), []
-    if search.goal.capacity or search.goal.trusted:
+    if search.goal.capacity or search.goal.trusted or search.goal.budget is not None:
         positions = _front_of_kept(search, np.union1d(positions, best))
     shown = OPTIMUM.shown_front
     if positions.size > shown:
@@ -210,7 +214,7 @@ def _front(search: Search, evaluation: Evaluation, best: Positions) -> tuple[pd.
 
 
 def _front_of_kept(search: Search, positions: Positions) -> Positions:
-    """Return the Pareto front of the configurations that keep the capacity and the verdict, as the answers do."""
+    """Return the Pareto front of the configurations that keep all limits but the deadline, as the answers do."""
     frame = search.answers(positions)
     limits = [kept for name, kept in search.keeps(frame, positions).items() if name != DEADLINE]
     kept = np.logical_and.reduce(limits)
@@ -261,6 +265,11 @@ def _kept_by_none(search: Search, evaluation: Evaluation, looked: int, alone: Ma
     broken = next((name for name, count in alone.items() if not count), None)
     if broken == DEADLINE:
         return _late(search, evaluation, looked)
+    if broken == BUDGET:
+        return GenperfError(
+            f"the upper end of the cost is above {search.goal.budget:g} for each of the {looked:,} cheapest",
+            hint="a larger --budget, a smaller --interval, or measure more: genperf suggest",
+        )
     if broken == "the capacity":
         limits = " and ".join(f"{name} below {most:g}" for name, most in search.goal.capacity.items())
         return GenperfError(
@@ -281,8 +290,9 @@ def _late(search: Search, evaluation: Evaluation, looked: int) -> GenperfError:
     """Return the error of a deadline that nothing keeps, with how far it is away."""
     fastest, deadline = f"the fastest takes {duration_text(evaluation.fastest)}", duration_text(search.deadline or 0.0)
     if not evaluation.positions.size:
+        within = "no configuration" if search.goal.budget is None else "no configuration within the budget"
         return GenperfError(
-            f"no configuration is done within {deadline}: {fastest}",
+            f"{within} is done within {deadline}: {fastest}",
             hint="a later --deadline, or more machines",
         )
     share, count = f"{100 * search.interval:g} %", evaluation.positions.size

@@ -205,6 +205,11 @@ class _Reader:
         # Of one count there is a value, and no curve to speak of.
         if len(np.unique(self._counts(selection))) > 1 and not is_size(self.reading.scale or ""):
             answer = ask_model(first, configuration, question)
+            # The count of a plan is that of the other quantities as well.
+            configuration = configuration if question.plan is None else answer.at
+            at = {**at, **{n: label(v) for n, v in configuration.items() if n == self.reading.scale}}
+        elif question.plan is not None:
+            raise GenperfError("a plan needs a series of at least two counts", hint="measure a second count")
         answers = {names[0]: self._value(names[0], first, selection, configuration, answer)}
         # What follows from an answer by arithmetic is not fitted; a model of several factors takes seconds.
         most = SERIES.max_quantities if selection is not None else 1
@@ -358,7 +363,7 @@ class _Reader:
                 value = amount(text)
                 out[name] = text if value is None else value
         scaled = selection is not None or is_size(self.reading.scale or "")
-        if scaled and self.reading.scale not in out:
+        if scaled and self.reading.scale not in out and self.question.plan is None:
             out[self.reading.scale or ""] = float(SERIES.multiples[0] * np.nanmax(self._counts(selection)))
         return out if selection is None else {**out, **self._nodes(result, out)}
 

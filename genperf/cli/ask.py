@@ -24,11 +24,17 @@ _RUN = re.compile(r"\d+:\d+(\.\d+)?([eE][+-]?\d+)?")
 @click.command("ask")
 @click.argument("table", nargs=-1, required=True)
 @click.option(
-    "--at", metavar="FACTOR=V", multiple=True, help="The configuration: gpus=64. Twice the largest if omitted."
+    "--at",
+    metavar="FACTOR=V",
+    multiple=True,
+    help="The configuration: gpus=64. A plan's count, or twice the largest, if omitted.",
 )
 @click.option("--want", metavar="QUANTITY", help="A measured column, or time, throughput, memory; all where omitted.")
 @click.option("--price", metavar="X/h", help="Of one machine: 2/h; also /s, /min and /d.")
 @click.option("--per", metavar="COL", help="What the price is for: gpus or nodes; the workers where omitted.")
+@click.option("--samples", metavar="N", help="How many machines so much work takes, in the throughput's unit: 1.2B.")
+@click.option("--deadline", metavar="TIME", help="Of --samples: 5d; the upper end of the interval keeps it.")
+@click.option("--budget", metavar="X", help="Of --samples: the money that it may cost; the upper end keeps it.")
 @click.option("--tokens", metavar="N", help="Of a transformer: the days and the cost of so many tokens, as 300B.")
 @click.option("--peak", metavar="DEVICE", help="Of a transformer: MFU, of a device's peak; a100, or 312T operations/s.")
 @click.option("--map", "mapping", metavar="FACTOR=COL", multiple=True, help="The column of a field's name.")
@@ -42,6 +48,9 @@ def command(
     want: str | None,
     price: str | None,
     per: str | None,
+    samples: str | None,
+    deadline: str | None,
+    budget: str | None,
     tokens: str | None,
     peak: str | None,
     mapping: tuple[str, ...],
@@ -57,12 +66,14 @@ def command(
     A role that is given as an option is not guessed.
     """
     from genperf.advice.ask import Question
+    from genperf.advice.plan import plan_of
     from genperf.advice.tables import ask_recognised
     from genperf.attribution.derived import price_of
 
     paid = None if price is None else price_of(price, per)
     opened = recognised_table(_source(table, given["delimiter"]), {**given, "mapping": mapping})
-    question = Question(None, "samples", paid, per, training=training_of(tokens, peak))
+    plan = plan_of(samples, deadline, budget)
+    question = Question(None, "samples", paid, per, training=training_of(tokens, peak), plan=plan)
     wanted = _configuration(at, opened.source.columns)
     answer = ask_recognised(opened, wanted, want, question, once(hints, "--hint"), seed)
     if out.as_json:

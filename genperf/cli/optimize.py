@@ -9,8 +9,8 @@ import click
 from genperf.cli.messages import tell
 from genperf.cli.options import model_or_table, names_of, once, one_group
 from genperf.cli.output import Output, results, show_json
-from genperf.cli.shown import capacities, plain_amount
-from genperf.formula.amounts import amount, with_amounts
+from genperf.cli.shown import amount_of, capacities, plain_amount
+from genperf.formula.amounts import with_amounts
 
 
 @click.command("optimize")
@@ -44,6 +44,7 @@ from genperf.formula.amounts import amount, with_amounts
     "--samples", metavar="N", help="The work in all, in place of --steps, in the unit of the throughput or batch: 300B."
 )
 @click.option("--deadline", metavar="SECONDS", help="For all steps, as 30d; the upper end of the interval keeps it.")
+@click.option("--budget", metavar="X", help="What all steps may cost, in the unit of --price; kept like the deadline.")
 @click.option("--fits", default=0.95, show_default=True, type=float, help="Least probability that a run does not fail.")
 @click.option("--trusted", is_flag=True, help="Only configurations with the verdict ok or caution.")
 @click.option(
@@ -69,6 +70,7 @@ def command(
     steps: str | None,
     samples: str | None,
     deadline: str | None,
+    budget: str | None,
     fits: float,
     trusted: bool,
     capacity: tuple[str, ...],
@@ -114,9 +116,9 @@ def command(
         varied,
         conditions,
         minimize,
-        goal=Goal(maximize, _amount(deadline, "--deadline"), fits, trusted, most),
+        goal=Goal(maximize, amount_of(deadline, "--deadline"), amount_of(budget, "--budget"), fits, trusted, most),
         interval=interval,
-        job=Job(steps, per, per_second(price), _amount(samples, "--samples"), price if "/" in price else ""),
+        job=Job(steps, per, per_second(price), amount_of(samples, "--samples"), price if "/" in price else ""),
         top=top,
     )
     out.write(optimum.best)
@@ -129,16 +131,6 @@ def command(
         tell(optimum.reason)
     for note in optimum.notes:
         out.note(f"note: {note}")
-
-
-def _amount(text: str | None, option: str) -> float | None:
-    """Read a number as people write it (`300B`, `30d`) from an option."""
-    if text is None:
-        return None
-    value = amount(text)
-    if value is None or value != value or abs(value) == float("inf"):
-        raise click.BadParameter(f"'{text}' is not a number", param_hint=option)
-    return value
 
 
 def _range(text: str) -> str:

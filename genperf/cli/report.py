@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 @click.option("--price", metavar="X/TIME", help="Of one worker or --per, as 2/h: the page then shows costs.")
 @click.option("--per", metavar="COL", help="What --price is paid for; the workers where omitted.")
 @click.option("--samples", metavar="N", help="The work in all, in the unit of the throughput or batch: 300B.")
+@click.option("--deadline", metavar="TIME", help="Of --samples: 5d; the page then says how many workers that takes.")
+@click.option("--budget", metavar="X", help="Of --samples: the money that it may cost.")
 @click.option("--capacity", metavar="NAME=X", multiple=True, help="memory=80: the page shows which runs keep it.")
 @click.option("--interval", default=0.9, show_default=True, type=float, help="Nominal coverage of the intervals.")
 @click.option("--model", default="auto", show_default=True, help="For a table: what to fit.")
@@ -55,6 +57,8 @@ def command(
     price: str | None,
     per: str | None,
     samples: str | None,
+    deadline: str | None,
+    budget: str | None,
     capacity: tuple[str, ...],
     interval: float,
     model: str,
@@ -85,7 +89,7 @@ def command(
         fitted = one_group(fitted, only, source, "--only")
     # A page cannot contain a byte that is no text.
     title = None if title is None else title.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
-    job, most = Job(price, per, samples), capacities(capacity, fitted)
+    job, most = Job(price, per, samples, deadline, budget), capacities(capacity, fitted)
     view = View(target_of(target, fitted), along, interval, title, job, most)
     with progress(out.quiet):
         text = page(fitted, table=table, validation=checked, view=view)

@@ -98,6 +98,14 @@ def shows_of(show: tuple[str, ...], price: str | None) -> dict[str, str]:
     return shows if price is None or "cost" in shows else {**shows, "cost": "cost"}
 
 
+def amount_of(text: str | None, option: str) -> float | None:
+    """Read a number as people write it (`300B`, `30d`) from an option."""
+    value = None if text is None else amount(text)
+    if text is not None and (value is None or not abs(value) < float("inf")):
+        raise click.BadParameter(f"'{text}' is not a number; try 300, 300B or 30d", param_hint=option)
+    return value
+
+
 def training_of(tokens: str | None, peak: str | None) -> Training:
     """Read `--tokens` and `--peak`.
 
@@ -109,8 +117,8 @@ def training_of(tokens: str | None, peak: str | None) -> Training:
     from genperf.facts import Training
     from genperf.peaks import peak_of
 
-    count = None if tokens is None else amount(tokens)
-    if tokens is not None and (count is None or not 0.0 < count < float("inf")):
+    count = amount_of(tokens, "--tokens")
+    if count is not None and not count > 0.0:
         raise click.BadParameter(f"'{tokens}' is no number of tokens; try 300B", param_hint="--tokens")
     return Training(count, None if peak is None else peak_of(peak))
 

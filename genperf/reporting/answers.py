@@ -10,6 +10,7 @@ import numpy as np
 from genperf.advice import suggest
 from genperf.advice.ask import expectation, work_of
 from genperf.advice.normal import normal_at
+from genperf.advice.plan import planned
 from genperf.attribution import Scaling
 from genperf.attribution.growth import growth_of
 from genperf.attribution.limit import limit_of
@@ -61,7 +62,7 @@ class Answer:
 
 
 BAND, KNEE, NEXT = "How well does it scale?", "Where is the knee?", "What to measure next?"
-NORMAL, PAYS = "Is this normal?", "Does growing pay?"
+NORMAL, PAYS, PLAN = "Is this normal?", "Does growing pay?", "How many does the work take?"
 
 
 def answers(place: Place, verdict: str, grown: tuple[Growth, Expectation] | None = None) -> list[Answer]:
@@ -75,6 +76,7 @@ def answers(place: Place, verdict: str, grown: tuple[Growth, Expectation] | None
         left = [Answer(about, "left out", (capitalised(why),)) for about in ([BAND, KNEE] if is_time else [BAND])]
         return [*left, part, following, *_normal(place)]
     pays = [] if grown is None else [_pays(*grown)]
+    pays += _plan(place)
     return [_band(place, scaling, verdict), _knee(place, scaling), part, *pays, following, *_normal(place)]
 
 
@@ -230,6 +232,18 @@ def _pays(growth: Growth, expected: Expectation) -> Answer:
     """Return whether growing to the target pays."""
     judged = pays_judged(growth, (1.0 - expected.interval) / 2.0)
     return Answer(PAYS, judged, (capitalised(pays_sentence(growth, expected)),), expected.verdict)
+
+
+def _plan(place: Place) -> list[Answer]:
+    """Return the cheapest count that does the work in all; nothing where that is not asked for."""
+    result, question = place.result, place.question
+    if question.plan is None:
+        return []
+    work = work_of(result, question)
+    plan = planned(result, place.values, question.plan, work, question.price, question.per, question.interval)
+    cheapest = plan.numbers["plan"]
+    short = "no count is enough" if cheapest is None else " ".join(count_text(n, name) for name, n in plan.at.items())
+    return [Answer(PLAN, short, (plan.sentence,), "" if cheapest is None else cheapest["verdict"])]
 
 
 def _next(place: Place) -> Answer:

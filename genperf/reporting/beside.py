@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -11,10 +10,10 @@ import numpy as np
 
 from genperf.advice.goal import Goal, capacity_constraints
 from genperf.advice.layouts import split_columns
+from genperf.advice.plan import Plan, plan_of
 from genperf.attribution.derived import price_of
 from genperf.errors import GenperfError, TableError
 from genperf.formula import Name, Node, call, parse, render
-from genperf.formula.amounts import amount
 from genperf.panel import Panel
 from genperf.panel.derived import ONE, paid_for, quantities_of
 from genperf.panel.medians import Median
@@ -37,14 +36,19 @@ class Job:
     per: str | None = None
     #: The work in all, in the unit of the throughput or of the batch: `300B`.
     samples: str | None = None
+    #: Of the work in all: done within `5d`, for so much money at most.
+    deadline: str | None = None
+    budget: str | None = None
+
+    @property
+    def plan(self) -> Plan | None:
+        """What is to be done, by when and for how much; None where nothing says how much there is."""
+        return plan_of(self.samples, self.deadline, self.budget)
 
     def shown(self) -> dict[str, float | None]:
         """Return the numbers: money for an hour, and the work in all."""
         hourly = None if self.price is None else price_of(self.price).per_second * 3600.0
-        size = None if self.samples is None else amount(self.samples)
-        if self.samples is not None and (size is None or not 0.0 < size < math.inf):
-            raise GenperfError(f"'{self.samples}' is no amount of work", hint="--samples 300B, above zero")
-        return {"price": hourly, "size": size}
+        return {"price": hourly, "size": None if self.plan is None else self.plan.samples}
 
 
 #: What the page's formulas read beside the factors → the number that the script passes for it.

@@ -236,7 +236,8 @@ def _question(result: FitResult, names: tuple[str, ...], key: tuple[str, ...], v
     sample = samples_called(result.schema.target.throughput) if result.schema.target.throughput else "samples"
     paid = None if view.job.price is None else price_of(view.job.price, view.job.per)
     constants = {name: value for name, value in values.items() if value is not None}
-    return Question(None, sample, paid, view.job.per, constants, view.interval, result.schema.of_steps)
+    steps, plan = result.schema.of_steps, view.job.plan
+    return Question(None, sample, paid, view.job.per, constants, view.interval, steps, plan=plan)
 
 
 def _bytes(result: FitResult) -> int:

@@ -30,10 +30,11 @@ def shell(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytes
     ("task", "answer"),
     [
         (0, r"Expect [\d,]+ images/s at gpus=64"),
-        (1, r"what two nodes cost rests on the hint(?s:.*)Expect [\d,]+ samples/s at gpus=64"),
+        (1, r"that keeps both is 8 gpus: 4\.75 d .*1,820 "),
+        (2, r"what two nodes cost rests on the hint(?s:.*)Expect [\d,]+ samples/s at gpus=64"),
         # The best configuration with its days and its cost.
-        (2, r"(?s)total +cost.*\n +32 +256 .* \d[\d.]* d +[\d,]+ "),
-        (3, r"is the best of 7 with a probability of \d+ %"),
+        (3, r"(?s)total +cost.*\n +32 +256 .* \d[\d.]* d +[\d,]+ "),
+        (4, r"is the best of 7 with a probability of \d+ %"),
     ],
 )
 def test_a_task_takes_at_most_two_commands(shell: Shell, task: int, answer: str) -> None:

@@ -1,0 +1,119 @@
+"""How many machines a piece of work takes: `ask --samples --deadline --budget`, and the same on the page."""
+
+import json
+from pathlib import Path
+
+import pytest
+from helpers import Shell, shell_of
+
+RUNS = "gpus,images_per_s\n1,410\n2,792\n4,1530\n8,2905\n"
+TWO = "gpus,nodes,images_per_s\n8,1,2900\n16,2,3540\n"
+HOUR, DAY = 3600.0, 86400.0
+
+
+@pytest.fixture
+def shell(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shell:
+    monkeypatch.chdir(tmp_path)
+    Path("runs.csv").write_text(RUNS)
+    Path("two.csv").write_text(TWO)
+    return shell_of(capsys)
+
+
+def plan(shell: Shell, *options: str) -> dict[str, float]:
+    status, out, errors = shell("ask", *options, "--json")
+    assert status == 0, errors
+    loaded: dict[str, float] = json.loads(out)["plan"]
+    return loaded
+
+
+def test_the_cheapest_count_keeps_deadline_and_budget_by_their_upper_ends(shell: Shell) -> None:
+    job = ("runs.csv", "--samples", "1.2B", "--price", "2/h")
+    loose = plan(shell, *job)
+    assert loose["gpus"] == 1
+    # 1.2e9/2905 s on 8 GPUs are 4.78 days, and 4 GPUs take 9.1.
+    kept = plan(shell, *job, "--deadline", "5d", "--budget", "20000")
+    assert 4 < kept["gpus"] <= 8
+    assert kept["total_lower"] < kept["total"] < kept["total_upper"] <= 5 * DAY
+    assert kept["cost"] == pytest.approx(kept["gpus"] * kept["total"] / HOUR * 2.0)
+    assert kept["cost_upper"] / kept["cost"] == pytest.approx(kept["total_upper"] / kept["total"])
+    assert kept["cost_upper"] <= 20000
+    fastest = kept["fastest"]
+    assert isinstance(fastest, dict)
+    assert fastest["total"] < kept["total"]
+    assert fastest["cost"] > kept["cost"]
+    # What every count fits by its central cost is kept by the upper end as well.
+    tight = plan(shell, *job, "--deadline", "5d", "--budget", str(1.001 * kept["cost_upper"]))
+    assert tight["gpus"] == kept["gpus"]
+
+
+def test_without_a_count_the_answer_is_about_the_plan(shell: Shell) -> None:
+    job = ("ask", "runs.csv", "--samples", "1.2B", "--deadline", "5d")
+    status, out, _ = shell(*job)
+    assert status == 0
+    assert "1.2 billion images within 5 d, the cheapest count of 1 to 128 that keeps it is 8 gpus: 4.7" in out
+    assert "gpu-hours" in out
+    assert "images/s at gpus=8:" in out
+    assert "images/s at gpus=64:" in shell(*job, "--at", "64")[1]
+
+
+def test_counts_beyond_a_node_fill_their_nodes(shell: Shell) -> None:
+    assert plan(shell, "two.csv", "--samples", "1.2B", "--deadline", "4.7d")["gpus"] % 8 == 0
+
+
+def test_a_plan_that_nothing_keeps_is_a_sentence(shell: Shell) -> None:
+    job = ("ask", "two.csv", "--samples", "1.2B", "--price", "2/h")
+    status, out, _ = shell(*job, "--deadline", "1h")
+    assert status == 0
+    assert "no count of 8 to 256 gpus is enough: no configuration is done within 60 min" in out
+    assert "images/s at gpus=32" in out
+    status, out, _ = shell(*job, "--budget", "1")
+    assert status == 0
+    assert "no count of 8 to 256 gpus is enough" in out
+    assert "cost <= 1" in out
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--samples", "x"], ["--samples 'x' is no number above zero", "--samples 1.2B"]),
+        (["--samples", "-1"], ["is no number above zero"]),
+        (["--deadline", "5d"], ["those of the work in all", "--samples 1.2B"]),
+        (["--samples", "1B", "--deadline", "0"], ["--deadline '0' is no number above zero", "--deadline 5d"]),
+        (["--samples", "1B", "--budget", "5"], ["a budget needs a price", "--price 2/h"]),
+    ],
+)
+def test_what_is_no_plan(shell: Shell, options: list[str], words: list[str]) -> None:
+    status, out, errors = shell("ask", "runs.csv", *options)
+    assert (status, out) == (1, "")
+    assert all(word in errors for word in words), errors
+
+
+def test_steps_of_unknown_work_have_no_plan(shell: Shell) -> None:
+    Path("steps.csv").write_text("gpus,step_s\n1,0.20\n2,0.21\n4,0.23\n")
+    status, _, errors = shell("ask", "steps.csv", "--samples", "1B")
+    assert status == 1
+    assert "a plan needs the work of a step" in errors
+    assert shell("ask", "steps.csv", "--samples", "1B", "--work", "32*gpus")[0] == 0
+
+
+def test_optimize_keeps_a_budget(shell: Shell) -> None:
+    search = ("optimize", "two.csv", "--over", "gpus=8:64:8", "--samples", "1.2B")
+    status, out, _ = shell(*search, "--price", "2/h", "--budget", "3200", "--json")
+    assert status == 0
+    answer = json.loads(out)
+    assert all(row["cost"] * row["upper"] / row["time"] <= 3200 for row in [*answer["best"], *answer["front"]])
+    # Central costs of four counts are below it; the upper ends of three are not.
+    assert (answer["feasible"], len(answer["best"])) == (4, 1)
+    assert "a budget needs a price" in shell(*search, "--budget", "3200")[2]
+    status, _, errors = shell(*search, "--price", "2/h", "--budget", "2000")
+    assert status == 1
+    assert "the upper end of the cost is above 2000 for each of the 1 cheapest" in errors
+
+
+def test_the_page_says_how_many(shell: Shell) -> None:
+    job = ["--price", "2/h", "--samples", "1.2B", "--deadline", "5d", "--budget", "20000"]
+    roles = ["--throughput", "images_per_s", "--work", "gpus", "--extrinsic", "gpus"]
+    assert shell("report", "runs.csv", *roles, *job, "-o", "page.html")[0] == 0
+    page = Path("page.html").read_text(encoding="utf-8")
+    assert "How many does the work take?" in page
+    assert "the cheapest count of 1 to 128 that keeps both is 8 gpus" in page
