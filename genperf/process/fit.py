@@ -17,6 +17,7 @@ from genperf.estimate import FitOptions
 from genperf.estimate.outcome import last_point_errors
 from genperf.estimate.prepare import CONTENT_SEED, in_order, levels_by_content
 from genperf.formula import evaluate, parse, quote_name, render
+from genperf.panel import Panel
 from genperf.prediction import Ensemble, Evidence, Member, Spread, Status
 from genperf.process.axes import axes_of, derived
 from genperf.process.growth import Anchors, Growth, growth_of
@@ -32,9 +33,11 @@ from genperf.process.stacking import (
     predict_held_out,
     row_weights,
     weights_of,
+    within_measured_nodes,
 )
 from genperf.process.sums import Coefficients, fit_sum, log_sum, without_traces
 from genperf.table import Table
+from genperf.table.axis import several_nodes
 from genperf.table.design import design_notes
 
 Array = npt.NDArray[np.float64]
@@ -147,6 +150,8 @@ def _weighed(members: _Members, table: Table) -> _Weighed:
     inside = weights_of(density, np.ones(len(density)), prior)
     width = _width(folds, y, inside, STACK.inside)
     beyond, evidence = [], []
+    nodes = Panel(table.factors, members.mapping).nodes
+    several = np.zeros(len(y), bool) if nodes is None else several_nodes(table.columns[nodes.name])
     for factor, values in _looked_along(table, members.mapping).items():
         cuts = list(cuts_of(values))
         if not cuts:
@@ -154,10 +159,11 @@ def _weighed(members: _Members, table: Table) -> _Weighed:
         growth = members.growth
         grows = growth is not None and members.anchors is not None and growth.along(parse(factor).names)
         back = predict_held_out(candidates, y, cuts, growth if grows else None)
-        omega = row_weights(back, len(density))
-        weights = weights_of(np.vstack([back.log_density(y), density]), omega, prior)
+        alike = within_measured_nodes(back, cuts, several)
+        omega = row_weights(alike, len(density))
+        weights = weights_of(np.vstack([alike.log_density(y), density]), omega, prior)
         shrunk = STACK.pseudo * max(width, STACK.least_beyond)
-        z = (len(cuts) * _width(back, y, weights, STACK.beyond) + shrunk) / (len(cuts) + STACK.pseudo)
+        z = (len(cuts) * _width(alike, y, weights, STACK.beyond) + shrunk) / (len(cuts) + STACK.pseudo)
         beyond.append(Beyond(factor, float(values.max()), tuple(map(float, weights)), float(z)))
         column = next((f for f in table.numeric if quote_name(f.name) == factor), None)
         if column is not None and column.role == "extrinsic":

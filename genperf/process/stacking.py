@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -90,6 +90,10 @@ class HeldOut:
     #: Of each part and member.
     constants: list[list[Coefficients]]
 
+    def kept(self, rows: npt.NDArray[np.bool_]) -> HeldOut:
+        """Return the predictions of some of the rows."""
+        return replace(self, rows=self.rows[rows], mean=self.mean[rows], sd=self.sd[rows], part=self.part[rows])
+
     def log_density(self, y: Array) -> Array:
         """Return Student's log-density of each row under each member, shape (held out, members)."""
         v = SIZES.freedom
@@ -129,7 +133,7 @@ def weights_of(densities: Array, row_weights: Array, prior: Array, rounds: int =
 
 def row_weights(back: HeldOut, folds: int) -> Array:
     """Return ω of look-backs, all of which count as one, and of the rows of the folds, which count as one more."""
-    cuts = int(back.part.max()) + 1
+    cuts = len(np.unique(back.part))
     each = len(back.rows) / cuts / folds
     return np.concatenate([np.full(len(back.rows), 1.0 / cuts), np.full(folds, each)])
 
@@ -150,6 +154,15 @@ def cuts_of(values: Array) -> Iterator[tuple[Rows, Rows]]:
         test = np.flatnonzero((values > cut) & (values <= max(cut * STACK.reach, following)))
         if len(train) >= STACK.fewest_rows and len(np.unique(values[train])) > 1:
             yield train, test
+
+
+def within_measured_nodes(back: HeldOut, cuts: Sequence[tuple[Rows, Rows]], several: npt.NDArray[np.bool_]) -> HeldOut:
+    """Return look-backs without the rows on several nodes that were predicted from one node alone.
+
+    Where the table has several nodes, no question takes that step again. All are kept where nothing else is.
+    """
+    first = np.array([not several[train].any() for train, _ in cuts])[back.part] & several[back.rows]
+    return back if first.all() else back.kept(~first)
 
 
 def predict_held_out(

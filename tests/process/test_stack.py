@@ -6,7 +6,7 @@ from discrepancies import stacked
 
 from genperf.discrepancy import Axis, Beyond, Part, Product, Stack
 from genperf.discrepancy.stack import NORMAL
-from genperf.process.stacking import cuts_of, pooled, weights_of
+from genperf.process.stacking import HeldOut, cuts_of, pooled, weights_of, within_measured_nodes
 
 RNG = np.random.default_rng(0)
 ROWS = {"n": RNG.choice([1.0, 2.0, 4.0, 8.0], 30), "net": RNG.choice(np.array(["a", "b"], dtype=object), 30)}
@@ -88,3 +88,20 @@ def test_look_backs_go_as_far_as_four_times_the_cut() -> None:
     values = np.repeat([1.0, 2.0, 4.0, 8.0, 32.0], 10)
     parts = [(values[train].max(), np.unique(values[test]).tolist()) for train, test in cuts_of(values)]
     assert parts == [(8.0, [32.0]), (4.0, [8.0]), (2.0, [4.0, 8.0])]
+
+
+def test_a_look_back_does_not_take_the_step_to_a_second_node_that_the_table_shows() -> None:
+    # Counts 1, 2, 4 on one node and 8 on two: 8 from 4 and below is that step, 4 from 2 and below is not.
+    values, several = np.array([1.0, 2.0, 4.0, 8.0] * 8), np.array([False, False, False, True] * 8)
+    cuts = list(cuts_of(values))
+    rows = np.concatenate([test for _, test in cuts])
+    part = np.concatenate([np.full(len(test), k) for k, (_, test) in enumerate(cuts)])
+    back = HeldOut(rows, np.zeros((len(rows), 1)), np.ones((len(rows), 1)), part, [])
+    assert set(values[within_measured_nodes(back, cuts, several).rows]) == {4.0}
+    assert set(values[within_measured_nodes(back, cuts, np.zeros(32, bool)).rows]) == {4.0, 8.0}
+    # From two nodes on the step is known.
+    known = within_measured_nodes(back, cuts, values > 1.0)
+    assert set(values[known.rows]) == {4.0, 8.0}
+    # Where nothing else was looked back at, the step stays.
+    last = back.kept(part == 0)
+    assert within_measured_nodes(last, cuts[:1], several) is last
