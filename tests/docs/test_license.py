@@ -1,7 +1,9 @@
-"""The licence that the package declares is the one whose text it ships."""
+"""The declared licence is the one whose text is shipped; version, citation and changelog agree."""
 
 import tomllib
 from pathlib import Path
+
+import genperf
 
 ROOT = Path(__file__).parents[2]
 
@@ -13,3 +15,8 @@ def test_the_text_of_the_declared_licence_is_shipped() -> None:
     assert settings["project"]["license-files"] == ["LICENSE"]
     assert (title.strip(), version.strip()) == ("Apache License", "Version 2.0, January 2004")
     assert "LICENSE" in settings["tool"]["hatch"]["build"]["targets"]["sdist"]["include"]
+
+
+def test_version_is_one_in_package_citation_and_changelog() -> None:
+    assert f"\nversion: {genperf.__version__}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"\n## {genperf.__version__}" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
