@@ -1,8 +1,8 @@
-"""`compare`: groups, or levels of a factor, ranked by their prediction, with the probability of being the best."""
+"""`compare`: groups, levels of a factor or changes of a configuration, ranked, with the probability of being best."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,18 +11,23 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from genperf.advice.changes import CHANGE, NOTHING, Changes, changes_of
 from genperf.advice.narrowing import uncertainty
 from genperf.attribution.answers import Shown, described, records
+from genperf.attribution.growth import over_columns
 from genperf.errors import GenperfError, suggest
+from genperf.facts import Paid
 from genperf.fitting import model_of
-from genperf.formula import evaluate, names_in
+from genperf.formula import Number, call
+from genperf.panel.derived import ONE, paid_for, quantities_of
 from genperf.panel.work import work_of_step
 from genperf.prediction import read_query
 from genperf.prediction.predict import THROUGHPUT
 from genperf.result import FitResult, GroupedResult, answering
+from genperf.scaling import KINDS
 from genperf.table import Table, Target
 from genperf.vocabulary.names import canonical_of
-from genperf.words.numbers import join_values, three_digits
+from genperf.words.numbers import join_values, three_digits, with_article
 from genperf.words.verdict import fits_text
 
 Array = npt.NDArray[np.float64]
@@ -50,8 +55,10 @@ class Ranking(Shown):
     #: The columns that tell the alternatives apart.
     names: tuple[str, ...]
     #: A row per alternative: the names, the predicted value, `lower, upper`, `relative` (to the best), `best` (the
-    #: probability of being the best), `verdict`, `reason`. Where a throughput was measured, or the steps differ in
-    #: their work, first `throughput, throughput_lower, throughput_upper`, by which they are ranked.
+    #: probability of being the best), with a price and for changes `cost` (of a million samples, or of the work that
+    #: all share) and `cheapest` (the probability that it is the least), `verdict`, `reason`. Where a throughput was
+    #: measured, or the steps differ in their work, first `throughput, throughput_lower, throughput_upper`, by which
+    #: they are ranked.
     table: pd.DataFrame
     #: The answer in words.
     sentence: str
@@ -73,13 +80,15 @@ class Ranking(Shown):
         value = [name, "lower", "upper"] if self.steps or not rates else []
         shown_columns = ["throughput", "from", "to"] if rates else []
         shown_columns += [f"{name}{unit}", "lower", "upper"] if value else []
-        head = [*self.names, *shown_columns, "x best", "best", "verdict"]
+        costs = "cost" in self.table
+        head = [*self.names, *shown_columns, "x best", "best", *(["cost", "cheapest"] if costs else []), "verdict"]
         marks = {reason: f" [{k}]" for k, reason in enumerate(self._reasons(), 1)}
         rows = [
             [
                 *(str(row[n]) for n in self.names),
                 *(three_digits(float(row[column])) for column in (*rates, *value, "relative")),
                 f"{100 * row['best']:.0f} %",
+                *([three_digits(float(row["cost"])), f"{100 * row['cheapest']:.0f} %"] if costs else []),
                 f"{row['verdict']}{marks.get(row['reason'], '')}",
             ]
             for row in self.table.to_dict("records")
@@ -118,14 +127,15 @@ class Ranking(Shown):
 def compare(
     source: FitResult | GroupedResult | Table | str | Path | pd.DataFrame,
     at: Mapping[str, Any] | None = None,
-    over: str | None = None,
+    over: str | Sequence[Mapping[str, Any]] | None = None,
     *,
     maximize: bool = False,
+    price: Paid | None = None,
     interval: float = 0.9,
     seed: int = 0,
     **configuration: Any,
 ) -> Ranking:
-    """Rank groups, or the levels of a categorical factor, at one configuration.
+    """Rank groups, the levels of a categorical factor, or changes of one configuration.
 
     Parameters
     ----------
@@ -136,14 +146,18 @@ def compare(
         The configuration, also as keywords where its names are identifiers; factors left out are those
         of a measured run (`typical_run`). For a level that was not
         measured the measured ones stand (`genperf.result.answering`).
-    over : str, optional
-        A categorical factor whose levels are alternatives. The only one where omitted and there are no groups.
+    over : str or sequence of mapping, optional
+        A categorical factor whose levels are alternatives; the only one where omitted and there are no groups. Or
+        changes of the configuration, as `[{"gpus": 16}, {"batch": 64}]`, which stand beside it as it is: factors, and
+        the `bandwidth` of another network where `at` has that of the runs.
     maximize : bool
         Whether the largest value is the best; else the smallest.
+    price : Paid, optional
+        Then, and for changes, alternatives have the cost of their work and the probability that it is the least.
     interval : float
         Nominal coverage.
     seed : int
-        Of the joint draws. Groups are independent; levels of one model share its draws.
+        Of the joint draws. Groups are independent; levels and changes of one model share its draws.
 
     Raises
     ------
@@ -164,33 +178,31 @@ def compare(
     fitted = model_of(source)
     at = {**(at or {}), **configuration}
     models, rest = _models(fitted, at)
-    models = {key: answering(result, rest) for key, result in models.items()}
-    first = next(iter(models.values()))
+    changes = () if over is None or isinstance(over, str) else tuple(over)
     groups = fitted.group if isinstance(fitted, GroupedResult) else ()
-    column = _over(first, over, rest, groups)
-    tables, draws, works, failing = [], [], list[Array | None](), list[str]()
-    for place, (key, result) in enumerate(models.items()):
-        levels = _levels(result, column)
-        frame = result.completed({**rest, **({} if column is None else {column: levels})})
-        if len(frame) != len(levels):
-            raise GenperfError("alternatives are compared at one configuration", hint="one value for each factor")
-        predicted = result.predict(frame, interval)
-        fits = predicted["fits"].tolist()
-        predicted = predicted[[result.schema.target.name, "lower", "upper", "verdict", "reason"]]
+    first = answering(next(iter(models.values())), rest)
+    column = CHANGE if changes else _over(first, over if isinstance(over, str) else None, rest, groups)
+    tables, draws, works, costs, notes = [], [], list[Array | None](), list[Array | None](), list[str]()
+    for place, (key, model) in enumerate(models.items()):
         group = dict(zip(groups, key, strict=True))
-        names = pd.DataFrame([{**group, **({column: level} if column else {})} for level in levels])
-        for row, probability in zip(names.to_dict("records"), fits, strict=True):
-            called = {str(k): v for k, v in row.items()}
-            failing += [f"{join_values(called)}: {text}"] if (text := fits_text(probability)) else []
+        result = answering(model, rest, *changes)
+        proposed = changes_of(result, rest, changes) if changes else _levels(result, column, rest)
+        columns = read_query(proposed.frame, result.schema).columns
+        network = proposed.of_network(result, columns, COMPARE.draws, seed + place)
+        predicted = _predicted(result, proposed, network, interval)
+        names = pd.DataFrame([{**group, **({column: name} if column else {})} for name in proposed.names])
+        notes += _failing(names, predicted.pop("fits").tolist())
         tables.append(pd.concat([names.reset_index(drop=True), predicted.reset_index(drop=True)], axis=1))
-        columns = read_query(frame, result.schema).columns
-        draws.append(uncertainty(result, columns).joint_draws(COMPARE.draws, seed + place))
-        works.append(None if maximize else _work(result, group, columns, len(levels)))
+        draws.append(uncertainty(result, columns).joint_draws(COMPARE.draws, seed + place) + network)
+        works.append(None if maximize else _work(result, group, columns))
+        costs.append(_cost(result, group, columns, price) if changes or price is not None else None)
     table, drawn = pd.concat(tables, ignore_index=True), np.hstack(draws)
     if len(table) < 2:
         raise GenperfError("there is one alternative, and nothing to compare it with", hint="fewer --at of groups")
     quantity = first.schema.target
-    work = np.concatenate([w for w in works if w is not None]) if all(w is not None for w in works) else None
+    work, cost = _joined(works), _joined(costs)
+    cheapest = None if cost is None else _shares_of_least(drawn + np.log(cost))
+    value = table[quantity.name].to_numpy(float)
     by_work = work is not None and (bool(quantity.throughput) or np.ptp(np.log(work)) > COMPARE.same_work)
     if work is not None and by_work:
         drawn = drawn - np.log(work)
@@ -201,7 +213,10 @@ def compare(
     drawn = -drawn if maximize else drawn
     ranked_by, largest = (THROUGHPUT[0], True) if by_work else (quantity.name, maximize)
     table.insert(len(table.columns) - 2, "relative", 0.0)
-    table.insert(len(table.columns) - 2, "best", np.bincount(drawn.argmin(axis=1), minlength=len(table)) / len(drawn))
+    table.insert(len(table.columns) - 2, "best", _shares_of_least(drawn))
+    if cost is not None and cheapest is not None:
+        table.insert(len(table.columns) - 2, "cost", value * cost)
+        table.insert(len(table.columns) - 2, "cheapest", cheapest)
     values = table[ranked_by].to_numpy(float)
     order = (-values if largest else values).argsort(kind="stable")
     ranked = table.iloc[order].reset_index(drop=True)
@@ -210,18 +225,86 @@ def compare(
     difference = drawn[:, order[1]] - drawn[:, order[0]]
     low, high = np.quantile(difference, [(1.0 - interval) / 2.0, (1.0 + interval) / 2.0])
     sentence = _sentence(ranked, columns_of_names, quantity, (float(low), float(high)), interval)
-    notes = [*failing, *([] if by_work else _batch_notes(ranked, groups)), *_failures(fitted)]
+    whole = "" if work is not None else with_article(first.schema.timed)
+    sentence += _cheapest_sentence(ranked, columns_of_names, price, whole or "a million samples")
+    notes += [*([] if by_work else _batch_notes(ranked, groups)), *_failures(fitted)]
     steps = first.schema.of_steps
     return Ranking(dict(at), columns_of_names, ranked, sentence, bool(low > 0.0), quantity, tuple(notes), steps)
 
 
-def _work(result: FitResult, group: Mapping[str, str], columns: Mapping[str, Any], rows: int) -> Array | None:
+def _levels(result: FitResult, column: str | None, at: Mapping[str, Any]) -> Changes:
+    """Return the levels of a factor at a configuration; one nameless alternative without it."""
+    levels = [""] if column is None else next(list(f.levels) for f in result.schema.factors if f.name == column)
+    frame = result.completed({**at, **({} if column is None else {column: levels})})
+    if len(frame) != len(levels):
+        raise GenperfError("alternatives are compared at one configuration", hint="one value for each factor")
+    return Changes(levels, frame, np.ones(len(levels)))
+
+
+def _predicted(result: FitResult, proposed: Changes, network: Array, interval: float) -> pd.DataFrame:
+    """Return the predictions of alternatives with `fits`; of another network with its factor and its uncertainty."""
+    predicted = result.predict(proposed.frame, interval)
+    name = result.schema.target.name
+    predicted = predicted[[name, "lower", "upper", "verdict", "reason", "fits"]]
+    other = proposed.rates != 1.0
+    if not other.any():
+        return predicted
+    tail = (1.0 - interval) / 2.0
+    low, middle, high = np.quantile(network, (tail, 0.5, 1.0 - tail), axis=0)
+    value = predicted[name].to_numpy(float)
+    below, above = np.log(value / predicted["lower"]), np.log(predicted["upper"] / value)
+    ends = np.exp(middle - np.hypot(below, middle - low)), np.exp(middle + np.hypot(above, high - middle))
+    verdicts = predicted["verdict"].where(~other | (predicted["verdict"] != "ok"), "caution")
+    shown = "no run used that network: what arises between nodes falls with its rate, in part or wholly"
+    reasons = [
+        "; ".join(filter(None, (reason, shown if changed else "")))
+        for reason, changed in zip(predicted["reason"], other, strict=True)
+    ]
+    return predicted.assign(
+        **{name: value * np.exp(middle), "lower": value * ends[0], "upper": value * ends[1]},
+        verdict=verdicts,
+        reason=reasons,
+    )
+
+
+def _failing(names: pd.DataFrame, fits: Sequence[float]) -> list[str]:
+    """Say which alternatives may fail."""
+    called = [{str(k): v for k, v in row.items()} for row in names.to_dict("records")]
+    texts = [fits_text(probability) for probability in fits]
+    return [f"{join_values(one)}: {text}" for one, text in zip(called, texts, strict=True) if text]
+
+
+def _joined(parts: Sequence[Array | None]) -> Array | None:
+    """Return the numbers of all models; None where one does not know them."""
+    known = [part for part in parts if part is not None]
+    return np.concatenate(known) if len(known) == len(parts) else None
+
+
+def _shares_of_least(drawn: Array) -> Array:
+    """Return in which share of the draws each alternative has the least value, shape (rows,)."""
+    return np.asarray(np.bincount(drawn.argmin(axis=1), minlength=drawn.shape[1]) / len(drawn))
+
+
+def _work(result: FitResult, group: Mapping[str, str], columns: Mapping[str, Any]) -> Array | None:
     """Return the work of a step of some alternatives, shape (rows,); None where nothing tells it."""
     node = work_of_step(result.panel, group)
-    if node is None:
+    return None if node is None else over_columns(node, columns)
+
+
+def _cost(result: FitResult, group: Mapping[str, str], columns: Mapping[str, Any], price: Paid | None) -> Array | None:
+    """Return what a second costs over the work of a step, shape (rows,); None where work or machines are not known.
+
+    Of a million samples, or of what all workers share; in the money of the price, or else in machine-hours.
+    """
+    schema = result.schema
+    shared = schema.scaling is not None and KINDS[schema.scaling].shared
+    work = work_of_step(result.panel, group) or (ONE if shared else None)
+    if work is None or not schema.target.is_time or (price is None and result.panel.counted_node is None):
         return None
-    values = np.asarray(evaluate(node, {name: columns[name] for name in names_in(node)}), float)
-    return np.array(np.broadcast_to(values, (rows,)))
+    size = Number((1.0 if work == ONE else 1e6) * (1.0 / 3600.0 if price is None else price.per_second))
+    _, machines = paid_for(result.panel, None if price is None else price.per)
+    given = {"value": ONE, "machines": machines, "price": size, "steps": call("divide", ONE, work)}
+    return over_columns(quantities_of(result.panel, given).node("cost"), columns)
 
 
 def _models(
@@ -265,11 +348,6 @@ def _over(result: FitResult, over: str | None, at: Mapping[str, Any], groups: tu
     return free[0]
 
 
-def _levels(result: FitResult, column: str | None) -> list[str]:
-    """Return the levels of the factor; one nameless alternative without it."""
-    return [""] if column is None else next(list(f.levels) for f in result.schema.factors if f.name == column)
-
-
 def _sentence(
     ranked: pd.DataFrame, names: tuple[str, ...], quantity: Target, ends: tuple[float, float], interval: float
 ) -> str:
@@ -288,6 +366,20 @@ def _sentence(
         f"{first} is {judged}: {behind} ({100 * interval:g} %: {low:.0f} to {high:.0f} %). "
         f"It is the best of {len(ranked)} with a probability of {best:.0f} %."
     )
+
+
+def _cheapest_sentence(ranked: pd.DataFrame, names: tuple[str, ...], price: Paid | None, work: str) -> str:
+    """Return which alternative does the work for the least cost; nothing where costs are not known."""
+    if "cost" not in ranked:
+        return ""
+    least = ranked.iloc[int(ranked["cost"].argmin())]
+    text = ", ".join(str(least[name]) for name in names)
+    money = "machine-hours" if price is None else f"at {price.text}"
+    sentence = f" The work costs least with {text}: {three_digits(least['cost'])} {money} for {work}"
+    as_it_is = ranked["cost"][ranked[CHANGE] == NOTHING] if CHANGE in ranked else pd.Series(dtype=float)
+    if len(as_it_is) == 1 and text != NOTHING:
+        sentence += f", in place of {three_digits(as_it_is.iloc[0])}"
+    return f"{sentence} (the cheapest with a probability of {100 * least['cheapest']:.0f} %)."
 
 
 def _batch_notes(ranked: pd.DataFrame, groups: tuple[str, ...]) -> list[str]:

@@ -21,6 +21,7 @@ from genperf.formula.amounts import amount
 from genperf.panel.derived import paid_for
 from genperf.panel.following import settled
 from genperf.result import FitResult
+from genperf.table.axis import several_nodes
 from genperf.vocabulary.names import noun_of
 from genperf.words.growth import machine_text, price_text
 from genperf.words.numbers import capitalised, count_text, durations_text, interval_note, three_digits
@@ -162,7 +163,8 @@ def _whole_nodes(result: FitResult, columns: Mapping[str, Any]) -> np.ndarray[An
     if nodes is None or workers is None or nodes == workers:
         return np.ones(len(next(iter(columns.values()))), dtype=bool)
     most = max(result.panel.measured(workers.name) / result.panel.measured(nodes.name))
-    return np.asarray((columns[nodes.name] <= 1.0) | (columns[workers.name] == most * columns[nodes.name]))
+    full = columns[workers.name] == most * columns[nodes.name]
+    return np.asarray(~several_nodes(columns[nodes.name]) | full)
 
 
 def _row(frame: pd.DataFrame, name: str, value: str) -> dict[str, Any]:

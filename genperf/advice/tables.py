@@ -205,9 +205,10 @@ class _Reader:
         # Of one count there is a value, and no curve to speak of.
         if len(np.unique(self._counts(selection))) > 1 and not is_size(self.reading.scale or ""):
             answer = ask_model(first, configuration, question)
-            # The count of a plan is that of the other quantities as well.
-            configuration = configuration if question.plan is None else answer.at
-            at = {**at, **{n: label(v) for n, v in configuration.items() if n == self.reading.scale}}
+            if question.plan is not None:
+                # The count of a plan is that of the other quantities as well.
+                configuration = answer.at
+                at = {**at, **{n: label(v) for n, v in configuration.items() if n == self.reading.scale}}
         elif question.plan is not None:
             raise GenperfError("a plan needs a series of at least two counts", hint="measure a second count")
         answers = {names[0]: self._value(names[0], first, selection, configuration, answer)}

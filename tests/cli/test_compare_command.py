@@ -125,3 +125,77 @@ def test_a_measured_throughput_is_compared_as_such(shell: Shell) -> None:
     assert out.startswith("a is faster: b takes 33 % longer for the same work")
     assert head[:4] == ["framework", "throughput", "from", "to"]
     assert "time" not in head
+
+
+#: A step of 80 ms and 20 ms an exchange, of which a message between nodes takes 40 ms; twice the batch, twice the work.
+NODES = "gpus,nodes,batch,step_s\n" + "".join(
+    f"{gpus},{max(1, gpus // 8)},{batch},{0.0025 * batch + 0.02 * (gpus > 1) + 0.04 * (gpus > 8)}\n"
+    for gpus in (1, 2, 4, 8, 16, 32)
+    for batch in (32, 64)
+)
+
+
+@pytest.fixture
+def nodes(shell: Shell) -> Shell:
+    Path("nodes.csv").write_text(NODES)
+    return shell
+
+
+def rows_of(shell: Shell, *options: str) -> dict[str, dict[str, float]]:
+    status, out, errors = shell("compare", "nodes.csv", *options, "--json")
+    assert status == 0, errors
+    return {row["change"]: row for row in json.loads(out)["ranking"]}
+
+
+def test_changes_are_ranked_by_time_and_by_cost(nodes: Shell) -> None:
+    changes = ["--or", "batch=64", "--or", "gpus=32", "--or", "gpus=32,batch=64"]
+    rows = rows_of(nodes, "--at", "gpus=16", "--at", "batch=32", *changes, "--price", "2/h")
+    assert list(rows) == ["gpus=32, batch=64", "gpus=32", "batch=64", "as it is"]
+    # 16 GPUs do 512 samples in 0.14 s, and 1024 of twice the batch in 0.22 s; a GPU costs 2 for 3600 s.
+    for name, gpus, samples, seconds in [("as it is", 16, 512, 0.14), ("batch=64", 16, 1024, 0.22)]:
+        assert rows[name]["throughput"] == pytest.approx(samples / seconds, rel=0.03)
+        assert rows[name]["cost"] == pytest.approx(1e6 * gpus * seconds / samples * 2 / 3600, rel=0.03)
+    assert sum(row["best"] for row in rows.values()) == pytest.approx(1.0)
+    assert sum(row["cheapest"] for row in rows.values()) == pytest.approx(1.0)
+    assert rows["gpus=32, batch=64"]["best"] > 0.95
+    assert rows["as it is"]["cheapest"] < 0.05
+    hours = rows_of(nodes, "--at", "gpus=16", "--at", "batch=32", *changes)
+    assert hours["batch=64"]["cost"] == pytest.approx(rows["batch=64"]["cost"] / 2)
+    by_node = rows_of(nodes, "--at", "gpus=16", "--at", "batch=32", *changes, "--price", "16/h", "--per", "nodes")
+    assert by_node["batch=64"]["cost"] == pytest.approx(rows["batch=64"]["cost"])
+
+
+def test_another_network_changes_what_arises_between_nodes(nodes: Shell) -> None:
+    Path("nodes.csv").write_text("\n".join(line for line in NODES.split() if ",64," not in line))
+    at = ["--at", "gpus=32", "--at", "bandwidth=10Gbit/s"]
+    rows = rows_of(
+        nodes, *at, "--or", "bandwidth=40Gbit/s", "--or", "bandwidth=2500Mbit/s", "--or", "bandwidth=10Gbit/s"
+    )
+    same, faster, slower = (rows[f"bandwidth={rate}"] for rate in ("10Gbit/s", "40Gbit/s", "2500Mbit/s"))
+    now, step, exchange = rows["as it is"], 0.14, 0.04
+    assert same["time"] == now["time"]
+    # Nothing is faster than a step without its exchange between nodes, nor slower than one with four times of it.
+    assert (step - exchange) / step - 0.05 < faster["time"] / now["time"] < 0.98
+    assert 1.02 < slower["time"] / now["time"] < (step + 3 * exchange) / step + 0.05
+    assert faster["upper"] / faster["lower"] > same["upper"] / same["lower"]
+    assert faster["cost"] / now["cost"] == pytest.approx(faster["time"] / now["time"])
+    assert faster["verdict"] != "ok"
+    assert "no run used that network" in str(faster["reason"])
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--or", "bandwidth=100Gbit/s"], ["which is not given", "--at bandwidth=25Gbit/s"]),
+        (["--at", "bandwidth=1Gbit/s", "--at", "gpus=4", "--or", "bandwidth=100Gbit/s"], ["nothing between nodes"]),
+        (["--at", "bandwidth=slow", "--or", "gpus=4"], ["slow"]),
+        (["--or", "servers=4"], ["servers"]),
+        (["--or", "gpus"], ["--or"]),
+        (["--or", "gpus=4", "--over", "batch"], ["give either --over or --or"]),
+    ],
+)
+def test_what_is_no_change(nodes: Shell, options: list[str], words: list[str]) -> None:
+    status, out, errors = nodes("compare", "nodes.csv", *options)
+    assert status != 0
+    assert out == ""
+    assert all(word in errors for word in words), errors
