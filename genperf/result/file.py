@@ -10,7 +10,7 @@ import msgspec
 
 from genperf.errors import FormulaError, ModelError
 from genperf.result.arrays import ARRAYS
-from genperf.result.checks import check_groups
+from genperf.result.checks import of_groups, refused
 from genperf.result.fit_result import FitResult, GroupedResult
 from genperf.result.layout import FailureRecord, File, GroupRecord
 from genperf.result.records import ENCODER, decode_hook, record_of, result_of
@@ -63,7 +63,7 @@ def parse_model(text: str | bytes, where: str = "model") -> FitResult | GroupedR
         raise ModelError(f"is not a whole model file: {place}: larger than {ARRAYS.largest:g} in size", where=where)
     try:
         file = msgspec.convert(plain, File, dec_hook=decode_hook)
-        check_groups(file)
+        refused(of_groups(file))
         results = {group.key: result_of(group.model) for group in file.groups}
     except msgspec.ValidationError as error:
         complaint, _, place = str(error).partition(" - at `$.")

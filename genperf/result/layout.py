@@ -44,7 +44,7 @@ class ConstantRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
     size: float = 1.0
     at_bound: bool = False
     identified: bool = True
-    #: Absent where its family gives none, and in earlier files.
+    #: Absent where its family gives none.
     meaning: Meaning | None = None
 
 
@@ -75,8 +75,6 @@ class DiscrepancyRecord(
     variances: Array | msgspec.UnsetType = msgspec.UNSET
     noise: float
     scales: Array
-    #: Written by earlier versions; always true.
-    per_draw: bool = True
     extrapolation: Extrapolation | msgspec.UnsetType | None = msgspec.UNSET
     offsets: Array | None = None
 
