@@ -2,7 +2,7 @@
 
 The prediction is `T = o + B·c`. The basis B and the offset o follow from the factors alone; o is not zero where
 constants are held at values. For a quadratic loss the best c ≥ 0 is one non-negative least-squares problem. Series with
-the same expression and the same number of configurations are in one array. A full fit, a bootstrap replicate, a fold
+the same expression and the same number of configurations are in one array. A full fit, a bootstrap replicate
 and a look back differ in their weights alone. A single table is a batch of one: the numbers of a series do not depend
 on which others are fitted beside it.
 """
@@ -16,11 +16,10 @@ import numpy as np
 import numpy.typing as npt
 
 from genperf.errors import FitError
-from genperf.estimate.options import DEFAULTS, FitOptions
+from genperf.estimate.options import FitOptions
 from genperf.estimate.outcome import DIAGNOSIS, Estimate, Index, Mask, look_back, near_bounds, spread_of, undetermined
 from genperf.estimate.prepare import in_order
 from genperf.estimate.problem import basis_sizes
-from genperf.estimate.select import SELECTION, folds_of, judged_rows
 from genperf.estimate.weights import resampled
 from genperf.expression import Expression
 from genperf.formula import evaluate_with_gradient
@@ -136,11 +135,11 @@ class Batch:
 def at_once(expression: Expression, options: FitOptions) -> bool:
     """Return whether one least-squares solution is the best fit of an expression (`estimate_alike`).
 
-    It is if all constants are coefficients that are not held, the prediction is linear in them, and the loss is
-    quadratic.
+    It is if all constants are coefficients that are not held, the prediction is linear in them, the loss is
+    quadratic, and λ is not chosen.
     """
     plain = all(c.kind == "coefficient" and c.lower < c.upper for c in expression.constants)
-    exact = loss_named(options.loss).quadratic and options.solver == "projected"
+    exact = loss_named(options.loss).quadratic and options.solver == "projected" and options.lam != "cv"
     return bool(expression.constants) and plain and exact and expression.is_linear
 
 
@@ -165,8 +164,8 @@ def estimate_alike(
 ) -> list[Estimate | FitError]:
     """Fit one expression that is solved `at_once` to many tables of equally many configurations.
 
-    The steps are those of `estimate`: the full fit with the λ that is given or chosen by cross-validation, bootstrap
-    replicates, the look back, and the diagnosis of the constants. Here each step is the same least-squares problem
+    The steps are those of `estimate`: the full fit, bootstrap replicates, the look back, and the diagnosis of the
+    constants. Here each step is the same least-squares problem
     with other weights.
 
     The tables have their repeats; an error is for a table whose predictions are not finite within the bounds.
@@ -174,9 +173,6 @@ def estimate_alike(
     medians = [in_order(table.medians()) for table in tables]
     batch = batch_of(expression, medians, options)
     strength = np.full(len(tables), options.strength)
-    solutions = 1
-    if options.lam == "cv":
-        strength, solutions = _chosen_strength(batch, seed)
     best = batch.fit(batch.weights[:, None, :], strength)[:, 0]
     with np.errstate(all="ignore"):
         cost = batch.cost(best, strength)
@@ -202,41 +198,13 @@ def estimate_alike(
             best[i],
             draws[i],
             1.0,
-            Status(options.solver, float(cost[i]), True, solutions, 1, 1),
+            Status(options.solver, float(cost[i]), True, 1, 1, 1),
             tuple(name for name, at in zip(names, held[i], strict=True) if at),
             tuple(name for name, is_flat in zip(names, flat[i], strict=True) if is_flat),
         )
         spread = spread_of(table, float(misfit[i]), residuals[i], len(names), evidence[i])
         out.append(Estimate(member, float(strength[i]), spread, tuple(evidence[i])))
     return out
-
-
-def _chosen_strength(batch: Batch, seed: int) -> tuple[Array, int]:
-    """Choose λ by cross-validation for every series: the rule of `best_of`."""
-    series, rows = batch.measured.shape
-    rng = np.random.default_rng([seed, 2])
-    path = DEFAULTS.lambda_path
-    chosen = judged_rows(rows, rng)
-    folds = folds_of(len(chosen), rng)
-    if not len(folds):
-        return np.full(series, path[0]), 1
-    train = np.zeros((len(folds), rows), bool)
-    train[:, chosen] = folds
-    held = np.zeros((len(folds), rows), bool)
-    held[:, chosen] = ~folds
-    errors = np.empty((series, len(path), len(chosen)))
-    for block in batch.blocks(len(folds)):
-        part = batch.take(block)
-        weights = np.where(train, part.weights[:, None, :], 0.0)
-        for k, strength in enumerate(path):
-            with np.errstate(all="ignore"):
-                predicted = part.predict(part.fit(weights, np.full(len(part.measured), strength)))
-                held_out = np.sum(np.where(held, predicted, 0.0), axis=1)
-                errors[block, k] = SELECTION.limited(np.abs(held_out / part.measured - 1.0)[:, chosen])
-    best = np.argmin(errors.mean(axis=2), axis=1)
-    excess = errors - np.take_along_axis(errors, best[:, None, None], axis=1)
-    close = excess.mean(axis=2) <= SELECTION.standard_errors * excess.std(axis=2) / np.sqrt(len(chosen))
-    return np.max(np.where(close, path, -np.inf), axis=1), len(folds) * len(path) + 1
 
 
 def _replicates(batch: Batch, strength: Array, draws: int, seed: int) -> tuple[Array, Array]:

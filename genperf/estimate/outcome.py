@@ -85,55 +85,27 @@ def growth(error: float, misfit: float, doublings: float) -> float:
     return math.sqrt(max(error**2 - misfit**2, (GROWTH.min_share * error) ** 2)) / doublings
 
 
-def last_point_errors(medians: Sequence[Table], name: str, held: Mask) -> Array:
-    """Return the error of the naive prediction over the held-out rows.
+def last_point_error(medians: Table, name: str, held: Mask) -> float:
+    """Return the error of the naive prediction over the held-out rows, mean |ln(partner/measured)|.
 
     A held-out row is predicted by its partner: the row at the largest smaller scale that agrees in every factor that
-    is not extrinsic. Of several at the same scale it is the last. Rows without a partner do not count.
-
-    Parameters
-    ----------
-    held : ndarray of bool of shape (series, rows)
-        Held-out rows.
-
-    Returns
-    -------
-    ndarray of shape (series,)
-        Mean |ln(partner/measured)|; NaN where no held-out row has a partner.
+    is not extrinsic. Of several at the same scale it is the last. NaN where no held-out row has a partner.
 
     Examples
     --------
     >>> import pandas as pd
     >>> from genperf.table import read_table
     >>> runs = pd.DataFrame({"n": [1, 2, 4], "s": [1.0, 0.5, 0.25]})
-    >>> series = read_table(runs, time="s", extrinsic="n")
-    >>> last_point_errors([series], "n", np.array([[False, False, True]])).round(4)
-    array([0.6931])
+    >>> round(last_point_error(read_table(runs, time="s", extrinsic="n"), "n", np.array([False, False, True])), 4)
+    0.6931
     """
-    series, rows = held.shape
-    measured = np.stack([m.measured for m in medians]).ravel()
-    # Rows of one series that agree in every other factor have one code.
-    code = np.zeros((series, rows), np.int64)
-    for factor in medians[0].factors:
-        if factor.name != name and factor.role != "extrinsic":
-            values = np.stack([m.columns[factor.name] for m in medians])
-            level = np.unique(values, return_inverse=True)[1].reshape(series, rows)
-            code = np.unique(code * (level.max() + 1) + level, return_inverse=True)[1].reshape(series, rows)
-    code = (np.arange(series)[:, None] * (code.max() + 1) + code).ravel()
-    scale = np.stack([m.columns[name] for m in medians]).ravel()
-    known = np.flatnonzero(~held.ravel())
-    known = known[np.lexsort((scale[known], code[known]))]
-    last_of_code = np.flatnonzero(np.diff(code[known], append=-1) != 0)
-    partners = known[last_of_code]
-    partner_codes = code[partners]
-    targets = np.flatnonzero(held.ravel())
-    at = np.minimum(np.searchsorted(partner_codes, code[targets]), len(partner_codes) - 1)
-    paired = partner_codes[at] == code[targets]
-    partners, targets = partners[at[paired]], targets[paired]
-    errors = np.abs(np.log(measured[partners] / measured[targets]))
-    counts = np.bincount(targets // rows, minlength=series)
-    with np.errstate(invalid="ignore"):
-        return np.asarray(np.bincount(targets // rows, errors, minlength=series) / counts)
+    others = [medians.columns[f.name].tolist() for f in medians.factors if f.name != name and f.role != "extrinsic"]
+    keys = list(zip(*others, strict=True)) if others else [()] * len(held)
+    by_scale = np.argsort(medians.columns[name], kind="stable")
+    partners = {keys[row]: row for row in by_scale[~held[by_scale]].tolist()}
+    pairs = [(partners[keys[row]], row) for row in np.flatnonzero(held).tolist() if keys[row] in partners]
+    errors = [abs(math.log(medians.measured[partner] / medians.measured[row])) for partner, row in pairs]
+    return sum(errors) / len(errors) if errors else math.nan
 
 
 def look_back(medians: Sequence[Table], errors_of: Callable[[Index, Mask], Array]) -> list[list[Evidence]]:
@@ -159,11 +131,11 @@ def look_back(medians: Sequence[Table], errors_of: Callable[[Index, Mask], Array
         held = values[judged] == largest[judged, None]
         with np.errstate(all="ignore"):
             errors = errors_of(judged, held)
-        last = last_point_errors([medians[i] for i in judged.tolist()], factor.name, held)
         for j, i in enumerate(judged.tolist()):
             if np.isfinite(errors[j]):
                 doublings = float(np.log2(largest[i] / below[i]))
-                out[i].append(Evidence(factor.name, float(largest[i]), doublings, float(errors[j]), float(last[j])))
+                last = last_point_error(medians[i], factor.name, held[j])
+                out[i].append(Evidence(factor.name, float(largest[i]), doublings, float(errors[j]), last))
     return out
 
 

@@ -14,7 +14,7 @@ from genperf.discrepancy.stack import NORMAL
 from genperf.engine.phases import doing
 from genperf.errors import FitError, Note
 from genperf.estimate import FitOptions
-from genperf.estimate.outcome import last_point_errors
+from genperf.estimate.outcome import last_point_error
 from genperf.estimate.prepare import CONTENT_SEED, in_order, levels_by_content
 from genperf.formula import evaluate, parse, quote_name, render
 from genperf.panel import Panel
@@ -198,7 +198,7 @@ def _evidence(back: HeldOut, y: Array, weights: Array, table: Table, factor: str
     there = values[rows] == largest
     error = float(np.mean(np.abs(centre - y[rows])[there] if there.any() else np.abs(centre - y[rows])))
     before = float(np.unique(values)[-2])
-    last = last_point_errors([table], factor, (values == largest)[None, :])[0]
+    last = last_point_error(table, factor, values == largest)
     return Evidence(factor, float(largest), float(np.log2(largest / before)), error, float(last))
 
 

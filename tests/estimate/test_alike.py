@@ -10,7 +10,7 @@ from scipy.optimize import nnls
 import genperf as gp
 from genperf.estimate import FitOptions, at_once, estimate_alike
 from genperf.estimate.alike import batch_of
-from genperf.estimate.outcome import last_point_errors
+from genperf.estimate.outcome import last_point_error
 from genperf.estimate.problem import problem_of
 from genperf.estimate.weights import resampled
 from genperf.models import family_named
@@ -99,7 +99,12 @@ def test_search_and_polish_reach_no_lower_cost(loss: str, penalty: str) -> None:
 
 @pytest.mark.parametrize(
     ("model", "options"),
-    [("a*workers**p + c", {}), ("ernest", {"loss": "log"}), ("ernest", {"solver": "de"}), ("max(a/workers, c)", {})],
+    [
+        ("a*workers**p + c", {}),
+        ("ernest", {"loss": "log"}),
+        ("ernest", {"solver": "de"}),
+        ("max(a/workers, c)", {}),
+    ],
 )
 def test_what_one_solution_does_not_settle_is_searched(model: str, options: dict[str, Any]) -> None:
     (_, part), *_ = table(fleet(1)).groups()
@@ -134,8 +139,8 @@ def test_a_partner_agrees_in_all_but_the_scale() -> None:
     )
     series = gp.read_table(frame, time="s", extrinsic="n", intrinsic="b")
     # 8 at 4 workers has two partners at 2, the later 3.0: ln 2; 16 has 5.0 at 1: ln 2; 32 has none.
-    held = np.array([[False] * 4 + [True] * 3])
-    assert last_point_errors([series], "n", held) == pytest.approx([np.log(2)])
+    held = np.array([False] * 4 + [True] * 3)
+    assert last_point_error(series, "n", held) == pytest.approx(np.log(2))
 
 
 def test_values_that_cannot_be_finite_fail_alone() -> None:
