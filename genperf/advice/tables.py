@@ -35,7 +35,7 @@ from genperf.table.source import Source
 from genperf.table.target import TIME_UNITS
 from genperf.vocabulary.headers import DEVICE_WORDS, Header, header_of
 from genperf.vocabulary.names import canonical_of
-from genperf.words.numbers import join_values, samples_called, three_digits
+from genperf.words.numbers import join_values, three_digits
 
 #: The name of a count that is given without one.
 SCALE = "count"
@@ -58,6 +58,8 @@ class SeriesSettings:
     least_counts: int = 2
     #: Rows of a table of several factors that is fitted whole. Fewer determine no effects.
     least_rows: int = 8
+    #: Rows up to which each quantity of a table that is fitted whole is answered: more take a second each.
+    few_rows: int = 16
     #: Rows up to which the other series of a table inform the selected one: more take seconds.
     max_rows: int = 2000
     #: Quantities of which they do, the likeliest: each takes most of a second.
@@ -213,11 +215,18 @@ class _Reader:
             raise GenperfError("a plan needs a series of at least two counts", hint="measure a second count")
         answers = {names[0]: self._value(names[0], first, selection, configuration, answer)}
         # What follows from an answer by arithmetic is not fitted; a model of several factors takes seconds.
-        most = SERIES.max_quantities if selection is not None else 1
+        few = selection is not None or len(self.source.lines) <= SERIES.few_rows
+        most = SERIES.max_quantities if few else 1
+        if want is None:
+            names += [
+                n for n in self.reading.of("ratio", "consequence") if self.reading.meanings[n].follows is not None
+            ]
         for name in sorted(names[1:], key=lambda n: self.reading.meanings[n].follows is not None):
             value = self._by_arithmetic(name, answers, selection)
             if value is not None:
                 answers[name] = value
+            elif name not in self.reading.quantities:
+                continue
             elif len(answers) < most:
                 try:
                     result, _ = self.fitted(name, selection, at)
@@ -225,7 +234,7 @@ class _Reader:
                     answers[name] = self._value(name, result, selection, wanted, None)
                 except GenperfError as error:
                     notes = [*notes, f"{name} is not answered: {error.message}"]
-        left = [n for n in names if n not in answers]
+        left = [n for n in names if n not in answers and n in self.reading.quantities]
         if left and len(answers) >= most:
             notes = [*notes, f"measured as well, and answered by --want: {listed(left, MAX_LISTED)}"]
         answers = {n: answers[n] for n in names if n in answers}
@@ -286,6 +295,10 @@ class _Reader:
         roles["work"] = roles.get("work") if roles.get("throughput") else None
         return {role: value for role, value in roles.items() if role not in ("delimiter", "aggregate")}
 
+    def _header(self, name: str) -> Header:
+        """Return what a column says of itself; a derived one has its header alone."""
+        return self.reading.headers.get(name) or header_of(name)
+
     def _measured(self, name: str) -> Measured:
         reading = self.reading
         return measurement_of_column(
@@ -308,7 +321,7 @@ class _Reader:
             "categorical": (),
             "group": self.parts(selection) if informed else (),
         }
-        header = self.reading.headers.get(name) or header_of(name)
+        header = self._header(name)
         if not batches and "scaling" not in self.given and "work" not in self.given:
             if roles.get("throughput"):
                 workers = Panel(tuple(Factor(n, "extrinsic") for n in counts)).workers
@@ -384,7 +397,7 @@ class _Reader:
         constants = {n: float(v) for n, v in (selection.held if selection else {}).items() if is_number(v)}
         return {
             "work": work,
-            "sample": samples_called(name) if rate else "samples",
+            "sample": self._header(name).counted or "samples",
             "steps": not rate or bool(work),
             "constants": {**constants, **self.question.constants},
             "hints": self.hints,
@@ -413,7 +426,7 @@ class _Reader:
         rate = bool(target.throughput)
         names = ("throughput", "throughput_lower", "throughput_upper") if rate else (target.name, "lower", "upper")
         value, lower, upper = (float(row[n]) for n in names)
-        header = self.reading.headers.get(name) or header_of(name)
+        header = self._header(name)
         source_name = target.throughput or target.column
         if source_name in lets and source_name != name:
             # The derived column is c·value or c/value: its factor at the target is that of the value 1.

@@ -154,7 +154,7 @@ def series_of(
         None for other tables, for those in which only the batch varies, and where a count is below one: a share of a
         worker exchanges nothing; for more than `SERIES.most_configurations`.
     """
-    panel = Panel(table.factors, mapping, group=table.group, scaling=table.scaling)
+    panel = Panel(table.factors, mapping, group=table.group, scaling=table.scaling, target=table.target)
     axis, panel = panel.axis(), panel.with_axis
     column = None if axis.factor is None else axis.factor.name
     varying = {f.name for f in table.factors if f.distinct > 1}

@@ -280,6 +280,8 @@ def consequences(
     matched: dict[str, Consequence] = {}
     for name in sorted(names, key=lambda n: (n in settings, names.index(n)), reverse=True):
         others = [n for n in names if n != name and n not in matched and (n in settings or name not in settings)]
+        # What is proportional to the count so far may not be further on; to another measurement it is by definition.
+        others.sort(key=lambda n: n in settings)
         consequence = _explained(logs[name], {n: logs[n] for n in others}, parts)
         if consequence is not None:
             matched[name] = consequence

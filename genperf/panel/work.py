@@ -16,6 +16,8 @@ from genperf.panel.panel import Panel
 from genperf.scaling import KINDS, Scaling
 from genperf.table.axis import UNITS, several_nodes
 from genperf.table.work import evaluated
+from genperf.vocabulary import words_of
+from genperf.vocabulary.headers import header_of
 from genperf.vocabulary.names import column_of, counted_by, shares_a_machine
 
 Array = npt.NDArray[np.float64]
@@ -35,6 +37,7 @@ class LimitSettings:
 
 
 LIMIT = LimitSettings()
+_SERVED = frozenset(words_of("headers.served"))
 
 
 @dataclass(frozen=True)
@@ -125,16 +128,18 @@ def possible_work(panel: Panel) -> tuple[Work, ...]:
     return tuple(Work(KINDS[name].over(counted), False) for name in ([known] if known else POSSIBLE))
 
 
-def limits(panel: Panel, counts: Array) -> tuple[tuple[float, float], ...]:
+def limits(panel: Panel, counts: Array, throughput: str = "") -> tuple[tuple[float, float], ...]:
     """Return counts of the scale beyond which more of it may only wait, each with its probability.
 
-    Threads, processes, users or environments share one machine, whose cores or slots end somewhere; devices and nodes
-    bring their own, and so do processes on several nodes.
+    Threads, processes, users or environments share one machine, whose cores or slots end somewhere, and so do workers
+    that serve requests; devices and nodes bring their own, and so do processes on several nodes.
 
     Parameters
     ----------
     counts : ndarray of shape (configurations,)
         The measured ones.
+    throughput : str
+        The column of the measured throughput: workers that serve requests or tasks are processes of one machine.
 
     Examples
     --------
@@ -149,7 +154,8 @@ def limits(panel: Panel, counts: Array) -> tuple[tuple[float, float], ...]:
         return ()
     # A name in the singular counts as well: `Machine`, `gpu`.
     names = (factor.name, f"{factor.name}s")
-    if any(map(counted_by, names)) and not any(map(shares_a_machine, names)):
+    served = panel.target is not None and header_of(panel.target.throughput).counted in _SERVED
+    if any(map(counted_by, names)) and not (served or any(map(shares_a_machine, names))):
         return ()
     inside = np.unique(counts)
     doublings = np.log2(inside / inside[0])

@@ -250,7 +250,7 @@ def _with_header(text: str, delimiter: str) -> tuple[str, list[Note]]:
         names = _names_in(line, len(cells), delimiter)
         if names is None:
             continue
-        header = delimiter.join(f'"{n}"' if delimiter in n or delimiter == " " else n for n in names)
+        header = delimiter.join(f'"{n}"' if delimiter in n or delimiter == " " or "#" in n else n for n in names)
         if delimiter == RUNS:
             header = RUNS.join(names)
         behind = sum(
@@ -266,15 +266,16 @@ def _with_header(text: str, delimiter: str) -> tuple[str, list[Note]]:
 
 
 def _names_in(comment: str, count: int, delimiter: str) -> list[str] | None:
-    """Return the names of so many columns in a comment, however they are parted."""
+    """Return the names of so many columns in a comment, however they are parted; the first may be `#` itself."""
     body = comment.strip().lstrip("#").strip()
     for names in (
+        _split(comment, delimiter) if delimiter in DELIMITERS else [],
         _split(body, delimiter),
         re.split(r"\s*#\s*", body),
         re.split(r"\s{2,}|\t+", body),
         body.split(),
     ):
-        plain = [re.split(r"\s{2,}|\t|\s+->", n.strip().strip('"'))[0].strip("# ") for n in names]
+        plain = [re.split(r"\s{2,}|\t|\s+->", n.strip().strip('"'))[0].strip("# ") or n.strip() for n in names]
         if len(plain) == count and len(set(plain)) == count and all(plain) and not any(map(_is_number, plain)):
             return plain
     return None

@@ -81,7 +81,9 @@ Parts(number='8', unit='', extras=('footnote',)))
     return Parts(match["number"], match["before"] or match["first"] or match["unit"] or "", tuple(extras))
 
 
-def parsed_column(name: str, cells: Sequence[Any], delimiter: str = "", unit: str | None = None) -> Parsed | None:
+def parsed_column(
+    name: str, cells: Sequence[Any], delimiter: str = "", unit: str | None = None, comma: bool = False
+) -> Parsed | None:
     """Read the cells of a column as numbers where more than half can be, all in one unit.
 
     Parameters
@@ -90,6 +92,8 @@ def parsed_column(name: str, cells: Sequence[Any], delimiter: str = "", unit: st
         Between the columns of the file: one of another kind leaves the comma to decimals.
     unit : str, optional
         Of time, into which times are converted; by default that of the header, else seconds.
+    comma : bool
+        Whether the headers are of a language with a decimal comma: `1,904` is 1.904 where no cell shows otherwise.
 
     Returns
     -------
@@ -121,7 +125,9 @@ def parsed_column(name: str, cells: Sequence[Any], delimiter: str = "", unit: st
         durations = {t: v for t, v in zip(odd, seconds_of(odd), strict=True) if not isinstance(v, str) and ":" not in t}
         if 2 * (plain_count + sum(n for t, n in unique.items() if t in known or t in durations)) <= filled:
             return None
-        converted = _converted(name, {t: p for t, p in known.items() if t not in durations}, unique, delimiter, unit)
+        plain = {t: p for t, p in known.items() if t not in durations}
+        sign = _decimal_sign([p.number for p in plain.values()], delimiter, comma)
+        converted = None if sign is None else _converted(name, plain, unique, unit, sign)
         if converted is None:
             return None
         values, shown, steps = converted
@@ -140,12 +146,9 @@ def parsed_column(name: str, cells: Sequence[Any], delimiter: str = "", unit: st
 
 
 def _converted(
-    name: str, known: dict[str, Parts], unique: Counter[str], delimiter: str, unit: str | None
+    name: str, known: dict[str, Parts], unique: Counter[str], unit: str | None, comma: bool
 ) -> tuple[dict[str, float], str, tuple[Note, ...]] | None:
     """Return the numbers by cell in one unit, the unit and the report; None where the cells are of several kinds."""
-    comma = _decimal_sign([p.number for p in known.values()], delimiter)
-    if comma is None:
-        return None
     units = Counter[str]()
     for text, parts in known.items():
         units[parts.unit] += unique[text]
@@ -191,7 +194,7 @@ def _target(name: str, units: Counter[str], kind: str, unit: str | None) -> tupl
     return (target, *unit_of(target)[1:])
 
 
-def _decimal_sign(tokens: Sequence[str], delimiter: str) -> bool | None:
+def _decimal_sign(tokens: Sequence[str], delimiter: str, comma: bool) -> bool | None:
     """Return whether the comma is the decimal sign; None where the numbers contradict or may be either."""
     with_comma = [t for t in tokens if "," in t]
     both = [t for t in with_comma if "." in t]
@@ -203,7 +206,7 @@ def _decimal_sign(tokens: Sequence[str], delimiter: str) -> bool | None:
         return False
     if all(_GROUPS.fullmatch(t) for t in with_comma):
         certain = bool(both) or any(t.count(",") > 1 for t in with_comma) or any("." in t for t in tokens)
-        return None if delimiter == ";" and not certain else False
+        return False if certain else comma or (None if delimiter == ";" else False)
     return (
         True if not both and all(t.count(",") == 1 for t in with_comma) and not any("." in t for t in tokens) else None
     )

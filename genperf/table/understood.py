@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -19,9 +20,12 @@ from genperf.table.opened import open_source
 from genperf.table.parsed import parsed_column
 from genperf.table.source import Source
 from genperf.table.wide import alike_headers, melted
+from genperf.vocabulary import words_of
 
 if TYPE_CHECKING:
     import pandas as pd
+
+_DECIMAL_COMMA = frozenset(words_of("headers.decimal_comma"))
 
 
 def understood(
@@ -71,7 +75,8 @@ def _without_idle(source: Source, named: Collection[str]) -> Source:
     for position, (name, cells) in enumerate(source.columns.items()):
         if name in named or cells.dtype.kind in "iufb":
             continue
-        numbered = position == 0 and name == "column 1" and _numbers_rows(labels(cells).tolist())
+        nameless = name == "column 1" or re.fullmatch(r"(Unnamed: ?)?[\W\d]*", name)
+        numbered = position == 0 and nameless and _numbers_rows(labels(cells).tolist())
         if numbered or not any(map(label, cells)):
             idle.append(name)
     return replace(source, idle=tuple(idle)) if idle and len(idle) < len(source.cells) else source
@@ -103,10 +108,12 @@ def _with_numbers(source: Source, units: Mapping[str, str]) -> Source:
     """Read numbers beside units, ±, brackets and footnotes."""
     steps: list[Note] = []
     numbers, written_units = {}, {}
+    words = re.split(r"[\W\d_]+", " ".join(source.columns).lower())
+    comma = not _DECIMAL_COMMA.isdisjoint(words)
     for name, cells in source.columns.items():
         if cells.dtype.kind in "iufbM":
             continue
-        parsed = parsed_column(name, cells.tolist(), source.delimiter, units.get(name))
+        parsed = parsed_column(name, cells.tolist(), source.delimiter, units.get(name), comma)
         if parsed is not None:
             numbers[name] = parsed.cells
             steps += parsed.steps

@@ -33,6 +33,7 @@ class WideSettings:
 WIDE = WideSettings()
 _REPEAT = re.compile(rf"(?<![^\W\d_]){any_of('headers.run_of_several')}s?(?![^\W\d_])", re.IGNORECASE)
 _MEASURED = frozenset(words_of("headers.measured"))
+_JOINS = rf"(?:{any_of('headers.preposition')}|@)"
 _ORDINAL = r"(?:st|nd|rd|th|nda|era|ra|da|ta|er|ere|ère|eme|ème|ª|º|°|\.)"
 _WORD = r"[^\W\d_]+"
 #: `4 GPUs`, `16nodes`, `n=8`, `nodes_4`, `time @ 4 ranks`, `T(8)`.
@@ -267,7 +268,7 @@ def _stem(word: str) -> str:
 
 def _tidy(text: str) -> str:
     """Return what is left of a header: without the words and signs that only joined its number."""
-    text = re.sub(r"\s+(?:on|with|for|at|con|mit|avec|@)\s*$|^\s*(?:on|with|for|at|@)\s+", "", text.strip())
+    text = re.sub(rf"\s+{_JOINS}\s*$|^\s*{_JOINS}\s+", "", text.strip(), flags=re.IGNORECASE)
     text = re.sub(r"\(\s*\)|\[\s*\]", "", text).strip(" _-@,:;/|#=")
     return re.sub(r"\s+", " ", text)
 

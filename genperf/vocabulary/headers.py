@@ -25,6 +25,8 @@ JOB_WORDS = frozenset(words_of("headers.job"))
 _RATES, _TIMES, _QUANTITIES = (frozenset(words_of(f"headers.{kind}")) for kind in ("rate", "time", "quantity"))
 #: Behind a word for a time: what is chosen, and counts of steps.
 _CHOSEN_TIME = STEP_WORDS | {*words_of("headers.chosen_time")}
+_TIME_LETTERS = frozenset(words_of("headers.time_letter"))
+_PREPOSITIONS = frozenset(words_of("headers.preposition"))
 _UNIT_OF_RATE = {
     **dict.fromkeys(words_of("headers.rate_of_images"), "images"),
     **dict.fromkeys(words_of("headers.rate_of_tokens"), "tokens"),
@@ -210,9 +212,17 @@ def _time(chain: list[list[str]], unit: list[list[str]]) -> Header | None:
         return None
     if ends is None and len(words) == 1 and words[0] in _ALONE:
         ends = TIME_WORDS[words[0]]
-    if ends is None and (words[-1] in _TIMES or (words[0] in _TIMES and not {*words} & _CHOSEN_TIME)):
+    words = _head(words)
+    timed = words[0] in _TIMES or (len(words) > 1 and words[0] in _TIME_LETTERS)
+    if ends is None and (words[-1] in _TIMES or (timed and not {*words} & _CHOSEN_TIME)):
         ends = "s"
     return None if ends is None else Header("time", ends, of=of)
+
+
+def _head(words: list[str]) -> list[str]:
+    """Return the words before a preposition: what a header names, without what it is with, without or for."""
+    ends = [place for place, word in enumerate(words) if place and word in _PREPOSITIONS]
+    return words[: ends[0]] if ends else words
 
 
 def _of(words: list[str]) -> Literal["step", "job", ""]:

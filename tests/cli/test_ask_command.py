@@ -359,3 +359,20 @@ def test_every_network_of_a_wide_table_is_answered(shell: Shell) -> None:
     status, out, _ = shell("ask", "runs.csv", "--at", "num_gpu=8", "--at", "card=y", "--json")
     assert status == 0
     assert {one["quantity"] for one in json.loads(out)["answers"]} == {"net_a", "net_b", "net_c", "net_d"}
+
+
+def test_ratios_are_answered_by_their_arithmetic(shell: Shell) -> None:
+    Path("ratio.csv").write_text("procs,wall,speedup\n1,80.31,1.00\n2,41.86,1.92\n4,22.67,3.54\n8,13.12,6.12\n")
+    time, speedup = json.loads(shell("ask", "ratio.csv", "--at", "procs=16", "--json")[1])["answers"]
+    assert speedup["value"] == pytest.approx(80.31 / time["value"], rel=0.01)
+    assert speedup["lower"] == pytest.approx(80.31 / time["upper"], rel=0.01)
+
+
+def test_workers_that_serve_requests_share_a_machine(shell: Shell) -> None:
+    widths = {}
+    for rate in ("tasks/s", "images/s"):
+        Path("served.csv").write_text(f"workers,{rate}\n1,611.2\n2,1221.0\n4,2437.1\n")
+        (answer,) = json.loads(shell("ask", "served.csv", "--at", "workers=8", "--json")[1])["answers"]
+        widths[rate] = answer["upper"] / answer["lower"], answer["verdict"]
+    assert widths["tasks/s"][0] > 1.3 * widths["images/s"][0]
+    assert widths["tasks/s"][1] != "ok"

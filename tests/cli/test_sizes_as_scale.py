@@ -49,3 +49,9 @@ def test_a_latency_beside_a_throughput_is_answered_too(tmp_path: Path) -> None:
     assert {a["quantity"] for a in answers} == {"latency_ms", "tokens_per_s"}
     latency = next(a for a in answers if a["quantity"] == "latency_ms")
     assert latency["value"] == pytest.approx(1000 * step(64), rel=0.1)
+
+
+def test_each_quantity_of_a_size_is_answered(tmp_path: Path) -> None:
+    rows = [f"{b},{b / step(b):.2f},{1800 + 55 * b},{3 + 0.4 * b}" for b in BATCHES]
+    answers = answered(tmp_path, "\n".join(["batch_size,images_per_s,memory_mb,load_s", *rows]) + "\n", "batch_size=64")
+    assert {a["quantity"] for a in answers} == {"images_per_s", "memory_mb", "load_s"}

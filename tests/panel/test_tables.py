@@ -182,6 +182,19 @@ CASES = {
         {"net": "kind", "link": "kind"},
         (1.0, 2.0, 4.0),
     ),
+    "times with and without something": Case(
+        "procs,t_wall_with_comm,t_wall_no_comm,volume_MB\n1,81.2,80.1,0.5\n2,43.9,41.2,12.1\n4,25.8,22.4,18.3\n",
+        {"procs": "8"},
+        "procs",
+        ("t_wall_with_comm", "t_wall_no_comm", "volume_MB"),
+    ),
+    "a linear speedup follows from the time, not from the count": Case(
+        "cores,took (s),gain\n1,80.4,1.00\n2,40.2,2.00\n4,20.1,4.00\n",
+        {"cores": "8"},
+        "cores",
+        ("took (s)",),
+        {"gain": "consequence"},
+    ),
     "two rows": Case("gpus,images/s\n1,410.2\n2,792.5\n", {"gpus": "8"}, "gpus", ("images/s",), {}, (1.0, 2.0)),
     "one row": Case("gpus,images/s\n8,2905.4\n", {"gpus": "64"}, "gpus", ("images/s",), {}, (8.0,)),
 }

@@ -128,6 +128,26 @@ SHAPES: dict[str, tuple[str, dict[str, list[object]], list[str]]] = {
         {"s": [1904.08, 951.5]},
         ["2 cells: decimal comma read in 's'"],
     ),
+    "seconds in a language of decimal commas": (
+        lines("Hilos,Tiempo", '1,"296,508 s"', '2,"150,435 s"'),
+        {"Tiempo": [296.508, 150.435]},
+        ["2 cells: decimal comma read in 'Tiempo'"],
+    ),
+    "thousands in that language": (
+        lines("Hilos,Tiempo (ms)", '1,"128,039.81"', '8,"14,333.37"'),
+        {"Tiempo (ms)": [128039.81, 14333.37]},
+        ["2 cells: separator of thousands removed from 'Tiempo (ms)'"],
+    ),
+    "rows numbered under #": (
+        lines("#,Hilos,Tiempo", "1,1,9", "2,4,3"),
+        {"Hilos": ["1", "4"], "Tiempo": ["9", "3"]},
+        [],
+    ),
+    "an index of pandas": (
+        lines("Unnamed: 0,gpus,s", "0,1,9", "1,4,3"),
+        {"gpus": ["1", "4"], "s": ["9", "3"]},
+        [],
+    ),
     "billions": (
         lines("params,s", "350M,3", "1.3B,9"),
         {"params": [3.5e8, 1.3e9]},

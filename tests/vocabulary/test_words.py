@@ -31,6 +31,7 @@ OWN = {
         "not",
         "max",
         "fits",
+        "at",
     ),
 }
 SPELLED = {word for name in SECTIONS for listed in section(name).values() for word in listed} - CALLED - OWN
