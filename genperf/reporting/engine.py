@@ -10,6 +10,7 @@ from dataclasses import asdict
 from statistics import NormalDist
 from typing import Any
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -145,7 +146,7 @@ def judging(model: Model) -> dict[str, Any]:
         "evidence": [[e.factor, e.held_out, e.error, e.last_point] for e in result.evidence],
         # Ranges up to what was borrowed from other groups; nothing where the group was fitted by itself.
         "borrowed": [
-            {k: getattr(f, k) for k in ("name", "role", "numeric", "positive", "lower", "upper", "distinct")}
+            {**msgspec.structs.asdict(f), "numeric": f.numeric}
             for f in verdict.reaching(result.schema, basis.borrowed).factors
             if basis.borrowed
         ],
@@ -197,8 +198,8 @@ def _member(member: Member, model: Model, discrepancies: Sequence[Discrepancy]) 
 
 def _discrepancy(discrepancy: Discrepancy, model: Model) -> dict[str, Any]:
     """Return a discrepancy as data: its anchors, and what depends on them alone."""
-    order = list(model.factors)
-    out: dict[str, Any] = {
+    order, geometry = list(model.factors), discrepancy.geometry
+    return {
         "kernel": {
             "type": discrepancy.kernel.__struct_config__.tag,
             **discrepancy.kernel.numbered({name: i for i, name in enumerate(order)}, model.formula),
@@ -207,10 +208,6 @@ def _discrepancy(discrepancy: Discrepancy, model: Model) -> dict[str, Any]:
         "noise": discrepancy.noise,
         "scales": packed(discrepancy.scales),
         "extrapolation": _extrapolation(discrepancy.extrapolation, model),
-    }
-    geometry = discrepancy.geometry
-    return {
-        **out,
         "logarithms": discrepancy.logarithms.tolist(),
         "whiten": geometry.whiten.tolist(),
         "variances": geometry.variances.tolist(),

@@ -35,24 +35,13 @@ from genperf.words.numbers import samples_called, with_article
 from genperf.words.quantity import heading
 from genperf.words.verdict import LIKELY_TO_FIT
 
+#: The scripts of a page, in the order in which they define what later ones use.
 _SCRIPTS = (
-    "data.js",
-    "charts.js",
-    "kernels.js",
-    "discrepancy.js",
-    "combinations.js",
-    "feasibility.js",
-    "engine.js",
-    "measures.js",
-    "further.js",
-    "splits.js",
-    "pictures.js",
-    "figures.js",
-    "beside.js",
-    "groups.js",
-    "address.js",
-    "page.js",
+    *("data", "charts", "kernels", "discrepancy", "combinations", "feasibility", "engine", "measures", "further"),
+    *("splits", "pictures", "figures", "beside", "groups", "address", "page"),
 )
+#: Characters that end a script or begin a comment, written otherwise.
+_WRITTEN = {ord(c): f"\\u{ord(c):04x}" for c in "&<>\u2028\u2029"}
 
 
 @dataclass(frozen=True)
@@ -255,7 +244,9 @@ def _rendered(
 
     first = whole.first
     style = _file("page.css")
-    script = "\n".join(['"use strict";', JAVASCRIPT.prelude, formulas.script(), *(_file(name) for name in _SCRIPTS)])
+    script = "\n".join(
+        ['"use strict";', JAVASCRIPT.prelude, formulas.script(), *(_file(f"{name}.js") for name in _SCRIPTS)]
+    )
     rejected = [str(r) for r in table.rejected] if table is not None else []
     template = Environment(autoescape=True, undefined=StrictUndefined).from_string(_file("page.html"))
     return template.render(
@@ -313,13 +304,7 @@ def _in_script(data: Any) -> str:
         raise GenperfError(
             "the model gives values that are not finite: no page can show them", hint="fit it again"
         ) from None
-    return (
-        text.replace("&", "\\u0026")
-        .replace("<", "\\u003c")
-        .replace(">", "\\u003e")
-        .replace("\u2028", "\\u2028")
-        .replace("\u2029", "\\u2029")
-    )
+    return text.translate(_WRITTEN)
 
 
 def _policy(style: str, script: str) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
@@ -127,18 +128,7 @@ def _finite(value: float | None, digits: int) -> float | None:
 def factor_of(factor: Factor, medians: Sequence[Median], index: int) -> dict[str, Any]:
     """Return what the page needs of a factor."""
     measured = sorted({float(m.values[index]) for m in medians}) if factor.numeric else []
-    return {
-        "name": factor.name,
-        "role": factor.role,
-        "numeric": factor.numeric,
-        "lower": factor.lower,
-        "upper": factor.upper,
-        "distinct": factor.distinct,
-        "integer": factor.integer,
-        "positive": factor.positive,
-        "levels": list(factor.levels),
-        "measured": measured[: SHEET.max_values],
-    }
+    return {**msgspec.structs.asdict(factor), "numeric": factor.numeric, "measured": measured[: SHEET.max_values]}
 
 
 def _thinned(counts: Array, steps: int, keep: Array) -> npt.NDArray[np.int64]:
