@@ -461,16 +461,21 @@ def written(series: MeasuredSeries, reading: Reading) -> tuple[tuple[Overhead, .
     # The constant beside the computation, as the two are told apart.
     chosen = tuple(sorted(chosen, key=lambda overhead: overhead.place != "constant"))
     known = {name: series.factors.node(name) for name in names_in(parse(reading.work).node)}
-    columns = {name: node for name, node in known.items() if node is not None}
-    columns["workers"] = parse(series.over_columns(reading.workers)).node
-    columns["nodes"] = parse(series.over_columns(reading.nodes)).node
+    # The work is that of one worker, also where the smallest count is the unit of the exchange.
+    work = tuple((name, node) for name, node in known.items() if node is not None)
+    axes = [("workers", reading.workers), ("nodes", reading.nodes)]
+    parsed = tuple((name, parse(series.over_columns(text)).node) for name, text in axes)
     names = tuple(f.name for f in series.factors.factors)
-    return chosen, _expression(names, tuple(columns.items()), reading.work, chosen)
+    return chosen, _expression(names, work, (*work, *parsed), reading.work, chosen)
 
 
 @lru_cache(maxsize=64)
 def _expression(
-    columns: tuple[str, ...], nodes: tuple[tuple[str, Node], ...], work: str, overheads: tuple[Overhead, ...]
+    columns: tuple[str, ...],
+    work_nodes: tuple[tuple[str, Node], ...],
+    nodes: tuple[tuple[str, Node], ...],
+    work: str,
+    overheads: tuple[Overhead, ...],
 ) -> Expression:
     """Return the sum of the computation and the overheads over a table's columns."""
     computation = Overhead("computation", "a", "a" if work == "1" else f"a*{work}".replace("a*1/", "a/"), "constant")
@@ -478,7 +483,8 @@ def _expression(
     terms = []
     for overhead in (computation, *overheads):
         constants.append(_unlike(overhead.constant, (*columns, *constants)))
-        formula = substitute(parse(overhead.formula).node, {**dict(nodes), overhead.constant: Name(constants[-1])})
+        columns_of = dict(work_nodes if overhead is computation else nodes)
+        formula = substitute(parse(overhead.formula).node, {**columns_of, overhead.constant: Name(constants[-1])})
         terms.append(Term(overhead.name, formula))
     return Expression("series", tuple(terms), tuple(coefficient(name) for name in constants))
 

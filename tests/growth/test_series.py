@@ -285,3 +285,13 @@ def test_p1_on_every_third_series_stays_as_good() -> None:
     assert errors.mean() < min(4.5, last_errors.mean())
     assert inside.mean() > 0.85
     assert np.median((found.upper - found.lower) / truth) < 0.32
+
+
+def test_work_that_all_share_is_that_of_one_worker_whatever_the_smallest_count() -> None:
+    seconds = [419.8, 221.9, 126.3, 79.7]
+    ahead = []
+    for first in (1, 16):
+        runs = pd.DataFrame({"ntasks": [first * n for n in (1, 2, 4, 8)], "s": seconds})
+        result = gp.fit(gp.read_table(runs, time="s", extrinsic="ntasks", scaling="job"))
+        ahead.append(result.predict({"ntasks": [first * n for n in (8, 16, 32)]})["time"].to_numpy())
+    np.testing.assert_allclose(ahead[0], ahead[1], rtol=1e-3)
