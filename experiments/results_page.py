@@ -50,6 +50,7 @@ PAGES = (
     "measured-cluster",
     "suggestions",
     "advice",
+    "best-of-levels",
     "next-runs",
     "optimize",
 )

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from genperf.discrepancy import Axis, Discrepancy, Extrapolation, Part, Process, Product, Stack
-from genperf.discrepancy.random_walk import walk_from
+from genperf.discrepancy.series import walk_from
 from genperf.discrepancy.stack import NORMAL
 
 

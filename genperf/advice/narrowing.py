@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,9 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from genperf.attribution.draws import shares
-from genperf.discrepancy import Stack
-from genperf.prediction import Member, distance_beyond, forecasts, stack_of
-from genperf.prediction.member import pooled
+from genperf.prediction import distance_beyond, forecasts, stack_of
+from genperf.prediction.member import pooled, pooled_covariance
 from genperf.result import FitResult
 
 Array = npt.NDArray[np.float64]
@@ -116,9 +115,10 @@ def uncertainty(result: FitResult, columns: Mapping[str, Any]) -> Uncertainty:
     columns : mapping of str to ndarray of shape (rows,)
     """
     rows = len(next(iter(columns.values())))
-    stack = stack_of(result.members)
-    if stack is not None:
-        return _of_stack(result.members, stack, columns)
+    if stack_of(result.members) is not None:
+        centre, variance, run = pooled(result.members, columns)
+        within = pooled_covariance(result.members, columns)
+        return Uncertainty(centre[None, :], np.ones(1), within, run - variance)
     beyond = result.spread.beyond(distance_beyond(result.schema, columns))
     total = sum(m.weight for m in result.members)
     means, within, noise = [], np.zeros((rows, rows)), np.zeros(rows)
@@ -132,15 +132,6 @@ def uncertainty(result: FitResult, columns: Mapping[str, Any]) -> Uncertainty:
             within += share * discrepancy.covariance(columns).mean(axis=0)
         noise += share * member.run_variance(result.spread).mean()
     return Uncertainty(np.vstack(means), shares(result.members), within, noise)
-
-
-def _of_stack(members: Sequence[Member], stack: Stack, columns: Mapping[str, Any]) -> Uncertainty:
-    """Return the uncertainty of stacked members: what a measurement shows of one process, it shows of the pool."""
-    centre, variance, run = pooled(members, columns)
-    within = sum(stack.parts[k].weight * stack.covariance(columns, k) for k in range(len(stack.parts)))
-    deviation = np.sqrt(np.maximum(np.diag(np.asarray(within)), 1e-300))
-    scale = np.sqrt(variance) / deviation
-    return Uncertainty(centre[None, :], np.ones(1), np.asarray(within) * np.outer(scale, scale), run - variance)
 
 
 def _chance(weights: Array) -> float:

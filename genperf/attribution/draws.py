@@ -12,8 +12,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtr
 
-from genperf.prediction import Member, distance_beyond, forecasts
+from genperf.prediction import Member, distance_beyond, forecasts, stack_of
 from genperf.prediction.bands import mixture_quantiles
+from genperf.prediction.member import pooled_covariance
 from genperf.result import FitResult
 
 Array = npt.NDArray[np.float64]
@@ -82,8 +83,11 @@ def curves_of(result: FitResult, columns: Mapping[str, Any], members: Sequence[M
     far = distance_beyond(result.schema, columns)
     members = result.members if members is None else members
     out = []
+    many = len(far) > DRAWN.most_rows
+    stacked = None if many or stack_of(members) is None else pooled_covariance(members, columns)[None]
     for member, (mean, variance) in zip(members, forecasts(members, columns), strict=True):
-        covariance = None if len(far) > DRAWN.most_rows else _covariance(member, columns, variance)
+        discrepancy = None if many else member.discrepancy
+        covariance = stacked if discrepancy is None else discrepancy.covariance(columns)
         further = [member.mean_variance(spread, far) for spread in (result.spread.below, result.spread)]
         shared = variance if covariance is None else np.zeros_like(further[0])
         out.append(Curves(mean, covariance, *(np.sqrt(shared + each) for each in further)))
@@ -137,13 +141,6 @@ class Ratios:
         away = logarithm - self.mean
         sd = np.maximum(np.where(away < 0.0, self.below, self.above), 1e-300)
         return np.asarray(self.weights @ ndtr(away / sd))
-
-
-def _covariance(member: Member, columns: Mapping[str, Any], variance: Array) -> Array | None:
-    """Return the covariance of a member's process between rows, of each draw or of all; None without a process."""
-    if member.process is not None:
-        return member.process.stack.together(columns, variance[0])[None]
-    return None if member.discrepancy is None else member.discrepancy.covariance(columns)
 
 
 def _departures(covariances: Array, draws: int, seed: int) -> Array:

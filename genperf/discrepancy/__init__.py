@@ -1,6 +1,5 @@
 """What an expression cannot say: a Gaussian process on ln T, for a series and for many factors."""
 
 from genperf.discrepancy.product import Axis, Product
-from genperf.discrepancy.random_walk import RandomWalk
-from genperf.discrepancy.series import Discrepancy, Extrapolation
+from genperf.discrepancy.series import Discrepancy, Extrapolation, RandomWalk
 from genperf.discrepancy.stack import Beyond, Part, Process, Stack

@@ -79,13 +79,6 @@ class Axis(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_field
             float,
         )
 
-    def slope(self, x: Array, z: Array) -> Array:
-        """Return the derivative of V(x, z) by z, shape (x, z)."""
-        across = x[:, None] - z[None, :]
-        smooth = self.smooth**2 * np.exp(-0.5 * (across / self.length) ** 2) * across / self.length**2
-        walk = self.walk**2 * ((z[None, :] > 0.0) & (across > 0.0))
-        return np.asarray(self.linear**2 * x[:, None] + smooth + walk)
-
     def distance(self, x: npt.NDArray[Any], z: npt.NDArray[Any]) -> Array:
         """Return |x − z|, or whether two labels differ."""
         if self.scale == "level":
@@ -145,16 +138,6 @@ class Product(msgspec.Struct, frozen=True, dict=True, tag="product", forbid_unkn
         for axis in self.axes:
             product *= 1.0 + axis.variance(axis.coordinates(columns)) / self.size**2
         return np.asarray(self.size**2 * product + self.local**2)
-
-    def slopes(self, a: Mapping[str, Any], b: Mapping[str, Any], place: int) -> Array:
-        """Return the derivative of the covariance by an axis's coordinate of `b`, shape (rows of a, rows of b)."""
-        pairs = [(axis.coordinates(a), axis.coordinates(b)) for axis in self.axes]
-        product, far = self._parts(pairs)
-        axis, (x, z) = self.axes[place], pairs[place]
-        V = np.asarray(sum(axis.parts(x, z).values()))
-        smooth = product / (1.0 + V / self.size**2) * axis.slope(x, z)
-        local = self.local**2 * np.exp(-far) * axis.rate * np.sign(x[:, None] - z[None, :])
-        return np.asarray(smooth + local)
 
     def fault(self, anchors: Mapping[str, npt.NDArray[Any]]) -> str | None:
         """Say what does not fit the anchors, of a kernel that was read from a file; None where all does."""

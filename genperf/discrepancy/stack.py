@@ -49,6 +49,8 @@ class Beyond(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     weights: tuple[float, ...]
     #: As `Stack.width`.
     width: float
+    #: Share of an error that configurations have in common which differ in their levels alone.
+    common: float = 1.0
 
     def values(self, columns: Columns) -> Array:
         """Return the factor at each row."""
@@ -121,69 +123,73 @@ class Stack(msgspec.Struct, frozen=True, eq=False, dict=True, forbid_unknown_fie
     def covariance(self, columns: Columns, place: int) -> Array:
         """Return the covariance of a part's process between rows, given the anchors."""
         part, (whiten, _) = self.parts[place], self._solved[place]
-        across = part.kernel.covariance(self.known_to(part), columns)
-        known = whiten @ across
-        return np.asarray(part.kernel.covariance(columns, columns) - known.T @ known)
+        known = whiten @ part.kernel.covariance(self.known_to(part), columns)
+        covariance = part.kernel.covariance(columns, columns) - known.T @ known
+        for name, more in part.unseen.items():
+            level = np.asarray(columns[name]).astype(str)
+            unseen = ~np.isin(level, self.anchors[name].astype(str))
+            covariance += more * (unseen & (level[:, None] == level))
+        return np.asarray(covariance)
 
-    def together(self, columns: Columns, variance: Array) -> Array:
-        """Return the covariance of the pool between rows: the parts' mean correlation with the pool's variances.
-
-        Parameters
-        ----------
-        variance : ndarray of shape (rows,)
-            Of the pool's mean, see `pooled`.
-        """
-        shares = self.weights(columns)[0].mean(axis=1)
-        each = [w * self.covariance(columns, place) for place, w in enumerate(shares) if w > 0.0]
-        covariance = np.sum(each, axis=0)
-        sd = np.sqrt(np.maximum(np.diag(covariance), 1e-300))
-        correlation = covariance / np.outer(sd, sd)
-        np.fill_diagonal(correlation, 1.0)
-        return np.asarray(correlation * np.sqrt(np.outer(variance, variance)))
-
-    def weights(self, columns: Columns) -> tuple[Array, Array]:
-        """Return w of each part and the width at each row, shapes (parts, rows) and (rows,)."""
+    def weights(self, columns: Columns) -> tuple[Array, Array, Array]:
+        """Return w of each part, the width and the common share of errors at each row; w of shape (parts, rows)."""
         rows = len(next(iter(columns.values())))
-        inside = np.array([part.weight for part in self.parts])
-        logarithm = np.tile(np.log(np.maximum(inside, 1e-12))[:, None], (1, rows))
-        width, away = np.full(rows, self.width), np.zeros(rows)
+        inside = np.log(np.maximum([part.weight for part in self.parts], 1e-12))[:, None]
+        logarithm, width, common, away = np.tile(inside, (1, rows)), np.full(rows, self.width), np.ones(rows), 0.0
         for beyond in self.beyond:
             with np.errstate(all="ignore"):
                 far = np.clip(np.nan_to_num(np.log2(beyond.values(columns) / beyond.upper)), 0.0, 1.0)
             # Of several factors the one that is exceeded most decides.
-            more = far > away
-            weights = np.log(np.maximum(beyond.weights, 1e-12))
-            mixed = (1.0 - far) * np.log(np.maximum(inside, 1e-12))[:, None] + far * weights[:, None]
-            logarithm = np.where(more, mixed, logarithm)
+            more, outside = far > away, np.log(np.maximum(beyond.weights, 1e-12))[:, None]
+            logarithm = np.where(more, (1.0 - far) * inside + far * outside, logarithm)
             width = np.where(more, (1.0 - far) * self.width + far * beyond.width, width)
+            common = np.where(more, 1.0 - far + far * beyond.common, common)
             away = np.maximum(away, far)
         weights = np.exp(logarithm)
-        return weights / weights.sum(axis=0), width
+        return weights / weights.sum(axis=0), width, common
 
-    def pooled(
-        self, curves: Array, columns: Columns, places: Sequence[int] | None = None
-    ) -> tuple[Array, Array, Array]:
+    def pooled(self, curves: Array, columns: Columns, places: Sequence[int]) -> tuple[Array, Array, Array]:
         """Return the pool's ln T and the variances of its mean and of a new run, each of shape (rows,).
 
         Parameters
         ----------
         curves : ndarray of shape (parts, rows)
             ln f of the parts.
-        places : sequence of int, optional
-            The parts that count; all where omitted.
+        places : sequence of int
+            The parts that count.
         """
-        process, variance = self.forecast(columns)
-        mean = curves + process
-        weights, width = self.weights(columns)
-        noise = np.array([part.noise**2 for part in self.parts])[:, None]
-        chosen = list(range(len(self.parts)) if places is None else places)
-        share = (weights / np.sqrt(variance + noise))[chosen]
+        centre, away, share, variance, scale = self._pool(curves, columns, places)
+        noise = np.array([self.parts[k].noise ** 2 for k in places])[:, None]
+        new = np.maximum(scale * np.sum(share * noise, axis=0), self.repeats**2)
+        mean = scale * np.sum(share * (variance + away**2), axis=0)
+        return centre, mean, mean + new
+
+    def together(self, curves: Array, columns: Columns, places: Sequence[int]) -> Array:
+        """Return the covariance of the pool's ln T between rows, with the variances of `pooled` on its diagonal.
+
+            Σ_k √(a_k(x)·a_k(z))·(cov g_k(x, z) + δ_k(x)·δ_k(z)),   δ_k = ln f_k + E[g_k] − centre
+
+        Of it, rows of different levels have in common what look-backs found them to have.
+        """
+        _, away, share, _, scale = self._pool(curves, columns, places)
+        root, common = np.sqrt(share * scale), np.sqrt(self.weights(columns)[2])
+        parts = zip(places, root, away, strict=True)
+        covariance = sum(np.outer(a, a) * (self.covariance(columns, k) + np.outer(d, d)) for k, a, d in parts)
+        labels = [np.asarray(columns[n]).astype(str) for n, known in self.anchors.items() if known.dtype == object]
+        alike = np.all([each[:, None] == each for each in labels], axis=0) if labels else True
+        return np.asarray(covariance * np.where(alike, 1.0, np.outer(common, common)))
+
+    def _pool(self, curves: Array, columns: Columns, places: Sequence[int]) -> tuple[Array, Array, Array, Array, Array]:
+        """Return the centre, and of the parts that count δ, a and the variance; and what the variances grow by."""
+        chosen = list(places)
+        process, variance = (each[chosen] for each in self.forecast(columns))
+        weights, width, _ = self.weights(columns)
+        noise = np.array([self.parts[k].noise ** 2 for k in chosen])[:, None]
+        share = weights[chosen] / np.sqrt(variance + noise)
         share = share / share.sum(axis=0)
-        centre = np.sum(share * mean[chosen], axis=0)
-        apart = np.sum(share * (variance[chosen] + (mean[chosen] - centre) ** 2), axis=0)
-        scale = (width / NORMAL) ** 2
-        new = np.maximum(scale * np.sum(share * noise[chosen], axis=0), self.repeats**2)
-        return centre, scale * apart, scale * apart + new
+        mean = curves[chosen] + process
+        centre = np.sum(share * mean, axis=0)
+        return centre, mean - centre, share, variance, (width / NORMAL) ** 2
 
     def fault(self) -> str | None:
         """Say what does not fit together, of a stack that was read from a file; None where all does."""

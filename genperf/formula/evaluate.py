@@ -60,13 +60,16 @@ def evaluate(node: Node, values: Mapping[str, Any]) -> Any:
     array([1. , 2.5])
     """
     with np.errstate(all="ignore"):
-        return _value(node, values)
+        return _value(node, values, {})
 
 
-def _value(node: Node, values: Mapping[str, Any]) -> Any:
+def _value(node: Node, values: Mapping[str, Any], known: dict[int, Any]) -> Any:
+    """Return a node's value; a part that several terms share is evaluated once."""
     match node:
         case Call(function, arguments):
-            return FUNCTIONS[function].value(*[_value(a, values) for a in arguments])
+            if id(node) not in known:
+                known[id(node)] = FUNCTIONS[function].value(*[_value(a, values, known) for a in arguments])
+            return known[id(node)]
         case Name(name):
             return values[name]
         case Number(value) | Text(value):
@@ -74,7 +77,7 @@ def _value(node: Node, values: Mapping[str, Any]) -> Any:
         case Column(held):
             return held
         case PowerProduct(logarithms, exponents):
-            return _power_product(logarithms, [_value(e, values) for e in exponents])
+            return _power_product(logarithms, [_value(e, values, known) for e in exponents])
         case Summed(names, total):
             return total.values(_stacked(values[name] for name in names))
 
@@ -146,7 +149,7 @@ def _dual(node: Node, values: Mapping[str, Any], by: frozenset[str]) -> tuple[An
             result, slopes = total.derivatives(_stacked(values[name] for name in names), places)
             return result, {names[j]: slopes[:, i] for i, j in enumerate(places)}
         case _:
-            return _value(node, values), {}
+            return _value(node, values, {}), {}
 
 
 def _is_one(slope: Any) -> bool:

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from scipy.special import ndtri
 
 from genperf.discrepancy import Discrepancy, Extrapolation
-from genperf.discrepancy.random_walk import walk_from
+from genperf.discrepancy.series import walk_from
 from genperf.errors import Note
 from genperf.expression import Expression, Term, coefficient
 from genperf.formula import Name, Node, names_in, parse, substitute

@@ -183,16 +183,27 @@ def stack_of(members: Sequence[Member]) -> Stack | None:
 
 def pooled(members: Sequence[Member], columns: Mapping[str, Any]) -> tuple[Array, Array, Array]:
     """Return ln T of stacked members, and the variances of its mean and of a new run, each of shape (rows,)."""
+    stack, curves, places = _stacked(members, columns)
+    return stack.pooled(curves, columns, places)
+
+
+def pooled_covariance(members: Sequence[Member], columns: Mapping[str, Any]) -> Array:
+    """Return the covariance of ln T of stacked members between rows."""
+    stack, curves, places = _stacked(members, columns)
+    return stack.together(curves, columns, places)
+
+
+def _stacked(members: Sequence[Member], columns: Mapping[str, Any]) -> tuple[Stack, Array, list[int]]:
+    """Return the stack of members, ln of the expression of each of its parts, and the parts that count."""
     stack = stack_of(members)
     assert stack is not None
-    rows = len(next(iter(columns.values())))
-    curves, places = np.zeros((len(stack.parts), rows)), []
+    curves, places = np.zeros((len(stack.parts), len(next(iter(columns.values()))))), []
     for member in members:
         assert member.process is not None
         places.append(member.process.place)
         with np.errstate(all="ignore"):
             curves[places[-1]] = np.log(member.expression.evaluate(columns, member.values))
-    return stack.pooled(curves, columns, sorted(set(places)))
+    return stack, curves, sorted(set(places))
 
 
 def log_times(members: Sequence[Member], columns: Mapping[str, Any]) -> Array:

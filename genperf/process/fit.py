@@ -27,6 +27,7 @@ from genperf.process.sizes import Fit, fit_sizes
 from genperf.process.stacking import (
     Candidate,
     HeldOut,
+    common_error,
     cuts_of,
     fold_numbers,
     pooled,
@@ -164,7 +165,8 @@ def _weighed(members: _Members, table: Table) -> _Weighed:
         weights = weights_of(np.vstack([alike.log_density(y), density]), omega, prior)
         shrunk = STACK.pseudo * max(width, STACK.least_beyond)
         z = (len(cuts) * _width(alike, y, weights, STACK.beyond) + shrunk) / (len(cuts) + STACK.pseudo)
-        beyond.append(Beyond(factor, float(values.max()), tuple(map(float, weights)), float(z)))
+        common = common_error(back, y, weights, table)
+        beyond.append(Beyond(factor, float(values.max()), tuple(map(float, weights)), float(z), common))
         column = next((f for f in table.numeric if quote_name(f.name) == factor), None)
         if column is not None and column.role == "extrinsic":
             evidence.append(_evidence(back, y, weights, table, column.name))
@@ -234,7 +236,7 @@ def _ensemble(members: _Members, weighed: _Weighed, table: Table, noise: float) 
     rows = {f.name: table.columns[f.name] for f in table.factors if f.name in names}
     if members.anchors is not None:
         rows = {name: np.concatenate([values, members.anchors.columns[name]]) for name, values in rows.items()}
-    turned = [Beyond(b.factor, b.upper, tuple(b.weights[k] for k in order), b.width) for b in weighed.beyond]
+    turned = [Beyond(b.factor, b.upper, tuple(b.weights[k] for k in order), b.width, b.common) for b in weighed.beyond]
     stack = Stack(rows, tuple(parts), weighed.width, tuple(turned), noise)
     return tuple(_placed(member, stack, place) for place, member in enumerate(out))
 

@@ -153,12 +153,12 @@ def growth_of(table: Table, mapping: Mapping[str, str], noise: float) -> Growth 
         "nodes" if panel.node("workers") is None else "workers",
         tuple((work.formula, work.from_table) for work in works),
         tuple(f.name for f in (*scaled, *([] if whole is None else [whole]))),
-        _numbered(table, [f for f in table.factors if f.name not in follow]),
+        numbered(table, [f for f in table.factors if f.name not in follow]),
         noise,
     )
 
 
-def _numbered(table: Table, factors: Sequence[Factor]) -> Rows:
+def numbered(table: Table, factors: Sequence[Factor]) -> Rows:
     """Return a number for each row, equal where some factors are."""
     rows = list(zip(*(table.columns[f.name].tolist() for f in factors), strict=True)) or [()] * len(table)
     numbers = {row: number for number, row in enumerate(dict.fromkeys(rows))}

@@ -54,6 +54,8 @@ class SumSettings:
 
     #: Products that are tried; those of fewer factors come first.
     most_columns: int = 600
+    #: Columns that enter the least squares together.
+    entering: int = 8
     #: `ridge`, `growing_ridge`: of a column of unit length, and its multiple for one that grows with a count: growth
     #: has to be shown.
     ridge: float = 1e-3

@@ -11,11 +11,12 @@ import numpy.typing as npt
 from scipy.linalg import cho_factor, cho_solve
 from scipy.special import gammaln
 
-from genperf.process.growth import Anchors, Growth
+from genperf.process.growth import Anchors, Growth, numbered
 from genperf.process.means import Mean
 from genperf.process.settings import GROWTH, SIZES, STACK
 from genperf.process.sizes import Fit
 from genperf.process.sums import Basis, Coefficients, fit_sum, log_sum
+from genperf.table import Table
 
 Array = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.intp]
@@ -163,6 +164,23 @@ def within_measured_nodes(back: HeldOut, cuts: Sequence[tuple[Rows, Rows]], seve
     """
     first = np.array([not several[train].any() for train, _ in cuts])[back.part] & several[back.rows]
     return back if first.all() else back.kept(~first)
+
+
+def common_error(back: HeldOut, y: Array, weights: Array, table: Table) -> float:
+    """Return the correlation of look-backs' errors between rows that differ in their levels alone, from 0 to 1.
+
+    r = 2·Σ z_i·z_j / Σ (z_i² + z_j²) over pairs of one look-back; pseudo-pairs have half an error in common
+    """
+    centre, sd = pooled(back.mean, back.sd, weights)
+    z = (y[back.rows] - centre) / sd
+    levels, others = (
+        numbered(table, [f for f in table.factors if f.numeric is kind])[back.rows] for kind in (False, True)
+    )
+    same = (back.part[:, None] == back.part) & (others[:, None] == others) & (levels[:, None] < levels)
+    i, j = np.nonzero(same)
+    square = z[i] ** 2 + z[j] ** 2
+    least = STACK.pseudo * float(np.mean(z**2))
+    return float(np.clip((2.0 * np.sum(z[i] * z[j]) + least) / (np.sum(square) + 2.0 * least), 0.0, 1.0))
 
 
 def predict_held_out(

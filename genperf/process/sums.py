@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from genperf.process.settings import SUMS
+from genperf.solver.nonnegative import nonnegative_least_squares
 
 Array = npt.NDArray[np.float64]
 
@@ -98,47 +99,22 @@ def _log(basis: Basis, c: Array) -> Array:
 
 
 def _solved(basis: Basis, A: Array, target: Array, start: Array) -> Array:
-    """Return c ≥ 0 that minimises |A·c − target|² with the ridge on columns of unit length (Lawson & Hanson 1974)."""
-    length = np.sqrt(np.sum(A * A, axis=0))
+    """Return c ≥ 0 that minimises |A·c − target|² with the ridge on columns of unit length; a few enter at a time."""
+    length = np.linalg.norm(A, axis=0)
     length = np.where(length > 0.0, length, 1.0)
-    A = A / length
-    used = [int(j) for j in np.flatnonzero(start)]
-    x = np.zeros(A.shape[1])
-    x[used] = (start * length)[used]
-    used = _inside(A, target, basis.ridge, used, x)
-    for _ in range(3 * A.shape[1]):
-        slope = A.T @ (target - A[:, used] @ x[used]) - basis.ridge * x
-        slope[used] = -np.inf
-        best = int(np.argmax(slope))
-        if slope[best] <= 1e-9 * len(target):
-            break
-        used = _inside(A, target, basis.ridge, [*used, best], x)
-        if best not in used:
-            break
-    return np.asarray(x / length)
-
-
-def _inside(A: Array, target: Array, ridge: Array, used: list[int], x: Array) -> list[int]:
-    """Solve for the used columns, drop those that would fall below zero, and write the solution into x."""
-    while used:
+    A, x, used = A / length, np.zeros(A.shape[1]), np.flatnonzero(start)
+    while True:
         part = A[:, used]
-        wanted = np.linalg.solve(part.T @ part + np.diag(ridge[used]), part.T @ target)
-        if np.all(wanted > 0.0):
-            x[:] = 0.0
-            x[used] = wanted
-            return used
-        here = x[used]
-        falls = wanted <= 0.0
-        room = here[falls] / np.maximum(here[falls] - wanted[falls], 1e-300)
-        moved = here + float(np.min(room)) * (wanted - here)
-        moved[falls & (moved <= 1e-14)] = 0.0
-        drop = falls & (moved <= 0.0)
-        if not drop.any():
-            drop[np.flatnonzero(falls)[int(np.argmin(room))]] = True
-        x[used] = np.where(drop, 0.0, moved)
-        used = [j for j, out in zip(used, drop, strict=True) if not out]
-    x[:] = 0.0
-    return used
+        gram = part.T @ part + np.diag(basis.ridge[used])
+        x[:] = 0.0
+        x[used] = nonnegative_least_squares(gram[None], (part.T @ target)[None])[0]
+        slope = A.T @ (target - part @ x[used]) - basis.ridge * x
+        slope[used] = 0.0
+        steepest = np.argsort(-slope, kind="stable")[: SUMS.entering]
+        entering = steepest[slope[steepest] > 1e-9 * len(target)]
+        if not len(entering):
+            return np.asarray(x / length)
+        used = np.append(np.flatnonzero(x), entering)
 
 
 def _levels(basis: Basis, residual: Array) -> Array:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from genperf.discrepancy import Discrepancy, Extrapolation
-from genperf.discrepancy.random_walk import walk_from
+from genperf.discrepancy.series import walk_from
 
 N = np.array([1.0, 2.0, 4.0, 16.0])
 Y = np.log([1.0, 1.3, 1.35, 1.9])

@@ -1,12 +1,14 @@
 """The pool of several processes: textbook conditioning, weights that move over a doubling, unseen levels."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from discrepancies import stacked
 
+import genperf as gp
 from genperf.discrepancy import Axis, Beyond, Part, Product, Stack
 from genperf.discrepancy.stack import NORMAL
-from genperf.process.stacking import HeldOut, cuts_of, pooled, weights_of, within_measured_nodes
+from genperf.process.stacking import HeldOut, common_error, cuts_of, pooled, weights_of, within_measured_nodes
 
 RNG = np.random.default_rng(0)
 ROWS = {"n": RNG.choice([1.0, 2.0, 4.0, 8.0], 30), "net": RNG.choice(np.array(["a", "b"], dtype=object), 30)}
@@ -37,13 +39,14 @@ def test_a_row_does_not_depend_on_the_others() -> None:
 
 
 def test_weights_and_width_move_over_the_first_doubling() -> None:
-    weights, width = stack((Beyond("n", 8.0, (0.1, 0.9), 2.5),)).weights(FURTHER)
+    weights, width, common = stack((Beyond("n", 8.0, (0.1, 0.9), 2.5, 0.2),)).weights(FURTHER)
     assert weights.sum(axis=0) == pytest.approx(1.0)
     assert weights[0, :3] == pytest.approx(0.75)
     assert weights[0, 4:] == pytest.approx(0.1)
     assert 0.1 < weights[0, 3] < 0.75
     # Half a doubling beyond: half way.
     assert width == pytest.approx([1.5, 1.5, 1.5, 2.0, 2.5, 2.5], rel=0.01)
+    assert common == pytest.approx([1.0, 1.0, 1.0, 0.6, 0.2, 0.2], rel=0.01)
 
 
 def test_the_pool_of_equals_is_one_of_them() -> None:
@@ -51,7 +54,7 @@ def test_the_pool_of_equals_is_one_of_them() -> None:
     whole = processes[0].stack
     curves = np.zeros((2, 3))
     columns = {"n": np.array([1.0, 2.0, 64.0])}
-    centre, variance, run = whole.pooled(curves, columns)
+    centre, variance, run = whole.pooled(curves, columns, (0, 1))
     mean, each = whole.forecast(columns)
     assert centre == pytest.approx(mean[0])
     assert variance == pytest.approx(each[0])
@@ -105,3 +108,27 @@ def test_a_look_back_does_not_take_the_step_to_a_second_node_that_the_table_show
     # Where nothing else was looked back at, the step stays.
     last = back.kept(part == 0)
     assert within_measured_nodes(last, cuts[:1], several) is last
+
+
+def test_the_pools_covariance_has_its_variances_and_holds_where_members_disagree() -> None:
+    whole = stack((Beyond("n", 8.0, (0.1, 0.9), 2.5, 0.0),))
+    curves = np.array([np.zeros(6), np.linspace(0.0, 0.5, 6)])
+    _, variance, _ = whole.pooled(curves, FURTHER, (0, 1))
+    covariance = whole.together(curves, FURTHER, (0, 1))
+    assert np.diag(covariance) == pytest.approx(variance)
+    # Two doublings beyond, nothing is common to two levels; the rows of one level still move together.
+    assert covariance[4, 5] == 0.0
+    assert covariance[3, 5] > 0.1 * np.sqrt(variance[3] * variance[5])
+    # Two members that agree in all but a level differ by δδᵀ.
+    apart = whole.together(curves + np.array([[0.0], [1.0]]), FURTHER, (0, 1))
+    assert apart[3, 5] > covariance[3, 5]
+
+
+def test_errors_that_levels_share_are_common_and_others_are_not() -> None:
+    frame = pd.DataFrame({"n": np.repeat([1.0, 2.0, 4.0, 8.0], 20), "net": np.tile(list("abcdefghijklmnopqrst"), 4)})
+    table = gp.read_table(frame.assign(s=1.0), time="s", extrinsic="n", categorical="net")
+    rows, zero = np.arange(20, 80), np.zeros((60, 1))
+    back = HeldOut(rows, zero, zero + 1.0, np.zeros(60, int), [])
+    error = RNG.normal(0.0, 1.0, 80)
+    assert common_error(back, error, np.ones(1), table) < 0.3
+    assert common_error(back, np.repeat([0.0, 1.0, -0.5, 2.0], 20), np.ones(1), table) > 0.9

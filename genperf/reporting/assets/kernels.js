@@ -1,4 +1,4 @@
-// Covariances of the discrepancy: genperf/discrepancy/product.py, random_walk.py. Each turns factors into a point, and compares points.
+// Covariances of the discrepancy: genperf/discrepancy/product.py, series.py. Each turns factors into a point, and compares points.
 
 class RandomWalk {
   constructor({ axes, step, origin }) {
