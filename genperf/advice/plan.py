@@ -23,8 +23,8 @@ from genperf.panel.following import settled
 from genperf.result import FitResult
 from genperf.table.axis import several_nodes
 from genperf.vocabulary.names import noun_of
-from genperf.words.growth import machine_text, price_text
-from genperf.words.numbers import capitalised, count_text, durations_text, interval_note, three_digits
+from genperf.words.growth import price_text
+from genperf.words.numbers import capitalised, count_text, durations_text, interval_note, singular, three_digits
 
 
 @dataclass(frozen=True)
@@ -141,7 +141,7 @@ def planned(
         sentence = f"{aim}, no count of {counts[0]:g} to {counts[-1]:g} {noun_of(name)} is enough: {error.message}"
         hint = f"; try {error.hint}" if error.hint else ""
         return Planned({name: 2.0 * steps.along.upper}, capitalised(sentence + hint), {"plan": None})
-    money = machine_text(paid_name) + "-hours" if price is None else f"at {price_text(price.text, paid_name)}"
+    money = singular(paid_name) + "-hours" if price is None else f"at {price_text(price.text, paid_name)}"
     first, fastest = (_row(frame, name, result.schema.target.name) for frame in (best, fast))
     numbers = {**first, "best": float(best["wins"].iloc[0]), "fastest": fastest}
     texts = [_cost_text(row, money, interval, short) for row, short in ((first, False), (fastest, True))]

@@ -115,16 +115,18 @@ _SPELLINGS = (_as_it_is, _as_a_count, _in_other_words)
 
 
 def noun_of(column: str) -> str:
-    """Return what a column counts, in the plural, as it stands in a sentence; another column's name as it is.
+    """Return what a column counts, in the plural, as it stands in a sentence; a letter counts workers.
 
     Examples
     --------
     >>> noun_of("num_gpus"), noun_of("# GPUs"), noun_of("world_size"), noun_of("node_count"), noun_of("cores")
     ('gpus', 'GPUs', 'workers', 'nodes', 'cores')
-    >>> noun_of("NTasks"), noun_of("config.num_gpus")
-    ('Tasks', 'gpus')
+    >>> noun_of("NTasks"), noun_of("config.num_gpus"), noun_of("concurrent_users"), noun_of("p"), noun_of("pipeline")
+    ('Tasks', 'gpus', 'concurrent users', 'workers', 'pipeline')
     """
     canonical = counted_by(column)
+    if canonical is None:
+        return "workers" if len(column) == 1 else column.replace("_", " ") if column.endswith("s") else column
     if canonical not in ("workers", "nodes", "servers"):
         return column
     plain = re.sub(r"(?<=[a-z0-9])(?=[A-Z][a-z])", "_", bare(column))

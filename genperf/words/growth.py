@@ -11,6 +11,7 @@ from genperf.words.numbers import (
     duration_text,
     durations_text,
     interval_note,
+    singular,
     three_digits,
     with_article,
 )
@@ -108,11 +109,6 @@ def held_out_text(expected: Expectation) -> str:
     return f"the held-out error is {expected.held_out:.1f} % ({expected.held_out_of})"
 
 
-def machine_text(name: str) -> str:
-    """Return one of what a price is for: of `num_gpus` a gpu."""
-    return count_text(1.0, name).removeprefix("1 ")
-
-
 def price_text(price: str, name: str) -> str:
     """Return a price with its unit.
 
@@ -131,7 +127,7 @@ def price_text(price: str, name: str) -> str:
     number, _, time = price.partition("/")
     if time not in HOURS or not (name.isidentifier() or counted_by(name)):
         return f"{price} for each of {name}"
-    return f"{number} per {machine_text(name)}-{HOURS[time]}"
+    return f"{number} per {singular(name)}-{HOURS[time]}"
 
 
 def pays_judged(growth: Growth, tail: float) -> str:
@@ -162,7 +158,7 @@ def pays_sentence(growth: Growth, expected: Expectation) -> str:
         return f"nothing smaller than {large} was measured to compare its cost with"
     if growth.marginal is None or start.rate is None or target.rate is None:
         ratio = target.value * target.machines / (start.value * start.machines)
-        one = count_text(1.0, growth.paid_name).removeprefix("1 ")
+        one = singular(growth.paid_name)
         return (
             f"whether it pays needs the work of a step (--work); a step uses {three_digits(ratio)} x the {one}-seconds"
         )

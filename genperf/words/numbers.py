@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from genperf.vocabulary.headers import header_of
-from genperf.vocabulary.names import counted_by, noun_of
+from genperf.vocabulary.names import noun_of
 
 
 def count_text(count: float, name: str) -> str:
@@ -18,13 +18,24 @@ def count_text(count: float, name: str) -> str:
     --------
     >>> count_text(1.0, "gpus"), count_text(8.0, "num_gpus"), count_text(1.0, "world_size"), count_text(1, "processes")
     ('1 gpu', '8 gpus', '1 worker', '1 process')
-    >>> count_text(1.0, "bias")
-    '1 bias'
+    >>> count_text(1.0, "concurrent_users"), count_text(4, "pipeline")
+    ('1 concurrent user', 'pipeline=4')
+    """
+    if not noun_of(name).lower().endswith("s"):
+        return f"{name}={count:g}"
+    return f"{count:g} {singular(name) if count == 1 else noun_of(name)}"
+
+
+def singular(name: str) -> str:
+    """Return what one of a count is.
+
+    Examples
+    --------
+    >>> singular("num_gpus"), singular("processes"), singular("pipeline")
+    ('gpu', 'process', 'pipeline')
     """
     noun = noun_of(name)
-    if count == 1 and counted_by(name) is not None:
-        noun = noun.removesuffix("es") if noun.lower().endswith("sses") else noun.removesuffix("s")
-    return f"{count:g} {noun}"
+    return noun.removesuffix("es") if noun.lower().endswith("sses") else noun.removesuffix("s")
 
 
 def range_text(lower: float, upper: float, last: float) -> str:
