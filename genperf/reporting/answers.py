@@ -230,7 +230,7 @@ def growth_to(place: Place) -> tuple[Growth, Expectation] | None:
 
 def _pays(growth: Growth, expected: Expectation) -> Answer:
     """Return whether growing to the target pays."""
-    judged = pays_judged(growth, (1.0 - expected.interval) / 2.0)
+    judged = pays_judged(growth, expected.interval)
     return Answer(PAYS, judged, (capitalised(pays_sentence(growth, expected)),), expected.verdict)
 
 

@@ -130,20 +130,20 @@ def price_text(price: str, name: str) -> str:
     return f"{number} per {singular(name)}-{HOURS[time]}"
 
 
-def pays_judged(growth: Growth, tail: float) -> str:
+def pays_judged(growth: Growth, interval: float) -> str:
     """Return whether growing pays, as far as the data decide it.
 
     Parameters
     ----------
-    tail : float
-        The chance below which something is not said to be possible.
+    interval : float
+        The chance from which on one of the two is reported: of such sentences at most the rest is false.
     """
     marginal = growth.marginal
     if marginal is None:
         return "is not known to pay"
-    if growth.chance >= 1.0 - tail:
+    if growth.chance >= interval:
         return "pays"
-    if growth.chance > tail:
+    if growth.chance > 1.0 - interval:
         return f"may pay or not (a chance of {100 * growth.chance:.0f} % that it does)"
     return "hardly pays" if marginal.value != float("inf") else "does not pay"
 
@@ -163,7 +163,7 @@ def pays_sentence(growth: Growth, expected: Expectation) -> str:
             f"whether it pays needs the work of a step (--work); a step uses {three_digits(ratio)} x the {one}-seconds"
         )
     sample = growth.sample if growth.whole else growth.sample.removesuffix("s")
-    text = f"growing from {small} to {large} {pays_judged(growth, (1.0 - expected.interval) / 2.0)}: "
+    text = f"growing from {small} to {large} {pays_judged(growth, expected.interval)}: "
     if growth.marginal.value == float("inf") and growth.gain is not None:
         note = _note(growth.gain, expected.interval)
         text += f"the throughput is {three_digits(growth.gain.value)} x that at {small}{note}"
@@ -211,7 +211,7 @@ def first_sentence(growth: Growth, expected: Expectation) -> str:
     places = [f"{value} {unit if not k else ''}".strip() for k, value in enumerate(values)]
     texts = [f"{value} at {stage.count:g}" for value, stage in zip(places, stages, strict=True)]
     note = interval_note(expected.interval, low, high, values[-1])
-    text = f"growing from {small} to {large} {pays_judged(growth, (1.0 - expected.interval) / 2.0)}: "
+    text = f"growing from {small} to {large} {pays_judged(growth, expected.interval)}: "
     text += f"{', '.join(texts[:-1])} and {texts[-1]}{note}, {efficiency_text(growth, expected)}"
     if growth.of_steps and not growth.whole:
         text += f"; a step takes {with_unit(expected.value.value, expected.unit)}"

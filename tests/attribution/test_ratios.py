@@ -1,11 +1,14 @@
 """Ratios of predictions: what both share cancels, and the interval is that of the draws."""
 
+from collections.abc import Callable
+
 import numpy as np
 import pandas as pd
 import pytest
 from worked_models import member, model
 
 import genperf as gp
+from genperf.advice.ask import Question, ask
 from genperf.attribution.draws import Ratios, log_paths, quantiles, shares
 from genperf.prediction import Spread
 
@@ -41,3 +44,43 @@ def test_the_closed_form_is_that_of_the_paths(uncounted: gp.FitResult) -> None:
     ends = Ratios.of(uncounted, columns, 1, 0).quantiles(LEVELS).ravel()
     drawn = quantiles(paths[:, 1] - paths[:, 0], shares(uncounted.members), LEVELS)
     assert ends == pytest.approx(drawn, abs=0.05)
+
+
+def test_intervals_of_ratios_at_measured_counts_hold() -> None:
+    """T = 0.3 + 0.02·log2 n with 2 % of noise: the errors of two times do not cancel."""
+    counts, held = np.array([1.0, 2.0, 4.0, 8.0, 16.0]), []
+    truth = 0.3 + 0.02 * np.log2(counts)
+    for seed in range(20):
+        seconds = truth * np.exp(0.02 * np.random.default_rng(seed).standard_normal(5))
+        runs = pd.DataFrame({"gpus": counts, "nodes": np.ceil(counts / 4.0), "s": seconds})
+        result = gp.fit(gp.read_table(runs, time="s", extrinsic="gpus,nodes", scaling="weak"))
+        columns = {"gpus": counts, "nodes": np.ceil(counts / 4.0)}
+        lower, upper = Ratios.of(result, columns, np.array([3, 4, 4]), np.array([0, 0, 3])).quantiles(LEVELS)
+        ratio = np.log(truth[[3, 4, 4]] / truth[[0, 0, 3]])
+        held += list((lower <= ratio) & (ratio <= upper))
+    assert 0.8 <= np.mean(held) <= 0.98
+
+
+@pytest.mark.parametrize(
+    ("law", "sentence"),
+    [
+        (lambda n: 0.3 + 0.05 * (n - 1) / n, "Growing from 16 gpus to 64 gpus pays: "),
+        # A server whose link is full from ten workers on; one run shows it.
+        (lambda n: np.maximum(0.3, 0.03 * n) + 0.01, "Growing from 16 gpus to 64 gpus may pay or not (a chance of "),
+    ],
+)
+def test_growing_pays_where_the_data_decide_it(law: Callable[[np.ndarray], np.ndarray], sentence: str) -> None:
+    counts = np.array([1.0, 2.0, 4.0, 8.0, 16.0])
+    runs = pd.DataFrame({"gpus": counts, "nodes": np.ceil(counts / 4.0), "s": law(counts)})
+    result = gp.fit(gp.read_table(runs, time="s", extrinsic="gpus,nodes", scaling="weak"))
+    assert ask(result, {"gpus": 64.0}, Question(work="gpus")).sentences["pays"].startswith(sentence)
+
+
+def test_far_efficiencies_are_blind(uncounted: gp.FitResult) -> None:
+    explained = gp.explain(uncounted, {"gpus": 8}, knee=True)
+    assert explained.scaling is not None
+    curve = explained.scaling.curve.set_index("gpus")
+    assert explained.trust == ["it can be relied on (ok): inside the measured range"]
+    assert curve["verdict"][8.0] == "ok"
+    assert set(curve["verdict"][curve.index >= 64.0]) == {"extrapolating-blind"}
+    assert "the verdict is extrapolating-blind" in explained.scaling.blind[0]

@@ -1,6 +1,7 @@
-"""`explain --knee`, `predict --show efficiency` and `ask` report one efficiency, with one interval."""
+"""`explain --knee`, `predict --show efficiency`, `ask` and the page report one efficiency, with one interval."""
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -59,6 +60,14 @@ def test_one_efficiency(
     expected = pytest.approx([curve[32.0][name] for name in names], rel=1e-5)
     assert [shown["predictions"][0][name] for name in names] == expected
     assert [answer[name] for name in names] == expected
+    target = [text.replace("--at", "--target") for text in at]
+    assert shell("report", "runs.csv", *roles, *target, "-o", "page.html", "--quiet")[0] == 0
+    data = re.search(r'<script type="application/json" id="data">(.*?)</script>', Path("page.html").read_text(), re.S)
+    assert data is not None
+    sheet = json.loads(data[1])["groups"][0]["sheet"]
+    assert sheet["summary"]["efficiency"] == pytest.approx(100.0 * answer["efficiency"], rel=1e-2)
+    ends = "{:.0f} % (90 % interval: {:.0f} to {:.0f} %)".format(*(100.0 * answer[name] for name in names))
+    assert ends in " ".join(sentence for card in sheet["answers"] for sentence in card["sentences"])
     # More devices are more data-parallel ways on more nodes: the law's own efficiency lies inside.
     if along == "dp":
         assert answer["efficiency_lower"] < seconds(1024, 4, counts[0]) / seconds(1024, 4, 32)

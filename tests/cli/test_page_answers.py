@@ -58,7 +58,7 @@ def test_the_first_sentence_says_whether_to_buy(shell: Shell) -> None:
     first = sheet(shell, *roles, "--price", "2.5/h")["summary"]["sentence"]
     number, ends = r"[\d.,]+", r"\(90 %: [\d.,]+ to [\d.,]+\)"
     expected = (
-        r"Growing from 16 gpus to 64 gpus may pay or not \(a chance of 9\d % that it does\): "
+        r"Growing from 16 gpus to 64 gpus pays: "
         rf"{number} images/s at 16, {number} at 32 and {number} at 64 {ends}, "
         rf"an efficiency of \d+ % .*; a million images cost {number} at 16 gpus and {number} at 64 {ends} "
         r"at 2.5 per gpu-hour"

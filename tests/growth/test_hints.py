@@ -34,6 +34,15 @@ def test_bounds_grow_with_the_message() -> None:
     assert bounds == sorted(bounds)
 
 
+@pytest.mark.parametrize("bandwidth", ["1Gbit/s", "10Gbit/s"])
+def test_the_expected_time_follows_the_exchange(bandwidth: str) -> None:
+    """110M parameters of four bytes over a link: a step on two nodes takes about as long as its exchange, or longer."""
+    hints = {"bandwidth": bandwidth, "parameters": "110M"}
+    row = gp.fit(runs(), time="s", extrinsic="gpus,nodes", hints=hints).predict({"gpus": 16, "nodes": 2}).iloc[0]
+    exchange = 110e6 * 4.0 * 8.0 / (float(bandwidth.removesuffix("Gbit/s")) * 1e9)
+    assert 0.9 * exchange < row["time"] < 6.0 * exchange
+
+
 def test_inside_the_node_a_hint_changes_nothing_that_was_measured() -> None:
     told, untold = (
         gp.fit(runs(), time="s", extrinsic="gpus,nodes", hints=hints).predict({"gpus": [1, 2, 4, 8], "nodes": 1})
