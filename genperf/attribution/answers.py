@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import pandas as pd
@@ -57,6 +57,21 @@ class Shown(ABC):
     def frame(self) -> pd.DataFrame:
         """Return the first table."""
         return self.tables[0][1]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain values, for JSON: the fields by name, frames as rows, the answers beside it by theirs."""
+        plain: dict[str, Any] = {}
+        for each in fields(self):  # type: ignore[arg-type]  # every answer is a dataclass
+            value = getattr(self, each.name)
+            if isinstance(value, Target):
+                plain = {"quantity": described(value)} | plain
+            elif isinstance(value, pd.DataFrame):
+                plain[each.name] = records(value)
+            elif isinstance(value, tuple):
+                plain[each.name] = [list(one) if isinstance(one, tuple) else one for one in value]
+            elif not isinstance(value, (Ladder, Shown)):
+                plain[each.name] = value
+        return plain
 
     def __str__(self) -> str:
         shown = [
@@ -128,20 +143,7 @@ class Scaling(Shown):
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values, for JSON."""
-        return {
-            "quantity": described(self.quantity),
-            "along": self.along,
-            "kind": self.kind,
-            "at": self.at,
-            "reference": self.reference,
-            "best": self.best,
-            "upto": self.upto,
-            "interval": self.interval,
-            "curve": records(self.curve),
-            "points": records(self.points),
-            **({"refusal": self.refusal} if self.refusal else {}),
-            "crossovers": records(self.crossovers),
-        }
+        return super().to_dict() | ({"refusal": self.refusal} if self.refusal else {})
 
     @property
     def tables(self) -> list[tuple[str, pd.DataFrame]]:
@@ -176,13 +178,7 @@ class Sensitivity(Shown):
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values, for JSON."""
-        return {
-            "quantity": described(self.quantity),
-            "of": self.quantity.name if self.of == "time" else self.of,
-            "samples": self.samples,
-            "indices": records(self.indices),
-            "notes": list(self.notes),
-        }
+        return super().to_dict() | {"of": self.quantity.name if self.of == "time" else self.of}
 
     @property
     def tables(self) -> list[tuple[str, pd.DataFrame]]:
@@ -203,10 +199,6 @@ class Importance(Shown):
     scores: pd.DataFrame
     folds: int
     repeats: int
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return it as plain values, for JSON."""
-        return {"folds": self.folds, "repeats": self.repeats, "scores": records(self.scores)}
 
     @property
     def tables(self) -> list[tuple[str, pd.DataFrame]]:
@@ -253,18 +245,11 @@ class Comparison(Shown):
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values, for JSON."""
-        name = self.quantity.name
-        return {
-            "quantity": described(self.quantity),
-            "a": {"name": self.name_a, "at": self.a, name: self.value_a},
-            "b": {"name": self.name_b, "at": self.b, name: self.value_b},
-            "change": self.change,
-            "lower": self.lower,
-            "upper": self.upper,
-            "terms": records(self.terms),
-            "hidden": records(self.hidden),
-            "sentence": self.sentence,
-        }
+        plain, value = super().to_dict(), self.quantity.name
+        for side in ("a", "b"):
+            at, name, amount = (plain.pop(key) for key in (side, f"name_{side}", f"value_{side}"))
+            plain[side] = {"name": name, "at": at, value: amount}
+        return plain
 
     @property
     def tables(self) -> list[tuple[str, pd.DataFrame]]:
@@ -307,18 +292,12 @@ class Explanation(Shown):
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values, for JSON."""
-        return {
-            "model": self.model,
-            "quantity": described(self.quantity),
-            "terms": records(self.terms),
-            "elasticities": records(self.elasticities),
-            "verdicts": records(self.verdicts),
-            **({"doublings": records(self.doublings)} if len(self.doublings) else {}),
-            "aliased": [list(pair) for pair in self.aliased],
-            "members": records(self.members),
-            **{type(part).__name__.lower(): part.to_dict() for part in self.further},
-            "notes": list(self.notes),
-        }
+        plain = super().to_dict()
+        if not len(self.doublings):
+            del plain["doublings"]
+        missing = ("scaling", "sensitivity", "comparison", "importance")
+        plain = {name: value for name, value in plain.items() if name not in missing}
+        return plain | {type(part).__name__.lower(): part.to_dict() for part in self.further}
 
     @property
     def trust(self) -> list[str]:

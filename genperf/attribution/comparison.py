@@ -89,30 +89,37 @@ def compare(
     if other is None:
         if all(query_a.columns[k][0] == query_b.columns[k][0] for k in query_a.columns):
             raise GenperfError("both configurations are the same", hint="--versus FACTOR=VALUE, with another value")
-        pair = _of_one_model(result, query_a, query_b)
+        both = parts_of(result, {k: np.concatenate([v, query_b.columns[k]]) for k, v in query_a.columns.items()})
+        parts = both.of_row(0), both.of_row(1)
+        drawn, weights = [one.drawn[:, :, 0] for one in parts], both.draw_shares
     else:
         _check_quantities(result.schema.target, other.schema.target)
-        pair = _of_two_models(parts_of(result, query_a.columns), parts_of(other, query_b.columns))
-    second = other or result
-    sides = [(serving(r.members), parts_of(r, q.columns), q) for r, q in ((result, query_a), (second, query_b))]
+        parts = parts_of(result, query_a.columns), parts_of(other, query_b.columns)
+        drawn = [one.drawn[_spread(one, seed), :, 0] for seed, one in enumerate(parts)]
+        weights = np.full(COMPARISON.paired_draws, 1.0 / COMPARISON.paired_draws)
+    terms = list(dict.fromkeys([*parts[0].names, *parts[1].names]))
+    amounts = [_aligned(one.amounts[:, 0], one, terms) for one in parts]
+    values = [float(one.central[0]) for one in parts]
+    by_draw = [_aligned(each, one, terms) for each, one in zip(drawn, parts, strict=True)]
+    changes = by_draw[1] - by_draw[0]
     tail = (1.0 - interval) / 2.0
     levels = (tail, 1.0 - tail)
-    lower, upper = quantiles(pair.changes, pair.weights, levels)
-    change = pair.amounts[1] - pair.amounts[0]
-    whole = float(pair.values[1] - pair.values[0])
+    lower, upper = quantiles(changes, weights, levels)
+    change = amounts[1] - amounts[0]
+    whole = values[1] - values[0]
     table = pd.DataFrame(
         {
-            "term": pair.terms,
-            "a": pair.amounts[0],
-            "b": pair.amounts[1],
+            "term": terms,
+            "a": amounts[0],
+            "b": amounts[1],
             "change": change,
             "lower": np.minimum(lower, change),
             "upper": np.maximum(upper, change),
-            "share": change / whole if whole else np.full(len(pair.terms), np.nan),
+            "share": change / whole if whole else np.full(len(terms), np.nan),
         }
     )
     order = np.argsort(-np.abs(change), kind="stable")
-    low, high = quantiles(pair.changes.sum(axis=1), pair.weights, levels)
+    low, high = quantiles(changes.sum(axis=1), weights, levels)
     ends = (min(float(low), whole), max(float(high), whole))
     name_a, name_b = names or _differences(query_a, query_b)
     return Comparison(
@@ -121,47 +128,20 @@ def compare(
         name_a=name_a,
         name_b=name_b,
         terms=table.iloc[order].reset_index(drop=True),
-        hidden=hidden_changes(sides[0], sides[1]),
-        value_a=float(pair.values[0]),
-        value_b=float(pair.values[1]),
+        hidden=_hidden_changes(
+            [
+                (serving(r.members), one, q)
+                for r, one, q in zip((result, other or result), parts, (query_a, query_b), strict=True)
+            ]
+        ),
+        value_a=values[0],
+        value_b=values[1],
         change=whole,
         lower=ends[0],
         upper=ends[1],
         sentence=_sentence(result.schema.target, (name_a, name_b), table, (whole, *ends), interval),
         quantity=result.schema.target,
     )
-
-
-@dataclass(frozen=True, eq=False)
-class _Pair:
-    """Two configurations, taken apart into the same terms."""
-
-    terms: list[str]
-    #: Shape (2, terms). The part of each term, of A and of B.
-    amounts: Array
-    #: Shape (2,). The predicted values.
-    values: Array
-    #: Shape (draws, terms). B less A, in every draw.
-    changes: Array
-    #: Shape (draws,).
-    weights: Array
-
-
-def _of_one_model(result: FitResult, a: Query, b: Query) -> _Pair:
-    """Return the pair of two configurations of one model."""
-    parts = parts_of(result, {k: np.concatenate([a.columns[k], b.columns[k]]) for k in a.columns})
-    changes = parts.drawn[:, :, 1] - parts.drawn[:, :, 0]
-    return _Pair(list(parts.names), parts.amounts.T, parts.central, changes, parts.draw_shares)
-
-
-def _of_two_models(a: Parts, b: Parts) -> _Pair:
-    """Return the pair of one configuration each of two models, with the terms of both."""
-    terms = list(dict.fromkeys([*a.names, *b.names]))
-    amounts = np.stack([_aligned(p.amounts[:, 0], p, terms) for p in (a, b)])
-    drawn = [_aligned(p.drawn[_spread(p, seed), :, 0], p, terms) for seed, p in enumerate((a, b))]
-    count = COMPARISON.paired_draws
-    values = np.array([a.central[0], b.central[0]])
-    return _Pair(terms, amounts, values, drawn[1] - drawn[0], np.full(count, 1.0 / count))
 
 
 def _check_quantities(a: Target, b: Target) -> None:
@@ -228,32 +208,19 @@ def _spread(parts: Parts, seed: int) -> npt.NDArray[np.int64]:
     return np.random.default_rng(seed).permutation(np.minimum(chosen, len(parts.draw_shares) - 1))
 
 
-#: The columns of `hidden_changes`.
-COLUMNS = ["overlap", "a", "b", "change"]
+def _hidden_changes(sides: Sequence[tuple[Sequence[Member], Parts, Query]]) -> pd.DataFrame:
+    """Return how much each overlap hides at two configurations: a row for each `max` of a total, after its branches.
 
-
-def hidden_changes(a: tuple[Sequence[Member], Parts, Query], b: tuple[Sequence[Member], Parts, Query]) -> pd.DataFrame:
-    """Return how much each overlap hides at two configurations.
-
-    Parameters
-    ----------
-    a, b : tuple
-        The members of a model, the parts of its prediction, and the configuration.
-
-    Returns
-    -------
-    DataFrame
-        `overlap, a, b, change`: a row for each `max` of a total, called after its branches. Amounts are at most zero,
-        as those of the row `hidden by overlap`, and add up to it. A model without that overlap hides nothing there.
+    Amounts are at most zero, as those of the row `hidden by overlap`, and add up to it.
     """
-    amounts = [_hidden(members, parts, query) for members, parts, query in (a, b)]
+    amounts = [_hidden(*side) for side in sides]
     names = list(dict.fromkeys([*amounts[0], *amounts[1]]))
     rows = [(name, amounts[0].get(name, 0.0), amounts[1].get(name, 0.0)) for name in names]
-    return pd.DataFrame([(name, x, y, y - x) for name, x, y in rows], columns=COLUMNS)
+    return pd.DataFrame([(name, x, y, y - x) for name, x, y in rows], columns=["overlap", "a", "b", "change"])
 
 
 def branches_of(label: str) -> tuple[frozenset[str], ...]:
-    """Return the terms of each branch of an overlap, from what `hidden_changes` calls it.
+    """Return the terms of each branch of an overlap, from its name in `Comparison.hidden`.
 
     Examples
     --------

@@ -25,13 +25,6 @@ def crossovers(result: FitResult, steps: Ladder, levels: tuple[float, float]) ->
 
     Terms of different families are different things, so that each label stands for itself. A label whose largest term
     does not change has a row that says so, with no count.
-
-    Parameters
-    ----------
-    steps : Ladder
-        The configurations along the count of workers.
-    levels : tuple of float
-        The quantiles of the interval's ends.
     """
     labels = by_label(result.members)
     rows = []

@@ -75,15 +75,11 @@ def derived_columns(
 
     Parameters
     ----------
-    predicted : mapping of str to ndarray of shape (rows,)
-        As `predict_columns` returns them.
     shows : mapping of str to str
         Formulas over the factors, the predicted value and further quantities by their names, `efficiency` (relative to
         the smallest measured count), the quantities of `genperf.panel.derived.QUANTITIES`, and the names before.
     price : Paid, optional
         Needed for `cost`.
-    interval : float
-        Nominal coverage, that of the prediction.
     given : mapping of str to float, optional
         The `tokens` of a training, the `peak` of a device: what formulas of `QUANTITIES` read beside the columns.
 
@@ -151,11 +147,7 @@ class _Paths:
 
     Parameters
     ----------
-    query : Query
-        The configurations.
     predicted : mapping of str to ndarray of shape (rows,)
-    interval : float
-        Nominal coverage.
     """
 
     def __init__(
@@ -263,15 +255,7 @@ def training_sentence(
     price: Paid | None = None,
     interval: float = 0.9,
 ) -> tuple[str, dict[str, float]]:
-    """Return the answers as a sentence, and as numbers; nothing where nothing is asked.
-
-    Parameters
-    ----------
-    predicted : mapping of str to ndarray of shape (1,)
-        One configuration, as `predict_columns` returns it.
-    interval : float
-        Nominal coverage.
-    """
+    """Return the answers as a sentence, and as numbers; nothing where nothing is asked."""
     shows = training.shows(price is not None)
     if not shows:
         return "", {}

@@ -67,18 +67,11 @@ class Curves:
         return mean, below, above
 
 
-def curves_of(result: FitResult, columns: Mapping[str, Any], members: Sequence[Member] | None = None) -> list[Curves]:
+def _curves_of(result: FitResult, columns: Mapping[str, Any], members: Sequence[Member] | None = None) -> list[Curves]:
     """Return ln T of every draw, by member, with the covariance of a process between the rows.
 
     Without a process, and for more rows than `DRAWN.most_rows`, all rows of a draw depart together, by what the
     confidence band of `predict` adds.
-
-    Parameters
-    ----------
-    columns : mapping of str to ndarray of shape (rows,)
-        The factors, by name.
-    members : sequence of Member, optional
-        In the place of the result's members, see `thinned`.
     """
     far = distance_beyond(result.schema, columns)
     members = result.members if members is None else members
@@ -95,13 +88,13 @@ def curves_of(result: FitResult, columns: Mapping[str, Any], members: Sequence[M
 
 
 def log_paths(result: FitResult, columns: Mapping[str, Any], members: Sequence[Member] | None = None) -> Array:
-    """Return ln T of every draw of every member, shape (draws, rows): one curve per draw, of `curves_of`.
+    """Return ln T of every draw of every member, shape (draws, rows): one curve per draw, of `_curves_of`.
 
         ln T = mean + L·z,   L·Lᵀ the covariance between the rows, z of each draw independent at each row
 
     The z are quantiles of the normal distribution in a fixed order: nothing is random.
     """
-    return np.vstack([curves.paths(k) for k, curves in enumerate(curves_of(result, columns, members))])
+    return np.vstack([curves.paths(k) for k, curves in enumerate(_curves_of(result, columns, members))])
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,17 +110,9 @@ class Ratios:
 
     @classmethod
     def of(cls, result: FitResult, columns: Mapping[str, Any], over: Places | int, under: Places | int) -> Ratios:
-        """Compare some rows with others.
-
-        Parameters
-        ----------
-        columns : mapping of str to ndarray of shape (rows,)
-            The factors, by name.
-        over, under : ndarray of shape (pairs,) or int
-            The places of the rows.
-        """
+        """Compare some rows with others."""
         of, to = np.broadcast_arrays(np.atleast_1d(over), np.atleast_1d(under))
-        parts = [curves.ratios(of, to) for curves in curves_of(result, columns)]
+        parts = [curves.ratios(of, to) for curves in _curves_of(result, columns)]
         mean, below, above = (np.vstack(each) for each in zip(*parts, strict=True))
         return cls(shares(result.members), mean, below, above)
 
@@ -190,10 +175,6 @@ def quantiles(values: Array, weights: Array, levels: Sequence[float]) -> Array:
     Parameters
     ----------
     values : ndarray of shape (draws, …)
-    weights : ndarray of shape (draws,)
-        They need not add up to one.
-    levels : sequence of float
-        Between 0 and 1.
 
     Returns
     -------
@@ -219,10 +200,6 @@ def count_quantiles(counts: Array, weights: Array, levels: Sequence[float]) -> l
     Parameters
     ----------
     counts : ndarray of shape (draws,)
-    weights : ndarray of shape (draws,)
-        They need not add up to one.
-    levels : sequence of float
-        Between 0 and 1.
 
     Examples
     --------

@@ -35,15 +35,6 @@ def elasticity_table(
     `derivative` is ∂ln T/∂ln x, exact, all members by weight. Where T is a step function of the factor, or has a part
     that is not an expression, it is `doubling`: ln(T(2x)/T(x))/ln 2. That is the mean of the elasticity on the way from
     the factor's value to twice it.
-
-    Parameters
-    ----------
-    query : Query
-        The configurations.
-    shown : sequence of str
-        The factors that get a column.
-    levels : tuple of float
-        The quantiles of the interval's ends.
     """
     read = {name for m in result.members for name in m.expression.factors}
     stack = stack_of(result.members)
@@ -53,7 +44,7 @@ def elasticity_table(
     frames = []
     for name in names:
         x = np.asarray(query.columns[name], float)
-        method = EXACT if is_smooth(result, name) else DOUBLING
+        method = EXACT if _is_smooth(result, name) else DOUBLING
         value, (lower, upper) = (_derivative if method == EXACT else _doubled)(result, query.columns, name, levels)
         known = x > 0 if method == DOUBLING else np.ones(rows, bool)
         answer = {
@@ -72,7 +63,7 @@ def elasticity_table(
     return together.sort_index(kind="stable").reset_index(drop=True)
 
 
-def is_smooth(result: FitResult, name: str) -> bool:
+def _is_smooth(result: FitResult, name: str) -> bool:
     """Tell whether the prediction is the exact value of an expression without steps in a factor."""
     return stack_of(result.members) is None and all(
         m.discrepancy is None and not _steps(m.expression.node, name) for m in result.members
@@ -157,7 +148,7 @@ def doublings(result: FitResult, at: Mapping[str, Any] | None = None) -> dict[st
     """
     frame = result.completed(at).iloc[:1]
     ratios = {}
-    for name in doubled_factors(result, frame):
+    for name in _doubled_factors(result, frame):
         query = _with_doubles(result, frame, name)
         here, doubled = central_times(result.members, query.columns)
         ratios[name] = float(doubled / here)
@@ -173,13 +164,6 @@ def doublings_by_level(
 
     A level stands for a measured run with it (`typical_run`), unless `at` names the other factors. The intervals hold
     the uncertainty of the constants, and of the form of the expression.
-
-    Parameters
-    ----------
-    at : mapping or DataFrame, optional
-        The configuration; of several, the first.
-    interval : float
-        Nominal coverage.
 
     Returns
     -------
@@ -208,7 +192,7 @@ def doublings_by_level(
         others = {name: _first(value) for name, value in given.items() if name != categorical.name}
         frame = pd.concat([result.completed({**others, categorical.name: [level]}) for level in levels])
         frame = frame.reset_index(drop=True)
-        for name in doubled_factors(result, frame):
+        for name in _doubled_factors(result, frame):
             query = _with_doubles(result, frame, name)
             count = len(levels)
             central = np.log(central_times(result.members, query.columns))
@@ -228,11 +212,6 @@ def doublings_by_level(
 def doublings_for_people(doublings: pd.DataFrame) -> pd.DataFrame:
     """Return what a doubling does by level: a row per level, and a column per factor with the interval behind.
 
-    Parameters
-    ----------
-    doublings : DataFrame
-        As `explain` returns it.
-
     Examples
     --------
     >>> row = {"factor": "gpus", "from": 8.0, "categorical": "net", "level": "vgg"}
@@ -248,7 +227,7 @@ def doublings_for_people(doublings: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(list(rows.values()))
 
 
-def doubled_factors(result: FitResult, frame: pd.DataFrame) -> list[str]:
+def _doubled_factors(result: FitResult, frame: pd.DataFrame) -> list[str]:
     """Return the numeric factors above zero that were measured at several values, and follow from no other column."""
     names = [f.name for f in result.schema.factors if f.numeric and f.positive and f.distinct > 1]
     follow = {*result.schema.derived, *following_workers(result.panel, columns_of(frame))}

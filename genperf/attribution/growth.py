@@ -72,15 +72,7 @@ class Work:
 
 
 def curve_of(result: FitResult, target: Mapping[str, Any], work: Work, interval: float) -> Scaling:
-    """Return the predictions along the count of workers that growth to a configuration is read from.
-
-    Parameters
-    ----------
-    target : mapping
-        A value for every factor.
-    interval : float
-        Nominal coverage.
-    """
+    """Return the predictions along the count of workers that growth to a configuration is read from."""
     count = result.panel.along()
     upto = max(float(target[count.name]), 2.0 * count.upper)
     return scaling(result, target, upto=upto, interval=interval, work=work.over_factors)
@@ -96,10 +88,6 @@ def growth_of(
 
     Parameters
     ----------
-    curve : Scaling
-        As `curve_of` returns it.
-    count : float
-        Of the target.
     per : str, optional
         The column that counts what is paid for; the workers where omitted.
     """

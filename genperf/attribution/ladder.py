@@ -76,23 +76,11 @@ def ladder(
 ) -> Ladder:
     """Return the configurations along the count of workers.
 
-    Parameters
-    ----------
-    at : mapping
-        A value for every other factor. With one for the count of workers too, the configuration itself stands at its
-        count; elsewhere what follows from the count (nodes, the batch that belongs to a global one) does so.
-    along : str, optional
-        The factor that counts the workers.
-    upto : float, optional
-        The largest count; 16 times the largest measured where omitted.
-    kind : {"weak", "strong", "job"}, optional
-        Whether the work of one worker, or that of all together, stays as it is; the latter whatever the batch where the
-        time is that of a job. By default the model tells: the work
-        of a step that was divided by a throughput; the kind that was given to the fit; a batch (or work) per worker
-        stays as it is, which is weak scaling; a global batch or samples of a whole job are shared by the workers, which
-        is strong scaling. Without any of them the kind is unknown.
-    work : str, optional
-        The samples of a step, a formula over the factors, in the place of what the model knows.
+    A value of `at` for the count of workers stands at its count; elsewhere what follows from the count (nodes, the
+    batch that belongs to a global one) does so. Where no kind is given, the model shows it: the work of a step that was
+    divided by a throughput; the kind that was given to the fit; a batch (or work) per worker stays as it is, which is
+    weak scaling; a global batch or samples of a whole job are shared by the workers, which is strong scaling. Without
+    any of them the kind is unknown. The work of a `job` is shared whatever the batch.
 
     Raises
     ------

@@ -33,30 +33,11 @@ class AlikeSettings:
 ALIKE = AlikeSettings()
 
 
-def alike_terms(result: FitResult, columns: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
-    """Return the terms of a series in groups whose terms are in one ratio at every run and at some configurations.
+def _alike_terms(result: FitResult, columns: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
+    """Return the terms of a series by label, those together that are in one ratio at every run and at some rows.
 
     Of a series at one batch for each worker, the computation and what stays the same at every scale are such a group:
     only what other clusters showed parts them. Terms of other models are not compared, and none is returned.
-
-    Parameters
-    ----------
-    columns : mapping of str to ndarray of shape (rows,)
-        The configurations, by factor.
-
-    Returns
-    -------
-    dict of str to tuple of str
-        The terms by label: the term alone, one of the labels of what stays the same, or the names with a `+` between.
-
-    Examples
-    --------
-    >>> import genperf as gp
-    >>> import pandas as pd
-    >>> runs = pd.DataFrame({"gpus": [8, 16, 32], "batch": 32, "step_s": [0.40, 0.42, 0.44]})
-    >>> result = gp.fit(gp.read_table(runs, time="step_s", extrinsic="gpus", intrinsic="batch"))
-    >>> alike_terms(result, {"gpus": np.array([64.0]), "batch": np.array([32.0])})[SAME_WITH_COMPUTATION]
-    ('computation', 'constant', 'inside nodes', 'contention', 'leaving the node')
     """
     shapes: dict[str, Array] = {}
     for member in result.members:
@@ -104,22 +85,14 @@ LIMIT = LimitSettings()
 
 
 def limit_of(result: FitResult, columns: Mapping[str, Any], interval: float) -> Limit:
-    """Return the terms at one configuration, largest first; of terms without a field's name what doublings do.
-
-    Parameters
-    ----------
-    columns : mapping of str to ndarray of shape (1,)
-        Every factor.
-    interval : float
-        Nominal coverage.
-    """
+    """Return the terms at one configuration, largest first; of terms without a field's name what doublings do."""
     target = result.schema.target
     try:
         worker = noun_of(result.panel.along().name)
     except GenperfError:
         worker = "workers"
     about = Limit(target.name, value_name(target), interval, counts_nodes=result.panel.has("nodes"), worker=worker)
-    parts, groups = parts_of(result, columns), alike_terms(result, columns)
+    parts, groups = parts_of(result, columns), _alike_terms(result, columns)
     if not named(parts.names, [f.name for f in result.schema.factors]):
         return replace(about, doublings=_doublings(result, columns))
     together = parts.together(groups)

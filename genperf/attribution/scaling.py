@@ -85,8 +85,6 @@ def scaling(
         The largest count that is evaluated; 16 times the largest measured where omitted.
     kind : {"weak", "strong", "job"}, optional
         See `genperf.attribution.ladder.ladder`.
-    interval : float
-        Nominal coverage.
     work : str, optional
         The samples of a step, a formula over the factors, in the place of what the model knows.
 
@@ -155,8 +153,6 @@ def efficiencies(result: FitResult, steps: Ladder, central: Array, interval: flo
 
     Parameters
     ----------
-    central : ndarray of shape (steps,)
-        The predicted times.
     interval : float
         Nominal coverage of the ratio of two times; what both share cancels in each draw.
     """
@@ -175,13 +171,6 @@ def efficiencies(result: FitResult, steps: Ladder, central: Array, interval: flo
 
 def efficiency_at(result: FitResult, at: Mapping[str, Any], interval: float) -> tuple[float, float, float]:
     """Return the efficiency of one configuration with its bounds: that of `scaling` at its count.
-
-    Parameters
-    ----------
-    at : mapping
-        A value for every factor.
-    interval : float
-        Nominal coverage.
 
     Raises
     ------
@@ -205,12 +194,8 @@ class _Curves:
 
     Parameters
     ----------
-    steps : Ladder
-        The configurations.
     central : ndarray of shape (steps,)
         ln of the predicted values.
-    levels : tuple of float
-        The quantiles of the interval's ends.
     """
 
     def __init__(self, result: FitResult, steps: Ladder, central: Array, levels: tuple[float, float]) -> None:
@@ -304,8 +289,6 @@ def first_below(counts: Array, curves: Array, level: float, whole: bool, from_la
 
     Parameters
     ----------
-    counts : ndarray of shape (steps,)
-        Rising.
     curves : ndarray of shape (curves, steps)
     whole : bool
         Whether counts are whole numbers.

@@ -70,16 +70,8 @@ def sensitivity(
     (evenly over the range where it has values of zero or below; whole numbers where only whole numbers were measured),
     a categorical one evenly over its levels.
 
-    Parameters
-    ----------
-    within : mapping, optional
-        Factor → (lowest, highest), one value, or levels, in the place of what was measured.
-    of : {"time", "log"}
-        Variance of the predicted value T, whatever the quantity is, or of ln T.
-    samples : int
-        A power of two; the model is evaluated `samples·(factors + 2)` times for each draw.
-    interval : float
-        Nominal coverage of the intervals, which hold the uncertainty of the constants and families.
+    `Sobol` says what its options are; the model is evaluated `samples·(factors + 2)` times for each draw. The intervals
+    hold the uncertainty of the constants and families.
 
     Raises
     ------

@@ -111,16 +111,19 @@ class Parts:
         """The part of each term, all members by weight, shape (terms, rows); they add up to the predicted value."""
         return _weighed(self.weights, self.shares, self.central)
 
-    def share_quantiles(self, term: int, interval: float) -> Array:
-        """Return the ends of the interval of a term's share of the value, by the draws; shape (2, rows).
+    def of_row(self, row: int) -> Parts:
+        """Return the parts at one configuration."""
+        at = slice(row, row + 1)
+        return replace(
+            self,
+            shares=self.shares[..., at],
+            drawn=self.drawn[..., at],
+            of_members=self.of_members[:, at],
+            central=self.central[at],
+        )
 
-        Parameters
-        ----------
-        term : int
-            Its place in `names`.
-        interval : float
-            Nominal coverage.
-        """
+    def share_quantiles(self, term: int, interval: float) -> Array:
+        """Return the ends of the interval of a term's share of the value, by the draws; shape (2, rows)."""
         share = self.drawn[:, term] / self.drawn.sum(axis=1)
         tail = (1.0 - interval) / 2.0
         return quantiles(share, self.draw_shares, (tail, 1.0 - tail))
@@ -144,13 +147,7 @@ class Parts:
 
 
 def parts_of(result: FitResult, columns: Mapping[str, Any]) -> Parts:
-    """Return the parts of the predicted values.
-
-    Parameters
-    ----------
-    columns : mapping of str to ndarray of shape (rows,)
-        The factors, by name.
-    """
+    """Return the parts of the predicted values."""
     members = serving(result.members)
     central = central_times(result.members, columns)
     names, of_members, best = _best(members, columns, central)
@@ -178,15 +175,7 @@ def parts_of(result: FitResult, columns: Mapping[str, Any]) -> Parts:
 
 
 def amounts_of(result: FitResult, columns: Mapping[str, Any], central: Array) -> tuple[tuple[str, ...], Array]:
-    """Return the names of the terms and their parts of the predicted values, (terms, rows), without the draws' parts.
-
-    Parameters
-    ----------
-    columns : mapping of str to ndarray of shape (rows,)
-        The factors, by name.
-    central : ndarray of shape (rows,)
-        The predicted values.
-    """
+    """Return the names of the terms and their parts of the predicted values (terms, rows), without those of draws."""
     members = serving(result.members)
     names, of_members, best = _best(members, columns, central)
     weights = np.array([m.central_weight for m in members])
@@ -300,11 +289,6 @@ def aliased(result: FitResult, columns: Mapping[str, Any]) -> tuple[tuple[str, s
     """Return the pairs of terms that the data cannot tell apart.
 
     Their draws trade against each other at every configuration given, in every member of some weight that has both.
-
-    Parameters
-    ----------
-    columns : mapping of str to ndarray of shape (rows,)
-        The factors, by name.
     """
     total = sum(m.weight for m in result.members)
     trading: dict[tuple[str, str], bool] = {}
