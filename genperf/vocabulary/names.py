@@ -125,10 +125,10 @@ def noun_of(column: str) -> str:
     ('Tasks', 'gpus', 'concurrent users', 'workers', 'pipeline')
     """
     canonical = counted_by(column)
-    if canonical is None:
-        return "workers" if len(column) == 1 else column.replace("_", " ") if column.endswith("s") else column
     if canonical not in ("workers", "nodes", "servers"):
-        return column
+        if canonical_of(column) is not None or not column.endswith("s"):
+            return "workers" if len(column) == 1 else column
+        return column.replace("_", " ")
     plain = re.sub(r"(?<=[a-z0-9])(?=[A-Z][a-z])", "_", bare(column))
     words = r"^(num|number[ _]of|n|no[ _]of|total)[ _]|^n(?=(nodes|tasks|procs|gpus|ranks)$)|[ _](count|num)$"
     counted = re.sub(words, "", plain, flags=re.IGNORECASE)
