@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -12,9 +12,7 @@ from genperf.cli.output import Output, results, show_json
 from genperf.cli.progress import progress
 from genperf.cli.shown import capacities, target_of
 from genperf.cli.writing import writable, write_whole
-
-if TYPE_CHECKING:
-    pass
+from genperf.errors import GenperfError
 
 
 @click.command("report")
@@ -39,6 +37,12 @@ if TYPE_CHECKING:
 @click.option("--samples", metavar="N", help="The work in all, in the unit of the throughput or batch: 300B.")
 @click.option("--deadline", metavar="TIME", help="Of --samples: 5d; the page then says how many workers that takes.")
 @click.option("--budget", metavar="X", help="Of --samples: the money that it may cost.")
+@click.option(
+    "--proposal",
+    is_flag=True,
+    help="A proposal for machine time: speed-up, efficiency, node-hours on two pages; *.html, *.tex or *.csv.",
+)
+@click.option("--efficiency", metavar="E", type=float, help="Of --proposal: the least efficiency; 0.75 if omitted.")
 @click.option("--capacity", metavar="NAME=X", multiple=True, help="memory=80: the page shows which runs keep it.")
 @click.option("--interval", default=0.9, show_default=True, type=float, help="Nominal coverage of the intervals.")
 @click.option("--model", default="auto", show_default=True, help="For a table: what to fit.")
@@ -59,6 +63,8 @@ def command(
     samples: str | None,
     deadline: str | None,
     budget: str | None,
+    proposal: bool,
+    efficiency: float | None,
     capacity: tuple[str, ...],
     interval: float,
     model: str,
@@ -73,16 +79,21 @@ def command(
     model compared with baselines on what is held out. The page is one file: it needs no network and no server.
     """
     from genperf.fitting import fit
-    from genperf.reporting import Job, View, held_out, page
+    from genperf.reporting import Job, View, held_out, page, proposal_page
     from genperf.result import is_model, load_model, with_scaling
 
+    kind = kind_of_proposal(output) if proposal else ""
+    if efficiency is not None and not proposal:
+        raise click.UsageError("--efficiency is that of --proposal")
     if measured_column(given) or not is_model(source):
         table = read(source, given)
         options = {**fit_arguments(given), "pool": pool}
         with progress(out.quiet, "groups" if table.group else "") as done:
             fitted = fit(table, model, progress=done, **options)
-        with progress(out.quiet, "fits") as done:
-            checked = held_out(table, model, scheme=scheme, along=along, progress=done, **options)
+        checked = None
+        if not proposal:
+            with progress(out.quiet, "fits") as done:
+                checked = held_out(table, model, scheme=scheme, along=along, progress=done, **options)
     else:
         fitted, table, checked = with_scaling(load_model(source), given["scaling"]), None, None
     if only:
@@ -92,10 +103,22 @@ def command(
     job, most = Job(price, per, samples, deadline, budget), capacities(capacity, fitted)
     view = View(target_of(target, fitted), along, interval, title, job, most)
     with progress(out.quiet):
-        text = page(fitted, table=table, validation=checked, view=view)
+        if proposal:
+            text = proposal_page(fitted, view, kind, efficiency)
+        else:
+            text = page(fitted, table=table, validation=checked, view=view)
     write_whole(output, text)
     if out.as_json:
         show_json({"report": output, "bytes": len(text.encode())})
-    out.note(
-        f"wrote {output}" + ("" if output == "-" else f": open it in a browser ({Path(output).resolve().as_uri()})")
-    )
+    page_there = output != "-" and kind not in ("tex", "csv")
+    out.note(f"wrote {output}" + (f": open it in a browser ({Path(output).resolve().as_uri()})" if page_there else ""))
+
+
+def kind_of_proposal(output: str) -> str:
+    """Return the format of a proposal by the ending of its file; CSV for a pipe."""
+    from genperf.reporting.proposal import FORMATS
+
+    kind = "csv" if output == "-" else Path(output).suffix.lower().removeprefix(".")
+    if kind not in FORMATS:
+        raise GenperfError(f"cannot write a proposal to '{output}'", hint="end it in .html, .tex or .csv")
+    return kind

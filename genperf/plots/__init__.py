@@ -2,7 +2,7 @@
 
 from genperf.plots.bars import published, sobol, waterfall
 from genperf.plots.quality import constants, predicted_against_measured, residuals
-from genperf.plots.scaling import efficiency, groups, scaling, terms
+from genperf.plots.scaling import efficiency, groups, scaling, speedup, terms
 from genperf.plots.style import image, kind_of, save
 
 __all__ = [
@@ -17,6 +17,7 @@ __all__ = [
     "save",
     "scaling",
     "sobol",
+    "speedup",
     "terms",
     "waterfall",
 ]

@@ -241,6 +241,38 @@ def efficiency(answer: Scaling) -> Figure:
     return figure
 
 
+def speedup(answer: Scaling, rows: pd.DataFrame, limit: float) -> Figure:
+    """Draw speed-up and efficiency side by side, what was measured as points and what is extrapolated dashed.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        A row per count: the count, `kind` (measured or extrapolated), `speedup`, `efficiency`.
+    limit : float
+        The least efficiency, as a line.
+    """
+    figure, axes = new_figure(7.2, 3.1, ncols=2)
+    curve = answer.curve[answer.curve[answer.along] <= rows[answer.along].max()]
+    x, largest = curve[answer.along].to_numpy(float), answer.steps.along.upper
+    measured = rows[rows["kind"] == "measured"]
+    for ax, name, scale, by in ((axes[0], "speedup", 1.0, x / x[0]), (axes[1], "efficiency", 100.0, 1.0)):
+        low, middle, high = (scale * by * curve[f"efficiency{end}"] for end in ("_lower", "", "_upper"))
+        ax.fill_between(x, low, high, color=BLUE, alpha=0.16, linewidth=0, label=f"{100 * answer.interval:.0f} % band")
+        ax.plot(x, scale * by * np.ones_like(x), color=INK, linestyle=":", label="perfect")
+        for part, style, label in ((x <= largest, "-", "fitted"), (x >= largest, "--", "extrapolated")):
+            if part.sum() > 1:
+                ax.plot(x[part], middle[part], color=BLUE, linewidth=2.0, linestyle=style, label=label)
+        ax.plot(measured[answer.along], scale * measured[name], "o", color=INK, markersize=5, label="measured")
+        doubling_axis(ax, answer.along, x.tolist())
+    plain_numbers(axes[0])
+    axes[0].set_ylabel(f"speed-up over {shown(answer.along)} = {answer.reference:g}")
+    axes[1].axhline(100.0 * limit, color=VERMILION, linewidth=1.0, label=f"{100 * limit:g} %")
+    axes[1].set_ylim(0.0, max(105.0, min(CURVES.highest_efficiency, 105.0 * float(curve["efficiency_upper"].max()))))
+    axes[1].set_ylabel("efficiency (%)")
+    legend(axes[0])
+    return figure
+
+
 def terms(result: FitResult, answer: Scaling, interval: float = 0.9) -> Figure:
     """Draw the parts of the prediction along the number of workers: stacked, above, and as shares, below.
 

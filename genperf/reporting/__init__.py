@@ -2,6 +2,6 @@
 
 from genperf.reporting.beside import Job
 from genperf.reporting.held_out import held_out
-from genperf.reporting.html import View, page, report
+from genperf.reporting.html import View, page, proposal_page, report
 
-__all__ = ["Job", "View", "held_out", "page", "report"]
+__all__ = ["Job", "View", "held_out", "page", "proposal_page", "report"]

@@ -26,6 +26,7 @@ from genperf.reporting.engine import Formulas, Model, fitting, rules
 from genperf.reporting.held_out import held_out
 from genperf.reporting.held_out import shown as shown_validation
 from genperf.reporting.place import place_of
+from genperf.reporting.proposal import PROPOSAL, proposal
 from genperf.reporting.provenance import command_of, versions
 from genperf.reporting.sheet import quantity_of, sheet
 from genperf.result import FitResult, GroupedResult
@@ -178,6 +179,31 @@ def page(
         "validation": _validation(checked),
     }
     return _rendered(what, table, data, formulas, view.title)
+
+
+def proposal_page(
+    what: FitResult | GroupedResult, view: View | None = None, kind: str = "html", efficiency: float | None = None
+) -> str:
+    """Return a proposal for machine time (`genperf.reporting.proposal`) as HTML on two pages, LaTeX or CSV.
+
+    Parameters
+    ----------
+    kind : {"html", "tex", "csv"}
+    efficiency : float, optional
+        The least efficiency of a count that is asked for; 0.75 where omitted.
+
+    Raises
+    ------
+    GenperfError
+        For several groups, and where the efficiency is not known.
+    """
+    view = view or View()
+    if len(what.results) > 1:
+        raise GenperfError("a proposal is about one group", hint=f"--only {','.join(next(iter(what.results)))}")
+    (key, result), *_ = what.results.items()
+    limit = PROPOSAL.efficiency if efficiency is None else efficiency
+    question = _question(result, what.group, key, view)
+    return proposal(result, question, view.target, limit, view.along, view.title).text(kind)
 
 
 def _validation(checked: Validation | str | None) -> dict[str, Any] | None:

@@ -1,0 +1,365 @@
+"""What a committee that allocates machine time asks for: speed-up and efficiency, and the node-hours of a plan."""
+
+from __future__ import annotations
+
+import re
+from base64 import b64encode
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from genperf import __version__
+from genperf.advice.ask import Question, work_of
+from genperf.attribution import Scaling, scaling
+from genperf.attribution.growth import Work, over_columns
+from genperf.attribution.ladder import measured_steps
+from genperf.errors import GenperfError
+from genperf.panel.derived import paid_for
+from genperf.reporting.place import PLACE, place_of
+from genperf.reporting.provenance import command_of
+from genperf.result import FitResult
+from genperf.table.cells import frame_of
+from genperf.words.numbers import capitalised, count_text, join_values, range_text, singular, three_digits, with_article
+
+Array = npt.NDArray[np.float64]
+FORMATS = ("html", "tex", "csv")
+
+
+@dataclass(frozen=True)
+class ProposalSettings:
+    """What a proposal shows."""
+
+    #: The least efficiency of a count that is asked for. Committees name 0.5 to 0.8; most often three quarters.
+    efficiency: float = 0.75
+    #: Doublings beyond the largest measured count that the table has: no verdict trusts more.
+    doublings: int = 2
+    #: Rows in all: more do not print on two pages.
+    max_rows: int = 20
+
+
+PROPOSAL = ProposalSettings()
+
+
+@dataclass(frozen=True, eq=False)
+class Proposal:
+    """The scaling of a program and the machine time that it asks for."""
+
+    title: str
+    #: A row per count: the count, `kind` (measured or extrapolated), `runs`, the measured median or predicted value
+    #: with `lower, upper` of a new run, `speedup` and `efficiency` with the ends of their intervals, `verdict`; with
+    #: samples `hours` and `machine_hours` of all of them, with their ends.
+    rows: pd.DataFrame
+    answer: Scaling
+    #: Largest counts, and the request where there is one.
+    findings: tuple[str, ...]
+    definitions: tuple[str, ...]
+    measured: tuple[str, ...]
+    limit: float
+    #: What machine-hours are called: `node-hours`.
+    hours: str
+
+    def text(self, kind: str) -> str:
+        """Return it as `html`, `tex` or `csv`."""
+        return {"html": self.html, "tex": self.latex, "csv": self.csv}[kind]()
+
+    def csv(self) -> str:
+        """Return the rows, with all digits."""
+        return self.rows.to_csv(index=False, lineterminator="\n")
+
+    def tables(self) -> list[tuple[str, list[str], list[list[str]]]]:
+        """Return the measured and the extrapolated rows: a title, a head and cells of text each."""
+        name, sized = self.answer.along, "machine_hours" in self.rows
+        value = self.rows.columns[3]
+        ends = f"({100 * self.answer.interval:g} %)"
+        head = [name, "runs", value, "speed-up", f"efficiency {ends}", *([f"{self.hours} {ends}"] if sized else [])]
+        out = []
+        for kind in ("measured", "extrapolated"):
+            part = self.rows[self.rows["kind"] == kind]
+            cells = [
+                [
+                    f"{row[name]:g}",
+                    f"{row['runs']:.0f}" if kind == "measured" else str(row["verdict"]),
+                    three_digits(row[value]),
+                    f"{row['speedup']:.3g}",
+                    _with_ends(row, "efficiency", _percent, " %"),
+                    *([_with_ends(row, "machine_hours", three_digits, "")] if sized else []),
+                ]
+                for row in part.to_dict("records")
+            ]
+            titles = [*head[:1], "runs" if kind == "measured" else "verdict", *head[2:]]
+            out += [(capitalised(kind).rstrip("."), titles, cells)] if cells else []
+        return out
+
+    def html(self) -> str:
+        """Return a page that prints on two sheets of A4."""
+        from importlib.resources import files
+
+        from jinja2 import Environment, StrictUndefined
+
+        from genperf.plots.scaling import speedup
+        from genperf.plots.style import image
+
+        figure = image(speedup(self.answer, self.rows, self.limit), "svg")
+        text = files("genperf.reporting").joinpath("assets", "proposal.html").read_text(encoding="utf-8")
+        template = Environment(autoescape=True, undefined=StrictUndefined).from_string(text)
+        return template.render(proposal=self, figure=b64encode(figure).decode(), version=__version__)
+
+    def latex(self) -> str:
+        """Return the same as a LaTeX file, with its figure in pgfplots."""
+        parts = [_PREAMBLE, rf"\section*{{{_tex(self.title)}}}", _items(self.findings)]
+        for title, head, cells in self.tables():
+            rows = [" & ".join(map(_tex, line)) + r" \\" for line in cells]
+            parts += [
+                rf"\subsection*{{{_tex(title)}}}",
+                rf"\begin{{tabular}}{{{'r' * len(head)}}}\hline",
+                " & ".join(map(_tex, head)) + r" \\ \hline",
+                *rows,
+                r"\hline\end{tabular}",
+            ]
+        parts += [self._figure(), r"\subsection*{Definitions}", _items(self.definitions)]
+        parts += [r"\subsection*{How it was measured}", _items(self.measured), r"\end{document}"]
+        return "\n".join(parts) + "\n"
+
+    def _figure(self) -> str:
+        """Return the speed-up and its interval over the count."""
+        name = self.answer.along
+        axis = f"xmode=log,ymode=log,log basis x=2,log basis y=2,xlabel={{{_tex(name)}}},ylabel={{speed-up}}"
+        kinds = {kind: self.rows[self.rows["kind"] == kind] for kind in ("measured", "extrapolated")}
+        marks = {"measured": "only marks", "extrapolated": "dashed,mark=o"}
+        plots = []
+        for kind, part in kinds.items():
+            bars = "error bars/.cd,y dir=both,y explicit"
+            points = "".join(
+                f"({row[name]:g},{row['speedup']:.5g}) += (0,{max(row['speedup_upper'] - row['speedup'], 0.0):.5g})"
+                f" -= (0,{max(row['speedup'] - row['speedup_lower'], 0.0):.5g})"
+                for row in part.to_dict("records")
+            )
+            if points:
+                plots += [rf"\addplot+[{marks[kind]},{bars}] coordinates {{{points}}};", rf"\addlegendentry{{{kind}}}"]
+        first, last = float(self.rows[name].min()), float(self.rows[name].max())
+        plots.append(rf"\addplot[dotted] coordinates {{({first:g},1)({last:g},{last / first:g})}};")
+        body = "\n".join([*plots, r"\addlegendentry{perfect}"])
+        return (
+            rf"\begin{{tikzpicture}}\begin{{axis}}[{axis},legend pos=north west]"
+            f"\n{body}\n" + r"\end{axis}\end{tikzpicture}"
+        )
+
+
+_PREAMBLE = r"""\documentclass[a4paper,10pt]{article}
+\usepackage[margin=2cm]{geometry}
+\usepackage[utf8]{inputenc}
+\usepackage{pgfplots}
+\pgfplotsset{compat=1.15}
+\setlength{\parindent}{0pt}
+\begin{document}"""
+#: Letters that LaTeX reads otherwise → what it prints them by.
+_TEX = {c: rf"\{c}" for c in "&%$#_{}"} | {
+    "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
+    "·": r"$\cdot$", "≥": r"$\geq$", "₀": r"$_0$", "±": r"$\pm$", "−": "-",
+}  # fmt: skip
+
+
+def _tex(text: str) -> str:
+    """Return text as LaTeX prints it; letters that its basic fonts lack are left out."""
+    return re.sub(r"[^\x00-\xff]", "?", "".join(_TEX.get(letter, letter) for letter in text))
+
+
+def _items(lines: tuple[str, ...]) -> str:
+    return "\n".join([r"\begin{itemize}", *(rf"\item {_tex(line)}" for line in lines), r"\end{itemize}"])
+
+
+def _with_ends(row: Mapping[Any, Any], name: str, written: Callable[[float], str], unit: str) -> str:
+    """Return a value with the ends of its interval."""
+    middle, low, high = (written(float(row[f"{name}{end}"])) for end in ("", "_lower", "_upper"))
+    return f"{middle}{unit}" if low == middle == high else f"{middle}{unit} ({low} to {high})"
+
+
+def proposal(
+    result: FitResult,
+    question: Question,
+    target: Mapping[str, Any] | None = None,
+    limit: float = PROPOSAL.efficiency,
+    along: str | None = None,
+    title: str | None = None,
+) -> Proposal:
+    """Return the page of a proposal.
+
+    Parameters
+    ----------
+    question : Question
+        With `per` for what machine-hours count (nodes where there are such, else the workers), with `plan` for how much
+        is to be done.
+    target : mapping, optional
+        As for `place_of`; its count is the one that is asked for. Without it, that is the largest one whose efficiency
+        is at least `limit` and whose verdict is not blind.
+    limit : float
+        The least efficiency of a count that is asked for.
+
+    Raises
+    ------
+    GenperfError
+        Where the efficiency is not known.
+    """
+    if not 0.0 < limit < 1.0:
+        raise GenperfError(f"an efficiency lies between 0 and 1, not {limit:g}", hint="--efficiency 0.75")
+    place = place_of(result, question, target, along)
+    if place.scaling is None:
+        raise GenperfError(f"no proposal without a count of workers: {place.why_not}")
+    name, largest = place.scaling.along, place.scaling.steps.along.upper
+    work = work_of(result, question)
+    upto = max(largest * 2.0**PROPOSAL.doublings, place.count if place.target_given else 0.0)
+    at = place.values if place.target_given else place.scaling.at
+    far, formula = PLACE.evaluated * upto, work.over_factors
+    answer = scaling(result, at, along=name, upto=far, level=limit, interval=question.interval, work=formula)
+    if answer.refusal:
+        raise GenperfError(answer.refusal, hint="--work '32*gpus', --scaling strong, or a column of the batch")
+    places = _shown_places(result, answer, upto, place.count if place.target_given else largest)
+    machine, rows = _rows(result, answer, places, work, question)
+    requested = place.count if place.target_given else _largest(rows, name, limit)
+    hours = f"{machine}-hours"
+    return Proposal(
+        title or f"Scaling of {Path(result.schema.source).name or 'the program'}",
+        rows,
+        answer,
+        _findings(answer, rows, limit, requested, question, work, hours),
+        _definitions(answer, hours),
+        _measured(result, answer),
+        limit,
+        hours,
+    )
+
+
+def _shown_places(result: FitResult, answer: Scaling, upto: float, further: float) -> npt.NDArray[np.int64]:
+    """Return the steps of the measured counts, of doublings beyond them, and of the count that is asked for."""
+    counts = answer.steps.counts
+    measured, _ = measured_steps(result, answer.steps)
+    largest = answer.steps.along.upper
+    beyond = largest * 2.0 ** np.arange(1.0, np.floor(np.log2(upto / largest) + 1e-9) + 1.0)
+    near = [int(np.argmin(np.abs(counts - count))) for count in (counts[0], *beyond, further)]
+    places = np.unique(np.array([*measured, *near], dtype=np.int64))
+    if len(places) <= PROPOSAL.max_rows:
+        return places
+    return np.asarray(places[np.unique(np.linspace(0, len(places) - 1, PROPOSAL.max_rows).round().astype(int))])
+
+
+def _rows(
+    result: FitResult, answer: Scaling, places: npt.NDArray[np.int64], work: Work, question: Question
+) -> tuple[str, pd.DataFrame]:
+    """Return what a machine is called, and the table."""
+    steps, target = answer.steps, answer.quantity
+    columns = {name: cells[places] for name, cells in steps.columns.items()}
+    counts, curve = steps.counts[places], answer.curve.iloc[places].reset_index(drop=True)
+    predicted = result.predict(frame_of(columns), question.interval)
+    value, lower, upper = (predicted[name].to_numpy(float) for name in (target.name, "lower", "upper"))
+    at, logarithms = measured_steps(result, steps)
+    known = dict(zip(at.tolist(), np.exp(logarithms).tolist(), strict=True))
+    seconds = np.array([known.get(int(place), v) for place, v in zip(places, value, strict=True)])
+    repeats = {m.values: m.repeats for m in result.schema.medians}
+    keys = zip(*(columns[f.name].tolist() for f in result.schema.factors), strict=True)
+    assert steps.work is not None
+    # The measured speed-up where it was measured, against the measured reference.
+    efficiency = steps.work[places] * seconds[0] / seconds
+    frame = pd.DataFrame({
+        answer.along: counts,
+        "kind": ["measured" if int(place) in known else "extrapolated" for place in places],
+        "runs": [repeats.get(key, 0) for key in keys],
+    })  # fmt: skip
+    samples = work.at(columns)
+    rated = bool(target.throughput) and samples is not None
+    shown = (samples / seconds, samples / upper, samples / lower) if rated else (seconds, lower, upper)
+    names = (f"{work.sample}/s", "lower", "upper") if rated else (f"{target.name} ({target.unit})", "lower", "upper")
+    frame = frame.assign(**dict(zip(names, shown, strict=True)))
+    for what, factor in (("speedup", counts / counts[0]), ("efficiency", 1.0)):
+        frame[what] = efficiency * factor
+        for end, bound in (("lower", np.minimum), ("upper", np.maximum)):
+            frame[f"{what}_{end}"] = bound(curve[f"efficiency_{end}"].to_numpy(float), efficiency) * factor
+    frame["verdict"] = predicted["verdict"].to_numpy()
+    per = question.per or ("nodes" if result.panel.nodes is not None else None)
+    paid_name, paid = paid_for(result.panel, per)
+    if question.plan is not None:
+        if samples is None:
+            raise GenperfError("a plan needs the work of a step", hint="--work '32*gpus', or a column of the batch")
+        machines = over_columns(paid, columns)
+        for end, time in (("", value), ("_lower", lower), ("_upper", upper)):
+            frame[f"hours{end}"] = question.plan.samples / samples * time / 3600.0
+            frame[f"machine_hours{end}"] = frame[f"hours{end}"] * machines
+    return singular(paid_name), frame
+
+
+def _largest(rows: pd.DataFrame, name: str, limit: float) -> float:
+    """Return the largest count of the table that keeps the efficiency and is not blind, or else the smallest."""
+    kept = rows[(rows["efficiency"] >= limit) & (rows["verdict"] != "extrapolating-blind")]
+    return float(kept[name].max() if len(kept) else rows[name].min())
+
+
+def _findings(
+    answer: Scaling, rows: pd.DataFrame, limit: float, requested: float, question: Question, work: Work, hours: str
+) -> tuple[str, ...]:
+    """Return the largest measured count, the largest count that keeps the efficiency, and the request."""
+    name, last = answer.along, float(answer.steps.counts[-1])
+    measured = rows[rows["kind"] == "measured"]
+    kept = measured[measured["efficiency"] >= limit]
+    percent, covered = f"{100 * limit:g} %", f"{100 * answer.interval:g} %"
+    # The reference is measured, and its efficiency is one.
+    most = f"{kept[name].max():g} is the largest with an efficiency of at least {percent}"
+    lines = [f"Measured up to {count_text(float(measured[name].max()), name)}: {most}."]
+    point = answer.points[answer.points["what"] == "efficiency"].iloc[0]
+    if np.isfinite(point["count"]):
+        text = count_text(float(point["count"]), name)
+        ends = range_text(float(point["lower"]), float(point["upper"]), last)
+        lines.append(f"By the model it falls below {percent} at {text} ({covered}: {ends}).")
+    else:
+        lines.append(f"By the model it does not fall below {percent} up to {count_text(last, name)}.")
+    row = rows.iloc[int(np.argmin(np.abs(rows[name] - requested)))].to_dict()
+    there = f"{count_text(float(row[name]), name)} ({row['kind']}, {row['verdict']})"
+    efficiency = _with_ends(row, "efficiency", _percent, " %")
+    if question.plan is None:
+        return (*lines, f"Efficiency at {there}: {efficiency}.")
+    many = f"{three_digits(question.plan.samples)} {work.sample}{'s' if work.whole else ''}"
+    used, wall = (_with_ends(row, f"{what}hours", three_digits, "") for what in ("machine_", ""))
+    request = f"Request: {used} {hours} for {many} at {there}, in {wall} hours, with an efficiency of {efficiency}."
+    return (*lines, request)
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f}"
+
+
+def _definitions(answer: Scaling, hours: str) -> tuple[str, ...]:
+    """Return what the columns mean."""
+    first, name = answer.reference, answer.along
+    kinds = {
+        "strong": "Strong scaling: all workers share one amount of work.",
+        "weak": "Weak scaling: the work of one worker stays the same; rates of work are compared, not times.",
+    }
+    return (
+        f"Speed-up at {name} = n: the rate of work R(n) over that of the smallest measured count, R(n)/R({first:g}).",
+        f"Efficiency: the speed-up times {first:g}/n.",
+        kinds.get(answer.kind, "The work of a step changes with the count; rates of work are compared."),
+        f"Intervals cover {100 * answer.interval:g} % nominally: of speed-up and efficiency those of the mean, "
+        f"of {hours} those of a new run.",
+        "Verdict: predictions that are ok or caution are trusted; extrapolating-blind ones are not.",
+    )
+
+
+def _measured(result: FitResult, answer: Scaling) -> tuple[str, ...]:
+    """Return how it was measured, and how it can be computed again."""
+    schema = result.schema
+    target = schema.target
+    noise = f"; repeats of one configuration differ by {100 * schema.noise:.1f} %" if schema.noise else ""
+    what = f"the time of {with_article(schema.timed)} (column {target.column})"
+    what = f"the throughput (column {target.throughput})" if target.throughput else what
+    held = f" ({result.held_out_of}: {result.held_out_error:.1f} % off)" if result.held_out_error is not None else ""
+    data = f"Data: {schema.source or 'a table'}"
+    return (
+        f"{schema.rows} runs of {schema.configurations} configurations, {what}; medians of repeats{noise}.",
+        *([f"Other settings: {join_values(answer.at)}."] if answer.at else []),
+        f"Fitted and extrapolated by genperf {__version__}, model {result.model}{held}.",
+        f"{data}, SHA-256 {schema.sha256}." if schema.sha256 else f"{data}.",
+        f"Again: {command_of(result)}",
+    )
