@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
-import click
-
+from genperf.cli.declared import declared
 from genperf.cli.messages import say, tell
 from genperf.cli.output import csv_text, show_frame
 from genperf.cli.writing import made_folder, write_whole
@@ -36,13 +36,8 @@ WRITTEN = ("model.json", "generic.json", "predictions.csv", "constants.csv", "va
 FRAMEWORKS = {"tensorflow1": "TensorFlow", "tensorflow2": "TensorFlow", "mxnet": "MXNet", "pytorch": "PyTorch"}
 
 
-@click.command("demo")
-@click.argument("folder", metavar="[DIR]", default="genperf-demo")
-@click.option("--seed", default=0, show_default=True, type=click.IntRange(min=0))
-@click.option("--workers", default=1, show_default=True, type=click.IntRange(min=1), help="Processes to fit with.")
-@click.option("--quiet", "-q", is_flag=True, help="Say nothing but the result.")
-@click.option("--no-color", is_flag=True, help="Plain text, also on a terminal.")
-def command(folder: str, seed: int, workers: int, quiet: bool, no_color: bool) -> None:
+@declared("demo")
+def command(o: SimpleNamespace) -> None:
     """Fit the bundled TensorFlow, MXNet and PyTorch measurements, predict 32 devices from at most 16, and explain.
 
     Writes the models and the tables to DIR.
@@ -54,31 +49,31 @@ def command(folder: str, seed: int, workers: int, quiet: bool, no_color: bool) -
     from genperf.result import FitResult, dump_model
     from genperf.validation import validate
 
-    out = made_folder(folder, WRITTEN)
+    out = made_folder(o.folder, WRITTEN)
     say(
         f"1. published series: fit up to {DEMO.max_devices} GPUs, predict {DEMO.predicted_devices} (data/dlperf.csv)",
-        quiet,
+        o.quiet,
     )
     series = _series()
     known = series.take(series.frame["devices"].to_numpy() <= DEMO.max_devices)
-    fitted = fit(known, "auto", seed=seed, workers=workers)
+    fitted = fit(known, "auto", seed=o.seed, workers=o.workers)
     rows = series.medians().frame.query(f"devices == {DEMO.predicted_devices}")
     predicted = _beside_last_point(fitted.predict(rows), rows, known)
     show_frame(
         _errors(predicted),
         f"predicting {DEMO.predicted_devices} GPUs from at most {DEMO.max_devices}: median (mean) error",
-        plain=no_color,
+        plain=o.no_color,
     )
 
-    say("\n2. measured networks: the generic model (data/pytorch_cpu.csv)", quiet)
+    say("\n2. measured networks: the generic model (data/pytorch_cpu.csv)", o.quiet)
     table = load("pytorch_cpu")
-    generic = fit(table, "generic", seed=seed)
+    generic = fit(table, "generic", seed=o.seed)
     if not isinstance(generic, FitResult):
         raise TypeError("a table without groups gives one model")
     tell("\n".join(written_lines(generic)))
-    show_frame(explain(generic).terms, "what a step at the centre of the data is made of", plain=no_color)
-    scores = validate(table, "generic,last-point,random-forest,svr", "kfold:5", seed=seed, workers=workers)
-    show_frame(scores.frame(timing=False), "5-fold cross-validation: errors in %", plain=no_color)
+    show_frame(explain(generic).terms, "what a step at the centre of the data is made of", plain=o.no_color)
+    scores = validate(table, "generic,last-point,random-forest,svr", "kfold:5", seed=o.seed, workers=o.workers)
+    show_frame(scores.frame(timing=False), "5-fold cross-validation: errors in %", plain=o.no_color)
 
     title = f"Published training runs: measured up to {DEMO.max_devices} GPUs, predicted for {DEMO.predicted_devices}"
     contents = (
@@ -91,8 +86,8 @@ def command(folder: str, seed: int, workers: int, quiet: bool, no_color: bool) -
     )
     for name, content in zip(WRITTEN, contents, strict=True):
         write_whole(out / name, content)
-    say(f"\nwrote report.html, model.json, generic.json, and the tables they hold as CSV, to {out}", quiet)
-    say(f"open {(out / 'report.html').resolve().as_uri()} in a browser", quiet)
+    say(f"\nwrote report.html, model.json, generic.json, and the tables they hold as CSV, to {out}", o.quiet)
+    say(f"open {(out / 'report.html').resolve().as_uri()} in a browser", o.quiet)
 
 
 def _series() -> Table:

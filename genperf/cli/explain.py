@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal
-
-import click
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
 from genperf.attribution.elasticity import doublings_for_people
+from genperf.cli.declared import declared
 from genperf.cli.fitted import formula_lines, shares_line
 from genperf.cli.messages import tell
 from genperf.cli.options import grid, model_or_table, names_of, number, once, one_group
 from genperf.cli.output import Output, for_people, results, show_json
 from genperf.cli.shown import values_at
 from genperf.errors import GenperfError
-from genperf.scaling import NAMES, Scaling
 from genperf.words.numbers import samples_called
 
 if TYPE_CHECKING:
@@ -27,101 +26,44 @@ if TYPE_CHECKING:
     from genperf.table import Table
 
 
-@click.command("explain")
-@click.argument("model", metavar="MODEL|TABLE")
-@click.option(
-    "--at", metavar="FACTOR=V,…", multiple=True, help="The configuration; the centre of the data where omitted."
-)
-@click.option("--group", metavar="A,B", help="Which group's model, for a model fitted with --group.")
-@click.option("--interval", default=0.9, show_default=True, type=float, help="Nominal coverage of the intervals.")
-@click.option("--latex", "as_latex", is_flag=True, help="Print the fitted formula for LaTeX, and nothing else.")
-@click.option("--members", is_flag=True, help="Also the terms of each member of an ensemble by itself.")
-@click.option(
-    "--versus",
-    metavar="FACTOR=V",
-    multiple=True,
-    help="Explain the difference to this configuration: factors, or group columns, in which it differs from --at.",
-)
-@click.option(
-    "--knee",
-    metavar="LEVEL",
-    is_flag=False,
-    flag_value="0.5",
-    help="Efficiency, the count at which it falls below a level [0.5], where more workers are slower, crossovers.",
-)
-@click.option("--along", metavar="FACTOR", help="The factor that counts the workers, where it is not recognised.")
-@click.option("--up-to", metavar="N", help="How far to look for the knee; 16 times the largest measured where omitted.")
-@click.option(
-    "--scaling",
-    "kind",
-    type=click.Choice(NAMES),
-    help="weak: work per worker is fixed; strong: the work of all is. Where no column and no --work of fit shows it.",
-)
-@click.option(
-    "--sobol",
-    is_flag=False,
-    flag_value="time",
-    type=click.Choice(["time", "log"]),
-    help="Sobol indices of the time (or other quantity) [time] or of its logarithm, over the measured domain.",
-)
-@click.option("--within", metavar="FACTOR=LOW,HIGH", multiple=True, help="Another domain for --sobol; or levels.")
-@click.option("--importance", metavar="TABLE", help="Permutation importance for learners on the table that was fitted.")
-@click.option("--unit", metavar="UNIT", help="Of the times in the TABLE of --importance; seconds where omitted.")
-@click.option("--seed", default=0, show_default=True, type=click.IntRange(min=0), help="Of --sobol and --importance.")
+@declared("explain")
 @results(plot="the terms along the count of workers; or what --versus, --sobol or --knee compute")
-def command(
-    model: str,
-    at: tuple[str, ...],
-    group: str | None,
-    interval: float,
-    as_latex: bool,
-    members: bool,
-    versus: tuple[str, ...],
-    knee: str | None,
-    along: str | None,
-    up_to: str | None,
-    kind: Scaling | None,
-    sobol: Literal["time", "log"] | None,
-    within: tuple[str, ...],
-    importance: str | None,
-    unit: str | None,
-    seed: int,
-    out: Output,
-) -> None:
+def command(o: SimpleNamespace, out: Output) -> None:
     """Show which terms MODEL's time, or other quantity, is made of, and how each factor changes it."""
     from genperf.attribution import Knee, Sobol, explain
 
-    fitted = model_or_table(model)
-    chosen = one_group(fitted, group, model)
-    if as_latex:
+    fitted = model_or_table(o.model)
+    chosen = one_group(fitted, o.group, o.model)
+    if o.as_latex:
         from genperf.reporting.export import export
 
         tell(export(chosen, "latex"))
         return
-    here = values_at(at, fitted) if at else None
-    other = once(versus, "--versus", names_of(fitted))
+    here = values_at(o.at, fitted) if o.at else None
+    other = once(o.versus, "--versus", names_of(fitted))
     across = any(name in chosen.schema.group for name in other)
-    upto = number(up_to, "--up-to") if up_to is not None else None
+    upto = number(o.up_to, "--up-to") if o.up_to is not None else None
+    domain = grid(o.within, names_of(fitted)) if o.within else None
     explanation = explain(
         chosen,
         here,
-        interval,
+        o.interval,
         versus=None if across else other or None,
-        knee=False if knee is None else Knee(number(knee, "--knee"), along, upto, kind),
-        sobol=Sobol(sobol, grid(within, names_of(fitted)) if within else None, seed=seed) if sobol else False,
+        knee=False if o.knee is None else Knee(number(o.knee, "--knee"), o.along, upto, o.scaling),
+        sobol=Sobol(o.sobol, domain, seed=o.seed) if o.sobol else False,
     )
     if across:
-        explanation = replace(explanation, comparison=_across_groups(fitted, group, other, here, interval))
-    if importance is not None:
-        from genperf.validation import importance as permutation_importance
+        explanation = replace(explanation, comparison=_across_groups(fitted, o.group, other, here, o.interval))
+    if o.importance is not None:
+        from genperf.validation import importance
 
-        table = _read_again(chosen, group, importance, unit)
-        explanation = replace(explanation, importance=permutation_importance(table, seed=seed))
+        table = _read_again(chosen, o.group, o.importance, o.unit)
+        explanation = replace(explanation, importance=importance(table, seed=o.seed))
     if out.as_json:
         show_json(explanation.to_dict())
     else:
-        _show(explanation, chosen, members, out)
-    out.draw(lambda: _figure(explanation, chosen, here, interval))
+        _show(explanation, chosen, o.members, out)
+    out.draw(lambda: _figure(explanation, chosen, here, o.interval))
 
 
 def _across_groups(

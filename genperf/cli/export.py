@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-import click
+from types import SimpleNamespace
 
+from genperf.cli.declared import declared
 from genperf.cli.options import model_or_table, one_group
-from genperf.cli.writing import writable, write_whole
+from genperf.cli.writing import write_whole
 
 
-@click.command("export")
-@click.argument("model")
-@click.option(
-    "--to", type=click.Choice(["python", "c", "latex", "javascript", "extra-p"]), required=True, help="The language."
-)
-@click.option("--group", metavar="A,B", help="Which group's model, for a model fitted with --group.")
-@click.option("-o", "--output", callback=writable, metavar="FILE", help="Write here; to standard output where omitted.")
-def command(model: str, to: str, group: str | None, output: str | None) -> None:
+@declared("export")
+def command(o: SimpleNamespace) -> None:
     """Write the fitted expression of MODEL, with its constants, as a function of its factors.
 
     The interval and the verdict are not exported.
     """
     from genperf.reporting.export import export
 
-    result = one_group(model_or_table(model), group, model)
-    write_whole(output or "-", export(result, to).rstrip("\n") + "\n")
+    result = one_group(model_or_table(o.model), o.group, o.model)
+    write_whole(o.output or "-", export(result, o.to).rstrip("\n") + "\n")

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import shlex
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import click
 
+from genperf.cli.declared import declared
 from genperf.cli.messages import say
 from genperf.cli.options import once
 from genperf.cli.output import show_json
-from genperf.cli.writing import raw_option, refuse_overwriting, writable, write_whole
+from genperf.cli.writing import write_whole
 from genperf.errors import counted
 
 if TYPE_CHECKING:
@@ -42,41 +44,22 @@ class _Command(click.Command):
             formatter.write_dl([(name, format.what) for name, format in FORMATS.items()])
 
 
-@click.command("import", cls=_Command)
-@click.argument("format")
-@click.argument("files", nargs=-1, required=True, metavar="FILE…")
-@click.option(
-    "-o", "--output", callback=writable, metavar="CSV", help="Write the table here; to standard output where omitted."
-)
-@click.option("--set", "settings", metavar="FACTOR=VALUE", multiple=True, help="A factor that is not in the files.")
-@click.option("--from-name", metavar="PATTERN", help="Factors in the files' names: run_{workers}_{batch}.json.")
-@click.option("--json", "as_json", is_flag=True, help="Describe the written table on standard output; needs -o.")
-@click.option("--quiet", "-q", is_flag=True, help="Say nothing but the result.")
-@raw_option
-def command(
-    format: str,
-    files: tuple[str, ...],
-    output: str | None,
-    settings: tuple[str, ...],
-    from_name: str | None,
-    as_json: bool,
-    quiet: bool,
-    raw: bool,
-) -> None:
+@declared("import", _Command)
+def command(o: SimpleNamespace) -> None:
     """Turn FILEs of another tool into a table for genperf.
 
     Rows of several files become one table; its column `source` names the file.
     """
     from genperf.importers import csv_lines, import_files
 
-    if as_json and output in (None, "-"):
+    output = o.output
+    if o.as_json and output in (None, "-"):
         raise click.UsageError("--json describes the table that is written: it needs -o FILE.")
-    refuse_overwriting({"files": files, "output": output})
-    table = import_files(format, files, once(settings, "--set"), from_name)
-    write_whole(output or "-", "".join(csv_lines(table, raw)))
+    table = import_files(o.format, o.files, once(o.settings, "--set"), o.from_name)
+    write_whole(output or "-", "".join(csv_lines(table, o.raw)))
     roles = _roles(table)
     path = output if output and output != "-" else "TABLE"
-    if as_json:
+    if o.as_json:
         show_json(
             {
                 "table": output,
@@ -88,20 +71,20 @@ def command(
             }
         )
     if table.left_out:
-        say(f"left out: {len(table.left_out)}", quiet)
+        say(f"left out: {len(table.left_out)}", o.quiet)
         for reason in table.left_out[: IMPORT.max_left_out]:
-            say(f"  {reason}", quiet)
+            say(f"  {reason}", o.quiet)
     for note in table.notes:
-        say(f"note: {note}", quiet)
+        say(f"note: {note}", o.quiet)
     files_read = len(table.values("source"))
     rows = f"{counted(len(table.rows), 'row')} of {counted(files_read, 'file')}"
-    say(f"wrote {path}: {rows}" if path == output else rows, quiet)
+    say(f"wrote {path}: {rows}" if path == output else rows, o.quiet)
     if any(role in ("--extrinsic", "--intrinsic", "--categorical") for role in roles):
-        say(f"next: {shlex.join(['genperf', 'check', path, *roles])}", quiet)
-        say(f"then: {shlex.join(['genperf', 'fit', path, *roles, '-o', 'model.json'])}", quiet)
+        say(f"next: {shlex.join(['genperf', 'check', path, *roles])}", o.quiet)
+        say(f"then: {shlex.join(['genperf', 'fit', path, *roles, '-o', 'model.json'])}", o.quiet)
     else:
         hint = "name what differs between the runs: --set workers=8, or --from-name 'run_{workers}.json'"
-        say(f"no factor varies: {hint}", quiet)
+        say(f"no factor varies: {hint}", o.quiet)
 
 
 def _roles(table: Imported) -> list[str]:

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import click
 
+from genperf.cli.declared import declared
 from genperf.cli.output import show_json, show_rows
 
 
-@click.command("models")
-@click.option("--json", "as_json", is_flag=True, help="Machine-readable result on standard output.")
-@click.option("--no-color", is_flag=True, help="Plain text, also on a terminal.")
-def command(as_json: bool, no_color: bool) -> None:
+@declared("models")
+def command(o: SimpleNamespace) -> None:
     """List the families: equation, source, the factors needed and how columns are matched to them."""
     from genperf.models import ALIASES, MODELS
     from genperf.table import PHASES
 
-    if as_json:
+    if o.as_json:
         show_json(
             {
                 "models": [
@@ -39,7 +40,7 @@ def command(as_json: bool, no_color: bool) -> None:
     for family in MODELS.values():
         needs = ", ".join([*family.requires, *(f"[{name}]" for name in (*family.uses, *family.supposes))])
         rows.append([family.name, family.equation, needs or "any", family.purpose, family.source])
-    show_rows(["model", "equation", "needs", "for", "source"], rows, plain=no_color)
+    show_rows(["model", "equation", "needs", "for", "source"], rows, plain=o.no_color)
     click.echo("\nA column is matched to a factor by its name (case does not matter), or by --map FACTOR=COLUMN:")
     for name, aliases in ALIASES.items():
         click.echo(f"  {name}: {', '.join(aliases)}")

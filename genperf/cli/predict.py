@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import click
 
+from genperf.cli.declared import declared
 from genperf.cli.output import Output, records, results, show_json, show_predictions
 from genperf.cli.progress import progress
 from genperf.cli.shown import for_people, shows_of, training_of, values_at, with_derived
@@ -15,85 +17,40 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-    from genperf.prediction import Band
     from genperf.result import FitResult, GroupedResult
     from genperf.table.cells import Cells
 
 
-@click.command("predict")
-@click.argument("model")
-@click.option("--data", metavar="CSV", help="Predict every row of a table (- for standard input).")
-@click.option(
-    "--at",
-    metavar="FACTOR=V,…",
-    multiple=True,
-    help="Predict at these values (64,128; 16:128:*2; 30B); combined each with each.",
-)
-@click.option(
-    "--show",
-    metavar="NAME=FORMULA",
-    multiple=True,
-    help="Also this, with its interval: of the factors, time, throughput, efficiency, cost; as days=time*1.5M/1d.",
-)
-@click.option(
-    "--price",
-    metavar="X/TIME",
-    help="Of one worker or --per, as 2/h: shows the cost of a step; of a sample with --throughput.",
-)
-@click.option(
-    "--tokens", metavar="N", help="Of a transformer: days for so many tokens, as 300B; with --price their cost."
-)
-@click.option("--peak", metavar="DEVICE", help="Of a transformer: MFU, of a device's peak; a100, or 312T operations/s.")
-@click.option("--per", metavar="COL", help="What --price is paid for; the workers where omitted.")
-@click.option("--interval", default=0.9, show_default=True, type=float, help="Nominal coverage of the interval.")
-@click.option(
-    "--band",
-    default="prediction",
-    show_default=True,
-    type=click.Choice(["prediction", "confidence"]),
-    help="Of a new run, or of the mean.",
-)
+@declared("predict")
 @results(csv="Write the predictions here.", plot="the predictions along the count of workers, with their band")
-def command(
-    model: str,
-    data: str | None,
-    at: tuple[str, ...],
-    show: tuple[str, ...],
-    price: str | None,
-    tokens: str | None,
-    peak: str | None,
-    per: str | None,
-    interval: float,
-    band: Band,
-    out: Output,
-) -> None:
+def command(o: SimpleNamespace, out: Output) -> None:
     """Predict with MODEL, each value with an interval and a verdict: times in seconds, another quantity in its unit."""
     from genperf.result import load_model
 
-    if bool(data) == bool(at):
+    if bool(o.data) == bool(o.at):
         raise click.UsageError("give either --data CSV or --at FACTOR=VALUE")
-    fitted = load_model(model)
-    training = training_of(tokens, peak)
-    shows = {**training.shows(price is not None), **shows_of(show, price)}
+    fitted = load_model(o.model)
+    training = training_of(o.tokens, o.peak)
+    shows = {**training.shows(o.price is not None), **shows_of(o.show, o.price)}
     paid = None
-    if price is not None:
+    if o.price is not None:
         from genperf.attribution.derived import price_of
 
-        paid = price_of(price, per)
+        paid = price_of(o.price, o.per)
     with progress(out.quiet):
-        plain = fitted.predict_columns(data or values_at(at, fitted), interval, band)
-    predicted = with_derived(fitted, plain, shows, paid, interval, training.given)
+        plain = fitted.predict_columns(o.data or values_at(o.at, fitted), o.interval, o.band)
+    predicted = with_derived(fitted, plain, shows, paid, o.interval, training.given)
     if paid is not None:
         from genperf.panel.derived import paid_for
         from genperf.words.growth import price_text
 
-        out.note(f"cost is at {price_text(paid.text, paid_for(fitted.first.panel, per)[0])}")
+        out.note(f"cost is at {price_text(paid.text, paid_for(fitted.first.panel, o.per)[0])}")
     out.write(predicted)
     if out.as_json:
         show_json({"predictions": records(predicted)})
     elif not out.output:
         show_predictions(for_people(predicted, fitted, shows), plain=out.no_color)
-    out.draw(lambda: _figure(fitted, predicted, interval))
+    out.draw(lambda: _figure(fitted, predicted, o.interval))
 
 
 def _figure(fitted: FitResult | GroupedResult, predicted: dict[str, Cells], interval: float) -> Figure:

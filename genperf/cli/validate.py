@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-import click
-
+from genperf.cli.declared import declared
 from genperf.cli.options import fit_arguments, fit_options, read, table_options
 from genperf.cli.output import Output, results, show_json
 from genperf.cli.progress import progress
@@ -15,39 +15,30 @@ if TYPE_CHECKING:
     from genperf.validation import Validation
 
 
-@click.command("validate")
-@click.argument("table")
+@declared("validate")
 @table_options
-@click.option(
-    "--scheme",
-    default="kfold:5",
-    show_default=True,
-    help="kfold:K, leave-one-out, leave-group-out:COL or extrapolate:COL[:LIMIT].",
-)
-@click.option("--models", default="all", show_default=True, help="Families and learners, by name, or all.")
-@click.option("--interval", default=0.9, show_default=True, type=float, help="Nominal coverage of the intervals.")
 @fit_options
 @results(
     csv="Write every held-out configuration's prediction here.",
     plot="predicted against measured values of the held-out configurations",
 )
-def command(table: str, scheme: str, models: str, interval: float, out: Output, **given: Any) -> None:
+def command(o: SimpleNamespace, out: Output, **given: Any) -> None:
     """Fit models to parts of TABLE and measure their errors, in per cent, on the held-out configurations."""
     from genperf.plots import predicted_against_measured
     from genperf.validation import validate
 
-    measured = read(table, given)
+    measured = read(o.table, given)
     arguments = fit_arguments(given)
     seed, workers = arguments.pop("seed"), arguments.pop("workers")
     with progress(out.quiet, "fits") as done:
         outcome = validate(
-            measured, models, scheme, seed=seed, interval=interval, workers=workers, progress=done, **arguments
+            measured, o.models, o.scheme, seed=seed, interval=o.interval, workers=workers, progress=done, **arguments
         )
     out.write(outcome.predictions())
     if out.as_json:
         show_json(outcome.to_dict())
     else:
-        _show(outcome, measured, scheme, out)
+        _show(outcome, measured, o.scheme, out)
     out.draw(lambda: predicted_against_measured(outcome))
 
 
