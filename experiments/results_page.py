@@ -35,6 +35,7 @@ PAGES = (
     "growth",
     "hints",
     "normal",
+    "why-slow",
     "pooling",
     "generic",
     "three-frameworks",

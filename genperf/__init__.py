@@ -21,6 +21,7 @@ _HOME = {
     "save_model": "genperf.result",
     "validate": "genperf.validation",
     "explain": "genperf.attribution",
+    "why": "genperf.causes",
     "ask": "genperf.advice.tables",
     "compare": "genperf.advice",
     "suggest": "genperf.advice",

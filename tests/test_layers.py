@@ -25,6 +25,7 @@ LAYERS = {
     "discrepancy": 4,
     "prediction": 5,
     "normal": 5,
+    "causes": 6,
     "pooling": 6,
     "result": 6,
     "fleet": 7,

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from genperf.advice.normal import CONTEXT, exchange_of, normal_of, series_measured
+from genperf.advice.normal import CONTEXT, causes_of, exchange_of, normal_of, series_measured
 from genperf.advice.plan import Plan, planned
 from genperf.advice.suggest import suggest
 from genperf.attribution import Scaling
@@ -70,7 +70,7 @@ class Answer:
     #: The part of it that was not given: the factors that vary and follow no given one.
     taken: dict[str, Any]
     #: `plan` and `training` where one is asked about, `expect`, `sure`, `pays`, `limit`, `normal`, `exchange` with
-    #: hints, `nodes` where these are not known, `next`.
+    #: hints, `causes` where the series is slow, `nodes` where these are not known, `next`.
     sentences: dict[str, str]
     #: The predicted value and its interval, and what is known of `throughput`, `efficiency`, `marginal_cost`, ….
     numbers: dict[str, Any]
@@ -209,7 +209,7 @@ def _numbers(expected: Expectation, growth: Growth) -> dict[str, Any]:
 def _reference(
     result: FitResult, curve: Scaling, growth: Growth, work: Work, question: Question
 ) -> tuple[dict[str, str], dict[str, Any]]:
-    """Return what the series looks like beside published ones, and what its exchange should cost, by the hints."""
+    """Return how the series compares with published ones, what its exchange should cost, and why it is slow."""
     rows = curve.steps.columns
     series = series_measured(result, pd.DataFrame(rows), work.at)
     sentences: dict[str, str] = {}
@@ -224,6 +224,9 @@ def _reference(
         seconds = growth.target.value if question.steps and not growth.whole else None
         sentences["exchange"], costs = exchange_of(result.panel, question.hints, target, seconds, series)
         numbers |= costs
+    if series is not None:
+        sentences["causes"], causes = causes_of(result, rows, numbers, question.work, question.hints)
+        numbers |= causes
     return sentences, numbers
 
 

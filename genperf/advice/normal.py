@@ -11,12 +11,14 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from genperf.causes import why
+from genperf.errors import GenperfError
 from genperf.formula import parse, render
 from genperf.models.network import network_of
-from genperf.normal import Normal, Step, compared, least_exchange, published, step_to
+from genperf.normal import NORMAL, Normal, Step, compared, least_exchange, published, step_to
 from genperf.normal.sentences import exchange_text, normal_text
 from genperf.panel import Panel
-from genperf.panel.nodes import NODE
+from genperf.panel.nodes import devices_and_nodes
 from genperf.panel.typical import medians_along
 from genperf.panel.work import work_of_columns
 from genperf.result import FitResult
@@ -61,13 +63,14 @@ class Series:
     #: devices share one amount, else empty.
     work: str
 
-    def step(self, target: float) -> Step | None:
-        """Return the step to a count, or to the largest measured one below it."""
+    def steps(self, target: float) -> list[Step]:
+        """Return the longest step of each kind up to a count, the last one first."""
         if not len(self.devices):
-            return None
+            return []
         axis = self.nodes if np.all(self.devices == self.devices[0]) else self.devices
-        below = np.flatnonzero(axis <= target)
-        return step_to(self.devices, self.nodes, self.rates, int(below[-1])) if below.size else None
+        below = np.flatnonzero(axis <= target)[::-1]
+        ends = [step_to(self.devices, self.nodes, self.rates, int(at)) for at in below]
+        return list({step.kind: step for step in ends[::-1] if step is not None}.values())[::-1]
 
     def kept(self, nodes: float) -> float | None:
         """Return what a device does on so many nodes as a part of what it did on one; None where not measured."""
@@ -91,7 +94,7 @@ def series_measured(
         The samples of a step at configurations by factor; None where they are not known.
     """
     panel, scaling = result.panel, result.schema.scaling
-    count, node, workers = panel.along(), panel.node("nodes"), panel.workers
+    count, workers = panel.along(), panel.workers
     if not result.schema.target.is_time or re.search(CONTEXT.others, count.name.lower()):
         return None
     place = panel.factors.index(count)
@@ -102,20 +105,15 @@ def series_measured(
     if not medians:
         return None
     columns = {f.name: np.array([m.values[j] for m in medians]) for j, f in enumerate(panel.factors)}
-    devices = np.asarray(columns[(workers or count).name], float)
     work = work_of(columns)
     if work is None and scaling is not None and KINDS[scaling].shared:
         work = np.ones(len(medians))
-    rates = (devices if work is None else work) / np.array([m.value for m in medians])
+    counted = np.asarray(columns[(workers or count).name], float)
+    rates = (counted if work is None else work) / np.array([m.value for m in medians])
     total = work is not None and len(work) > 1 and np.ptp(work) <= 0.01 * work[0] and not is_whole(scaling)
     kind = "assumed" if work is None else "total" if total else ""
-    if workers is None and panel.nodes is not None:
-        return Series(count, np.ones(len(rates)), devices, rates, None, kind)
-    if node is None:
-        nodes, assumed = devices / NODE.usual_devices, NODE.usual_devices
-    else:
-        nodes, assumed = np.asarray(parse(render(node)).evaluate(columns), float), None
-    return Series(count, devices, np.ceil(np.broadcast_to(nodes, devices.shape)), rates, assumed, kind)
+    devices, nodes, assumed = devices_and_nodes(panel, columns)
+    return Series(count, devices, nodes, rates, assumed, kind)
 
 
 def normal_at(result: FitResult, target: pd.DataFrame) -> tuple[str, dict[str, Any]]:
@@ -151,13 +149,15 @@ def known_of(series: Series, words: Iterable[str]) -> dict[str, Any]:
 
 
 def normal_of(series: Series, target: float, words: Iterable[str]) -> tuple[str, dict[str, Any]]:
-    """Return where the step to a count stands among published series, as a sentence and as numbers; empty for none."""
-    step = series.step(target)
-    if step is None:
+    """Return where the steps to a count stand among published series, as a sentence and as numbers; empty for none."""
+    placed = [compared(step, known_of(series, words)) for step in series.steps(target)]
+    if not placed:
         return "", {}
-    placed = compared(step, known_of(series, words))
-    text = normal_text(placed, series.count.name, series.assumed, series.work)
-    return text, {"normal": placed.to_dict()} if isinstance(placed, Normal) else {}
+    # The last step is what the question is about, unless an earlier one is where the efficiency was lost.
+    slow = [one for one in placed if isinstance(one, Normal) and one.percentile < 100.0 * NORMAL.quarter]
+    chosen = min(slow, key=lambda one: one.percentile, default=placed[0])
+    text = normal_text(chosen, series.count.name, series.assumed, series.work)
+    return text, {"normal": chosen.to_dict()} if isinstance(chosen, Normal) else {}
 
 
 def exchange_of(
@@ -185,3 +185,26 @@ def exchange_of(
     cost = None if kept is None or seconds is None else seconds * (1.0 - kept)
     numbers = {**vars(least), "least": least.seconds, "cost": cost}
     return exchange_text(least, nodes, message, seconds, cost), {"exchange": numbers}
+
+
+def causes_of(
+    result: FitResult, rows: Mapping[str, Any], compared: Mapping[str, Any], work: str | None, hints: Mapping[str, str]
+) -> tuple[str, dict[str, Any]]:
+    """Return why a series is slow, as a sentence and as numbers; empty where its efficiency is usual.
+
+    Parameters
+    ----------
+    rows : mapping of str to ndarray of shape (rows,)
+        Configurations along the count, by factor.
+    compared : mapping
+        As `normal_of` returns it.
+    """
+    if compared.get("normal", {}).get("percentile", 0.0) > 100.0 * NORMAL.quarter:
+        return "", {"causes": []}
+    levels = {name: cells[-1] for name, cells in rows.items() if cells.dtype.kind in "OU"}
+    try:
+        diagnosis = why(result, levels, work=work, hints=hints)
+    except GenperfError:
+        # One configuration, or levels of a run that is still to be made.
+        return "", {"causes": []}
+    return (diagnosis.sentence, {"causes": diagnosis.to_dict()["causes"]}) if diagnosis.needed else ("", {"causes": []})

@@ -11,7 +11,7 @@ from genperf.attribution.elasticity import doublings_for_people
 from genperf.cli.declared import declared
 from genperf.cli.fitted import formula_lines, shares_line
 from genperf.cli.messages import tell
-from genperf.cli.options import grid, model_or_table, names_of, number, once, one_group
+from genperf.cli.options import grid, model_or_table, names_of, number, once, one_group, read
 from genperf.cli.output import Output, for_people, results, show_json
 from genperf.cli.shown import values_at
 from genperf.errors import GenperfError
@@ -32,6 +32,9 @@ def command(o: SimpleNamespace, out: Output) -> None:
     """Show which terms MODEL's time, or other quantity, is made of, and how each factor changes it."""
     from genperf.attribution import Knee, Sobol, explain
 
+    if o.why:
+        _show_causes(o, out)
+        return
     fitted = model_or_table(o.model)
     chosen = one_group(fitted, o.group, o.model)
     if o.as_latex:
@@ -64,6 +67,30 @@ def command(o: SimpleNamespace, out: Output) -> None:
     else:
         _show(explanation, chosen, o.members, out)
     out.draw(lambda: _figure(explanation, chosen, here, o.interval))
+
+
+def _show_causes(o: SimpleNamespace, out: Output) -> None:
+    """Print the causes of slow steps; a table is read, and nothing is fitted to it."""
+    from genperf.causes import why
+    from genperf.result import is_model, load_model
+
+    sound: Any
+    if not is_model(o.model):
+        slow: Any = read(o.model, {"skip_bad_rows": True})
+        names = [*(factor.name for factor in slow.factors), *slow.group]
+        sound = once(o.versus, "--versus", names)
+    else:
+        fitted = load_model(o.model)
+        slow, names = one_group(fitted, o.group, o.model), names_of(fitted)
+        sound = once(o.versus, "--versus", names)
+        if any(name in slow.schema.group for name in sound):
+            key = zip(slow.schema.group, (o.group or "").split(","), strict=True)
+            sound = one_group(fitted, ",".join(sound.get(name, value) for name, value in key), o.model)
+    diagnosis = why(slow, once(o.at, "--at", names), sound=sound or None, hints=once(o.hints, "--hint"))
+    if out.as_json:
+        show_json(diagnosis.to_dict())
+    else:
+        tell(str(diagnosis))
 
 
 def _across_groups(

@@ -7,9 +7,15 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
+from genperf.formula import evaluate
 from genperf.panel.panel import Panel
 from genperf.table import Factor
 from genperf.table.axis import several_nodes
+
+Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -21,6 +27,22 @@ class NodeSettings:
 
 
 NODE = NodeSettings()
+
+
+def devices_and_nodes(panel: Panel, columns: Mapping[str, Any]) -> tuple[Array, Array, float | None]:
+    """Return the devices and the nodes of configurations, and how many devices are taken for a node where none counts.
+
+    Parameters
+    ----------
+    columns : mapping of str to ndarray of shape (rows,)
+    """
+    count, node = panel.along(), panel.node("nodes")
+    devices = np.asarray(columns[(panel.workers or count).name], float)
+    if panel.workers is None and panel.nodes is not None:
+        return np.ones(len(devices)), devices, None
+    if node is None:
+        return devices, np.ceil(devices / NODE.usual_devices), NODE.usual_devices
+    return devices, np.broadcast_to(np.ceil(np.asarray(evaluate(node, columns), float)), devices.shape), None
 
 
 def on_one_node(panel: Panel) -> bool:

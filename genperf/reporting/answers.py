@@ -9,7 +9,7 @@ import numpy as np
 
 from genperf.advice import suggest
 from genperf.advice.ask import expectation, work_of
-from genperf.advice.normal import normal_at
+from genperf.advice.normal import causes_of, normal_at
 from genperf.advice.plan import planned
 from genperf.attribution import Scaling
 from genperf.attribution.growth import growth_of
@@ -62,7 +62,8 @@ class Answer:
 
 
 BAND, KNEE, NEXT = "How well does it scale?", "Where is the knee?", "What to measure next?"
-NORMAL, PAYS, PLAN = "Is this normal?", "Does growing pay?", "How many does the work take?"
+NORMAL, WHY, PLAN = "Is this normal?", "Why is it slow?", "How many does the work take?"
+PAYS = "Does growing pay?"
 
 
 def answers(place: Place, verdict: str, grown: tuple[Growth, Expectation] | None = None) -> list[Answer]:
@@ -113,14 +114,27 @@ def summary(place: Place, grown: tuple[Growth, Expectation] | None = None) -> di
 
 
 def _normal(place: Place) -> list[Answer]:
-    """Return how the measured efficiency compares with published series; nothing where that is not known."""
+    """Return how the measured efficiency compares with published series, and why it is low; nothing if not known."""
     text, numbers = normal_at(place.result, place.frame) if place.scaling is not None else ("", {})
     if "normal" not in numbers:
         return []
     compared = numbers["normal"]
     low, median, high, value = (round(100.0 * compared[name], 1) for name in ("low", "median", "high", "value"))
     short = f"{value:.0f} %: {judged(compared['percentile'])}"
-    return [Answer(NORMAL, short, (capitalised(text),), marks=(low, median, high, value))]
+    normal = Answer(NORMAL, short, (capitalised(text),), marks=(low, median, high, value))
+    rows = {str(name): cells.to_numpy() for name, cells in place.frame.items()}
+    _, diagnosis = causes_of(place.result, rows, numbers, place.question.work, place.question.hints)
+    return [normal, *([_why(diagnosis["causes"])] if diagnosis["causes"] else [])]
+
+
+def _why(causes: list[dict[str, Any]]) -> Answer:
+    """Return the likeliest cause of a low efficiency with what decides, and the names of the others."""
+    first, *others = causes
+    names = ", ".join(f"{cause['cause']} ({100.0 * min(cause['probability'], 0.99):.0f} %)" for cause in others)
+    sentences = (f"{first['for']}.", f"Against it: {first['against']}.", f"To decide: {first['decide_by']}.")
+    after = (f"After it: {names}.",) if names else ()
+    short = f"{first['cause']} ({100.0 * min(first['probability'], 0.99):.0f} %)"
+    return Answer(WHY, short, (*map(capitalised, sentences), *after))
 
 
 def _band(place: Place, answer: Scaling, verdict: str) -> Answer:

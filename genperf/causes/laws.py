@@ -1,0 +1,239 @@
+"""The time of a step by the one thing that is wrong with it, and the evidence of runs for each such law."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from genperf.table.axis import several_nodes
+
+Array = npt.NDArray[np.float64]
+#: Of a parameter above zero: its median, and the standard deviation of its ln.
+Prior = tuple[float, float]
+
+
+@dataclass(frozen=True, eq=False)
+class Runs:
+    """Measured configurations; arrays of shape (rows,)."""
+
+    #: All devices of a run, and its nodes.
+    devices: Array
+    nodes: Array
+    #: Samples, or parts of a job, that one device works on in a step.
+    batch: Array
+    #: Seconds of a step, and the standard deviation of their ln among repeats; nan without repeats.
+    seconds: Array
+    scatter: Array
+    #: The rows that are slow. The others are sound runs of the same program.
+    slow: npt.NDArray[np.bool_]
+    #: Seconds in which two nodes exchange the message, by hints; None without them.
+    exchange: float | None = None
+    #: Whether a time is that of a whole job, whose work all devices share.
+    jobs: bool = False
+    #: Measured seconds of `computation`, `exchange` and `input`, nan where they were not measured.
+    phases: Mapping[str, Array] = field(default_factory=dict)
+
+    @property
+    def reference(self) -> float:
+        """The middle of the batches."""
+        return float(np.median(self.batch))
+
+
+@dataclass(frozen=True)
+class Form:
+    """A law of a slow step: what differs from a sound one."""
+
+    cause: str
+    #: Parameters that are other than those of a sound step.
+    wrong: Mapping[str, Prior] = field(default_factory=dict)
+    #: Whether the exchange overlaps the backward pass, and the input is read during the step before.
+    overlaps: bool = True
+    prefetches: bool = True
+
+
+NONE, OVERLAP, LINK, INPUT = "none", "exchange not overlapped", "slow link", "input pipeline"
+COMPUTATION, BATCH, STRAGGLERS = "slow computation", "small batch", "stragglers"
+INSIDE, START = "contention inside the node", "start-up counted in"
+
+
+@dataclass(frozen=True)
+class CauseSettings:
+    """Priors from what a step is made of; `misfit` and `nominal` were chosen on PyTorch (`experiments/why_slow.py`)."""
+
+    #: Of a sound step, in parts of the computation of one at the middle batch: the exchange of two nodes, what is the
+    #: same at each batch, and the input; what full nodes slow each device down, and how uneven devices are; the part
+    #: of an exchange that nothing hides; the power of the nodes by which it grows beyond a ring; how much slower than
+    #: sound the computation and the link are.
+    sound: Mapping[str, Prior] = field(
+        default_factory=lambda: {
+            "exchange": (0.3, 0.8),
+            "fixed": (0.01, 1.0),
+            "input": (0.1, 1.0),
+            "inside": (0.02, 1.0),
+            "uneven": (0.01, 1.0),
+            "layer": (0.08, 0.7),
+            "growth": (0.3, 0.8),
+        }
+    )
+    #: The slow steps. A cause with two forms has half of its probability in each.
+    forms: tuple[Form, ...] = (
+        Form(NONE),
+        Form(OVERLAP, overlaps=False),
+        Form(LINK, {"link": (6.0, 0.7)}),
+        Form(INPUT, {"input": (2.0, 0.4)}),
+        Form(INPUT, {"input": (0.3, 0.6)}, prefetches=False),
+        Form(COMPUTATION, {"slower": (1.8, 0.4)}),
+        Form(BATCH, {"fixed": (0.7, 0.8)}),
+        Form(BATCH, {"exchange": (1.5, 0.6)}),
+        Form(STRAGGLERS, {"uneven": (0.15, 0.5)}),
+        Form(INSIDE, {"inside": (0.4, 0.5)}),
+        Form(START, {"fixed": (0.7, 0.8)}),
+    )
+    #: The probability, before the runs, that nothing is wrong; the causes share the rest.
+    none: float = 0.5
+    #: Standard deviation of ln T about a law, and of a measured phase's: steps are not composed of their parts exactly.
+    misfit: float = 0.03
+    phase_misfit: float = 0.15
+    #: An exchange over the least time by hints, where the link is sound.
+    nominal: Prior = (1.5, 0.35)
+    #: The scatter of repeats over the unevenness of the devices.
+    repeats: Prior = (1.0, 1.0)
+    #: The backward pass as a part of the computation: what an exchange can hide behind.
+    backward: float = 2.0 / 3.0
+    #: Draws in each round of importance sampling, the last of which is the estimate; those that count, a parameter.
+    draws: tuple[int, ...] = (1024, 1024, 1024, 1024, 1024, 4096)
+    effective: float = 3.0
+    #: The covariance of a round's draws over that of the weighted ones, and what is added to its diagonal.
+    wider: float = 1.5
+    least_variance: float = 0.02
+
+
+CAUSES = CauseSettings()
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """What runs show of one form: ln of their density, and the step at the likeliest parameters."""
+
+    form: Form
+    logarithm: float
+    #: Parameters by name; those that are wrong as `wrong NAME`.
+    values: Mapping[str, float]
+    #: Parts of a step in seconds by name, shape (rows,).
+    parts: Mapping[str, Array]
+
+
+def parts_of(values: Mapping[str, Array], runs: Runs, form: Form) -> dict[str, Array]:
+    """Return the parts of a step and its total by a form, shape (draws, rows).
+
+        T = max(C + c₀ + max(ℓE, E - βC), I)·(1 + w·√(2 ln n))      C + c₀ + E without overlap, + I without prefetching
+        C = c·b·(1 + κ·(d - 1)/(d_max - 1))                         of a device among d on its node
+        E = e·2(m - 1)/m·(m/2)^q                                    a ring over m nodes at q = 0
+
+    Parameters
+    ----------
+    values : mapping of str to ndarray of shape (draws, 1)
+    """
+
+    def of(name: str, sound: float = 1.0) -> Array:
+        usual = values.get(name, np.full((1, 1), sound))
+        return np.where(runs.slow, values[f"wrong {name}"], usual) if name in form.wrong else usual
+
+    device = values["computation"]
+    whole, each = device * runs.reference, runs.devices / runs.nodes
+    crowd = (each - 1.0) / max(float(each.max()) - 1.0, 1.0)
+    computation = of("slower") * device * runs.batch * (1.0 + of("inside") * crowd)
+    rings = runs.nodes if several_nodes(runs.nodes.max()) else runs.devices
+    ring = np.where(rings > 1.0, 2.0 * (rings - 1.0) / rings, 0.0) * (rings / 2.0) ** values["growth"]
+    exchange = of("link") * of("exchange") * whole * ring
+    hidden = np.maximum(values["layer"] * exchange, exchange - CAUSES.backward * computation)
+    exposed = hidden if form.overlaps else np.where(runs.slow, exchange, hidden)
+    fixed, read = of("fixed") * whole, of("input") * device * runs.batch
+    step = computation + fixed + exposed
+    total = np.maximum(step, read) if form.prefetches else np.where(runs.slow, step + read, np.maximum(step, read))
+    waits = of("uneven") * np.sqrt(2.0 * np.log(runs.devices))
+    parts = {"computation": computation, "exchange": exchange, "exposed": exposed, "fixed": fixed, "input": read}
+    return {**parts, "waits": waits * total, "total": (1.0 + waits) * total}
+
+
+def evidence_of(runs: Runs, form: Form, seed: int = 0) -> Evidence:
+    """Return the evidence of runs for a form, by adaptive importance sampling (Cappé et al. 2004).
+
+    p(runs | form) ≈ 1/K·Σ p(runs | θ_k)·p(θ_k)/q(θ_k)      θ_k drawn from q, the last round's normal distribution
+    """
+    logarithms = np.log(runs.seconds)
+    # A device computes on a sample for some part of the quickest one.
+    quickest = float(np.exp(np.min(logarithms - np.log(runs.batch))))
+    priors = {"computation": (0.6 * quickest, 1.5), **CAUSES.sound}
+    priors |= {f"wrong {name}": prior for name, prior in form.wrong.items()}
+    middles, spreads = (np.array([change(prior) for prior in priors.values()]) for change in (_ln, _spread))
+    generator = np.random.default_rng(seed)
+    mean: Array = np.zeros(len(priors))
+    root: Array = np.eye(len(priors))
+    for count in CAUSES.draws:
+        normal = generator.standard_normal((count, len(priors)))
+        draws = mean + normal @ root.T
+        values = dict(zip(priors, np.exp(middles + spreads * draws).T[:, :, None], strict=True))
+        posterior = _density(runs, form, values) - 0.5 * np.sum(draws**2, axis=1)
+        weights = posterior + 0.5 * np.sum(normal**2, axis=1) + np.linalg.slogdet(root)[1]
+        shares = _tempered(weights, CAUSES.effective * len(priors))
+        mean = shares @ draws
+        away = draws - mean
+        covariance = CAUSES.wider * (shares[:, None] * away).T @ away
+        root = np.asarray(np.linalg.cholesky(covariance + CAUSES.least_variance * np.eye(len(priors))))
+    logarithm = float(weights.max() + np.log(np.mean(np.exp(weights - weights.max()))))
+    central = np.exp(middles + spreads * draws[int(np.argmax(posterior))])
+    parts = parts_of({name: central[j : j + 1, None] for j, name in enumerate(priors)}, runs, form)
+    shown = {name: np.broadcast_to(part, (1, len(logarithms)))[0] for name, part in parts.items()}
+    return Evidence(form, logarithm, dict(zip(priors, central.tolist(), strict=True)), shown)
+
+
+def _density(runs: Runs, form: Form, values: Mapping[str, Array]) -> Array:
+    """Return ln of the density of all that was measured at each draw."""
+    parts = parts_of(values, runs, form)
+    noise = np.sqrt(CAUSES.misfit**2 + np.nan_to_num(runs.scatter) ** 2)
+    density = _log_normal(runs.seconds, parts["total"], noise).sum(axis=1)
+    for name, seconds in runs.phases.items():
+        there = np.isfinite(seconds) & (seconds > 0.0)
+        density += _log_normal(seconds[there], parts[name][:, there], CAUSES.phase_misfit).sum(axis=1)
+    if runs.exchange is not None:
+        nominal, spread = CAUSES.nominal
+        # Only a slow link makes an exchange longer than its message and the network do.
+        sound = values.get("wrong exchange", values["exchange"]) * values["computation"] * runs.reference
+        density += _log_normal(nominal * runs.exchange, sound, spread)[:, 0]
+    scatter = runs.scatter[runs.slow & (runs.scatter > 0.0)]
+    if len(scatter):
+        ratio, spread = CAUSES.repeats
+        uneven = values["wrong uneven" if "uneven" in form.wrong else "uneven"]
+        density += _log_normal(np.median(scatter), ratio * uneven, spread)[:, 0]
+    return np.asarray(density)
+
+
+def _log_normal(value: Array | float, median: Array, spread: Array | float) -> Array:
+    """Return ln of a log-normal density, in ln of the value."""
+    away = (np.log(value) - np.log(median)) / spread
+    return np.asarray(-0.5 * away**2 - np.log(spread) - 0.5 * np.log(2.0 * np.pi))
+
+
+def _tempered(weights: Array, least: float) -> Array:
+    """Return shares that grow as a power of the weights at most 1, such that enough draws count."""
+    power = 1.0
+    while True:
+        shares = np.exp(power * (weights - weights.max()))
+        shares /= shares.sum()
+        if 1.0 / np.sum(shares**2) >= least:
+            return np.asarray(shares)
+        power *= 0.7
+
+
+def _ln(prior: Prior) -> float:
+    """Return the mean of ln."""
+    return float(np.log(prior[0]))
+
+
+def _spread(prior: Prior) -> float:
+    """Return the standard deviation of ln."""
+    return prior[1]

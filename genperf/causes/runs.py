@@ -1,0 +1,209 @@
+"""The measured configurations of a table or a model, as the laws of slow steps read them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from genperf.causes.laws import Array, Runs
+from genperf.errors import GenperfError, suggest
+from genperf.formula import evaluate, names_in, parse
+from genperf.models.network import checked_hints, network_of
+from genperf.panel.medians import Median
+from genperf.panel.nodes import devices_and_nodes
+from genperf.panel.panel import Panel
+from genperf.panel.reading import column_named
+from genperf.panel.work import work_of_columns
+from genperf.prediction.schema import Schema
+from genperf.scaling import KINDS, is_whole
+from genperf.table import Table
+from genperf.table.cells import with_columns
+from genperf.table.clean import numbers
+from genperf.table.factor import measure
+from genperf.table.phases import phase_seconds
+from genperf.words.numbers import join_values
+
+#: What a step is scaled by and what a device works on: all other factors are held.
+_SCALED = ("workers", "nodes", "devices_per_node", "batch", "global_batch")
+#: The parts of a step in the laws: the phases that must be columns, and those that are added where they are.
+_PHASES = {
+    "computation": (("forward", "backward"), ()),
+    "exchange": (("exchange",), ()),
+    "input": (("input",), ("transfer",)),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """Runs for the laws, and the configuration of each as text."""
+
+    runs: Runs
+    places: tuple[str, ...]
+
+
+def measured(
+    schema: Schema,
+    at: Mapping[str, Any] | None = None,
+    *,
+    work: str | None = None,
+    hints: Mapping[str, str] | None = None,
+    table: Table | None = None,
+) -> Measured:
+    """Return the measured steps at given levels; of factors left open, those with most configurations.
+
+    Parameters
+    ----------
+    work : str, optional
+        The samples of a step; what the schema and the columns show where omitted.
+    table : Table, optional
+        The runs behind the schema, which have phases.
+
+    Raises
+    ------
+    GenperfError
+        For other quantities than times, and where no run has the levels.
+    """
+    if not schema.target.is_time:
+        raise GenperfError(f"causes are of a slow step, and '{schema.target.column}' is no time", hint="--time COLUMN")
+    panel = schema.panel.with_axis
+    count = panel.along()
+    chosen = _chosen(panel, dict(at or {}))
+    medians = [panel.medians[j] for j in chosen]
+    columns = {f.name: np.array([m.values[j] for m in medians]) for j, f in enumerate(panel.factors)}
+    devices, nodes, _ = devices_and_nodes(panel, columns)
+    # A node that is not told from its devices is one.
+    devices = np.maximum(devices, nodes)
+    varied = [count.name, *(n for n in _scaled(panel) if n != count.name and len(np.unique(columns[n])) > 1)]
+    places = tuple(join_values({n: columns[n][j] for n in varied}) for j in range(len(medians)))
+    in_seconds = schema.of_steps or work is not None or work_of_columns(panel) is not None
+    runs = Runs(
+        devices,
+        nodes,
+        _batch(schema, panel, columns, devices, work),
+        np.array([m.value for m in medians]),
+        np.array([_scatter(m) for m in medians]),
+        np.ones(len(medians), dtype=bool),
+        _exchange(panel, columns, hints or {}) if in_seconds else None,
+        is_whole(schema.scaling),
+        {} if table is None else _phases(table, chosen),
+    )
+    return Measured(runs, places)
+
+
+def beside(slow: Measured, sound: Measured) -> Measured:
+    """Return slow runs with sound ones of the same program beside them."""
+    a, b = slow.runs, sound.runs
+    unknown = np.full(len(sound.places), np.nan)
+    both = replace(
+        a,
+        devices=np.concatenate([a.devices, b.devices]),
+        nodes=np.concatenate([a.nodes, b.nodes]),
+        batch=np.concatenate([a.batch, b.batch]),
+        seconds=np.concatenate([a.seconds, b.seconds]),
+        scatter=np.concatenate([a.scatter, b.scatter]),
+        slow=np.repeat([True, False], [len(slow.places), len(sound.places)]),
+        phases={name: np.concatenate([values, b.phases.get(name, unknown)]) for name, values in a.phases.items()},
+    )
+    return Measured(both, slow.places + sound.places)
+
+
+def with_groups(table: Table) -> Table:
+    """Return a table whose groups are factors: their levels are compared, and a batch among them is one."""
+    columns, factors = {}, list(table.factors)
+    for name in table.group:
+        cells = table.frame[name].to_numpy()
+        values, reasons = numbers(cells)
+        columns[name] = cells if reasons else values
+        factors.append(measure(name, "categorical" if reasons else "intrinsic", columns[name]))
+    return replace(table, frame=with_columns(table.frame, columns), factors=tuple(factors), group=())
+
+
+def _scaled(panel: Panel) -> list[str]:
+    """Return the columns that count devices and nodes, and that tell the work of a device."""
+    nodes = (panel.node(name) for name in _SCALED)
+    return [name for node in nodes if node is not None for name in sorted(names_in(node))]
+
+
+def _chosen(panel: Panel, at: dict[str, Any]) -> list[int]:
+    """Return the places of the configurations at some levels, the most frequent ones where a factor is left open."""
+    names = [f.name for f in panel.factors]
+    given: dict[str, Any] = {}
+    for name, value in at.items():
+        column = column_named(panel.column(name), dict.fromkeys(names))
+        if column is None:
+            hint = suggest(name, names) or f"one of {', '.join(names)}"
+            raise GenperfError(f"no factor is called '{name}'", hint=hint)
+        given[column] = value
+    scaled = {*_scaled(panel), panel.along().name}
+    held = [j for j, f in enumerate(panel.factors) if f.distinct > 1 and f.name not in scaled]
+    fits = [m for m in panel.medians if all(_same(m.values[names.index(n)], v) for n, v in given.items())]
+    if not fits:
+        raise GenperfError(f"no run has {join_values(given)}", hint="measured values of the factors")
+    levels = Counter(tuple(m.values[j] for j in held) for m in fits).most_common(1)[0][0]
+    return [j for j, m in enumerate(panel.medians) if m in fits and tuple(m.values[i] for i in held) == levels]
+
+
+def _same(value: float | str, given: Any) -> bool:
+    """Tell whether a measured value is a given one, which may be text."""
+    try:
+        return bool(np.isclose(float(value), float(given)))
+    except ValueError:
+        return str(value) == str(given)
+
+
+def _batch(
+    schema: Schema, panel: Panel, columns: Mapping[str, npt.NDArray[Any]], devices: Array, work: str | None
+) -> Array:
+    """Return what one device works on in a step: its samples, or a share of one amount; one where that is not known."""
+    node = None if panel.of_jobs or work else panel.node("batch")
+    text = work or schema.target.work or work_of_columns(panel)
+    shared = schema.scaling is not None and KINDS[schema.scaling].shared
+    if node is not None:
+        values = np.asarray(evaluate(node, columns), float)
+    elif text and not panel.of_jobs:
+        values = np.asarray(parse(text, list(columns)).evaluate(columns), float) / devices
+    else:
+        values = 1.0 / devices if shared else np.ones(1)
+    return np.array(np.broadcast_to(values, devices.shape))
+
+
+def _exchange(panel: Panel, columns: Mapping[str, npt.NDArray[Any]], hints: Mapping[str, str]) -> float | None:
+    """Return the least seconds in which two nodes exchange the message, by hints."""
+    network = network_of(checked_hints(hints))
+    message = None if network is None else network.message_at(panel, {n: cells[:1] for n, cells in columns.items()})
+    if network is None or message is None:
+        return None
+    return message / network.bandwidth + 2.0 * network.latency
+
+
+def _scatter(median: Median) -> float:
+    """Return the standard deviation of ln T among repeats, from their range; nan without repeats.
+
+    σ ≈ (ln max - ln min)/d₂(k)     d₂(2) = 1.13, d₂(3) = 1.69, d₂(5) = 2.33, about √k up to ten
+    """
+    if median.repeats < 2:
+        return float("nan")
+    return float(np.log(median.highest / median.lowest) / min(np.sqrt(median.repeats), 3.0))
+
+
+def _phases(table: Table, chosen: Sequence[int]) -> dict[str, Array]:
+    """Return the median seconds of the measured phases at some configurations, nan where one is not measured."""
+    out: dict[str, Array] = {}
+    for part, (needed, further) in _PHASES.items():
+        if not table.phases.keys() >= {*needed}:
+            continue
+        columns = [table.phases[phase] for phase in (*needed, *further) if phase in table.phases]
+        seconds = np.sum([phase_seconds(table.frame[column])[0] for column in columns], axis=0)
+        out[part] = np.array([_median(seconds[table.configuration == j]) for j in chosen])
+    return out
+
+
+def _median(values: Array) -> float:
+    """Return the median of the finite values; nan for none."""
+    finite = values[np.isfinite(values)]
+    return float(np.median(finite)) if len(finite) else float("nan")

@@ -1,0 +1,176 @@
+"""A cause that is built into the times of steps is the one that `why` names first."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from helpers import shell_of
+
+import genperf as gp
+from genperf.causes.laws import CAUSES, INPUT
+
+#: The exchange of 100 MB over m nodes at 25 Gbit/s, s: 2·(m - 1)/m·M/B.
+HINTS = {"bandwidth": "25Gbit/s", "message": "100MB"}
+
+
+def ring(nodes: float, seconds: float = 0.032) -> float:
+    return 2.0 * (nodes - 1.0) / nodes * seconds
+
+
+def behind(exchange: float, computation: float) -> float:
+    """A sound exchange: an eighth of it comes after the backward pass, which is two thirds of the computation."""
+    return max(exchange / 8.0, exchange - 2.0 / 3.0 * computation)
+
+
+def sound(nodes: float, batch: float) -> float:
+    return 0.002 * batch + behind(ring(nodes), 0.002 * batch)
+
+
+def table(law: Callable[[float, float], float], noise: float = 0.01) -> gp.Table:
+    """Return runs on 1 to 8 nodes with two batches and two repeats."""
+    rng = np.random.default_rng(0)
+    cells = [
+        (m, b, law(m, b) * float(np.exp(noise * rng.standard_normal())))
+        for m in (1, 2, 4, 8)
+        for b in (16, 64)
+        for _ in range(2)
+    ]
+    runs = pd.DataFrame(cells, columns=["nodes", "batch", "step_s"])
+    return gp.read_table(runs, time="step_s", extrinsic="nodes", intrinsic="batch")
+
+
+LAWS: dict[str, Callable[[float, float], float]] = {
+    "exchange not overlapped": lambda m, b: 0.002 * b + ring(m),
+    "slow link": lambda m, b: 0.002 * b + behind(ring(m, 0.25), 0.002 * b),
+    "small batch": lambda m, b: 0.08 + sound(m, b),
+}
+
+
+@pytest.mark.parametrize("cause", LAWS)
+def test_a_cause_is_named_from_steps_and_hints_alone(cause: str) -> None:
+    found = gp.why(table(LAWS[cause]), hints=HINTS)
+    assert found.needed
+    assert found.causes[0].cause == cause
+    assert found.causes[0].decide_by
+
+
+def test_sound_steps_need_no_cause() -> None:
+    found = gp.why(table(sound), hints=HINTS)
+    assert not found.needed
+    assert str(found).startswith("Nothing in these runs differs from a sound step")
+
+
+BESIDE: dict[str, Callable[[float, float], float]] = {
+    "input pipeline": lambda m, b: max(0.004 * b, sound(m, b)),
+    "slow computation": lambda m, b: 0.0036 * b + behind(ring(m), 0.0036 * b),
+    **{name: law for name, law in LAWS.items() if name != "small batch"},
+}
+
+
+@pytest.mark.parametrize("cause", BESIDE)
+def test_a_cause_is_named_beside_sound_runs(cause: str) -> None:
+    found = gp.why(table(BESIDE[cause]), sound=table(sound))
+    assert found.causes[0].cause == cause
+    assert (found.runs, found.sound) == (8, 8)
+
+
+def test_devices_that_wait_for_the_slowest_are_stragglers() -> None:
+    """With a short exchange, what grows with the devices at every batch is no exchange."""
+
+    def short(nodes: float, batch: float) -> float:
+        return 0.002 * batch + behind(ring(nodes, 0.008), 0.002 * batch)
+
+    slow = table(lambda m, b: short(m, b) * (1.0 + 0.2 * np.sqrt(2.0 * np.log(m))), noise=0.05)
+    assert gp.why(slow, sound=table(short)).causes[0].cause == "stragglers"
+
+
+def test_an_input_that_is_not_read_ahead_is_the_input_pipeline() -> None:
+    found = gp.why(table(lambda m, b: 0.0006 * b + sound(m, b)), sound=table(sound))
+    assert found.causes[0].cause == INPUT
+    assert "each sample takes" in found.causes[0].supports
+
+
+def test_neighbours_on_a_node_slow_each_other() -> None:
+    cells = [(n, m, 0.1 * (1.0 + 0.4 * (n / m - 1) / 3)) for n, m in ((1, 1), (2, 1), (4, 1), (2, 2), (4, 4), (8, 2))]
+    runs = gp.read_table(pd.DataFrame(cells, columns=["gpus", "nodes", "step_s"]))
+    assert gp.why(runs).causes[0].cause == "contention inside the node"
+
+
+def test_a_start_up_is_counted_in_the_time_of_a_job() -> None:
+    cells = [(n, 100.0 + 400.0 / n) for n in (1, 2, 4, 8)]
+    runs = gp.read_table(pd.DataFrame(cells, columns=["gpus", "job_s"]), time="job_s", extrinsic="gpus", scaling="job")
+    # An exchange of a ring that nothing hides has the very same times: 500/n + 100·(n - 1)/n.
+    assert {cause.cause for cause in gp.why(runs).causes[:2]} == {"start-up counted in", "exchange not overlapped"}
+
+
+def test_phases_tell_an_input_from_a_computation() -> None:
+    """Each step takes as long as its input, 0.004 s a sample; the passes take half of that."""
+    cells = [(m, b, 0.004 * b, 0.004 * b, 0.002 * b) for m in (2, 4) for b in (16, 64)]
+    runs = pd.DataFrame(cells, columns=["nodes", "batch", "step_s", "io_s", "forward_s"])
+    roles = {"time": "step_s", "extrinsic": "nodes", "intrinsic": "batch"}
+    assert not gp.why(gp.read_table(runs.drop(columns=["io_s", "forward_s"]), **roles)).needed
+    assert gp.why(gp.read_table(runs, **roles)).causes[0].cause == INPUT
+
+
+def test_the_same_runs_have_the_same_probabilities_from_a_model_and_again() -> None:
+    runs = table(LAWS["slow link"])
+    first, again, model = (gp.why(of, hints=HINTS) for of in (runs, runs, gp.fit(runs)))
+    assert first.to_dict() == again.to_dict() == model.to_dict()
+    probabilities = [first.none, *(cause.probability for cause in first.causes)]
+    assert sum(probabilities) <= 1.0 + 1e-9
+
+
+def test_the_priors_of_the_forms_share_what_none_leaves() -> None:
+    assert 0.0 < CAUSES.none < 1.0
+    assert [form.cause for form in CAUSES.forms].count(INPUT) == 2
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> str:
+    """A table of sound and slow runs of two kinds."""
+    cells = [
+        (name, m, b, law(m, b))
+        for name, law in (("old", sound), ("new", LAWS["slow link"]))
+        for m in (1, 2, 4)
+        for b in (16, 64)
+    ]
+    path = tmp_path / "runs.csv"
+    pd.DataFrame(cells, columns=["cluster", "nodes", "batch", "step_s"]).to_csv(path, index=False)
+    return str(path)
+
+
+def test_explain_why_compares_levels_of_a_table(file: str, capsys: pytest.CaptureFixture[str]) -> None:
+    asked = ("explain", file, "--why", "--at", "cluster=new", "--versus", "cluster=old")
+    status, out, errors = shell_of(capsys)(*asked, "--json")
+    assert status == 0, errors
+    found = json.loads(out)
+    assert found["causes"][0]["cause"] == "slow link"
+    assert {"cause", "probability", "for", "against", "decide_by"} == {*found["causes"][0]}
+    status, out, _ = shell_of(capsys)(*asked)
+    assert status == 0
+    assert "1. slow link" in out
+    assert "decide by: a bandwidth test" in out
+
+
+def test_levels_and_quantities_that_are_not_there_are_named(file: str, capsys: pytest.CaptureFixture[str]) -> None:
+    status, _, errors = shell_of(capsys)("explain", file, "--why", "--at", "cluster=newest")
+    assert status == 1
+    assert "no run has cluster=newest" in errors
+    status, _, errors = shell_of(capsys)("explain", file, "--why", "--at", "clutter=new")
+    assert "no factor is called 'clutter'" in errors
+    assert "did you mean 'cluster'" in errors
+
+
+def test_ask_names_the_cause_of_a_low_efficiency_only(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = tmp_path / "two.csv"
+    path.write_text("gpus,nodes,batch_per_gpu,step_s\n8,1,32,0.30\n16,2,32,0.52\n32,4,32,0.61\n")
+    status, out, errors = shell_of(capsys)("ask", str(path), "--at", "gpus=64", "--json")
+    assert status == 0, errors
+    answer = json.loads(out)
+    assert answer["normal"]["percentile"] < 25.0
+    assert answer["causes"][0]["decide_by"]
+    path.write_text("gpus,nodes,batch_per_gpu,step_s\n8,1,32,0.30\n16,2,32,0.31\n32,4,32,0.32\n")
+    assert json.loads(shell_of(capsys)("ask", str(path), "--at", "gpus=64", "--json")[1])["causes"] == []
