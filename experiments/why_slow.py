@@ -41,7 +41,7 @@ PAGE = """# Why is it slow?
 
 Made by `python experiments/why_slow.py docs/results/why-slow.md` from `data/causes.csv`: steps of three frameworks on
 2, 4 and 8 emulated hosts that one planted thing makes slower
-([how they were planned](../decisions/causes-campaign.md)). A case is one framework and one planted cause at two or
+(`data/README.md`). A case is one framework and one planted cause at two or
 three counts, with one batch or both: at most six configurations of two repeats. The settings were chosen on PyTorch;
 TensorFlow and MXNet confirm them. They had been looked at before, and no number was chosen by them.
 
