@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from genperf.advice.normal import CONTEXT, causes_of, exchange_of, normal_of, series_measured
+from genperf.advice.normal import causes_of, exchange_of, normal_of, series_measured
 from genperf.advice.plan import Plan, planned
 from genperf.advice.suggest import suggest
 from genperf.attribution import Scaling
@@ -28,7 +27,7 @@ from genperf.panel.work import work_of_columns, work_of_group
 from genperf.prediction import Query
 from genperf.result import FitResult, answering
 from genperf.scaling import KINDS
-from genperf.vocabulary.names import noun_of
+from genperf.vocabulary.names import counts_devices, noun_of
 from genperf.words.growth import expect_sentence, pays_sentence, sure_sentence
 from genperf.words.limit import limit_sentence
 from genperf.words.numbers import capitalised, join_values
@@ -251,7 +250,7 @@ def _taken(result: FitResult, target: Mapping[str, Any], at: Collection[str]) ->
 
 def _nodes_wanted(result: FitResult, growth: Growth, expected: Expectation) -> str:
     """Return the request for the nodes, where no column counts them and they decide on the prediction; else nothing."""
-    devices = not re.search(CONTEXT.others, growth.name.lower())
+    devices = counts_devices(growth.name)
     few = growth.start.count <= NODE.usual_devices < growth.target.count
     if expected.verdict == "ok" or result.panel.node("nodes") is not None or not (devices and few):
         return ""

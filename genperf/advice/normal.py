@@ -25,7 +25,7 @@ from genperf.result import FitResult
 from genperf.scaling import KINDS, is_whole
 from genperf.table import Factor
 from genperf.table.axis import several_nodes
-from genperf.vocabulary import any_of
+from genperf.vocabulary.names import counts_devices
 
 Array = npt.NDArray[np.float64]
 
@@ -34,8 +34,6 @@ Array = npt.NDArray[np.float64]
 class ContextSettings:
     """How words of a table are understood."""
 
-    #: Words of a count that is no count of training devices: the published series say nothing of it.
-    others: str = any_of("columns.no_devices")
     #: Words of a network by its kind.
     networks: Mapping[str, str] = field(
         default_factory=lambda: {
@@ -95,7 +93,7 @@ def series_measured(
     """
     panel, scaling = result.panel, result.schema.scaling
     count, workers = panel.along(), panel.workers
-    if not result.schema.target.is_time or re.search(CONTEXT.others, count.name.lower()):
+    if not result.schema.target.is_time or not counts_devices(count.name):
         return None
     place = panel.factors.index(count)
     everything = medians_along(panel, count.name, pd.DataFrame(index=[0]))

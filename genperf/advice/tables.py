@@ -34,7 +34,7 @@ from genperf.table.roles import lets_of
 from genperf.table.source import Source
 from genperf.table.target import TIME_UNITS
 from genperf.vocabulary.headers import DEVICE_WORDS, Header, header_of
-from genperf.vocabulary.names import canonical_of
+from genperf.vocabulary.names import canonical_of, counts_devices
 from genperf.words.numbers import join_values, three_digits
 
 #: The name of a count that is given without one.
@@ -214,6 +214,10 @@ class _Reader:
         elif question.plan is not None:
             raise GenperfError("a plan needs a series of at least two counts", hint="measure a second count")
         answers = {names[0]: self._value(names[0], first, selection, configuration, answer)}
+        if answer is not None and not self._of_steps(first):
+            plain = _plain_sentences(answers[names[0]], configuration)
+            answer = replace(answer, sentences={**plain, "next": answer.sentences["next"]})
+            answers[names[0]] = replace(answers[names[0]], sentences=dict(answer.sentences))
         # What follows from an answer by arithmetic is not fitted; a model of several factors takes seconds.
         few = selection is not None or len(self.source.lines) <= SERIES.few_rows
         most = SERIES.max_quantities if few else 1
@@ -254,6 +258,11 @@ class _Reader:
             self._beyond(names[0], first, selection, at),
             self._left_out(selection, list(answers)),
         )
+
+    def _of_steps(self, result: FitResult) -> bool:
+        """Tell whether a time is of work that is known, or of a step of devices: no latency of users, no size."""
+        known = self.question.work or result.schema.scaling or result.schema.target.throughput
+        return bool(known) or not result.schema.target.is_time or counts_devices(self.reading.scale or "")
 
     def _counts(self, selection: Selection | None) -> npt.NDArray[np.float64]:
         """Return the counts of the scale in the selected rows."""

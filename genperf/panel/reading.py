@@ -203,9 +203,11 @@ def read_columns(
     meanings = {n: _meaning(n, e, headers[n], n in requested, roles) for n, e in evidence.items()}
     promoted = _something_measured(meanings, evidence, requested)
     meanings |= promoted
-    # A header of a measurement that is only a unit: `s`.
-    bare_times = {n: TIME_HEADERS[plain] for n in promoted if (plain := plain_name(n)) in TIME_HEADERS}
-    headers |= {n: replace(headers[n], kind="time", unit=unit) for n, unit in bare_times.items()}
+    # A header of a measurement that is only a letter or a unit: `s`.
+    letters = {n: TIME_HEADERS.get(plain_name(n)) for n, m in meanings.items() if m.role == "measured"}
+    headers |= {
+        n: replace(headers[n], kind="time", unit=unit) for n, unit in letters.items() if unit and not headers[n].kind
+    }
     if not any((given or {}).get(option) for option in ("status", "failed")):
         ending = ending_column({n: columns[n] for n, m in meanings.items() if m.role in ("kind", "label", "setting")})
         roles.update(ending)

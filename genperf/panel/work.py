@@ -18,7 +18,7 @@ from genperf.table.axis import UNITS, several_nodes
 from genperf.table.work import evaluated
 from genperf.vocabulary import words_of
 from genperf.vocabulary.headers import header_of
-from genperf.vocabulary.names import column_of, counted_by, shares_a_machine
+from genperf.vocabulary.names import column_of, counts_devices
 
 Array = npt.NDArray[np.float64]
 
@@ -152,10 +152,8 @@ def limits(panel: Panel, counts: Array, throughput: str = "") -> tuple[tuple[flo
     factor, nodes = panel.axis().factor, panel.nodes
     if factor is None or (nodes is not None and several_nodes(nodes.upper)):
         return ()
-    # A name in the singular counts as well: `Machine`, `gpu`.
-    names = (factor.name, f"{factor.name}s")
     served = panel.target is not None and header_of(panel.target.throughput).counted in _SERVED
-    if any(map(counted_by, names)) and not (served or any(map(shares_a_machine, names))):
+    if counts_devices(factor.name) and not served:
         return ()
     inside = np.unique(counts)
     doublings = np.log2(inside / inside[0])

@@ -116,8 +116,10 @@ has their titles")
         filled = [cell.strip() for cell in record if cell.strip()]
         below = [row for _, row in records[place + 1 : place + 4]]
         head = tables[-1][0][1] if tables else []
-        if len(filled) == 1 and below and _begins(below[0], below[1:], head, True):
-            title = filled[0].strip("#*: ")
+        apart = place + 1 < len(records) and records[place + 1][0] > line + 1
+        alone = len(filled) == 1 or (apart and bool(filled) and not any(map(_is_number, filled)))
+        if alone and below and _begins(below[0], below[1:], head, True):
+            title = " ".join(filled).strip("#*: ")
         elif not tables or _begins(record, below[:2], head, gap or bool(title)):
             tables.append([(line, record)])
             titles.append(title)

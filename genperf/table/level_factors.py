@@ -29,7 +29,7 @@ class LevelSettings:
 
 LEVELS = LevelSettings()
 _PAIR = re.compile(r"([^\W\d]\w*)\s*[=:]\s*([+-]?\d+(?:\.\d+)?)(?![\w.])")
-_MULTIPLE = re.compile(r"(?:^|(?<=\s))(\d+)\s*[x×]\s*(?=[^\W\d_])")
+_MULTIPLE = re.compile(r"(?:^|(?<=\s))(\d+)\s*[x×]\s*(?=[^\W\d_])|(?<=\w)\s+[x×]\s?(\d+)(?!\w)")
 #: Nodes × devices of each.
 _GRID = re.compile(r"(\d+)\s*[x×*]\s*(\d+)")
 _FILE_END = re.compile(r"\.(?:txt|log|out|csv|json|dat|err|yaml|yml)$", re.IGNORECASE)
@@ -85,7 +85,7 @@ def names_of(column: str, names: list[str]) -> Names | None:
         parsed = {name: r for name, r in taken if r is not None}
         if read is _multiple and parsed:
             # A name without a multiple is of one.
-            parsed.update({name: ({"count": 1.0}, name.strip()) for name in without})
+            parsed.update({name: ({"devices": 1.0}, name.strip()) for name in without})
             without = []
         keys = {frozenset(values) for values, _ in parsed.values()}
         if len(keys) != 1 or len(parsed) < 2 or len(without) > LEVELS.baselines or len(without) >= len(parsed):
@@ -178,9 +178,9 @@ def _pairs(name: str) -> Taken | None:
 
 
 def _multiple(name: str) -> Taken | None:
-    """Read `8x A100 80GB`."""
+    """Read `8x A100 80GB` and `A100 x 8`."""
     matches = _MULTIPLE.findall(name)
-    return ({"count": float(matches[0])}, _left(_MULTIPLE.sub(" ", name))) if len(matches) == 1 else None
+    return ({"devices": float("".join(matches[0]))}, _left(_MULTIPLE.sub(" ", name))) if len(matches) == 1 else None
 
 
 def _counted(name: str) -> Taken | None:

@@ -63,13 +63,13 @@ def parts_of(text: str) -> Parts | None:
     >>> parts_of("406 ms +/- 2"), parts_of("47.29 GiB (74%)"), parts_of("8[^2126]")
     (Parts(number='406', unit='ms', extras=('±',)), Parts(number='47.29', unit='GiB', extras=('second value',)), \
 Parts(number='8', unit='', extras=('footnote',)))
-    >>> parts_of("180/s").unit, parts_of("**1,000**").number
-    ('/s', '1,000')
+    >>> parts_of("180/s").unit, parts_of("**1,000**").number, parts_of("12.5k tok/s").unit
+    ('/s', '1,000', 'k tok/s')
     >>> parts_of("A100 80GB") is None, parts_of("2x V100") is None
     (True, True)
     """
     match = _CELL.fullmatch(text)
-    if match is None or (match["first"] and match["unit"]):
+    if match is None or (match["first"] and match["unit"] and match["first"] not in MULTIPLES):
         return None
     second = match["second"] or ""
     note = bool(match["note"]) or bool(re.fullmatch(r"\s*\[\d+\]", second) and "." not in second)
@@ -78,7 +78,9 @@ Parts(number='8', unit='', extras=('footnote',)))
         for name, there in (("±", match["spread"]), ("second value", second and not note), ("footnote", note))
         if there
     ]
-    return Parts(match["number"], match["before"] or match["first"] or match["unit"] or "", tuple(extras))
+    # `12.5k tok/s`: a multiple of a unit.
+    unit = " ".join(filter(None, (match["first"], match["unit"])))
+    return Parts(match["number"], match["before"] or unit, tuple(extras))
 
 
 def parsed_column(
@@ -190,7 +192,7 @@ def _target(name: str, units: Counter[str], kind: str, unit: str | None) -> tupl
         target = header_of(name).unit
         if unit_of(target)[0] != kind:
             target = max((u for u in units if u), key=lambda u: units[u])
-            target = kind if unit_of(target)[1:] == (1.0, 1.0) else target
+            target = kind if unit_of(target)[1:] == (1.0, 1.0) or " " in target else target
     return (target, *unit_of(target)[1:])
 
 

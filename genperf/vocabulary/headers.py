@@ -28,8 +28,7 @@ _CHOSEN_TIME = STEP_WORDS | {*words_of("headers.chosen_time")}
 _TIME_LETTERS = frozenset(words_of("headers.time_letter"))
 _PREPOSITIONS = frozenset(words_of("headers.preposition"))
 _UNIT_OF_RATE = {
-    **dict.fromkeys(words_of("headers.rate_of_images"), "images"),
-    **dict.fromkeys(words_of("headers.rate_of_tokens"), "tokens"),
+    word: counted for counted in ("images", "tokens", "requests") for word in words_of(f"headers.rate_of_{counted}")
 }
 _OF_A_WORKER = frozenset(words_of("headers.rate_of_a_worker"))
 _MEMORY_UNITS = {unit.lower(): unit for unit in words_of("headers.memory_unit")}

@@ -138,18 +138,6 @@ def noun_of(column: str) -> str:
     return canonical
 
 
-def shares_a_machine(column: str) -> bool:
-    """Tell whether a name counts workers that may be processes of one machine rather than devices.
-
-    Examples
-    --------
-    >>> shares_a_machine("num_procs"), shares_a_machine("gpus")
-    (True, False)
-    """
-    names = {name for spelled in _SPELLINGS for name in spelled(column)}
-    return not names.isdisjoint(words_of("headers.processes"))
-
-
 #: Canonical names of what is counted, from zero on.
 COUNTED = ("workers", "nodes", "devices_per_node", "servers")
 
@@ -164,3 +152,17 @@ def counted_by(column: str) -> str | None:
     """
     canonical = canonical_of(column)
     return canonical if canonical in COUNTED else None
+
+
+def counts_devices(column: str) -> bool:
+    """Tell whether a name counts devices or nodes, which bring their own resources: no processes, threads or users.
+
+    Examples
+    --------
+    >>> counts_devices("num_gpus"), counts_devices("Machine"), counts_devices("procs"), counts_devices("users")
+    (True, True, False, False)
+    """
+    # A name in the singular counts as well.
+    names = (column, f"{column}s")
+    spelled = {one for name in names for spell in _SPELLINGS for one in spell(name)}
+    return any(map(counted_by, names)) and spelled.isdisjoint(words_of("headers.processes"))

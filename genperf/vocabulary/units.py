@@ -35,6 +35,10 @@ def unit_of(text: str) -> tuple[str, float, float]:
     >>> unit_of("microsegundos"), unit_of("GiB"), unit_of("kW"), unit_of("samples/sec"), unit_of("×")
     (('s', 1.0, 1000000.0), ('B', 1073741824.0, 1.0), ('W', 1000.0, 1.0), ('samples/s', 1.0, 1.0), ('x', 1.0, 1.0))
     """
+    multiple, _, rest = text.partition(" ")
+    if multiple in MULTIPLES and rest:
+        kind, above, below = unit_of(rest)
+        return kind, above * MULTIPLES[multiple], below
     time = _TIMES.get(text if text in _TIMES else text.lower())
     if time is not None and text not in ("H", "D", "S"):
         return ("s", *SECONDS_IN[time])

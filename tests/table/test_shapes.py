@@ -237,6 +237,26 @@ SHAPES: dict[str, tuple[str, dict[str, list[object]], list[str]]] = {
         {"card kind": ["A100 80GB", "A100 80GB", "V100", "V100"]},
         ["'card kind' read from the names in 'card'"],
     ),
+    "a multiple behind a device": (
+        lines("system,rate", "A100 x 1,10", "A100 x 4,38", "V100 x 1,4", "V100 x 4,15"),
+        {"devices": [1, 4, 1, 4], "system kind": ["A100", "A100", "V100", "V100"]},
+        ["'devices', 'system kind' read from the names in 'system'"],
+    ),
+    "thousands of a unit": (
+        lines("gpus,rate", "8,12.5k tok/s", "16,24.25k tok/s"),
+        {"rate": [12500.0, 24250.0]},
+        ["2 cells: 'k tok/s' of 'rate' converted to 'tok/s'"],
+    ),
+    "a command with its count": (
+        lines("command,real", "mpirun -np 1 ./heat 4096,9", "mpirun -np 4 ./heat 4096,3"),
+        {"np": [1, 4]},
+        ["read from the names in 'command'"],
+    ),
+    "two titled tables of blanks": (
+        lines("Cluster A", "", "gpus  rate", "1     9", "2     17", "", "Cluster B", "", "gpus  rate", "1     8"),
+        {"table": ["Cluster A", "Cluster A", "Cluster B"], "gpus": ["1", "2", "1"]},
+        ["2 tables of the same columns read as one: 'table' has their titles"],
+    ),
     "names of files": (
         lines("log,s", "a100_001x.txt,23", "a100_002x.txt,24", "a100_064x.txt,90"),
         {"x": [1, 2, 64]},
