@@ -28,6 +28,16 @@ from genperf.errors import TableError, suggest
 from genperf.table import Table, read_table
 
 _TIME = "step_time_s"
+#: By source, the tables whose rows are published series: columns that tell one series of devices and nodes from others.
+_SERIES: dict[str, dict[str, tuple[str, ...]]] = {
+    "dlperf": {
+        "dlperf": ("config", "batch_per_device"),
+        "dlperf_insightface": ("config", "batch_per_device"),
+        "dlperf_gpt": ("implementation", "tensor_parallel", "micro_batch", "hidden_size", "optimizer_sharding"),
+        "dlperf_widedeep": ("implementation", "framework_version", "test", "batch_per_device"),
+    },
+    "libai": {"libai": ("framework", "section", "model", "tensor_parallel", "pipeline_parallel", "batch_per_device")},
+}
 
 
 @cache
@@ -136,10 +146,15 @@ def _published(source: str) -> pd.DataFrame:
         return pd.read_csv(file).rename(columns={"cluster": "place"}).drop(columns=["source", "path", "line"])
     rows: pd.DataFrame
     keys = ["framework", "series", "devices", "nodes", "batch"]
-    if source == "dlperf":
-        both = pd.concat([frame("dlperf"), frame("dlperf_insightface")])
-        both = both.assign(series=both["config"] + " " + both["batch_per_device"].astype(str), batch="device")
-        rows = both.groupby(keys)["samples_per_s"].median().rename("rate").reset_index()
+    if source in _SERIES:
+        parts = []
+        for name, columns in _SERIES[source].items():
+            table = frame(name).assign(batch="device")
+            # Doubled batches and vocabularies are no series of counts.
+            table = table if "test" not in table else table[table["test"] == "fixed_batch_per_device"]
+            parts.append(table.assign(series=table[list(columns)].astype(str).agg(" ".join, axis=1)))
+        rows = pd.concat(parts).groupby(keys)["samples_per_s"].median().rename("rate").reset_index()
+        rows = rows[rows.groupby("series")["devices"].transform("nunique") > 1]
     else:
         rows = corpus(source).assign(framework="")
         rows["rate"] = rows["devices"] * rows["batch"] / rows["t"]

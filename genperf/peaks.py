@@ -67,5 +67,5 @@ def _rate(text: str, kind: Literal["device", "link"], stated: float | None, know
     if stated is not None and 0.0 < stated < float("inf"):
         return stated
     what = "device whose peak is known" if kind == "device" else "bandwidth"
-    near = suggest(name, list(rates))
+    near = suggest(name, [*rates, *(full.removeprefix("infiniband-") for full in rates)])
     raise GenperfError(f"'{text}' is no {what}", hint=f"{near} Or {known}" if near else known)

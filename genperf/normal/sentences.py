@@ -26,7 +26,7 @@ def normal_text(placed: Normal | Lack, count: str, assumed: float | None = None,
     >>> step = Step("second", (8.0, 1.0), (16.0, 2.0), 0.61)
     >>> print(normal_text(Normal(step, 0.61, 2.4, 0.92, 0.67, 1.0, 122, 9, ("doublings",)), "gpus"))
     at 2 nodes the efficiency is 61 %; nine in ten of 122 published series on 9 clusters keep 67 to 100 % of one node's:
-    this is low
+    this is low, 2 % keep less
     """
     step = placed.step
     several = f"{step.after[1]:g} nodes"
@@ -52,7 +52,7 @@ def normal_text(placed: Normal | Lack, count: str, assumed: float | None = None,
     return (
         f"{text}; nine in ten of {placed.series:,} published series on {placed.clusters} clusters keep "
         f"{_percent(placed.low)} to {_percent(placed.high)} %{of_one}{a_step}: "
-        f"this is {judged(placed.percentile)}{batch}"
+        f"this is {judged(placed.percentile)}, {placed.percentile:.0f} % keep less{batch}"
     )
 
 
