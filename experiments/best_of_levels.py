@@ -1,6 +1,6 @@
 """Is the probability of being the best true? Levels of drawn worlds, each with a growth of its own.
 
-    python experiments/best_of_levels.py [--worlds 80] [-o docs/results/best-of-levels.md]
+    python experiments/best_of_levels.py [--worlds 160] [-o docs/results/best-of-levels.md]
 
 A world has three frameworks with a computation and a law of communication each, drawn at random, and runs of two
 batches at 1 to 8 workers of nodes of four with noise of 2 %. `compare --over framework` is asked which is the fastest,
@@ -121,7 +121,7 @@ Every level's stated probability beside the share that is the best, by tenths:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--worlds", type=int, default=80)
+    parser.add_argument("--worlds", type=int, default=160)
     parser.add_argument("-o", "--output", type=Path, default=OUT)
     options = parser.parse_args()
     with threadpool_limits(1):

@@ -30,7 +30,6 @@ from genperf.process.stacking import (
     common_error,
     cuts_of,
     fold_numbers,
-    pooled,
     predict_held_out,
     row_weights,
     weights_of,
@@ -76,6 +75,7 @@ def fit_factors(table: Table, options: FitOptions) -> Ensemble:
     members = _members(medians, options.mapping, noise)
     doing("weighing its means")
     weighed = _weighed(members, medians)
+    error = 100.0 * float(np.mean(np.abs(np.expm1(weighed.folds.errors(weighed.inside)[0]))))
     notes = list(design_notes(table))
     if labels:
         notes.append(Note(f"left out {', '.join(labels)}: each configuration has a level of its own", "fewer_terms"))
@@ -85,8 +85,8 @@ def fit_factors(table: Table, options: FitOptions) -> Ensemble:
         _ensemble(members, weighed, medians, noise),
         Spread(noise=noise, misfit=members.candidates[0].fit.noise),
         tuple(weighed.evidence),
-        {"approach": "process", **_held_out(weighed.folds, members.y, weighed.inside)},
-        (*notes, _choice(members, weighed)),
+        {"approach": "process", "held_out_error": error},
+        (*notes, _choice(members, weighed, error)),
     )
 
 
@@ -147,9 +147,9 @@ def _weighed(members: _Members, table: Table) -> _Weighed:
     number = fold_numbers(len(y), np.random.default_rng([CONTENT_SEED, 3]))
     parts = [(np.flatnonzero(number != k), np.flatnonzero(number == k)) for k in range(int(number.max()) + 1)]
     folds = predict_held_out(candidates, y, parts)
-    density = folds.log_density(y)
+    density = folds.log_density()
     inside = weights_of(density, np.ones(len(density)), prior)
-    width = _width(folds, y, inside, STACK.inside)
+    width = _width(folds, inside, STACK.inside)
     beyond, evidence = [], []
     nodes = Panel(table.factors, members.mapping).nodes
     several = np.zeros(len(y), bool) if nodes is None else several_nodes(table.columns[nodes.name])
@@ -162,14 +162,14 @@ def _weighed(members: _Members, table: Table) -> _Weighed:
         back = predict_held_out(candidates, y, cuts, growth if grows else None)
         alike = within_measured_nodes(back, cuts, several)
         omega = row_weights(alike, len(density))
-        weights = weights_of(np.vstack([alike.log_density(y), density]), omega, prior)
+        weights = weights_of(np.vstack([alike.log_density(), density]), omega, prior)
         shrunk = STACK.pseudo * max(width, STACK.least_beyond)
-        z = (len(cuts) * _width(alike, y, weights, STACK.beyond) + shrunk) / (len(cuts) + STACK.pseudo)
-        common = common_error(back, y, weights, table)
+        z = (len(cuts) * _width(alike, weights, STACK.beyond) + shrunk) / (len(cuts) + STACK.pseudo)
+        common = common_error(back, weights, table)
         beyond.append(Beyond(factor, float(values.max()), tuple(map(float, weights)), float(z), common))
         column = next((f for f in table.numeric if quote_name(f.name) == factor), None)
         if column is not None and column.role == "extrinsic":
-            evidence.append(_evidence(back, y, weights, table, column.name))
+            evidence.append(_evidence(back, weights, table, column.name))
     return _Weighed(inside, width, tuple(beyond), folds, evidence)
 
 
@@ -184,24 +184,21 @@ def _looked_along(table: Table, mapping: Mapping[str, str]) -> dict[str, Array]:
     return {render(devices): np.asarray(evaluate(devices, table.columns), float), **along}
 
 
-def _width(held: HeldOut, y: Array, weights: Array, quantile: float) -> float:
+def _width(held: HeldOut, weights: Array, quantile: float) -> float:
     """Return a quantile of |z| of held-out rows."""
-    centre, sd = pooled(held.mean, held.sd, weights)
-    return max(float(np.quantile(np.abs(y[held.rows] - centre) / sd, quantile)), STACK.least_width)
+    error, sd = held.errors(weights)
+    return max(float(np.quantile(np.abs(error) / sd, quantile)), STACK.least_width)
 
 
-def _evidence(back: HeldOut, y: Array, weights: Array, table: Table, factor: str) -> Evidence:
+def _evidence(back: HeldOut, weights: Array, table: Table, factor: str) -> Evidence:
     """Say how the pool predicted the largest value of a factor from those before it."""
     values = np.asarray(table.columns[factor], float)
-    largest = values.max()
-    first = back.part == 0
-    rows = back.rows[first]
-    centre, _ = pooled(back.mean[first], back.sd[first], weights)
-    there = values[rows] == largest
-    error = float(np.mean(np.abs(centre - y[rows])[there] if there.any() else np.abs(centre - y[rows])))
-    before = float(np.unique(values)[-2])
-    last = last_point_error(table, factor, values == largest)
-    return Evidence(factor, float(largest), float(np.log2(largest / before)), error, float(last))
+    before, largest = np.unique(values)[-2:]
+    last = back.kept(back.part == 0)
+    there = values[last.rows] == largest
+    error = np.abs(last.errors(weights)[0])[there if there.any() else slice(None)]
+    reference = float(last_point_error(table, factor, values == largest))
+    return Evidence(factor, float(largest), float(np.log2(largest / before)), float(np.mean(error)), reference)
 
 
 def _ensemble(members: _Members, weighed: _Weighed, table: Table, noise: float) -> tuple[Member, ...]:
@@ -230,15 +227,13 @@ def _ensemble(members: _Members, weighed: _Weighed, table: Table, noise: float) 
         parts.append(Part(c.fit.kernel, anchored, c.fit.noise, factors, float(weighed.inside[k]), unseen))
         weight = float(weighed.inside[k])
         out.append(Member(expression, constants * scaled, draws * scaled, weight, status, label=c.label))
-    names = {name for part in parts for name in part.kernel.factors} | {
-        n for b in weighed.beyond for n in parse(b.factor).names
-    }
+    names = [*parts[0].kernel.factors, *(n for b in weighed.beyond for n in parse(b.factor).names)]
     rows = {f.name: table.columns[f.name] for f in table.factors if f.name in names}
     if members.anchors is not None:
         rows = {name: np.concatenate([values, members.anchors.columns[name]]) for name, values in rows.items()}
     turned = [Beyond(b.factor, b.upper, tuple(b.weights[k] for k in order), b.width, b.common) for b in weighed.beyond]
     stack = Stack(rows, tuple(parts), weighed.width, tuple(turned), noise)
-    return tuple(_placed(member, stack, place) for place, member in enumerate(out))
+    return tuple(replace(member, process=Process(stack, place)) for place, member in enumerate(out))
 
 
 def _of_unseen(effects: Array) -> float:
@@ -246,10 +241,6 @@ def _of_unseen(effects: Array) -> float:
     count = len(effects)
     variance = float(np.sum((effects - effects.mean()) ** 2)) / (count - 1) * (1.0 + 1.0 / count)
     return variance * float(stdtrit(count - 1, 0.95) / NORMAL) ** 2
-
-
-def _placed(member: Member, stack: Stack, place: int) -> Member:
-    return replace(member, process=Process(stack, place))
 
 
 def _draws(
@@ -264,15 +255,8 @@ def _draws(
     return np.asarray(draws)
 
 
-def _held_out(folds: HeldOut, y: Array, weights: Array) -> dict[str, float]:
-    """Return the mean error of held-out rows, as a share."""
-    centre, _ = pooled(folds.mean, folds.sd, weights)
-    return {"held_out_error": 100.0 * float(np.mean(np.abs(np.expm1(centre - y[folds.rows]))))}
-
-
-def _choice(members: _Members, weighed: _Weighed) -> Note:
+def _choice(members: _Members, weighed: _Weighed, error: float) -> Note:
     """Say which means are stacked, and how their pool erred on held-out configurations."""
-    error = _held_out(weighed.folds, members.y, weighed.inside)["held_out_error"]
     order = np.argsort(-weighed.inside, kind="stable")
     shares = [
         f"{members.candidates[k].label} {100.0 * weighed.inside[k]:.0f} %" for k in order if weighed.inside[k] > 0.01

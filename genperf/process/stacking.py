@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from scipy.linalg import cho_factor, cho_solve
-from scipy.special import gammaln
 
 from genperf.process.growth import Anchors, Growth, numbered
 from genperf.process.means import Mean
@@ -49,23 +48,21 @@ class Candidate:
 
         The constants of the mean are fitted to the training rows, and the sizes of the process are kept.
         """
-        b = self.basis
-        part = Basis(b.columns[train], b.ridge, b.levels[train])
-        constants = fit_sum(part, y[train], self.constants)
+        b, kernel, noise = self.basis, self.fit.kernel, self.fit.noise**2
+        constants = fit_sum(Basis(b.columns[train], b.ridge, b.levels[train]), y[train], self.constants)
         curve = log_sum(b, constants)
-        residual = y[train] - curve[train]
+        residual, variance = y[train] - curve[train], noise * self.fit.factors[train]
         centre = float(residual.mean())
-        noise = self.fit.noise**2
-        K = self.covariance[np.ix_(train, train)] + np.diag(noise * self.fit.factors[train])
-        across = self.covariance[np.ix_(train, test)]
-        if anchors is not None and self.kind == "growth":
+        if anchors is None or self.kind != "growth":
+            K, across = self.covariance[np.ix_(train, train)], self.covariance[np.ix_(train, test)]
+        else:
             residual = np.append(residual, self.residual(anchors, constants))
-            kernel, here = self.fit.kernel, [axis.coordinates(anchors.columns) for axis in self.fit.kernel.axes]
-            further = kernel.between([(x[train], z) for x, z in zip(self.x, here, strict=True)])
-            among = kernel.between([(z, z) for z in here]) + np.diag(anchors.variance)
-            K = np.block([[K, further], [further.T, among]])
-            ahead = kernel.between([(z, x[test]) for x, z in zip(self.x, here, strict=True)])
-            across = np.vstack([across, ahead])
+            variance = np.append(variance, anchors.variance)
+            ahead = [axis.coordinates(anchors.columns) for axis in kernel.axes]
+            known = [np.concatenate([x[train], z]) for x, z in zip(self.x, ahead, strict=True)]
+            K = kernel.between([(z, z) for z in known])
+            across = kernel.between([(z, x[test]) for z, x in zip(known, self.x, strict=True)])
+        K[np.diag_indices(len(K))] += variance
         factor = cho_factor(K, lower=True, check_finite=False)
         solved = cho_solve(factor, np.column_stack([residual - centre, across]), check_finite=False)
         mean = curve[test] + centre + across.T @ solved[:, 0]
@@ -83,6 +80,8 @@ class HeldOut:
 
     #: Shape (held out,).
     rows: Rows
+    #: Shape (held out,). ln T.
+    y: Array
     #: Shape (held out, members). Of ln T of a new run.
     mean: Array
     sd: Array
@@ -93,28 +92,21 @@ class HeldOut:
 
     def kept(self, rows: npt.NDArray[np.bool_]) -> HeldOut:
         """Return the predictions of some of the rows."""
-        return replace(self, rows=self.rows[rows], mean=self.mean[rows], sd=self.sd[rows], part=self.part[rows])
+        kept = {name: getattr(self, name)[rows] for name in ("rows", "y", "mean", "sd", "part")}
+        return replace(self, **kept)
 
-    def log_density(self, y: Array) -> Array:
-        """Return Student's log-density of each row under each member, shape (held out, members)."""
-        v = SIZES.freedom
-        z = (y[self.rows][:, None] - self.mean) / self.sd
-        constant = gammaln((v + 1) / 2) - gammaln(v / 2) - 0.5 * np.log(v * np.pi)
-        return np.asarray(constant - np.log(self.sd) - 0.5 * (v + 1) * np.log1p(z * z / v))
+    def log_density(self) -> Array:
+        """Return Student's log-density of each row under each member up to a constant, shape (held out, members)."""
+        z, v = (self.y[:, None] - self.mean) / self.sd, SIZES.freedom
+        return np.asarray(-np.log(self.sd) - 0.5 * (v + 1.0) * np.log1p(z * z / v))
 
-
-def pooled(mean: Array, sd: Array, weights: Array) -> tuple[Array, Array]:
-    """Return the pool of members' predictions and its standard deviation, a_k ∝ w_k/sd_k.
-
-    Parameters
-    ----------
-    mean, sd : ndarray of shape (rows, members)
-    weights : ndarray of shape (members,) or (rows, members)
-    """
-    share = weights / sd
-    share = share / share.sum(axis=-1, keepdims=True)
-    centre = np.sum(share * mean, axis=-1)
-    return centre, np.sqrt(np.sum(share * (sd**2 + (mean - centre[..., None]) ** 2), axis=-1))
+    def errors(self, weights: Array) -> tuple[Array, Array]:
+        """Return by how much the pool is above ln T, and the pool's standard deviation, each of shape (held out,)."""
+        share = weights / self.sd
+        share = share / share.sum(axis=1, keepdims=True)
+        centre = np.sum(share * self.mean, axis=1)
+        apart = self.sd**2 + (self.mean - centre[:, None]) ** 2
+        return centre - self.y, np.sqrt(np.sum(share * apart, axis=1))
 
 
 def weights_of(densities: Array, row_weights: Array, prior: Array, rounds: int = 300) -> Array:
@@ -166,13 +158,12 @@ def within_measured_nodes(back: HeldOut, cuts: Sequence[tuple[Rows, Rows]], seve
     return back if first.all() else back.kept(~first)
 
 
-def common_error(back: HeldOut, y: Array, weights: Array, table: Table) -> float:
+def common_error(back: HeldOut, weights: Array, table: Table) -> float:
     """Return the correlation of look-backs' errors between rows that differ in their levels alone, from 0 to 1.
 
     r = 2·Σ z_i·z_j / Σ (z_i² + z_j²) over pairs of one look-back; pseudo-pairs have half an error in common
     """
-    centre, sd = pooled(back.mean, back.sd, weights)
-    z = (y[back.rows] - centre) / sd
+    z = np.divide(*back.errors(weights))
     levels, others = (
         numbered(table, [f for f in table.factors if f.numeric is kind])[back.rows] for kind in (False, True)
     )
@@ -193,14 +184,10 @@ def predict_held_out(
     growth : Growth, optional
         Where the splits go beyond a count.
     """
-    means, sds, rows, numbers, constants = [], [], [], [], []
-    for number, (train, test) in enumerate(parts):
+    answers, number = [], np.repeat(np.arange(len(parts)), [len(test) for _, test in parts])
+    for train, test in parts:
         anchors = None if growth is None else growth.anchors(train, GROWTH.most_looked_back)
-        answers = [c.held_out(y, train, test, anchors) for c in candidates]
-        means.append(np.column_stack([a[0] for a in answers]))
-        sds.append(np.column_stack([a[1] for a in answers]))
-        rows.append(test)
-        numbers.append(np.full(len(test), number))
-        constants.append([a[2] for a in answers])
-    number_of = np.concatenate(numbers).astype(np.intp)
-    return HeldOut(np.concatenate(rows).astype(np.intp), np.vstack(means), np.vstack(sds), number_of, constants)
+        answers.append([c.held_out(y, train, test, anchors) for c in candidates])
+    mean, sd = (np.vstack([np.column_stack([a[k] for a in each]) for each in answers]) for k in (0, 1))
+    rows = np.concatenate([test for _, test in parts])
+    return HeldOut(rows, y[rows], mean, sd, number, [[a[2] for a in each] for each in answers])
