@@ -112,25 +112,17 @@ class Product(msgspec.Struct, frozen=True, dict=True, tag="product", forbid_unkn
 
     def covariance(self, a: Mapping[str, Any], b: Mapping[str, Any]) -> Array:
         """Return the covariance between two lists of configurations, shape (rows of a, rows of b)."""
-        pairs = [(axis.coordinates(a), axis.coordinates(b)) for axis in self.axes]
-        return self.between(pairs)
+        return self.between([(axis.coordinates(a), axis.coordinates(b)) for axis in self.axes])
 
     def between(self, pairs: list[tuple[npt.NDArray[Any], npt.NDArray[Any]]]) -> Array:
         """Return the covariance between two lists of points, given by the coordinates of both along each axis."""
-        product, far = self._parts(pairs)
-        return np.asarray(self.size**2 * product + self.local**2 * np.exp(-far))
-
-    def _parts(self, pairs: list[tuple[npt.NDArray[Any], npt.NDArray[Any]]]) -> tuple[Array, Array]:
-        """Return Π (1 + V/s²) and Σ rate·d."""
-        shape = len(pairs[0][0]), len(pairs[0][1])
-        product, far = np.ones(shape), np.zeros(shape)
+        product, far = np.ones((len(pairs[0][0]), len(pairs[0][1]))), 0.0
         for axis, (x, z) in zip(self.axes, pairs, strict=True):
-            xs, row = distinct(x)
-            zs, column = distinct(z)
+            (xs, row), (zs, column) = distinct(x), distinct(z)
             V = np.asarray(sum(axis.parts(xs, zs).values()))
             product *= (1.0 + V / self.size**2)[row].take(column, axis=1)
-            far += (axis.rate * axis.distance(xs, zs))[row].take(column, axis=1)
-        return product, far
+            far = far + (axis.rate * axis.distance(xs, zs))[row].take(column, axis=1)
+        return np.asarray(self.size**2 * product + self.local**2 * np.exp(-far))
 
     def variance(self, columns: Mapping[str, Any]) -> Array:
         """Return the diagonal of the covariance, shape (rows,)."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import structs
 from scipy.special import stdtrit
 
 from genperf.discrepancy import Beyond, Part, Process, Product, Stack
@@ -203,36 +204,32 @@ def _evidence(back: HeldOut, weights: Array, table: Table, factor: str) -> Evide
 
 def _ensemble(members: _Members, weighed: _Weighed, table: Table, noise: float) -> tuple[Member, ...]:
     """Return the members of the result: an expression and its place in the stack, the heaviest first."""
-    columns = {f.name for f in table.factors}
+    columns, anchors = {f.name for f in table.factors}, members.anchors
     order = np.argsort(-weighed.inside, kind="stable")
     parts, out = [], []
     generator = np.random.default_rng([CONTENT_SEED, 4])
     for k in order:
-        c, anchors = members.candidates[k], members.anchors
-        mean = c.mean
+        c, weight = members.candidates[k], float(weighed.inside[k])
         residual = members.y - log_sum(c.basis, c.constants)
-        level = float(np.exp(residual.mean()))
-        anchored = residual - residual.mean()
-        drawn = [weighed.folds.constants[i][k] for i in range(len(weighed.folds.constants))]
-        expression, used, constants = mean.expression(c.constants, columns)
-        draws = _draws(c.constants, drawn, used, generator)
-        scaled = np.concatenate([np.full(len(used), level), np.ones(len(constants) - len(used))])
-        status = Status("process", float(np.mean(anchored**2)), True, 0, 1, 1)
-        factors = c.fit.factors
+        level, factors = float(residual.mean()), c.fit.factors
+        status = Status("process", float(np.var(residual)), True, 0, 1, 1)
+        expression, used, constants = c.mean.expression(c.constants, columns)
+        draws = _draws(c.constants, [each[k] for each in weighed.folds.constants], used, generator)
+        scale = np.where(np.arange(len(constants)) < len(used), np.exp(level), 1.0)
         if c.kind == "growth" and anchors is not None:
-            anchored = np.append(anchored, c.residual(anchors, c.constants) - residual.mean())
+            residual = np.append(residual, c.residual(anchors, c.constants))
             factors = np.append(factors, anchors.variance / c.fit.noise**2)
-        levels = {name: [n == name for n, _ in mean.levels] for name, _ in mean.levels}
-        unseen = {name: _of_unseen(c.constants.levels[here]) for name, here in levels.items()}
-        parts.append(Part(c.fit.kernel, anchored, c.fit.noise, factors, float(weighed.inside[k]), unseen))
-        weight = float(weighed.inside[k])
-        out.append(Member(expression, constants * scaled, draws * scaled, weight, status, label=c.label))
+        unseen = {
+            name: _of_unseen(c.constants.levels[[n == name for n, _ in c.mean.levels]]) for name in dict(c.mean.levels)
+        }
+        parts.append(Part(c.fit.kernel, residual - level, c.fit.noise, factors, weight, unseen))
+        out.append(Member(expression, constants * scale, draws * scale, weight, status, label=c.label))
     names = [*parts[0].kernel.factors, *(n for b in weighed.beyond for n in parse(b.factor).names)]
     rows = {f.name: table.columns[f.name] for f in table.factors if f.name in names}
-    if members.anchors is not None:
-        rows = {name: np.concatenate([values, members.anchors.columns[name]]) for name, values in rows.items()}
-    turned = [Beyond(b.factor, b.upper, tuple(b.weights[k] for k in order), b.width, b.common) for b in weighed.beyond]
-    stack = Stack(rows, tuple(parts), weighed.width, tuple(turned), noise)
+    if anchors is not None:
+        rows = {name: np.concatenate([values, anchors.columns[name]]) for name, values in rows.items()}
+    beyond = tuple(structs.replace(b, weights=tuple(b.weights[k] for k in order)) for b in weighed.beyond)
+    stack = Stack(rows, tuple(parts), weighed.width, beyond, noise)
     return tuple(replace(member, process=Process(stack, place)) for place, member in enumerate(out))
 
 

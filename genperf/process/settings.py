@@ -40,6 +40,8 @@ class SizeSettings:
     #: there.
     steps: int = 80
     further_steps: int = 25
+    #: Share of the log-posterior below which a gain ends the search: smaller ones move no prediction by 1 %.
+    tolerance: float = 1e-5
     #: `most_searched`, `most_anchors`: rows from which sizes are learned, and rows that are kept: the time grows with
     #: their cube.
     most_searched: int = 300

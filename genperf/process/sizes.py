@@ -62,7 +62,9 @@ class _Density:
         pairs = [distinct(a) for a in x]
         self.values, self.places = [v for v, _ in pairs], [place for _, place in pairs]
         self.gathers = [_gather(place, len(v)) for v, place in zip(self.values, self.places, strict=True)]
-        self.distances = [a.distance(v, v) for a, v in zip(kernel.axes, self.values, strict=True)]
+        apart = [a.distance(v, v) for a, v in zip(kernel.axes, self.values, strict=True)]
+        #: Shape (axes, rows, rows).
+        self.distances = np.array([d[np.ix_(p, p)] for d, p in zip(apart, self.places, strict=True)])
         self.names = [names_of(axis) for axis in kernel.axes]
         medians = [[getattr(axis, n) for n in names] for axis, names in zip(kernel.axes, self.names, strict=True)]
         self.start = np.log([kernel.size, max(kernel.local, 1e-9), *(v for m in medians for v in m)])
@@ -83,11 +85,10 @@ class _Density:
         square, local = kernel.size**2, kernel.local**2
         parts = [a.parts(v, v) for a, v in zip(kernel.axes, self.values, strict=True)]
         ratios = [1.0 + np.asarray(sum(p.values())) / square for p in parts]
-        product, far = np.ones((n, n)), np.zeros((n, n))
-        for axis, ratio, distance, place in zip(kernel.axes, ratios, self.distances, self.places, strict=True):
+        product = np.ones((n, n))
+        for ratio, place in zip(ratios, self.places, strict=True):
             product *= ratio[place].take(place, axis=1)
-            far += (axis.rate * distance)[place].take(place, axis=1)
-        near = np.exp(-far)
+        near = np.exp(-np.tensordot([a.rate for a in kernel.axes], self.distances, 1))
         covariance = square * product + local * near
         covariance[np.diag_indices(n)] += noise * self.factors
         try:
@@ -100,6 +101,7 @@ class _Density:
         value = -0.5 * float(self.y @ alpha) - float(np.log(np.diag(factor[0])).sum())
         gradient = np.zeros_like(theta)
         weighted, nearby = W * product, W * near
+        farther = np.tensordot(self.distances, nearby, 2)
         gradient[0] = square * weighted.sum()
         gradient[1] = local * nearby.sum()
         gradient[-1] = noise * float(np.diag(W) @ self.factors)
@@ -107,10 +109,10 @@ class _Density:
         for j, axis in enumerate(kernel.axes):
             gathered = self.gathers[j](weighted) / ratios[j]
             gradient[0] -= float(np.sum(gathered * (ratios[j] - 1.0))) * square
-            x, distance = self.values[j], self.distances[j]
+            x = self.values[j]
             for k, name in enumerate(self.names[j]):
                 if name == "rate":
-                    slope = -0.5 * local * axis.rate * float(np.sum(self.gathers[j](nearby) * distance))
+                    slope = -0.5 * local * axis.rate * farther[j]
                 elif name == "length":
                     across = (x[:, None] - x[None, :]) / axis.length
                     slope = 0.5 * float(np.sum(gathered * parts[j]["smooth"] * across**2))
@@ -149,24 +151,18 @@ def fit_sizes(
     prior : Product
         Whose sizes are the medians of the priors.
     start : Fit, optional
-        Of another member: where the search begins, and is then short.
+        Of another member: where the search begins.
     """
     factors = np.ones(len(y)) if start is None else start.factors
     density = _Density(prior if start is None else start.kernel, x, y, factors)
     begin = np.append(density.start, np.log(SIZES.noise if start is None else start.noise))
     median = np.append(_Density(prior, x, y, factors).start, np.log(SIZES.noise))
-    theta = _search(density, begin, median, SIZES.steps if start is None else SIZES.further_steps)
+    bounds = [(m - 7.0, m + 5.0) for m in median]
+    steps = SIZES.steps if start is None else SIZES.further_steps
+    options = {"maxiter": steps, "ftol": SIZES.tolerance}
+    theta = minimize(density, begin, args=(median,), jac=True, method="L-BFGS-B", bounds=bounds, options=options).x
     kernel, noise = density.kernel_at(theta), float(np.exp(theta[-1]))
     return Fit(kernel, noise, _student(kernel, noise, x, y, factors))
-
-
-def _search(density: _Density, start: Array, median: Array, steps: int) -> Array:
-    """Climb the posterior by L-BFGS."""
-    bounds = [(m - 7.0, m + 5.0) for m in median]
-    optimum = minimize(
-        density, start, args=(median,), jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": steps}
-    )
-    return np.asarray(optimum.x)
 
 
 def _student(kernel: Product, noise: float, x: Sequence[npt.NDArray[Any]], y: Array, factors: Array) -> Array:
