@@ -116,12 +116,13 @@ class Product(msgspec.Struct, frozen=True, dict=True, tag="product", forbid_unkn
 
     def between(self, pairs: list[tuple[npt.NDArray[Any], npt.NDArray[Any]]]) -> Array:
         """Return the covariance between two lists of points, given by the coordinates of both along each axis."""
-        product, far = np.ones((len(pairs[0][0]), len(pairs[0][1]))), 0.0
+        shape = len(pairs[0][0]), len(pairs[0][1])
+        product, far = np.ones(shape), np.zeros(shape)
         for axis, (x, z) in zip(self.axes, pairs, strict=True):
             (xs, row), (zs, column) = distinct(x), distinct(z)
             V = np.asarray(sum(axis.parts(xs, zs).values()))
             product *= (1.0 + V / self.size**2)[row].take(column, axis=1)
-            far = far + (axis.rate * axis.distance(xs, zs))[row].take(column, axis=1)
+            far += (axis.rate * axis.distance(xs, zs))[row].take(column, axis=1)
         return np.asarray(self.size**2 * product + self.local**2 * np.exp(-far))
 
     def variance(self, columns: Mapping[str, Any]) -> Array:

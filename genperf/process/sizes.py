@@ -159,8 +159,16 @@ def fit_sizes(
     median = np.append(_Density(prior, x, y, factors).start, np.log(SIZES.noise))
     bounds = [(m - 7.0, m + 5.0) for m in median]
     steps = SIZES.steps if start is None else SIZES.further_steps
-    options = {"maxiter": steps, "ftol": SIZES.tolerance}
-    theta = minimize(density, begin, args=(median,), jac=True, method="L-BFGS-B", bounds=bounds, options=options).x
+    optimum = minimize(
+        density,
+        begin,
+        args=(median,),
+        jac=True,
+        method="L-BFGS-B",
+        bounds=bounds,
+        options={"maxiter": steps, "ftol": SIZES.tolerance},
+    )
+    theta = np.asarray(optimum.x)
     kernel, noise = density.kernel_at(theta), float(np.exp(theta[-1]))
     return Fit(kernel, noise, _student(kernel, noise, x, y, factors))
 

@@ -188,6 +188,7 @@ def predict_held_out(
     for train, test in parts:
         anchors = None if growth is None else growth.anchors(train, GROWTH.most_looked_back)
         answers.append([c.held_out(y, train, test, anchors) for c in candidates])
-    mean, sd = (np.vstack([np.column_stack([a[k] for a in each]) for each in answers]) for k in (0, 1))
+    mean = np.vstack([np.column_stack([a[0] for a in each]) for each in answers])
+    sd = np.vstack([np.column_stack([a[1] for a in each]) for each in answers])
     rows = np.concatenate([test for _, test in parts])
     return HeldOut(rows, y[rows], mean, sd, number, [[a[2] for a in each] for each in answers])
