@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from genperf.attribution.answers import Comparison
-from genperf.attribution.draws import quantiles
+from genperf.attribution.draws import ends_of, quantiles
 from genperf.attribution.terms import FORM, HIDDEN, Parts, parts_of, serving
 from genperf.errors import GenperfError
 from genperf.expression import Expression
@@ -102,8 +102,7 @@ def compare(
     values = [float(one.central[0]) for one in parts]
     by_draw = [_aligned(each, one, terms) for each, one in zip(drawn, parts, strict=True)]
     changes = by_draw[1] - by_draw[0]
-    tail = (1.0 - interval) / 2.0
-    levels = (tail, 1.0 - tail)
+    levels = ends_of(interval)
     lower, upper = quantiles(changes, weights, levels)
     change = amounts[1] - amounts[0]
     whole = values[1] - values[0]

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from genperf.attribution.draws import Ratios, quantiles, shares
+from genperf.attribution.draws import Ratios, ends_of, quantiles, shares
 from genperf.formula import Call, Node, names_in, parse
 from genperf.panel.configurations import doubled, following_workers
 from genperf.prediction import Query, central_times, read_query, stack_of
@@ -185,7 +185,6 @@ def doublings_by_level(
     workers    vgg   0.71
     """
     given = {} if at is None else dict(at.iloc[0] if isinstance(at, pd.DataFrame) else at)
-    tail = (1.0 - interval) / 2.0
     rows = []
     for categorical in (f for f in result.schema.factors if len(f.levels) > 1):
         levels = categorical.levels[: DOUBLINGS.max_levels]
@@ -197,7 +196,7 @@ def doublings_by_level(
             count = len(levels)
             central = np.log(central_times(result.members, query.columns))
             places = np.arange(count)
-            lower, upper = Ratios.of(result, query.columns, places + count, places).quantiles((tail, 1.0 - tail))
+            lower, upper = Ratios.of(result, query.columns, places + count, places).quantiles(ends_of(interval))
             middle = central[count:] - central[:count]
             if result.schema.target.work:
                 work = np.log(_work_ratio(result, query))

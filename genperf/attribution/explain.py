@@ -11,6 +11,7 @@ import pandas as pd
 
 from genperf.attribution.answers import Explanation, Sensitivity
 from genperf.attribution.comparison import compare
+from genperf.attribution.draws import ends_of
 from genperf.attribution.elasticity import DOUBLING, doublings_by_level, elasticity_table
 from genperf.attribution.scaling import Knee, scaling
 from genperf.attribution.sensitivity import Of, Sobol, sensitivity
@@ -92,8 +93,7 @@ def explain(
     at = known_names(at, result.schema) if isinstance(at, Mapping) else at
     fitted, result = result, answering(result, at, versus)
     query = result.query(at)
-    tail = (1.0 - interval) / 2.0
-    levels = (tail, 1.0 - tail)
+    levels = ends_of(interval)
     varying = tuple(f.name for f in result.schema.factors if f.name in query.given)
     blocks = [_take(query, start) for start in range(0, query.rows, EXPLAIN.block_rows)]
     tables = [TermTables(parts_of(result, b.columns), b, varying, levels, result.schema.target) for b in blocks]

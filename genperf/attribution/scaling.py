@@ -12,7 +12,7 @@ import pandas as pd
 
 from genperf.attribution.answers import Scaling
 from genperf.attribution.crossover import crossovers
-from genperf.attribution.draws import Ratios, count_quantiles, log_paths, shares
+from genperf.attribution.draws import Ratios, count_quantiles, ends_of, log_paths, shares
 from genperf.attribution.ladder import Ladder, ladder, measured_steps
 from genperf.errors import GenperfError
 from genperf.prediction import central_times, stack_of
@@ -118,8 +118,7 @@ def scaling(
     result = answering(result, at)
     steps = ladder(result, at, along, upto, kind, work)
     target = result.schema.target
-    tail = (1.0 - interval) / 2.0
-    levels = (tail, 1.0 - tail)
+    levels = ends_of(interval)
     predicted = result.predict_columns(frame_of(steps.columns), interval, "confidence")
     counts, name = steps.counts, steps.along.name
     shown = [n for n in (*THROUGHPUT, target.name, "lower", "upper") if n in predicted]
@@ -157,10 +156,9 @@ def efficiencies(result: FitResult, steps: Ladder, central: Array, interval: flo
         Nominal coverage of the ratio of two times; what both share cancels in each draw.
     """
     assert steps.work is not None
-    tail = (1.0 - interval) / 2.0
     efficiency = steps.work * central[0] / central
     ratios = Ratios.of(result, steps.columns, np.arange(len(central)), 0)
-    upper, lower = steps.work / np.exp(ratios.quantiles((tail, 1.0 - tail)))
+    upper, lower = steps.work / np.exp(ratios.quantiles(ends_of(interval)))
     return {
         "speedup": efficiency * steps.counts / steps.counts[0],
         "efficiency": efficiency,

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from genperf.attribution.answers import Sensitivity
-from genperf.attribution.draws import log_paths, quantiles, shares, thinned
+from genperf.attribution.draws import ends_of, log_paths, quantiles, shares, thinned
 from genperf.errors import GenperfError, suggest
 from genperf.panel import Panel
 from genperf.panel.following import following
@@ -126,8 +126,7 @@ def sensitivity(
     )
     first, total = (np.asarray(v, float).reshape(-1, len(varying)) for v in (indices.first_order, indices.total_order))
     weights = shares(members)
-    tail = (1.0 - interval) / 2.0
-    levels = (tail, 1.0 - tail)
+    levels = ends_of(interval)
     (first_lower, first_upper), (total_lower, total_upper) = (quantiles(v[1:], weights, levels) for v in (first, total))
     table = pd.DataFrame(
         {

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from genperf.attribution.draws import log_paths, quantiles, shares
+from genperf.attribution.draws import ends_of, log_paths, quantiles, shares
 from genperf.models import MODELS
 from genperf.prediction import Member, Query, central_times, stack_of
 from genperf.prediction.predict import central_of_each
@@ -125,8 +125,7 @@ class Parts:
     def share_quantiles(self, term: int, interval: float) -> Array:
         """Return the ends of the interval of a term's share of the value, by the draws; shape (2, rows)."""
         share = self.drawn[:, term] / self.drawn.sum(axis=1)
-        tail = (1.0 - interval) / 2.0
-        return quantiles(share, self.draw_shares, (tail, 1.0 - tail))
+        return quantiles(share, self.draw_shares, ends_of(interval))
 
     def together(self, groups: Mapping[str, Sequence[str]]) -> Parts:
         """Return the parts with some terms added up.
