@@ -1,6 +1,6 @@
 """Is the advice true? Worlds with known laws are drawn, and every answer is held against its law.
 
-    python experiments/advice.py [--seeds 9] [-o docs/results/advice.md]
+    python experiments/advice.py [--seeds 6] [-o docs/results/advice.md]
 
 A world is a law of the step time T(n, m) of n workers on m nodes of four, with noise of 1 to 3 % on each run. `auto`
 is fitted to the counts 1 to 16, and asked for efficiencies, ratios, elasticities, the knee, the best count, the largest
@@ -22,6 +22,7 @@ from threadpoolctl import threadpool_limits
 import genperf as gp
 from genperf.advice.ask import Question, ask
 from genperf.advice.goal import Goal
+from genperf.attribution import compare
 
 COMMAND = "python experiments/advice.py"
 OUT = Path(__file__).parents[1] / "docs" / "results" / "advice.md"
@@ -103,9 +104,8 @@ def held(row: pd.Series, truth: float, name: str = "") -> bool:
 def answers(world: World) -> Iterator[tuple[str, float]]:
     """Yield what is asked of a world, and whether (or how much of) the answer is true."""
     result = fitted(world)
-    explained = gp.explain(result, {"gpus": 16.0}, versus={"gpus": 32.0}, knee=True)
+    explained = gp.explain(result, {"gpus": 16.0}, knee=True)
     assert explained.scaling is not None
-    assert explained.comparison is not None
     curve = explained.scaling.curve.set_index("gpus")
     efficiency = lambda n: float(world.rate(n)[0] / n / (world.rate(1.0)[0]))  # noqa: E731
     for n in (8.0, 16.0):
@@ -114,12 +114,9 @@ def answers(world: World) -> Iterator[tuple[str, float]]:
     for n in (32.0, ASKED):
         row = curve.loc[n] if n in curve.index else curve.iloc[np.argmin(np.abs(curve.index - n))]
         yield "efficiency beyond", held(row, efficiency(float(row.name)), "efficiency")
-    within = gp.explain(result, {"gpus": 8.0}, versus={"gpus": 16.0}).comparison
-    for question, (few, many), compared in (
-        ("--versus, both measured", (8.0, 16.0), within),
-        ("--versus, 32 beyond", (16.0, 32.0), explained.comparison),
-    ):
-        assert compared is not None
+    for few, many in ((1.0, 16.0), (4.0, 16.0), (8.0, 16.0), (16.0, 32.0)):
+        compared = compare(result, {"gpus": few}, {"gpus": many})
+        question = "--versus, both measured" if many <= max(MEASURED) else "--versus, 32 beyond"
         yield question, compared.lower <= float(world.time(many)[0] - world.time(few)[0]) <= compared.upper
     alone = gp.explain(fitted(world, nodes=False), {"gpus": 8.0}).elasticities.iloc[0]
     step = float(np.log2(world.time(16.0)[0] / world.time(8.0)[0]))
@@ -169,7 +166,10 @@ def optimal(world: World, result: gp.FitResult) -> Iterator[tuple[str, float]]:
     if world.kind == "strong":
         deadline = float(world.time(16.0)[0])
         for slack in (0.9, 1.1, 1.5):
-            kept = gp.optimize(result, over, counted, "cost", goal=Goal(deadline=slack * deadline)).configuration
+            try:
+                kept = gp.optimize(result, over, counted, "cost", goal=Goal(deadline=slack * deadline)).configuration
+            except gp.GenperfError:
+                continue  # No count keeps it by the upper end of its interval.
             yield "deadline kept", float(world.time(kept["gpus"])[0]) <= slack * deadline
 
 
@@ -262,7 +262,7 @@ def page(rows: pd.DataFrame, hints: pd.DataFrame, seeds: int) -> str:
 def main() -> None:
     """Draw the worlds, ask, and write the page."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seeds", type=int, default=9)
+    parser.add_argument("--seeds", type=int, default=6)
     parser.add_argument("-o", "--output", type=Path, default=OUT)
     given = parser.parse_args()
     rows, hints = [], []
