@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-import click
-
+from genperf.cli.declared import declared
 from genperf.cli.messages import tell
-from genperf.cli.options import HINT, once, recognised_table, table_options
+from genperf.cli.options import once, recognised_table, table_options
 from genperf.cli.output import Output, results, show_json
 from genperf.cli.shown import training_of
 from genperf.errors import GenperfError
@@ -21,44 +21,10 @@ if TYPE_CHECKING:
 _RUN = re.compile(r"\d+:\d+(\.\d+)?([eE][+-]?\d+)?")
 
 
-@click.command("ask")
-@click.argument("table", nargs=-1, required=True)
-@click.option(
-    "--at",
-    metavar="FACTOR=V",
-    multiple=True,
-    help="The configuration: gpus=64. A plan's count, or twice the largest, if omitted.",
-)
-@click.option("--want", metavar="QUANTITY", help="A measured column, or time, throughput, memory; all where omitted.")
-@click.option("--price", metavar="X/h", help="Of one machine: 2/h; also /s, /min and /d.")
-@click.option("--per", metavar="COL", help="What the price is for: gpus or nodes; the workers where omitted.")
-@click.option("--samples", metavar="N", help="How many machines so much work takes, in the throughput's unit: 1.2B.")
-@click.option("--deadline", metavar="TIME", help="Of --samples: 5d; the upper end of the interval keeps it.")
-@click.option("--budget", metavar="X", help="Of --samples: the money that it may cost; the upper end keeps it.")
-@click.option("--tokens", metavar="N", help="Of a transformer: the days and the cost of so many tokens, as 300B.")
-@click.option("--peak", metavar="DEVICE", help="Of a transformer: MFU, of a device's peak; a100, or 312T operations/s.")
-@click.option("--map", "mapping", metavar="FACTOR=COL", multiple=True, help="The column of a field's name.")
-@HINT
-@click.option("--seed", default=0, show_default=True, type=click.IntRange(min=0))
+@declared("ask")
 @table_options
 @results()
-def command(
-    table: tuple[str, ...],
-    at: tuple[str, ...],
-    want: str | None,
-    price: str | None,
-    per: str | None,
-    samples: str | None,
-    deadline: str | None,
-    budget: str | None,
-    tokens: str | None,
-    peak: str | None,
-    mapping: tuple[str, ...],
-    hints: tuple[str, ...],
-    seed: int,
-    out: Output,
-    **given: Any,
-) -> None:
+def command(o: SimpleNamespace, out: Output, **given: Any) -> None:
     """Answer what to expect of one configuration from TABLE, whose columns are recognised.
 
     TABLE may be several files, or a pattern in quotes (`"logs/*.csv"`), of the same columns.
@@ -70,12 +36,12 @@ def command(
     from genperf.advice.tables import ask_recognised
     from genperf.attribution.derived import price_of
 
-    paid = None if price is None else price_of(price, per)
-    opened = recognised_table(_source(table, given["delimiter"]), {**given, "mapping": mapping})
-    plan = plan_of(samples, deadline, budget)
-    question = Question(None, "samples", paid, per, training=training_of(tokens, peak), plan=plan)
-    wanted = _configuration(at, opened.source.columns)
-    answer = ask_recognised(opened, wanted, want, question, once(hints, "--hint"), seed)
+    paid = None if o.price is None else price_of(o.price, o.per)
+    opened = recognised_table(_source(o.table, given["delimiter"]), {**given, "mapping": o.mapping})
+    plan = plan_of(o.samples, o.deadline, o.budget)
+    question = Question(None, "samples", paid, o.per, training=training_of(o.tokens, o.peak), plan=plan)
+    wanted = _configuration(o.at, opened.source.columns)
+    answer = ask_recognised(opened, wanted, o.want, question, once(o.hints, "--hint"), o.seed)
     if out.as_json:
         show_json(answer.to_dict())
         return

@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from genperf.cli.writing import refuse_overwriting, writable
-from genperf.scaling import NAMES
+from genperf.scaling import KINDS, NAMES
 
 _TABLE: Mapping[str, Mapping[str, Mapping[str, Any]]] = tomllib.loads(
     Path(__file__).with_name("commands.toml").read_text("utf-8")
@@ -28,11 +28,15 @@ def declared(name: str, kind: type[click.Command] = click.Command) -> Callable[[
             refuse_overwriting(given)
             function(o=SimpleNamespace(**{key: given.pop(key) for key in _TABLE[name]}), **given)
 
-        decorators = [_parameter(key, {**_TABLE["shared"].get(key, {}), **spec}) for key, spec in _TABLE[name].items()]
-        whole: Callable[..., None] = functools.reduce(lambda made, add: add(made), reversed(decorators), command)
-        return click.command(name, cls=kind)(whole)
+        return click.command(name, cls=kind)(with_options(name)(command))
 
     return decorate
+
+
+def with_options(section: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Return a decorator that adds the parameters of a section."""
+    decorators = [_parameter(key, {**_TABLE["shared"].get(key, {}), **spec}) for key, spec in _TABLE[section].items()]
+    return lambda command: functools.reduce(lambda made, add: add(made), reversed(decorators), command)
 
 
 def _parameter(name: str, spec: Mapping[str, Any]) -> Callable[[Callable[..., None]], Callable[..., None]]:
@@ -41,13 +45,21 @@ def _parameter(name: str, spec: Mapping[str, Any]) -> Callable[[Callable[..., No
     if "argument" in spec:
         return click.argument(name, metavar=spec["argument"], **given)
     given |= {"metavar": spec.get("value"), "help": spec.get("help") or None, "multiple": spec.get("many", False)}
-    given |= {"show_default": "default" in spec, "callback": writable if spec.get("file") else None}
+    given |= {"show_default": spec.get("default", "") != "", "callback": writable if spec.get("file") else None}
     if "alone" in spec:
         given |= {"is_flag": False, "flag_value": spec["alone"]}
-    if "choices" in spec:
-        given["type"] = click.Choice(NAMES if spec["choices"] == "scaling" else spec["choices"])
+    if spec.get("choices") == "scaling":
+        meanings = f"{'; '.join(f'{name}: {kind.meaning}' for name, kind in KINDS.items())}."
+        given |= {"type": click.Choice(NAMES), "help": spec.get("help") or meanings}
+    elif "choices" in spec:
+        given["type"] = click.Choice(spec["choices"])
+    elif spec.get("number"):
+        given["type"] = float
     elif "least" in spec:
         given["type"] = click.IntRange(min=spec["least"])
     elif not {"value", "default"} & {*spec}:
         given["is_flag"] = True
-    return click.option(*spec.get("flags", f"--{name.replace('_', '-')}").split(), name, **given)
+    flags = spec.get("flags", f"--{name.replace('_', '-')}")
+    if "/" in flags:
+        given["default"] = None
+    return click.option(*flags.split(), name, **given)

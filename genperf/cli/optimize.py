@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import click
 
+from genperf.cli.declared import declared
 from genperf.cli.messages import tell
 from genperf.cli.options import model_or_table, names_of, once, one_group
 from genperf.cli.output import Output, results, show_json
@@ -13,74 +15,9 @@ from genperf.cli.shown import amount_of, capacities, plain_amount
 from genperf.formula.amounts import with_amounts
 
 
-@click.command("optimize")
-@click.argument("model", metavar="MODEL|TABLE")
-@click.option(
-    "--over",
-    metavar="NAME=VALUES",
-    multiple=True,
-    help="The factors to vary: workers=1:256, nodes=1:64:*2, memory=8:64:8, batch=32,64, precision=fp16,fp32.",
-)
-@click.option(
-    "--devices",
-    metavar="N",
-    type=click.IntRange(min=1),
-    help="Every split of a transformer over N devices; --over fixes or varies what else there is.",
-)
-@click.option(
-    "--where", metavar="FORMULA", multiple=True, help="A condition: 'workers*batch <= 8192'; may be repeated."
-)
-@click.option(
-    "--minimize",
-    default=None,
-    metavar="time|cost|FORMULA",
-    help="The prediction if omitted. A formula may use factors, time, time_1 (on one worker), total, machines, cost.",
-)
-@click.option("--maximize", metavar="FORMULA", help="A formula that is to be large, instead of --minimize.")
-@click.option(
-    "--steps", metavar="FORMULA", help="The number of steps: '90*1281167/(workers*batch)'; one where omitted."
-)
-@click.option(
-    "--samples", metavar="N", help="The work in all, in place of --steps, in the unit of the throughput or batch: 300B."
-)
-@click.option("--deadline", metavar="SECONDS", help="For all steps, as 30d; the upper end of the interval keeps it.")
-@click.option("--budget", metavar="X", help="What all steps may cost, in the unit of --price; kept like the deadline.")
-@click.option("--fits", default=0.95, show_default=True, type=float, help="Least probability that a run does not fail.")
-@click.option("--trusted", is_flag=True, help="Only configurations with the verdict ok or caution.")
-@click.option(
-    "--capacity", metavar="NAME=X", multiple=True, help="Of a model of memory, say: memory_gb=80 is kept as by --fits."
-)
-@click.option(
-    "--per", "--machines", "per", metavar="FORMULA", help="What --price is paid for; the workers where omitted."
-)
-@click.option(
-    "--price", metavar="X/TIME", default="1", help="Of one worker or --per, as 2/h; or a formula, for a second."
-)
-@click.option("--interval", default=0.9, show_default=True, type=float, help="Nominal coverage of the intervals.")
-@click.option("--top", default=10, show_default=True, type=click.IntRange(min=1), help="How many to show.")
-@click.option("--group", metavar="A,B", help="One group's model, for a model fitted with --group; all where omitted.")
+@declared("optimize")
 @results(csv="Write the best configurations here.")
-def command(
-    model: str,
-    over: tuple[str, ...],
-    devices: int | None,
-    where: tuple[str, ...],
-    minimize: str | None,
-    maximize: str | None,
-    steps: str | None,
-    samples: str | None,
-    deadline: str | None,
-    budget: str | None,
-    fits: float,
-    trusted: bool,
-    capacity: tuple[str, ...],
-    per: str | None,
-    price: str,
-    interval: float,
-    top: int,
-    group: str | None,
-    out: Output,
-) -> None:
+def command(o: SimpleNamespace, out: Output) -> None:
     """Find the configuration for which MODEL's throughput is most, or its time, a cost or a formula least.
 
     Every combination is evaluated. Where the work of a step is known and varies, the aim is the most throughput; else
@@ -90,36 +27,36 @@ def command(
     """
     from genperf.advice import Goal, Job, layouts, optimize
 
-    if not over and devices is None:
+    if not o.over and o.devices is None:
         raise click.UsageError(
             "give the factors to vary (--over), or the devices to split a transformer over (--devices)"
         )
-    if minimize is not None and maximize is not None:
-        raise click.UsageError("give either --minimize or --maximize")
-    if steps is not None and samples is not None:
-        raise click.UsageError("give either --steps or --samples")
-    minimize, maximize, steps = (None if t is None else with_amounts(t) for t in (minimize, maximize, steps))
-    loaded = model_or_table(model)
-    fitted = loaded if group is None else one_group(loaded, group, model)
-    most = capacities(capacity, fitted)
+    for one, other in (("minimize", "maximize"), ("steps", "samples")):
+        if getattr(o, one) is not None and getattr(o, other) is not None:
+            raise click.UsageError(f"give either --{one} or --{other}")
+    minimize, maximize, steps = (None if t is None else with_amounts(t) for t in (o.minimize, o.maximize, o.steps))
+    loaded = model_or_table(o.model)
+    fitted = loaded if o.group is None else one_group(loaded, o.group, o.model)
+    most = capacities(o.capacity, fitted)
     varied: dict[str, Any] = {
-        name: ",".join(map(_range, text.split(","))) for name, text in once(over, "--over", names_of(fitted)).items()
+        name: ",".join(map(_range, text.split(","))) for name, text in once(o.over, "--over", names_of(fitted)).items()
     }
-    conditions = [with_amounts(text) for text in where]
-    if devices is not None:
-        proposed = layouts(fitted.first, devices, varied, conditions)
+    conditions = [with_amounts(text) for text in o.where]
+    if o.devices is not None:
+        proposed = layouts(fitted.first, o.devices, varied, conditions)
         varied, conditions = proposed.over, proposed.where
         for note in proposed.notes:
             out.note(f"note: {note}")
+    deadline, budget, samples = (amount_of(getattr(o, n), f"--{n}") for n in ("deadline", "budget", "samples"))
     optimum = optimize(
         fitted,
         varied,
         conditions,
         minimize,
-        goal=Goal(maximize, amount_of(deadline, "--deadline"), amount_of(budget, "--budget"), fits, trusted, most),
-        interval=interval,
-        job=Job(steps, per, per_second(price), amount_of(samples, "--samples"), price if "/" in price else ""),
-        top=top,
+        goal=Goal(maximize, deadline, budget, o.fits, o.trusted, most),
+        interval=o.interval,
+        job=Job(steps, o.per, per_second(o.price), samples, o.price if "/" in o.price else ""),
+        top=o.top,
     )
     out.write(optimum.best)
     if out.as_json:

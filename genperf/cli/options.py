@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
 
+from genperf.cli.declared import with_options
 from genperf.errors import GenperfError
-from genperf.scaling import KINDS, NAMES
 
 if TYPE_CHECKING:
     from genperf.panel.tables import Recognised
@@ -17,73 +17,8 @@ if TYPE_CHECKING:
     from genperf.table import Table
     from genperf.table.source import Source
 
-Command = TypeVar("Command", bound=Callable[..., Any])
-
-_ROLES = (
-    click.option("--time", metavar="COL", help="Column of measured times, in seconds or in --unit."),
-    click.option("--throughput", metavar="COL", help="Column of samples per second, instead of --time."),
-    click.option("--work", metavar="FORMULA", help="Samples per step of --throughput; from the columns where omitted."),
-    click.option(
-        "--scaling",
-        type=click.Choice(NAMES),
-        help=f"{'; '.join(f'{name}: {kind.meaning}' for name, kind in KINDS.items())}.",
-    ),
-    click.option("--quantity", metavar="COL[:UNIT]", help="Column of another positive quantity, instead of --time."),
-    click.option(
-        "--also",
-        metavar="NAME=COL[:UNIT]",
-        multiple=True,
-        help="A further quantity with the same factors: memory=peak_gb:GB.",
-    ),
-    click.option("--unit", metavar="UNIT", help="Of --time: s, ms, us, ns, min or h; of --quantity, any."),
-    click.option("--intrinsic", metavar="A,B", default="", help="Properties of the program: batch, layers, …"),
-    click.option("--extrinsic", metavar="A,B", default="", help="Properties of the run: workers, nodes, servers, …"),
-    click.option("--categorical", metavar="A,B", default="", help="Names without an order: framework, …"),
-    click.option("--group", metavar="A,B", default="", help="One model per combination of these columns."),
-    click.option("--weight", metavar="COL", help="Column of weights."),
-    click.option("--repeat", metavar="COL", help="Column that numbers the repeats of a configuration."),
-    click.option("--let", metavar="NAME=FORMULA", multiple=True, help="Derive a column; may be repeated."),
-    click.option("--where", metavar="FORMULA", help="Keep only rows where this holds."),
-    click.option("--skip-bad-rows", is_flag=True, help="Go on without rows that cannot be read; they are counted."),
-    click.option(
-        "--aggregate/--no-aggregate",
-        default=None,
-        help="Summarise rows while reading; several files and those over 64 MB are.",
-    ),
-    click.option("--status", metavar="COL", help="Column that says how a run ended: OOM, failed, timeout, …"),
-    click.option(
-        "--failed",
-        metavar="COL=VALUE,…",
-        multiple=True,
-        help="Values of runs that failed, in place of the usual words.",
-    ),
-    click.option("--delimiter", metavar="CHAR", help="What separates columns, where it is not recognised."),
-)
-
-#: What is known of the network; `ask` has it as well.
-HINT = click.option(
-    "--hint",
-    "hints",
-    metavar="NAME=VALUE",
-    multiple=True,
-    help='The network between nodes: "bandwidth=25Gbit/s", latency=20us, parameters=110M, "devices per node=8".',
-)
-
-_FIT = (
-    click.option("--structure", default="auto", show_default=True, help="separable, per-term, product, grown or auto."),
-    click.option("--loss", default="relative", show_default=True, help="relative, log, absolute, squared or huber."),
-    click.option("--penalty", default="l2", show_default=True, help="l2, l1 or elastic-net."),
-    click.option("--lambda", "lam", metavar="X|cv", help="Strength of the penalty; cv chooses by cross-validation."),
-    click.option("--solver", default="projected", show_default=True, help="projected or de."),
-    click.option("--map", "mapping", metavar="FACTOR=COL", multiple=True, help="The column of a family's factor."),
-    click.option("--fix", metavar="NAME=X", multiple=True, help="Hold a constant of the model at a value."),
-    HINT,
-    click.option("--seed", default=0, show_default=True, type=click.IntRange(min=0)),
-    click.option("--workers", default=1, show_default=True, type=click.IntRange(min=1), help="Processes to fit with."),
-    click.option("--engine", default="local", show_default=True, help="Where fits run: local, dask or ray."),
-    click.option("--address", metavar="HOST:PORT", help="Of your Dask scheduler or Ray cluster."),
-)
-
+#: `table_options`, `fit_options`: add the roles of a table's columns, and how a model is fitted.
+table_options, fit_options = with_options("table options"), with_options("fit options")
 #: The options one of which names the measured column.
 _MEASURED = ("time", "throughput", "quantity")
 
@@ -91,25 +26,6 @@ _MEASURED = ("time", "throughput", "quantity")
 def measured_column(given: Mapping[str, Any]) -> bool:
     """Tell whether the options name a measured column, and so describe a table."""
     return any(given.get(name) for name in _MEASURED)
-
-
-def _apply(options: tuple[Callable[[Command], Command], ...]) -> Callable[[Command], Command]:
-    def decorate(command: Command) -> Command:
-        for option in reversed(options):
-            command = option(command)
-        return command
-
-    return decorate
-
-
-def table_options(command: Command) -> Command:
-    """Add the roles of a table's columns."""
-    return _apply(_ROLES)(command)
-
-
-def fit_options(command: Command) -> Command:
-    """Add how a model is fitted."""
-    return _apply(_FIT)(command)
 
 
 def names_of(fitted: FitResult | GroupedResult) -> list[str]:

@@ -78,7 +78,7 @@ def test_a_peak_may_be_given(model, capsys):
     ("options", "status", "words"),
     [
         (["--peak", "h101"], 1, "did you mean 'h100'"),
-        (["--tokens", "many"], 2, "is no number of tokens"),
+        (["--tokens", "many"], 2, "is not a number; try 300"),
     ],
 )
 def test_bad_input_is_answered_in_words(model, capsys, options, status, words):
