@@ -82,21 +82,14 @@ def _changes(
 
 def _overtakes(counts: Array, lead: Array, step: int, whole: bool) -> Array:
     """Return the count at which each row's lead turns positive; infinite where it never does."""
-    out = np.full(len(lead), np.inf)
-    for i, row in enumerate(lead):
-        ahead = row > 0.0
-        starts = np.flatnonzero(ahead[1:] & ~ahead[:-1]) + 1
-        if i == 0:
-            at = step
-        elif starts.size:
-            at = int(starts[np.argmin(np.abs(starts - step))])
-        elif ahead[0]:
-            out[i] = counts[0]
-            continue
-        else:
-            continue
-        y0, y1 = row[at - 1], row[at]
-        part = -y0 / (y1 - y0) if y1 > y0 else 1.0
-        place = counts[at - 1] + min(max(part, 0.0), 1.0) * (counts[at] - counts[at - 1])
-        out[i] = min(np.floor(place + 1e-9) + 1.0, counts[at]) if whole else place
-    return out
+    ahead, rows = lead > 0.0, np.arange(len(lead))
+    turns = ahead[:, 1:] & ~ahead[:, :-1]
+    # The turn that is nearest to that of the central values, which are the first row.
+    at = 1 + np.where(turns, np.abs(np.arange(1, len(counts)) - step), np.inf).argmin(axis=1)
+    at[0] = step
+    y0, y1 = lead[rows, at - 1], lead[rows, at]
+    with np.errstate(all="ignore"):
+        part = np.clip(np.where(y1 > y0, -y0 / (y1 - y0), 1.0), 0.0, 1.0)
+    place = counts[at - 1] + part * (counts[at] - counts[at - 1])
+    place = np.minimum(np.floor(place + 1e-9) + 1.0, counts[at]) if whole else place
+    return np.where(turns.any(axis=1) | (rows == 0), place, np.where(ahead[:, 0], counts[0], np.inf))

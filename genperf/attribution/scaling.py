@@ -77,14 +77,8 @@ def scaling(
     ----------
     at : mapping
         A value for every other factor; with one for the count of workers, the configuration itself stands at its count.
-    along : str, optional
-        The factor that counts the workers; chosen by the field's names where omitted.
-    level : float
-        The efficiency below which a curve is past its knee.
-    upto : float, optional
-        The largest count that is evaluated; 16 times the largest measured where omitted.
-    kind : {"weak", "strong", "job"}, optional
-        See `genperf.attribution.ladder.ladder`.
+    along, level, upto, kind
+        See `Knee`.
     work : str, optional
         The samples of a step, a formula over the factors, in the place of what the model knows.
 
